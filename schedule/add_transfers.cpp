@@ -130,7 +130,7 @@ Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options) {
     for (const Action& action : actions) {
       if (isTransfer(action.kind)) {
         throw Error("the plan " + plan->name + " has sends and receives already, such as " +
-                    toText(action));
+                    toText(action) + "; --transfers in-time or torch replaces them");
       }
     }
   }

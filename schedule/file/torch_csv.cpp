@@ -51,7 +51,7 @@ void requireMessages(const Plan& plan, const std::string& who) {
     if (!index.crossesRanks({.forward = true, .from = stage, .microBatch = 0})) continue;
     throw Error(who +
                 "it has no sends and receives, which torch wants in the file; add them with "
-                "--transfers torch or in-time");
+                "--transfers in-time");
   }
 }
 

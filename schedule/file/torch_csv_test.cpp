@@ -64,7 +64,7 @@ TEST(TorchCsv, ARankAloneNeedsNoMessages) {
 TEST(TorchCsv, PlansThatTorchDoesNotRunAreRefused) {
   EXPECT_EQ(refusal(buildSchedule("1F1B", 2, 2)),
             "cannot write 1F1B for torch: it has no sends and receives, which torch wants in the "
-            "file; add them with --transfers torch or in-time");
+            "file; add them with --transfers in-time");
   EXPECT_EQ(refusal(withRecompute(full("1F1B", 2, 2), {true, false})),
             "cannot write 1F1B for torch: torch has no recompute like 0R0 (rank 0, cell 5)");
   EXPECT_EQ(refusal(full("DualPipe", 2, 4)),

@@ -16,7 +16,7 @@ namespace {
 void requireNoCredits(const Plan& plan, const char* how) {
   if (plan.credits == 0) return;
   throw Error("messages of " + plan.name + " cannot be ordered " + how +
-              ": its credits hold them back");
+              ": its credits hold them back (--credits 0 takes them away)");
 }
 
 /// In the order, an action of no time begins after the one before it.

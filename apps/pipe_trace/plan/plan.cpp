@@ -77,8 +77,13 @@ void requireOneResult(const PlanOptions& options) {
 void requireKnownReader(const std::string& program) {
   if (program.empty() || program == "torch") return;
   throw Error("--for " + program +
-              ": schedule files are written for torch; without --for they are those that "
-              "--schedule-file reads");
+              ": it is torch; without --for the file is one that --schedule-file reads");
+}
+
+/// With the lines of its messages.
+std::string titleOf(const Plan& plan, const PlanOptions& options) {
+  const std::string lines = options.messages.linesText();
+  return planTitle(plan) + (lines.empty() ? "" : ", " + lines);
 }
 
 std::string chartText(const Simulation& simulation, const PlanOptions& options,
@@ -88,8 +93,7 @@ std::string chartText(const Simulation& simulation, const PlanOptions& options,
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  const std::string lines = options.messages.linesText();
-  return planTitle(report.plan) + (lines.empty() ? "" : ", " + lines) + "\n" + drawn + "\n" +
+  return titleOf(report.plan, options) + "\n" + drawn + "\n" +
          planText(report, std::min(chart.width, kWidestProse));
 }
 
@@ -138,7 +142,7 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
       if (problem.line > 0) text += fmt::format("line {}:{}: ", problem.line, problem.column);
       text += toText(problem) + "\n";
     }
-    if (problems.empty()) text = planTitle(plan) + ": nothing is wrong\n";
+    if (problems.empty()) text = titleOf(plan, options) + ": nothing is wrong\n";
     writeWholeFile("-", text);
   }
   return problems.empty() ? 0 : kExitFindings;
@@ -159,6 +163,17 @@ std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& 
     std::fputs(("pipe-trace plan: " + toText(problem) + "\n").c_str(), stderr);
   }
   return problems;
+}
+
+/// A plan for torch runs on NCCL, too.
+void warnOfDeadlockInLine(const CheckedPlan& plan) {
+  const std::vector<Problem> stuck = checkLimits(plan, {.commStreams = CommStreams::kRank});
+  if (stuck.empty()) return;
+  std::fputs(("pipe-trace plan: warning: where NCCL runs the messages of a rank one after the "
+              "other, this plan deadlocks; with --transfers in-time it does not (" +
+              toText(stuck.front()) + ")\n")
+                 .c_str(),
+             stderr);
 }
 
 /// No host may log times before 0.
@@ -226,6 +241,7 @@ int runPlan(const PlanOptions& options) {
   }
   if (!options.csv.empty()) {
     outputs.addText(options.csv, options.csvFor.empty() ? toCsv(*plan) : toTorchCsv(plan));
+    if (!options.csvFor.empty()) warnOfDeadlockInLine(plan);
   }
   if (!options.costsOut.empty()) {
     outputs.addText(options.costsOut, toCostsFile(givenCosts(input.costs)));

@@ -96,6 +96,10 @@ TEST_F(PlanDataParallel, ForTorchThePlanHasRowsOnlyAndReducesEachStagesGradients
     EXPECT_EQ(result.out.find(cell, at + 1), std::string::npos) << cell;
     EXPECT_THAT(result.out.substr(0, at), EndsWith(std::to_string(stage) + "W7"));
   }
+  EXPECT_THAT(result.err, HasSubstr("this plan deadlocks; with --transfers in-time it does not"));
+  const ProgramRun inTime =
+      planOf("ZBV", {"--transfers", "in-time", "--csv", "-", "--for", "torch"});
+  EXPECT_EQ(inTime.err, "");
   const ProgramRun own = plan(fileOf(kWith, {"--csv", "-", "--for", "torch"}));
   EXPECT_EQ(own.out, kWith) << own.err;
 }
@@ -109,7 +113,7 @@ TEST_F(PlanDataParallel, PlansThatTorchDoesNotRunAreRefused) {
     return result.err;
   };
   EXPECT_THAT(refusal("1F1B"), HasSubstr("no sends and receives, which torch wants in the file; "
-                                         "add them with --transfers torch or in-time"));
+                                         "add them with --transfers in-time"));
   EXPECT_THAT(refusal("1F1B", {"--transfers", "1", "--recompute-ms", "1"}),
               HasSubstr("torch has no recompute like 0R0 (rank 0, cell "));
   EXPECT_THAT(refusal("DualPipe", {"--transfers", "1"}), HasSubstr("on two ranks"));
@@ -119,7 +123,7 @@ TEST_F(PlanDataParallel, PlansThatTorchDoesNotRunAreRefused) {
 TEST_F(PlanDataParallel, ForNamesAProgramAndNeedsAFile) {
   const ProgramRun unknown = planOf("1F1B", {"--csv", "-", "--for", "megatron"});
   EXPECT_EQ(unknown.exitCode, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("--for megatron: schedule files are written for torch"));
+  EXPECT_THAT(unknown.err, HasSubstr("--for megatron: it is torch"));
   const ProgramRun alone = planOf("1F1B", {"--for", "torch"});
   EXPECT_EQ(alone.exitCode, 2);
   EXPECT_THAT(alone.err, HasSubstr("--for requires --csv"));

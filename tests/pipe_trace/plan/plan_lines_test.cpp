@@ -48,7 +48,10 @@ TEST_F(PlanCommand, MessagesInLineThatWaitForEachOtherAreShownByTheCheck) {
   EXPECT_EQ(refused.exitCode, 2);
   EXPECT_THAT(refused.err, HasSubstr("cannot run with its messages in line: rank "));
   check[3] = "message";
-  EXPECT_EQ(planOf("1F1B", check).exitCode, 0);
+  const ProgramRun good = planOf("1F1B", check);
+  EXPECT_EQ(good.exitCode, 0);
+  EXPECT_EQ(good.out,
+            "1F1B, 4 ranks, 8 micro-batches, a line for each message: nothing is wrong\n");
 }
 
 TEST_F(PlanCommand, MessagesInLineAreOnOneLaneOfTheirRank) {
