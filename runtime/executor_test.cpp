@@ -271,10 +271,9 @@ TEST(ExecutorTest, APlanThatWouldGetStuckWhereSendsWaitIsRefused) {
         try {
           Executor(CheckedPlan(plan), work, transport);
         } catch (const Error& error) {
-          EXPECT_THAT(
-              error.what(),
-              HasSubstr("where each send waits for its receive: rank 0, cell 3: deadlock: "
-                        "0SEND_F1 (rank 0, cell 3) waits for "));
+          EXPECT_THAT(error.what(),
+                      HasSubstr("where each send waits for its receive: rank 0, cell 3: deadlock: "
+                                "0SEND_F1 (rank 0, cell 3) waits for "));
           throw;
         }
       },

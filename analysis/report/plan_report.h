@@ -17,7 +17,8 @@ struct PlanReport {
   bool hasMemory = false;  ///< memory is in bytes; else it counts activations, and is left out
   std::vector<Problem> problems = {};
   std::vector<std::string> faults = {};  ///< planted, as they were typed; not in `costs`
-  std::string commStreams = {};  ///< message, peer or rank; empty: the plan's messages have no lines
+  std::string commStreams =
+      {};  ///< message, peer or rank; empty: the plan's messages have no lines
 };
 
 /// A title such as "1F1B, 4 ranks, 8 micro-batches". It has the chunks of a rank if there are

@@ -66,9 +66,9 @@ void addMessageOptions(CommandApp& app, MessageOptions& to, const char* group) {
       ->type_name("HOW")
       ->group(group);
   app.add_option("--comm-streams", to.commStreams,
-                 "Messages run on streams of their own, as on GPUs: each by itself (message), or "
-                 "one after the other between two ranks (peer) or on a rank (rank, as NCCL does "
-                 "in one communicator). A plan without sends gets --transfers torch")
+                 "Messages run on streams of their own, as on GPUs. message: each by itself. peer: "
+                 "those of two ranks one after the other. rank: all of a rank, as in a "
+                 "communicator of NCCL. A plan without sends gets --transfers torch")
       ->type_name("LINES")
       ->group(group);
 }

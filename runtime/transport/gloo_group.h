@@ -35,8 +35,8 @@ class GlooGroup {
   void open(int peer);
   /// Waits until the ranks that were opened can be reached.
   void awaitOpen();
-  /// Bytes that have gone to the ranks that were opened and come from them so far. Of a group whose
-  /// ranks are connected on demand.
+  /// Bytes that have gone to the ranks that were opened and come from them so far. The group needs
+  /// `pairs`.
   std::uint64_t bytesMoved() const { return pairs_->traffic().bytesMoved(); }
 
   /// Both keep the tensor until the work is dropped. Throw Error after abort().

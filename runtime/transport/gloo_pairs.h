@@ -52,7 +52,7 @@ class GlooPairs {
   /// Waits until the peer has begun, too. Throws PeerLost. Any thread, after open().
   void await(int peer, const Check& check);
 
-  /// Of the connections with the ranks that were opened. Any thread.
+  /// Counts bytes on the connections with the ranks that were opened. Any thread.
   const GlooTraffic& traffic() const { return traffic_; }
 
  private:

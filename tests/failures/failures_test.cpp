@@ -13,6 +13,7 @@ namespace pipetrace {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::ScratchFolder;
 
@@ -82,10 +83,11 @@ TEST(Failures, ARankThatWasStartedOtherwiseIsNamedBeforeTheFirstStep) {
               "\" --stages 3 --steps $((RANK + 1)) --seed $((RANK == 1 ? 8 : 7))"});
   for (const testing::ProcessEnd& end : ends) {
     EXPECT_EQ(end.exitCode, 2);
-    EXPECT_THAT(end.output, HasSubstr("the ranks were not started alike: rank 1 has the seed 8, "
-                                      "where the others have 7; rank 1 has the number of steps 2; "
-                                      "rank 2 has the number of steps 3, where the others have "
-                                      "1"));
+    EXPECT_THAT(end.output, AllOf(HasSubstr("the ranks were not started alike: rank 1 has the seed "
+                                            "8, where the others have 7; "),
+                                  HasSubstr("; rank 1 has the number of steps 2; "),
+                                  HasSubstr("; rank 2 has the number of steps 3, where the others "
+                                            "have 1")));
   }
 }
 

@@ -21,12 +21,12 @@ class Pair {
   const OwnedFd& client() const { return client_; }
   const OwnedFd& server() const { return server_; }
 
-  /// What counts at the client and at the server.
+  /// The bytes that count at the client and at the server.
   Bytes moved() const {
     return {bytesMoved([&](int, int otherPort) { return otherPort == port_; }),
             bytesMoved([&](int ownPort, int) { return ownPort == port_; })};
   }
-  /// Waits for that, as sides acknowledge a moment later. What it is in the end.
+  /// Waits for that, as sides acknowledge a moment later. Returns what it is in the end.
   Bytes movedOnce(const Bytes& expected) const {
     for (int tries = 0; tries < 5000 && moved() != expected; ++tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

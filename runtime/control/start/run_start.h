@@ -22,7 +22,7 @@ class RunStart {
   KeyValue& store() { return store_; }
   Nanoseconds left() const;
 
-  /// What is missing: "rank 3 did not come".
+  /// Says what is missing: "rank 3 did not come".
   using Missing = std::function<std::string()>;
 
   /// Waits for a value. Throws Error with the text that any rank gave to fail(). After the timeout

@@ -19,8 +19,8 @@ class IdleWatch {
 
   explicit IdleWatch(Nanoseconds now) : changed_(now), works_(now), asked_(now), stands_(now) {}
 
-  /// Once the rank has ended no action for as long as `patience`, it does not count as idle while
-  /// there are more and more bytes of messages: what it waits for is under way.
+  /// Once the rank has ended no action for `patience`, it counts as idle only since the last byte
+  /// of a message: what it waits for is under way.
   void countBytes(Bytes bytes, Nanoseconds patience) {
     bytes_ = std::move(bytes);
     patience_ = patience;

@@ -44,7 +44,7 @@ class SlowMessage : public ::testing::Test {
     progress_.waitingFor(1, 7);
   }
 
-  /// The idle time after so many seconds in each of which `bytes` come.
+  /// The idle time after a number of seconds, in each of which `bytes` come.
   Nanoseconds idleAfter(int seconds, std::uint64_t bytes) {
     Nanoseconds idle = 0;
     for (int i = 0; i < seconds; ++i) {
@@ -69,7 +69,7 @@ TEST_F(SlowMessage, ARankStandsStillSinceTheLastByteCame) {
   EXPECT_EQ(idleAfter(1, 1), 0);
 }
 
-TEST_F(SlowMessage, WhatCameBeforeTheWaitIsNoReasonToWaitLonger) {
+TEST_F(SlowMessage, BytesThatCameBeforeTheWaitAreNoReasonToWaitLonger) {
   EXPECT_EQ(idleAfter(2, 1000), 2 * kNsPerSecond);
   EXPECT_EQ(idleAfter(10, 0), 12 * kNsPerSecond);
 }
