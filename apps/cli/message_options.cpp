@@ -66,8 +66,8 @@ void addMessageOptions(CommandApp& app, MessageOptions& to, const char* group) {
       ->type_name("HOW")
       ->group(group);
   app.add_option("--comm-streams", to.commStreams,
-                 "Messages run on streams of their own, as on GPUs. message: each by itself. peer: "
-                 "those of two ranks one after the other. rank: all of a rank, as in a "
+                 "Messages run on streams of their own, as on GPUs. With message each has its own. "
+                 "With peer those of two ranks take turns. With rank all of a rank do, as in a "
                  "communicator of NCCL. A plan without sends gets --transfers torch")
       ->type_name("LINES")
       ->group(group);

@@ -7,7 +7,7 @@ namespace pipetrace {
 
 /// `plan` with sends and receives in the order of their times, in place of those that it has.
 /// All messages have one order. It is that of their begins in the simulation in which each has a
-/// line of its own (CommStreams::kMessage). Messages that begin together go by the begin of the
+/// line of its own (CommStreams::kMessage). Messages that begin together go by the start of the
 /// action that needs the message, then by receiver, stage and micro-batch. A rank has its part of
 /// that order: a send and its receive stand at the same place of it. In its row a message stands as
 /// early as the order allows, after the action that makes it and before the one that needs it.
