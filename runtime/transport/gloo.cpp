@@ -237,7 +237,8 @@ std::unique_ptr<GlooTransport> makeTransport(Start& start, const GlooOptions& op
       group = c10::make_intrusive<LazyGroup>(start.store, env.rank, env.worldSize, groupOptions);
     }
     group->setTimeout(toMilliseconds(options.waitTimeout));
-    auto pairs = std::make_unique<GlooPairs>(group, start.words, options.waitTimeout, device.ports);
+    auto pairs =
+        std::make_unique<GlooPairs>(group, start.words, options.waitTimeout, device.newPorts);
     return std::make_unique<GlooTransport>(start.store, group, std::move(pairs), options);
   } catch (const std::exception& e) {
     start.start.fail("rank " + std::to_string(env.rank) + " cannot be reached at " + address +

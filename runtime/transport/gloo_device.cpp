@@ -46,7 +46,7 @@ GlooDevice makeGlooDevice(const std::string& address) {
   made.device =
       patient([&] { return c10d::ProcessGroupGloo::createDeviceForHostname(address, isLazy); });
   for (const int port : listeningPorts()) {
-    if (!before.contains(port)) made.ports.insert(port);
+    if (!before.contains(port)) made.newPorts.insert(port);
   }
   return made;
 }

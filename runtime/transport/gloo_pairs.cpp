@@ -2,6 +2,7 @@
 
 #include <ATen/ops/zeros.h>
 #include <gloo/context.h>
+#include <gloo/transport/address.h>
 #include <gloo/transport/pair.h>
 
 #include <algorithm>
@@ -33,6 +34,10 @@ void LazyGroup::beginToConnect(int peer) {
   for (const auto& context : contexts_) context->getPair(peer);
 }
 
+std::string LazyGroup::ownAddress(int peer) {
+  return contexts_.front()->getPair(peer)->address().str();
+}
+
 void LazyGroup::disconnect(int peer) {
   try {
     // Posting a receive waits until the connection is there, for the group's first timeout. Before,
@@ -46,13 +51,13 @@ void LazyGroup::disconnect(int peer) {
 }
 
 GlooPairs::GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
-                     Nanoseconds timeout, std::set<int> ownPorts)
+                     Nanoseconds timeout, std::set<int> newPorts)
     : group_(std::move(group)),
       store_(std::move(store)),
       timeout_(timeout),
-      traffic_(std::move(ownPorts)),
+      traffic_(std::move(newPorts)),
       hasBegun_(static_cast<std::size_t>(group_->getSize())) {
-  store_->set(groupKeyOf(group_->getRank()), traffic_.ownPorts());
+  store_->set(groupKeyOf(group_->getRank()), "is there");
 }
 
 GlooPairs::~GlooPairs() {
@@ -64,15 +69,18 @@ GlooPairs::~GlooPairs() {
 void GlooPairs::open(int peer, const Check& check) {
   if (!open_.insert(peer).second) return;
   awaitWord(groupKeyOf(peer), peer, check);
-  traffic_.meet(store_->get(groupKeyOf(peer), timeout_));
   group_->beginToConnect(peer);
-  store_->set(groupKeyOf(group_->getRank(), peer), "has begun");
+  traffic_.deviceIsAt(group_->ownAddress(peer));
+  store_->set(groupKeyOf(group_->getRank(), peer), "has begun " + traffic_.ownPort());
 }
 
 void GlooPairs::await(int peer, const Check& check) {
   std::atomic<bool>& hasBegun = hasBegun_[static_cast<std::size_t>(peer)];
   if (hasBegun.load(std::memory_order_acquire)) return;
-  awaitWord(groupKeyOf(peer, group_->getRank()), peer, check);
+  const std::string word = groupKeyOf(peer, group_->getRank());
+  awaitWord(word, peer, check);
+  const std::string text = store_->get(word, timeout_);
+  traffic_.meet(text.substr(text.rfind(' ') + 1));
   hasBegun.store(true, std::memory_order_release);
 }
 

@@ -25,6 +25,8 @@ class LazyGroup : public c10d::ProcessGroupGloo {
   /// Begins to connect with a rank whose group exists. Each of the two does this, once, and the
   /// connection is there soon after both have.
   void beginToConnect(int peer);
+  /// Where the group's device takes connections, as Gloo writes it. After beginToConnect().
+  std::string ownAddress(int peer);
   /// Ends the connection with a rank that has begun to connect, too. Gloo's own end would wait as
   /// long as there is a message that nobody receives.
   void disconnect(int peer);
@@ -39,9 +41,9 @@ class GlooPairs {
   using Check = std::function<void()>;
 
   /// This rank's group exists from now on, for others to connect to. A peer that does not come
-  /// within `timeout` is lost. `ownPorts`: where the group's device waits for connections.
+  /// within `timeout` is lost. `newPorts`: GlooTraffic's.
   GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
-            Nanoseconds timeout, std::set<int> ownPorts);
+            Nanoseconds timeout, std::set<int> newPorts);
   /// Ends the connections. Nobody may wait any more.
   ~GlooPairs();
   GlooPairs(const GlooPairs&) = delete;
