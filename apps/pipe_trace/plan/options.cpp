@@ -170,9 +170,8 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
        "      --backward-input-ms 18.1 --backward-weight-ms 9.3 --transfer-ms 0.6 -o plan.svg",
        "pipe-trace plan --schedule auto --ranks 4 --micro-batches 8 --activation-gb 1 --limit 4",
        "pipe-trace plan --schedule-file mine.csv --check --buffers blocking",
-       "pipe-trace plan --schedule ZBV --ranks 4 --micro-batches 8 --transfers in-time --csv "
-       "zbv.csv "
-       "--for torch",
+       "pipe-trace plan --schedule ZBV --ranks 4 --micro-batches 8 --transfers in-time \\\n"
+       "      --csv zbv.csv --for torch",
        "pipe-trace plan --schedule ForwardOnly --ranks 4 --micro-batches 8 --credits 1",
        "pipe-trace plan --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs/ -o plan/"});
   PlanFlags(app, options).add();
