@@ -146,4 +146,11 @@ Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options) {
 
 Plan withTransfers(const Plan& plan, int ahead) { return Pass(plan, ahead).run(); }
 
+Plan withoutTransfers(Plan plan) {
+  for (auto& actions : plan.ranks) {
+    std::erase_if(actions, [](const Action& action) { return isTransfer(action.kind); });
+  }
+  return plan;
+}
+
 }  // namespace pipetrace

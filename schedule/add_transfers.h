@@ -34,4 +34,7 @@ Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options = 
 /// and `ahead` is 0 or more.
 Plan withTransfers(const Plan& plan, int ahead);
 
+/// The plan without sends and receives.
+Plan withoutTransfers(Plan plan);
+
 }  // namespace pipetrace

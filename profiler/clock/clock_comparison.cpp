@@ -110,8 +110,8 @@ void ClockComparison::Impl::run() {
   } while (true);
   lock.unlock();
   const bool hasAnswered = exchange_ != nullptr;  // the server may have ended first
-  compare(!hasAnswered,
-          kPatience / 2);  // jobs after the last comparison are placed by one on each side, too
+  // Jobs after the last comparison are placed by one on each side, too.
+  compare(!hasAnswered, kPatience / 2);
 }
 
 bool ClockComparison::Impl::compare(bool tellsFailure, Nanoseconds patience) {

@@ -21,6 +21,7 @@
 #include "profiler/testing/recorded_log.h"
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
+#include "trace/testing/deaf_listener.h"
 #include "trace/testing/forked_child.h"
 
 namespace pipetrace {
@@ -240,22 +241,14 @@ TEST(ClockComparisonTest, AServerThatIsMissingForLongIsStillAskedSeveralTimesASe
 
 // Where a packet is lost, the system itself would try again after a second.
 TEST(ClockComparisonTest, AConnectionThatNobodyAnswersIsTriedAgainSoon) {
-  OwnedFd deaf = bindAt("127.0.0.1");
-  ASSERT_EQ(listen(deaf.get(), 0), 0);
-  std::vector<OwnedFd> queued;  // until the system answers no more
-  EXPECT_THROW(
-      while (queued.size() < 100) {
-        queued.push_back(connectTo("127.0.0.1", portOf(deaf), 50 * kNsPerMs));
-      },
-      Error);
-  const int port = portOf(deaf);
+  test::DeafListener deaf;
+  const int port = deaf.port();
   const RecordedLog log;
   const Nanoseconds begin = monotonicNow();
   ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = port}, monotonicNow);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   std::thread answers([&] {
-    while (acceptFrom(deaf).isOpen()) continue;
-    const ClockServer server(std::move(deaf), "", monotonicNow);
+    const ClockServer server(deaf.emptied(), "", monotonicNow);
     comparison.awaitFirst(20 * kNsPerSecond);
   });
   EXPECT_TRUE(comparison.awaitFirst(20 * kNsPerSecond));

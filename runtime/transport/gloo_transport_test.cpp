@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -19,6 +20,7 @@ namespace pipetrace {
 namespace {
 
 using ::testing::AllOf;
+using testing::expectSame;
 using ::testing::HasSubstr;
 using testing::numbers;
 using testing::passAll;
@@ -89,6 +91,50 @@ TEST(GlooTransportTest, TheStoreTakesConnectionsAtTheMastersAddressAlone) {
     EXPECT_THROW(connectTo("127.0.0.2", port.number(), kNsPerSecond), Error);
   });
   EXPECT_EQ(errors[0], "");
+}
+
+/// From now on each open socket of this process sends that many bytes a second at most.
+void slowDown(std::uint32_t bytesPerSecond) {
+  for (int file = 3; file < 1024; ++file) {
+    setsockopt(file, SOL_SOCKET, SO_MAX_PACING_RATE, &bytesPerSecond, sizeof bytesPerSecond);
+  }
+}
+
+TEST(GlooTransportTest, AMessageMayTakeLongerThanTheStepTimeout) {
+  const LocalPort port;
+  ControlOptions control;
+  control.limits.stall.stepTimeout = 400 * kNsPerMs;
+  control.exitDelay = 60 * kNsPerSecond;  // this process is to live on
+  const MessageKey key{.stage = 1};
+  const Message message{.tensor = numbers(50'000, c10::kLong)};  // 1.2 MB
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = testing::runRanks(2, [&](int rank) {
+    const GlooRun run = connectGlooRun({.env = {.rank = rank,
+                                                .localRank = rank,
+                                                .worldSize = 2,
+                                                .masterAddr = "127.0.0.1",
+                                                .masterPort = port.number(),
+                                                .attempt = "0"}},
+                                       control, {});
+    run.control->begin(0);
+    if (rank == 0) {
+      const auto lane = sendTo(*run.transport, 1);
+      run.transport->awaitLanes();
+      slowDown(400'000);
+      lane->send(key, Message(message));
+      lane->awaitAll();
+    } else {
+      const auto lane = receiveFrom(*run.transport, 0);
+      run.transport->awaitLanes();
+      run.control->waitingFor(0, 0);
+      expectSame(receive(*lane, key).tensor, message.tensor);
+    }
+    run.control->ended();
+    run.control->finish();
+    run.transport->finish();
+  });
+  EXPECT_THAT(errors, ::testing::Each(""));
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)) << "it was slow";
 }
 
 TEST(GlooTransportTest, NumbersInTagsWrapRound) {

@@ -145,13 +145,6 @@ class Turns {
 
 }  // namespace
 
-Plan withoutTransfers(Plan plan) {
-  for (auto& actions : plan.ranks) {
-    std::erase_if(actions, [](const Action& action) { return isTransfer(action.kind); });
-  }
-  return plan;
-}
-
 Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs) {
   requireNoCredits(*plan, "in time");
   Plan ordered = withoutTransfers(*plan);

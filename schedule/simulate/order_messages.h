@@ -30,7 +30,4 @@ Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs);
 /// Source: what torch 2.11's _add_send_recv() does. Throws Error for a plan with credits.
 Plan withMessagesOfTorch(const CheckedPlan& plan);
 
-/// The plan without sends and receives.
-Plan withoutTransfers(Plan plan);
-
 }  // namespace pipetrace

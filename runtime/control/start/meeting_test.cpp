@@ -14,6 +14,7 @@
 #include "runtime/testing/error_of.h"
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
+#include "trace/testing/deaf_listener.h"
 
 namespace pipetrace {
 namespace {
@@ -144,16 +145,9 @@ TEST(Meeting, ARankThatCannotConnectIsNamedByAllAtOnce) {
 }
 
 TEST(Meeting, AConnectionThatNobodyAnswersIsGivenUpAfterTheLinkTimeout) {
-  const OwnedFd deaf = bindAt("127.0.0.1");
-  ASSERT_EQ(listen(deaf.get(), 0), 0);
-  std::vector<OwnedFd> queued;  // until the system answers no more
-  EXPECT_THROW(
-      while (queued.size() < 100) {
-        queued.push_back(connectTo("127.0.0.1", portOf(deaf), 200 * kNsPerMs));
-      },
-      Error);
+  const test::DeafListener deaf;
   MemoryKeyValue store;
-  store.set("control/0", std::to_string(portOf(deaf)) + " token 127.0.0.1");
+  store.set("control/0", std::to_string(deaf.port()) + " token 127.0.0.1");
   const Nanoseconds begin = steadyTime();
   RunStart start(store, 1, 2, kEnough);
   EXPECT_THAT(
