@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the checks that need an NVIDIA device, from binaries that are built already. Prints a report.
+# Runs the checks that need an NVIDIA device, from binaries that are built already. Prints a report in Markdown.
 #    gpu_check.sh [--bin FOLDER] [--libs FOLDER]...
 #    --bin    the folder of gpu_test (default: bin beside this script, build/cuda/bin, build/all/bin)
 #    --libs   a folder of libcudart.so.13, libcupti.so.13, libnccl.so.2 or torch's libraries (default:
@@ -38,33 +38,48 @@ END
 fi
 [ -z "$libs" ] || export LD_LIBRARY_PATH="$libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
-echo "== the device"
-nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null \
-  || echo "nvidia-smi is not there or finds no device"
-
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
+failed() { printf '\n```\n'; cat "$report"; printf '```\n\nFailed.\n'; exit 1; }
+
+printf '# Checks on a GPU\n\n- '
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null \
+  || echo "nvidia-smi is not there or finds no device"
+date -u '+- %Y-%m-%d, %H:%M UTC'
+printf '\n## Events, capture, CUPTI, NVTX, NCCL\n\n'
 status=0
-echo "== events, capture, CUPTI, NVTX, NCCL"
 "$bin/gpu_test" --gtest_color=no >"$report" 2>&1 || status=$?
 if [ $status -ge 126 ]; then
   cat "$report" >&2
   die "gpu_test does not start: name the folder of CUDA's libraries with --libs"
 fi
-grep -E '^(\[ +(OK|FAILED|SKIPPED) +\]|  )|no CUDA device|Failure|: error' "$report" | sort -u || true
-
+sed -nE -e 's/^\[ +OK \] ([^ ]+).*/- passed: `\1`/p' -e 's/^\[ +FAILED +\] ([^ ]+) \(.*/- FAILED: `\1`/p' \
+  -e 's/^\[ +SKIPPED +\] ([^ ]+) \(.*/- skipped: `\1`/p' -e 's/^  (an? (busy|idle) stream: .*)/- \1/p' "$report"
 if grep -q 'no CUDA device' "$report"; then
-  echo "== no device here: nothing was checked"
+  printf '\nNo device here: nothing was checked.\n'
   [ $status -eq 0 ] || exit 1
   exit 77
 fi
-[ $status -eq 0 ] || { cat "$report"; echo "== failed"; exit 1; }
+[ $status -eq 0 ] || failed
+printf '\n## Cost of recording in a training step of a transformer\n\n'
 if [ -x "$bin/transformer_overhead" ]; then
-  echo "== cost of recording in a training step of a transformer"
-  "$bin/transformer_overhead" || status=$?
+  "$bin/transformer_overhead" | sed 's/^  /- /' || status=$?
   [ $status -lt 126 ] || die "transformer_overhead does not start: name the folders of torch's libraries with --libs"
-  [ $status -eq 0 ] || [ $status -eq 77 ] || { echo "== failed"; exit 1; }
+  [ $status -eq 0 ] || [ $status -eq 77 ] || { printf '\nFailed.\n'; exit 1; }
 else
-  echo "== transformer_overhead is not there (it is built with PIPETRACE_RUNTIME): not measured"
+  echo "- not measured: transformer_overhead is not there (it is built with PIPETRACE_RUNTIME)"
 fi
-echo "== all passed"
+
+printf '\n## Memory, by compute-sanitizer\n\n'
+# CUPTI takes one tool at a time, and this is one. What NCCL asks of the driver in vain is no error of memory.
+if ! command -v compute-sanitizer >/dev/null; then
+  echo "- skipped: compute-sanitizer is not there"
+elif timeout 120 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 \
+  "$bin/gpu_test" --gtest_filter='-EdgesTest.*:CuptiTest.*' >"$report" 2>&1; then
+  sed -n 's/^=* ERROR SUMMARY: /- gpu_test: /p' "$report"
+elif grep -qi 'not supported' "$report"; then
+  echo "- skipped: compute-sanitizer refuses the device"
+else
+  failed
+fi
+printf '\nAll passed.\n'

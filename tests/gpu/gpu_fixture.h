@@ -30,6 +30,12 @@ class GpuTest : public testing::Test {
     cudaStreamDestroy(stream);
   }
 
+  /// Of "milliseconds.fraction" with six digits of fraction, as logs have it.
+  static Nanoseconds nanosecondsOf(std::string text) {
+    std::erase(text, '.');
+    return static_cast<Nanoseconds>(std::stoll(text));
+  }
+
   /// Queues work of some tens of microseconds for every round.
   void work(int rounds) {
     for (int i = 0; i < rounds; ++i) cudaMemsetAsync(memory, i, kBytes, stream);

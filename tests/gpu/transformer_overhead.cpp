@@ -1,7 +1,9 @@
 // Measures the cost of recording a training step of a transformer (LibTorch, micro-batches, AdamW):
-// the same step with recording on and off in turn. Prints the medians, and what `Profiler End:`
-// says. transformer_overhead [--cpu] [TURNS] Exit code: 0 done, 2 could not, 77 there is no CUDA
-// device, or no libtorch_cuda.so beside it.
+// the same step with recording on and off in turn, by events alone and with CUPTI. Prints the
+// medians, the 95 % interval of the pairs' differences, and what `Profiler End:` says.
+// transformer_overhead [--cpu] [PAIRS] Exit code: 0 done, 2 could not, 77 there is no CUDA device,
+// or no libtorch_cuda.so beside it.
+#include <c10/core/AutogradState.h>
 #include <c10/cuda/CUDAStream.h>
 #include <dlfcn.h>
 #include <torch/cuda.h>
@@ -11,15 +13,19 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler/cpu_stream.h"
 #include "profiler/cuda/runtime.h"
 #include "profiler/cuda/stream.h"
+#include "profiler/kernels/cupti_collector.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"
 
@@ -36,7 +42,7 @@ struct Size {
   int microBatches;
 };
 constexpr Size kOnDevice = {
-    .width = 512, .tokens = 128, .batch = 16, .layers = 4, .microBatches = 4};
+    .width = 1024, .tokens = 160, .batch = 16, .layers = 8, .microBatches = 4};
 constexpr Size kOnCpu = {.width = 16, .tokens = 4, .batch = 2, .layers = 1, .microBatches = 2};
 
 class Training {
@@ -55,12 +61,15 @@ class Training {
   }
 
   /// Returns how long the step took until the device was done with it.
-  Nanoseconds step(Recorder& recorder, StreamId stream) {
+  Nanoseconds step(Recorder& recorder, StreamId stream, CuptiCollector* collector = nullptr) {
     const Nanoseconds start = monotonicNow();
     const int step = steps_++;
     const auto job = [&](JobKind kind, int microBatch, const auto& body) {
-      recorder.begin(stream, {.kind = kind, .microBatch = microBatch, .step = step});
+      const std::int64_t id =
+          recorder.begin(stream, {.kind = kind, .microBatch = microBatch, .step = step});
+      if (collector != nullptr) collector->beginJob(id);
       body();
+      if (collector != nullptr) collector->endJob();
       recorder.end(stream);
     };
     job(JobKind::kLr, 0, [&] { optimizer_->zero_grad(); });
@@ -97,7 +106,21 @@ std::unique_ptr<DeviceStream> streamOf(torch::Device device) {
       std::make_shared<CudaDevice>(makeCudaRuntime(), stream.device_index()), stream.stream());
 }
 
-int measure(torch::Device device, int turns) {
+/// The two values between which the median of a population lies in 95 of 100 samples like this one
+/// (order statistics of the binomial distribution; Conover, Practical Nonparametric Statistics).
+std::pair<double, double> medianInterval(std::vector<double> sample) {
+  std::sort(sample.begin(), sample.end());
+  const double n = static_cast<double>(sample.size());
+  const double half = 1.96 * std::sqrt(n) / 2;
+  const auto at = [&](double place) {
+    return sample[static_cast<std::size_t>(std::clamp(place, 0.0, n - 1))];
+  };
+  return {at(std::floor(n / 2 - half)), at(std::ceil(n / 2 + half))};
+}
+
+int measure(torch::Device device, int pairs, bool withCupti) {
+  // Backward runs on this thread, so that CUPTI gives its kernels to the job that calls it.
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   Training training(device.is_cuda() ? kOnDevice : kOnCpu, device);
   const RecordedLog log;
   Recorder on({.logDirectory = log.folder()});
@@ -106,27 +129,56 @@ int measure(torch::Device device, int turns) {
   for (int i = 0; i < 5; ++i) training.step(off, compute);  // kernels are chosen, memory is taken
   std::vector<Nanoseconds> with;
   std::vector<Nanoseconds> without;
-  for (int i = 0; i < 2 * turns; ++i) {
-    const bool isOn = i % 4 == 0 || i % 4 == 3;  // neither always comes first
-    (isOn ? with : without).push_back(training.step(isOn ? on : off, compute));
+  std::vector<double> differences;  // %
+  const auto recordedStep = [&] {
+    // CUPTI makes all kernels dearer while it collects, so it is there for this step alone.
+    std::optional<CudaKernelLog> lines;
+    std::optional<CuptiCollector> collector;
+    if (withCupti) {
+      lines.emplace(on.logPath());
+      collector.emplace(makeCupti(), *lines);
+    }
+    with.push_back(training.step(on, compute, collector ? &*collector : nullptr));
+  };
+  for (int i = 0; i < pairs; ++i) {
+    const bool isOnFirst = i % 2 == 0;  // neither always comes first
+    if (isOnFirst) recordedStep();
+    without.push_back(training.step(off, compute));
+    if (!isOnFirst) recordedStep();
+    differences.push_back(100 * static_cast<double>(with.back() - without.back()) /
+                          static_cast<double>(without.back()));
   }
   on.close();
   const double base = median(without);
-  std::printf("  a transformer's step takes %.3f ms, recorded %.3f ms: %+.2f %%\n", base / 1e6,
-              median(with) / 1e6, 100 * (median(with) - base) / base);
+  const auto [least, most] = medianInterval(differences);
+  std::printf("  a transformer's step takes %.3f ms, recorded by %s %.3f ms\n", base / 1e6,
+              withCupti ? "events and CUPTI" : "events", median(with) / 1e6);
+  std::printf("  %d pairs in turn: %+.3f %% to %+.3f %% (95 %% interval of the median)\n", pairs,
+              least, most);
   std::printf(
       "  %lld jobs written, %lld dropped; recording took %.3f %% of the steps' time\n",
       log.number("Profiler End: ", "written"), log.number("Profiler End: ", "dropped"),
-      100 * static_cast<double>(log.number("Profiler End: ", "own_cost_ns")) / turns / base);
+      100 * static_cast<double>(log.number("Profiler End: ", "own_cost_ns")) / pairs / base);
+  if (withCupti) {
+    const auto kernels = log.lines("Profiler Kernel: ");
+    const auto given = std::count_if(kernels.begin(), kernels.end(), [](const std::string& line) {
+      return line.find(", job = ") != std::string::npos;
+    });
+    std::printf("  %zu kernels, copies and memsets written, %.2f %% of them with their job\n",
+                kernels.size(),
+                kernels.empty()
+                    ? 0.0
+                    : 100 * static_cast<double>(given) / static_cast<double>(kernels.size()));
+  }
   const auto jobs = static_cast<long long>(log.lines("Profiler Info: ").size());
   const int perStep = 2 + 2 * (device.is_cuda() ? kOnDevice : kOnCpu).microBatches;
-  return jobs == static_cast<long long>(perStep) * turns ? 0 : 2;
+  return jobs == static_cast<long long>(perStep) * pairs ? 0 : 2;
 }
 
-int run(bool onCpu, int turns) {
+int run(bool onCpu, int pairs) {
   if (onCpu) {
     torch::set_num_threads(1);  // several wait for each other in turns where other programs run
-    return measure(torch::kCPU, turns);
+    return measure(torch::kCPU, pairs, false);
   }
   // Loaded and not linked, as it needs a dozen libraries that are only where torch is installed.
   if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
@@ -137,7 +189,8 @@ int run(bool onCpu, int turns) {
     std::printf("  not measured: no CUDA device\n");
     return kNothingHere;
   }
-  return measure(torch::kCUDA, turns);
+  const int status = measure(torch::kCUDA, pairs, false);
+  return status == 0 ? measure(torch::kCUDA, pairs, true) : status;
 }
 
 }  // namespace
@@ -146,9 +199,9 @@ int run(bool onCpu, int turns) {
 int main(int argc, char** argv) {
   const bool onCpu = argc > 1 && std::string(argv[1]) == "--cpu";
   const int given = onCpu ? 2 : 1;
-  const int turns = argc > given ? std::atoi(argv[given]) : 100;
+  const int pairs = argc > given ? std::atoi(argv[given]) : 100;
   try {
-    return pipetrace::run(onCpu, std::max(turns, 1));
+    return pipetrace::run(onCpu, std::max(pairs, 1));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "transformer_overhead: %s\n", error.what());
     return 2;
