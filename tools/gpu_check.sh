@@ -71,7 +71,7 @@ else
 fi
 
 printf '\n## Memory, by compute-sanitizer\n\n'
-# CUPTI takes one tool at a time, and this is one. What NCCL asks of the driver in vain is no error of memory.
+# CUPTI takes one tool at a time, and this is one. NCCL asks the driver for things in vain; that is no error of memory.
 if ! command -v compute-sanitizer >/dev/null; then
   echo "- skipped: compute-sanitizer is not there"
 elif timeout 120 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 \

@@ -22,7 +22,7 @@ struct Span {
   int kernels = 0;
 };
 
-/// What events and CUPTI say of one job.
+/// The distances of one job's events from its kernels by CUPTI.
 struct EdgesOfJob {
   Nanoseconds before = 0;  ///< from its start event to its first kernel
   Nanoseconds behind = 0;  ///< from its last kernel to its end event
@@ -161,8 +161,8 @@ class EdgesTest : public CuptiTest {
     std::sort(all.begin(), all.end());
     const Distances is{.median = all[all.size() / 2], .most = all[all.size() * 99 / 100]};
     std::printf(
-        "  %s: events lie %.2f us from the edges of their kernels (median of %zu; 99 %%: %.2f us); "
-        "kernels reach beyond them by %.2f us at most, clocks are known to %.2f us\n",
+        "  %s: %.2f us between events and the edges of their kernels (median of %zu), 99 %% within "
+        "%.2f us. Kernels reach beyond their job by %.2f us at most; clocks are known to %.2f us\n",
         stream, is.median, all.size(), is.most, beyond, bound);
     return is;
   }

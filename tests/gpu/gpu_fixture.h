@@ -30,7 +30,7 @@ class GpuTest : public testing::Test {
     cudaStreamDestroy(stream);
   }
 
-  /// Of "milliseconds.fraction" with six digits of fraction, as logs have it.
+  /// Reads "milliseconds.fraction" with six digits of fraction, as logs have it.
   static Nanoseconds nanosecondsOf(std::string text) {
     std::erase(text, '.');
     return static_cast<Nanoseconds>(std::stoll(text));

@@ -1,7 +1,8 @@
 // Measures the cost of recording a training step of a transformer (LibTorch, micro-batches, AdamW):
 // the same step with recording on and off in turn, by events alone and with CUPTI. Prints the
 // medians, the 95 % interval of the pairs' differences, and what `Profiler End:` says.
-// transformer_overhead [--cpu] [PAIRS] Exit code: 0 done, 2 could not, 77 there is no CUDA device,
+//    transformer_overhead [--cpu] [PAIRS]
+// Exit code: 0 done, 2 could not, 77 there is no CUDA device,
 // or no libtorch_cuda.so beside it.
 #include <c10/core/AutogradState.h>
 #include <c10/cuda/CUDAStream.h>
