@@ -6,8 +6,8 @@ namespace pipetrace {
 namespace {
 
 constexpr std::array<std::string_view, kBubbleClassCount> kNames = {
-    "",       "warm_up",  "steady",    "drain",     "sync",
-    "launch", "transfer", "peer_wait", "imbalance", "unknown"};
+    "",         "warm_up", "steady",    "drain",     "sync",   "launch",
+    "transfer", "blocked", "peer_wait", "imbalance", "unknown"};
 
 }  // namespace
 

@@ -17,6 +17,7 @@ enum class BubbleClass : std::uint8_t {
   kSync,
   kLaunch,
   kTransfer,
+  kBlocked,  ///< a message whose data was there could not begin: its line was taken
   kPeerWait,
   kImbalance,
   kUnknown,
@@ -35,9 +36,15 @@ using ClassTimes = std::array<Nanoseconds, kBubbleClassCount>;
 
 /// The classes in the order in which reports show them: the schedule's own, faults, the rest.
 inline constexpr std::array kReportedClasses = {
-    BubbleClass::kWarmUp,   BubbleClass::kSteady,    BubbleClass::kDrain,
-    BubbleClass::kPeerWait, BubbleClass::kImbalance, BubbleClass::kTransfer,
-    BubbleClass::kLaunch,   BubbleClass::kSync,      BubbleClass::kUnknown};
+    BubbleClass::kWarmUp,    BubbleClass::kSteady,   BubbleClass::kDrain,   BubbleClass::kPeerWait,
+    BubbleClass::kImbalance, BubbleClass::kTransfer, BubbleClass::kBlocked, BubbleClass::kLaunch,
+    BubbleClass::kSync,      BubbleClass::kUnknown};
+
+/// Whether reports have that time of the class. Runs without lines have no kBlocked; they are
+/// reported as if there were no such class.
+constexpr bool isReported(BubbleClass bubbleClass, Nanoseconds time) {
+  return bubbleClass != BubbleClass::kBlocked || time > 0;
+}
 
 /// The name that profiles have: "warm_up", "steady", …; "" for kNone.
 std::string_view bubbleClassName(BubbleClass bubbleClass);

@@ -31,6 +31,7 @@ struct RankInfo {
   std::optional<int> dataParallelIndex;
   std::optional<int> tensorParallelIndex;
   std::string clock;
+  std::string lines;  ///< lanes on which messages run one after the other, with ";" between them
   std::optional<double> flopsPerStep;
   std::optional<double> tokensPerStep;
   std::vector<ClockReading> clockReadings;

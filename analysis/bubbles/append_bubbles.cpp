@@ -19,14 +19,16 @@ namespace {
 /// first argument, until they get the argument with its name.
 struct RankEvents {
   std::vector<Event> events;
-  std::vector<JobGraph::Id> culprits;  // one job for each name
+  std::vector<const Bubble*> culprits;  // one bubble for each name
 };
 
 /// The same for jobs with the same name. The names of most follow from these three.
-std::uint64_t nameKeyOf(const JobGraph::Node& node, JobGraph::Id id) {
-  const Event& job = *node.event;
+std::uint64_t nameKeyOf(const JobGraph& graph, const Bubble& bubble) {
+  const JobGraph::Id id = bubble.culprit;
+  const JobGraph::Node& node = graph.node(id);
+  const Event& job = culpritEventOf(graph, bubble);
   if (job.kind == JobKind::kForwardBackward || !isComputeLane(job.kind)) {
-    return (std::uint64_t{0xff} << 56U) ^ id;
+    return (std::uint64_t{0xff} << 56U) ^ (std::uint64_t{bubble.isAtSender} << 32U) ^ id;
   }
   return (static_cast<std::uint64_t>(job.kind) << 56U) ^
          (static_cast<std::uint64_t>(job.stage) << 32U) ^
@@ -44,14 +46,12 @@ RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
     event.step = bubble.step;
     event.kind = JobKind::kBubble;
     event.bubbleClass = bubble.bubbleClass;
-    const JobGraph::Id job = bubble.culprit;
-    if (job == JobGraph::kNone) continue;
-    const JobGraph::Node& culprit = graph.node(job);
-    event.peer = graph.ranks()[culprit.rank].number;
-    event.job = culprit.event->job;
+    if (bubble.culprit == JobGraph::kNone) continue;
+    event.peer = graph.ranks()[culpritRankOf(graph, bubble)].number;
+    event.job = culpritEventOf(graph, bubble).job;
     const auto next = static_cast<std::uint32_t>(made.culprits.size());
-    const auto [index, isNew] = known.try_emplace(nameKeyOf(culprit, job), next);
-    if (isNew) made.culprits.push_back(job);
+    const auto [index, isNew] = known.try_emplace(nameKeyOf(graph, bubble), next);
+    if (isNew) made.culprits.push_back(&bubble);
     event.firstArgument = index->second;
     event.argumentCount = 1;
   }
@@ -91,9 +91,9 @@ BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const B
   std::unordered_map<std::string, std::uint32_t> known;  // arguments by name
   std::vector<std::vector<std::uint32_t>> arguments(made.size());
   for (std::size_t r = 0; r < made.size(); ++r) {
-    for (const JobGraph::Id culprit : made[r].culprits) {
+    for (const Bubble* const culprit : made[r].culprits) {
       const auto next = static_cast<std::uint32_t>(lanes.firstArgument + known.size());
-      const auto [name, isNew] = known.try_emplace(jobName(timeline, graph.node(culprit)), next);
+      const auto [name, isNew] = known.try_emplace(culpritName(timeline, graph, *culprit), next);
       if (isNew) lanes.culprits.push_back(name->first);
       arguments[r].push_back(name->second);
     }

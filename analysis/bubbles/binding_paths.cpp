@@ -1,6 +1,7 @@
 #include "analysis/bubbles/binding_paths.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "trace/threads/in_parallel.h"
 
@@ -26,19 +27,23 @@ Nanoseconds Collected::total() const {
   return total;
 }
 
-BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads)
+BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads,
+                           StepBegins begins)
     : graph_(graph),
       times_(times),
+      begins_(std::move(begins)),
       links_(graph.nodes().size()),
       stretches_(graph.nodes().size() / kStride + 1) {
   constexpr std::size_t kChunk = 16384;
   static_assert(kChunk % kStride == 0);
   const std::size_t count = graph.nodes().size();
+  if (graph.hasLines()) delays_.resize(graph.messageEnd() - graph.jobCount());
   inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     const std::size_t end = std::min(count, (chunk + 1) * kChunk);
     for (std::size_t i = chunk * kChunk; i < end; ++i) {
       const Id id = static_cast<Id>(i);
-      links_.make(i, linkOf(id));
+      const Link& link = links_.make(i, linkOf(id));
+      if (link.waitsInLine) delays_[i - graph.jobCount()] = delayOf(id);
     }
   });
   inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
@@ -92,7 +97,12 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     return link;
   }
   link.work = std::max<Nanoseconds>(0, link.work);
+  if (!begins_.empty() && opensStep(node)) return link;
   link.before = waitedFor(id);
+  if (graph_.isOnLine(id) && node.inputs[0] != JobGraph::kNone) {
+    setLateInLine(id, link);
+    return link;
+  }
   const Id lateId = link.hasLastMember ? node.inputs[0] : id;
   const JobGraph::Node& late = graph_.node(lateId);
   Nanoseconds ready = kNsMin;
@@ -117,6 +127,54 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   return link;
 }
 
+bool BindingPaths::opensStep(const JobGraph::Node& job) const {
+  if (!isCompute(job.kind)) return false;
+  const auto found = begins_.find({graph_.ranks()[job.rank].replica, job.step});
+  return found != begins_.end() && found->second == job.begin;
+}
+
+/// A message on a line is late since the end of the job that made its data.
+void BindingPaths::setLateInLine(Id message, Link& link) const {
+  const JobGraph::Node& node = graph_.node(message);
+  const Nanoseconds time = node.begin - graph_.node(node.inputs[0]).end;
+  if (time <= 0 || isBelowClockBound(node.inputs[0], message, time)) return;
+  const LineDelay delay = delayOf(message);
+  const Nanoseconds inLine = delay.blocked.time + delay.transfer.time;
+  link.waitsInLine = inLine > 0;
+  link.late = time - inLine;
+  link.lateCause = Cause::kLaunch;
+}
+
+/// Goes back along the line of the end that began last, up to what ended before the data was there.
+BindingPaths::LineDelay BindingPaths::delayOf(Id message) const {
+  const JobGraph::Node& node = graph_.node(message);
+  const Nanoseconds data = graph_.node(node.inputs[0]).end;
+  Nanoseconds upTo = node.begin;
+  LineDelay delay;
+  Id at = graph_.lineEnd(graph_.lastEndOf(message)).before;
+  while (at != JobGraph::kNone && upTo > data) {
+    const Nanoseconds end = std::min(graph_.eventOf(at).end, upTo);
+    if (end <= data) break;
+    const JobGraph::LineEnd& place = graph_.lineEnd(at);
+    const Nanoseconds from = std::clamp(place.heldFrom, data, end);
+    const Nanoseconds begin = std::clamp(graph_.node(graph_.messageOf(at)).begin, from, end);
+    delay.blocked.add(begin - from, at);
+    delay.transfer.add(end - begin, at);
+    upTo = from;
+    at = place.before;
+  }
+  return delay;
+}
+
+void BindingPaths::addDelay(Id message, Collected& collected) const {
+  const LineDelay delay = hasTables_ ? delays_[message - graph_.jobCount()] : delayOf(message);
+  const LineDelay::Part& held = delay.transfer;
+  if (held.time > 0) {
+    collected.add(Cause::kTransfer, held.time, held.most, graph_.messageOf(held.end));
+  }
+  collected.add(Cause::kBlocked, delay.blocked.time, delay.blocked.most, delay.blocked.end);
+}
+
 /// Only what began earlier counts, so that no path comes back, whatever the clocks say.
 JobGraph::Id BindingPaths::waitedFor(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
@@ -129,6 +187,9 @@ JobGraph::Id BindingPaths::waitedFor(Id id) const {
     const Id last = node.inputs[0];
     const Id before = last == JobGraph::kNone ? node.before : graph_.node(last).before;
     return before != JobGraph::kNone && isEarlier(before) ? before : JobGraph::kNone;
+  }
+  if (graph_.isOnLine(id) && node.inputs[0] != JobGraph::kNone) {
+    return isEarlier(node.inputs[0]) ? node.inputs[0] : JobGraph::kNone;
   }
   Id binding = JobGraph::kNone;
   const Id ofJob[] = {node.before, node.collective, node.inputs[0], node.inputs[1]};
@@ -146,6 +207,7 @@ void BindingPaths::freeTables() {
   hasTables_ = false;
   links_ = {};
   stretches_ = {};
+  delays_ = {};
 }
 
 Collected BindingPaths::lateness(Id node) const {

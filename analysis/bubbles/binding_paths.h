@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,17 +15,25 @@
 namespace pipetrace {
 
 /// The reasons for excess idle time that a path collects, in the order in which they are drawn.
-enum class Cause : std::uint8_t { kTransfer, kLaunch, kPeerWait, kImbalance, kUnknown };
-inline constexpr std::size_t kCauseCount = 5;
+enum class Cause : std::uint8_t { kTransfer, kBlocked, kLaunch, kPeerWait, kImbalance, kUnknown };
+inline constexpr std::size_t kCauseCount = 6;
+
+/// `element` for each cause.
+template <typename T>
+constexpr std::array<T, kCauseCount> forEachCause(T element) {
+  std::array<T, kCauseCount> list{};
+  list.fill(element);
+  return list;
+}
 
 /// The time that jobs and messages on a path cost, by cause.
 struct Collected {
   std::array<Nanoseconds, kCauseCount> sums{};
   std::array<Nanoseconds, kCauseCount> largest{};  ///< of one job or message
   /// The job or the message with the largest share. Where messages are not logged, the job that
-  /// needs the message stands for it.
-  std::array<JobGraph::Id, kCauseCount> culprit{JobGraph::kNone, JobGraph::kNone, JobGraph::kNone,
-                                                JobGraph::kNone, JobGraph::kNone};
+  /// needs the message stands for it. Of kBlocked it is the number of an end (JobGraph::LineEnd):
+  /// that of the message in front.
+  std::array<JobGraph::Id, kCauseCount> culprit = forEachCause(JobGraph::kNone);
 
   /// `time` must not be negative.
   void add(Cause cause, Nanoseconds time, JobGraph::Id job) { add(cause, time, time, job); }
@@ -44,14 +53,20 @@ struct Collected {
 /// The paths back from each job along what it waited for last (docs/metrics.md, "Bubbles"). The
 /// predecessor of a job is the job before it on its rank, a collective, or its data. It is the one
 /// that ended last; the one on its rank where they ended together. That of a collective is what its
-/// last member waited for, in another pipeline too. A path ends at an `lr` or `optimizer` job.
+/// last member waited for, in another pipeline too. That of a message that waited for its turn on
+/// a line is the job that made its data. A path ends at an `lr` or `optimizer` job.
 /// Several threads may use it.
 class BindingPaths {
  public:
   using Id = JobGraph::Id;
 
-  /// Both must outlive it.
-  BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads = 1);
+  /// When a step begins that no other one overlaps: by replica and step.
+  using StepBegins = std::map<std::pair<int, std::int32_t>, Nanoseconds>;
+
+  /// Both must outlive it. Paths end at the jobs that open the steps of `begins`, as they do at
+  /// `lr`.
+  BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads = 1,
+               StepBegins begins = {});
 
   /// The share of the job, message or collective itself.
   Collected of(Id node) const;
@@ -82,6 +97,22 @@ class BindingPaths {
     Cause workCause = Cause::kUnknown;
     bool isCollective = false;
     bool hasLastMember = false;  // another one: a collective is as late as that
+    bool waitsInLine = false;    // a part of its lateness is in `delays_`, and not in `late`
+  };
+  /// The time in which messages in front of a message held its line, once its data was there.
+  struct LineDelay {
+    struct Part {
+      Nanoseconds time = 0;
+      Nanoseconds most = 0;      // of one message
+      Id end = JobGraph::kNone;  // of that message, on the line
+      void add(Nanoseconds more, Id by) {
+        time += more;
+        if (more > most) end = by;
+        most = std::max(most, more);
+      }
+    };
+    Part blocked;   // before their own begin
+    Part transfer;  // after it
   };
 
   /// Every eighth node stands for the part of its path up to the next such node.
@@ -94,11 +125,16 @@ class BindingPaths {
   static std::uint64_t bitOf(std::uint32_t rank) { return std::uint64_t{1} << rank % 64U; }
 
   Link linkOf(Id node) const;
+  bool opensStep(const JobGraph::Node& job) const;
+  void setLateInLine(Id message, Link& link) const;
+  LineDelay delayOf(Id message) const;
+  void addDelay(Id message, Collected& collected) const;
   Stretch stretchFrom(Id node) const;
   void addLate(Id node, const Link& link, Collected& collected) const {
     Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : node;
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
     collected.add(link.lateCause, link.late, culprit);
+    if (link.waitsInLine) addDelay(node, collected);
   }
   void add(Id node, const Link& link, Collected& collected) const {
     addLate(node, link, collected);
@@ -109,7 +145,9 @@ class BindingPaths {
 
   const JobGraph& graph_;
   const UsualTimes& times_;
+  const StepBegins begins_;
   SharedArray<Link> links_;
+  std::vector<LineDelay> delays_;   // by message; empty: there are no lines
   SharedArray<Stretch> stretches_;  // by node / kStride
   bool hasTables_ = true;
 };

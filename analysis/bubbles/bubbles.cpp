@@ -3,9 +3,31 @@
 #include <algorithm>
 
 #include "analysis/bubbles/rank_bubbles.h"
+#include "analysis/graph/job_name.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
+
+JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble) {
+  return bubble.isAtSender ? graph.sendOf(bubble.culprit) : graph.receiveOf(bubble.culprit);
+}
+
+std::uint32_t culpritRankOf(const JobGraph& graph, const Bubble& bubble) {
+  if (bubble.bubbleClass != BubbleClass::kBlocked) return graph.node(bubble.culprit).rank;
+  return graph.lineEnd(frontEndOf(graph, bubble)).rank;
+}
+
+const Event& culpritEventOf(const JobGraph& graph, const Bubble& bubble) {
+  const JobGraph::Node& culprit = graph.node(bubble.culprit);
+  return culprit.isMessage && bubble.isAtSender ? *graph.message(bubble.culprit).send
+                                                : *culprit.event;
+}
+
+std::string culpritName(const Timeline& timeline, const JobGraph& graph, const Bubble& bubble) {
+  const JobGraph::Node& culprit = graph.node(bubble.culprit);
+  if (bubble.bubbleClass != BubbleClass::kBlocked) return jobName(timeline, culprit);
+  return messageName(culpritEventOf(graph, bubble), culprit.microBatch);
+}
 
 Bubbles classifyBubbles(const RunBasis& basis, int threads) {
   const JobGraph& graph = basis.graph();

@@ -19,11 +19,27 @@ struct Bubble {
   /// not logged has the job that needs it.
   JobGraph::Id cause = JobGraph::kNone;
   /// The job that is to blame; kNone where it is not known. For a transfer it is the one that sent
-  /// the message, for a collective the member that began last, else the cause.
+  /// the message, for a collective the member that began last, else the cause. For kBlocked both
+  /// are the message in front.
   JobGraph::Id culprit = JobGraph::kNone;
   std::int32_t step = kNotGiven;  ///< of the window
   BubbleClass bubbleClass = BubbleClass::kUnknown;
+  bool isAtSender = false;  ///< of kBlocked: the message held the line of its sender
 };
+
+/// The end of the message in front of a bubble of kBlocked (JobGraph::LineEnd).
+JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble);
+
+/// The rank that is to blame, as an index in JobGraph::ranks(). The bubble must have a culprit. Of
+/// kBlocked it is the rank of the line that the message in front held.
+std::uint32_t culpritRankOf(const JobGraph& graph, const Bubble& bubble);
+
+/// What is to blame, as events have it: a job, or of kBlocked the end of the message in front that
+/// stands on the line. The bubble must have a culprit.
+const Event& culpritEventOf(const JobGraph& graph, const Bubble& bubble);
+
+/// Its name: a job's (job_name.h), or "4RECV_F1" for a message in front.
+std::string culpritName(const Timeline& timeline, const JobGraph& graph, const Bubble& bubble);
 
 /// The idle time of all ranks by class and culprit, as docs/metrics.md defines it.
 struct Bubbles {

@@ -10,9 +10,9 @@ namespace pipetrace {
 namespace {
 
 /// By Cause.
-constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer, BubbleClass::kLaunch,
-                                                    BubbleClass::kPeerWait, BubbleClass::kImbalance,
-                                                    BubbleClass::kUnknown};
+constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer,  BubbleClass::kBlocked,
+                                                    BubbleClass::kLaunch,    BubbleClass::kPeerWait,
+                                                    BubbleClass::kImbalance, BubbleClass::kUnknown};
 
 /// Divides `time` by the weights, of which one is not 0; rounded down, the largest gets the
 /// remainder.
@@ -115,7 +115,7 @@ void RankBubbles::classify(const Gap& gap) {
     addCause(Cause::kUnknown, excess - missed, JobGraph::kNone);
   }
   for (const Cause cause :
-       {Cause::kTransfer, Cause::kLaunch, Cause::kPeerWait, Cause::kImbalance}) {
+       {Cause::kTransfer, Cause::kBlocked, Cause::kLaunch, Cause::kPeerWait, Cause::kImbalance}) {
     addShareOf(cause);
   }
   add(BubbleClass::kSync, sync,
@@ -278,6 +278,7 @@ void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
 RankBubbles::Id RankBubbles::culpritOf(BubbleClass bubbleClass, Id id) const {
   if (id == JobGraph::kNone) return JobGraph::kNone;
   const JobGraph::Node& cause = graph_.node(id);
+  if (bubbleClass == BubbleClass::kBlocked) return id;
   if (cause.isMessage) return cause.inputs[0];
   if (cause.isCollective) return cause.inputs[0] != JobGraph::kNone ? cause.inputs[0] : id;
   if (bubbleClass != BubbleClass::kTransfer) return id;
@@ -295,7 +296,10 @@ void RankBubbles::add(BubbleClass bubbleClass, Nanoseconds time, Id cause) {
 
 void RankBubbles::addShareOf(Cause cause) {
   const CauseShare& share = causes_[static_cast<std::size_t>(cause)];
-  add(kClassOfCause[static_cast<std::size_t>(cause)], share.time, share.job);
+  const BubbleClass bubbleClass = kClassOfCause[static_cast<std::size_t>(cause)];
+  if (cause != Cause::kBlocked || share.time <= 0) return add(bubbleClass, share.time, share.job);
+  add(bubbleClass, share.time, graph_.messageOf(share.job));
+  shares_.back().isAtSender = JobGraph::isSendEnd(share.job);
 }
 
 /// Lays shares_ out in the gap, where the rank's own work leaves room.
@@ -311,7 +315,7 @@ void RankBubbles::fill(Interval gap, std::int32_t step) {
       }
       const Nanoseconds room = own < ownEnd ? bubbles_[own].begin : gap.end;
       const Nanoseconds end = std::min(at + share.time, room);
-      put({at, end, share.cause, share.culprit, step, share.bubbleClass});
+      put({at, end, share.cause, share.culprit, step, share.bubbleClass, share.isAtSender});
       share.time -= end - at;
       at = end;
     }

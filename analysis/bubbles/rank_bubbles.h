@@ -50,13 +50,14 @@ class RankBubbles {
   struct CauseShare {
     Nanoseconds time = 0;
     Nanoseconds largest = 0;
-    Id job = JobGraph::kNone;
+    Id job = JobGraph::kNone;  ///< of kBlocked an end of a message
   };
   struct Share {
     BubbleClass bubbleClass = BubbleClass::kUnknown;
     Nanoseconds time = 0;
     Id cause = JobGraph::kNone;
     Id culprit = JobGraph::kNone;
+    bool isAtSender = false;
   };
 
   void classifyWindow(const BubbleWindow& window);

@@ -1,6 +1,7 @@
 #include "analysis/bubbles/run_basis.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -84,6 +85,20 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const BindingPaths& p
   return windows;
 }
 
+/// The steps that paths do not leave: those with time before them that is in no window. Only of
+/// runs with lines, where logs without `lr` would else blame what came before a step.
+BindingPaths::StepBegins stepBeginsOf(const JobGraph& graph, const RunSummary& summary) {
+  BindingPaths::StepBegins begins;
+  if (!graph.hasLines()) return begins;
+  std::map<int, Nanoseconds> ends;  // of the steps so far, by replica
+  for (const StepSummary& step : summary.steps) {
+    const auto [end, isFirst] = ends.try_emplace(step.replica, step.end);
+    if (isFirst || end->second <= step.begin) begins[{step.replica, step.step}] = step.begin;
+    end->second = std::max(end->second, step.end);
+  }
+  return begins;
+}
+
 }  // namespace
 
 PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep,
@@ -92,7 +107,9 @@ PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool i
       jobs(graph, pipeline, isOneStep, threads) {}
 
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
-    : graph_(graph), times_(graph, threads), paths_(graph, times_, threads) {
+    : graph_(graph),
+      times_(graph, threads),
+      paths_(graph, times_, threads, stepBeginsOf(graph, summary)) {
   const std::size_t count = graph.pipelines().size();
   std::set<int> asynchronous;  // replicas
   for (const StepSummary& step : summary.steps) {

@@ -54,6 +54,27 @@ AlikeJobs::AlikeJobs(const JobGraph& graph, int threads)
   }
   inParallel(threads, ofRanks.size(),
              [&](std::size_t r) { visit(r, [&](Id, Number& number) { number += offsets[r]; }); });
+  firstEnd_ = static_cast<Number>(firsts_.size());
+  if (graph.hasLines()) numberEnds(graph);
+}
+
+void AlikeJobs::numberEnds(const JobGraph& graph) {
+  std::vector<std::unordered_map<std::uint64_t, Number>> known(graph.ranks().size());
+  endNumbers_.resize(2 * (graph.messageEnd() - graph.jobCount()));
+  for (Id end = 0; end < endNumbers_.size(); ++end) {
+    const JobGraph::LineEnd& place = graph.lineEnd(end);
+    if (!place.isOnLine) continue;
+    JobGraph::Node node = graph.node(graph.messageOf(end));
+    node.kind = graph.eventOf(end).kind;
+    node.stage = graph.eventOf(end).stage;
+    const std::uint64_t what = whatOf(node);
+    const auto [found, isNew] =
+        known[place.rank].try_emplace(what, static_cast<Number>(firsts_.size()));
+    endNumbers_[end] = found->second;
+    if (!isNew) continue;
+    firsts_.push_back({what, place.rank, node.stage});
+    ends_.push_back(end);
+  }
 }
 
 }  // namespace pipetrace

@@ -7,7 +7,8 @@
 
 namespace pipetrace {
 
-/// Numbers the jobs and collectives that are alike in every step, such as forward 5 of stage 2.
+/// Numbers the jobs, collectives and ends of messages on lines that are alike in every step, such
+/// as forward 5 of stage 2.
 /// Those are of one rank, and have the same kind, stage and micro-batch. Numbers count from 0, rank
 /// after rank. Several threads may use it.
 class AlikeJobs {
@@ -20,6 +21,12 @@ class AlikeJobs {
   std::size_t count() const { return firsts_.size(); }
   /// `node` must not be a message.
   Number of(Id node) const { return numbers_[node < jobs_ ? node : node - collectives_ + jobs_]; }
+  /// `end`: that of a message on a line (JobGraph::LineEnd).
+  Number ofEnd(Id end) const { return endNumbers_[end]; }
+  /// An end with that number; kNone: it is of jobs or collectives.
+  Id endOf(Number number) const {
+    return number < firstEnd_ ? JobGraph::kNone : ends_[number - firstEnd_];
+  }
   /// The rank of the jobs with that number, as an index in JobGraph::ranks().
   std::uint32_t rankOf(Number number) const { return firsts_[number].rank; }
   /// The stage of these; kNotGiven: they name none.
@@ -34,6 +41,7 @@ class AlikeJobs {
  private:
   static constexpr unsigned kKindShift = 56;
   static std::uint64_t whatOf(const JobGraph::Node& node);
+  void numberEnds(const JobGraph& graph);
 
   struct First {
     std::uint64_t what = 0;
@@ -45,6 +53,9 @@ class AlikeJobs {
   Id collectives_ = 0;           // where they begin
   std::vector<Number> numbers_;  // of jobs, then of collectives
   std::vector<First> firsts_;    // by number
+  std::vector<Number> endNumbers_;
+  Number firstEnd_ = 0;
+  std::vector<Id> ends_;  // one of each number from firstEnd_ on
 };
 
 }  // namespace pipetrace

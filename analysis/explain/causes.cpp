@@ -32,6 +32,7 @@ CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const Sl
   switch (group.bubbleClass) {
     case BubbleClass::kImbalance: return CauseKind::kSlowStages;
     case BubbleClass::kTransfer: return messageCauseOf(group, links);
+    case BubbleClass::kBlocked: return CauseKind::kHeldLines;
     case BubbleClass::kLaunch:
       if (graph.node(group.job).kind == JobKind::kData) return CauseKind::kData;
       return isOneJob(group) ? CauseKind::kLateJob : CauseKind::kLateJobs;
@@ -64,6 +65,7 @@ CauseKey causeKeyOf(const IdleCause& cause, const SlowerStages& stages, const Sl
     case CauseKind::kData:
     case CauseKind::kLateJobs:
     case CauseKind::kMessages:
+    case CauseKind::kHeldLines:
     case CauseKind::kUnloggedMessages: return {cause.kind, 0, 0, {}};
     default: break;
   }
@@ -74,6 +76,8 @@ void join(IdleCause& into, const IdleCause& cause) {
   into.group.time += cause.group.time;
   auto& examples = into.group.examples;
   examples.insert(examples.end(), cause.group.examples.begin(), cause.group.examples.end());
+  into.group.fronts.insert(into.group.fronts.end(), cause.group.fronts.begin(),
+                           cause.group.fronts.end());
   into.ranks.insert(into.ranks.end(), cause.ranks.begin(), cause.ranks.end());
   into.links.insert(into.links.end(), cause.links.begin(), cause.links.end());
   into.stages.insert(into.stages.end(), cause.stages.begin(), cause.stages.end());

@@ -26,6 +26,7 @@ struct IdleCause {
     kLongMessages,      ///< a few messages of a link take many times as long as its others
     kMessages,          ///< messages on links that are alike
     kUnloggedMessages,  ///< waits for data; the run has no messages
+    kHeldLines,         ///< messages in front hold lines before they can begin
     kUnknownSender      ///< messages from a rank that nobody knows
   };
   Kind kind = Kind::kMessages;

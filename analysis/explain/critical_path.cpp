@@ -14,17 +14,21 @@ Id predecessorOf(const RunBasis& basis, Id id) {
   return node.collective != JobGraph::kNone ? node.collective : node.before;
 }
 
+/// Only a message on a line has several; then the largest counts.
 Cause causeOfWait(const RunBasis& basis, Id id) {
   const Collected late = basis.paths().lateness(id);
-  for (const Cause cause : {Cause::kTransfer, Cause::kUnknown}) {
-    if (late.sums[static_cast<std::size_t>(cause)] > 0) return cause;
+  const auto timeOf = [&](Cause cause) { return late.sums[static_cast<std::size_t>(cause)]; };
+  Cause most = Cause::kLaunch;
+  for (const Cause cause : {Cause::kBlocked, Cause::kTransfer, Cause::kUnknown}) {
+    if (timeOf(cause) > timeOf(most)) most = cause;
   }
-  return Cause::kLaunch;
+  return most;
 }
 
 const char* nameOfWait(Cause cause) {
   switch (cause) {
     case Cause::kTransfer: return "transfer";
+    case Cause::kBlocked: return "blocked";
     case Cause::kUnknown: return "unknown";
     default: return "launch";
   }

@@ -1,6 +1,7 @@
 #include "analysis/explain/culprits.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -43,8 +44,7 @@ std::pair<std::uint64_t, Nanoseconds> largest(const Shares& shares) {
 }
 
 Key keyOf(const JobGraph& graph, const Bubble& bubble, std::int32_t stage, bool isOutlier) {
-  const JobGraph::Node& node = graph.node(bubble.culprit);
-  const int rank = graph.ranks()[node.rank].number;
+  const int rank = graph.ranks()[culpritRankOf(graph, bubble)].number;
   switch (bubble.bubbleClass) {
     case BubbleClass::kImbalance: return {bubble.bubbleClass, stage, -1, isOutlier};
     case BubbleClass::kTransfer: {
@@ -175,7 +175,7 @@ class RankCulprits {
     for (const Bubble& bubble : bubbles_) {
       const Id job = bubble.culprit;
       if (job == JobGraph::kNone || bubble.bubbleClass == BubbleClass::kSync) continue;
-      const AlikeJobs::Number number = alike_.of(job);
+      const AlikeJobs::Number number = alikeOf(bubble);
       if (candidates[number] == 0 || !counted_.contains(bubble.step)) continue;
       const Key key = keyOf(bubble, outliers_.of(bubble) != JobGraph::kNone);
       if (most.at(key) != alike_.whatOf(number)) continue;
@@ -189,10 +189,15 @@ class RankCulprits {
   static constexpr unsigned kOutlierShift = 59;
   static constexpr unsigned kPeerShift = 32;
 
+  AlikeJobs::Number alikeOf(const Bubble& bubble) const {
+    return bubble.bubbleClass == BubbleClass::kBlocked ? alike_.ofEnd(frontEndOf(graph_, bubble))
+                                                       : alike_.of(bubble.culprit);
+  }
+
   /// Class, whether it is of an outlier, who is to blame beside the job, job. All bubbles with one
   /// number are of one group.
   std::uint64_t sumOf(const Bubble& bubble, bool isOutlier) const {
-    const AlikeJobs::Number number = alike_.of(bubble.culprit);
+    const AlikeJobs::Number number = alikeOf(bubble);
     std::uint64_t other = 0;
     if (bubble.bubbleClass == BubbleClass::kTransfer && bubble.cause != JobGraph::kNone) {
       other = std::uint64_t{graph_.node(bubble.cause).rank} + 1;
@@ -259,6 +264,14 @@ CulpritGroup finished(const JobGraph& graph, const AlikeJobs& alike, const Key& 
   if (group.bubbleClass == BubbleClass::kTransfer) {
     group.rank = std::get<1>(key);
     group.peer = std::get<2>(key);
+  }
+  if (group.bubbleClass == BubbleClass::kBlocked) {
+    const JobGraph::LineEnd& sent = graph.lineEnd(graph.sendOf(group.job));
+    group.isAtSender = sent.isOnLine && graph.ranks()[sent.rank].number == group.rank;
+    for (const auto& [job, time] : collecting.jobs) {
+      group.fronts.emplace_back(time, alike.endOf(job));
+    }
+    std::sort(group.fronts.begin(), group.fronts.end(), std::greater<>());
   }
   std::sort(group.outliers.begin(), group.outliers.end());
   group.outliers.erase(std::unique(group.outliers.begin(), group.outliers.end()),

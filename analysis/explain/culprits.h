@@ -14,7 +14,8 @@ namespace pipetrace {
 
 inline constexpr std::size_t kMostExamples = 3;
 
-/// Idle time of one class that one stage, link or rank caused.
+/// Idle time of one class that one stage, link or rank caused. Of kBlocked it is the rank whose
+/// line was held.
 struct CulpritGroup {
   BubbleClass bubbleClass = BubbleClass::kUnknown;
   int rank = -1;            ///< whose job or message it is; of several the one with most
@@ -23,10 +24,15 @@ struct CulpritGroup {
   Nanoseconds time = 0;     ///< idle time of all ranks
   /// The time of the job with most of it, over all steps: forward 5 of stage 2 in each of them.
   Nanoseconds timeOfJob = 0;
-  JobGraph::Id job = JobGraph::kNone;  ///< that job in one step, the one with most
-  std::int32_t step = -1;              ///< that step
-  Nanoseconds timeOfStep = 0;          ///< what that job costs in that step
+  JobGraph::Id job =
+      JobGraph::kNone;         ///< that job in one step, the one with most; kBlocked: a message
+  std::int32_t step = -1;      ///< that step
+  Nanoseconds timeOfStep = 0;  ///< what that job costs in that step
   std::vector<std::pair<std::uint32_t, Bubble>> examples;  ///< the longest, with their ranks
+  /// kBlocked: the messages in front, alike in every step, each with what it costs and one of its
+  /// ends; the most expensive first.
+  std::vector<std::pair<Nanoseconds, JobGraph::Id>> fronts;
+  bool isAtSender = false;  ///< kBlocked: `job` is a message that held its sender's line
   /// Not empty: the group is of these messages or jobs alone, ascending (Outliers). The others of
   /// their link or rank are a group by themselves.
   std::vector<JobGraph::Id> outliers;

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/explain/held_lines.h"
 #include "analysis/explain/link_times.h"
 #include "analysis/explain/outliers.h"
 #include "analysis/explain/slower_ranks.h"
 #include "analysis/median.h"
+#include "trace/text/decimal_time.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
 
@@ -205,6 +207,26 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
                                 .summary = result.summary});
 }
 
+/// Says of messages that hold lines what a step would gain without.
+void addGainInTime(const Timeline& timeline, Explanation& result) {
+  const auto finding =
+      std::find_if(result.findings.begin(), result.findings.end(), [](const Finding& each) {
+        return each.bubbleClass == BubbleClass::kBlocked && !each.isMinor;
+      });
+  if (finding == result.findings.end()) return;
+  const auto run = runInTime(timeline, result.topology, *result.graph, result.schedule);
+  const Nanoseconds usual = usualLength(result);
+  if (!run || run->length >= usual) return;
+  const Nanoseconds gain = usual - run->length;
+  finding->text = heldLinesText(*result.graph, finding->culprit) + ": " + formatDuration(gain) +
+                  " a step, " + percentText(gain, usual) +
+                  "; with messages in the order of their times the step would take " +
+                  formatDuration(run->length);
+  if (run->command.empty()) return;
+  finding->advice =
+      run->command + " writes that plan (docs/inputs/torch.md, \"A better order of messages\")";
+}
+
 /// Tokens a second and the use of the devices' peak, over the steps that count and the pauses
 /// between them.
 void addThroughput(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
@@ -266,6 +288,7 @@ void explain(const Timeline& timeline, const ExplainOptions& options, Explanatio
   };
   inParallel(std::min(2, threadCount(options.threads)), std::size(parts),
              [&](std::size_t part) { parts[part](); });
+  addGainInTime(timeline, result);
   takeSteps(result, steps);
   addThroughput(timeline, options, result);
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/explain/held_lines.h"
 #include "analysis/graph/job_name.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
@@ -85,6 +86,11 @@ FindingText FindingTexts::of(const IdleCause& cause) const {
     case CauseKind::kData: return data(cause);
     case CauseKind::kLateJob:
     case CauseKind::kLateJobs: return lateJobs(cause);
+    case CauseKind::kHeldLines:
+      return {heldLinesText(graph_, cause.group) + ": waiting for their lines costs " +
+                  cost(cause) + shares(cause),
+              "give messages the order of their times: pipe-trace plan --transfers in-time writes "
+              "such a plan"};
     case CauseKind::kLongMessages: return longMessages(cause);
     case CauseKind::kMessages:
       return {

@@ -152,6 +152,7 @@ void JobGraphBuilder::placeMessages() {
     const std::size_t end = std::min(chunks[c].first + kChunk, pipeline.messages.size());
     for (std::size_t m = chunks[c].first; m < end; ++m) fillMessage(m, pipeline);
   });
+  placeLines();
   // The two ends of a message may both be what held it up: one direction after the other.
   for (const bool areSends : {true, false}) {
     forRanks([&](std::uint32_t r, RankEvents& events) { orderMessages(r, events, areSends); });

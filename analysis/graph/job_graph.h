@@ -71,6 +71,15 @@ class JobGraph {
     const Event* receive = nullptr;
   };
 
+  /// An end of a message on a line: a stream on which messages run one after the other. Ends have
+  /// numbers: sendOf() and receiveOf() a message.
+  struct LineEnd {
+    Id before = kNone;         ///< the end before it on its line; kNone: it is the first
+    std::uint32_t rank = 0;    ///< the line's, index in ranks()
+    Nanoseconds heldFrom = 0;  ///< from then on it held its line, until its event ended
+    bool isOnLine = false;
+  };
+
   struct Rank {
     int number = 0;
     int replica = 0;
@@ -99,6 +108,30 @@ class JobGraph {
   /// The messages of a pipeline are [first, second).
   std::pair<Id, Id> messagesOf(std::size_t pipeline) const { return messageRanges_[pipeline]; }
   const Message& message(Id id) const { return messages_[id - jobCount_]; }
+  /// Whether any message is on a line.
+  bool hasLines() const { return !lineEnds_.empty(); }
+  /// Only where hasLines().
+  const LineEnd& lineEnd(Id end) const { return lineEnds_[end]; }
+  Id sendOf(Id message) const { return 2 * static_cast<Id>(message - jobCount_); }
+  Id receiveOf(Id message) const { return sendOf(message) + 1; }
+  Id messageOf(Id end) const { return static_cast<Id>(jobCount_) + end / 2; }
+  static bool isSendEnd(Id end) { return end % 2 == 0; }
+  const Event& eventOf(Id end) const {
+    const Message& both = messages_[end / 2];
+    return isSendEnd(end) ? *both.send : *both.receive;
+  }
+  /// The end of a message that began last, the receiver's where they began together.
+  Id lastEndOf(Id id) const {
+    const Message& both = message(id);
+    const bool isSend =
+        both.receive == nullptr || (both.send != nullptr && both.send->begin > both.receive->begin);
+    return isSend ? sendOf(id) : receiveOf(id);
+  }
+  /// Whether a message could only begin when its turn on a line came, at the end that began last.
+  bool isOnLine(Id id) const {
+    return hasLines() && nodes_[id].isMessage && lineEnds_[lastEndOf(id)].isOnLine;
+  }
+
   /// In the order of step and begin on each rank.
   const Collective& collective(Id id) const { return collectives_[id - messageEnd_]; }
   /// The job that made the data of input `i` of a job; kNone: there is none, or it is missing.
@@ -123,6 +156,7 @@ class JobGraph {
   std::vector<Rank> ranks_;
   std::vector<std::vector<std::uint32_t>> pipelines_;
   std::vector<Message> messages_;
+  std::vector<LineEnd> lineEnds_;  // by number of the end; empty: there are no lines
   std::vector<Collective> collectives_;
   std::vector<std::pair<Id, Id>> messageRanges_;  // by pipeline
   std::int64_t counted_ = 0;

@@ -30,6 +30,12 @@ class JobGraphBuilder {
     std::uint32_t track = 0;
     Id message = JobGraph::kNone;  // among those of the pipeline; kNone: it counts for nothing
   };
+  /// An end of a message on a line.
+  struct OnLine {
+    const Event* event = nullptr;
+    Id end = JobGraph::kNone;  // its number
+  };
+  using Line = std::vector<OnLine>;
   struct Collective {
     const Event* event = nullptr;
     std::uint32_t track = 0;
@@ -84,6 +90,12 @@ class JobGraphBuilder {
   void placeMessages();
   bool isEarly(const Event& event) const;
   void fillMessage(std::size_t m, const Pipeline& pipeline);
+  void placeLines();
+  std::vector<Line> linesOf(std::uint32_t r, const RankEvents& events) const;
+  std::pair<std::int64_t, std::int64_t> streamOf(const Event& event) const;
+  Nanoseconds postDelayOf(const Event& event) const;
+  void placeOnLine(std::uint32_t r, const Line& line);
+  void beginWithData(const Line& line);
   void orderMessages(std::uint32_t r, const RankEvents& events, bool areSends);
   void takeLater(Id other, JobGraph::Node& node) const;
   void addInputs(std::uint32_t r);
@@ -102,6 +114,10 @@ class JobGraphBuilder {
   int threads_;
   std::optional<std::pair<StringId, StringId>> early_;  // key and value of such an argument
   std::optional<StringId> numberKey_;
+  // Arguments of messages on lines.
+  std::optional<StringId> streamKey_;
+  std::optional<StringId> deviceKey_;
+  std::optional<StringId> postDelayKey_;
   std::vector<RankEvents> events_;  // by rank
   std::vector<Pipeline> pipelines_;
   std::vector<std::uint32_t> pipelineOf_;  // by rank

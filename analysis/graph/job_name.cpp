@@ -1,5 +1,7 @@
 #include "analysis/graph/job_name.h"
 
+#include <algorithm>
+
 #include "schedule/action.h"
 #include "trace/display_name.h"
 #include "trace/log/fused_pair.h"
@@ -20,6 +22,11 @@ std::string jobName(const Timeline& timeline, const Event& event) {
   }
   if (!isCompute(event.kind)) return displayName(timeline, event);
   return actionName(event);
+}
+
+std::string messageName(const Event& end, std::int32_t microBatch) {
+  const std::string text = toText(Action{end.kind, std::max(0, end.stage), microBatch});
+  return end.stage >= 0 ? text : text.substr(text.find_first_not_of("0123456789"));
 }
 
 }  // namespace pipetrace

@@ -14,4 +14,8 @@ std::string jobName(const Timeline& timeline, const JobGraph::Node& job);
 /// The same for a job outside of a graph, with the micro-batch that its event gives.
 std::string jobName(const Timeline& timeline, const Event& job);
 
+/// An end of a message as plans name it: "4RECV_F1" for the receive of forward 1's data by stage 4,
+/// "RECV_F1" where the stage is not known. `microBatch`: the event's own, or as counted.
+std::string messageName(const Event& end, std::int32_t microBatch);
+
 }  // namespace pipetrace

@@ -74,7 +74,8 @@ std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int 
     if (found == classes.end()) continue;
     Json& bubbles = ranks.back()["bubbles"] = Json::object();
     for (const BubbleClass c : kReportedClasses) {
-      bubbles[std::string(bubbleClassName(c))] = found->second[static_cast<std::size_t>(c)];
+      const Nanoseconds time = found->second[static_cast<std::size_t>(c)];
+      if (isReported(c, time)) bubbles[std::string(bubbleClassName(c))] = time;
     }
   }
   Json steps = Json::array();

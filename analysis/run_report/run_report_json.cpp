@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/bubbles/largest_bubbles.h"
-#include "analysis/graph/job_name.h"
 #include "analysis/run_report/find_query.h"
+#include "analysis/run_report/jobs_as_json.h"
 #include "analysis/run_report/run_figures.h"
 #include "analysis/run_report/run_report.h"
 
@@ -26,7 +26,10 @@ const char* severityName(Severity severity) {
 class RunJson {
  public:
   explicit RunJson(const RunReport& report)
-      : report_(report), run_(report.explanation), graph_(*report.explanation.graph) {}
+      : report_(report),
+        run_(report.explanation),
+        graph_(*report.explanation.graph),
+        jobs_(report.timeline, graph_) {}
 
   /// Member by member: all bubbles of a long run as one value would take much memory.
   std::string text() const {
@@ -102,15 +105,6 @@ class RunJson {
     }
   }
 
-  Json jobJson(JobGraph::Id id) const {
-    const JobGraph::Node& node = graph_.node(id);
-    Json job = {{"rank", graph_.ranks()[node.rank].number},
-                {"job", jobName(report_.timeline, node)}};
-    if (node.step >= 0) job["step"] = node.step;
-    if (node.event->job >= 0) job["id"] = node.event->job;
-    return job;
-  }
-
   static Json pauseJson(const Pauses& pauses) {
     Json object = {{"step", pauses.step},
                    {"begin_ns", pauses.begin},
@@ -141,7 +135,7 @@ class RunJson {
       }
       const CulpritGroup& culprit = finding.culprit;
       if (culprit.job != JobGraph::kNone) {
-        evidence["culprit"] = jobJson(culprit.job);
+        evidence["culprit"] = jobs_.culprit(culprit);
         evidence["culprit"]["rank"] = culprit.rank;
         if (culprit.peer >= 0) evidence["culprit"]["peer"] = culprit.peer;
         if (culprit.stage >= 0) evidence["culprit"]["stage"] = culprit.stage;
@@ -216,7 +210,8 @@ class RunJson {
     for (const ExplainedRank& rank : run_.ranks) {
       Json classes = Json::object();
       for (const BubbleClass c : kReportedClasses) {
-        classes[std::string(bubbleClassName(c))] = rank.bubbles[static_cast<std::size_t>(c)];
+        const Nanoseconds time = rank.bubbles[static_cast<std::size_t>(c)];
+        if (isReported(c, time)) classes[std::string(bubbleClassName(c))] = time;
       }
       Json object = {{"rank", rank.rank}, {"stage", rank.position}};
       addPipeline(object, rank.replica);
@@ -241,12 +236,13 @@ class RunJson {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto& [rank, bubble] = list[i];
       const JobGraph::Id culprit = bubble->culprit;
-      const Json object = {{"rank", graph_.ranks()[rank].number},
-                           {"begin_ns", bubble->begin},
-                           {"end_ns", bubble->end},
-                           {"step", bubble->step},
-                           {"class", bubbleClassName(bubble->bubbleClass)},
-                           {"culprit", culprit == JobGraph::kNone ? Json() : jobJson(culprit)}};
+      const Json object = {
+          {"rank", graph_.ranks()[rank].number},
+          {"begin_ns", bubble->begin},
+          {"end_ns", bubble->end},
+          {"step", bubble->step},
+          {"class", bubbleClassName(bubble->bubbleClass)},
+          {"culprit", culprit == JobGraph::kNone ? Json() : jobs_.culprit(*bubble)}};
       text += i == 0 ? "\n " : ",\n ";
       text += object.dump();
     }
@@ -268,7 +264,7 @@ class RunJson {
     for (const auto& [stage, time] : run_.pathShares.byStage) byStage[std::to_string(stage)] = time;
     Json jobs = Json::array();
     for (const StepPath::Link& link : run_.longestStep.links) {
-      Json job = graph_.node(link.node).isMessage ? messageJson(link.node) : jobJson(link.node);
+      Json job = graph_.node(link.node).isMessage ? jobs_.message(link.node) : jobs_.job(link.node);
       job["begin_ns"] = link.begin;
       job["end_ns"] = link.end;
       job["wait_ns"] = link.wait;
@@ -290,7 +286,7 @@ class RunJson {
     text += '[';
     for (JobGraph::Id id = 0; id < run_.slack.size(); ++id) {
       if (run_.slack[id] < 0) continue;
-      Json job = jobJson(id);
+      Json job = jobs_.job(id);
       job["slack_ns"] = run_.slack[id];
       text += text.back() == '[' ? "\n " : ",\n ";
       text += job.dump();
@@ -328,17 +324,6 @@ class RunJson {
             {"step_ns", static_cast<Nanoseconds>(slowdown.tSim)},
             {"ideal_step_ns", static_cast<Nanoseconds>(slowdown.tIdeal)},
             {"steps", slowdown.steps.size()}};
-  }
-
-  Json messageJson(JobGraph::Id id) const {
-    const JobGraph::Node& node = graph_.node(id);
-    Json message = {
-        {"rank", graph_.ranks()[node.rank].number},
-        {"job", std::string(logName(node.kind)) + " " + std::to_string(node.microBatch)}};
-    if (node.inputs[0] != JobGraph::kNone) {
-      message["from"] = graph_.ranks()[graph_.node(node.inputs[0]).rank].number;
-    }
-    return message;
   }
 
   Json expected() const {
@@ -384,6 +369,7 @@ class RunJson {
   const RunReport& report_;
   const Explanation& run_;
   const JobGraph& graph_;
+  const JobsAsJson jobs_;
 };
 
 }  // namespace

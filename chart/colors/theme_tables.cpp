@@ -65,6 +65,7 @@ constexpr Theme paperLight() {
       {182, 171, 239},  // sync
       {246, 236, 148},  // launch
       {180, 89, 126},   // transfer
+      {84, 60, 200},    // blocked
       {204, 150, 132},  // peer_wait
       {210, 69, 75},    // imbalance
       {129, 150, 161},  // unknown
@@ -105,6 +106,7 @@ constexpr Theme paperDark() {
       {80, 81, 153},    // sync
       {139, 133, 28},   // launch
       {136, 48, 117},   // transfer
+      {112, 48, 196},   // blocked
       {142, 87, 103},   // peer_wait
       {180, 53, 42},    // imbalance
       {135, 142, 139},  // unknown
@@ -149,6 +151,7 @@ constexpr Theme paddleLight() {
       {218, 180, 250},  // sync
       {221, 244, 162},  // launch
       {170, 94, 162},   // transfer
+      {84, 60, 200},    // blocked
       {213, 148, 117},  // peer_wait
       {215, 76, 78},    // imbalance
       {177, 200, 222},  // unknown
@@ -172,6 +175,7 @@ constexpr Theme paddleDark() {
       {106, 83, 148},  // sync
       {142, 133, 46},  // launch
       {123, 44, 110},  // transfer
+      {84, 60, 200},   // blocked
       {164, 96, 86},   // peer_wait
       {176, 41, 39},   // imbalance
       {86, 114, 127},  // unknown
@@ -212,6 +216,7 @@ constexpr Theme colourBlindLight() {
       {121, 145, 233},  // sync
       {203, 224, 126},  // launch
       {167, 94, 153},   // transfer
+      {84, 60, 200},    // blocked
       {237, 175, 156},  // peer_wait
       {229, 72, 83},    // imbalance
       {201, 189, 194},  // unknown
@@ -252,6 +257,7 @@ constexpr Theme colourBlindDark() {
       {64, 70, 138},    // sync
       {148, 134, 48},   // launch
       {145, 55, 117},   // transfer
+      {112, 48, 196},   // blocked
       {157, 95, 81},    // peer_wait
       {183, 32, 43},    // imbalance
       {119, 118, 124},  // unknown

@@ -194,10 +194,10 @@ Event bubbleOf(BubbleClass bubbleClass) {
   return event;
 }
 
-constexpr std::array<BubbleClass, 9> kTinted = {
-    BubbleClass::kWarmUp,   BubbleClass::kSteady,    BubbleClass::kDrain,
-    BubbleClass::kSync,     BubbleClass::kLaunch,    BubbleClass::kTransfer,
-    BubbleClass::kPeerWait, BubbleClass::kImbalance, BubbleClass::kUnknown};
+constexpr std::array<BubbleClass, 10> kTinted = {
+    BubbleClass::kWarmUp,    BubbleClass::kSteady,   BubbleClass::kDrain,   BubbleClass::kSync,
+    BubbleClass::kLaunch,    BubbleClass::kTransfer, BubbleClass::kBlocked, BubbleClass::kPeerWait,
+    BubbleClass::kImbalance, BubbleClass::kUnknown};
 
 TEST(ThemeTest, ClassesOfBubblesDifferFromEachOtherAndFromJobsForTheColourBlind) {
   for (const Theme& theme : allThemes()) {
@@ -241,8 +241,8 @@ TEST(ThemeTest, TheSchedulesOwnBubblesAreCalmerThanFaults) {
       return std::hypot(lab[1], lab[2]);
     };
     for (const auto own : {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain}) {
-      for (const auto fault : {BubbleClass::kLaunch, BubbleClass::kTransfer, BubbleClass::kPeerWait,
-                               BubbleClass::kImbalance}) {
+      for (const auto fault : {BubbleClass::kLaunch, BubbleClass::kTransfer, BubbleClass::kBlocked,
+                               BubbleClass::kPeerWait, BubbleClass::kImbalance}) {
         EXPECT_LT(chroma(own) + 10, chroma(fault))
             << named(theme) << bubbleClassName(own) << " and " << bubbleClassName(fault);
       }

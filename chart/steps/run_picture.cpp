@@ -40,9 +40,9 @@ constexpr TextStyle kNumberStyle{11, false, {}, TextAlign::kRight};
 
 /// Idle time from the top of a cell down: what faults cost comes first.
 constexpr std::array kFromTheTop = {
-    BubbleClass::kImbalance, BubbleClass::kPeerWait, BubbleClass::kTransfer, BubbleClass::kLaunch,
-    BubbleClass::kSync,      BubbleClass::kUnknown,  BubbleClass::kNone,     BubbleClass::kDrain,
-    BubbleClass::kSteady,    BubbleClass::kWarmUp};
+    BubbleClass::kImbalance, BubbleClass::kPeerWait, BubbleClass::kBlocked, BubbleClass::kTransfer,
+    BubbleClass::kLaunch,    BubbleClass::kSync,     BubbleClass::kUnknown, BubbleClass::kNone,
+    BubbleClass::kDrain,     BubbleClass::kSteady,   BubbleClass::kWarmUp};
 
 std::string percent(double share, int digits) { return fixedText(share * 100, digits) + " %"; }
 

@@ -22,6 +22,7 @@ const char* bubbleClassMeaning(BubbleClass bubbleClass) {
     case BubbleClass::kSync: return "lr, optimizer, collectives";
     case BubbleClass::kLaunch: return "a job began later than it could";
     case BubbleClass::kTransfer: return "a message was on its way";
+    case BubbleClass::kBlocked: return "a message waited behind others";
     case BubbleClass::kPeerWait: return "a job took longer than its like";
     case BubbleClass::kImbalance: return "a stage is slower than the others";
     case BubbleClass::kUnknown: return "no cause was found";

@@ -41,6 +41,7 @@ char idleMark(BubbleClass bubbleClass) {
     case BubbleClass::kSync: return '_';
     case BubbleClass::kLaunch: return '!';
     case BubbleClass::kTransfer: return '~';
+    case BubbleClass::kBlocked: return '%';
     case BubbleClass::kPeerWait: return '*';
     case BubbleClass::kImbalance: return '#';
     case BubbleClass::kUnknown: return '.';

@@ -232,7 +232,8 @@ class TextChart {
     const bool hasOwn = shows(kWarmUp) || shows(kSteady) || shows(kDrain);
     std::vector<std::pair<std::string, bool>> times = {
         {shows(kNone) ? "- idle" : "- idle by the schedule", shows(kNone) || hasOwn}};
-    for (const BubbleClass c : {kSync, kLaunch, kTransfer, kPeerWait, kImbalance, kUnknown}) {
+    for (const BubbleClass c :
+         {kSync, kLaunch, kTransfer, kBlocked, kPeerWait, kImbalance, kUnknown}) {
       const std::string what = c == kUnknown ? "idle, cause unknown" : bubbleClassWords(c);
       times.emplace_back(std::string(1, idleMark(c)) + " " + what, shows(c));
     }

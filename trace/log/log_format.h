@@ -61,6 +61,7 @@ inline constexpr std::string_view kSchedule = "schedule";
 inline constexpr std::string_view kDataParallelIndex = "data_parallel_index";
 inline constexpr std::string_view kTensorParallelIndex = "tensor_parallel_index";
 inline constexpr std::string_view kClockKey = "clock";
+inline constexpr std::string_view kLines = "lines";
 inline constexpr std::string_view kFlopsPerStep = "flops_per_step";
 inline constexpr std::string_view kTokensPerStep = "tokens_per_step";
 inline constexpr std::string_view kRing = "ring";

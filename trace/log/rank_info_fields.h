@@ -64,6 +64,7 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, lf::kDataParallelIndex, kIfGiven>(), &RankInfo::dataParallelIndex);
   visit(RankField<kMeta, lf::kTensorParallelIndex, kIfGiven>(), &RankInfo::tensorParallelIndex);
   visit(RankField<kMeta, lf::kClockKey, kIfGiven>(), &RankInfo::clock);
+  visit(RankField<kMeta, lf::kLines, kIfGiven>(), &RankInfo::lines);
   visit(RankField<kMeta, lf::kFlopsPerStep, kIfGiven>(), &RankInfo::flopsPerStep);
   visit(RankField<kMeta, lf::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);
   visit(RankField<kClock, keys::kClockReadings, kIfGiven>(), &RankInfo::clockReadings);

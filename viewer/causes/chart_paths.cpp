@@ -10,6 +10,7 @@ namespace {
 const char* wordsOf(Cause cause) {
   switch (cause) {
     case Cause::kTransfer: return "transfer";
+    case Cause::kBlocked: return "blocked";
     case Cause::kUnknown: return "unknown wait";
     default: return "launch";
   }
