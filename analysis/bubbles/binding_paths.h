@@ -31,8 +31,8 @@ struct Collected {
   std::array<Nanoseconds, kCauseCount> sums{};
   std::array<Nanoseconds, kCauseCount> largest{};  ///< of one job or message
   /// The job or the message with the largest share. Where messages are not logged, the job that
-  /// needs the message stands for it. Of kBlocked it is the number of an end (JobGraph::LineEnd):
-  /// that of the message in front.
+  /// needs the message stands for it. kBlocked has the end of a message in front, by its number
+  /// (JobGraph::LineEnd).
   std::array<JobGraph::Id, kCauseCount> culprit = forEachCause(JobGraph::kNone);
 
   /// `time` must not be negative.

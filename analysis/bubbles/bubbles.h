@@ -30,12 +30,12 @@ struct Bubble {
 /// The end of the message in front of a bubble of kBlocked (JobGraph::LineEnd).
 JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble);
 
-/// The rank that is to blame, as an index in JobGraph::ranks(). The bubble must have a culprit. Of
-/// kBlocked it is the rank of the line that the message in front held.
+/// The rank that is to blame, as an index in JobGraph::ranks(). The bubble must have a culprit. A
+/// message in front is blamed on the rank whose line it held.
 std::uint32_t culpritRankOf(const JobGraph& graph, const Bubble& bubble);
 
-/// What is to blame, as events have it: a job, or of kBlocked the end of the message in front that
-/// stands on the line. The bubble must have a culprit.
+/// The event that is to blame: a job, or the end of the message in front that held the line. The
+/// bubble must have a culprit.
 const Event& culpritEventOf(const JobGraph& graph, const Bubble& bubble);
 
 /// Its name: a job's (job_name.h), or "4RECV_F1" for a message in front.

@@ -14,8 +14,8 @@ namespace pipetrace {
 
 inline constexpr std::size_t kMostExamples = 3;
 
-/// Idle time of one class that one stage, link or rank caused. Of kBlocked it is the rank whose
-/// line was held.
+/// Idle time of one class that one stage, link or rank caused. A rank causes kBlocked if a message
+/// held its line.
 struct CulpritGroup {
   BubbleClass bubbleClass = BubbleClass::kUnknown;
   int rank = -1;            ///< whose job or message it is; of several the one with most

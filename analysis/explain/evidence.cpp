@@ -34,7 +34,13 @@ std::vector<Evidence> evidenceOf(const Explanation& run, const Finding& finding)
   for (const auto& [rank, bubble] : finding.examples) {
     found.push_back({.rank = graph.ranks()[rank].number, .bubble = bubble});
   }
-  addNode(graph, finding.culprit.job, Evidence::Role::kCulprit, found);
+  if (finding.bubbleClass == BubbleClass::kBlocked && finding.culprit.isAtSender) {
+    found.push_back({.role = Evidence::Role::kCulprit,
+                     .rank = finding.culprit.rank,
+                     .event = graph.message(finding.culprit.job).send});
+  } else {
+    addNode(graph, finding.culprit.job, Evidence::Role::kCulprit, found);
+  }
   addNode(graph, finding.earliestMessage, Evidence::Role::kEarlyMessage, found);
   if (finding.pauses) addPause(*finding.pauses, found);
   return found;

@@ -1,6 +1,5 @@
 // Lines: streams on which messages run one after the other.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -56,7 +55,8 @@ std::vector<JobGraphBuilder::Line> JobGraphBuilder::linesOf(std::uint32_t r,
                                                             const RankEvents& events) const {
   const Pipeline& pipeline = pipelines_[pipelineOf_[r]];
   const auto info = timeline_.ranks.find(graph_.ranks_[r].number);
-  const std::string_view named = info == timeline_.ranks.end() ? "" : info->second.lines;
+  const std::string_view named =
+      info == timeline_.ranks.end() ? std::string_view() : std::string_view(info->second.lines);
   struct Candidate {
     Line ends;
     bool isLine = false;  // whatever it holds
@@ -110,8 +110,8 @@ std::vector<JobGraphBuilder::Line> JobGraphBuilder::linesOf(std::uint32_t r,
   return lines;
 }
 
-/// Notes the end before each on its line, and from when on it held the line: once the one before it
-/// had ended, or once the host had posted it, where the trace says that it did so later.
+/// Notes the end before each on its line, and from when on it held the line. That is once the one
+/// before it had ended, or once the host had posted it, where the trace says that this was later.
 void JobGraphBuilder::placeOnLine(std::uint32_t r, const Line& line) {
   std::size_t before = line.size();  // the last end of another kernel
   for (std::size_t i = 0; i < line.size(); ++i) {

@@ -19,7 +19,7 @@ class JobsAsJson {
   Json job(JobGraph::Id id) const;
   /// With the rank that it comes from.
   Json message(JobGraph::Id id) const;
-  /// The culprit of a bubble, or of a group of them, which must have one. Of kBlocked it is the end
+  /// The culprit of a bubble, or of a group of them, which must have one. kBlocked has the end
   /// of a message.
   Json culprit(const Bubble& bubble) const;
   Json culprit(const CulpritGroup& group) const;

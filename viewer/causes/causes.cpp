@@ -88,7 +88,7 @@ void Causes::addBubbleLinks(const EventSpot& bubble) {
   if (!culprit) return;
   EventSpot from = bubble;
   const Bubble* known = places_ ? places_->bubbleOf(bubble) : nullptr;
-  if (known != nullptr && known->cause != JobGraph::kNone &&
+  if (known != nullptr && known->cause != JobGraph::kNone && known->cause != known->culprit &&
       places_->graph().node(known->cause).isMessage) {
     if (const auto message = places_->spotOf(known->cause)) {
       links_.push_back({from, *message, LinkKind::kCulprit});

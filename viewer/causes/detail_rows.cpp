@@ -31,7 +31,8 @@ class Details {
     const Bubble* bubble = places_.bubbleOf(spot_);
     if (bubble == nullptr) return {};
     const JobGraph& graph = places_.graph();
-    if (bubble->cause != JobGraph::kNone && graph.node(bubble->cause).isMessage) {
+    if (bubble->cause != JobGraph::kNone && bubble->cause != bubble->culprit &&
+        graph.node(bubble->cause).isMessage) {
       const JobGraph::Node& message = graph.node(bubble->cause);
       rows_.push_back({QStringLiteral("Message"),
                        QStringLiteral("%1 to rank %2")

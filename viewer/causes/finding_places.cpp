@@ -1,6 +1,7 @@
 #include "viewer/causes/finding_places.h"
 
 #include "analysis/explain/evidence.h"
+#include "analysis/graph/job_name.h"
 #include "trace/display_name.h"
 #include "viewer/words/job_fields.h"
 
@@ -21,6 +22,12 @@ QString wordsFor(const Evidence& evidence, const Finding& finding, const GraphPl
   };
   switch (evidence.role) {
     case Evidence::Role::kCulprit:
+      if (finding.bubbleClass == BubbleClass::kBlocked) {
+        return QStringLiteral("message in front: %1 on rank %2%3")
+            .arg(QString::fromStdString(messageName(*evidence.event, evidence.event->microBatch)))
+            .arg(evidence.rank)
+            .arg(stepText(finding.culprit.step));
+      }
       return QStringLiteral("culprit %1%2")
           .arg(QString::fromStdString(places.nameOf(finding.culprit.job)),
                stepText(finding.culprit.step));

@@ -26,8 +26,12 @@ std::size_t nearest(const LaneIndex& lane, const Event& bubble, bool mayBeLater,
 std::optional<ChartHit> culpritOf(const ChartModel& model, const Event& bubble) {
   if (bubble.kind != JobKind::kBubble || bubble.peer == kNotGiven) return std::nullopt;
   const std::string name = BubbleText(model.timeline(), bubble).job();
-  const bool hasNumber = bubble.job != kNotGiven;
+  // The number of a message in front is that of its job.
+  const bool hasNumber = bubble.job != kNotGiven && bubble.bubbleClass != BubbleClass::kBlocked;
   const auto isCulprit = [&](const Event& job) {
+    if (bubble.bubbleClass == BubbleClass::kBlocked) {
+      return isTransfer(job.kind) && messageName(job, job.microBatch) == name;
+    }
     if (!isComputeLane(job.kind)) return false;
     return hasNumber ? job.job == bubble.job : jobName(model.timeline(), job) == name;
   };

@@ -18,6 +18,7 @@
 #include "parser/foreign/kineto/host/host_threads.h"
 #include "parser/foreign/kineto/nested_jobs.h"
 #include "parser/foreign/kineto_trace.h"
+#include "trace/message_arguments.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -323,16 +324,28 @@ class KinetoPlacer {
       const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {
         return event.kind == JobKind::kKernel && !words_.isCommunication(event);
       });
+      Nanoseconds lastEnd = kNsMax;  // of the messages of the stream so far
       std::erase_if(events, [&](Event& event) {
         if (!isComm(event)) return false;
-        const auto messages = calls.describe(event, launchOf(event, *lane));
-        for (const CommunicationCalls::Message& message : messages) {
+        const Launch* const launch = launchOf(event, *lane);
+        auto messages = calls.describe(event, launch);
+        for (CommunicationCalls::Message& message : messages) {
+          if (launch != nullptr && launch->time > lastEnd) {
+            addPostDelay(message.event, launch->time - lastEnd);
+          }
           made_[message.isSend ? kSendLane : kRecvLane].push_back(message.event);
         }
+        if (!messages.empty()) lastEnd = event.end;
         if (messages.empty() && computes) made_[kCommunicationLane].push_back(event);
         return computes || !messages.empty();
       });
     }
+  }
+
+  void addPostDelay(Event& message, Nanoseconds delay) {
+    const Argument argument =
+        Argument::ofInteger(timeline_.strings.intern(message_arguments::kPostDelay), delay);
+    timeline_.addArguments(message, {&argument, 1});
   }
 
   const Launch* launchOf(const Event& event, const ForeignTrace::Lane& lane) const {
