@@ -14,6 +14,7 @@
 
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "schedule/simulate/order_messages.h"
 
 namespace pipetrace {
 namespace {
@@ -245,6 +246,38 @@ TEST_P(PlanOfSchedule, WithEqualCostsHasOnlyTheSchedulesOwnBubbles) {
         if (!scheduleInfo(GetParam()).isAsynchronous) continue;
         EXPECT_EQ(result.summary.steps.size(), 1U);
         EXPECT_EQ(result.ms(rank, BubbleClass::kWarmUp), 0) << "the pipeline is full";
+      }
+    }
+  }
+}
+
+/// `lines`: those on which the run's messages are.
+Timeline runOnLines(const CheckedPlan& plan, CommStreams lines) {
+  Timeline timeline =
+      simulate(plan, costsOf(*plan, 1), {.steps = 2, .commStreams = lines}).timeline;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  return timeline;
+}
+
+TEST_P(PlanOfSchedule, ClassesAddUpOnLinesAndNothingIsBlockedOnFreeOnes) {
+  if (scheduleInfo(GetParam()).isAsynchronous)
+    GTEST_SKIP() << "its messages are not in torch's order";
+  const Plan free = buildSchedule(GetParam(), {4, 8});
+  if (free.credits > 0) GTEST_SKIP() << "it has credits";
+  const CheckedPlan plan(withMessagesOfTorch(CheckedPlan(free)));
+  for (const CommStreams lines : {CommStreams::kMessage, CommStreams::kPeer, CommStreams::kRank}) {
+    const Timeline timeline = runOnLines(plan, lines);
+    const RunSummary summary = summarize(timeline);
+    const JobGraph graph(timeline, topologyOf(timeline));
+    const Bubbles bubbles = classifyBubbles(RunBasis(graph, summary));
+    EXPECT_EQ(graph.hasLines(), lines != CommStreams::kMessage);
+    for (std::size_t rank = 0; rank < summary.ranks.size(); ++rank) {
+      const ClassTimes& times = bubbles.times[rank];
+      EXPECT_EQ(std::accumulate(times.begin(), times.end(), Nanoseconds{0}),
+                summary.ranks[rank].idle);
+      if (lines == CommStreams::kMessage) {
+        EXPECT_EQ(times[static_cast<std::size_t>(BubbleClass::kBlocked)], 0);
       }
     }
   }

@@ -137,6 +137,7 @@ void JobGraphBuilder::beginWithData(const Line& line) {
 }
 
 void JobGraphBuilder::placeLines() {
+  if (graph_.isNumbered_) return;  // its lanes are no streams
   streamKey_ = timeline_.strings.find("stream");
   deviceKey_ = timeline_.strings.find("device");
   postDelayKey_ = timeline_.strings.find(message_arguments::kPostDelay);

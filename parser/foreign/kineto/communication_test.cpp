@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parser/testing/read_chrome.h"
+#include "trace/message_arguments.h"
 
 namespace pipetrace {
 namespace {
@@ -84,6 +85,32 @@ TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatc
   ASSERT_THAT(recvs, SizeIs(1));
   EXPECT_EQ(recvs[0].kind, JobKind::kRecvBackward);
   EXPECT_EQ(recvs[0].peer, 2);
+}
+
+TEST(KinetoCommunication, AMessageThatIsPostedAfterTheEndOfTheOneBeforeSaysHowLongAfter) {
+  KinetoText trace = rank1();
+  trace.annotation("PP:1SEND_F3", {.begin = 40, .length = 20})
+      .annotation("nccl:send 1->2", {.begin = 45, .length = 10})
+      .launch(2, {.begin = 47, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv)
+      .annotation("PP:1RECV_B3", {.begin = 70, .length = 20})
+      .annotation("nccl:recv 1<-2", {.begin = 75, .length = 10})
+      .launch(3, {.begin = 77, .length = 2})
+      .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv)
+      .annotation("PP:1RECV_B4", {.begin = 190, .length = 20})
+      .annotation("nccl:recv 1<-2", {.begin = 192, .length = 10})
+      .launch(4, {.begin = 195, .length = 2})
+      .kernel(4, {.stream = 20, .begin = 200, .length = 30}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  const auto delayOf = [&](const Event& message) -> std::int64_t {
+    for (const Argument& each : r.timeline.argumentsOf(message)) {
+      if (r.timeline.strings[each.key] == message_arguments::kPostDelay) return each.integer;
+    }
+    return -1;
+  };
+  EXPECT_EQ(delayOf(r.events(1, kSendLane).at(0)), -1) << "the first of its stream";
+  EXPECT_EQ(delayOf(r.events(1, kRecvLane).at(0)), -1) << "posted at 77, before 150";
+  EXPECT_EQ(delayOf(r.events(1, kRecvLane).at(1)), 5 * kNsPerUs) << "posted at 195, after 190";
 }
 
 TEST(KinetoCommunication, SendIsOfTheJobBeforeItAndReceiveOfTheNext) {
