@@ -190,7 +190,7 @@ TEST_F(Blocked, AMessageInFrontMayBeOfTheStepBefore) {
   EXPECT_THAT(bubblesOf(1), Contains("blocked 63.519231-72 by 1SEND_B0 on 1"));
 }
 
-// Without lr nothing else says that a step begins anew: what came before it is no cause.
+// Nothing but the times says that a step begins, as there is no lr. What came before is no cause.
 TEST_F(Blocked, PathsDoNotLeaveAStepThatBeginsAfterTheOneBefore) {
   holdUpForwardOne();
   Timeline& timeline = made_.timeline;
