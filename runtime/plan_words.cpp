@@ -84,7 +84,7 @@ std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaite
   if (awaited.index >= program.transfers.size()) return "a message";
   MessageKey key = program.transfers[awaited.index].key;
   key.step = awaited.step;
-  return toText(key);
+  return (awaited.kind == Awaited::kTurn ? "what comes in line before " : "") + toText(key);
 }
 
 /// Where a rank sends that message.

@@ -15,6 +15,7 @@ enum class Awaited : std::uint8_t {
   kCredit,   ///< an acknowledgement of a send; the same
   kReceipt,  ///< that the peer takes the messages of a send; the same
   kSums,     ///< the gradients of a stage's copy; the number of the stage
+  kTurn,     ///< of a receive: what comes before it on the lines of its ends; as kMessage
 };
 
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come

@@ -97,6 +97,7 @@ Message RankMessages::take(int transfer, int step, std::int64_t job) {
   try {
     arrival = waitFor(state.job.peer, numberOfAwaited(Awaited::kMessage, transfer),
                       [&] { return end.receive->take(state.number, key); });
+    awaitTimes(numberOfAwaited(Awaited::kTurn, transfer), key);
   } catch (...) {
     // How long it waited in vain belongs into the log.
     if (records()) record(state.job, state.postedAt, now(state.job), kNotGiven);
@@ -129,19 +130,31 @@ void RankMessages::send(int transfer, int step, std::int64_t job, Message messag
       return true;
     });
   };
+  std::uint64_t begin = 0;
   if (planned_ != nullptr) {
-    const PlannedTransfers::Span span = planned_->send(key, message, state.job.peer);
+    const std::optional<PlannedTransfers::Span> span =
+        planned_->send(key, message, state.job.peer);
     handOver();
-    record(state.job, span);
-    return;
+    if (span) return record(state.job, *span);
+  } else {
+    if (records()) begin = now(state.job);
+    handOver();
+    if (!records()) return;
   }
-  const std::uint64_t begin = records() ? now(state.job) : 0;
-  handOver();
-  if (!records()) return;
   if (end.count == end.pending.size()) collect(end);
   if (end.count == end.pending.size()) return;  // cannot be: the lane holds half as many
-  end.pending[(end.first + end.count++) % end.pending.size()] = {.job = state.job, .begin = begin};
+  end.pending[(end.first + end.count++) % end.pending.size()] = {
+      .job = state.job, .key = key, .begin = begin};
   collect(end);
+}
+
+/// Where the plan says when messages move, but not at once.
+void RankMessages::awaitTimes(std::uint64_t number, const MessageKey& key) {
+  if (planned_ == nullptr) return;
+  planned_->awaitTimes(key, [&](int rank) {
+    if (control_ != nullptr) control_->waitingFor(rank, number);
+  });
+  if (control_ != nullptr) control_->waited();
 }
 
 bool RankMessages::needsCredit(int transfer) const {
@@ -233,24 +246,37 @@ void RankMessages::awaitSends() {
       ends_[i].send->awaitAll();
       return true;
     });
+    while (planned_ != nullptr && ends_[i].count > 0) {
+      awaitTimes(numberOfAwaited(Awaited::kReceipt, 0),
+                 ends_[i].pending[ends_[i].first].key);
+      collect(ends_[i]);
+    }
   }
   collectSends();
 }
 
 void RankMessages::collect(End& end) {
-  while (end.count > 0) {
-    const std::optional<std::uint64_t> done = end.send->nextDone();
-    if (!done) return;
-    const End::Pending& pending = end.pending[end.first];
-    record(pending.job, pending.begin, std::max(*done, pending.begin), pending.job.bytes);
+  while (end.count > 0 && collectFirst(end)) {
     end.first = (end.first + 1) % end.pending.size();
     --end.count;
   }
 }
 
+bool RankMessages::collectFirst(End& end) {
+  const End::Pending& pending = end.pending[end.first];
+  if (planned_ != nullptr) {
+    const std::optional<PlannedTransfers::Span> span = planned_->sent(pending.key);
+    if (span) record(pending.job, *span);
+    return span.has_value();
+  }
+  const std::optional<std::uint64_t> done = end.send->nextDone();
+  if (done) record(pending.job, pending.begin, std::max(*done, pending.begin), pending.job.bytes);
+  return done.has_value();
+}
+
 void RankMessages::record(const Job& job, std::uint64_t begin, std::uint64_t end,
                           std::int64_t bytes) {
-  const StreamId stream = recorded_.of(job.kind);
+  const StreamId stream = recorded_.of(job);
   recorded_.recorder->begin(stream, job);
   recorded_.recorder->beganAt(stream, begin);
   recorded_.recorder->endAt(stream, end, bytes);

@@ -59,6 +59,7 @@ class RankMessages {
     /// Sends that are not recorded yet, a ring of as many as there are messages in two steps.
     struct Pending {
       Job job;
+      MessageKey key;
       std::uint64_t begin = 0;
     };
     std::vector<Pending> pending;
@@ -87,11 +88,13 @@ class RankMessages {
 
   bool records() const { return recorded_.recorder != nullptr; }
   std::uint64_t now(const Job& job) const {
-    return recorded_.recorder->mark(recorded_.of(job.kind));
+    return recorded_.recorder->mark(recorded_.of(job));
   }
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
   void record(const Job& job, const PlannedTransfers::Span& span);
   void collect(End& end);
+  bool collectFirst(End& end);
+  void awaitTimes(std::uint64_t number, const MessageKey& key);
   std::uint64_t postSum(const RankProgram::Sum& sum, int step);
   Message takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step);
   void awaitCredit(int transfer);

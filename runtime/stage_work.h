@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,8 +31,16 @@ class PlannedTransfers {
   virtual Nanoseconds now() = 0;
   /// The rank waits for an acknowledgement of `receiver`, which was given at `given`.
   virtual void awaitCredit(int receiver, Nanoseconds given) = 0;
-  /// The rank comes to the send of `message`; sets its deadline to when it leaves.
-  virtual Span send(const MessageKey& key, Message& message, int receiver) = 0;
+  /// The rank comes to the send of `message`; sets its deadline to when it leaves. Empty: the times
+  /// are not known yet.
+  virtual std::optional<Span> send(const MessageKey& key, Message& message, int receiver) = 0;
+  /// The times of such a message, once: the caller asks again while it is empty.
+  virtual std::optional<Span> sent(const MessageKey& /*key*/) { return std::nullopt; }
+  /// Hears for which rank this one waits, as long as it does.
+  using OnWait = std::function<void(int rank)>;
+  /// Waits until the times of a message are known: before receive() and, in the end, for sends.
+  /// Throws Error when the run has failed.
+  virtual void awaitTimes(const MessageKey& /*key*/, const OnWait& /*onWait*/) {}
   /// `message` was taken, whose receive was posted at `posted`. `waitsForPost`: it moves no earlier
   /// than that. Sets its deadline to when it arrives. Messages that stay on a rank do not pass
   /// here.

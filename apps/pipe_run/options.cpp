@@ -38,6 +38,7 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
        "      --log-dir rehearsal"});
   addScheduleOptions(app, options, kMostRanks, "Schedule");
   addPlanChanges(app, options, "Schedule");
+  addMessageOptions(app, options.messages, "Schedule");
   addPlanTimeOptions(app, options.costs);
   addFaultOptions(app, options.faults);
   constexpr const char* kGroup = "Run";

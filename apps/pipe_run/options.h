@@ -5,6 +5,7 @@
 
 #include "apps/cli/cost_options.h"
 #include "apps/cli/fault_options.h"
+#include "apps/cli/message_options.h"
 #include "apps/cli/schedule_options.h"
 
 namespace pipetrace {
@@ -14,6 +15,7 @@ class CommandApp;
 /// The options of `pipe-run rehearse`.
 struct RehearseOptions : ScheduleOptions {
   int steps = 5;
+  MessageOptions messages;
   CostOptions costs;
   FaultOptions faults;
   std::string logDirectory;

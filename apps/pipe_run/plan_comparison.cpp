@@ -220,7 +220,8 @@ std::vector<std::string> PlanComparison::findings(double tolerance) const {
   return found;
 }
 
-PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs) {
+PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs,
+                               CommStreams commStreams) {
   const RunSummary measured = summarize(run);
   if (measured.steps.empty()) throw Error("the run holds no step to compare with its plan");
   // In an asynchronous plan all steps together are one.
@@ -229,8 +230,9 @@ PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, con
   // Updates that take no time are missing in a simulated timeline, which shows by them that its
   // steps are one.
   if (plan->updates.every > 0) planned.optimizer = std::max<Nanoseconds>(costs.optimizer, 1);
-  std::map<int, ComparedStep> steps =
-      stepsOf(measured, summarize(simulate(plan, planned, {.steps = count}).timeline));
+  const Simulation simulation =
+      simulate(plan, planned, {.steps = count, .commStreams = commStreams});
+  std::map<int, ComparedStep> steps = stepsOf(measured, summarize(simulation.timeline));
   PlanComparison comparison{.orderDeviation = orderDeviation(run, *plan)};
   for (const auto& [number, step] : steps) {
     const double deviation = step.stepDeviation();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedule/check/checked_plan.h"
+#include "schedule/comm_streams.h"
 #include "schedule/costs.h"
 #include "trace/timeline.h"
 
@@ -49,8 +50,10 @@ struct PlanComparison {
   std::vector<std::string> findings(double tolerance = 0.01) const;
 };
 
-/// `run` must be completed (completeTimeline). Throws Error if it holds no step.
-PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs);
+/// `run` must be completed (completeTimeline). Throws Error if it holds no step, and as simulate()
+/// does.
+PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs,
+                               CommStreams commStreams = CommStreams::kAsReached);
 
 /// For people, with a newline at the end of each line.
 std::string toText(const PlanComparison& comparison);

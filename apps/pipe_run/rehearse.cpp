@@ -124,7 +124,7 @@ GivenCosts costsGiven(const RehearseOptions& options) {
   return readCosts(costs);
 }
 
-/// Also adds the recomputes to the plan.
+/// Also adds the recomputes and the messages to the plan.
 Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& plan) {
   const int numStages = plan->numStages;
   const std::vector<std::string>& inputs = options.costs.measured;
@@ -136,7 +136,7 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
   }
   Plan run = *plan;
   Costs costs = completeWithRecompute(given, run);
-  plan = CheckedPlan(std::move(run));
+  plan = CheckedPlan(options.messages.change(std::move(run), costs));
   return costs;
 }
 
@@ -175,6 +175,7 @@ int report(const PlanComparison& comparison, const std::vector<std::string>& fau
 }  // namespace
 
 int runRehearse(const RehearseOptions& options) {
+  const CommStreams commStreams = options.messages.lines();
   // Errors of the plan come before those of the costs, but some plans follow from the costs.
   std::optional<CheckedPlan> plan;
   if (!dependsOnCosts(options)) plan = planOf(options, {});
@@ -182,7 +183,10 @@ int runRehearse(const RehearseOptions& options) {
   if (!plan) plan = planOf(options, given);
   const Costs costs = costsOf(options, given, *plan);
   RehearsalOptions rehearsal{
-      .plan = *plan, .steps = options.steps, .logDirectory = options.logDirectory};
+      .plan = *plan,
+      .commStreams = commStreams,
+      .steps = options.steps,
+      .logDirectory = options.logDirectory};
   rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps, costs);
   rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
   rehearsal.stepTimeout = static_cast<Nanoseconds>(options.stepTimeout * kNsPerSecond);
@@ -190,14 +194,16 @@ int runRehearse(const RehearseOptions& options) {
   requireRehearsable(rehearsal);
   clearLogFolder(options.logDirectory);
   const Plan& run = **plan;
-  say(fmt::format("rehearsing {} on {}: {} of {}", run.name,
+  const std::string lines = options.messages.linesText();
+  say(fmt::format("rehearsing {} on {}: {} of {}{}", run.name,
                   counted(run.numRanks(), "emulated device"), counted(options.steps, "step"),
-                  counted(run.numMicroBatches, "micro-batch", "es")));
+                  counted(run.numMicroBatches, "micro-batch", "es"),
+                  lines.empty() ? "" : ", " + lines));
   if (const int signal = rehearseUntilStopped(rehearsal)) {
     say("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
-  return report(compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs),
+  return report(compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs, commStreams),
                 options.faults.all(), options.strict);
 }
 

@@ -6,12 +6,32 @@
 #include "trace/track.h"
 
 namespace pipetrace {
+namespace {
+
+StreamId addLane(Recorder& recorder, const std::function<std::unique_ptr<DeviceStream>()>& stream,
+                 std::string_view lane) {
+  return recorder.addStream(std::string(lane), stream());
+}
+
+}  // namespace
+
+RecordedStreams addLines(Recorder& recorder,
+                         const std::function<std::unique_ptr<DeviceStream>()>& stream,
+                         const std::vector<int>& peers, bool oneForAll) {
+  RecordedStreams streams{.recorder = &recorder};
+  streams.compute = addLane(recorder, stream, kComputeLane);
+  for (const int peer : peers) {
+    const bool isKnown = oneForAll && !streams.lines.empty();
+    const std::string number = oneForAll ? "" : "_" + std::to_string(peer);
+    streams.lines[peer] = isKnown ? streams.lines.begin()->second
+                                  : addLane(recorder, stream, std::string(kLineLane) + number);
+  }
+  return streams;
+}
 
 RecordedStreams addStreams(Recorder& recorder,
                            const std::function<std::unique_ptr<DeviceStream>()>& stream) {
-  const auto add = [&](std::string_view lane) {
-    return recorder.addStream(std::string(lane), stream());
-  };
+  const auto add = [&](std::string_view lane) { return addLane(recorder, stream, lane); };
   RecordedStreams streams{.recorder = &recorder};
   streams.compute = add(kComputeLane);
   streams.send = {add(kSendForwardLane), add(kSendBackwardLane)};

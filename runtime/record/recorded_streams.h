@@ -2,7 +2,9 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "profiler/recorder.h"
 #include "runtime/record/job_track.h"
@@ -18,10 +20,12 @@ struct RecordedStreams {
   StreamId compute = 0;
   std::array<StreamId, 2> send{};  ///< of activations, of gradients
   std::array<StreamId, 2> recv{};
-  JobTrack* track = nullptr;  ///< gets the compute jobs, too; null: there is none
+  std::map<int, StreamId> lines{};  ///< by peer: all messages with it, in place of the four
+  JobTrack* track = nullptr;        ///< gets the compute jobs, too; null: there is none
 
-  StreamId of(JobKind transfer) const {
-    return (isSend(transfer) ? send : recv)[isForwardTransfer(transfer) ? 0 : 1];
+  StreamId of(const Job& transfer) const {
+    if (const auto line = lines.find(transfer.peer); line != lines.end()) return line->second;
+    return (isSend(transfer.kind) ? send : recv)[isForwardTransfer(transfer.kind) ? 0 : 1];
   }
 };
 
@@ -29,7 +33,12 @@ struct RecordedStreams {
 RecordedStreams addStreams(Recorder& recorder,
                            const std::function<std::unique_ptr<DeviceStream>()>& stream);
 
-/// The same with the host's clock as their streams: for stages that compute on the CPU.
+/// Adds the compute lane, and in place of the four a lane for each of the peers, or one for all.
+RecordedStreams addLines(Recorder& recorder,
+                         const std::function<std::unique_ptr<DeviceStream>()>& stream,
+                         const std::vector<int>& peers, bool oneForAll);
+
+/// addStreams() with the host's clock as their streams: for stages that compute on the CPU.
 RecordedStreams addCpuStreams(Recorder& recorder);
 
 }  // namespace pipetrace

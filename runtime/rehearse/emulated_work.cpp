@@ -5,12 +5,20 @@
 
 namespace pipetrace {
 
-EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device)
-    : costs_(std::move(costs)), rank_(rank), device_(device) {}
+EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device, MessageLines* lines)
+    : costs_(std::move(costs)), rank_(rank), device_(device), lines_(lines) {}
+
+void EmulatedWork::accept(const Plan& plan) {
+  versions_.emplace(plan);
+  opensWithLr_ = !plan.isForwardOnly();
+}
 
 void EmulatedWork::beginStep(int step) {
   step_ = step;
   versions_->beginStep();
+  if (lines_ != nullptr) {
+    lines_->beginStep(rank_, device_.deadline() + (opensWithLr_ ? costs_.lr : 0));
+  }
 }
 
 void EmulatedWork::lr(int /*step*/) { device_.run(EmulatedStream::kNoArrival, costs_.lr); }
@@ -73,22 +81,42 @@ std::int64_t EmulatedWork::bytesOf(const MessageKey& key) const {
   return costs_.stages.at(static_cast<std::size_t>(stage)).message;
 }
 
-PlannedTransfers::Span EmulatedWork::send(const MessageKey& key, Message& message, int receiver) {
+std::optional<PlannedTransfers::Span> EmulatedWork::send(const MessageKey& key, Message& message,
+                                                         int receiver) {
   Nanoseconds begin = device_.deadline();
   const std::int64_t bytes = bytesOf(key);
   message.deadline = begin;
+  if (lines_ != nullptr) {
+    lines_->made(key, begin);
+    return std::nullopt;
+  }
   if (costs_.bandwidth > 0) {
     const auto to = static_cast<std::size_t>(receiver);
     if (linkFree_.size() <= to) linkFree_.resize(to + 1, kNsMin);
     begin = std::max(begin, linkFree_[to]);
     message.deadline = linkFree_[to] = begin + costs_.wireTimeOf(bytes);
   }
-  return {begin, message.deadline + costs_.transferBetween(rank_, receiver), bytes};
+  return Span{begin, message.deadline + costs_.transferBetween(rank_, receiver), bytes};
+}
+
+std::optional<PlannedTransfers::Span> EmulatedWork::sent(const MessageKey& key) {
+  const std::optional<MessageLines::Times> times = lines_->take(key);
+  if (!times) return std::nullopt;
+  return Span{times->sent, times->end, bytesOf(key)};
+}
+
+void EmulatedWork::awaitTimes(const MessageKey& key, const OnWait& onWait) {
+  if (lines_ != nullptr) lines_->await(rank_, key, onWait);
 }
 
 PlannedTransfers::Span EmulatedWork::receive(const MessageKey& key, Message& message, int sender,
                                              Nanoseconds posted, bool waitsForPost) {
   const std::int64_t bytes = bytesOf(key);
+  if (lines_ != nullptr) {
+    const MessageLines::Times times = lines_->take(key).value();
+    message.deadline = times.end;
+    return {times.posted, times.end, bytes};
+  }
   const Nanoseconds wire = costs_.wireTimeOf(bytes);
   Nanoseconds begin = message.deadline - wire;
   if (waitsForPost) begin = std::max(begin, posted);

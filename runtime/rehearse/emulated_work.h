@@ -5,6 +5,7 @@
 
 #include "profiler/emulated_stream.h"
 #include "runtime/chain_work.h"
+#include "runtime/rehearse/message_lines.h"
 #include "runtime/version_count.h"
 #include "schedule/costs.h"
 
@@ -20,13 +21,14 @@ namespace pipetrace {
 ///
 /// Messages take their turns on a link in the order of their sends, before their receives are
 /// posted. A plan that posts receives late and has a bandwidth may differ from simulate() there.
+/// On lines, MessageLines says when messages move.
 class EmulatedWork : public ChainWork, private PlannedTransfers {
  public:
   /// `device` is the stream of the rank's compute lane; it must outlive the work. `costs` must have
-  /// every stage of the rank.
-  EmulatedWork(Costs costs, int rank, EmulatedStream& device);
+  /// every stage of the rank. `lines` must outlive it too; null: messages are not on lines.
+  EmulatedWork(Costs costs, int rank, EmulatedStream& device, MessageLines* lines = nullptr);
 
-  void accept(const Plan& plan) override { versions_.emplace(plan); }
+  void accept(const Plan& plan) override;
   void beginStep(int step) override;
   void lr(int step) override;
   Message forward(int stage, int microBatch, Message input) override;
@@ -48,7 +50,9 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   Message start(const Action& action);
   Nanoseconds now() override;
   void awaitCredit(int receiver, Nanoseconds given) override;
-  Span send(const MessageKey& key, Message& message, int receiver) override;
+  std::optional<Span> send(const MessageKey& key, Message& message, int receiver) override;
+  std::optional<Span> sent(const MessageKey& key) override;
+  void awaitTimes(const MessageKey& key, const OnWait& onWait) override;
   Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                bool waitsForPost) override;
   std::int64_t bytesOf(const MessageKey& key) const;
@@ -56,6 +60,8 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   const Costs costs_;
   const int rank_;
   EmulatedStream& device_;
+  MessageLines* const lines_;
+  bool opensWithLr_ = true;
   int step_ = 0;
   std::optional<VersionCount> versions_;
   Nanoseconds begin_ = EmulatedStream::kNoArrival;  // of the job that was launched

@@ -7,6 +7,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -19,7 +21,10 @@
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/rehearse/emulated_work.h"
+#include "runtime/rehearse/message_lines.h"
 #include "runtime/transport/in_process.h"
+#include "schedule/add_transfers.h"
+#include "schedule/simulate/plan_timing.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -36,15 +41,58 @@ void preferThisThread() {
   pthread_setschedparam(pthread_self(), SCHED_RR, &priority);
 }
 
+bool hasLines(const RehearsalOptions& options) {
+  return options.commStreams != CommStreams::kAsReached;
+}
+
+/// The ranks with which a rank of a full plan exchanges messages.
+std::vector<int> peersOf(const Plan& plan, int rank) {
+  std::set<int> peers;
+  for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
+    if (!isTransfer(action.kind)) continue;
+    const PlannedMessage message = messageOf(action);
+    const int other = isSend(action.kind) ? message.to() : message.from;
+    peers.insert(plan.rankOf(other, message.microBatch));
+  }
+  return {peers.begin(), peers.end()};
+}
+
+/// Hands messages on, and wakes those who wait for their turn when the run fails.
+class TransportInLine : public Transport {
+ public:
+  TransportInLine(std::unique_ptr<Transport> inner, MessageLines& lines)
+      : inner_(std::move(inner)), lines_(lines) {}
+  int rank() const override { return inner_->rank(); }
+  int worldSize() const override { return inner_->worldSize(); }
+  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
+                                              std::size_t messages) override {
+    return inner_->openSend(to, name, messages);
+  }
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
+                                                    std::size_t messages) override {
+    return inner_->openReceive(from, name, messages);
+  }
+  void abort(const std::string& reason) noexcept override {
+    inner_->abort(reason);
+    lines_.stop(reason);
+  }
+  void finish() override { inner_->finish(); }
+
+ private:
+  const std::unique_ptr<Transport> inner_;
+  MessageLines& lines_;
+};
+
 /// One rank: its device, its recorder and its place in the pipeline.
 class RehearsedRank {
  public:
-  RehearsedRank(const RehearsalOptions& options, int rank, WallClock clock)
+  /// `lines`: null without.
+  RehearsedRank(const RehearsalOptions& options, int rank, WallClock clock, MessageLines* lines)
       : steps_(options.steps),
         stop_(options.stop),
         recorder_(recorderOptions(options, rank, clock)),
-        device_(makeLanes(clock)),
-        work_(options.costs, rank, *device_) {}
+        device_(makeLanes(options, rank, clock)),
+        work_(options.costs, rank, *device_, lines) {}
 
   /// Answers the other ranks' questions for the time, on a port of its own.
   std::unique_ptr<ClockServer> serveClock() const {
@@ -110,9 +158,13 @@ class RehearsedRank {
     return result;
   }
 
-  EmulatedStream* makeLanes(WallClock clock) {
+  EmulatedStream* makeLanes(const RehearsalOptions& options, int rank, WallClock clock) {
     // The times of transfers, which are planned, are of the clock of emulated devices.
-    streams_ = addStreams(recorder_, [&] { return std::make_unique<EmulatedStream>(clock); });
+    const auto stream = [&] { return std::make_unique<EmulatedStream>(clock); };
+    const bool oneForAll = options.commStreams == CommStreams::kRank;
+    streams_ = oneForAll || options.commStreams == CommStreams::kPeer
+                   ? addLines(recorder_, stream, peersOf(*options.plan, rank), oneForAll)
+                   : addStreams(recorder_, stream);
     return static_cast<EmulatedStream*>(&recorder_.stream(streams_.compute));
   }
 
@@ -132,11 +184,18 @@ WallClock clockOf(const RehearsalOptions& options, int rank, const WallClock& ri
   return right.skewed(options.hosts.at(static_cast<std::size_t>(rank)).skew, begin);
 }
 
-ControlOptions controlOptions(const RehearsalOptions& options,
+/// What the ranks run. On lines, messages are handed over as soon as they are made, and their order
+/// is that of the lines.
+CheckedPlan runPlanOf(const RehearsalOptions& options) {
+  if (!hasLines(options)) return options.plan;
+  return CheckedPlan(withoutTransfers(*options.plan));
+}
+
+ControlOptions controlOptions(const RehearsalOptions& options, const CheckedPlan& plan,
                               std::vector<std::unique_ptr<RehearsedRank>>& ranks) {
   ControlOptions control;
   control.limits.stall.stepTimeout = options.stepTimeout;
-  control.words = wordsOf(options.plan, ExecutorOptions{}.ahead);
+  control.words = wordsOf(plan, ExecutorOptions{}.ahead);
   control.beforeExit = [&ranks](const std::string& text) {
     std::fprintf(stderr, "error: %s\n", text.c_str());
     for (const auto& rank : ranks) rank->flush();
@@ -152,19 +211,23 @@ void requireRehearsable(const RehearsalOptions& options) {
                 " stages, but the plan " + options.plan->name + " has " +
                 std::to_string(options.plan->numStages));
   }
+  if (hasLines(options)) PlanTiming(options.plan, options.costs, options.commStreams);
 }
 
 void rehearse(const RehearsalOptions& options) {
   requireRehearsable(options);
-  const int numRanks = options.plan->numRanks();
+  const CheckedPlan plan = runPlanOf(options);
+  const int numRanks = plan->numRanks();
   const WallClock clock = WallClock::read();
   const Nanoseconds begin = monotonicNow();
   InProcessHub hub(numRanks);
+  std::optional<MessageLines> lines;
+  if (hasLines(options)) lines.emplace(options.plan, options.costs, options.commStreams);
   std::unique_ptr<ClockServer> server;  // until the ranks have compared for the last time
   std::vector<std::unique_ptr<RehearsedRank>> ranks;
   for (int rank = 0; rank < numRanks; ++rank) {
-    ranks.push_back(
-        std::make_unique<RehearsedRank>(options, rank, clockOf(options, rank, clock, begin)));
+    ranks.push_back(std::make_unique<RehearsedRank>(
+        options, rank, clockOf(options, rank, clock, begin), lines ? &*lines : nullptr));
     if (options.hosts.empty() || !options.comparesClocks) continue;
     if (rank == 0) {
       server = ranks.front()->serveClock();
@@ -173,10 +236,14 @@ void rehearse(const RehearsalOptions& options) {
     }
   }
   std::vector<std::unique_ptr<Transport>> transports;
-  for (int rank = 0; rank < numRanks; ++rank) transports.push_back(hub.connect(rank));
+  for (int rank = 0; rank < numRanks; ++rank) {
+    transports.push_back(hub.connect(rank));
+    if (!lines) continue;
+    transports.back() = std::make_unique<TransportInLine>(std::move(transports.back()), *lines);
+  }
   std::vector<Transport*> pointers;
   for (const auto& transport : transports) pointers.push_back(transport.get());
-  const auto controls = controlInProcess(controlOptions(options, ranks), pointers);
+  const auto controls = controlInProcess(controlOptions(options, plan, ranks), pointers);
   const StopCallback onStop(options.stop, [&](const std::string& why) { controls[0]->stop(why); });
   std::mutex mutex;
   std::exception_ptr firstError;
@@ -186,7 +253,7 @@ void rehearse(const RehearsalOptions& options) {
     threads.emplace_back([&, i] {
       try {
         const auto between = options.between ? options.between(*transports[i]) : nullptr;
-        ranks[i]->run(options.plan, between ? *between : *transports[i], *controls[i], origin);
+        ranks[i]->run(plan, between ? *between : *transports[i], *controls[i], origin);
       } catch (const std::exception& e) {
         const std::string text = controls[i]->fail(e.what());
         transports[i]->abort(text);

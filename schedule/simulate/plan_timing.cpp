@@ -29,7 +29,7 @@ void refuseOnLines(const Plan& plan, CommStreams commStreams) {
 }
 
 void requireFitForLines(const Plan& plan, const PlanIndex& index) {
-  const std::string who = "cannot simulate the messages of " + plan.name + " in line: ";
+  const std::string who = "the messages of " + plan.name + " cannot run in line: ";
   if (!index.hasTransfers() && plan.numRanks() > 1)
     throw Error(who + "it has no sends and receives");
   if (plan.credits > 0) throw Error(who + "it has credits (--credits 0 takes them away)");
