@@ -60,7 +60,7 @@ class BindingPaths {
  public:
   using Id = JobGraph::Id;
 
-  /// When a step begins that no other one overlaps: by replica and step.
+  /// When steps begin: by replica and step.
   using StepBegins = std::map<std::pair<int, std::int32_t>, Nanoseconds>;
 
   /// Both must outlive it. Paths end at the jobs that open the steps of `begins`, as they do at

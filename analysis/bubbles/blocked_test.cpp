@@ -139,8 +139,8 @@ TEST_F(Blocked, MessagesOnTwoStreamsDoNotWaitForEachOther) {
   EXPECT_THAT(bubblesOf(1), Not(Contains(HasSubstr("blocked"))));
 }
 
-// The host posted the message in front 20 ms after the one before it had ended, at 31. What it held
-// of the line since then is blocked, 10, and the 11 before are launch.
+// The host posted the message in front 20 ms after the one before it had ended, at 31. It held the
+// line for the 10 until it began, which are blocked. The 11 before are launch.
 TEST_F(Blocked, ALineIsHeldOnceTheMessageInFrontIsPosted) {
   holdUpForwardOne();
   for (Event& event : made_.timeline.track(1, kLineLane).events) {
@@ -190,7 +190,7 @@ TEST_F(Blocked, AMessageInFrontMayBeOfTheStepBefore) {
   EXPECT_THAT(bubblesOf(1), Contains("blocked 63.519231-72 by 1SEND_B0 on 1"));
 }
 
-// Nothing but the times says that a step begins, as there is no lr. What came before is no cause.
+// Nothing but the times says that a step begins, as there is no lr.
 TEST_F(Blocked, PathsDoNotLeaveAStepThatBeginsAfterTheOneBefore) {
   holdUpForwardOne();
   Timeline& timeline = made_.timeline;

@@ -1,7 +1,6 @@
 #include "analysis/bubbles/run_basis.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -85,17 +84,12 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const BindingPaths& p
   return windows;
 }
 
-/// The steps that paths do not leave: those with time before them that is in no window. Only of
-/// runs with lines, where logs without `lr` would else blame what came before a step.
+/// The begins of the steps of a run with lines. The time before is in no window of that step, and
+/// without `lr` jobs nothing else would end its paths.
 BindingPaths::StepBegins stepBeginsOf(const JobGraph& graph, const RunSummary& summary) {
   BindingPaths::StepBegins begins;
   if (!graph.hasLines()) return begins;
-  std::map<int, Nanoseconds> ends;  // of the steps so far, by replica
-  for (const StepSummary& step : summary.steps) {
-    const auto [end, isFirst] = ends.try_emplace(step.replica, step.end);
-    if (isFirst || end->second <= step.begin) begins[{step.replica, step.step}] = step.begin;
-    end->second = std::max(end->second, step.end);
-  }
+  for (const StepSummary& step : summary.steps) begins[{step.replica, step.step}] = step.begin;
   return begins;
 }
 

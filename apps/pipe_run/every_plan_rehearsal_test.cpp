@@ -14,6 +14,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
+#include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
@@ -37,18 +38,36 @@ Result tryToKeep(const RehearsalOptions& run, const CheckedPlan& plan) {
   Result result;
   for (int i = 0; i < kMostTries; ++i) {
     const Timeline timeline = testing::rehearsed(run);
-    result = {compareWithPlan(timeline, plan, run.costs), latenessOf(timeline, 2 * kNsPerMs)};
+    result = {compareWithPlan(timeline, plan, run.costs, run.commStreams),
+              latenessOf(timeline, 2 * kNsPerMs)};
     if (result.keepsToThePlan()) break;
   }
   return result;
 }
 
-void expectKept(const CheckedPlan& plan, const Costs& costs, int steps = 2) {
-  const Result result = tryToKeep({.plan = plan, .costs = costs, .steps = steps}, plan);
+void expectKept(const CheckedPlan& plan, const Costs& costs, int steps = 2,
+                CommStreams lines = CommStreams::kAsReached) {
+  const Result result =
+      tryToKeep({.plan = plan, .costs = costs, .commStreams = lines, .steps = steps}, plan);
   EXPECT_LE(std::abs(result.comparison.worstStep), 0.01) << toText(result.comparison);
   EXPECT_EQ(result.comparison.orderDeviation, "");
   EXPECT_GE(result.lateness.jobs, steps * plan->numMicroBatches);
   EXPECT_LE(result.lateness.share(), 0.01);
+}
+
+TEST(EveryPlanRehearsalTest, MessagesInLineInTorchsOrderAndInTime) {
+  const CheckedPlan plan(buildSchedule("LoopedBFS", 4, 8));
+  Costs costs = testing::equalCosts(*plan);
+  costs.transfer = kNsPerMs;
+  expectKept(CheckedPlan(withMessagesOfTorch(plan)), costs, 2, CommStreams::kRank);
+  expectKept(CheckedPlan(withMessagesInTime(plan, costs)), costs, 1, CommStreams::kPeer);
+}
+
+TEST(EveryPlanRehearsalTest, MessagesInLineOfTwoCopies) {
+  const CheckedPlan plan(withMessagesOfTorch(buildSchedule("DualPipe", 4, 8)));
+  Costs costs = testing::equalCosts(*plan);
+  costs.transfer = kNsPerMs;
+  expectKept(plan, costs, 1, CommStreams::kRank);
 }
 
 TEST(EveryPlanRehearsalTest, HalvesOfSeveralStagesOnARank) {

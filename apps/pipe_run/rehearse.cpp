@@ -182,11 +182,10 @@ int runRehearse(const RehearseOptions& options) {
   GivenCosts given = costsGiven(options);
   if (!plan) plan = planOf(options, given);
   const Costs costs = costsOf(options, given, *plan);
-  RehearsalOptions rehearsal{
-      .plan = *plan,
-      .commStreams = commStreams,
-      .steps = options.steps,
-      .logDirectory = options.logDirectory};
+  RehearsalOptions rehearsal{.plan = *plan,
+                             .commStreams = commStreams,
+                             .steps = options.steps,
+                             .logDirectory = options.logDirectory};
   rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps, costs);
   rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
   rehearsal.stepTimeout = static_cast<Nanoseconds>(options.stepTimeout * kNsPerSecond);
@@ -203,8 +202,9 @@ int runRehearse(const RehearseOptions& options) {
     say("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
-  return report(compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs, commStreams),
-                options.faults.all(), options.strict);
+  return report(
+      compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs, commStreams),
+      options.faults.all(), options.strict);
 }
 
 }  // namespace pipetrace
