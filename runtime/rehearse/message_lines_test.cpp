@@ -3,25 +3,33 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <future>
 #include <string>
+#include <utility>
 
 #include "runtime/lanes/peer_lost.h"
 #include "schedule/build_schedule.h"
-#include "schedule/simulate/order_messages.h"
 
 namespace pipetrace {
 namespace {
 
-/// Two ranks, two micro-batches, messages of 1 in torch's order: rank 0 has F0, B0, F1, B1 on its
-/// line, and so has rank 1.
+/// Two ranks, two micro-batches, messages of 1. Either rank has the messages F0, B0, F1, B1 on its
+/// line: rank 0 posts the receive of gradient 0 before it sends forward 1.
 class MessageLinesTest : public ::testing::Test {
  protected:
   static MessageLines made(CommStreams lines) {
-    const CheckedPlan plan(withMessagesOfTorch(buildSchedule("1F1B", 2, 2)));
+    using enum JobKind;
+    Plan plan = buildSchedule("1F1B", 2, 2);
+    plan.ranks[0] = {{kForward, 0, 0},      {kSendForward, 0, 0}, {kRecvBackward, 0, 0},
+                     {kForward, 0, 1},      {kSendForward, 0, 1}, {kBackward, 0, 0},
+                     {kRecvBackward, 0, 1}, {kBackward, 0, 1}};
+    plan.ranks[1] = {{kRecvForward, 1, 0},  {kForward, 1, 0},     {kBackward, 1, 0},
+                     {kSendBackward, 1, 0}, {kRecvForward, 1, 1}, {kForward, 1, 1},
+                     {kBackward, 1, 1},     {kSendBackward, 1, 1}};
     Costs costs = Costs::equal(2, {.forward = 10, .backward = 20});
     costs.transfer = 1;
-    return {plan, costs, lines};
+    return {CheckedPlan(std::move(plan)), costs, lines};
   }
   static MessageKey forward(int microBatch, int step = 0) {
     return {.step = step, .stage = 1, .microBatch = microBatch, .direction = Direction::kForward};
@@ -95,7 +103,9 @@ TEST_F(MessageLinesTest, AWaitNamesTheRankWithoutWhichNothingMovesAndEndsWithThe
   auto waits = std::async(std::launch::async, [&] {
     lines.await(1, forward(1), [&](int rank) { awaited.set_value(rank); });
   });
-  EXPECT_EQ(awaited.get_future().get(), 1) << "it makes gradient 0, which is in front";
+  auto rank = awaited.get_future();
+  const bool isWaiting = rank.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  EXPECT_TRUE(isWaiting && rank.get() == 1) << "it makes gradient 0, which is in front";
   lines.stop("rank 0 failed");
   try {
     waits.get();
