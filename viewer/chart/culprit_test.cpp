@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <QToolTip>
+#include <algorithm>
 
+#include "analysis/graph/job_name.h"
 #include "trace/bubble_arguments.h"
 #include "viewer/testing/shown_chart.h"
 #include "viewer/testing/shown_window.h"
@@ -44,6 +46,29 @@ TEST(CulpritTest, ACulpritIsFoundByItsId) {
   EXPECT_EQ(found->event->kind, JobKind::kBackward);
   EXPECT_EQ(found->event->microBatch, 3);
   EXPECT_EQ(found->event->step, 1);
+}
+
+TEST(CulpritTest, TheCulpritOfABlockedBubbleIsTheMessageInFront) {
+  Timeline timeline = runWithACulprit();
+  const Track* const sends = timeline.findTrack(1, kSendLane);
+  ASSERT_NE(sends, nullptr);
+  Event& bubble = timeline.track(0, kBubbleLane).events.front();
+  const auto inFront =
+      std::find_if(sends->events.begin(), sends->events.end(), [&](const Event& e) {
+        return isTransfer(e.kind) && e.microBatch >= 0 && e.begin < bubble.end;
+      });
+  ASSERT_NE(inFront, sends->events.end());
+  bubble.bubbleClass = BubbleClass::kBlocked;
+  bubble.peer = 1;
+  const std::string name = messageName(*inFront, inFront->microBatch);
+  const Argument argument = Argument::ofText(timeline.strings.intern(bubble_arguments::kCulprit),
+                                             timeline.strings.intern(name));
+  timeline.setArguments(bubble, {&argument, 1});
+  const ChartModel model(timeline);
+  const auto found = culpritOf(model, bubbleOf(model));
+  ASSERT_TRUE(found) << name;
+  EXPECT_TRUE(isTransfer(found->event->kind)) << "not the job that it belongs to";
+  EXPECT_EQ(messageName(*found->event, found->event->microBatch), name);
 }
 
 TEST(CulpritTest, ACulpritWithoutAnIdIsTheLastOfThatNameBeforeTheBubbleEnds) {
