@@ -132,8 +132,7 @@ void RankMessages::send(int transfer, int step, std::int64_t job, Message messag
   };
   std::uint64_t begin = 0;
   if (planned_ != nullptr) {
-    const std::optional<PlannedTransfers::Span> span =
-        planned_->send(key, message, state.job.peer);
+    const std::optional<PlannedTransfers::Span> span = planned_->send(key, message, state.job.peer);
     handOver();
     if (span) return record(state.job, *span);
   } else {
@@ -247,8 +246,7 @@ void RankMessages::awaitSends() {
       return true;
     });
     while (planned_ != nullptr && ends_[i].count > 0) {
-      awaitTimes(numberOfAwaited(Awaited::kReceipt, 0),
-                 ends_[i].pending[ends_[i].first].key);
+      awaitTimes(numberOfAwaited(Awaited::kReceipt, 0), ends_[i].pending[ends_[i].first].key);
       collect(ends_[i]);
     }
   }

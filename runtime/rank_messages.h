@@ -87,9 +87,7 @@ class RankMessages {
   };
 
   bool records() const { return recorded_.recorder != nullptr; }
-  std::uint64_t now(const Job& job) const {
-    return recorded_.recorder->mark(recorded_.of(job));
-  }
+  std::uint64_t now(const Job& job) const { return recorded_.recorder->mark(recorded_.of(job)); }
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
   void record(const Job& job, const PlannedTransfers::Span& span);
   void collect(End& end);

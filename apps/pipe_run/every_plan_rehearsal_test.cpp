@@ -14,6 +14,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
+#include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
@@ -37,14 +38,17 @@ Result tryToKeep(const RehearsalOptions& run, const CheckedPlan& plan) {
   Result result;
   for (int i = 0; i < kMostTries; ++i) {
     const Timeline timeline = testing::rehearsed(run);
-    result = {compareWithPlan(timeline, plan, run.costs), latenessOf(timeline, 2 * kNsPerMs)};
+    result = {compareWithPlan(timeline, plan, run.costs, run.commStreams),
+              latenessOf(timeline, 2 * kNsPerMs)};
     if (result.keepsToThePlan()) break;
   }
   return result;
 }
 
-void expectKept(const CheckedPlan& plan, const Costs& costs, int steps = 2) {
-  const Result result = tryToKeep({.plan = plan, .costs = costs, .steps = steps}, plan);
+void expectKept(const CheckedPlan& plan, const Costs& costs, int steps = 2,
+                CommStreams commStreams = CommStreams::kAsReached) {
+  const Result result =
+      tryToKeep({.plan = plan, .costs = costs, .commStreams = commStreams, .steps = steps}, plan);
   EXPECT_LE(std::abs(result.comparison.worstStep), 0.01) << toText(result.comparison);
   EXPECT_EQ(result.comparison.orderDeviation, "");
   EXPECT_GE(result.lateness.jobs, steps * plan->numMicroBatches);
@@ -107,6 +111,17 @@ TEST(EveryPlanRehearsalTest, SendsAndReceivesOfThePlanItself) {
   ASSERT_GT(simulate(plan, costs).length, simulate(buildSchedule("1F1B", 4, 8), costs).length)
       << "a receive that is posted late must matter";
   expectKept(plan, costs);
+}
+
+TEST(EveryPlanRehearsalTest, MessagesThatTakeTheirTurnsOnALineOfTheirRank) {
+  const CheckedPlan plan = withMessagesOfTorch(buildSchedule("Interleaved1F1B", 4, 8));
+  Costs costs = testing::equalCosts(*plan);
+  costs.transfer = kNsPerMs / 2;
+  const auto length = [&](CommStreams lines) {
+    return simulate(plan, costs, {.commStreams = lines}).length;
+  };
+  ASSERT_GT(length(CommStreams::kRank), length(CommStreams::kMessage) * 6 / 5) << "it must matter";
+  expectKept(plan, costs, 1, CommStreams::kRank);
 }
 
 TEST(EveryPlanRehearsalTest, TwoSwappedActionsOfOneRankAreNoticed) {

@@ -77,7 +77,7 @@ Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
 CheckedPlan planOf(const RehearseOptions& options, const GivenCosts& given) {
   Plan plan = planFrom(options, given);
   options.change(plan);
-  return withoutDataParallel(std::move(plan));  // a rehearsal is compared with what it runs
+  return CheckedPlan(std::move(plan));
 }
 
 std::filesystem::path canonicalFolder(const std::filesystem::path& folder) {
@@ -124,7 +124,8 @@ GivenCosts costsGiven(const RehearseOptions& options) {
   return readCosts(costs);
 }
 
-/// Also adds the recomputes and the messages to the plan.
+/// Also adds the recomputes and the messages to the plan, and takes the data-parallel work away: a
+/// rehearsal is compared with what it runs.
 Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& plan) {
   const int numStages = plan->numStages;
   const std::vector<std::string>& inputs = options.costs.measured;
@@ -136,7 +137,7 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
   }
   Plan run = *plan;
   Costs costs = completeWithRecompute(given, run);
-  plan = CheckedPlan(options.messages.change(std::move(run), costs));
+  plan = withoutDataParallel(options.messages.change(std::move(run), costs));
   return costs;
 }
 
@@ -182,11 +183,10 @@ int runRehearse(const RehearseOptions& options) {
   GivenCosts given = costsGiven(options);
   if (!plan) plan = planOf(options, given);
   const Costs costs = costsOf(options, given, *plan);
-  RehearsalOptions rehearsal{
-      .plan = *plan,
-      .commStreams = commStreams,
-      .steps = options.steps,
-      .logDirectory = options.logDirectory};
+  RehearsalOptions rehearsal{.plan = *plan,
+                             .commStreams = commStreams,
+                             .steps = options.steps,
+                             .logDirectory = options.logDirectory};
   rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps, costs);
   rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
   rehearsal.stepTimeout = static_cast<Nanoseconds>(options.stepTimeout * kNsPerSecond);
@@ -203,8 +203,9 @@ int runRehearse(const RehearseOptions& options) {
     say("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
-  return report(compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs, commStreams),
-                options.faults.all(), options.strict);
+  return report(
+      compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs, commStreams),
+      options.faults.all(), options.strict);
 }
 
 }  // namespace pipetrace

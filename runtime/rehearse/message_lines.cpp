@@ -18,9 +18,8 @@ MessageLines::MessageLines(const CheckedPlan& plan, const Costs& costs, CommStre
   std::map<std::pair<int, int>, int> lineOf;  // by rank and peer
   const auto addToLine = [&](int rank, int peer, int message) {
     if (commStreams == CommStreams::kMessage) return kNone;
-    const auto [line, isNew] =
-        lineOf.try_emplace({rank, commStreams == CommStreams::kRank ? kAll : peer},
-                           static_cast<int>(lines_.size()));
+    const auto [line, isNew] = lineOf.try_emplace(
+        {rank, commStreams == CommStreams::kRank ? kAll : peer}, static_cast<int>(lines_.size()));
     if (isNew) lines_.emplace_back();
     lineAt(line->second)->order.push_back(message);
     return line->second;
@@ -44,16 +43,16 @@ MessageLines::MessageLines(const CheckedPlan& plan, const Costs& costs, CommStre
       rankAt(rank).receives.push_back(index);
       // The output of a stage is as long as the gradient that comes back to it.
       const int stage = std::min(what.from, what.to());
-      message.length =
-          costs.transferBetween(message.sender, message.receiver) +
-          costs.wireTimeOf(costs.stages.at(static_cast<std::size_t>(stage)).message);
+      message.length = costs.transferBetween(message.sender, message.receiver) +
+                       costs.wireTimeOf(costs.stages.at(static_cast<std::size_t>(stage)).message);
     }
   }
 }
 
 std::size_t MessageLines::placeOf(const MessageKey& key) const {
   const int stageAndPart = key.stage * numMicroBatches_ + key.microBatch;
-  return static_cast<std::size_t>(2 * stageAndPart + (key.direction == Direction::kForward ? 0 : 1));
+  return static_cast<std::size_t>(2 * stageAndPart +
+                                  (key.direction == Direction::kForward ? 0 : 1));
 }
 
 void MessageLines::beginStep(int rank, Nanoseconds time) {
