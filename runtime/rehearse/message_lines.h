@@ -81,7 +81,7 @@ class MessageLines {
     int steps = 0;  // begun
     Nanoseconds begin = 0;
     std::vector<int> receives;
-    // What it waits for.
+    // It waits for the next two.
     int message = kNone;
     int awaited = kNone;  // a rank
     std::condition_variable changed;

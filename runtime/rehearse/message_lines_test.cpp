@@ -60,7 +60,7 @@ class MessageLinesTest : public ::testing::Test {
   }
 };
 
-TEST_F(MessageLinesTest, OfARankWaitForThoseBeforeThemAtBothEnds) {
+TEST_F(MessageLinesTest, MessagesOfARankWaitForThoseBeforeThemAtBothEnds) {
   const auto rank = lines(CommStreams::kRank);
   rank->made(activations(0, 1), 10 * kMs);
   expectTimes(*rank, activations(0, 1), 10, 1, 15);
@@ -73,7 +73,7 @@ TEST_F(MessageLinesTest, OfARankWaitForThoseBeforeThemAtBothEnds) {
   expectTimes(*rank, activations(1, 2), 50, 50, 55);
 }
 
-TEST_F(MessageLinesTest, OfTwoRanksWaitForEachOther) {
+TEST_F(MessageLinesTest, MessagesOfTwoRanksWaitForEachOther) {
   const auto peer = lines(CommStreams::kPeer);
   peer->made(activations(0, 1), 10 * kMs);
   peer->made(activations(0, 2), 25 * kMs);
@@ -82,7 +82,7 @@ TEST_F(MessageLinesTest, OfTwoRanksWaitForEachOther) {
   expectTimes(*peer, activations(1, 1), 15, 15, 20);
 }
 
-TEST_F(MessageLinesTest, OnLinesOfTheirOwnWaitForNone) {
+TEST_F(MessageLinesTest, MessagesOnLinesOfTheirOwnWaitForNone) {
   const auto message = lines(CommStreams::kMessage);
   message->made(activations(1, 1), 12 * kMs);
   message->made(activations(0, 1), 10 * kMs);
@@ -90,7 +90,7 @@ TEST_F(MessageLinesTest, OnLinesOfTheirOwnWaitForNone) {
   expectTimes(*message, activations(0, 1), 10, 1, 15);
 }
 
-TEST_F(MessageLinesTest, WaitForTheStepOfTheirReceiverAndGoOnWithTheLinesOfTheStepBefore) {
+TEST_F(MessageLinesTest, MessagesWaitForTheStepOfTheirReceiverAndGoOnWithTheLinesOfTheStepBefore) {
   const auto rank = lines(CommStreams::kRank);
   rank->made(activations(0, 1), 10 * kMs);
   rank->made(activations(1, 1), 12 * kMs);

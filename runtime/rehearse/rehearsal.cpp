@@ -184,8 +184,8 @@ WallClock clockOf(const RehearsalOptions& options, int rank, const WallClock& ri
   return right.skewed(options.hosts.at(static_cast<std::size_t>(rank)).skew, begin);
 }
 
-/// What the ranks run. On lines, messages are handed over as soon as they are made, and their order
-/// is that of the lines.
+/// Returns the plan that the ranks run. On lines, messages are handed over as soon as they are
+/// made, and their order is that of the lines.
 CheckedPlan runPlanOf(const RehearsalOptions& options) {
   if (!hasLines(options)) return options.plan;
   return CheckedPlan(withoutTransfers(*options.plan));
