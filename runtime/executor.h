@@ -32,9 +32,9 @@ struct ExecutorOptions {
 ///
 /// A message is given up as soon as it was handed to the work or to the transport.
 ///
-/// If `streams` has a recorder, each job is recorded on the compute lane. Each message is recorded
-/// on the lane of its direction at both its ends (RankMessages), with the id of the compute job
-/// that made or needs it. The loss becomes counter "loss".
+/// If `streams` has a recorder, each job is recorded on the compute lane. Both ends of a message
+/// are recorded on the lane of its direction, or on its line (RankMessages). They have the id of
+/// the compute job that made or needs it. The loss becomes counter "loss".
 ///
 /// Threads: one thread constructs it, runs all steps and destroys it. It starts none.
 class Executor {

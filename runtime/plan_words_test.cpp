@@ -24,6 +24,10 @@ TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {
     if (words.message(1, waiting).find("activations of micro-batch 1") != std::string::npos) break;
   }
   EXPECT_EQ(words.message(1, waiting), "the activations of micro-batch 1 for stage 1 in step 5");
+  ActionStatus inLine = waiting;
+  inLine.awaited.number += numberOfAwaited(Awaited::kTurn, 0);
+  EXPECT_EQ(words.message(1, inLine),
+            "what comes in line before the activations of micro-batch 1 for stage 1 in step 5");
   const auto isSentFrom = [&](int step, const std::string& action) {
     for (std::size_t item = 0; item < 20; ++item) {
       const std::int64_t number = numberOfItem(step, item);

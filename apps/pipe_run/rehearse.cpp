@@ -77,7 +77,7 @@ Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
 CheckedPlan planOf(const RehearseOptions& options, const GivenCosts& given) {
   Plan plan = planFrom(options, given);
   options.change(plan);
-  return withoutDataParallel(std::move(plan));  // a rehearsal is compared with what it runs
+  return CheckedPlan(std::move(plan));
 }
 
 std::filesystem::path canonicalFolder(const std::filesystem::path& folder) {
@@ -124,7 +124,8 @@ GivenCosts costsGiven(const RehearseOptions& options) {
   return readCosts(costs);
 }
 
-/// Also adds the recomputes and the messages to the plan.
+/// Also adds the recomputes and the messages to the plan, and takes the data-parallel work away: a
+/// rehearsal is compared with what it runs.
 Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& plan) {
   const int numStages = plan->numStages;
   const std::vector<std::string>& inputs = options.costs.measured;
@@ -136,7 +137,7 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
   }
   Plan run = *plan;
   Costs costs = completeWithRecompute(given, run);
-  plan = CheckedPlan(options.messages.change(std::move(run), costs));
+  plan = withoutDataParallel(options.messages.change(std::move(run), costs));
   return costs;
 }
 

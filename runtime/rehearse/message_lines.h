@@ -81,9 +81,8 @@ class MessageLines {
     int steps = 0;  // begun
     Nanoseconds begin = 0;
     std::vector<int> receives;
-    // It waits for the next two.
-    int message = kNone;
-    int awaited = kNone;  // a rank
+    int message = kNone;  // for which it waits
+    int awaited = kNone;  // the rank that holds that up
     std::condition_variable changed;
   };
 

@@ -1,118 +1,150 @@
-// The times of messages on lines, worked out by hand, in whole numbers.
+// The times of messages on lines, by hand.
 #include "runtime/rehearse/message_lines.h"
 
 #include <gmock/gmock.h>
 
-#include <chrono>
-#include <future>
+#include <atomic>
+#include <memory>
+#include <optional>
 #include <string>
-#include <utility>
+#include <thread>
+#include <vector>
 
 #include "runtime/lanes/peer_lost.h"
-#include "schedule/build_schedule.h"
+#include "schedule/file/schedule_reader.h"
 
 namespace pipetrace {
 namespace {
 
-/// Two ranks, two micro-batches, messages of 1. Either rank has the messages F0, B0, F1, B1 on its
-/// line: rank 0 posts the receive of gradient 0 before it sends forward 1.
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Rank 1 receives both activations before it sends one on, so under kRank its send of the first
+// waits for the second.
+constexpr const char* kRows =
+    "0F0,0SEND_F0,0F1,0SEND_F1\n"
+    "1RECV_F0,1F0,1RECV_F1,1SEND_F0,1F1,1SEND_F1\n"
+    "2RECV_F0,2F0,2RECV_F1,2F1\n";
+
+/// The activations of a micro-batch for a stage, which is the number of its rank.
+MessageKey activations(int microBatch, int stage, int step = 0) {
+  return {.step = step, .stage = stage, .microBatch = microBatch};
+}
+
 class MessageLinesTest : public ::testing::Test {
  protected:
-  static MessageLines made(CommStreams lines) {
-    using enum JobKind;
-    Plan plan = buildSchedule("1F1B", 2, 2);
-    plan.ranks[0] = {{kForward, 0, 0},      {kSendForward, 0, 0}, {kRecvBackward, 0, 0},
-                     {kForward, 0, 1},      {kSendForward, 0, 1}, {kBackward, 0, 0},
-                     {kRecvBackward, 0, 1}, {kBackward, 0, 1}};
-    plan.ranks[1] = {{kRecvForward, 1, 0},  {kForward, 1, 0},     {kBackward, 1, 0},
-                     {kSendBackward, 1, 0}, {kRecvForward, 1, 1}, {kForward, 1, 1},
-                     {kBackward, 1, 1},     {kSendBackward, 1, 1}};
-    Costs costs = Costs::equal(2, {.forward = 10, .backward = 20});
-    costs.transfer = 1;
-    return {CheckedPlan(std::move(plan)), costs, lines};
+  static constexpr Nanoseconds kMs = kNsPerMs;
+
+  static Costs costs() {
+    StageCosts stage{.forward = kMs};
+    stage.message = 2'000'000;
+    Costs costs = Costs::equal(3, stage);
+    costs.transfer = 3 * kMs;
+    costs.bandwidth = 1'000'000'000;  // 2 ms for a message
+    return costs;
   }
-  static MessageKey forward(int microBatch, int step = 0) {
-    return {.step = step, .stage = 1, .microBatch = microBatch, .direction = Direction::kForward};
+  /// Lines on which all ranks have begun a step at 1 ms.
+  static std::unique_ptr<MessageLines> lines(CommStreams commStreams) {
+    auto made =
+        std::make_unique<MessageLines>(CheckedPlan(readPlan(kRows, "rows")), costs(), commStreams);
+    for (int rank = 0; rank < 3; ++rank) made->beginStep(rank, kMs);
+    return made;
   }
-  static MessageKey backward(int microBatch, int step = 0) {
-    return {.step = step, .stage = 0, .microBatch = microBatch, .direction = Direction::kBackward};
-  }
-  /// "sent, posted, end".
-  static std::string taken(MessageLines& lines, const MessageKey& key) {
-    const auto times = lines.take(key);
-    if (!times) return "not yet";
-    return std::to_string(times->sent) + ", " + std::to_string(times->posted) + ", " +
-           std::to_string(times->end);
+  static void expectTimes(MessageLines& lines, const MessageKey& key, Nanoseconds sent,
+                          Nanoseconds posted, Nanoseconds end) {
+    const std::optional<MessageLines::Times> times = lines.take(key);
+    ASSERT_TRUE(times) << toText(key);
+    EXPECT_EQ(times->sent, sent * kMs) << toText(key);
+    EXPECT_EQ(times->posted, posted * kMs) << toText(key);
+    EXPECT_EQ(times->end, end * kMs) << toText(key);
   }
 };
 
-TEST_F(MessageLinesTest, AMessageBeginsWhenItsTurnHasComeOnTheLinesOfBothItsEnds) {
-  MessageLines lines = made(CommStreams::kRank);
-  lines.beginStep(0, 0);
-  lines.beginStep(1, 0);
-  lines.made(forward(0), 10);
-  EXPECT_EQ(taken(lines, forward(0)), "10, 0, 11");
-  lines.made(forward(1), 20);
-  EXPECT_EQ(taken(lines, forward(1)), "not yet") << "gradient 0 is in front of it";
-  lines.made(backward(0), 41);
-  EXPECT_EQ(taken(lines, backward(0)), "41, 11, 42");
-  EXPECT_EQ(taken(lines, forward(1)), "42, 42, 43");
-  EXPECT_EQ(taken(lines, forward(1)), "42, 42, 43") << "the other end asks, too";
+TEST_F(MessageLinesTest, MessagesOfARankWaitForThoseBeforeThemAtBothEnds) {
+  const auto rank = lines(CommStreams::kRank);
+  rank->made(activations(0, 1), 10 * kMs);
+  expectTimes(*rank, activations(0, 1), 10, 1, 15);
+  rank->made(activations(0, 2), 25 * kMs);
+  EXPECT_FALSE(rank->take(activations(0, 2))) << "what is before it on rank 1's line is not made";
+  rank->made(activations(1, 1), 40 * kMs);
+  expectTimes(*rank, activations(1, 1), 40, 15, 45);
+  expectTimes(*rank, activations(0, 2), 45, 1, 50);
+  rank->made(activations(1, 2), 48 * kMs);
+  expectTimes(*rank, activations(1, 2), 50, 50, 55);
 }
 
-TEST_F(MessageLinesTest, AMessageWithALineOfItsOwnWaitsForItsDataAlone) {
-  MessageLines lines = made(CommStreams::kMessage);
-  lines.beginStep(0, 0);
-  lines.beginStep(1, 0);
-  lines.made(forward(1), 20);
-  EXPECT_EQ(taken(lines, forward(1)), "20, 0, 21");
+TEST_F(MessageLinesTest, MessagesOfTwoRanksWaitForEachOther) {
+  const auto peer = lines(CommStreams::kPeer);
+  peer->made(activations(0, 1), 10 * kMs);
+  peer->made(activations(0, 2), 25 * kMs);
+  expectTimes(*peer, activations(0, 2), 25, 1, 30);
+  peer->made(activations(1, 1), 12 * kMs);
+  expectTimes(*peer, activations(1, 1), 15, 15, 20);
 }
 
-TEST_F(MessageLinesTest, NoMessageMovesBeforeItsReceiverHasBegunTheStep) {
-  MessageLines lines = made(CommStreams::kRank);
-  lines.beginStep(0, 0);
-  lines.made(forward(0), 10);
-  EXPECT_EQ(taken(lines, forward(0)), "not yet");
-  lines.beginStep(1, 15);
-  EXPECT_EQ(taken(lines, forward(0)), "10, 15, 16");
+TEST_F(MessageLinesTest, MessagesOnLinesOfTheirOwnWaitForNone) {
+  const auto message = lines(CommStreams::kMessage);
+  message->made(activations(1, 1), 12 * kMs);
+  message->made(activations(0, 1), 10 * kMs);
+  expectTimes(*message, activations(1, 1), 12, 1, 17);
+  expectTimes(*message, activations(0, 1), 10, 1, 15);
 }
 
-TEST_F(MessageLinesTest, LinesGoOnFromStepToStep) {
-  MessageLines lines = made(CommStreams::kRank);
-  lines.beginStep(0, 0);
-  lines.beginStep(1, 0);
-  lines.made(forward(0), 10);
-  lines.made(forward(1), 20);
-  lines.made(backward(0), 41);
-  lines.beginStep(0, 100);
-  lines.beginStep(1, 100);
-  lines.made(forward(0, 1), 110);
-  EXPECT_EQ(taken(lines, forward(0, 1)), "not yet") << "gradient 1 of step 0 is in front of it";
-  lines.made(backward(1), 150);
-  EXPECT_EQ(taken(lines, backward(1)), "150, 100, 151");
-  EXPECT_EQ(taken(lines, forward(0, 1)), "151, 151, 152");
-}
-
-TEST_F(MessageLinesTest, AWaitNamesTheRankWithoutWhichNothingMovesAndEndsWithTheRun) {
-  MessageLines lines = made(CommStreams::kRank);
-  lines.beginStep(0, 0);
-  lines.beginStep(1, 0);
-  lines.made(forward(0), 10);
-  lines.made(forward(1), 20);
-  std::promise<int> awaited;
-  auto waits = std::async(std::launch::async, [&] {
-    lines.await(1, forward(1), [&](int rank) { awaited.set_value(rank); });
-  });
-  auto rank = awaited.get_future();
-  const bool isWaiting = rank.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
-  EXPECT_TRUE(isWaiting && rank.get() == 1) << "it makes gradient 0, which is in front";
-  lines.stop("rank 0 failed");
-  try {
-    waits.get();
-    ADD_FAILURE() << "the wait ended as if all were well";
-  } catch (const PeerLost& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("rank 0 failed"));
+TEST_F(MessageLinesTest, MessagesWaitForTheStepOfTheirReceiverAndGoOnWithTheLinesOfTheStepBefore) {
+  const auto rank = lines(CommStreams::kRank);
+  rank->made(activations(0, 1), 10 * kMs);
+  rank->made(activations(1, 1), 12 * kMs);
+  rank->beginStep(0, 13 * kMs);
+  rank->made(activations(0, 1, 1), 14 * kMs);
+  rank->made(activations(0, 2), 16 * kMs);
+  rank->made(activations(1, 2), 17 * kMs);
+  EXPECT_FALSE(rank->take(activations(0, 1, 1))) << "rank 1 is still in step 0";
+  rank->beginStep(1, 40 * kMs);
+  for (int end = 0; end < 2; ++end) {
+    expectTimes(*rank, activations(0, 1), 10, 1, 15);
+    expectTimes(*rank, activations(0, 1, 1), 20, 40, 45);
   }
+}
+
+TEST_F(MessageLinesTest, ARankThatWaitsHearsWhoHoldsItUp) {
+  const auto rank = lines(CommStreams::kRank);
+  rank->made(activations(0, 1), 10 * kMs);
+  std::vector<int> heard;
+  std::atomic<int> count = 0;
+  std::thread waiting([&] {
+    rank->await(2, activations(0, 2), [&](int of) {
+      if (heard.empty() || heard.back() != of) heard.push_back(of);
+      count = static_cast<int>(heard.size());
+    });
+  });
+  while (count < 1) std::this_thread::yield();
+  rank->made(activations(1, 1), 40 * kMs);  // rank 0's, in front of it
+  while (count < 2) std::this_thread::yield();
+  rank->made(activations(0, 2), 42 * kMs);
+  waiting.join();
+  EXPECT_THAT(heard, ElementsAre(0, 1));
+  expectTimes(*rank, activations(0, 2), 45, 1, 50);
+}
+
+TEST_F(MessageLinesTest, StopEndsAllWaits) {
+  const auto rank = lines(CommStreams::kRank);
+  std::atomic<bool> waits = false;
+  std::string ended;
+  const auto await = [&] {
+    try {
+      rank->await(2, activations(0, 2), [&](int) { waits = true; });
+    } catch (const PeerLost& e) {
+      ended = e.what();
+    }
+  };
+  std::thread waiting(await);
+  while (!waits) std::this_thread::yield();
+  rank->stop("rank 0 failed");
+  waiting.join();
+  EXPECT_THAT(ended, HasSubstr("rank 0 failed"));
+  ended.clear();
+  await();
+  EXPECT_THAT(ended, HasSubstr("rank 0 failed"));
 }
 
 }  // namespace

@@ -46,11 +46,11 @@ void requireRehearsable(const RehearsalOptions& options);
 /// Runs a plan on emulated devices, so that a few cores show the work of many devices. The executor
 /// is the one that also trains, with a thread per rank of this process. Jobs take their time by
 /// waiting, and each rank writes a job log. On lines, messages move as simulate() has them, and a
-/// line is a lane of the log. All ranks start together; each goes on to the next step
-/// by itself. Returns when all steps have run. Throws Error when the plan cannot be rehearsed, a
-/// log cannot be written, a rank stalls, or a signal came; the logs are closed first. A thread that
-/// stalls cannot be ended: then the error goes to stderr, the logs are written out, and the process
-/// ends with kStuckExitCode.
+/// line is a lane of the log. All ranks start together; each goes on to the next step by itself.
+/// Returns when all steps have run. Throws Error when the plan cannot be rehearsed, a log cannot be
+/// written, a rank stalls, or a signal came; the logs are closed first. A thread that stalls cannot
+/// be ended: then the error goes to stderr, the logs are written out, and the process ends with
+/// kStuckExitCode.
 void rehearse(const RehearsalOptions& options);
 
 }  // namespace pipetrace

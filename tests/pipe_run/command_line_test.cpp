@@ -69,6 +69,8 @@ TEST(PipeRunCommandLine, WrongCommandLinesAreReportedAndExitWithTwo) {
         "--costs-from", "/no/such/logs"},
        "/no/such/logs"},
       {{"rehearse", "--log-dir", out, "--schedule-file", "/no/such.csv"}, "/no/such.csv"},
+      {{"rehearse", "--log-dir", out, "--comm-streams", "lane"},
+       "pipe-run rehearse: --comm-streams lane: it is message, peer or rank"},
   };
   for (const auto& [arguments, message] : cases) {
     const ProgramRun run = pipeRun(arguments);

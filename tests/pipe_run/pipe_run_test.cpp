@@ -253,6 +253,29 @@ TEST(PipeRunTest, ARehearsalThatIsRefusedLeavesOldLogsAlone) {
   EXPECT_EQ(log.text(5), "worth keeping\n");
 }
 
+TEST(PipeRunTest, MessagesAreRehearsedInLineOrRefusedWithTheCircle) {
+  const RecordedLog log;
+  std::ofstream(log.path(5)) << "worth keeping\n";
+  std::vector<std::string> arguments = rehearsal(
+      log, {"--schedule", "LoopedBFS", "--ranks", "4", "--micro-batches", "8", "--forward-ms", "1",
+            "--backward-ms", "2", "--steps", "1", "--comm-streams", "rank", "--transfers", "0"});
+  ProgramRun run = pipeRun(arguments);
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("cannot run with its messages in line: rank 0, cell"),
+                             HasSubstr("that closes the cycle")));
+  EXPECT_EQ(log.text(5), "worth keeping\n");
+  arguments.back() = "in-time";
+  run = pipeRun(arguments);
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("8 micro-batches, a line of messages for each rank\n"));
+  EXPECT_THAT(run.out, HasSubstr("every rank ran its jobs in the order of the plan\n"));
+  EXPECT_THAT(log.text(), HasSubstr("messages"));
+  arguments.insert(arguments.end(), {"--credits", "2"});
+  run = pipeRun(arguments);
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_THAT(run.err, HasSubstr("credits"));
+}
+
 TEST(PipeRunTest, TheRunThatIsMeasuredIsNotReplaced) {
   const RecordedLog log;
   ASSERT_EQ(pipeRun(rehearsal(log, kEqualTimes)).exitCode, 0);
