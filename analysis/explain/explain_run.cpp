@@ -220,7 +220,7 @@ void addGainInTime(const Timeline& timeline, Explanation& result) {
   const Nanoseconds gain = usual - run->length;
   finding->text = heldLinesText(*result.graph, finding->culprit) + ": " + formatDuration(gain) +
                   " a step, " + percentText(gain, usual) +
-                  "; with messages in the order of their times the step would take " +
+                  " of it; with messages in the order of their times the step would take " +
                   formatDuration(run->length);
   if (run->command.empty()) return;
   finding->advice =
