@@ -10,6 +10,7 @@
 #include "runtime/testing/listed_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/scripted_transport.h"
+#include "runtime/transport/forwarding_transport.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "schedule/build_schedule.h"
@@ -50,22 +51,14 @@ class FaultyWork : public ListedWork {
 };
 
 /// A transport that loses messages on their way.
-class LossyTransport : public Transport {
+class LossyTransport : public ForwardingTransport {
  public:
-  LossyTransport(Transport& inner, MessageKey lost) : inner_(inner), lost_(lost) {}
+  LossyTransport(Transport& inner, MessageKey lost) : ForwardingTransport(inner), lost_(lost) {}
 
-  int rank() const override { return inner_.rank(); }
-  int worldSize() const override { return inner_.worldSize(); }
   std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
-    return std::make_unique<LossyLane>(inner_.openSend(to, name, messages), lost_);
+    return std::make_unique<LossyLane>(inner().openSend(to, name, messages), lost_);
   }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
-                                                    std::size_t messages) override {
-    return inner_.openReceive(from, name, messages);
-  }
-  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
-  void finish() override { inner_.finish(); }
 
  private:
   // From the lost message on it sends nothing, as a wire that is cut.
@@ -86,7 +79,6 @@ class LossyTransport : public Transport {
     bool isCut_ = false;
   };
 
-  Transport& inner_;
   const MessageKey lost_;
 };
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/pipe_run/testing/rehearsed.h"
-#include "runtime/transport/transport.h"
+#include "runtime/transport/forwarding_transport.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
@@ -61,13 +61,6 @@ TEST(EveryPlanRehearsalTest, MessagesInLineInTorchsOrderAndInTime) {
   costs.transfer = kNsPerMs;
   expectKept(CheckedPlan(withMessagesOfTorch(plan)), costs, 2, CommStreams::kRank);
   expectKept(CheckedPlan(withMessagesInTime(plan, costs)), costs, 1, CommStreams::kPeer);
-}
-
-TEST(EveryPlanRehearsalTest, MessagesInLineOfTwoCopies) {
-  const CheckedPlan plan(withMessagesOfTorch(buildSchedule("DualPipe", 4, 8)));
-  Costs costs = testing::equalCosts(*plan);
-  costs.transfer = kNsPerMs;
-  expectKept(plan, costs, 1, CommStreams::kRank);
 }
 
 TEST(EveryPlanRehearsalTest, HalvesOfSeveralStagesOnARank) {
@@ -144,21 +137,14 @@ TEST(EveryPlanRehearsalTest, TwoSwappedActionsOfOneRankAreNoticed) {
 
 /// One lane for all that a rank sends: a message leaves when the one before has arrived, whatever
 /// its direction.
-class OneLane : public Transport {
+class OneLane : public ForwardingTransport {
  public:
-  OneLane(Transport& inner, Nanoseconds transfer) : inner_(inner), transfer_(transfer) {}
-  int rank() const override { return inner_.rank(); }
-  int worldSize() const override { return inner_.worldSize(); }
+  OneLane(Transport& inner, Nanoseconds transfer)
+      : ForwardingTransport(inner), transfer_(transfer) {}
   std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
-    return std::make_unique<End>(*this, inner_.openSend(to, name, messages));
+    return std::make_unique<End>(*this, inner().openSend(to, name, messages));
   }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
-                                                    std::size_t messages) override {
-    return inner_.openReceive(from, name, messages);
-  }
-  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
-  void finish() override { inner_.finish(); }
 
  private:
   using Sends = SendLane<Message>;
@@ -179,7 +165,6 @@ class OneLane : public Transport {
     const std::unique_ptr<Sends> lane_;
   };
 
-  Transport& inner_;
   const Nanoseconds transfer_;
   Nanoseconds free_ = kNsMin;
 };

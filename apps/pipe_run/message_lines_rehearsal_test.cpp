@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "apps/pipe_run/testing/rehearsed.h"
-#include "runtime/transport/transport.h"
+#include "runtime/transport/forwarding_transport.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
@@ -149,21 +149,13 @@ TEST(MessageLinesRehearsalTest, PlansThatCannotRunInLineAreRefused) {
 }
 
 /// Loses its connection with its first message.
-class BrokenTransport : public Transport {
+class BrokenTransport : public ForwardingTransport {
  public:
-  explicit BrokenTransport(Transport& inner) : inner_(inner) {}
-  int rank() const override { return inner_.rank(); }
-  int worldSize() const override { return inner_.worldSize(); }
+  explicit BrokenTransport(Transport& inner) : ForwardingTransport(inner) {}
   std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
-    return std::make_unique<End>(inner_.openSend(to, name, messages));
+    return std::make_unique<End>(inner().openSend(to, name, messages));
   }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
-                                                    std::size_t messages) override {
-    return inner_.openReceive(from, name, messages);
-  }
-  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
-  void finish() override { inner_.finish(); }
 
  private:
   using Lane = SendLane<Message>;
@@ -180,8 +172,6 @@ class BrokenTransport : public Transport {
    private:
     const std::unique_ptr<Lane> lane_;
   };
-
-  Transport& inner_;
 };
 
 TEST(MessageLinesRehearsalTest, ARankThatFailsEndsThoseThatWaitForTheirTurn) {

@@ -22,6 +22,7 @@
 #include "runtime/record/recorded_streams.h"
 #include "runtime/rehearse/emulated_work.h"
 #include "runtime/rehearse/message_lines.h"
+#include "runtime/transport/forwarding_transport.h"
 #include "runtime/transport/in_process.h"
 #include "schedule/add_transfers.h"
 #include "schedule/simulate/plan_timing.h"
@@ -58,28 +59,17 @@ std::vector<int> peersOf(const Plan& plan, int rank) {
 }
 
 /// Hands messages on, and wakes those who wait for their turn when the run fails.
-class TransportInLine : public Transport {
+class TransportInLine : public ForwardingTransport {
  public:
   TransportInLine(std::unique_ptr<Transport> inner, MessageLines& lines)
-      : inner_(std::move(inner)), lines_(lines) {}
-  int rank() const override { return inner_->rank(); }
-  int worldSize() const override { return inner_->worldSize(); }
-  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
-                                              std::size_t messages) override {
-    return inner_->openSend(to, name, messages);
-  }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
-                                                    std::size_t messages) override {
-    return inner_->openReceive(from, name, messages);
-  }
+      : ForwardingTransport(*inner), owned_(std::move(inner)), lines_(lines) {}
   void abort(const std::string& reason) noexcept override {
-    inner_->abort(reason);
+    ForwardingTransport::abort(reason);
     lines_.stop(reason);
   }
-  void finish() override { inner_->finish(); }
 
  private:
-  const std::unique_ptr<Transport> inner_;
+  const std::unique_ptr<Transport> owned_;
   MessageLines& lines_;
 };
 

@@ -99,6 +99,32 @@ TEST_F(ReportCommand, FindingsComeFirstAndNameTheSlowStage) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("who costs whom"), HasSubstr("critical path consists")));
 }
 
+TEST_F(ReportCommand, MessagesThatHoldUpOthersAreTheFirstFindingWithTheirGain) {
+  const auto logsOn = [&](const std::string& lines) {
+    const ProgramRun plan =
+        run({"plan", "--schedule", "LoopedBFS", "--ranks", "4", "--micro-batches", "8",
+             "--forward-ms", "10", "--backward-ms", "20", "--transfer-ms", "1", "--transfers",
+             "torch", "--comm-streams", lines, "-o", path(lines + "/")});
+    EXPECT_EQ(plan.exitCode, 0) << plan.err;
+    return path(lines);
+  };
+  const json inLine = reportOf({logsOn("rank")});
+  const json& finding = inLine["findings"][0];
+  EXPECT_EQ(finding["evidence"]["class"], "blocked");
+  EXPECT_THAT(finding["evidence"]["culprit"]["job"].get<std::string>(), HasSubstr("RECV_"));
+  // The lengths of ../shared/data/message_order: 854 ms, and 576 ms in time.
+  EXPECT_THAT(
+      finding["text"].get<std::string>(),
+      HasSubstr("hold up messages behind them: 278.0 ms a step, 32.6 % of it; with messages "
+                "in the order of their times the step would take 576.0 ms"));
+  EXPECT_THAT(finding["advice"].get<std::string>(), HasSubstr("--transfers in-time --csv"));
+  EXPECT_GT(inLine["ranks"][0]["bubbles"]["blocked"].get<std::int64_t>(), 0);
+  expectValid(inLine.dump());
+  const json free = reportOf({logsOn("message")});
+  EXPECT_FALSE(free["ranks"][0]["bubbles"].contains("blocked"));
+  EXPECT_THAT(report({path("rank")}).out, HasSubstr("  blocked\n"));
+}
+
 TEST_F(ReportCommand, JsonFollowsItsSchema) {
   const std::string folder = slowLogs();
   for (const std::vector<std::string>& more :

@@ -64,7 +64,9 @@ TEST(KinetoCommunication, ArgumentsOfTheKernelItselfCountAsThoseOfItsCall) {
   EXPECT_EQ(bytesOf(r, recvs[0]), 32);
 }
 
-TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatch) {
+/// Rank 1 sends forward 3 from 120 to 150, and receives its gradient from 160 to 190, on one
+/// stream.
+KinetoText sendAndReceive() {
   KinetoText trace = rank1();
   trace.annotation("PP:1SEND_F3", {.begin = 40, .length = 20})
       .annotation("nccl:send 1->2", {.begin = 45, .length = 10})
@@ -74,6 +76,11 @@ TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatc
       .annotation("nccl:recv 1<-2", {.begin = 75, .length = 10})
       .launch(3, {.begin = 77, .length = 2})
       .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv);
+  return trace;
+}
+
+TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatch) {
+  const KinetoText trace = sendAndReceive();
   const test::Reading r = readKineto(trace);
   const auto& sends = r.events(1, kSendLane);
   ASSERT_THAT(sends, SizeIs(1));
@@ -88,16 +95,8 @@ TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatc
 }
 
 TEST(KinetoCommunication, AMessageThatIsPostedAfterTheEndOfTheOneBeforeSaysHowLongAfter) {
-  KinetoText trace = rank1();
-  trace.annotation("PP:1SEND_F3", {.begin = 40, .length = 20})
-      .annotation("nccl:send 1->2", {.begin = 45, .length = 10})
-      .launch(2, {.begin = 47, .length = 2})
-      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv)
-      .annotation("PP:1RECV_B3", {.begin = 70, .length = 20})
-      .annotation("nccl:recv 1<-2", {.begin = 75, .length = 10})
-      .launch(3, {.begin = 77, .length = 2})
-      .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv)
-      .annotation("PP:1RECV_B4", {.begin = 190, .length = 20})
+  KinetoText trace = sendAndReceive();
+  trace.annotation("PP:1RECV_B4", {.begin = 190, .length = 20})
       .annotation("nccl:recv 1<-2", {.begin = 192, .length = 10})
       .launch(4, {.begin = 195, .length = 2})
       .kernel(4, {.stream = 20, .begin = 200, .length = 30}, kSendRecv);

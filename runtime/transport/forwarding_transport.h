@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "runtime/transport/transport.h"
+
+namespace pipetrace {
+
+/// Does what another transport does. What stands between a rank and its transport derives from it,
+/// and overrides what it changes.
+class ForwardingTransport : public Transport {
+ public:
+  /// `inner` must outlive it.
+  explicit ForwardingTransport(Transport& inner) : inner_(inner) {}
+
+  int rank() const override { return inner_.rank(); }
+  int worldSize() const override { return inner_.worldSize(); }
+  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
+                                              std::size_t messages) override {
+    return inner_.openSend(to, name, messages);
+  }
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
+                                                    std::size_t messages) override {
+    return inner_.openReceive(from, name, messages);
+  }
+  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
+  void finish() override { inner_.finish(); }
+
+ protected:
+  Transport& inner() { return inner_; }
+
+ private:
+  Transport& inner_;
+};
+
+}  // namespace pipetrace
