@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// Does what another transport does. What stands between a rank and its transport derives from it,
-/// and overrides what it changes.
+/// Does what another transport does. Classes that stand between a rank and its transport derive
+/// from it, and override what they change.
 class ForwardingTransport : public Transport {
  public:
   /// `inner` must outlive it.
