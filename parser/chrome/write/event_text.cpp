@@ -81,7 +81,7 @@ std::string_view bubbleChromeColor(BubbleClass bubbleClass) {
     case BubbleClass::kSync: return "thread_state_uninterruptible";  // mauve
     case BubbleClass::kLaunch: return "cq_build_attempt_runnig";     // yellow; Catapult's spelling
     case BubbleClass::kTransfer: return "detailed_memory_dump";      // purple
-    case BubbleClass::kBlocked: return "light_memory_dump";          // dark blue
+    case BubbleClass::kBlocked: return "bad";                        // ochre
     case BubbleClass::kPeerWait: return "cq_build_failed";           // pale red
     case BubbleClass::kImbalance: return "terrible";                 // red
     case BubbleClass::kNone:
