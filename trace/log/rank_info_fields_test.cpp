@@ -16,9 +16,10 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   visitRankFields([&](auto, auto member) { visited.push_back(&(info.*member)); });
   // Does not compile after a field is added to RankInfo: visitRankFields() needs it, too.
   const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, firstStep,
-               schedule, dataParallelIndex, tensorParallelIndex, clock, flopsPerStep, tokensPerStep,
-               clockReadings, partBegins, runs, isRecording, isSelected, hasEnd, written, dropped,
-               errors, misuses, failedWrites, lateStarts, ownCost, logThreadCost] = info;
+               schedule, dataParallelIndex, tensorParallelIndex, clock, lines, flopsPerStep,
+               tokensPerStep, clockReadings, partBegins, runs, isRecording, isSelected, hasEnd,
+               written, dropped, errors, misuses, failedWrites, lateStarts, ownCost,
+               logThreadCost] = info;
   const std::vector<const void*> all = {&rank,
                                         &worldSize,
                                         &host,
@@ -31,6 +32,7 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &dataParallelIndex,
                                         &tensorParallelIndex,
                                         &clock,
+                                        &lines,
                                         &flopsPerStep,
                                         &tokensPerStep,
                                         &clockReadings,
