@@ -10,6 +10,7 @@
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/simulate/dry_run.h"
+#include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/testing/plan_texts.h"
 #include "schedule/testing/random_plans.h"
@@ -67,6 +68,11 @@ TEST(Credits, AnAcknowledgementTakesTheWayBack) {
   // Forwards of 10 and 10, 3 each way. With one credit message 1 leaves at 10 + 3 + 10 + 3.
   EXPECT_THAT(begins(chain(1), unequal(10, 10, 3), 0), ElementsAre(0, 10, 26, 42));
   EXPECT_THAT(begins(chain(1), unequal(10, 10, 3), 1), ElementsAre(13, 29, 45, 61));
+  // It holds no line: message 1 has the only one of both ranks, too, as soon as it may leave.
+  Plan full = addTransfers(CheckedPlan(chain(1)));
+  const Simulation inLine =
+      simulate(CheckedPlan(full), unequal(10, 10, 3), {.commStreams = CommStreams::kRank});
+  EXPECT_EQ(inLine.length, 71);
   // With two it is there in time.
   EXPECT_THAT(begins(chain(2), unequal(10, 10, 3), 0), ElementsAre(0, 10, 20, 30));
   EXPECT_THAT(begins(chain(2), unequal(10, 10, 3), 1), ElementsAre(13, 23, 33, 43));
@@ -262,6 +268,49 @@ TEST_F(CreditProperties, TheCriticalPathLeavesNoTimeOut) {
     ASSERT_EQ(now, simulation.length) << toCsv(plan);
   }
   EXPECT_GT(acknowledged, 100);
+}
+
+TEST_F(CreditProperties, MessagesOnLinesOfTheirOwnTakeAsLongAsThoseSentWhenMade) {
+  int stuck = 0;
+  int held = 0;
+  for (int round = 0; round < 1500; ++round) {
+    Plan plan = random_.below(3) > 0 ? random_.forwardOnly() : random_.computeOnly();
+    Plan full = addTransfers(withoutCredits(plan), {.ahead = 0});
+    if (!full.hasAny(isTransfer)) continue;
+    plan.credits = full.credits = 1 + random_.below(3);
+    const bool runs = check(plan).empty();
+    ASSERT_EQ(check(full, {.commStreams = CommStreams::kMessage}).empty(), runs) << toCsv(full);
+    if (!runs) {
+      ++stuck;
+      continue;
+    }
+    const Costs costs = costsFor(plan);
+    const Simulation inLine =
+        simulate(CheckedPlan(full), costs, {.commStreams = CommStreams::kMessage});
+    ASSERT_EQ(inLine.length, SecondClock(plan, costs).length()) << toCsv(full);
+    ASSERT_EQ(inLine.criticalPath.length(), inLine.length) << toCsv(full);
+    held += inLine.length > dryRun(withoutCredits(plan), costs).length;
+  }
+  EXPECT_GT(stuck, 50);
+  EXPECT_GT(held, 20);
+}
+
+TEST_F(CreditProperties, MessagesInTimeNeverWaitForEachOtherForEver) {
+  int held = 0;
+  for (int round = 0; round < 500; ++round) {
+    Plan plan = random_.below(3) > 0 ? random_.forwardOnly() : random_.computeOnly();
+    plan.credits = 1 + random_.below(3);
+    if (!check(plan).empty()) continue;
+    const Costs costs = costsFor(plan);
+    const Plan inTime = withMessagesInTime(CheckedPlan(plan), costs);
+    if (!inTime.hasAny(isTransfer)) continue;
+    ASSERT_TRUE(check(inTime, {.commStreams = CommStreams::kRank}).empty()) << toCsv(inTime);
+    const Simulation inLine =
+        simulate(CheckedPlan(inTime), costs, {.commStreams = CommStreams::kRank});
+    ASSERT_EQ(inLine.criticalPath.length(), inLine.length) << toCsv(inTime);
+    held += inLine.criticalPath.totals().back().first == "ack";
+  }
+  EXPECT_GT(held, 20);
 }
 
 TEST_F(CreditProperties, MoreCreditsNeverTakeLonger) {

@@ -62,6 +62,9 @@ class Blocked : public testing::Test {
     for (const Track& track : timeline.tracks) {
       timeline.ranks[track.rank].rank = track.rank;
       timeline.ranks[track.rank].lines = lines_;
+      if (ranksOfReplica_ > 0) {
+        timeline.ranks[track.rank].dataParallelIndex = track.rank / ranksOfReplica_;
+      }
     }
     Diagnostics diagnostics;
     completeTimeline(timeline, diagnostics);
@@ -92,6 +95,7 @@ class Blocked : public testing::Test {
   HandMadeTimeline made_;
   std::string lines_;
   bool byKind_ = false;
+  int ranksOfReplica_ = 0;  // 0: the logs name no replicas
 };
 
 // 1F1's message has its data at 20 and begins at 42. On rank 1's line 1SEND_B0 is in front: it
@@ -188,6 +192,47 @@ TEST_F(Blocked, AMessageInFrontMayBeOfTheStepBefore) {
   end(1, kSendBackward, 0, 41, 71);
   end(1, kRecvForward, 0, 71, 72, 1);
   EXPECT_THAT(bubblesOf(1), Contains("blocked 63.519231-72 by 1SEND_B0 on 1"));
+}
+
+// Both ranks hold both stages of a pipeline, one for each direction, as in DualPipe. Micro-batches
+// 0 and 1 go from rank 0 to rank 1, and 2 goes the other way: it holds up 1.
+TEST_F(Blocked, MessagesOfBothDirectionsShareTheLineOfTheirRank) {
+  const auto add = [&](int rank, int stage, std::int32_t microBatch, double begin, double end) {
+    made_.add(rank, kForward, inNs(begin), inNs(end), 0, microBatch).stage = stage;
+  };
+  const auto move = [&](int from, std::int32_t microBatch, double begin) {
+    end(from, kSendForward, microBatch, begin, begin + 1).stage = 0;
+    end(1 - from, kRecvForward, microBatch, begin, begin + 1).stage = 1;
+  };
+  add(0, 0, 0, 0, 10);
+  add(0, 0, 1, 10, 20);
+  add(1, 1, 0, 11, 21);
+  add(1, 0, 2, 21, 41);
+  add(1, 1, 1, 43, 53);
+  add(0, 1, 2, 42, 52);
+  move(0, 0, 10);
+  move(1, 2, 41);
+  move(0, 1, 42);
+  EXPECT_THAT(bubblesOf(1), Contains("blocked 41.173913-43 by 0SEND_F2 on 1"));
+}
+
+// Ranks 2 and 3 are another replica. Its messages have the same names, and their lines are free.
+TEST_F(Blocked, MessagesOfAnotherReplicaAreOnLinesOfTheirOwn) {
+  holdUpForwardOne();
+  const Timeline first = made_.timeline;
+  for (const Track& track : first.tracks) {
+    for (Event event : track.events) {
+      const bool isForwardOne = isForwardTransfer(event.kind) && event.microBatch == 1;
+      if (isTransfer(event.kind) && isForwardOne) {
+        event.begin = inNs(20);
+        event.end = inNs(21);
+      }
+      made_.timeline.track(track.rank + 2, track.lane).events.push_back(event);
+    }
+  }
+  ranksOfReplica_ = 2;
+  EXPECT_THAT(bubblesOf(1), Contains("blocked 41.173913-43 by 1SEND_B0 on 1"));
+  EXPECT_THAT(bubblesOf(3), Not(Contains(HasSubstr("blocked"))));
 }
 
 // Nothing but the times says that a step begins, as there is no lr.

@@ -208,13 +208,13 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
 }
 
 /// Says of messages that hold lines what a step would gain without.
-void addGainInTime(const Timeline& timeline, Explanation& result) {
+void addGainInTime(const Timeline& timeline, const std::string& logs, Explanation& result) {
   const auto finding =
       std::find_if(result.findings.begin(), result.findings.end(), [](const Finding& each) {
         return each.bubbleClass == BubbleClass::kBlocked && !each.isMinor;
       });
   if (finding == result.findings.end()) return;
-  const auto run = runInTime(timeline, result.topology, *result.graph, result.schedule);
+  const auto run = runInTime(timeline, result.topology, *result.graph, result.schedule, logs);
   const Nanoseconds usual = usualLength(result);
   if (!run || run->length >= usual) return;
   const Nanoseconds gain = usual - run->length;
@@ -288,7 +288,7 @@ void explain(const Timeline& timeline, const ExplainOptions& options, Explanatio
   };
   inParallel(std::min(2, threadCount(options.threads)), std::size(parts),
              [&](std::size_t part) { parts[part](); });
-  addGainInTime(timeline, result);
+  addGainInTime(timeline, options.logs, result);
   takeSteps(result, steps);
   addThroughput(timeline, options, result);
 }

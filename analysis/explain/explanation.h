@@ -30,6 +30,8 @@ struct ExplainOptions {
   std::optional<double> flopsPerStep;
   std::optional<double> peakFlops;  ///< floating-point operations a second
   int threads = 1;
+  /// The run's logs, for commands of advice, as a shell reads them.
+  std::string logs = "LOGS";
 };
 
 /// One rank over the steps that count.

@@ -35,14 +35,15 @@ CommStreams linesOfRun(const JobGraph& graph) {
   return CommStreams::kPeer;
 }
 
-std::string commandFor(const FollowedSchedule& followed, const Plan& plan, CommStreams lines) {
+std::string commandFor(const FollowedSchedule& followed, const Plan& plan, CommStreams lines,
+                       const std::string& logs) {
   if (followed.recognised.names.empty()) return {};
   const int ranks = plan.numRanks();
   std::string command = "pipe-trace plan --schedule " + followed.recognised.names.front() +
                         " --ranks " + std::to_string(ranks) + " --micro-batches " +
                         std::to_string(plan.numMicroBatches);
   if (plan.numStages > ranks) command += " --chunks " + std::to_string(plan.numStages / ranks);
-  return command + " --costs-from LOGS --comm-streams " +
+  return command + " --costs-from " + logs + " --comm-streams " +
          (lines == CommStreams::kRank ? "rank" : "peer") +
          " --transfers in-time --csv better.csv --for torch";
 }
@@ -84,14 +85,15 @@ std::string heldLinesText(const JobGraph& graph, const CulpritGroup& group) {
 }
 
 std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed) {
+                                   const JobGraph& graph, const FollowedSchedule& followed,
+                                   const std::string& logs) {
   if (!graph.hasLines() || followed.step < 0) return std::nullopt;
   MeasuredPlan measured = measuredPlan(timeline, topology, followed.replica, followed.step);
   if (!measured.isWhole()) return std::nullopt;
   try {
     const Costs costs = measuredCosts(timeline);
     RunInTime run{.lines = linesOfRun(graph)};
-    run.command = commandFor(followed, measured.plan, run.lines);
+    run.command = commandFor(followed, measured.plan, run.lines, logs);
     const CheckedPlan order(std::move(measured.plan));
     const CheckedPlan inTime(withMessagesInTime(order, costs));
     run.length = lengthOfStep(simulate(inTime, costs, {.commStreams = run.lines}));

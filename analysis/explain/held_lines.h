@@ -25,7 +25,9 @@ struct RunInTime {
 
 /// Simulates a step of the run on its own lines, its messages in the order of their times
 /// (withMessagesInTime()). None where the step is not all there, or no plan has its order.
+/// `logs` stands in the command.
 std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed);
+                                   const JobGraph& graph, const FollowedSchedule& followed,
+                                   const std::string& logs);
 
 }  // namespace pipetrace

@@ -54,6 +54,7 @@ Plan MessageOptions::change(Plan plan, const Costs& costs) const {
     return addTransfers(std::move(plan), {.ahead = *ahead});
   }
   if (lines() == CommStreams::kAsReached || plan.hasAny(isTransfer)) return plan;
+  if (plan.credits > 0) return withMessagesInTime(std::move(plan), costs);  // torch has none
   return withMessagesOfTorch(std::move(plan));
 }
 
@@ -65,10 +66,12 @@ void addMessageOptions(CommandApp& app, MessageOptions& to, const char* group) {
                  "them. The last two also replace those of a file")
       ->type_name("HOW")
       ->group(group);
-  app.add_option("--comm-streams", to.commStreams,
-                 "Messages run on streams of their own, as on GPUs. With message each has its own. "
-                 "With peer those of two ranks take turns. With rank all of a rank do, as in a "
-                 "communicator of NCCL. A plan without sends gets --transfers torch")
+  app.add_option(
+         "--comm-streams", to.commStreams,
+         "Messages run on streams of their own, as on GPUs. With message each has its own. "
+         "With peer those of two ranks take turns. With rank all of a rank do, as in a "
+         "communicator of NCCL. A plan without sends gets --transfers torch, or in-time where "
+         "it has credits")
       ->type_name("LINES")
       ->group(group);
 }

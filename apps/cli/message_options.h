@@ -20,8 +20,8 @@ struct MessageOptions {
   /// "one line of messages for each rank", for titles; empty without lines.
   std::string linesText() const;
   /// The plan with its sends and receives as these options ask for. With lines, a plan that has
-  /// none gets them in torch's order. `costs` say which message is in time before which. Throws
-  /// Error for a plan that cannot run.
+  /// none gets them in torch's order, or in time where it has credits. `costs` say which message is
+  /// in time before which. Throws Error for a plan that cannot run.
   Plan change(Plan plan, const Costs& costs) const;
 };
 

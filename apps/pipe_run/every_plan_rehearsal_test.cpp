@@ -99,6 +99,8 @@ TEST(EveryPlanRehearsalTest, ForwardsAloneThatCreditsHoldBack) {
   plan.credits = 2;
   ASSERT_GT(simulate(CheckedPlan(plan), costs).ranks[0].span(), free) << "they must matter";
   expectKept(CheckedPlan(plan), costs);
+  expectKept(CheckedPlan(withMessagesInTime(CheckedPlan(plan), costs)), costs, 2,
+             CommStreams::kRank);
 }
 
 TEST(EveryPlanRehearsalTest, MessagesThatTakeTheirTurnsOnALink) {

@@ -99,6 +99,8 @@ int reportCommand(int argc, char** argv) {
                          .flopsPerStep = options.flopsPerStep,
                          .peakFlops = {},
                          .threads = options.load.reading.threads};
+  const std::vector<std::string>& inputs = options.load.inputs;
+  if (inputs.size() == 1 && inputs[0] != "-") choices.logs = inputWord(inputs[0]);
   if (options.peakTflops) choices.peakFlops = *options.peakTflops * 1e12;
   const Explanation explanation = explainRun(timeline, choices);
   if (explanation.ranks.empty()) {

@@ -20,7 +20,7 @@ namespace pipetrace {
 struct RehearsalOptions {
   CheckedPlan plan;
   Costs costs;  ///< of at least the plan's stages
-  /// The lines on which messages run; the plan must be a full one then, without credits.
+  /// The lines on which messages run; the plan must be a full one then.
   CommStreams commStreams = CommStreams::kAsReached;
   int steps = 1;
   std::string logDirectory;  ///< workerlog.<rank> of every rank in it is appended to

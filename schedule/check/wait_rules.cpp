@@ -79,6 +79,13 @@ void WaitRules::addCreditOf(Position maker, Waits& waits) const {
   if (giver.exists()) waits.addCredit(giver);
 }
 
+/// On lines, a rank hands a message over when it has made it.
+void WaitRules::addCreditOfComputeBefore(Position position, Waits& waits) const {
+  while (--position.cell >= 0) {
+    if (isCompute(index_.at(position).kind)) return addCreditOf(position, waits);
+  }
+}
+
 void WaitRules::addInputs(const Action& action, Position position, Waits& waits) const {
   for (const Position& input : index_.inputsOf(action)) {
     if (input.rank == position.rank || !index_.hasTransfers()) waits.add(input);
@@ -90,6 +97,7 @@ void WaitRules::addInputs(const Action& action, Position position, Waits& waits)
     if (credits_ != nullptr && !isFirst) addCreditOf({position.rank, position.cell - 1}, waits);
     return;
   }
+  if (hasLines_ && credits_ != nullptr) addCreditOfComputeBefore(position, waits);
   for (const PlannedMessage& message : messagesTo(action)) {
     if (!index_.crossesRanks(message)) continue;
     const Position receive = index_.receiveAt(message);

@@ -41,7 +41,7 @@ class WaitRules {
   struct Waits {
     /// A fused pair has three inputs, and both ends of two messages. A plan that can run has at
     /// most five of them, as an input comes as a message or from the same rank; others have more.
-    /// Without sends, credits add up to three.
+    /// Without sends, credits add up to three; on lines, to one.
     union {
       Wait list[7];  // not cleared: a plan asks for the waits of each action
     };
@@ -62,6 +62,7 @@ class WaitRules {
  private:
   void findRoomMakers();
   void addCreditOf(Position maker, Waits& waits) const;
+  void addCreditOfComputeBefore(Position position, Waits& waits) const;
   void addInputs(const Action& action, Position position, Waits& waits) const;
   void addSend(const Action& action, Position position, Waits& waits) const;
 

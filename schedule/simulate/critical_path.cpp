@@ -80,14 +80,15 @@ class WayBack {
     if (plan_.credits <= 0) return kNone;
     const auto held = [&](int message) {
       const PlanTiming::Transfer& moved = timing_.transfer(message);
-      return moved.user != kNone && moved.waitedForCredit && moved.sent == time;
+      return moved.user != kNone && moved.waitedForCredit && moved.creditCame == time;
     };
+    const bool isSentWhenMade = !timing_.hasTransfers() || timing_.hasLines();
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
       if (isJob(number)) {
-        return !timing_.hasTransfers() && held(2 * number) ? 2 * number : kNone;
+        return isSentWhenMade && held(2 * number) ? 2 * number : kNone;
       }
-      if (!isSend(timing_.action(number).kind)) continue;
+      if (isSentWhenMade || !isSend(timing_.action(number).kind)) continue;
       const int message = timing_.messageOfTransfer(number);
       if (held(message)) return message;
     }
@@ -218,8 +219,10 @@ class WayBack {
     const PlanTiming::Transfer& moved = timing_.transfer(message);
     const int maker = PlanTiming::makerOf(message);
     const bool isMade = timing_.span(maker).end == moved.begin;
-    link.reason = isMade ? WaitReason::kMaker : WaitReason::kLine;
+    const bool isHeld = moved.waitedForCredit && moved.creditCame == moved.begin;
+    link.reason = isMade ? WaitReason::kMaker : isHeld ? WaitReason::kCredit : WaitReason::kLine;
     add(std::move(link));
+    if (isHeld) return addAcknowledgement(message);
     isMessage_ = !isMade;
     next_ = isMade                      ? maker
             : moved.begin == moved.sent ? moved.beforeOnSender

@@ -13,12 +13,6 @@
 namespace pipetrace {
 namespace {
 
-void requireNoCredits(const Plan& plan, const char* how) {
-  if (plan.credits == 0) return;
-  throw Error("messages of " + plan.name + " cannot be ordered " + how +
-              ": its credits hold them back (--credits 0 takes them away)");
-}
-
 /// In the order, an action of no time begins after the one before it.
 Costs withoutEmptyJobs(Costs costs) {
   const auto atLeastOne = [](Nanoseconds& time) { time = std::max<Nanoseconds>(time, 1); };
@@ -146,7 +140,6 @@ class Turns {
 }  // namespace
 
 Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs) {
-  requireNoCredits(*plan, "in time");
   Plan ordered = withoutTransfers(*plan);
   if (plan->numRanks() == 1) return ordered;  // it has no messages
   const CheckedPlan full = withTransfers(ordered, 0);
@@ -183,7 +176,11 @@ Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs) {
 }
 
 Plan withMessagesOfTorch(const CheckedPlan& plan) {
-  requireNoCredits(*plan, "as torch does");
+  if (plan->credits > 0) {
+    throw Error("messages of " + plan->name +
+                " cannot be ordered as torch does: torch has no credits (--credits 0 takes them "
+                "away)");
+  }
   Plan ordered = withoutTransfers(*plan);
   ordered.ranks = Turns(ordered).run();
   return ordered;

@@ -15,7 +15,7 @@ namespace pipetrace {
 /// Two ranks never want to exchange the same messages in different orders, so no line can be stuck
 /// for ever (CommStreams::kRank).
 ///
-/// Throws Error for a plan with credits, and for costs of fewer stages than the plan has. Takes
+/// Throws Error for costs of fewer stages than the plan has. Takes
 /// O(n log n) for n actions.
 Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs);
 

@@ -29,10 +29,10 @@ void refuseOnLines(const Plan& plan, CommStreams commStreams) {
 }
 
 void requireFitForLines(const Plan& plan, const PlanIndex& index) {
-  const std::string who = "the messages of " + plan.name + " cannot run in line: ";
-  if (!index.hasTransfers() && plan.numRanks() > 1)
-    throw Error(who + "it has no sends and receives");
-  if (plan.credits > 0) throw Error(who + "it has credits (--credits 0 takes them away)");
+  if (!index.hasTransfers() && plan.numRanks() > 1) {
+    throw Error("the messages of " + plan.name +
+                " cannot run in line: it has no sends and receives");
+  }
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
   const auto rank = static_cast<std::size_t>(rankOf(number));
   lastCompute_[rank] = number;
   if (!handedOver_.empty()) handedOver_[static_cast<std::size_t>(number)] = span.end;
-  if (hasTransfers_) return;
+  if (hasLines() ? creditChannels_.empty() : hasTransfers_) return;
   pending_[rank] = number;
   // The action that gives a credit may still be to come here.
   if (creditChannels_.empty()) handOverPending(rankOf(number), free);
@@ -204,10 +204,16 @@ void PlanTiming::runDataParallel(int number, Nanoseconds& free) {
   if (before != kNone) handedOver_[static_cast<std::size_t>(before)] = free;
 }
 
-/// Sends the messages of the last action of a rank, in a plan without transfers.
+/// Sends the messages of the last action of a rank, in a plan without transfers. With lines, the
+/// rank waits for the credit that they need.
 void PlanTiming::handOverPending(int rank, Nanoseconds& free) {
   const int number = std::exchange(pending_[static_cast<std::size_t>(rank)], kNone);
   if (number == kNone) return;
+  if (hasLines()) {
+    free = std::max(free, creditOf(2 * number).given);
+    handedOver_[static_cast<std::size_t>(number)] = free;
+    return;
+  }
   for (int message = 2 * number; message < 2 * number + 2; ++message) {
     Transfer& made = transfers_[static_cast<std::size_t>(message)];
     if (made.user == kNone) continue;
@@ -229,29 +235,34 @@ void PlanTiming::takeUpCredits(const PlanIndex& index) {
   }
 }
 
-/// Waits for the credit of a message, if it needs one, and sends it.
+PlanTiming::Credit PlanTiming::creditOf(int message) const {
+  if (creditChannels_.empty() || !isForward(message)) return {};
+  const auto place = creditPlaces_[static_cast<std::size_t>(makerOf(message))];
+  if (!place.exists()) return {};
+  const CreditChannel& channel = creditChannels_[static_cast<std::size_t>(place.channel)];
+  const int before = place.number - plan_.credits;
+  if (before >= 0) {
+    const int giver = channel.users[static_cast<std::size_t>(before)];
+    return {spans_[static_cast<std::size_t>(giver)].end + channel.back, giver};
+  }
+  const int known = static_cast<int>(channel.ofStepsBefore.size());
+  if (known + before < 0) return {};
+  return {channel.ofStepsBefore[static_cast<std::size_t>(known + before)], kNone};
+}
+
+/// Waits for the credit of a message, if it needs one.
+void PlanTiming::awaitCredit(int message, Nanoseconds& free) {
+  Transfer& sent = transfers_[static_cast<std::size_t>(message)];
+  const Credit credit = creditOf(message);
+  sent.waitedForCredit = credit.given > free;
+  if (!sent.waitedForCredit) return;
+  sent.giver = credit.giver;
+  free = sent.creditCame = credit.given;
+}
+
 void PlanTiming::handOver(int message, Nanoseconds& free) {
   Transfer& sent = transfers_[static_cast<std::size_t>(message)];
-  sent.waitedForCredit = false;
-  if (!creditChannels_.empty() && isForward(message)) {
-    const auto place = creditPlaces_[static_cast<std::size_t>(makerOf(message))];
-    const CreditChannel& channel = creditChannels_[static_cast<std::size_t>(place.channel)];
-    const int before = place.number - plan_.credits;
-    const int known = static_cast<int>(channel.ofStepsBefore.size());
-    Nanoseconds given = free;
-    int giver = kNone;
-    if (before >= 0) {
-      giver = channel.users[static_cast<std::size_t>(before)];
-      given = spans_[static_cast<std::size_t>(giver)].end + channel.back;
-    } else if (known + before >= 0) {
-      given = channel.ofStepsBefore[static_cast<std::size_t>(known + before)];
-    }
-    if (given > free) {
-      sent.waitedForCredit = true;
-      sent.giver = giver;
-      free = given;
-    }
-  }
+  awaitCredit(message, free);
   sent.sent = free;
   const int maker = lastCompute_[static_cast<std::size_t>(rankOf(makerOf(message)))];
   if (!handedOver_.empty()) handedOver_[static_cast<std::size_t>(maker)] = free;
@@ -313,6 +324,7 @@ void PlanTiming::moveOnLines(int message, const std::vector<Nanoseconds>& begins
   const int receiver = rankOf(moved.user);
   const Nanoseconds length = latencyOf(message) + costs_.wireTimeOf(bytesOf(message));
   moved.sent = span(makerOf(message)).end;
+  awaitCredit(message, moved.sent);
   moved.posted = begins[static_cast<std::size_t>(receiver)];
   moved.beforeOnSender = moved.beforeOnReceiver = kNone;
   if (!lines_.empty()) {

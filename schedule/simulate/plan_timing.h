@@ -32,7 +32,8 @@ class PlanTiming {
     Nanoseconds end = 0;     ///< it is there
     int send = kNone;        ///< full plans: numbers of the actions that move it
     int receive = kNone;
-    bool waitedForCredit = false;  ///< from when its rank came to it until `sent`
+    bool waitedForCredit = false;  ///< from when its rank came to it until then:
+    Nanoseconds creditCame = 0;
     int giver = kNone;  ///< number of the action that gave that credit; kNone: in an earlier step
     /// With lines: the messages before it on the sender's and the receiver's line, in this step.
     int beforeOnSender = kNone;
@@ -41,7 +42,7 @@ class PlanTiming {
   static constexpr int kNone = -1;
 
   /// Both must outlive this. Throws as dryRun() does. With lines (CommStreams) also for a plan
-  /// without sends and receives, one with credits, and one that does not come to its end.
+  /// without sends and receives, and one that does not come to its end.
   PlanTiming(const CheckedPlan& plan, const Costs& costs,
              CommStreams commStreams = CommStreams::kAsReached)
       : PlanTiming(*plan, costs, commStreams) {}
@@ -119,6 +120,12 @@ class PlanTiming {
   void runDataParallel(int number, Nanoseconds& free);
   void runTransfer(int number, Nanoseconds& free);
   void takeUpCredits(const PlanIndex& index);
+  struct Credit {
+    Nanoseconds given = kNsMin;  // when it comes; kNsMin: the message needs none
+    int giver = kNone;           // as Transfer::giver
+  };
+  Credit creditOf(int message) const;
+  void awaitCredit(int message, Nanoseconds& free);
   void handOver(int message, Nanoseconds& free);
   void handOverPending(int rank, Nanoseconds& free);
   void keepAcknowledgements();
@@ -162,7 +169,8 @@ class PlanTiming {
   };
   std::vector<CreditChannel> creditChannels_;
   std::vector<CreditGivers::Place> creditPlaces_;  // by action
-  // Plans without transfers, by rank: the action whose messages are to be handed over; kNone: none.
+  // Plans without transfers, and with lines and credits. By rank: the action whose messages are to
+  // be handed over; kNone: none.
   std::vector<int> pending_;
 };
 

@@ -117,7 +117,9 @@ TEST_F(ReportCommand, MessagesThatHoldUpOthersAreTheFirstFindingWithTheirGain) {
       finding["text"].get<std::string>(),
       HasSubstr("hold up messages behind them: 278.0 ms a step, 32.6 % of it; with messages "
                 "in the order of their times the step would take 576.0 ms"));
-  EXPECT_THAT(finding["advice"].get<std::string>(), HasSubstr("--transfers in-time --csv"));
+  EXPECT_THAT(finding["advice"].get<std::string>(),
+              AllOf(HasSubstr("--costs-from '" + path("rank") + "' --comm-streams rank"),
+                    HasSubstr("--transfers in-time --csv")));
   EXPECT_GT(inLine["ranks"][0]["bubbles"]["blocked"].get<std::int64_t>(), 0);
   expectValid(inLine.dump());
   const json free = reportOf({logsOn("message")});

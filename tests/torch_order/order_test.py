@@ -34,9 +34,9 @@ def blocks(text, mark):
 
 
 def commands(text):
-    """Each command of the section, as a list of words."""
+    """Each command that writes a plan, as a list of words."""
     lines = "".join(blocks(text, "sh")).replace("\\\n", " ").splitlines()
-    return [shlex.split(line) for line in lines if line.strip()]
+    return [shlex.split(line) for line in lines if line.startswith("pipe-trace ")]
 
 
 def results(python, *words):

@@ -4,6 +4,11 @@
 
 namespace pipetrace {
 
+std::string inputWord(const std::string& input) {
+  // A name with a dash in front would be an option.
+  return shellWord(input.starts_with('-') ? "./" + input : input);
+}
+
 std::string viewCommandOf(const LoadRunOptions& options) {
   const LoadOptions usual;
   const LoadOptions& reading = options.reading;
@@ -22,8 +27,7 @@ std::string viewCommandOf(const LoadRunOptions& options) {
   }
   for (const std::string& input : options.inputs) {
     if (input == "-") return {};
-    // A name with a dash in front would be an option.
-    command += " " + shellWord(input.starts_with('-') ? "./" + input : input);
+    command += " " + inputWord(input);
   }
   return command;
 }

@@ -66,11 +66,15 @@ TEST_F(PlanCommand, WrongLinesAndOrdersOfMessagesAreErrors) {
   expectError(planOf("1F1B", {"--transfers", "soon"}), "--transfers soon", "in-time, torch");
   expectError(planOf("1F1B", {"--comm-streams", "two"}), "--comm-streams two",
               "it is message, peer or rank");
-  for (const char* how : {"in-time", "torch"}) {
-    expectError(planOf("1F1B", {"--credits", "2", "--transfers", how}), "", "credits");
-  }
-  expectError(planOf("1F1B", {"--credits", "2", "--transfers", "2", "--comm-streams", "rank"}),
-              "messages", "it has credits");
+  expectError(planOf("1F1B", {"--credits", "2", "--transfers", "torch"}), "",
+              "torch has no credits");
+}
+
+TEST_F(PlanCommand, APlanWithCreditsGetsItsMessagesInTime) {
+  const ProgramRun given = planOf("ForwardOnly", {"--comm-streams", "rank"});
+  EXPECT_EQ(given.exitCode, 0) << given.err;
+  EXPECT_EQ(given.out,
+            planOf("ForwardOnly", {"--comm-streams", "rank", "--transfers", "in-time"}).out);
 }
 
 }  // namespace
