@@ -26,6 +26,9 @@ void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& tran
                 " ranks, but " + std::to_string(transport.worldSize()) + " run");
   }
   work.accept(*plan);
+  if (transport.commStreams() != CommStreams::kAsReached) {
+    requireRunsInLine(fullPlan(plan, ahead), transport.commStreams());
+  }
   if (!transport.sendsBlock()) return;
   const std::vector<Problem> stuck = checkLimits(fullPlan(plan, ahead), {.buffers = kPostedOnly});
   if (stuck.empty()) return;

@@ -41,7 +41,7 @@ class Executor {
  public:
   /// `work`, `transport` and the recorder must outlive the executor. Throws Error if the plan
   /// does not fit the transport's rank and world size, or is one that the work or the transport
-  /// cannot run.
+  /// cannot run: one that would deadlock on the transport's lines, for one.
   Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedStreams streams = {},
            ExecutorOptions options = {});
 

@@ -24,12 +24,15 @@
 namespace pipetrace {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::ListedWork;
 using testing::runConnected;
 using testing::ScriptedTransport;
 using testing::textsOf;
+using ::testing::ThrowsMessage;
 using testing::Wiring;
 
 /// All schedules, with ranks and micro-batches that each of them can have. The stages of every
@@ -54,6 +57,22 @@ std::vector<ListedWork> runListed(const CheckedPlan& plan, int steps = 1) {
   });
   for (const std::string& error : errors) EXPECT_EQ(error, "") << plan->name;
   return works;
+}
+
+TEST(ExecutorTest, APlanThatDeadlocksOnTheTransportsLinesIsRefusedBeforeAnythingRuns) {
+  const CheckedPlan plan(addTransfers(buildSchedule("LoopedBFS", 4, 8), {.ahead = 0}));
+  ScriptedTransport transport(0, 4);
+  ListedWork work;
+  for (const CommStreams lines : {CommStreams::kAsReached, CommStreams::kMessage}) {
+    transport.commStreams_ = lines;
+    EXPECT_NO_THROW(Executor(plan, work, transport));
+  }
+  transport.commStreams_ = CommStreams::kRank;
+  EXPECT_THAT([&] { Executor(plan, work, transport); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("cannot run with its messages in line"),
+                                         HasSubstr("that closes the cycle"))));
+  EXPECT_THAT(work.list_, IsEmpty());
+  EXPECT_TRUE(transport.posted_.empty());
 }
 
 TEST(ExecutorTest, EveryRankRunsItsActionsInThePlansOrder) {

@@ -28,6 +28,7 @@ class ScriptedTransport : public Transport {
     return std::make_unique<Receives>(*this);
   }
   bool sendsBlock() const override { return blocks_; }
+  CommStreams commStreams() const override { return commStreams_; }
   void abort(const std::string&) noexcept override { release(); }
   void finish() override { ++finishes_; }
 
@@ -38,6 +39,7 @@ class ScriptedTransport : public Transport {
   bool opens_ = true;
   int finishes_ = 0;
   bool blocks_ = false;
+  CommStreams commStreams_ = CommStreams::kAsReached;
   std::set<MessageKey> posted_;
   std::vector<MessageKey> sent_;
 

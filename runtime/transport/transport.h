@@ -7,6 +7,7 @@
 
 #include "runtime/lanes/lane.h"
 #include "runtime/transport/message.h"
+#include "schedule/comm_streams.h"
 
 namespace pipetrace {
 
@@ -41,6 +42,9 @@ class Transport {
 
   /// Whether a send waits until the other rank has posted its receive.
   virtual bool sendsBlock() const { return false; }
+
+  /// The lines on which messages wait for each other, as on NCCL's communicators.
+  virtual CommStreams commStreams() const { return CommStreams::kAsReached; }
 
   /// Gives up this rank: wakes its own waits with an Error that says `reason`. Peers that wait for
   /// this rank get an Error too, at the latest when this transport is destroyed.

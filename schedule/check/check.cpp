@@ -9,6 +9,7 @@
 #include "schedule/check/deadlock.h"
 #include "schedule/check/limit_problems.h"
 #include "schedule/check/transfer_problems.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -174,6 +175,13 @@ std::vector<Problem> checkLimits(const CheckedPlan& plan, const CheckOptions& op
   }
   problems.append(limitProblems(*plan, options));
   return problems.toVector();
+}
+
+void requireRunsInLine(const CheckedPlan& plan, CommStreams commStreams) {
+  const std::vector<Problem> stuck = checkLimits(plan, {.commStreams = commStreams});
+  if (stuck.empty()) return;
+  throw Error("the plan " + plan->name +
+              " cannot run with its messages in line: " + toText(stuck.front()));
 }
 
 }  // namespace pipetrace

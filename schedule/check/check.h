@@ -81,4 +81,7 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options = {});
 std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& options);
 std::vector<Problem> checkLimits(const CheckedPlan& plan, const CheckOptions& options);
 
+/// Throws Error with the cycle if the messages of a plan that can run cannot run in line.
+void requireRunsInLine(const CheckedPlan& plan, CommStreams commStreams);
+
 }  // namespace pipetrace

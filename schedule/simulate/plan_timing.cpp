@@ -21,13 +21,6 @@ void requireCosts(const Plan& plan, const Costs& costs) {
 /// Throws Error with the reasons why `plan` cannot run.
 void refuse(const Plan& plan) { CheckedPlan{plan}; }
 
-void refuseOnLines(const Plan& plan, CommStreams commStreams) {
-  refuse(plan);
-  const std::vector<Problem> problems = check(plan, {.commStreams = commStreams});
-  throw Error("the plan " + plan.name +
-              " cannot run with its messages in line: " + toText(problems.front()));
-}
-
 void requireFitForLines(const Plan& plan, const PlanIndex& index) {
   if (!index.hasTransfers() && plan.numRanks() > 1) {
     throw Error("the messages of " + plan.name +
@@ -46,7 +39,7 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStr
   if (!index.problems().empty()) refuse(plan_);
   if (hasLines()) requireFitForLines(plan_, index);
   const PlanOrder order = planOrder(plan_, index, commStreams_);
-  if (!order.complete) hasLines() ? refuseOnLines(plan_, commStreams_) : refuse(plan_);
+  if (!order.complete) requireRunsInLine(CheckedPlan(plan_), commStreams_);
   order_.reserve(order.order.size());
   for (const PlanIndex::Position& position : order.order) order_.push_back(numberOf(position));
   connect(index);
