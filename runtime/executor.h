@@ -40,8 +40,8 @@ struct ExecutorOptions {
 class Executor {
  public:
   /// `work`, `transport` and the recorder must outlive the executor. Throws Error if the plan
-  /// does not fit the transport's rank and world size, or is one that the work or the transport
-  /// cannot run: one that would deadlock on the transport's lines, for one.
+  /// does not fit the transport's rank and world size. Throws the same for a plan that the work or
+  /// the transport cannot run, such as one that deadlocks on its lines.
   Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedStreams streams = {},
            ExecutorOptions options = {});
 
