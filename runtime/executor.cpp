@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/device/rank_device.h"
 #include "runtime/error_text.h"
 #include "runtime/plan_words.h"
 #include "runtime/rank_messages.h"
@@ -45,12 +46,13 @@ class Executor::Impl {
       : rank_(transport.rank()),
         work_(work),
         planned_(work.plannedTransfers()),
+        device_(work.device()),
         transport_(transport),
         streams_(streams),
         program_((requireFits(plan, work, transport, options.ahead),
                   rankProgram(plan, rank_, options.ahead, {work.routes(*plan), work.ties()}))),
         control_(options.control),
-        messages_(program_, transport, streams, planned_, control_),
+        messages_(program_, transport, streams, planned_, control_, device_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
@@ -158,6 +160,7 @@ class Executor::Impl {
     const RankProgram::Job& job = program_.jobs[at];
     begin(numberOfItem(step_, next_));
     const std::int64_t id = ids_[at] = nextId();
+    if (device_ != nullptr) device_->awaitRoom();
     const Nanoseconds arrival = takeInputs(job, id);
     work_.launching(job.action, arrival);
     const Job recorded{.kind = job.action.kind,
@@ -181,6 +184,7 @@ class Executor::Impl {
       }
       work_.awaitJob();
     });
+    if (device_ != nullptr) queued(job, id);
     if (!work_.runsBehind()) acknowledge(job);
     end();
   }
@@ -251,6 +255,24 @@ class Executor::Impl {
         }
       }
     }
+  }
+
+  /// The job is queued on the device: what it has made is there when it has ended.
+  void queued(const RankProgram::Job& job, std::int64_t id) {
+    const auto forEachSent = [&](const auto& what) {
+      for (const RankProgram::Places& places : job.places) {
+        for (const RankProgram::Place& place : places.outputs) {
+          if (place.transfer != RankProgram::kNone) what(place.transfer);
+        }
+      }
+    };
+    // The sends' marks come first: nobody receives a message before it is sent.
+    forEachSent([&](int transfer) {
+      messages_.made(transfer, step_, id, outgoing_[static_cast<std::size_t>(transfer)]);
+    });
+    const std::shared_ptr<const DeviceEvent> end = device_->record();
+    forEachSent([&](int transfer) { outgoing_[static_cast<std::size_t>(transfer)].made = end; });
+    device_->queued(end);
   }
 
   /// Says that the job needs its activations no longer.
@@ -329,6 +351,7 @@ class Executor::Impl {
   const int rank_;
   StageWork& work_;
   PlannedTransfers* const planned_;
+  RankDevice* const device_;
   Transport& transport_;
   const RecordedStreams streams_;
   const RankProgram program_;

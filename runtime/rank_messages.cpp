@@ -12,9 +12,10 @@ namespace {
 constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
 
 /// The clock of the transport's stamps. Without a recorder nobody asks for them, nor where
-/// transfers are planned.
-StampClock clockOf(const RecordedStreams& recorded, const PlannedTransfers* planned) {
-  if (recorded.recorder == nullptr || planned != nullptr) return {};
+/// transfers are planned or a device knows their times.
+StampClock clockOf(const RecordedStreams& recorded, const PlannedTransfers* planned,
+                   const RankDevice* device) {
+  if (recorded.recorder == nullptr || planned != nullptr || device != nullptr) return {};
   return
       [recorder = recorded.recorder, stream = recorded.send[0]] { return recorder->mark(stream); };
 }
@@ -29,12 +30,14 @@ RankMessages::LentClock::~LentClock() { transport_.useClock({}); }
 
 RankMessages::RankMessages(const RankProgram& program, Transport& transport,
                            RecordedStreams recorded, PlannedTransfers* planned,
-                           ControlChannel* control)
+                           ControlChannel* control, RankDevice* device)
     : program_(program),
       recorded_(recorded),
       planned_(planned),
       control_(control),
-      clock_(transport, clockOf(recorded, planned)) {
+      device_(device),
+      clock_(transport, clockOf(recorded, planned, device)) {
+  if (device_ != nullptr) transport.useDevice(*device_);
   for (const RankProgram::Lane& lane : program_.lanes) {
     End end;
     if (lane.sends) {
@@ -80,7 +83,7 @@ void RankMessages::post(int transfer, int step) {
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
   if (planned_ != nullptr) {
     state.postedAt = static_cast<std::uint64_t>(planned_->now());
-  } else if (records()) {
+  } else if (records() && device_ == nullptr) {
     state.postedAt = now(state.job);
   }
   state.number = end.receive->post(keyOf(transfer, step));
@@ -100,8 +103,14 @@ Message RankMessages::take(int transfer, int step, std::int64_t job) {
     awaitTimes(numberOfAwaited(Awaited::kTurn, transfer), key);
   } catch (...) {
     // How long it waited in vain belongs into the log.
-    if (records()) record(state.job, state.postedAt, now(state.job), kNotGiven);
+    if (records() && device_ == nullptr) {
+      record(state.job, state.postedAt, now(state.job), kNotGiven);
+    }
     throw;
+  }
+  if (device_ != nullptr) {
+    arrive(state.job, arrival.message);
+    return std::move(arrival.message);
   }
   if (planned_ != nullptr) {
     record(state.job,
@@ -112,6 +121,29 @@ Message RankMessages::take(int transfer, int step, std::int64_t job) {
     record(state.job, state.postedAt, std::max(arrived, state.postedAt), arrival.message.bytes());
   }
   return std::move(arrival.message);
+}
+
+/// The message's stream waits for its event, and the rank's jobs with it.
+void RankMessages::arrive(const Job& job, Message& message) {
+  const c10::Stream& stream = device_->receives(isForwardTransfer(job.kind));
+  const StreamId lane = recorded_.of(job);
+  if (records()) {
+    recorded_.recorder->begin(lane, job);
+    if (message.made != nullptr) message.made->block(stream);
+    recorded_.recorder->end(lane, message.bytes());
+  }
+  message.tensor = device_->await(message.tensor, message.made.get(), stream);
+  message.made = nullptr;
+}
+
+void RankMessages::made(int transfer, int step, std::int64_t job, const Message& message) {
+  if (!records()) return;
+  State& state = states_[static_cast<std::size_t>(transfer)];
+  state.job.step = step;
+  state.job.id = job;
+  const StreamId lane = recorded_.of(state.job);
+  recorded_.recorder->begin(lane, state.job);
+  recorded_.recorder->end(lane, message.bytes());
 }
 
 void RankMessages::send(int transfer, int step, std::int64_t job, Message message) {
@@ -135,6 +167,8 @@ void RankMessages::send(int transfer, int step, std::int64_t job, Message messag
     const std::optional<PlannedTransfers::Span> span = planned_->send(key, message, state.job.peer);
     handOver();
     if (span) return record(state.job, *span);
+  } else if (device_ != nullptr) {
+    return handOver();
   } else {
     if (records()) begin = now(state.job);
     handOver();
@@ -176,6 +210,7 @@ void RankMessages::awaitCredit(int transfer) {
                             return back.take(end.sent - credits, kAcknowledgement);
                           }).message;
     if (planned_ != nullptr) planned_->awaitCredit(lane.peer, given.deadline);
+    if (given.made != nullptr) given.made->synchronize();
   }
   back.post(kAcknowledgement);
   ++end.sent;
@@ -185,7 +220,9 @@ void RankMessages::acknowledge(int transfer) {
   const auto index = static_cast<std::size_t>(transfer);
   const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
   const auto back = static_cast<std::size_t>(program_.lanes[lane].back);
-  ends_[back].send->send(kAcknowledgement, {.deadline = planned_ != nullptr ? planned_->now() : 0});
+  Message given{.deadline = planned_ != nullptr ? planned_->now() : 0};
+  if (device_ != nullptr) given.made = device_->record();
+  ends_[back].send->send(kAcknowledgement, std::move(given));
 }
 
 Message RankMessages::exchange(std::size_t index, int step, Message sums) {
@@ -198,6 +235,7 @@ Message RankMessages::exchange(std::size_t index, int step, Message sums) {
 void RankMessages::sendSum(const RankProgram::Sum& sum, int step, Message message) {
   MessageKey key = sum.key;
   key.step = step;
+  if (device_ != nullptr) message.made = device_->record();
   ends_[static_cast<std::size_t>(sum.lane)].send->send(key, std::move(message));
 }
 
@@ -215,9 +253,16 @@ Message RankMessages::takeSum(const RankProgram::Sum& sum, std::uint64_t number,
   MessageKey key = sum.key;
   key.step = step;
   const auto lane = static_cast<std::size_t>(sum.lane);
-  return waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kSums, key.stage),
-                 [&] { return ends_[lane].receive->take(number, key); })
-      .message;
+  Message message =
+      waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kSums, key.stage), [&] {
+        return ends_[lane].receive->take(number, key);
+      }).message;
+  if (device_ != nullptr) {
+    message.tensor =
+        device_->await(message.tensor, message.made.get(), device_->receives(/*forward=*/false));
+    message.made = nullptr;
+  }
+  return message;
 }
 
 void RankMessages::collectSends() {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/control/control_channel.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/rank_program.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
@@ -14,16 +15,18 @@ namespace pipetrace {
 /// The messages of one rank's program: sends and receives them through a transport, and records
 /// them. A send lasts from when the transport gets it until the transport is done with it. A
 /// receive lasts from when it is posted until the message is there. Where transfers are planned,
-/// the plan says so instead.
+/// the plan says so instead. On a device with streams a message is sent when the job that made it
+/// has ended there, and received at once.
 ///
 /// Threads: the compute thread. Nothing is allocated once every lane has had a message.
 class RankMessages {
  public:
-  /// All must outlive it. `control` hears what the rank waits for; null: nobody does. The transport
+  /// All must outlive it. `control` hears what the rank waits for; null: nobody does. `device`:
+  /// where the rank's jobs are queued; null: they have ended when they return. The transport
   /// has the recorder's clock for as long as this lives. Throws Error for a transport that cannot
   /// open the lanes.
   RankMessages(const RankProgram& program, Transport& transport, RecordedStreams recorded,
-               PlannedTransfers* planned, ControlChannel* control);
+               PlannedTransfers* planned, ControlChannel* control, RankDevice* device);
 
   /// The message's key in that step.
   MessageKey keyOf(int transfer, int step) const;
@@ -31,7 +34,11 @@ class RankMessages {
   /// Posts the receive of a transfer.
   void post(int transfer, int step);
   /// Waits for the message of a receive that was posted. `job` is the id of the job that needs it.
+  /// Work that is queued on the device from then on may use the message.
   Message take(int transfer, int step, std::int64_t job);
+  /// With a device, right after the job that makes a message was queued: its end is the time at
+  /// which the message is sent.
+  void made(int transfer, int step, std::int64_t job, const Message& message);
   /// `job` is the id of the job that made the message. Where the plan has credits, it waits for
   /// one.
   void send(int transfer, int step, std::int64_t job, Message message);
@@ -86,6 +93,7 @@ class RankMessages {
     Transport& transport_;
   };
 
+  void arrive(const Job& job, Message& message);
   bool records() const { return recorded_.recorder != nullptr; }
   std::uint64_t now(const Job& job) const { return recorded_.recorder->mark(recorded_.of(job)); }
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
@@ -103,6 +111,7 @@ class RankMessages {
   const RecordedStreams recorded_;
   PlannedTransfers* const planned_;
   ControlChannel* const control_;
+  RankDevice* const device_;
   const LentClock clock_;      // the lanes' threads read it: it goes after them
   std::vector<End> ends_;      // by lane
   std::vector<State> states_;  // by transfer

@@ -12,6 +12,8 @@
 
 namespace pipetrace {
 
+class RankDevice;
+
 /// For work on emulated devices: says when transfers begin and end, in place of the clock. Times
 /// are CLOCK_MONOTONIC, in ns.
 ///
@@ -142,6 +144,9 @@ class StageWork {
   /// once, and the job is recorded as ending when awaitJob() returns.
   virtual bool runsBehind() const { return false; }
   virtual void awaitJob() {}
+
+  /// The device on which jobs are queued; null: they have ended when they return.
+  virtual RankDevice* device() { return nullptr; }
 
   /// Not null on emulated devices.
   virtual PlannedTransfers* plannedTransfers() { return nullptr; }

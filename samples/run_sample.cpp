@@ -20,6 +20,8 @@
 
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
+#include "runtime/device/open_device.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
 #include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
@@ -105,6 +107,7 @@ struct Run {
   const StopSignal& stop;
   LossReport& report;  // written by the one rank that has the last stage
   const std::optional<ProcessEnv> env;
+  const c10::DeviceType device;
   const std::string logDirectory;  // empty: nothing is recorded
   const StepRange steps;
   OpenLogs& logs;
@@ -128,7 +131,7 @@ void requireAlone() {
               "runs all ranks in each of them; leave the option out, or start the program alone");
 }
 
-TorchWork makeWork(const Run& run, int rank) {
+TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
   return TorchWork({.model = run.task.model,
                     .partition = run.partition,
                     .numMicroBatches = run.plan->numMicroBatches,
@@ -139,9 +142,13 @@ TorchWork makeWork(const Run& run, int rank) {
                                                                        : StashUpdate::kNewest,
                     .reportsLoss = run.plan->rankOfStage.back() == rank,
                     .batch = run.task.batch,
+                    .device = device,
                     .steps = run.options.steps},
                    run.plan->stagesOfRank(rank));
 }
+
+/// How far a rank's host runs ahead of its device: far enough that no stage waits for it.
+int jobsAheadOf(const Plan& plan) { return 2 * plan.numStages + ExecutorOptions{}.ahead; }
 
 void requireFinite(double loss, int step) {
   if (std::isfinite(loss)) return;
@@ -154,8 +161,8 @@ void note(const std::string& text) {
 }
 
 void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
-                RecordedStreams streams) {
-  TorchWork work = makeWork(run, transport.rank());
+                RecordedStreams streams, RankDevice* device) {
+  TorchWork work = makeWork(run, transport.rank(), device);
   Executor executor(run.plan, work, transport, streams, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
@@ -173,20 +180,28 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
                     std::optional<RunClock> clock) {
   // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
   torch::set_num_threads(1);
+  std::optional<RankDevice> ownDevice;
+  if (run.device != c10::kCPU) {
+    ownDevice.emplace(deviceOfRank(run.device, run.env ? run.env->localRank : transport.rank(),
+                                   run.options.shareDevices),
+                      jobsAheadOf(*run.plan));
+  }
+  RankDevice* const device = ownDevice ? &*ownDevice : nullptr;
   if (run.logDirectory.empty()) {
-    trainSteps(run, transport, control, {});
+    trainSteps(run, transport, control, {}, device);
     return;
   }
   RankRecording recording({.logDirectory = run.logDirectory,
                            .info = rankInfoOf(*run.plan, transport.rank()),
                            .steps = run.steps,
                            .isProcess = run.env.has_value(),
+                           .device = device,
                            .clock = std::move(clock)});
   // When training throws, the destructor closes the log; an error of its own must not replace what
   // went wrong.
   {
     const OpenLog open(run.logs, *recording.streams().recorder);
-    trainSteps(run, transport, control, recording.streams());
+    trainSteps(run, transport, control, recording.streams(), device);
   }
   try {
     recording.close();
@@ -311,6 +326,7 @@ std::vector<double> runSample(const SampleOptions& options,
                 stop,
                 report,
                 env,
+                openDevices(options.device),
                 logDirectoryOf(options, switches),
                 switches.steps,
                 logs,

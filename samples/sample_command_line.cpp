@@ -65,6 +65,12 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "WORLD_SIZE, MASTER_ADDR and MASTER_PORT say which (default if they are set)")
       ->transform(CLI::CheckedTransformer(transports))
       ->option_text(launched ? "in-process|gloo [gloo]" : "in-process|gloo [in-process]");
+  app.add_option("--device", options.device,
+                 "where stages compute; cuda: each rank has a GPU, by its number on the machine")
+      ->check(CLI::IsMember({"cpu", "cuda"}).description(""))
+      ->option_text("cpu|cuda [cpu]");
+  app.add_flag("--share-devices", options.shareDevices,
+               "with --device cuda: several ranks may have one GPU");
   app.add_flag("--no-send-recv-overlap", options.noSendRecvOverlap,
                "over Gloo: receive on the thread that computes, and let it wait for its sends")
       ->envname("PIPETRACE_NO_SEND_RECV_OVERLAP");

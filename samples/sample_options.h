@@ -19,6 +19,8 @@ struct SampleOptions {
   int steps = 1;
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;
+  std::string device = "cpu";      ///< or cuda
+  bool shareDevices = false;       ///< several ranks on one
   bool noSendRecvOverlap = false;  ///< the reverse of GlooOptions::overlaps
   double stepTimeout = 600;        ///< seconds without the end of an action; 0: no limit
   double connectTimeout = 120;     ///< seconds for all ranks to come together

@@ -1,6 +1,7 @@
 #include "runtime/record/cuda_track.h"
 
-#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <cstdio>
 
@@ -34,7 +35,9 @@ class CudaTrack : public JobTrack {
 
 /// LibTorch's figures of a device; 0 until it uses the device.
 double allocatorBytes(int device, bool reserved) {
-  auto* const allocator = c10::cuda::CUDACachingAllocator::allocator.load();
+  // LibTorch's library for CUDA brings both, once it is loaded.
+  if (!c10::impl::hasDeviceGuardImpl(c10::kCUDA)) return 0;
+  auto* const allocator = dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
   if (allocator == nullptr || !allocator->initialized()) return 0;
   const auto stats = allocator->getDeviceStats(static_cast<c10::DeviceIndex>(device));
   const auto& figures = reserved ? stats.reserved_bytes : stats.allocated_bytes;
@@ -42,6 +45,8 @@ double allocatorBytes(int device, bool reserved) {
 }
 
 }  // namespace
+
+std::shared_ptr<CudaApi> cudaRuntime() { return makeCudaRuntime(); }
 
 std::unique_ptr<JobTrack> makeCudaTrack(Recorder& recorder) {
   const auto cuda = makeCudaRuntime();

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "profiler/cuda/api.h"
 #include "profiler/recorder.h"
 #include "runtime/record/job_track.h"
 
@@ -13,5 +14,8 @@ namespace pipetrace {
 /// part that fails although there is a device is left out, with a line on stderr that says why. One
 /// for a process; to be destroyed before the recorder.
 std::unique_ptr<JobTrack> makeCudaTrack(Recorder& recorder);
+
+/// The CUDA runtime. Throws Error where the build has no CUDA.
+std::shared_ptr<CudaApi> cudaRuntime();
 
 }  // namespace pipetrace

@@ -8,6 +8,7 @@
 #include "profiler/nccl/recording.h"
 #include "runtime/record/cpu_memory.h"
 #include "runtime/record/cuda_track.h"
+#include "runtime/record/device_streams.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -26,7 +27,7 @@ RecorderOptions recorderOptions(const RankRecordingOptions& options) {
 class RankRecording::Impl {
  public:
   explicit Impl(RankRecordingOptions options)
-      : recorder_(recorderOptions(options)), streams_(addCpuStreams(recorder_)) {
+      : recorder_(recorderOptions(options)), streams_(addStreamsOf(options)) {
     addCpuMemory(recorder_);
     if (!options.isProcess) return;
     if (options.clock) compareClocks(std::move(*options.clock));
@@ -47,6 +48,12 @@ class RankRecording::Impl {
   }
 
  private:
+  RecordedStreams addStreamsOf(const RankRecordingOptions& options) {
+    if (options.device == nullptr) return addCpuStreams(recorder_);
+    return addDeviceStreams(recorder_, *options.device,
+                            options.cuda != nullptr ? options.cuda : cudaRuntime());
+  }
+
   /// Ranks of rank 0's host have its clock, and all compare nevertheless. That costs 128 messages
   /// every 30 s, and no rank needs to know where the others run.
   void compareClocks(RunClock clock) {

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "profiler/clock/clock_exchange.h"
+#include "profiler/cuda/api.h"
 #include "profiler/step_range.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/record/recorded_streams.h"
 #include "trace/rank_info.h"
 
@@ -18,6 +20,10 @@ struct RankRecordingOptions {
   /// Whether the rank has a process of its own, so that it can have recorders that a process has
   /// once (CUPTI, NCCL).
   bool isProcess = false;
+  /// Where the rank's jobs are queued; null: on the CPU. Must outlive the recording.
+  const RankDevice* device = nullptr;
+  /// With a device: reads its clock. Null: the CUDA runtime.
+  std::shared_ptr<CudaApi> cuda = nullptr;
   /// Given where the run has several hosts (GlooRun).
   std::optional<RunClock> clock = std::nullopt;
 };

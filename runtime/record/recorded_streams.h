@@ -13,8 +13,9 @@
 namespace pipetrace {
 
 /// The streams of a recorder that an executor writes to. `recorder` null: nothing is recorded. The
-/// streams of transfers are not asynchronous, and their marks are of one clock. For work with
-/// PlannedTransfers that is CLOCK_MONOTONIC, in ns.
+/// streams of transfers are not asynchronous, and their marks are of one clock: for work with
+/// PlannedTransfers CLOCK_MONOTONIC, in ns. On a device with streams (RankDevice) they are, and
+/// transfers begin and end as jobs do.
 struct RecordedStreams {
   Recorder* recorder = nullptr;
   StreamId compute = 0;

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "runtime/executor.h"
+#include "runtime/testing/forwarding_work.h"
 #include "runtime/train/random_numbers.h"
 #include "runtime/train/torch_work.h"
 #include "trace/error.h"
@@ -46,53 +47,32 @@ std::unique_ptr<torch::optim::Optimizer> makeOptimizer(std::vector<at::Tensor> p
 }
 
 void appendGradients(RankResult& result, const Tensors& parameters) {
-  for (const at::Tensor& parameter : parameters) result.push_back(parameter.grad().clone());
+  for (const at::Tensor& parameter : parameters) {
+    if (parameter.grad().defined()) result.push_back(parameter.grad().clone().cpu());
+  }
 }
 
 void appendParameters(RankResult& result, const Tensors& parameters) {
-  for (const at::Tensor& parameter : parameters) result.push_back(parameter.detach().clone());
+  for (const at::Tensor& parameter : parameters) result.push_back(parameter.detach().clone().cpu());
 }
 
 at::Tensor lossTensor(double loss) { return torch::tensor(loss, torch::kDouble); }
 
-// Passes everything on, and says before each backward where it is.
-class WatchedWork : public StageWork {
+// Says before each backward where it is.
+class WatchedWork : public ForwardingWork {
  public:
-  WatchedWork(TorchWork& inner, const BeforeBackward& watcher) : inner_(inner), watcher_(watcher) {}
-  void accept(const Plan& plan) override { inner_.accept(plan); }
-  TensorRoutes routes(const Plan& plan) const override { return inner_.routes(plan); }
-  std::vector<std::vector<int>> ties() const override { return inner_.ties(); }
+  WatchedWork(TorchWork& inner, const BeforeBackward& watcher)
+      : ForwardingWork(inner), watcher_(watcher) {}
   void beginStep(int step) override {
     step_ = step;
-    inner_.beginStep(step);
-  }
-  void lr(int step) override { inner_.lr(step); }
-  void runForward(int stage, int microBatch, JobMessages messages) override {
-    inner_.runForward(stage, microBatch, messages);
+    ForwardingWork::beginStep(step);
   }
   void runBackward(int stage, int microBatch, JobMessages messages) override {
     if (watcher_) watcher_(step_, microBatch);
-    inner_.runBackward(stage, microBatch, messages);
+    ForwardingWork::runBackward(stage, microBatch, messages);
   }
-  void runBackwardInput(int stage, int microBatch, JobMessages messages) override {
-    inner_.runBackwardInput(stage, microBatch, messages);
-  }
-  void backwardWeight(int stage, int microBatch) override {
-    inner_.backwardWeight(stage, microBatch);
-  }
-  void optimizerStep() override { inner_.optimizerStep(); }
-  bool hasSums() const override { return inner_.hasSums(); }
-  Message sumsOf(int stage) override { return inner_.sumsOf(stage); }
-  void addSums(int stage, const Message& sums) override { inner_.addSums(stage, sums); }
-  Message tiedSumOf(int tie, int use) override { return inner_.tiedSumOf(tie, use); }
-  void takeTiedSum(int tie, int use, Message sum) override {
-    inner_.takeTiedSum(tie, use, std::move(sum));
-  }
-  void addTiedSums() override { inner_.addTiedSums(); }
-  std::optional<double> loss() const override { return inner_.loss(); }
 
  private:
-  TorchWork& inner_;
   const BeforeBackward& watcher_;
   int step_ = 0;
 };
@@ -100,23 +80,25 @@ class WatchedWork : public StageWork {
 }  // namespace
 
 RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
-                     const BeforeBackward& beforeBackward) {
+                     const BeforeBackward& beforeBackward, const OnDevice& on) {
   torch::set_num_threads(1);
   TorchWork torchWork({.model = modelOf(training),
                        .partition = partitionOf(training),
                        .numMicroBatches = training.microBatches,
                        .seed = kSeed,
                        .optimizer = makeOptimizer,
-                       .reportsLoss = plan->rankOfStage.back() == transport.rank()},
+                       .reportsLoss = plan->rankOfStage.back() == transport.rank(),
+                       .device = on.device},
                       plan->stagesOfRank(transport.rank()));
-  WatchedWork work(torchWork, beforeBackward);
-  Executor executor(plan, work, transport);
+  WatchedWork watched(torchWork, beforeBackward);
+  const std::unique_ptr<StageWork> own = on.around ? on.around(watched) : nullptr;
+  Executor executor(plan, own ? *own : watched, transport, on.streams);
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
     torchWork.load(batchOf(training, step));
     executor.runStep(step);
     if (const auto loss = torchWork.loss()) result.push_back(lossTensor(*loss));
-    appendGradients(result, torchWork.parameters());
+    if (on.readsGradients) appendGradients(result, torchWork.parameters());
     if (!torchWork.liveMicroBatches().empty()) throw Error("micro-batches are left over");
   }
   executor.finish();

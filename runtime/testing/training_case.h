@@ -3,9 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/device/rank_device.h"
+#include "runtime/record/recorded_streams.h"
+#include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/model.h"
 #include "runtime/train/partition.h"
@@ -35,15 +39,24 @@ Model modelOf(const TrainingCase& training);
 Partition partitionOf(const TrainingCase& training);
 
 /// The results of a rank. For each step: the loss, if it has the last stage, and the gradient of
-/// every parameter of its stages. Then the parameters at the end.
+/// every parameter of its stages that has one. Then the parameters at the end.
 using RankResult = std::vector<at::Tensor>;
 
 /// Called before each backward of a rank.
 using BeforeBackward = std::function<void(int step, int microBatch)>;
 
+/// The surroundings of a rank that trains a case.
+struct OnDevice {
+  RankDevice* device = nullptr;  ///< where it computes; null: the CPU
+  RecordedStreams streams = {};
+  bool readsGradients = true;  ///< after each step; else the result has none
+  /// Makes the work that the executor gets, around the rank's own. Empty: that itself.
+  std::function<std::unique_ptr<StageWork>(StageWork& inner)> around = {};
+};
+
 /// Runs one rank with the executor and TorchWork, finish() included. One thread each, any threads.
 RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
-                     const BeforeBackward& beforeBackward = {});
+                     const BeforeBackward& beforeBackward = {}, const OnDevice& on = {});
 
 /// Trains the same model in one thread without pipeline, executor or TorchWork. For each
 /// stage the whole model runs forward and backward for one micro-batch at a time, in the order in

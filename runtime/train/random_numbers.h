@@ -14,9 +14,10 @@ struct RandomPlace {
 };
 
 /// While it lives, at::dropout() and at::feature_dropout() on this thread draw from a generator of
-/// the place. So does everything that is made of them: torch::nn::Dropout, Dropout2d and so on, and
-/// the dropout of scaled_dot_product_attention on the CPU. Other random functions draw from
-/// LibTorch's default generator as ever, which all threads share.
+/// the place, on the tensors' device. So does everything that is made of them: torch::nn::Dropout,
+/// Dropout2d and so on, and the dropout of scaled_dot_product_attention, which on devices then runs
+/// as single operators. Other random functions draw from LibTorch's default generator as ever,
+/// which all threads share.
 ///
 /// Threads: one; one place at a time.
 class RandomNumbersAt {

@@ -75,6 +75,10 @@ Stage::Stage(const Model& model, const StageCut& cut, std::uint64_t seed)
   }
 }
 
+void Stage::moveTo(c10::Device device) {
+  for (const std::shared_ptr<BlockModule>& block : blocks_) block->to(device);
+}
+
 std::vector<std::pair<std::string, at::Tensor>> Stage::namedParameters() const {
   std::vector<std::pair<std::string, at::Tensor>> all;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

@@ -30,6 +30,9 @@ class Stage {
   /// must outlive it.
   Stage(const Model& model, const StageCut& cut, std::uint64_t seed);
 
+  /// Moves the weights to a device, before the first forward.
+  void moveTo(c10::Device device);
+
   struct Forward {
     int step = 0;
     int microBatch = 0;

@@ -1,7 +1,7 @@
 #include "runtime/train/torch_work.h"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -22,6 +22,13 @@ at::Tensor firstWeights(const Model& model, const TiedUse& first, std::uint64_t 
   return Stage(model, alone, seed).parameter(first.block, first.parameter);
 }
 
+Batch inPinnedMemory(Batch batch) {
+  for (auto& [name, tensor] : batch) {
+    if (tensor.defined()) tensor = tensor.pin_memory();
+  }
+  return batch;
+}
+
 }  // namespace
 
 TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
@@ -29,6 +36,7 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
       cut_(cutModel(options_.model, options_.partition, options_.partition.numStages())) {
   if (options_.numMicroBatches < 1) throw Error("a step needs at least one micro-batch");
   if (!options_.optimizer) throw Error("training needs an optimizer");
+  if (options_.device != nullptr) current_.emplace(*options_.device);
   for (const int stage : stages) {
     if (stage < 0 || stage >= options_.partition.numStages()) {
       throw Error("stage " + std::to_string(stage) + " is none of the " +
@@ -36,13 +44,17 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
     }
     stages_[stage] = std::make_unique<Stage>(
         options_.model, cut_.stages[static_cast<std::size_t>(stage)], options_.seed);
+    if (options_.device != nullptr) stages_[stage]->moveTo(options_.device->device());
   }
   copyTiedWeights();
   optimizer_ = options_.optimizer(parameters());
   if (!options_.batch) return;
   if (options_.steps < 1) throw Error("loading data ahead needs the number of steps");
   if (std::any_of(stages.begin(), stages.end(), [&](int stage) { return needsBatch(stage); })) {
-    data_ = std::make_unique<DataLoader>(options_.batch, options_.steps, options_.batchesAhead);
+    const auto batch = options_.device == nullptr ? options_.batch : [this](int step) {
+      return inPinnedMemory(options_.batch(step));
+    };
+    data_ = std::make_unique<DataLoader>(batch, options_.steps, options_.batchesAhead);
   }
 }
 
@@ -135,8 +147,17 @@ void TorchWork::load(const Batch& batch) {
     }
     if (isNeeded.contains(name)) tensors[i] = tensor;
   }
+  if (options_.device != nullptr) bringToDevice(tensors);
   batch_ = std::move(tensors);
   batchRows_ = rows;
+}
+
+void TorchWork::bringToDevice(Tensors& tensors) const {
+  for (at::Tensor& tensor : tensors) {
+    if (!tensor.defined()) continue;
+    tensor = options_.device->copied(tensor.is_pinned() ? tensor : tensor.pin_memory());
+  }
+  options_.device->awaitCopies();
 }
 
 // The first row of a micro-batch, and how many there are.
@@ -189,7 +210,8 @@ std::vector<std::vector<int>> TorchWork::ties() const { return workFlowOf(cut_).
 
 void TorchWork::beginStep(int step) {
   step_ = step;
-  loss_ = 0;
+  lossSum_ = at::Tensor();
+  loss_.reset();
   lossCount_ = 0;
   for (const auto& [number, stage] : stages_) stage->clear();
   tied_.clear();
@@ -244,13 +266,20 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
   }
   own.forward(forward, messages);
   if (!isLast(stage)) return;
-  double loss = own.loss().item<double>();
+  double factor = 1;
   if (isAsynchronous()) {
     const auto rows = static_cast<double>(rowsOf(microBatch).second);
-    loss *= rows / static_cast<double>(batchRows_) / forward.lossShare;
+    factor = rows / static_cast<double>(batchRows_) / forward.lossShare;
   }
-  loss_ += loss;
+  addLoss(own.loss(), factor);
   ++lossCount_;
+}
+
+// In double, where the loss is: nobody waits for it.
+void TorchWork::addLoss(const at::Tensor& loss, double factor) {
+  const at::NoGradGuard noGrad;
+  const at::Tensor share = loss.to(at::kDouble).reshape({}) * factor;
+  lossSum_ = lossSum_.defined() ? lossSum_ + share : share;
 }
 
 void TorchWork::recompute(int stage, int microBatch) {
@@ -284,12 +313,14 @@ void TorchWork::update(int stage) {
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
 
 // In double, which holds every gradient's number exactly, so that one tensor has them all: the
-// loss, how many micro-batches are in it, the gradients.
+// loss and the gradients.
 Message TorchWork::sumsOf(int stage) {
-  const double loss = isLast(stage) ? loss_ : 0;
-  const double count = isLast(stage) ? lossCount_ : 0;
-  std::vector<at::Tensor> parts{at::tensor({loss, count}, at::kDouble)};
-  for (const at::Tensor& parameter : at(stage).parameters()) {
+  const std::vector<at::Tensor> parameters = at(stage).parameters();
+  at::TensorOptions options(at::kDouble);
+  if (options_.device != nullptr) options = options.device(options_.device->device());
+  const bool hasLoss = isLast(stage) && lossSum_.defined();
+  std::vector<at::Tensor> parts{hasLoss ? lossSum_.reshape({1}) : at::zeros({1}, options)};
+  for (const at::Tensor& parameter : parameters) {
     const at::Tensor& sum = parameter.grad();
     parts.push_back((sum.defined() ? sum : at::zeros_like(parameter)).flatten().to(at::kDouble));
   }
@@ -299,10 +330,10 @@ Message TorchWork::sumsOf(int stage) {
 void TorchWork::addSums(int stage, const Message& sums) {
   const at::NoGradGuard noGrad;
   if (isLast(stage)) {
-    loss_ += sums.tensor[0].item<double>();
-    lossCount_ += static_cast<int>(sums.tensor[1].item<double>());
+    addLoss(sums.tensor[0], 1);
+    lossCount_ = options_.numMicroBatches;  // the other copy has done those that this one has not
   }
-  std::int64_t offset = 2;
+  std::int64_t offset = 1;
   for (at::Tensor& parameter : at(stage).parameters()) {
     const at::Tensor other = sums.tensor.narrow(0, offset, parameter.numel())
                                  .view(parameter.sizes())
@@ -352,6 +383,7 @@ void TorchWork::addTiedSums() {
 std::optional<double> TorchWork::loss() const {
   if (!options_.reportsLoss) return std::nullopt;
   if (lossCount_ != options_.numMicroBatches) return std::nullopt;
+  if (!loss_) loss_ = lossSum_.item<double>();
   return loss_;
 }
 

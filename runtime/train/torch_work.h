@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/rank_device.h"
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/data_loader.h"
@@ -39,11 +40,16 @@ struct TorchWorkOptions {
   /// and each step waits for its own examples in a job `data`. Not called on ranks that need
   /// nothing of the batch. Empty: load() gives the examples.
   std::function<Batch(int step)> batch;
+  /// Where the stages compute; null: on the CPU. Must outlive the work.
+  RankDevice* device = nullptr;
   int steps = 0;         ///< with `batch`: how many steps there are, the first of them step 0
   int batchesAhead = 1;  ///< with `batch`: 0 makes each batch when its step begins
 };
 
-/// Trains the stages of one rank with the blocks of a model and autograd on the CPU.
+/// Trains the stages of one rank with the blocks of a model and autograd, on the CPU or on a device
+/// with streams. There the thread's work goes to the rank's compute stream while the work lives
+/// (RankDevice::Current). Blocks make their weights on the CPU, from where they are moved, so that
+/// their bits are the same. A batch is copied from pinned memory on the data stream.
 ///
 /// A batch of B rows is split into micro-batches of floor(B/m) or ceil(B/m) rows, the longer ones
 /// first. A micro-batch's loss counts with its share of the rows (1/m if they are even). So the
@@ -72,6 +78,7 @@ class TorchWork : public StageWork {
   /// The next step's examples, before runStep(), where the options have no `batch`. A rank keeps
   /// those that its blocks need. Throws Error for a tensor that is missing, for fewer rows than
   /// micro-batches, or different numbers of rows.
+  /// On a device the batch is copied; its memory is of no use to the work afterwards.
   void load(const Batch& batch);
 
   /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
@@ -99,7 +106,9 @@ class TorchWork : public StageWork {
   Message tiedSumOf(int tie, int use) override;
   void takeTiedSum(int tie, int use, Message sum) override;
   void addTiedSums() override;
+  /// The first call after a step waits for the device.
   std::optional<double> loss() const override;
+  RankDevice* device() override { return options_.device; }
 
   const Stage& stage(int stage) const { return *stages_.at(stage); }
   /// The parameters of the rank's stages, in the order of the stages.
@@ -124,10 +133,13 @@ class TorchWork : public StageWork {
   /// Points a stage's parameters at the version for that micro-batch.
   void useVersionFor(int stage, int microBatch);
   void releaseVersionOf(int stage, int microBatch);
+  void bringToDevice(Tensors& tensors) const;
+  void addLoss(const at::Tensor& loss, double factor);
   std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
   double lossShareOf(int microBatch) const;
 
   const TorchWorkOptions options_;
+  std::optional<RankDevice::Current> current_;  // before all that makes tensors
   const ModelCut cut_;
   std::map<int, std::unique_ptr<Stage>> stages_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
@@ -141,9 +153,10 @@ class TorchWork : public StageWork {
   int step_ = 0;
   bool forwardOnly_ = false;
   std::set<int> emptyHalves_;
-  double loss_ = 0;
+  at::Tensor lossSum_;  // double; undefined: of no micro-batch
   int lossCount_ = 0;
-  std::unique_ptr<DataLoader> data_;  // null: load() gives the batch, or none is needed
+  mutable std::optional<double> loss_;  // once it was asked for
+  std::unique_ptr<DataLoader> data_;    // null: load() gives the batch, or none is needed
 };
 
 }  // namespace pipetrace

@@ -25,6 +25,7 @@ class ForwardingTransport : public Transport {
                                                     std::size_t messages) override {
     return inner_.openReceive(from, name, messages);
   }
+  void useDevice(RankDevice& device) override { inner_.useDevice(device); }
   bool sendsBlock() const override { return inner_.sendsBlock(); }
   CommStreams commStreams() const override { return inner_.commStreams(); }
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }

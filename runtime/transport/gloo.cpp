@@ -70,6 +70,15 @@ class GlooTransport : public Transport {
 
   void awaitLanes() override { group_.awaitOpen(); }
 
+  void useDevice(RankDevice& device) override {
+    if (!overlaps_) {
+      throw Error(
+          "without overlap of sends and receives there is no thread that waits for the messages of "
+          "a device");
+    }
+    device_ = &device;
+  }
+
   bool sendsBlock() const override { return !overlaps_; }
 
   void abort(const std::string& reason) noexcept override { group_.abort(reason); }
@@ -90,13 +99,15 @@ class GlooTransport : public Transport {
             .messages = messages,
             .tags = tags_,
             // The plan says nothing of when other tensors are sent, so nobody may wait for them.
-            .background = overlaps_ || name.tensor != 0};
+            .background = overlaps_ || name.tensor != 0,
+            .device = device_};
   }
 
   c10::intrusive_ptr<c10d::Store> store_;
   GlooGroup group_;
   const GlooTags tags_;
   const bool overlaps_;
+  RankDevice* device_ = nullptr;
 };
 
 /// Keeps Gloo from writing to stdout which ranks it is connected with.

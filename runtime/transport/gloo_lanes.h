@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "runtime/device/rank_device.h"
 #include "runtime/lanes/lane.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_tags.h"
@@ -26,6 +27,9 @@ struct GlooLaneOptions {
   /// Whether a thread of the lane waits for the transfers, so that the compute thread does not.
   /// Else a send waits until the peer has received it.
   bool background = true;
+  /// Where the rank's messages are; null: in the host's memory. The lane's thread moves them
+  /// through pinned memory, on a stream of its own.
+  RankDevice* device = nullptr;
 };
 
 std::unique_ptr<SendLane<Message>> makeGlooSendLane(GlooGroup& group,

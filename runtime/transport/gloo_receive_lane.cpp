@@ -2,11 +2,13 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "runtime/lanes/header_check.h"
 #include "runtime/lanes/mailbox.h"
+#include "runtime/transport/device_stage.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/gloo_rooms.h"
@@ -36,6 +38,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
         clock_(clock),
         posted_(options.messages, group.bell(), bell_),
         received_(options.messages, bell_, group.bell()) {
+    if (options_.device != nullptr) stage_.emplace(*options_.device);
     group_.addBell(bell_);
     if (options_.background) thread_ = std::thread([this] { run(); });
   }
@@ -52,7 +55,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     group_.guarded(waitingFor(key, options_.peer), options_.peer, [&] {
       posted.headerWork = receive(posted.header, key, number, GlooPart::kHeader);
       if (const std::int64_t room = roomAtPost(key, number); room > 0) {
-        posted.body = at::empty({room}, at::kByte);
+        posted.body = bufferOf(room);
         posted.bodyWork = receive(posted.body, key, number, GlooPart::kBody);
       }
     });
@@ -75,6 +78,10 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     const std::string doing = waitingFor(key, options_.peer);
     group_.guarded(doing, options_.peer, [&] { group_.throwIfAborted(); });
     throw Error("a lane was ended while it was " + doing);
+  }
+
+  at::Tensor bufferOf(std::int64_t bytes) const {
+    return at::empty({bytes}, at::TensorOptions(at::kByte).pinned_memory(stage_.has_value()));
   }
 
   GlooGroup::WorkPtr receive(const at::Tensor& tensor, const MessageKey& key, std::uint64_t number,
@@ -127,6 +134,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
         const GlooHeader announced = GlooHeader::fromTensor(posted.header);
         header = announced.header;
         received.message = announced.makeMessage(awaitBody(posted, announced.bytes(), awaited_));
+        if (stage_) received.message = stage_->toDevice(std::move(received.message));
       });
     } catch (...) {
       received.error = std::current_exception();
@@ -140,7 +148,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
   at::Tensor awaitBody(Posted& posted, std::int64_t bytes, std::uint64_t number) {
     const MessageKey& key = posted.key;
     const auto receiveNow = [&](std::int64_t length, GlooPart part) {
-      at::Tensor body = at::empty({length}, at::kByte);
+      at::Tensor body = bufferOf(length);
       group_.await(receive(body, key, number, part));
       return body;
     };
@@ -163,6 +171,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
   Mailbox<Posted> posted_;
   Mailbox<Received> received_;
   HeaderCheck check_;
+  std::optional<DeviceStage> stage_;
   std::uint64_t numbers_ = 0;               // posted
   std::atomic<std::uint64_t> awaited_ = 0;  // messages that have come
   int step_ = 0;                            // of the message posted last

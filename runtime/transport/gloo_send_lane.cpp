@@ -1,11 +1,13 @@
 #include <ATen/ops/empty.h>
 
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "runtime/lanes/header_check.h"
 #include "runtime/lanes/mailbox.h"
+#include "runtime/transport/device_stage.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/gloo_rooms.h"
@@ -16,6 +18,7 @@ namespace {
 /// A send that is under way. The works keep its tensors.
 struct Sending {
   MessageKey key;
+  Message message;  // with a device: its thread brings it to the host, and issues the send
   GlooGroup::WorkPtr works[3];
 };
 
@@ -31,6 +34,7 @@ class GlooSendLane : public SendLane<Message> {
         clock_(clock),
         sendings_(options.messages, group.bell(), bell_),
         sents_(options.messages, bell_, group.bell()) {
+    if (options_.device != nullptr) stage_.emplace(*options_.device);
     group_.addBell(bell_);
     if (options_.background) thread_ = std::thread([this] { run(); });
   }
@@ -43,7 +47,12 @@ class GlooSendLane : public SendLane<Message> {
 
   void send(const MessageKey& key, Message&& message) override {
     Sending sending{.key = key};
-    group_.guarded(doing(key), options_.peer, [&] { issue(sending, std::move(message)); });
+    if (stage_) {
+      group_.guarded(doing(key), options_.peer, [&] { group_.throwIfAborted(); });
+      sending.message = std::move(message);
+    } else {
+      group_.guarded(doing(key), options_.peer, [&] { issue(sending, std::move(message)); });
+    }
     ++sent_;
     if (!options_.background) {
       const std::exception_ptr error = await(sending);
@@ -77,7 +86,7 @@ class GlooSendLane : public SendLane<Message> {
   }
 
   void issue(Sending& sending, Message&& message) {
-    const std::uint64_t number = sent_;
+    const std::uint64_t number = issued_++;
     const GlooHeader header{
         .header = {.key = sending.key, .sequence = number, .shape = shapeOf(message)},
         .deadline = message.deadline};
@@ -110,6 +119,16 @@ class GlooSendLane : public SendLane<Message> {
     return nullptr;
   }
 
+  std::exception_ptr bringAndIssue(Sending& sending) {
+    try {
+      Message onHost = stage_->toHost(std::exchange(sending.message, {}));
+      group_.guarded(doing(sending.key), options_.peer, [&] { issue(sending, std::move(onHost)); });
+    } catch (...) {
+      return std::current_exception();
+    }
+    return nullptr;
+  }
+
   /// Waits for the oldest send that is not known to be done.
   void keepDone() {
     Mailbox<Sent>::Letter letter;
@@ -124,7 +143,8 @@ class GlooSendLane : public SendLane<Message> {
   void run() {
     Mailbox<Sending>::Letter letter;
     for (std::uint64_t number = 0; sendings_.take(number, letter); ++number) {
-      Sent sent{await(letter.payload)};
+      Sent sent{stage_ ? bringAndIssue(letter.payload) : nullptr};
+      if (!sent.error) sent.error = await(letter.payload);
       letter.payload = {};  // the tensors are free now
       if (!sents_.put({}, std::move(sent), clock_ ? clock_() : 0)) return;
     }
@@ -136,7 +156,9 @@ class GlooSendLane : public SendLane<Message> {
   Bell bell_;
   Mailbox<Sending> sendings_;
   Mailbox<Sent> sents_;
+  std::optional<DeviceStage> stage_;
   GlooRooms rooms_;
+  std::uint64_t issued_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t done_ = 0;
   std::vector<std::uint64_t> stamps_;  // of sends that are done, not asked for yet

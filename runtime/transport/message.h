@@ -3,11 +3,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "runtime/lanes/tensor_shape.h"
 #include "trace/event.h"
 
 namespace pipetrace {
+
+class DeviceEvent;
 
 /// A message in training: activations for the next stage, or gradients for the one before, of one
 /// micro-batch. Copying it shares the tensor's storage.
@@ -16,6 +19,8 @@ struct Message {
   /// Emulated devices only, CLOCK_MONOTONIC ns: when it was planned to leave its sender (if it
   /// stays on a rank, to be made). Once it was received: to arrive. 0 on real devices.
   Nanoseconds deadline = 0;
+  /// On a device with streams: when the tensor is made there. Null: it is there.
+  std::shared_ptr<const DeviceEvent> made = nullptr;
 
   std::int64_t bytes() const {
     return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;

@@ -11,6 +11,8 @@
 
 namespace pipetrace {
 
+class RankDevice;
+
 /// Moves messages between the ranks of one pipeline. Each direction from one rank to one other is a
 /// lane (LaneName). Its receives are posted in the order of its sends, as check.h asks of a plan,
 /// so messages need no names to be matched.
@@ -26,6 +28,11 @@ class Transport {
   /// The clock that stamps sends and arrivals. Give it before lanes are opened; without one (an
   /// empty one) there are no stamps. It is called on any thread until the lanes are gone.
   void useClock(StampClock clock) { clock_ = std::move(clock); }
+
+  /// The device on which the rank computes: its messages have tensors there, which are made when
+  /// Message::made has passed. Give it before lanes are opened, which it must outlive. Throws Error
+  /// if the transport cannot move such messages.
+  virtual void useDevice(RankDevice& /*device*/) {}
 
   /// Opens an end of a lane, once. `messages`: the most that are on their way at a time, the same
   /// at both ends. Throws Error for a peer that is no other rank. The transport must outlive the

@@ -1,0 +1,151 @@
+#include "runtime/device/rank_device.h"
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using c10::impl::VirtualGuardImpl;
+
+/// The streams of each device that the ranks of this process have.
+///
+/// Threads: any.
+class TakenStreams {
+ public:
+  static TakenStreams& all() {
+    static TakenStreams taken;
+    return taken;
+  }
+
+  void take(c10::Device device) {
+    const std::lock_guard lock(mutex_);
+    int& count = counts_[device.str()];
+    if (count == RankDevice::kStreamsOfDevice) {
+      throw Error(
+          device.str() + " has " + std::to_string(count) +
+          " streams, and all are taken: fewer ranks of a process can share it (a rank needs " +
+          std::to_string(RankDevice::kStreamsOfRank) + ", and one for each lane over Gloo)");
+    }
+    ++count;
+  }
+  void giveBack(c10::Device device, int count) {
+    const std::lock_guard lock(mutex_);
+    counts_[device.str()] -= count;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, int> counts_;
+};
+
+std::atomic<RankDevice::Order> leftOut = RankDevice::Order::kAll;
+
+c10::Device checked(c10::Device device) {
+  if (device.is_cpu()) throw Error("the CPU has no streams");
+  const int count = c10::impl::hasDeviceGuardImpl(device.type())
+                        ? VirtualGuardImpl(device.type()).deviceCount()
+                        : 0;
+  if (device.index() < 0 || device.index() >= count) {
+    throw Error("there is no device " + device.str() + ": this machine has " +
+                std::to_string(count) + " of that kind");
+  }
+  return device;
+}
+
+std::size_t checkedAhead(int ahead) {
+  if (ahead < 1) throw Error("a host is at least one job ahead of its device");
+  return static_cast<std::size_t>(ahead);
+}
+
+}  // namespace
+
+RankDevice::RankDevice(c10::Device device, int ahead, Streams streams)
+    : ahead_(checkedAhead(ahead)),
+      device_(checked(device)),
+      hasOwnStreams_(streams == Streams::kOwn) {
+  try {
+    while (streams_.size() < kStreamsOfRank) streams_.push_back(newStream());
+  } catch (...) {
+    TakenStreams::all().giveBack(device_, taken_);
+    throw;
+  }
+}
+
+RankDevice::~RankDevice() { TakenStreams::all().giveBack(device_, taken_); }
+
+c10::Stream RankDevice::newStream() {
+  const VirtualGuardImpl guard(device_.type());
+  if (!hasOwnStreams_) return guard.getDefaultStream(device_);
+  TakenStreams::all().take(device_);
+  ++taken_;
+  return guard.getNewStream(device_);
+}
+
+std::shared_ptr<const DeviceEvent> RankDevice::record(const c10::Stream& stream) {
+  return std::make_shared<const DeviceEvent>(stream);
+}
+
+at::Tensor RankDevice::await(const at::Tensor& tensor, const DeviceEvent* made,
+                             const c10::Stream& through) const {
+  if (!tensor.defined() || tensor.device() == device_) {
+    if (made == nullptr || made->stream() == compute()) return tensor;
+    if (keeps(Order::kMessage)) made->block(compute());
+    if (tensor.defined() && keeps(Order::kMessageMemory)) tensor.record_stream(compute());
+    return tensor;
+  }
+  // A copy between devices runs on the current streams of both.
+  const c10::Stream source = VirtualGuardImpl(device_.type()).getStream(tensor.device());
+  if (made != nullptr && keeps(Order::kCopy)) made->block(source);
+  at::Tensor own;
+  {
+    const c10::StreamGuard guard(through);
+    own = tensor.to(device_, /*non_blocking=*/true);
+  }
+  if (keeps(Order::kCopyMemory)) tensor.record_stream(source);
+  return await(own, record(through).get(), through);
+}
+
+at::Tensor RankDevice::copied(const at::Tensor& pinned) const {
+  at::Tensor own;
+  {
+    const c10::StreamGuard guard(data());
+    own = pinned.to(device_, /*non_blocking=*/true);
+  }
+  if (keeps(Order::kBatchMemory)) own.record_stream(compute());
+  return own;
+}
+
+void RankDevice::awaitCopies() const {
+  if (keeps(Order::kBatch)) record(data())->block(compute());
+}
+
+void RankDevice::awaitRoom() {
+  while (jobs_.size() >= ahead_ && keeps(Order::kRoom)) {
+    jobs_.front()->synchronize();
+    jobs_.pop_front();
+  }
+}
+
+void RankDevice::leaveOut(Order one) { leftOut = one; }
+
+bool RankDevice::keeps(Order one) { return leftOut != one; }
+
+RankDevice::Current::Current(const RankDevice& device)
+    : stream_(device.compute()),
+      hadThreads_(c10::AutogradState::get_tls_state().get_multithreading_enabled()) {
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+}
+
+RankDevice::Current::~Current() {
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(hadThreads_);
+}
+
+}  // namespace pipetrace

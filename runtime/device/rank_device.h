@@ -1,0 +1,116 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/AutogradState.h>
+#include <c10/core/Device.h>
+#include <c10/core/StreamGuard.h>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/device/device_event.h"
+
+namespace pipetrace {
+
+/// The device on which a rank computes, and the rank's streams there, through c10 alone. Work is
+/// queued on streams: a rank's host runs ahead of its device, and streams wait for each other by
+/// events.
+///
+/// A rank has a stream for its jobs, one for its data, and one for what it receives in each
+/// direction. Transports add a stream for each of their lanes. Ranks that share a device have
+/// streams of their own. CUDA hands out the 32 streams of a device in turn, so a rank that would
+/// get one of another rank is refused.
+///
+/// Threads: the rank's own, which makes, uses and destroys it. The threads of lanes use their
+/// streams.
+class RankDevice {
+ public:
+  static constexpr int kStreamsOfRank = 4;
+  /// The streams of a device, in the pools of CUDA's implementation.
+  static constexpr int kStreamsOfDevice = 32;
+
+  enum class Streams {
+    kOwn,
+    kDefault,  ///< the device's default stream in place of all: nothing runs beside anything else
+  };
+
+  /// `ahead`: the host queues no job before the device has ended all but that many of those before.
+  /// Throws Error for the CPU, a device that is not there, a device whose streams are taken, and
+  /// less than one job ahead.
+  RankDevice(c10::Device device, int ahead, Streams streams = Streams::kOwn);
+  ~RankDevice();
+  RankDevice(const RankDevice&) = delete;
+  RankDevice& operator=(const RankDevice&) = delete;
+
+  c10::Device device() const { return device_; }
+  const c10::Stream& compute() const { return streams_[0]; }
+  const c10::Stream& data() const { return streams_[1]; }
+  const c10::Stream& receives(bool forward) const { return streams_[forward ? 2 : 3]; }
+
+  /// A stream for a lane, until the device is destroyed. Throws Error where there is none left.
+  c10::Stream newStream();
+
+  /// The end of what the rank's jobs have queued.
+  std::shared_ptr<const DeviceEvent> record() const { return record(compute()); }
+  static std::shared_ptr<const DeviceEvent> record(const c10::Stream& stream);
+
+  /// Work that is queued on the compute stream from now on may read `tensor`. It is made when
+  /// `made` has passed (null: it is there). Its memory is not used again before that work has
+  /// ended. A tensor on another device is copied to this one, on `through`.
+  at::Tensor await(const at::Tensor& tensor, const DeviceEvent* made,
+                   const c10::Stream& through) const;
+  /// The tensor on this device, copied on the data stream from pinned memory, without a wait of the
+  /// host. For jobs that are queued after awaitCopies().
+  at::Tensor copied(const at::Tensor& pinned) const;
+  void awaitCopies() const;
+
+  /// Waits until there is room for a job. The only wait of the host between `lr` and the optimizer
+  /// of a step.
+  void awaitRoom();
+  /// A job was queued that ends with that event.
+  void queued(std::shared_ptr<const DeviceEvent> end) { jobs_.push_back(std::move(end)); }
+  /// How many jobs the device may not have ended.
+  std::size_t jobsQueued() const { return jobs_.size(); }
+
+  /// The waits that keep streams and memory in order. Tests leave out one at a time, and see that
+  /// it is missed.
+  enum class Order {
+    kAll,            ///< nothing is left out
+    kMessage,        ///< jobs wait for the messages that they need
+    kMessageMemory,  ///< a message's memory is used again after the jobs that read it
+    kCopy,           ///< a copy from another device waits for the message
+    kCopyMemory,     ///< the message's memory is used again after that
+    kBatch,          ///< jobs wait for the copy of the batch
+    kBatchMemory,    ///< its memory is used again after the jobs that read it
+    kRoom,           ///< the host is not too far ahead
+  };
+  static void leaveOut(Order one);
+  static bool keeps(Order one);
+
+  /// While it lives, the thread's work on the device goes to the compute stream. Its backwards run
+  /// on the thread itself, so that their kernels are known as those of their job.
+  class Current {
+   public:
+    explicit Current(const RankDevice& device);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    const c10::StreamGuard stream_;
+    const bool hadThreads_;
+  };
+
+ private:
+  const std::size_t ahead_;
+  const c10::Device device_;
+  const bool hasOwnStreams_;
+  int taken_ = 0;  // of the device's streams
+  std::vector<c10::Stream> streams_;
+  std::deque<std::shared_ptr<const DeviceEvent>> jobs_;
+};
+
+}  // namespace pipetrace

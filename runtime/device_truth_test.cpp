@@ -1,0 +1,233 @@
+// Training on a device with streams gives the bits of one process on the CPU, under every schedule.
+// The test device finds each wait that is missing.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/device/rank_device.h"
+#include "runtime/testing/device/test_device.h"
+#include "runtime/testing/forwarding_work.h"
+#include "runtime/testing/run_ranks.h"
+#include "runtime/testing/training_case.h"
+#include "schedule/build_schedule.h"
+#include "schedule/with_recompute.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::CaseModel;
+using ::testing::Each;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::RankResult;
+using testing::TrainingCase;
+
+enum class Devices { kShared, kOneEach };
+
+/// Trains as threads; ranks have a device each, or share one.
+std::vector<RankResult> train(const TrainingCase& training, const CheckedPlan& plan,
+                              Devices devices, bool readsGradients = true,
+                              testing::Wiring wiring = testing::Wiring::kInProcess) {
+  std::vector<RankResult> results(plan->ranks.size());
+  const auto errors = runConnected(wiring, plan->numRanks(), [&](Transport& transport) {
+    const int index = devices == Devices::kShared ? 0 : transport.rank();
+    RankDevice device(testDevice(index), 2 * plan->numStages + 2);
+    results[static_cast<std::size_t>(transport.rank())] = trainRank(
+        training, plan, transport, {}, {.device = &device, .readsGradients = readsGradients});
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+  return results;
+}
+
+std::string firstDifference(const std::vector<RankResult>& a, const std::vector<RankResult>& b) {
+  for (std::size_t rank = 0; rank < a.size(); ++rank) {
+    const std::string difference = testing::firstDifference(a[rank], b[rank]);
+    if (!difference.empty()) return "rank " + std::to_string(rank) + ": " + difference;
+  }
+  return "";
+}
+
+class DeviceTruth : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    installTestDevice();
+    resetTestDevice();
+  }
+  void TearDown() override { EXPECT_THAT(takeTestDeviceFindings(), IsEmpty()); }
+};
+
+std::vector<std::string> synchronousSchedules() {
+  std::vector<std::string> names;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    if (!info.isAsynchronous && !info.isForwardOnly) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+std::string asTestName(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+  return name;
+}
+
+class EveryScheduleOnADevice : public DeviceTruth,
+                               public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(EveryScheduleOnADevice, HasTheBitsOfOneProcessOnTheCpu) {
+  const CheckedPlan plan = buildSchedule(GetParam(), 4, 8);
+  const TrainingCase training{.numStages = plan->numStages, .steps = 2};
+  EXPECT_EQ(firstDifference(train(training, plan, Devices::kShared), trainAlone(training, *plan)),
+            "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryScheduleOnADevice, ::testing::ValuesIn(synchronousSchedules()),
+                         asTestName);
+
+TEST_F(DeviceTruth, ARichModelWithDropoutTiesAndRecomputedBlocksHasThem) {
+  for (const double recompute : {0.0, 0.6}) {
+    const TrainingCase training{
+        .rows = 16, .steps = 2, .model = CaseModel::kRich, .recompute = recompute};
+    const std::vector<bool> again(4, recompute > 0);
+    const CheckedPlan plan = withRecompute(buildSchedule("1F1B", 4, 8), again);
+    EXPECT_EQ(firstDifference(train(training, plan, Devices::kShared), trainAlone(training, *plan)),
+              "");
+  }
+}
+
+TEST_F(DeviceTruth, RanksOnDevicesOfTheirOwnHaveThem) {
+  const CheckedPlan plan = buildSchedule("Interleaved1F1B", 4, 8);
+  const TrainingCase training{.numStages = plan->numStages, .steps = 2};
+  EXPECT_EQ(firstDifference(train(training, plan, Devices::kOneEach), trainAlone(training, *plan)),
+            "");
+}
+
+TEST_F(DeviceTruth, OverGlooMessagesGoThroughPinnedMemoryWithTheSameBits) {
+  for (const char* const name : {"1F1B", "InterleavedZeroBubble", "DualPipe"}) {
+    const CheckedPlan plan = buildSchedule(name, 4, 8);
+    const TrainingCase training{.numStages = plan->numStages, .steps = 2};
+    EXPECT_EQ(
+        firstDifference(train(training, plan, Devices::kOneEach, true, testing::Wiring::kGloo),
+                        trainAlone(training, *plan)),
+        "")
+        << name;
+  }
+  const TrainingCase rich{.rows = 16, .steps = 2, .model = CaseModel::kRich};
+  const CheckedPlan plan = buildSchedule("1F1B", 4, 8);
+  EXPECT_EQ(firstDifference(train(rich, plan, Devices::kOneEach, true, testing::Wiring::kGloo),
+                            trainAlone(rich, *plan)),
+            "");
+}
+
+TEST_F(DeviceTruth, PlansWithoutAFlushHaveTheBitsOfThreadsOnTheCpu) {
+  for (const char* const name : {"PipeDream", "PipeDream-2BW"}) {
+    const CheckedPlan plan = buildSchedule(name, 4, 8);
+    const TrainingCase training{.steps = 2};
+    std::vector<RankResult> onCpu(plan->ranks.size());
+    runConnected(testing::Wiring::kInProcess, plan->numRanks(), [&](Transport& transport) {
+      onCpu[static_cast<std::size_t>(transport.rank())] = trainRank(training, plan, transport);
+    });
+    EXPECT_EQ(firstDifference(train(training, plan, Devices::kShared), onCpu), "") << name;
+  }
+}
+
+/// Counts the host's waits from lr to optimizer.
+class CountedWork : public testing::ForwardingWork {
+ public:
+  CountedWork(StageWork& inner, HostWaits& waits) : ForwardingWork(inner), waits_(waits) {}
+  void lr(int step) override {
+    ForwardingWork::lr(step);
+    before_ = hostWaitsOf(std::this_thread::get_id());
+  }
+  void optimizerStep() override {
+    ForwardingWork::optimizerStep();
+    const HostWaits now = hostWaitsOf(std::this_thread::get_id());
+    waits_.events += now.events - before_.events;
+    waits_.streams += now.streams - before_.streams;
+    waits_.devices += now.devices - before_.devices;
+    waits_.copies += now.copies - before_.copies;
+  }
+
+ private:
+  HostWaits& waits_;
+  HostWaits before_;
+};
+
+std::vector<HostWaits> waitsOfRanks(const CheckedPlan& plan, const TrainingCase& training,
+                                    int ahead) {
+  std::vector<HostWaits> waits(plan->ranks.size());
+  const auto errors =
+      runConnected(testing::Wiring::kInProcess, plan->numRanks(), [&](Transport& transport) {
+        RankDevice device(testDevice(), ahead);
+        const auto around = [&](StageWork& inner) {
+          return std::make_unique<CountedWork>(inner,
+                                               waits[static_cast<std::size_t>(transport.rank())]);
+        };
+        trainRank(training, plan, transport, {}, {.device = &device, .around = around});
+      });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+  return waits;
+}
+
+// Also where two copies of a stage add up their gradients, and where parameters are tied.
+TEST_F(DeviceTruth, NobodyWaitsForTheDeviceWithinAStepWhereThereIsRoom) {
+  for (const char* const name : {"1F1B", "ZBV", "DualPipe"}) {
+    const CheckedPlan plan = buildSchedule(name, 4, 8);
+    for (const HostWaits& waits :
+         waitsOfRanks(plan, {.numStages = plan->numStages, .steps = 2}, 1000)) {
+      EXPECT_EQ(waits.total(), 0) << name;
+    }
+  }
+  const TrainingCase rich{.rows = 16, .steps = 2, .model = CaseModel::kRich};
+  for (const HostWaits& waits : waitsOfRanks(buildSchedule("1F1B", 4, 8), rich, 1000)) {
+    EXPECT_EQ(waits.total(), 0);
+  }
+}
+
+TEST_F(DeviceTruth, TheHostWaitsForRoomAlone) {
+  for (const HostWaits& waits : waitsOfRanks(buildSchedule("1F1B", 4, 8), {.steps = 1}, 4)) {
+    EXPECT_EQ(waits.events, 2 * 8 - 4);
+    EXPECT_EQ(waits.total(), waits.events);
+  }
+}
+
+/// Leaves out one thing that keeps streams and memory in order, while it lives.
+class LeftOut {
+ public:
+  explicit LeftOut(RankDevice::Order one) { RankDevice::leaveOut(one); }
+  ~LeftOut() { RankDevice::leaveOut(RankDevice::Order::kAll); }
+  LeftOut(const LeftOut&) = delete;
+  LeftOut& operator=(const LeftOut&) = delete;
+};
+
+std::vector<std::string> findingsWithout(RankDevice::Order one, Devices devices) {
+  const LeftOut without(one);
+  // A rank that reads its gradients waits for its device then.
+  train({.steps = 2}, buildSchedule("1F1B", 4, 8), devices, /*readsGradients=*/false);
+  return takeTestDeviceFindings();
+}
+
+TEST_F(DeviceTruth, EachWaitThatIsLeftOutIsMissed) {
+  using enum RankDevice::Order;
+  EXPECT_THAT(findingsWithout(kAll, Devices::kShared), IsEmpty());
+  EXPECT_THAT(findingsWithout(kMessage, Devices::kShared), Not(IsEmpty()));
+  EXPECT_THAT(findingsWithout(kMessageMemory, Devices::kShared), Not(IsEmpty()));
+  EXPECT_THAT(findingsWithout(kBatch, Devices::kShared), Not(IsEmpty()));
+  EXPECT_THAT(findingsWithout(kBatchMemory, Devices::kShared), Not(IsEmpty()));
+}
+
+TEST_F(DeviceTruth, EachWaitBetweenDevicesThatIsLeftOutIsMissed) {
+  using enum RankDevice::Order;
+  EXPECT_THAT(findingsWithout(kAll, Devices::kOneEach), IsEmpty());
+  EXPECT_THAT(findingsWithout(kMessage, Devices::kOneEach), Not(IsEmpty()));
+  EXPECT_THAT(findingsWithout(kMessageMemory, Devices::kOneEach), Not(IsEmpty()));
+  EXPECT_THAT(findingsWithout(kCopy, Devices::kOneEach), Not(IsEmpty()));
+  EXPECT_THAT(findingsWithout(kCopyMemory, Devices::kOneEach), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/stage_work.h"
+
+namespace pipetrace::testing {
+
+/// Does what another work does. Tests override what they watch or change.
+class ForwardingWork : public StageWork {
+ public:
+  /// `inner` must outlive it.
+  explicit ForwardingWork(StageWork& inner) : inner_(inner) {}
+
+  void accept(const Plan& plan) override { inner_.accept(plan); }
+  TensorRoutes routes(const Plan& plan) const override { return inner_.routes(plan); }
+  std::vector<std::vector<int>> ties() const override { return inner_.ties(); }
+  void beginStep(int step) override { inner_.beginStep(step); }
+  bool hasData() const override { return inner_.hasData(); }
+  void awaitData(int step) override { inner_.awaitData(step); }
+  void lr(int step) override { inner_.lr(step); }
+  void runForward(int stage, int microBatch, JobMessages messages) override {
+    inner_.runForward(stage, microBatch, messages);
+  }
+  void runBackward(int stage, int microBatch, JobMessages messages) override {
+    inner_.runBackward(stage, microBatch, messages);
+  }
+  void runBackwardInput(int stage, int microBatch, JobMessages messages) override {
+    inner_.runBackwardInput(stage, microBatch, messages);
+  }
+  void backwardWeight(int stage, int microBatch) override {
+    inner_.backwardWeight(stage, microBatch);
+  }
+  void recompute(int stage, int microBatch) override { inner_.recompute(stage, microBatch); }
+  void optimizerStep() override { inner_.optimizerStep(); }
+  void update(int stage) override { inner_.update(stage); }
+  bool hasSums() const override { return inner_.hasSums(); }
+  Message sumsOf(int stage) override { return inner_.sumsOf(stage); }
+  void addSums(int stage, const Message& sums) override { inner_.addSums(stage, sums); }
+  Message tiedSumOf(int tie, int use) override { return inner_.tiedSumOf(tie, use); }
+  void takeTiedSum(int tie, int use, Message sum) override {
+    inner_.takeTiedSum(tie, use, std::move(sum));
+  }
+  void addTiedSums() override { inner_.addTiedSums(); }
+  std::int32_t versionOf(const Action& action) const override { return inner_.versionOf(action); }
+  std::optional<double> loss() const override { return inner_.loss(); }
+  void abandon() override { inner_.abandon(); }
+  RankDevice* device() override { return inner_.device(); }
+
+ private:
+  StageWork& inner_;
+};
+
+}  // namespace pipetrace::testing

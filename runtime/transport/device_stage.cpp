@@ -1,0 +1,39 @@
+#include "runtime/transport/device_stage.h"
+
+#include <ATen/ops/empty_like.h>
+#include <c10/core/StreamGuard.h>
+
+#include <memory>
+
+namespace pipetrace {
+
+DeviceStage::DeviceStage(RankDevice& device)
+    : device_(device.device()), stream_(device.newStream()) {}
+
+Message DeviceStage::toHost(Message message) const {
+  if (!message.tensor.defined()) {
+    if (message.made != nullptr) message.made->synchronize();
+    message.made = nullptr;
+    return message;
+  }
+  const c10::StreamGuard guard(stream_);
+  if (message.made != nullptr) message.made->block(stream_);
+  const at::Tensor onDevice = message.tensor.contiguous();
+  message.tensor.record_stream(stream_);
+  message.tensor =
+      at::empty_like(onDevice, onDevice.options().device(c10::kCPU).pinned_memory(true));
+  message.tensor.copy_(onDevice, /*non_blocking=*/true);
+  DeviceEvent(stream_).synchronize();
+  message.made = nullptr;
+  return message;
+}
+
+Message DeviceStage::toDevice(Message message) const {
+  if (!message.tensor.defined()) return message;
+  const c10::StreamGuard guard(stream_);
+  message.tensor = message.tensor.to(device_, /*non_blocking=*/true);
+  message.made = RankDevice::record(stream_);
+  return message;
+}
+
+}  // namespace pipetrace
