@@ -354,6 +354,11 @@ std::vector<BadRun> badRuns() {
                                                       {"MASTER_ADDR", "127.0.0.1"},
                                                       {"MASTER_PORT", "29511"}};
   return {
+      {"NoCudaLibraryOrDevice",
+       {kMlp, "--device", "cuda"},
+       {{"CUDA_VISIBLE_DEVICES", ""}},
+       "cannot train on CUDA devices: "},
+      {"UnknownDevice", {kMlp, "--device", "tpu"}, {}, "tpu not in {cpu,cuda}"},
       {"NoText", {kTransformer, "--data", "/nonexistent"}, {}, "cannot read /nonexistent: No such"},
       {"EmptyText", {kTransformer, "--data", "/dev/null"}, {}, "/dev/null has 0 characters"},
       {"NoRank", {kMlp, "--transport", "gloo"}, {}, "WORLD_SIZE is not set"},

@@ -1,21 +1,27 @@
 #!/usr/bin/env bash
 # Runs the checks that need an NVIDIA device, from binaries that are built already. Prints a report in Markdown.
-#    gpu_check.sh [--bin FOLDER] [--libs FOLDER]...
+#    gpu_check.sh [--bin FOLDER] [--libs FOLDER]... [--out FOLDER] [--only PART]
 #    --bin    the folder of gpu_test (default: bin beside this script, build/cuda/bin, build/all/bin)
 #    --libs   a folder of libcudart.so.13, libcupti.so.13, libnccl.so.2 or torch's libraries (default:
 #             where the binaries were built, else the torch 2.11 of python3: torch/lib, nvidia/*/lib)
+#    --out    write gpu_check.md there, too, and gpu_check.tar.gz: logs, profile, report and picture of a training
+#    --only   one part: events (with capture, CUPTI, NVTX, NCCL), cost, pipelines or memory
 # Exit code: 0 all passed, 1 something failed, 2 it could not be run, 77 there is no device.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 die() { printf 'gpu_check: %s\n' "$*" >&2; exit 2; }
 
-bin='' libs=''
+bin='' libs='' out='' only=''
 while [ $# -gt 0 ]; do
   case $1 in
     --bin) bin=${2:?gpu_check: --bin needs a folder}; shift 2 ;;
     --libs) libs=${libs:+$libs:}${2:?gpu_check: --libs needs a folder}; shift 2 ;;
-    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --out) out=${2:?gpu_check: --out needs a folder}; shift 2 ;;
+    --only)
+      only=${2:-}
+      case $only in events|cost|pipelines|memory) shift 2 ;; *) die "--only takes events, cost, pipelines or memory" ;; esac ;;
+    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1 (try --help)" ;;
   esac
 done
@@ -38,48 +44,102 @@ END
 fi
 [ -z "$libs" ] || export LD_LIBRARY_PATH="$libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
-report=$(mktemp)
-trap 'rm -f "$report"' EXIT
+if [ -n "$out" ]; then
+  mkdir -p "$out" || die "cannot make $out"
+  exec > >(tee "$out/gpu_check.md")
+fi
+work=$(mktemp -d)
+report=$work/output
+trap 'rm -rf "$work"' EXIT
 failed() { printf '\n```\n'; cat "$report"; printf '```\n\nFailed.\n'; exit 1; }
+
+# Says why a program did not start.
+not_started() { cat "$report" >&2; die "$1 does not start: name the folders of CUDA's and torch's libraries with --libs"; }
 
 printf '# Checks on a GPU\n\n- '
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null \
   || echo "nvidia-smi is not there or finds no device"
 date -u '+- %Y-%m-%d, %H:%M UTC'
-printf '\n## Events, capture, CUPTI, NVTX, NCCL\n\n'
-status=0
-"$bin/gpu_test" --gtest_color=no >"$report" 2>&1 || status=$?
-if [ $status -ge 126 ]; then
-  cat "$report" >&2
-  die "gpu_test does not start: name the folder of CUDA's libraries with --libs"
-fi
-sed -nE -e 's/^\[ +OK \] ([^ ]+).*/- passed: `\1`/p' -e 's/^\[ +FAILED +\] ([^ ]+) \(.*/- FAILED: `\1`/p' \
-  -e 's/^\[ +SKIPPED +\] ([^ ]+) \(.*/- skipped: `\1`/p' -e 's/^  (an? (busy|idle) stream: .*)/- \1/p' "$report"
-if grep -q 'no CUDA device' "$report"; then
-  printf '\nNo device here: nothing was checked.\n'
-  [ $status -eq 0 ] || exit 1
-  exit 77
-fi
-[ $status -eq 0 ] || failed
-printf '\n## Cost of recording in a training step of a transformer\n\n'
-if [ -x "$bin/transformer_overhead" ]; then
-  "$bin/transformer_overhead" | sed 's/^  /- /' || status=$?
-  [ $status -lt 126 ] || die "transformer_overhead does not start: name the folders of torch's libraries with --libs"
-  [ $status -eq 0 ] || [ $status -eq 77 ] || { printf '\nFailed.\n'; exit 1; }
-else
-  echo "- not measured: transformer_overhead is not there (it is built with PIPETRACE_RUNTIME)"
-fi
 
-printf '\n## Memory, by compute-sanitizer\n\n'
-# CUPTI takes one tool at a time, and this is one. NCCL asks the driver for things in vain; that is no error of memory.
-if ! command -v compute-sanitizer >/dev/null; then
-  echo "- skipped: compute-sanitizer is not there"
-elif timeout 120 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 \
-  "$bin/gpu_test" --gtest_filter='-EdgesTest.*:CuptiTest.*' >"$report" 2>&1; then
-  sed -n 's/^=* ERROR SUMMARY: /- gpu_test: /p' "$report"
-elif grep -qi 'not supported' "$report"; then
-  echo "- skipped: compute-sanitizer refuses the device"
-else
-  failed
-fi
+check_events() {
+  printf '\n## Events, capture, CUPTI, NVTX, NCCL\n\n'
+  local status=0
+  "$bin/gpu_test" --gtest_color=no >"$report" 2>&1 || status=$?
+  [ $status -lt 126 ] || not_started gpu_test
+  sed -nE -e 's/^\[ +OK \] ([^ ]+).*/- passed: `\1`/p' -e 's/^\[ +FAILED +\] ([^ ]+) \(.*/- FAILED: `\1`/p' \
+    -e 's/^\[ +SKIPPED +\] ([^ ]+) \(.*/- skipped: `\1`/p' -e 's/^  (an? (busy|idle) stream: .*)/- \1/p' "$report"
+  if grep -q 'no CUDA device' "$report"; then
+    printf '\nNo device here: nothing was checked.\n'
+    [ $status -eq 0 ] || exit 1
+    exit 77
+  fi
+  [ $status -eq 0 ] || failed
+}
+
+check_cost() {
+  printf '\n## Cost of recording in a training step of a transformer\n\n'
+  if [ ! -x "$bin/transformer_overhead" ]; then
+    echo "- not measured: transformer_overhead is not there (it is built with PIPETRACE_RUNTIME)"
+    return
+  fi
+  local status=0
+  "$bin/transformer_overhead" >"$report" 2>&1 || status=$?
+  [ $status -lt 126 ] || not_started transformer_overhead
+  [ $status -eq 0 ] || [ $status -eq 77 ] || failed
+  sed 's/^  /- /' "$report"
+}
+
+# The losses of a training, a line for each step.
+losses() { grep -o 'step [0-9]* loss [0-9.]*' "$1"; }
+
+check_pipelines() {
+  printf '\n## Pipelines on one GPU\n\n'
+  local program status=0 of run=$work/run
+  for program in pipelines sample-char-transformer pipe-run pipe-trace; do
+    if [ ! -x "$bin/$program" ]; then echo "- not run: $program is not there (it is built with PIPETRACE_RUNTIME)"; return; fi
+  done
+  "$bin/pipelines" >"$report" 2>&1 || status=$?
+  [ $status -lt 126 ] || not_started pipelines
+  [ $status -eq 0 ] || [ $status -eq 77 ] || failed
+  sed 's/^  /- /' "$report"
+  [ $status -ne 77 ] || exit 77
+
+  printf '\n## A transformer in four stages on one GPU\n\n'
+  local train=("$bin/sample-char-transformer" --device cuda --share-devices --steps 20 --data "$here/../README.md")
+  mkdir -p "$run"
+  timeout 120 "${train[@]}" --log-dir "$run/threads" >"$report" 2>&1 || failed
+  losses "$report" >"$run/threads.txt"
+  timeout 120 "$bin/pipe-run" --ranks 4 --log-dir "$run/processes" -- "${train[@]}" >"$report" 2>&1 || failed
+  losses "$report" >"$run/processes.txt"
+  paste "$run/threads.txt" "$run/processes.txt" | awk '
+    { d = $4 - $8; if (d < 0) d = -d; if (d > most) most = d; n++ }
+    END { printf "- four processes over Gloo: %d steps, losses differ from those of four threads by at most %g\n", n, most
+          exit !(n == 20 && most < 0.002) }' || failed
+  for of in threads processes; do
+    "$bin/pipe-trace" "$run/$of" -o "$run/$of.json" -o "$run/$of.svg" >"$report" 2>&1 || failed
+    "$bin/pipe-trace" report "$run/$of" >"$run/$of.report.txt" 2>"$report" || failed
+    printf -- '- %s: ' "$of"; sed -n '1p' "$run/$of.report.txt"
+  done
+  cat "$run"/processes/workerlog.* | awk '/^Profiler Kernel: /{ n++; if (/, job = /) j++ }
+    END { printf "- %d kernels, copies and memsets by CUPTI, %.3f %% of them with their job\n", n, n ? 100 * j / n : 0
+          exit !(n > 0 && j >= 0.999 * n) }' || failed
+  [ -z "$out" ] || tar -czf "$out/gpu_check.tar.gz" -C "$work" run
+}
+
+check_memory() {
+  printf '\n## Memory, by compute-sanitizer\n\n'
+  # CUPTI takes one tool at a time, and this is one. NCCL asks the driver for things in vain; that is no error of memory.
+  if ! command -v compute-sanitizer >/dev/null; then
+    echo "- skipped: compute-sanitizer is not there"
+  elif timeout 120 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 \
+    "$bin/gpu_test" --gtest_filter='-EdgesTest.*:CuptiTest.*' >"$report" 2>&1; then
+    sed -n 's/^=* ERROR SUMMARY: /- gpu_test: /p' "$report"
+  elif grep -qi 'not supported' "$report"; then
+    echo "- skipped: compute-sanitizer refuses the device"
+  else
+    failed
+  fi
+}
+
+for part in ${only:-events cost pipelines memory}; do "check_$part"; done
 printf '\nAll passed.\n'

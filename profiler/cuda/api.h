@@ -29,6 +29,9 @@ class CudaApi {
   /// -1: not known.
   virtual int currentDevice() noexcept = 0;
 
+  /// "NVIDIA H200"; empty: not known.
+  virtual std::string deviceName(int /*device*/) { return {}; }
+
   /// An event with timing on the current device; null: it could not be made.
   virtual Event createEvent() noexcept = 0;
   virtual void destroyEvent(Event event) noexcept = 0;

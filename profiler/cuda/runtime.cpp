@@ -39,6 +39,11 @@ class CudaRuntime final : public CudaApi {
     return worked(cudaGetDevice(&device)) ? device : -1;
   }
 
+  std::string deviceName(int device) override {
+    cudaDeviceProp properties{};
+    return worked(cudaGetDeviceProperties(&properties, device)) ? properties.name : "";
+  }
+
   Event createEvent() noexcept override {
     cudaEvent_t event = nullptr;
     return worked(cudaEventCreateWithFlags(&event, cudaEventDefault)) ? event : nullptr;

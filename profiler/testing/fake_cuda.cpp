@@ -44,6 +44,12 @@ void FakeCuda::work(Stream stream, Nanoseconds duration) {
   on.busyUntil = std::max(on.busyUntil, now_ + behaviour_.narrowest) + duration;
 }
 
+void FakeCuda::holdUntil(Stream stream, Nanoseconds time) {
+  const std::lock_guard lock(mutex_);
+  auto& on = *static_cast<FakeStream*>(stream);
+  on.busyUntil = std::max(on.busyUntil, time);
+}
+
 Nanoseconds FakeCuda::doneAt(Stream stream) {
   const std::lock_guard lock(mutex_);
   return static_cast<FakeStream*>(stream)->busyUntil;
@@ -169,6 +175,8 @@ FakeCuda::Status FakeCuda::record(Event event, Stream stream) noexcept {
     recorded.visibleAt = now_ + width;
     on.busyUntil = recorded.at;
   }
+  // Events of a stream are over in their order.
+  on.lastVisibleAt = recorded.visibleAt = std::max(recorded.visibleAt, on.lastVisibleAt);
   on.lastRecordAt = recorded.at;
   return Status::kOk;
 }

@@ -41,6 +41,8 @@ class FakeCuda : public CudaApi {
   Stream newStream(int device = 0);
   /// Queues work on the stream.
   void work(Stream stream, Nanoseconds duration);
+  /// Later work on the stream begins no earlier than that, by the host's clock.
+  void holdUntil(Stream stream, Nanoseconds time);
   /// When the work queued so far will be done, by the host's clock.
   Nanoseconds doneAt(Stream stream);
   /// When the latest event recorded on the stream happens, by the host's clock.
@@ -72,6 +74,7 @@ class FakeCuda : public CudaApi {
   int deviceCount() noexcept override;
   bool setDevice(int device) noexcept override;
   int currentDevice() noexcept override;
+  std::string deviceName(int /*device*/) override { return "made-up device"; }
   Event createEvent() noexcept override;
   void destroyEvent(Event event) noexcept override;
   Stream createStream() noexcept override;
@@ -91,6 +94,7 @@ class FakeCuda : public CudaApi {
     int generation = 0;
     Nanoseconds busyUntil = 0;
     Nanoseconds lastRecordAt = 0;
+    Nanoseconds lastVisibleAt = 0;
     bool isCapturing = false;
     bool hangs = false;
   };

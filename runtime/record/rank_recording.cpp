@@ -14,10 +14,25 @@
 namespace pipetrace {
 namespace {
 
+/// "NVIDIA H200 (cuda:0)".
+std::string deviceText(CudaApi& cuda, c10::Device device) {
+  const std::string name = cuda.deviceName(device.index());
+  return name.empty() ? device.str() : name + " (" + device.str() + ")";
+}
+
+/// Reads the clock of the rank's device; null: it has none.
+std::shared_ptr<CudaApi> cudaOf(const RankRecordingOptions& options) {
+  if (options.device == nullptr) return nullptr;
+  return options.cuda != nullptr ? options.cuda : cudaRuntime();
+}
+
 RecorderOptions recorderOptions(const RankRecordingOptions& options) {
   RecorderOptions result;
   result.logDirectory = options.logDirectory;
   result.info = options.info;
+  if (const auto cuda = cudaOf(options)) {
+    result.info.device = deviceText(*cuda, options.device->device());
+  }
   result.steps = options.steps;
   return result;
 }
@@ -50,8 +65,7 @@ class RankRecording::Impl {
  private:
   RecordedStreams addStreamsOf(const RankRecordingOptions& options) {
     if (options.device == nullptr) return addCpuStreams(recorder_);
-    return addDeviceStreams(recorder_, *options.device,
-                            options.cuda != nullptr ? options.cuda : cudaRuntime());
+    return addDeviceStreams(recorder_, *options.device, cudaOf(options));
   }
 
   /// Ranks of rank 0's host have its clock, and all compare nevertheless. That costs 128 messages

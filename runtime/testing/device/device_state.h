@@ -63,6 +63,9 @@ struct DeviceHooks {
   std::function<void(const std::string&, c10::Stream)> beforeOperator;
   std::function<void(c10::Stream, std::int64_t)> afterOperator;
   std::function<void*(c10::Stream)> streamHandle;
+  std::function<void(void*, c10::Stream)> afterRecord;
+  std::function<void(void*, c10::Stream)> afterBlock;
+  std::function<void(void*)> beforeWait;
 };
 
 /// All that the device knows. One for the process, as LibTorch's registries are; it is never

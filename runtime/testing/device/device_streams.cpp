@@ -118,12 +118,14 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
                                           .generation = actors.generation(),
                                           .at = std::chrono::steady_clock::now(),
                                           .hasTime = flag == c10::EventFlag::BACKEND_DEFAULT};
+    if (const auto hooks = deviceHooks(); hooks->afterRecord) hooks->afterRecord(*event, stream);
   }
   void block(void* event, const c10::Stream& stream) const override {
     const StateLock lock(deviceState().mutex);
     Actors& actors = deviceState().actors;
     actors.order(actors.of(stream));
     if (const auto* it = recorded(event)) actors.learn(actors.of(stream), it->clock);
+    if (const auto hooks = deviceHooks(); hooks->afterBlock) hooks->afterBlock(event, stream);
   }
   bool queryEvent(void* event) const override {
     const StateLock lock(deviceState().mutex);
@@ -131,6 +133,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     return true;
   }
   void synchronizeEvent(void* event) const override {
+    if (const auto hooks = deviceHooks(); hooks->beforeWait) hooks->beforeWait(event);
     const StateLock lock(deviceState().mutex);
     const auto* const it = recorded(event);
     hostWaits(it != nullptr ? it->clock : VectorClock(), &HostWaits::events);

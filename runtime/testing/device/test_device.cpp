@@ -150,6 +150,14 @@ void timeOperators(std::function<void(c10::Stream, std::int64_t)> hook) {
   test_device::setHook(&DeviceHooks::afterOperator, std::move(hook));
 }
 
+void followEvents(std::function<void(void*, c10::Stream)> recorded,
+                  std::function<void(void*, c10::Stream)> streamWaits,
+                  std::function<void(void*)> hostWaits) {
+  test_device::setHook(&DeviceHooks::afterRecord, std::move(recorded));
+  test_device::setHook(&DeviceHooks::afterBlock, std::move(streamWaits));
+  test_device::setHook(&DeviceHooks::beforeWait, std::move(hostWaits));
+}
+
 void setStreamHandles(std::function<void*(c10::Stream)> hook) {
   test_device::setHook(&DeviceHooks::streamHandle, std::move(hook));
 }

@@ -108,6 +108,11 @@ void setTestDeviceCount(int count);
 void failOperators(std::function<void(const std::string& name, c10::Stream stream)> hook);
 /// Called after each operator with the CPU time that its kernel took on the calling thread.
 void timeOperators(std::function<void(c10::Stream stream, std::int64_t nanoseconds)> hook);
+/// Called after an event was recorded on a stream, after a stream was made to wait for one, and
+/// before the host waits for one.
+void followEvents(std::function<void(void* event, c10::Stream stream)> recorded,
+                  std::function<void(void* event, c10::Stream stream)> streamWaits,
+                  std::function<void(void* event)> hostWaits);
 /// Gives the native handles of streams. Without it each stream has a pointer of its own.
 void setStreamHandles(std::function<void*(c10::Stream stream)> hook);
 

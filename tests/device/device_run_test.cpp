@@ -1,0 +1,124 @@
+// A training on a device with streams, recorded by its events, read and explained. The device is
+// the test device with the streams of a made-up CUDA runtime.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "analysis/explain/explanation.h"
+#include "analysis/matched_messages.h"
+#include "analysis/run_summary.h"
+#include "parser/load_timeline.h"
+#include "profiler/testing/recorded_log.h"
+#include "runtime/record/rank_info_of.h"
+#include "runtime/record/rank_recording.h"
+#include "runtime/testing/device/simulated_cuda.h"
+#include "runtime/testing/device/test_programs.h"
+#include "runtime/testing/run_ranks.h"
+#include "runtime/testing/training_case.h"
+#include "schedule/build_schedule.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr int kRanks = 4;
+constexpr int kMicroBatches = 8;
+constexpr int kSteps = 2;
+/// How far clocks of two recorders can be apart that compare with the made-up device's.
+constexpr Nanoseconds kClocks = 50 * kNsPerUs;
+
+class DeviceRun : public testing::DeviceTest {
+ protected:
+  /// Trains and reads the logs.
+  Timeline runOf(const std::string& schedule, testing::Wiring wiring) {
+    const testing::SimulatedCuda simulated;
+    const CheckedPlan plan = buildSchedule(schedule, kRanks, kMicroBatches);
+    const testing::TrainingCase training{.numStages = plan->numStages, .steps = kSteps};
+    const RecordedLog log;
+    const auto errors = runConnected(wiring, kRanks, [&](Transport& transport) {
+      RankDevice device(testDevice(), 2 * plan->numStages + 2);
+      RankRecording recording({.logDirectory = log.folder(),
+                               .info = rankInfoOf(*plan, transport.rank()),
+                               .device = &device,
+                               .cuda = simulated.cuda()});
+      trainRank(training, plan, transport, {}, {.device = &device, .streams = recording.streams()});
+      recording.close();
+    });
+    EXPECT_THAT(errors, Each(IsEmpty()));
+    EXPECT_THAT(takeTestDeviceFindings(), IsEmpty());
+    Diagnostics diagnostics;
+    Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
+    completeTimeline(timeline, diagnostics);
+    return timeline;
+  }
+};
+
+/// The compute jobs of a run, by kind, step, stage and micro-batch.
+std::map<std::tuple<JobKind, int, int, int>, Event> jobsOf(const Timeline& timeline) {
+  std::map<std::tuple<JobKind, int, int, int>, Event> jobs;
+  for (const Track& track : timeline.tracks) {
+    if (track.lane != kComputeLane) continue;
+    for (const Event& event : track.events) {
+      if (!isCompute(event.kind)) continue;
+      const bool isNew =
+          jobs.emplace(std::tuple(event.kind, event.step, event.stage, event.microBatch), event)
+              .second;
+      EXPECT_TRUE(isNew);
+    }
+  }
+  return jobs;
+}
+
+TEST_F(DeviceRun, EachJobHasItsTimeOnTheDevice) {
+  const Timeline timeline = runOf("1F1B", testing::Wiring::kInProcess);
+  const auto jobs = jobsOf(timeline);
+  EXPECT_EQ(jobs.size(), 2U * kRanks * kMicroBatches * kSteps);
+  for (const auto& [rank, info] : timeline.ranks) {
+    EXPECT_EQ(info.dropped, 0);
+    EXPECT_THAT(info.device, HasSubstr("made-up device ("));
+  }
+  for (const auto& [key, job] : jobs) {
+    const auto [kind, step, stage, microBatch] = key;
+    EXPECT_GT(job.end, job.begin);
+    if (kind != JobKind::kForward || stage == 0) continue;
+    const Event& before = jobs.at({kind, step, stage - 1, microBatch});
+    EXPECT_GE(job.begin, before.end - kClocks) << stage << " " << microBatch;
+  }
+}
+
+class DeviceRunOver : public DeviceRun, public ::testing::WithParamInterface<testing::Wiring> {};
+
+TEST_P(DeviceRunOver, NoMessageIsReceivedBeforeItIsSent) {
+  const Timeline timeline = runOf("1F1B", GetParam());
+  const std::vector<MatchedMessage> messages = matchedMessages(timeline);
+  EXPECT_EQ(messages.size(), 2U * (kRanks - 1) * kMicroBatches * kSteps);
+  for (const MatchedMessage& message : messages) {
+    EXPECT_GE(message.receive->end, message.send->begin - kClocks);
+  }
+}
+
+TEST_P(DeviceRunOver, TheReportNamesTheScheduleAndNoMessageThatArrivesTooEarly) {
+  const Timeline timeline = runOf("Interleaved1F1B", GetParam());
+  const Explanation explanation = explainRun(timeline, {});
+  EXPECT_THAT(explanation.schedule.recognised.names, ::testing::Contains("Interleaved1F1B"));
+  for (const Finding& finding : explanation.findings) {
+    EXPECT_THAT(finding.text, Not(HasSubstr("before they are sent")));
+  }
+  EXPECT_EQ(explanation.ranks.size(), static_cast<std::size_t>(kRanks));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceRunOver,
+                         ::testing::Values(testing::Wiring::kInProcess, testing::Wiring::kGloo),
+                         [](const auto& test) {
+                           return test.param == testing::Wiring::kGloo ? "Gloo" : "InProcess";
+                         });
+
+}  // namespace
+}  // namespace pipetrace
