@@ -298,6 +298,8 @@ void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
 
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
+  // Before LibTorch's generators: they look once for the devices that there are.
+  const c10::DeviceType device = openDevices(options.device);
   std::optional<ProcessEnv> env;
   if (options.transport == SampleTransport::kGloo) {
     env = readProcessEnv();
@@ -326,7 +328,7 @@ std::vector<double> runSample(const SampleOptions& options,
                 stop,
                 report,
                 env,
-                openDevices(options.device),
+                device,
                 logDirectoryOf(options, switches),
                 switches.steps,
                 logs,

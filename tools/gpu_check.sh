@@ -120,7 +120,7 @@ check_pipelines() {
     "$bin/pipe-trace" report "$run/$of" >"$run/$of.report.txt" 2>"$report" || failed
     printf -- '- %s: ' "$of"; sed -n '1p' "$run/$of.report.txt"
   done
-  cat "$run"/processes/workerlog.* | awk '/^Profiler Kernel: /{ n++; if (/, job = /) j++ }
+  cat "$run"/processes/workerlog.* | awk '/] Profiler Kernel: /{ n++; if (/, job = /) j++ }
     END { printf "- %d kernels, copies and memsets by CUPTI, %.3f %% of them with their job\n", n, n ? 100 * j / n : 0
           exit !(n > 0 && j >= 0.999 * n) }' || failed
   [ -z "$out" ] || tar -czf "$out/gpu_check.tar.gz" -C "$work" run

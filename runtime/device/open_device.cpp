@@ -1,5 +1,6 @@
 #include "runtime/device/open_device.h"
 
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
 
@@ -23,6 +24,9 @@ void loadCuda() {
     throw Error("cannot train on CUDA devices: LibTorch's library for them was not loaded (" +
                 std::string(why != nullptr ? why : "no reason was given") +
                 "). bash tools/setup.sh --cuda installs what it needs");
+  }
+  if (!at::detail::getCUDAHooks().hasCUDA() && countOf(c10::kCUDA) > 0) {
+    throw Error("openDevices(\"cuda\") came too late: LibTorch has looked for CUDA before");
   }
   if (countOf(c10::kCUDA) > 0) return;
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");

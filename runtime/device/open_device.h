@@ -7,7 +7,8 @@
 namespace pipetrace {
 
 /// The kind of device with that name: "cpu", or "cuda", for which LibTorch's library is loaded.
-/// Throws Error that says what is missing: the name, the library, a driver or a device.
+/// Call it before LibTorch's generators are used or seeded: they look for devices once. Throws
+/// Error that says what is missing: the name, the library, a driver or a device.
 c10::DeviceType openDevices(const std::string& name);
 
 /// The device of the rank at that place: its number in a process that has all ranks as threads,

@@ -29,7 +29,7 @@ CharEmbeddingImpl::CharEmbeddingImpl(const CharModelOptions& options)
 }
 
 at::Tensor CharEmbeddingImpl::forward(const at::Tensor& characters) {
-  return character_(characters) + position_(at::arange(characters.size(1)));
+  return character_(characters) + position_(at::arange(characters.size(1), characters.options()));
 }
 
 DecoderLayerImpl::DecoderLayerImpl(const CharModelOptions& options)
