@@ -83,6 +83,13 @@ void RankMessages::post(int transfer, int step) {
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
   if (planned_ != nullptr) {
     state.postedAt = static_cast<std::uint64_t>(planned_->now());
+  } else if (recordsOnDevice()) {
+    Receives& receives = receives_[isForwardTransfer(state.job.kind) ? 0 : 1];
+    if (receives.posted++ == 0) {
+      DeviceStream& stream = recorded_.recorder->stream(recorded_.of(state.job));
+      stream.markStart();
+      receives.begin = stream.mark();
+    }
   } else if (records() && device_ == nullptr) {
     state.postedAt = now(state.job);
   }
@@ -127,17 +134,21 @@ Message RankMessages::take(int transfer, int step, std::int64_t job) {
 void RankMessages::arrive(const Job& job, Message& message) {
   const c10::Stream& stream = device_->receives(isForwardTransfer(job.kind));
   const StreamId lane = recorded_.of(job);
-  if (records()) {
+  if (recordsOnDevice()) {
+    Receives& receives = receives_[isForwardTransfer(job.kind) ? 0 : 1];
     recorded_.recorder->begin(lane, job);
+    recorded_.recorder->beganAt(lane, receives.begin);
     if (message.made != nullptr) message.made->block(stream);
-    recorded_.recorder->end(lane, message.bytes());
+    receives.begin = recorded_.recorder->stream(lane).mark();
+    recorded_.recorder->endAt(lane, receives.begin, message.bytes());
+    --receives.posted;
   }
   message.tensor = device_->await(message.tensor, message.made.get(), stream);
   message.made = nullptr;
 }
 
 void RankMessages::made(int transfer, int step, std::int64_t job, const Message& message) {
-  if (!records()) return;
+  if (!recordsOnDevice()) return;
   State& state = states_[static_cast<std::size_t>(transfer)];
   state.job.step = step;
   state.job.id = job;

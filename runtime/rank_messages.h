@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace pipetrace {
 /// them. A send lasts from when the transport gets it until the transport is done with it. A
 /// receive lasts from when it is posted until the message is there. Where transfers are planned,
 /// the plan says so instead. On a device with streams a message is sent when the job that made it
-/// has ended there, and received at once.
+/// has ended there. A receive begins when it is posted, or when the one before it in its direction
+/// has ended, and ends when the message is there.
 ///
 /// Threads: the compute thread. Nothing is allocated once every lane has had a message.
 class RankMessages {
@@ -81,6 +83,12 @@ class RankMessages {
     std::uint64_t postedAt = 0;  ///< a mark; planned transfers: a time
   };
 
+  /// The receives of a direction on a device.
+  struct Receives {
+    int posted = 0;                ///< and not ended
+    DeviceStream::Mark begin = 0;  ///< of the one that ends next
+  };
+
   /// Gives a transport a clock, and takes it back: the recorder that it reads may go then.
   class LentClock {
    public:
@@ -95,6 +103,9 @@ class RankMessages {
 
   void arrive(const Job& job, Message& message);
   bool records() const { return recorded_.recorder != nullptr; }
+  bool recordsOnDevice() const {
+    return device_ != nullptr && records() && recorded_.recorder->isOn();
+  }
   std::uint64_t now(const Job& job) const { return recorded_.recorder->mark(recorded_.of(job)); }
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
   void record(const Job& job, const PlannedTransfers::Span& span);
@@ -115,6 +126,7 @@ class RankMessages {
   const LentClock clock_;      // the lanes' threads read it: it goes after them
   std::vector<End> ends_;      // by lane
   std::vector<State> states_;  // by transfer
+  std::array<Receives, 2> receives_;
 };
 
 }  // namespace pipetrace

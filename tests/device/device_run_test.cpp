@@ -104,6 +104,22 @@ TEST_P(DeviceRunOver, NoMessageIsReceivedBeforeItIsSent) {
   }
 }
 
+// Which rank comes first is up to this machine.
+TEST_P(DeviceRunOver, ReceivesBeginWhenTheyArePostedAndEndInTheirOrder) {
+  const Timeline timeline = runOf("1F1B", GetParam());
+  std::size_t waited = 0;
+  for (const MatchedMessage& message : matchedMessages(timeline)) {
+    waited += message.receive->begin < message.send->begin ? 1 : 0;
+  }
+  EXPECT_GT(waited, 2U * (kRanks - 1) * kMicroBatches * kSteps / 8);
+  for (const Track& track : timeline.tracks) {
+    if (track.lane != kRecvForwardLane && track.lane != kRecvBackwardLane) continue;
+    for (std::size_t i = 1; i < track.events.size(); ++i) {
+      EXPECT_GE(track.events[i].begin, track.events[i - 1].end);
+    }
+  }
+}
+
 TEST_P(DeviceRunOver, TheReportNamesTheScheduleAndNoMessageThatArrivesTooEarly) {
   const Timeline timeline = runOf("Interleaved1F1B", GetParam());
   const Explanation explanation = explainRun(timeline, {});
