@@ -9,17 +9,21 @@
 #include <torch/optim/sgd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
+#include "runtime/plan_words.h"
 #include "runtime/testing/device/test_programs.h"
 #include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/train/torch_work.h"
+#include "runtime/transport/in_process.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
@@ -68,7 +72,7 @@ TEST_F(DeviceFailure, AnErrorOfTheDeviceInTheMiddleOfAStepEndsTheRunOnAllRanks) 
 
 TEST_F(DeviceFailure, ADeviceThatRunsOutOfMemoryEndsTheRunOnAllRanks) {
   EXPECT_THAT(train(), Each(IsEmpty()));
-  limitDeviceMemory(1, peakDeviceBytes(1) - 1);
+  limitDeviceMemory(1, peakDeviceBytes(1) / 2);
   expectEndedBy(1, "out of memory");
 }
 
@@ -79,6 +83,53 @@ TEST_F(DeviceFailure, ADeviceThatVanishesEndsTheRunOnAllRanks) {
     if (++operators > 40) TORCH_CHECK(false, "CUDA error: device is lost (", name, ")");
   });
   expectEndedBy(3, "device is lost");
+}
+
+/// Waits in the optimizer until the run has failed, as a rank whose device hangs does in the end.
+class StuckWork : public testing::ForwardingWork {
+ public:
+  StuckWork(StageWork& inner, ControlChannel& control) : ForwardingWork(inner), control_(control) {}
+  void optimizerStep() override {
+    while (true) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      control_.check();
+    }
+  }
+
+ private:
+  ControlChannel& control_;
+};
+
+TEST_F(DeviceFailure, AJobThatHangsOnTheDeviceIsNamedAndNotTheOneInWhichTheHostWaits) {
+  const CheckedPlan plan = buildSchedule("1F1B", 2, 4);
+  std::atomic<int> operators = 0;
+  hangStreams([&](c10::Stream stream) {
+    // From the first job of rank 1 on.
+    return stream.device_index() == 1 && operators > 0;
+  });
+  failOperators([&](const std::string& name, c10::Stream stream) {
+    operators += stream.device_index() == 1 && name.find("addmm") != std::string::npos ? 1 : 0;
+  });
+  InProcessHub hub(2);
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<Transport*> pointers;
+  for (int rank = 0; rank < 2; ++rank) {
+    pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
+  }
+  ControlOptions options{.words = wordsOf(plan, ExecutorOptions{}.ahead)};
+  options.limits.stall.stepTimeout = 200 * kNsPerMs;
+  const auto controls = controlInProcess(options, pointers);
+  const auto errors = testing::runRanks(2, [&](int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    RankDevice device(testDevice(rank), 1000);
+    const auto around = [&](StageWork& inner) -> std::unique_ptr<StageWork> {
+      if (rank == 0) return nullptr;
+      return std::make_unique<StuckWork>(inner, *controls[r]);
+    };
+    testing::trainRank({.numStages = 2, .microBatches = 4}, plan, *transports[r], {},
+                       {.device = &device, .control = controls[r].get(), .around = around});
+  });
+  EXPECT_THAT(errors, Each(AllOf(HasSubstr("rank 1 stalled"), HasSubstr("1F0 of step 0"))));
 }
 
 Model modelOf(const std::vector<LayerMaker>& layers) {

@@ -56,6 +56,12 @@ class Executor::Impl {
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
+    if (control_ != nullptr && device_ != nullptr) {
+      control_->followDevice([this] {
+        const auto [oldest, count] = device_->unended();
+        return QueuedActions{.oldest = oldest, .count = count};
+      });
+    }
     if (streams_.recorder == nullptr) return;
     for (const RankProgram::Job& job : program_.jobs) {
       texts_.push_back(streams_.recorder->text(job.text));
@@ -63,6 +69,7 @@ class Executor::Impl {
   }
 
   ~Impl() {
+    if (control_ != nullptr) control_->followDevice({});
     // Wakes the transport's waits, which might otherwise last for as long as it allows.
     if (!finished_) transport_.abort("rank " + std::to_string(rank_) + " ended early");
     flushRecorder();
@@ -272,7 +279,7 @@ class Executor::Impl {
     });
     const std::shared_ptr<const DeviceEvent> end = device_->record();
     forEachSent([&](int transfer) { outgoing_[static_cast<std::size_t>(transfer)].made = end; });
-    device_->queued(end);
+    device_->queued(end, numberOfItem(step_, next_));
   }
 
   /// Says that the job needs its activations no longer.

@@ -40,6 +40,7 @@ pipetrace_test(
           control/verdict/verdict_test.cpp
           control/control_relay_test.cpp
           control/run_end_test.cpp
+          control/verdict/action_progress_test.cpp
           control/verdict/idle_watch_test.cpp
           control/start/links_test.cpp
   LINK pipetrace::control

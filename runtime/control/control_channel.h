@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "runtime/control/verdict/action_progress.h"
 #include "runtime/control/verdict/jury.h"
@@ -59,6 +60,10 @@ class ControlChannel {
   void waited() noexcept { progress_.waited(); }
   /// The action has ended.
   void ended() noexcept { progress_.ended(); }
+
+  /// The rank's actions run on a device: `queued` says which it has not ended (ActionProgress).
+  /// Called on the control thread; empty: from now on by nobody.
+  void followDevice(std::function<QueuedActions()> queued) { progress_.follow(std::move(queued)); }
 
   /// Throws Error with the text of the failure, if the run has failed. Costs one load.
   void check() {

@@ -122,6 +122,22 @@ TEST(LocalControl, ARankThatWaitsForAFinishedOneIsNamedAfterTheStepTimeout) {
   }
 }
 
+TEST(LocalControl, ARankWhoseDeviceHangsIsNamedAlsoIfItsThreadWaitsForAnother) {
+  const auto errors = runThreads(
+      2,
+      [](int rank, ControlChannel& control) {
+        if (rank == 1) control.followDevice([] { return QueuedActions{.oldest = 3, .count = 2}; });
+        control.begin(7);
+        control.waitingFor(1 - rank, 9);
+        awaitFailure(control);
+      },
+      200 * kNsPerMs);
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, StartsWith("rank 1 "));
+    EXPECT_THAT(error, HasSubstr("action 3"));
+  }
+}
+
 TEST(LocalControl, ASlowRankThatEndsActionsIsNotBlamed) {
   const auto errors = runThreads(
       2,

@@ -128,10 +128,31 @@ void RankDevice::awaitCopies() const {
 }
 
 void RankDevice::awaitRoom() {
-  while (jobs_.size() >= ahead_ && keeps(Order::kRoom)) {
-    jobs_.front()->synchronize();
+  if (!keeps(Order::kRoom)) return;
+  while (true) {
+    std::shared_ptr<const DeviceEvent> oldest;
+    {
+      const std::lock_guard lock(mutex_);
+      if (jobs_.size() < ahead_) return;
+      oldest = jobs_.front().end;
+    }
+    oldest->synchronize();  // others may look meanwhile
+    const std::lock_guard lock(mutex_);
     jobs_.pop_front();
   }
+}
+
+void RankDevice::queued(std::shared_ptr<const DeviceEvent> end, std::int64_t action) {
+  const std::lock_guard lock(mutex_);
+  jobs_.push_back({std::move(end), action});
+}
+
+std::pair<std::int64_t, std::uint64_t> RankDevice::unended() const {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (!jobs_[i].end->hasPassed()) return {jobs_[i].action, jobs_.size() - i};
+  }
+  return {0, 0};
 }
 
 void RankDevice::leaveOut(Order one) { leftOut = one; }

@@ -6,8 +6,10 @@
 #include <c10/core/StreamGuard.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -24,8 +26,8 @@ namespace pipetrace {
 /// streams of their own. CUDA hands out the 32 streams of a device in turn, so a rank that would
 /// get one of another rank is refused.
 ///
-/// Threads: the rank's own, which makes, uses and destroys it. The threads of lanes use their
-/// streams.
+/// Threads: the rank's own, which makes, uses and destroys it; unended() from any. The threads of
+/// lanes use their streams.
 class RankDevice {
  public:
   static constexpr int kStreamsOfRank = 4;
@@ -70,10 +72,11 @@ class RankDevice {
   /// Waits until there is room for a job. The only wait of the host between `lr` and the optimizer
   /// of a step.
   void awaitRoom();
-  /// A job was queued that ends with that event.
-  void queued(std::shared_ptr<const DeviceEvent> end) { jobs_.push_back(std::move(end)); }
-  /// How many jobs the device may not have ended.
-  std::size_t jobsQueued() const { return jobs_.size(); }
+  /// A job was queued that ends with that event. `action`: its number, for unended().
+  void queued(std::shared_ptr<const DeviceEvent> end, std::int64_t action = 0);
+  /// The jobs that were queued and that the device has not ended: the number of the oldest, and how
+  /// many. Any thread.
+  std::pair<std::int64_t, std::uint64_t> unended() const;
 
   /// The waits that keep streams and memory in order. Tests leave out one at a time, and see that
   /// it is missed.
@@ -110,7 +113,12 @@ class RankDevice {
   const bool hasOwnStreams_;
   int taken_ = 0;  // of the device's streams
   std::vector<c10::Stream> streams_;
-  std::deque<std::shared_ptr<const DeviceEvent>> jobs_;
+  struct Job {
+    std::shared_ptr<const DeviceEvent> end;
+    std::int64_t action = 0;
+  };
+  mutable std::mutex mutex_;
+  std::deque<Job> jobs_;  // that may not have ended
 };
 
 }  // namespace pipetrace

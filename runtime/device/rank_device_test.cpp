@@ -84,7 +84,6 @@ TEST_F(RankDeviceTest, TheHostWaitsOnlyForTheJobThatIsAsFarBackAsItMayBeAhead) {
     device.awaitRoom();
     at::ones({2}, testDevice()).add_(1);
     device.queued(device.record());
-    EXPECT_LE(device.jobsQueued(), 3U);
   }
   EXPECT_EQ(hostWaits().events, 7);
   EXPECT_EQ(hostWaits().total(), 7);
@@ -93,6 +92,7 @@ TEST_F(RankDeviceTest, TheHostWaitsOnlyForTheJobThatIsAsFarBackAsItMayBeAhead) {
 TEST_F(RankDeviceTest, AThreadHasItsStreamAndItsBackwardsAgainAfterwards) {
   const c10::impl::VirtualGuardImpl guard(testDevice().type());
   const RankDevice device(testDevice(1), 1);
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(true);
   const c10::Stream before = guard.getStream(testDevice(1));
   {
     const RankDevice::Current current(device);

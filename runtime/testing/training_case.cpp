@@ -92,7 +92,7 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
                       plan->stagesOfRank(transport.rank()));
   WatchedWork watched(torchWork, beforeBackward);
   const std::unique_ptr<StageWork> own = on.around ? on.around(watched) : nullptr;
-  Executor executor(plan, own ? *own : watched, transport, on.streams);
+  Executor executor(plan, own ? *own : watched, transport, on.streams, {.control = on.control});
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
     torchWork.load(batchOf(training, step));

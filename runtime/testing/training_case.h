@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/control/control_channel.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
@@ -49,6 +50,7 @@ using BeforeBackward = std::function<void(int step, int microBatch)>;
 struct OnDevice {
   RankDevice* device = nullptr;  ///< where it computes; null: the CPU
   RecordedStreams streams = {};
+  ControlChannel* control = nullptr;
   bool readsGradients = true;  ///< after each step; else the result has none
   /// Makes the work that the executor gets, around the rank's own. Empty: that itself.
   std::function<std::unique_ptr<StageWork>(StageWork& inner)> around = {};

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
 
 #include "trace/nanoseconds.h"
 
@@ -30,11 +34,18 @@ struct ActionStatus {
   bool operator==(const ActionStatus&) const = default;
 };
 
+/// Actions that a rank's compute thread has queued on a device and gone on from, and that the
+/// device has not ended.
+struct QueuedActions {
+  std::int64_t oldest = -1;  ///< an index of the rank's plan
+  std::uint64_t count = 0;   ///< 0: the device has ended all
+};
+
 /// The compute thread of a rank says here where it is. Costs some relaxed stores, takes no lock,
 /// allocates nothing and reads no clock.
 ///
-/// Threads: begin(), waitingFor(), waited() and ended() from the one compute thread; look() from
-/// any.
+/// Threads: begin(), waitingFor(), waited() and ended() from the one compute thread; look() and
+/// follow() from any.
 class ActionProgress {
  public:
   /// The rank begins an action, an index of its plan from 0.
@@ -58,9 +69,17 @@ class ActionProgress {
     ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
+  /// Where the device is counts from now on, as long as it has actions to end: the rank is in the
+  /// oldest of them. `queued` is called by look(). Empty: the rank has no such device. When
+  /// follow() returns, nobody calls the function before any more.
+  void follow(std::function<QueuedActions()> queued) {
+    const std::lock_guard lock(mutex_);
+    queued_ = std::move(queued);
+  }
+
   /// A status without `idle`, `finishing` and `sequence`. The words of a rank that runs on may be
   /// of different moments; those of one that stands still are exact.
-  ActionStatus look() const noexcept {
+  ActionStatus look() const {
     ActionStatus status;
     const std::int64_t action = action_.load(std::memory_order_relaxed);
     const std::uint64_t awaited = awaited_.load(std::memory_order_relaxed);
@@ -68,6 +87,13 @@ class ActionProgress {
     status.inside = action >= 0 && (action & 1) != 0;
     status.awaited = {.peer = static_cast<int>(awaited >> 48) - 1, .number = awaited & kNumberMask};
     status.ended = ended_.load(std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    const QueuedActions queued = queued_ ? queued_() : QueuedActions();
+    if (queued.count == 0) return status;
+    status.action = queued.oldest;
+    status.inside = true;
+    status.awaited = {};
+    status.ended -= std::min(status.ended, queued.count);
     return status;
   }
 
@@ -77,6 +103,8 @@ class ActionProgress {
   alignas(64) std::atomic<std::int64_t> action_{-2};  // twice its index, plus 1 inside
   std::atomic<std::uint64_t> awaited_{0};             // peer + 1 in the upper 16 bits
   std::atomic<std::uint64_t> ended_{0};
+  mutable std::mutex mutex_;
+  std::function<QueuedActions()> queued_;
 };
 
 }  // namespace pipetrace

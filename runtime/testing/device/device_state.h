@@ -66,6 +66,7 @@ struct DeviceHooks {
   std::function<void(void*, c10::Stream)> afterRecord;
   std::function<void(void*, c10::Stream)> afterBlock;
   std::function<void(void*)> beforeWait;
+  std::function<bool(c10::Stream)> hasHung;
 };
 
 /// All that the device knows. One for the process, as LibTorch's registries are; it is never

@@ -18,6 +18,7 @@ struct DeviceEvent {
   std::uint64_t generation = 0;
   std::chrono::steady_clock::time_point at;
   bool hasTime = false;
+  bool hangs = false;
 };
 
 /// Null: it was never recorded, or before the last reset.
@@ -112,13 +113,16 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     TORCH_CHECK(device == -1 || device == stream.device_index(), "test device: an event of device ",
                 static_cast<int>(device), " is recorded on ", stream);
     const StateLock lock(deviceState().mutex);
+    const auto hooks = deviceHooks();
+    const bool hangs = hooks->hasHung && hooks->hasHung(stream);
     if (*event == nullptr) *event = new DeviceEvent;
     Actors& actors = deviceState().actors;
     *static_cast<DeviceEvent*>(*event) = {.clock = actors.order(actors.of(stream)),
                                           .generation = actors.generation(),
                                           .at = std::chrono::steady_clock::now(),
-                                          .hasTime = flag == c10::EventFlag::BACKEND_DEFAULT};
-    if (const auto hooks = deviceHooks(); hooks->afterRecord) hooks->afterRecord(*event, stream);
+                                          .hasTime = flag == c10::EventFlag::BACKEND_DEFAULT,
+                                          .hangs = hangs};
+    if (hooks->afterRecord) hooks->afterRecord(*event, stream);
   }
   void block(void* event, const c10::Stream& stream) const override {
     const StateLock lock(deviceState().mutex);
@@ -129,7 +133,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
   bool queryEvent(void* event) const override {
     const StateLock lock(deviceState().mutex);
-    if (const auto* it = recorded(event)) hostLearns(it->clock);
+    const auto* const it = recorded(event);
+    if (it != nullptr && it->hangs) return false;
+    if (it != nullptr) hostLearns(it->clock);
     return true;
   }
   void synchronizeEvent(void* event) const override {

@@ -158,6 +158,10 @@ void followEvents(std::function<void(void*, c10::Stream)> recorded,
   test_device::setHook(&DeviceHooks::beforeWait, std::move(hostWaits));
 }
 
+void hangStreams(std::function<bool(c10::Stream)> hook) {
+  test_device::setHook(&DeviceHooks::hasHung, std::move(hook));
+}
+
 void setStreamHandles(std::function<void*(c10::Stream)> hook) {
   test_device::setHook(&DeviceHooks::streamHandle, std::move(hook));
 }

@@ -113,6 +113,9 @@ void timeOperators(std::function<void(c10::Stream stream, std::int64_t nanosecon
 void followEvents(std::function<void(void* event, c10::Stream stream)> recorded,
                   std::function<void(void* event, c10::Stream stream)> streamWaits,
                   std::function<void(void* event)> hostWaits);
+/// Whether a stream hangs: events that are recorded on it from now on never pass when they are
+/// asked for. Its work is done nevertheless.
+void hangStreams(std::function<bool(c10::Stream stream)> hook);
 /// Gives the native handles of streams. Without it each stream has a pointer of its own.
 void setStreamHandles(std::function<void*(c10::Stream stream)> hook);
 
