@@ -220,6 +220,26 @@ TEST_F(DeviceTruth, EachWaitThatIsLeftOutIsMissed) {
   EXPECT_THAT(findingsWithout(kBatchMemory, Devices::kShared), Not(IsEmpty()));
 }
 
+/// Over Gloo. The messages are wrong where the host does not wait, as it reads them by pointers.
+std::string faultOverGlooWithout(RankDevice::Order one) {
+  const LeftOut without(one);
+  const TrainingCase training{.steps = 1};
+  const CheckedPlan plan = buildSchedule("1F1B", 4, 8);
+  const std::string difference =
+      firstDifference(train(training, plan, Devices::kOneEach, true, testing::Wiring::kGloo),
+                      trainAlone(training, *plan));
+  const std::vector<std::string> findings = takeTestDeviceFindings();
+  return findings.empty() ? difference : findings.front();
+}
+
+TEST_F(DeviceTruth, EachWaitOfMessagesThatGoThroughTheHostIsMissed) {
+  using enum RankDevice::Order;
+  EXPECT_EQ(faultOverGlooWithout(kAll), "");
+  for (const RankDevice::Order one : {kToHost, kToHostMemory, kOnHost, kToDevice}) {
+    EXPECT_NE(faultOverGlooWithout(one), "") << static_cast<int>(one);
+  }
+}
+
 TEST_F(DeviceTruth, EachWaitBetweenDevicesThatIsLeftOutIsMissed) {
   using enum RankDevice::Order;
   EXPECT_THAT(findingsWithout(kAll, Devices::kOneEach), IsEmpty());

@@ -89,6 +89,10 @@ class RankDevice {
     kBatch,          ///< jobs wait for the copy of the batch
     kBatchMemory,    ///< its memory is used again after the jobs that read it
     kRoom,           ///< the host is not too far ahead
+    kToHost,         ///< a copy to the host waits for the message
+    kToHostMemory,   ///< the message's memory is used again after that
+    kOnHost,         ///< the host waits for that copy before it uses it
+    kToDevice,       ///< jobs wait for the copy of a message that came to the host
   };
   static void leaveOut(Order one);
   static bool keeps(Order one);

@@ -17,13 +17,16 @@ Message DeviceStage::toHost(Message message) const {
     return message;
   }
   const c10::StreamGuard guard(stream_);
-  if (message.made != nullptr) message.made->block(stream_);
+  using enum RankDevice::Order;
+  if (message.made != nullptr && RankDevice::keeps(kToHost)) message.made->block(stream_);
   const at::Tensor onDevice = message.tensor.contiguous();
-  message.tensor.record_stream(stream_);
-  message.tensor =
+  // Autograd may keep it, too, and let it go on the compute thread, which does not wait here.
+  if (RankDevice::keeps(kToHostMemory)) message.tensor.record_stream(stream_);
+  const at::Tensor onHost =
       at::empty_like(onDevice, onDevice.options().device(c10::kCPU).pinned_memory(true));
-  message.tensor.copy_(onDevice, /*non_blocking=*/true);
-  DeviceEvent(stream_).synchronize();
+  onHost.copy_(onDevice, /*non_blocking=*/true);
+  if (RankDevice::keeps(kOnHost)) DeviceEvent(stream_).synchronize();
+  message.tensor = onHost;
   message.made = nullptr;
   return message;
 }
@@ -32,7 +35,7 @@ Message DeviceStage::toDevice(Message message) const {
   if (!message.tensor.defined()) return message;
   const c10::StreamGuard guard(stream_);
   message.tensor = message.tensor.to(device_, /*non_blocking=*/true);
-  message.made = RankDevice::record(stream_);
+  if (RankDevice::keeps(RankDevice::Order::kToDevice)) message.made = RankDevice::record(stream_);
   return message;
 }
 
