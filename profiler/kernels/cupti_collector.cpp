@@ -1,5 +1,6 @@
 #include "profiler/kernels/cupti_collector.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace pipetrace {
 namespace {
@@ -25,6 +27,8 @@ constexpr std::array kActivities{Activity::kExternalCorrelation,
                                  Activity::kKernels,
                                  Activity::kCopies,
                                  Activity::kMemsets};
+// The number of a job's log stands above the job in CUPTI's ids.
+constexpr int kJobBits = 48;
 // An activity waits for that many flushes before it is written without a job.
 constexpr int kMostRounds = 3;
 
@@ -41,7 +45,9 @@ class CuptiCollector::Impl {
   CuptiApi& api() { return *api_; }
   /// Only if it is running. Returns how many records CUPTI has dropped.
   std::int64_t stop();
-  std::int64_t unwritten() const { return log_.lost(); }
+  std::int64_t unwritten();
+  int addLog(CudaKernelLog& log);
+  void removeLog(int number);
 
  private:
   // Calls are kept in two generations, the last one and the one before; at least this many are
@@ -61,15 +67,18 @@ class CuptiCollector::Impl {
   void take(const CuptiRecord& record);
   void settle(int rounds);
   std::int64_t jobOf(std::uint32_t correlation) const;
-  void write(const CuptiRecord& record, const std::string& name, std::int64_t job);
+  void write(const CuptiRecord& record, const std::string& name, std::int64_t id);
+  CudaKernelLog* logOf(std::int64_t id) const;
+  void flushLogs();
 
   const std::shared_ptr<CuptiApi> api_;
-  CudaKernelLog& log_;
   const Nanoseconds flushEvery_;
   std::atomic<bool> isRunning_ = false;
   std::string trouble_;
 
-  std::mutex records_;  // guards the next two
+  std::mutex records_;                // guards the next four
+  std::vector<CudaKernelLog*> logs_;  // by number; null: removed
+  std::int64_t lostOfRemoved_ = 0;
   std::array<std::unordered_map<std::uint32_t, std::int64_t>, 2> calls_;
   std::deque<Waiting> waiting_;
 
@@ -94,8 +103,17 @@ bool CuptiCollector::isRunning() const noexcept {
   return impl != nullptr && impl->isRunning();
 }
 
-void CuptiCollector::beginJob(std::int64_t job) noexcept {
-  if (isRunning()) impl_.get()->api().pushJob(job);
+void CuptiCollector::beginJob(std::int64_t job, int log) noexcept {
+  if (isRunning()) impl_.get()->api().pushJob(std::int64_t{log} << kJobBits | job);
+}
+
+int CuptiCollector::addLog(CudaKernelLog& log) {
+  Impl* const impl = impl_.get();
+  return impl != nullptr ? impl->addLog(log) : 0;
+}
+
+void CuptiCollector::removeLog(int number) {
+  if (Impl* const impl = impl_.get()) impl->removeLog(number);
 }
 
 void CuptiCollector::endJob() noexcept {
@@ -116,7 +134,7 @@ void CuptiCollector::stop() {
 
 CuptiCollector::Impl::Impl(std::shared_ptr<CuptiApi> api, CudaKernelLog& log,
                            Nanoseconds flushEvery)
-    : api_(std::move(api)), log_(log), flushEvery_(flushEvery) {
+    : api_(std::move(api)), flushEvery_(flushEvery), logs_{&log} {
   isRunning_ = start();
   if (isRunning()) thread_ = std::thread([this] { run(); });
 }
@@ -148,7 +166,7 @@ void CuptiCollector::Impl::run() {
     lock.unlock();
     api_->flush(false);
     settle(kMostRounds);
-    log_.flush();
+    flushLogs();
     lock.lock();
   }
 }
@@ -168,8 +186,41 @@ std::int64_t CuptiCollector::Impl::stop() {
   }
   const std::int64_t dropped = api_->dropped();
   api_->finalize();
-  log_.flush();
+  flushLogs();
   return dropped;
+}
+
+int CuptiCollector::Impl::addLog(CudaKernelLog& log) {
+  const std::lock_guard lock(records_);
+  logs_.push_back(&log);
+  return static_cast<int>(logs_.size()) - 1;
+}
+
+void CuptiCollector::Impl::removeLog(int number) {
+  if (isRunning()) {
+    api_->flush(true);
+    settle(kMostRounds);
+  }
+  const std::lock_guard lock(records_);
+  CudaKernelLog*& log = logs_.at(static_cast<std::size_t>(number));
+  if (log == nullptr) return;
+  log->flush();
+  lostOfRemoved_ += log->lost();
+  log = nullptr;
+}
+
+void CuptiCollector::Impl::flushLogs() {
+  const std::lock_guard lock(records_);
+  for (CudaKernelLog* const log : logs_) {
+    if (log != nullptr) log->flush();
+  }
+}
+
+std::int64_t CuptiCollector::Impl::unwritten() {
+  const std::lock_guard lock(records_);
+  std::int64_t lost = lostOfRemoved_;
+  for (const CudaKernelLog* const log : logs_) lost += log != nullptr ? log->lost() : 0;
+  return lost;
 }
 
 void CuptiCollector::Impl::take(const CuptiRecord& record) {
@@ -208,14 +259,25 @@ std::int64_t CuptiCollector::Impl::jobOf(std::uint32_t correlation) const {
   return -1;
 }
 
+/// Null: it was removed. Work of no job goes into the first that is there.
+CudaKernelLog* CuptiCollector::Impl::logOf(std::int64_t id) const {
+  if (id >= 0) return logs_.at(static_cast<std::size_t>(id >> kJobBits));
+  const auto first =
+      std::find_if(logs_.begin(), logs_.end(), [](auto* log) { return log != nullptr; });
+  return first != logs_.end() ? *first : nullptr;
+}
+
 void CuptiCollector::Impl::write(const CuptiRecord& record, const std::string& name,
-                                 std::int64_t job) {
-  log_.append({.name = name,
+                                 std::int64_t id) {
+  CudaKernelLog* const log = logOf(id);
+  if (log == nullptr) return;
+  constexpr std::int64_t kJob = (std::int64_t{1} << kJobBits) - 1;
+  log->append({.name = name,
                .begin = record.begin,
                .end = record.end,
                .stream = std::to_string(record.stream),
                .bytes = record.bytes,
-               .job = job});
+               .job = id < 0 ? id : id & kJob});
 }
 
 }  // namespace pipetrace

@@ -11,15 +11,16 @@
 namespace pipetrace {
 
 /// Collects the kernels, copies and memsets of this process through CUPTI, and writes each with the
-/// job that queued it. Optional: where CUPTI cannot be had (no device, another tool attached), the
-/// collector says why, once, and does nothing. It does nothing in a child that is forked meanwhile,
-/// either.
+/// job that queued it, into the log of that job. Where several ranks share a process, each has its
+/// log; work that no job has queued goes into the first. Optional: where CUPTI cannot be had (no
+/// device, another tool attached), the collector says why, once, and does nothing. It does nothing
+/// in a child that is forked meanwhile, either.
 class CuptiCollector {
  public:
   /// How often CUPTI is asked for complete records; its own period is not reliable.
   static constexpr Nanoseconds kFlushEvery = 200 * kNsPerMs;
 
-  /// Starts. `log` must outlive this.
+  /// Starts. Logs must outlive this, or be removed before.
   CuptiCollector(std::shared_ptr<CuptiApi> api, CudaKernelLog& log,
                  Nanoseconds flushEvery = kFlushEvery);
   /// stop().
@@ -31,9 +32,16 @@ class CuptiCollector {
   /// Why it is not running.
   const std::string& trouble() const { return trouble_; }
 
-  /// Work that this thread queues from now on belongs to `job`, until endJob(). Call it on every
-  /// thread that queues work of a job, autograd's included. Does nothing if not running.
-  void beginJob(std::int64_t job) noexcept;
+  /// The log of another rank, for its jobs. Returns its number; that of the first is 0. Any thread.
+  int addLog(CudaKernelLog& log);
+  /// Writes what jobs of that log have done, once the device is done with them, and forgets the
+  /// log. Any thread.
+  void removeLog(int number);
+
+  /// Work that this thread queues from now on belongs to `job`, below 2^48, of that log, until
+  /// endJob(). Call it on every thread that queues work of a job, autograd's included. Does nothing
+  /// if not running.
+  void beginJob(std::int64_t job, int log = 0) noexcept;
   void endJob() noexcept;
 
   /// Writes all that has ended and detaches from CUPTI. Call it when the device is done. Reports on

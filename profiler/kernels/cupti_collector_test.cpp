@@ -106,6 +106,40 @@ struct Collecting {
   std::vector<std::string> kernels() const { return log.lines("Profiler Kernel: "); }
 };
 
+TEST(CuptiCollectorTest, RanksOfAProcessHaveTheirOwnKernelsInTheirLogs) {
+  Collecting test;
+  const RecordedLog other;
+  CudaKernelLog otherLines(other.path());
+  CuptiCollector collector(test.cupti, test.lines, 100 * kNsPerSecond);
+  const int number = collector.addLog(otherLines);
+  collector.beginJob(41);
+  collector.endJob();
+  collector.beginJob(41, number);
+  collector.endJob();
+  const auto calls = test.cupti->calls();
+  const auto pushed = [&](std::size_t n) {
+    std::vector<std::int64_t> ids;
+    for (const std::string& call : calls) {
+      if (call.starts_with("push ")) ids.push_back(std::stoll(call.substr(5)));
+    }
+    return ids.at(n);
+  };
+  test.cupti->add(call(1, pushed(0)));
+  test.cupti->add(call(2, pushed(1)));
+  test.cupti->add(kernel(1, "of the first"));
+  test.cupti->add(kernel(2, "of the other"));
+  collector.removeLog(number);
+  EXPECT_THAT(other.lines("Profiler Kernel: "),
+              ElementsAre(testing::AllOf(HasSubstr("of the other"), HasSubstr("job = 41"))));
+  test.cupti->add(kernel(9, "of no job"));
+  test.cupti->add(kernel(2, "after the log was closed"));
+  collector.stop();
+  EXPECT_THAT(
+      test.kernels(),
+      ElementsAre(testing::AllOf(HasSubstr("of the first"), HasSubstr("job = 41")),
+                  testing::AllOf(HasSubstr("of no job"), testing::Not(HasSubstr("job = ")))));
+}
+
 TEST(CuptiCollectorTest, CuptiIsCalledInTheOrderThatItNeeds) {
   Collecting test;
   CuptiCollector collector(test.cupti, test.lines, 100 * kNsPerSecond);

@@ -8,6 +8,9 @@ std::shared_ptr<CudaApi> cudaRuntime() {
   throw Error("this build has no CUDA, so the jobs of a device cannot be recorded");
 }
 
-std::unique_ptr<JobTrack> makeCudaTrack(Recorder& /*recorder*/) { return nullptr; }
+std::unique_ptr<JobTrack> makeCudaTrack(Recorder& /*recorder*/, int /*device*/,
+                                        bool /*countsMemory*/) {
+  return nullptr;
+}
 
 }  // namespace pipetrace

@@ -44,10 +44,15 @@ class RankRecording::Impl {
   explicit Impl(RankRecordingOptions options)
       : recorder_(recorderOptions(options)), streams_(addStreamsOf(options)) {
     addCpuMemory(recorder_);
+    const int device = options.device != nullptr ? options.device->device().index() : -1;
+    if (options.isProcess || device >= 0) {
+      // Ranks of a process take devices in turn, so the lowest of a device has its number.
+      const bool isLowest = options.info.rank == device;
+      track_ = makeCudaTrack(recorder_, device, options.isProcess || isLowest);
+      streams_.track = track_.get();
+    }
     if (!options.isProcess) return;
     if (options.clock) compareClocks(std::move(*options.clock));
-    track_ = makeCudaTrack(recorder_);
-    streams_.track = track_.get();
     nccl_.emplace(recorder_);
     if (clocks_ != nullptr) clocks_->awaitFirst();
   }

@@ -17,8 +17,8 @@ struct RankRecordingOptions {
   std::string logDirectory;
   RankInfo info;
   StepRange steps;
-  /// Whether the rank has a process of its own, so that it can have recorders that a process has
-  /// once (CUPTI, NCCL).
+  /// Whether the rank has a process of its own, so that it can have what a process has once (NCCL's
+  /// calls, a clock that is compared).
   bool isProcess = false;
   /// Where the rank's jobs are queued; null: on the CPU. Must outlive the recording.
   const RankDevice* device = nullptr;
