@@ -69,7 +69,9 @@ endif()
 find_program(PIPETRACE_MOLD ld.mold)
 mark_as_advanced(PIPETRACE_MOLD)
 if(PIPETRACE_MOLD)
-  target_link_options(pipetrace_flags INTERFACE -fuse-ld=mold)
+  # mold 1.10 can begin the part that is made read-only in front of the page where it is mapped, if
+  # there is a thread_local variable. Such a program does not start.
+  target_link_options(pipetrace_flags INTERFACE -fuse-ld=mold -Wl,-z,norelro)
 endif()
 
 # Most of the time of the project's own checks goes into compiling tests. So tests are optimized
