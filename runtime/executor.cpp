@@ -98,6 +98,7 @@ class Executor::Impl {
       runEdge(
           {.kind = JobKind::kData}, [&] { work_.awaitData(step); }, numberOfData(step));
     }
+    messages_.beginStep(step, work_.rows());
     if (program_.opensWithLr) runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
     while (next_ < program_.items.size()) {
       const RankProgram::Item item = program_.items[next_++];

@@ -16,6 +16,7 @@ enum class Awaited : std::uint8_t {
   kReceipt,  ///< that the peer takes the messages of a send; the same
   kSums,     ///< the gradients of a stage's copy; the number of the stage
   kTurn,     ///< of a receive: what comes before it on the lines of its ends; as kMessage
+  kRows,     ///< the number of rows of the step's batch
 };
 
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come

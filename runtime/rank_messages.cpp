@@ -32,6 +32,7 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
                            RecordedStreams recorded, PlannedTransfers* planned,
                            ControlChannel* control, RankDevice* device)
     : program_(program),
+      transport_(transport),
       recorded_(recorded),
       planned_(planned),
       control_(control),
@@ -75,6 +76,16 @@ auto RankMessages::waitFor(int peer, std::uint64_t number, const Wait& wait) {
   auto result = wait();
   if (control_ != nullptr) control_->waited();
   return result;
+}
+
+void RankMessages::beginStep(int step, std::int64_t rows) {
+  const int from = transport_.rowsFrom();
+  if (from == Transport::kNoRank) return;
+  if (from == transport_.rank()) return transport_.beginStep(step, rows);
+  waitFor(from, numberOfAwaited(Awaited::kRows, 0), [&] {
+    transport_.beginStep(step, rows);
+    return true;
+  });
 }
 
 void RankMessages::post(int transfer, int step) {

@@ -33,6 +33,9 @@ class RankMessages {
   /// The message's key in that step.
   MessageKey keyOf(int transfer, int step) const;
 
+  /// Opens a step, before its first message (Transport::beginStep()).
+  void beginStep(int step, std::int64_t rows);
+
   /// Posts the receive of a transfer.
   void post(int transfer, int step);
   /// Waits for the message of a receive that was posted. `job` is the id of the job that needs it.
@@ -119,6 +122,7 @@ class RankMessages {
   auto waitFor(int peer, std::uint64_t number, const Wait& wait);
 
   const RankProgram& program_;
+  Transport& transport_;
   const RecordedStreams recorded_;
   PlannedTransfers* const planned_;
   ControlChannel* const control_;

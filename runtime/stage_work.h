@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -79,6 +80,8 @@ class StageWork {
   /// only run forward.
   virtual bool hasData() const { return false; }
   virtual void awaitData(int /*step*/) {}
+  /// The number of rows of the step's batch, once its data are there; 0: this rank has none of it.
+  virtual std::int64_t rows() const { return 0; }
   /// The job before the plan's actions, but for plans that only run forward.
   virtual void lr(int step) = 0;
 

@@ -86,6 +86,7 @@ class RankDevice {
     kMessageMemory,  ///< a message's memory is used again after the jobs that read it
     kCopy,           ///< a copy from another device waits for the message
     kCopyMemory,     ///< the message's memory is used again after that
+    kSend,           ///< a message leaves on a line when it is made
     kBatch,          ///< jobs wait for the copy of the batch
     kBatchMemory,    ///< its memory is used again after the jobs that read it
     kRoom,           ///< the host is not too far ahead

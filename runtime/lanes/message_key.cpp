@@ -7,6 +7,9 @@ std::string toText(const MessageKey& key) {
     return "the other copy's gradients of stage " + std::to_string(key.stage) + " in step " +
            std::to_string(key.step);
   }
+  if (key.direction == Direction::kAcknowledgement && key.tensor == kRowsLane.tensor) {
+    return "the number of rows in step " + std::to_string(key.step);
+  }
   if (key.direction == Direction::kAcknowledgement) return "an acknowledgement";
   const std::string which = key.tensor == 0 ? "" : "tensor " + std::to_string(key.tensor) + " of ";
   return which + "the " + (key.direction == Direction::kForward ? "activations" : "gradients") +

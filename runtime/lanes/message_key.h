@@ -16,10 +16,13 @@ struct LaneName {
   int tensor = 0;  ///< 0: the plan's own; else its number among the others
 
   // NOLINTNEXTLINE(google-explicit-constructor): the plan's own lanes are named by their direction
-  LaneName(Direction itsDirection, int itsTensor = 0)
+  constexpr LaneName(Direction itsDirection, int itsTensor = 0)
       : direction(itsDirection), tensor(itsTensor) {}
-  auto operator<=>(const LaneName&) const = default;
+  constexpr auto operator<=>(const LaneName&) const = default;
 };
+
+/// The lane on which a rank says how many rows a step's batch has (Message::deadline).
+inline constexpr LaneName kRowsLane(Direction::kAcknowledgement, 1);
 
 /// Names a message: there is exactly one per (step, stage, micro-batch, direction, tensor).
 struct MessageKey {

@@ -20,6 +20,7 @@ class ForwardingWork : public StageWork {
   void beginStep(int step) override { inner_.beginStep(step); }
   bool hasData() const override { return inner_.hasData(); }
   void awaitData(int step) override { inner_.awaitData(step); }
+  std::int64_t rows() const override { return inner_.rows(); }
   void lr(int step) override { inner_.lr(step); }
   void runForward(int stage, int microBatch, JobMessages messages) override {
     inner_.runForward(stage, microBatch, messages);

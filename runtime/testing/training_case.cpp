@@ -27,7 +27,7 @@ Batch batchOf(const TrainingCase& training, int step) {
   const auto tokens = [&](std::int64_t most, at::IntArrayRef sizes) {
     return at::randint(most, sizes, random, at::kLong);
   };
-  const std::int64_t rows = training.rows;
+  const std::int64_t rows = training.rowsOf(step);
   Batch batch;
   if (training.model == CaseModel::kMlp) {
     batch["inputs"] = at::randn({rows, 12}, random);
@@ -177,7 +177,7 @@ class AloneModel {
       }
     }
     const double rows = static_cast<double>(tensors.at("targets").size(0));
-    return model_.loss(take(model_.lossInputs)) * (rows / training_.rows);
+    return model_.loss(take(model_.lossInputs)) * (rows / training_.rowsOf(step));
   }
 
   void addTied() {

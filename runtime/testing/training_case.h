@@ -31,9 +31,15 @@ struct TrainingCase {
   int numStages = 4;
   int microBatches = 8;
   int rows = 32;
+  std::vector<int> rowsOfSteps = {};  ///< one after the other, in place of `rows`
   int steps = 3;
   CaseModel model = CaseModel::kMlp;
   double recompute = 0;  ///< of each stage's blocks
+
+  int rowsOf(int step) const {
+    return rowsOfSteps.empty() ? rows
+                               : rowsOfSteps[static_cast<std::size_t>(step) % rowsOfSteps.size()];
+  }
 };
 
 Model modelOf(const TrainingCase& training);

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/micro_batch_rows.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -162,10 +163,8 @@ void TorchWork::bringToDevice(Tensors& tensors) const {
 
 // The first row of a micro-batch, and how many there are.
 std::pair<std::int64_t, std::int64_t> TorchWork::rowsOf(int microBatch) const {
-  const std::int64_t least = batchRows_ / options_.numMicroBatches;
-  const std::int64_t longer = batchRows_ % options_.numMicroBatches;
-  return {microBatch * least + std::min<std::int64_t>(microBatch, longer),
-          least + (microBatch < longer ? 1 : 0)};
+  const MicroBatchRows rows{.rows = batchRows_, .microBatches = options_.numMicroBatches};
+  return {rows.firstOf(microBatch), rows.countOf(microBatch)};
 }
 
 double TorchWork::lossShareOf(int microBatch) const {

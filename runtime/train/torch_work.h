@@ -91,6 +91,7 @@ class TorchWork : public StageWork {
   bool hasData() const override { return data_ != nullptr; }
   /// Throws what the options' `batch` threw for that step, and as load() does.
   void awaitData(int step) override;
+  std::int64_t rows() const override { return batchRows_; }
   void lr(int step) override;
   void runForward(int stage, int microBatch, JobMessages messages) override;
   void runBackward(int stage, int microBatch, JobMessages messages) override;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,9 @@ class ForwardingTransport : public Transport {
     return inner_.openReceive(from, name, messages);
   }
   void useDevice(RankDevice& device) override { inner_.useDevice(device); }
+  void awaitLanes() override { inner_.awaitLanes(); }
+  int rowsFrom() const override { return inner_.rowsFrom(); }
+  void beginStep(int step, std::int64_t rows) override { inner_.beginStep(step, rows); }
   bool sendsBlock() const override { return inner_.sendsBlock(); }
   CommStreams commStreams() const override { return inner_.commStreams(); }
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }

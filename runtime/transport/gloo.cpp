@@ -100,7 +100,8 @@ class GlooTransport : public Transport {
             .tags = tags_,
             // The plan says nothing of when other tensors are sent, so nobody may wait for them.
             .background = overlaps_ || name.tensor != 0,
-            .device = device_};
+            // Rows are a number of the host's.
+            .device = name == kRowsLane ? nullptr : device_};
   }
 
   c10::intrusive_ptr<c10d::Store> store_;
@@ -293,13 +294,15 @@ GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFac
   options.waitTimeout = kNoLimit;
   Start start(options);
   const RanksOfRun ranks = start.awaitAll(options.env, facts);
-  GlooRun run;
+  GlooRun run{.store = std::make_shared<RunStore>(RunStore{start.store})};
   run.clock = shareClock(start, options.env, ranks);
   auto transport = makeTransport(start, options, ranks.address);
   control.rank = options.env.rank;
   control.worldSize = options.env.worldSize;
-  control.onFailure = [own = transport.get()](const FailureCause&, const std::string& text) {
+  control.onFailure = [own = transport.get(), also = std::move(control.onFailure)](
+                          const FailureCause& cause, const std::string& text) {
     own->abort(text);
+    if (also) also(cause, text);
   };
   control.bytesMoved = [own = transport.get()] { return own->bytesMoved(); };
   run.control = connectControlMesh(

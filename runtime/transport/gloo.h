@@ -38,8 +38,11 @@ struct GlooOptions {
 /// Tensors have at most 8 dimensions; any number of stages and micro-batches goes.
 std::unique_ptr<Transport> connectGloo(const GlooOptions& options);
 
+struct RunStore;
+
 /// A rank's connections. The control channel goes first.
 struct GlooRun {
+  std::shared_ptr<RunStore> store;
   std::unique_ptr<Transport> transport;
   std::unique_ptr<ControlChannel> control;
   std::optional<RunClock> clock;  ///< where the run has several hosts
@@ -47,9 +50,9 @@ struct GlooRun {
 
 /// Does what connectGloo() does, compares `facts` with the other ranks' (awaitSameRun()), and
 /// connects the control channel. For data a rank is connected with those ranks alone to which it
-/// opens a lane. `control` needs no rank,
-/// world size and onFailure: when the run fails, the transport is aborted. Messages are waited for
-/// without a limit: the control channel knows better. Throws Error as these three do.
+/// opens a lane. `control` needs no rank and world size. When the run fails, the transport is
+/// aborted, and then its onFailure is called. Messages are waited for without a limit: the control
+/// channel knows better. Throws Error as these three do.
 GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFacts& facts);
 
 }  // namespace pipetrace

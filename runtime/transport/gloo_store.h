@@ -8,6 +8,11 @@
 
 namespace pipetrace {
 
+/// LibTorch's store of a run, for more groups of its ranks.
+struct RunStore {
+  c10::intrusive_ptr<c10d::Store> store;
+};
+
 /// Keys and values of a run in LibTorch's store.
 class GlooStore : public KeyValue {
  public:

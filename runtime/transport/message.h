@@ -17,7 +17,8 @@ class DeviceEvent;
 struct Message {
   at::Tensor tensor;  ///< detached from any graph; undefined where nothing but the order matters
   /// Emulated devices only, CLOCK_MONOTONIC ns: when it was planned to leave its sender (if it
-  /// stays on a rank, to be made). Once it was received: to arrive. 0 on real devices.
+  /// stays on a rank, to be made). Once it was received: to arrive. 0 on real devices. On kRowsLane
+  /// the number of rows.
   Nanoseconds deadline = 0;
   /// On a device with streams: when the tensor is made there. Null: it is there.
   std::shared_ptr<const DeviceEvent> made = nullptr;

@@ -20,6 +20,8 @@ class RankDevice;
 /// Threads: one, the rank's compute thread; abort() from any.
 class Transport {
  public:
+  static constexpr int kNoRank = -1;
+
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;
@@ -46,6 +48,14 @@ class Transport {
   /// rank, after its last lane was opened, this spares the first messages that wait. Throws
   /// PeerLost.
   virtual void awaitLanes() {}
+
+  /// The rank from which this one hears how many rows a step's batch has; kNoRank: it need not
+  /// know.
+  virtual int rowsFrom() const { return kNoRank; }
+  /// Where rowsFrom() is a rank: opens a step, before its first message. `rows`: of the batch, as
+  /// far as this rank knows, else 0. Waits for that other rank. Throws Error for another number
+  /// than there.
+  virtual void beginStep(int /*step*/, std::int64_t /*rows*/) {}
 
   /// Whether a send waits until the other rank has posted its receive.
   virtual bool sendsBlock() const { return false; }
