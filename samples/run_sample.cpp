@@ -32,6 +32,7 @@
 #include "runtime/transport/in_process.h"
 #include "samples/log_losses.h"
 #include "samples/loss_report.h"
+#include "samples/over_nccl.h"
 #include "samples/sample_plan.h"
 #include "samples/sample_task.h"
 #include "samples/say.h"
@@ -131,6 +132,14 @@ void requireAlone() {
               "runs all ranks in each of them; leave the option out, or start the program alone");
 }
 
+/// NCCL moves messages between GPUs, and refuses two ranks on one.
+void requireNcclOptions(const SampleOptions& options) {
+  if (options.device != "cuda") throw Error("--transport nccl needs --device cuda");
+  if (options.shareDevices) {
+    throw Error("--transport nccl needs a GPU for each rank, without --share-devices");
+  }
+}
+
 TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
   return TorchWork({.model = run.task.model,
                     .partition = run.partition,
@@ -176,17 +185,21 @@ void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
   executor.finish();
 }
 
-void recordAndTrain(const Run& run, Transport& transport, ControlChannel& control,
-                    std::optional<RunClock> clock) {
+/// `nccl`: null, if messages go through `host` alone.
+void recordAndTrain(const Run& run, Transport& host, ControlChannel& control,
+                    std::optional<RunClock> clock, const NcclRank* nccl) {
   // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
   torch::set_num_threads(1);
   std::optional<RankDevice> ownDevice;
   if (run.device != c10::kCPU) {
-    ownDevice.emplace(deviceOfRank(run.device, run.env ? run.env->localRank : transport.rank(),
+    ownDevice.emplace(deviceOfRank(run.device, run.env ? run.env->localRank : host.rank(),
                                    run.options.shareDevices),
                       jobsAheadOf(*run.plan));
   }
   RankDevice* const device = ownDevice ? &*ownDevice : nullptr;
+  std::optional<RankOverNccl> line;
+  if (nccl != nullptr) line.emplace(*nccl, *device, *run.plan);
+  Transport& transport = line ? line->transport() : host;
   if (run.logDirectory.empty()) {
     trainSteps(run, transport, control, {}, device);
     return;
@@ -212,9 +225,9 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
 
 /// Throws Error with what ended the run, on whichever rank that was.
 void trainRank(const Run& run, Transport& transport, ControlChannel& control,
-               std::optional<RunClock> clock = std::nullopt) {
+               std::optional<RunClock> clock = std::nullopt, const NcclRank* nccl = nullptr) {
   try {
-    recordAndTrain(run, transport, control, std::move(clock));
+    recordAndTrain(run, transport, control, std::move(clock), nccl);
   } catch (...) {
     reportFailure(control);
   }
@@ -285,26 +298,36 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
   const auto nanoseconds = [](double seconds) { return static_cast<Nanoseconds>(seconds * 1e9); };
+  NcclPlace line;
+  ControlOptions control = controlOptions(run);
+  control.onFailure = [&line](const FailureCause&, const std::string& text) { line.abort(text); };
   GlooRun connected = connectGlooRun({.env = env,
                                       .connectTimeout = nanoseconds(run.options.connectTimeout),
                                       .linkTimeout = nanoseconds(run.options.linkTimeout),
                                       .overlaps = !run.options.noSendRecvOverlap},
-                                     controlOptions(run), factsOf(run));
+                                     std::move(control), factsOf(run));
   const StopsRun onStop(stop, [&](const std::string& why) { connected.control->stop(why); });
-  trainRank(run, *connected.transport, *connected.control, std::move(connected.clock));
+  const NcclRank nccl{.run = connected,
+                      .env = env,
+                      .place = line,
+                      .connectTimeout = nanoseconds(run.options.connectTimeout)};
+  trainRank(run, *connected.transport, *connected.control, std::move(connected.clock),
+            run.options.transport == SampleTransport::kNccl ? &nccl : nullptr);
 }
 
 }  // namespace
 
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
+  const bool isNccl = options.transport == SampleTransport::kNccl;
+  if (isNccl) requireNcclOptions(options);
   // Before LibTorch's generators: they look once for the devices that there are.
   const c10::DeviceType device = openDevices(options.device);
   std::optional<ProcessEnv> env;
-  if (options.transport == SampleTransport::kGloo) {
-    env = readProcessEnv();
-  } else {
+  if (options.transport == SampleTransport::kInProcess) {
     requireAlone();
+  } else {
+    env = readProcessEnv();
   }
   CheckedPlan plan = samplePlan(options);
   if (env) requireWorldSize(*plan, env->worldSize);
@@ -317,6 +340,9 @@ std::vector<double> runSample(const SampleOptions& options,
   SampleTask task = makeTask();
   Partition partition = samplePartition(options, task.model, plan->numStages);
   plan = withRecomputes(std::move(plan), partition);
+  std::string order;
+  if (isNccl) plan = withMessagesInLine(std::move(plan), order);
+  if (isNccl && env->rank == 0) note(order);
   LossReport report;
   OpenLogs logs;
   LogLosses losses;

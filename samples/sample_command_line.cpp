@@ -32,7 +32,9 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       "Exit codes: 0 done, 2 failed, 124 ended in a job that did not come back, 128 + n stopped by "
       "signal n");
   const std::map<std::string, SampleTransport> transports{
-      {"in-process", SampleTransport::kInProcess}, {"gloo", SampleTransport::kGloo}};
+      {"in-process", SampleTransport::kInProcess},
+      {"gloo", SampleTransport::kGloo},
+      {"nccl", SampleTransport::kNccl}};
 
   auto* schedule = app.add_option("--schedule", options.schedule,
                                   fmt::format("{}", fmt::join(trainableSchedules(), ", ")));
@@ -60,11 +62,13 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->option_text("newest|oldest [newest]");
   app.add_option("--steps", options.steps, "training steps")->check(CLI::Range(1, 1 << 30));
   app.add_option("--seed", options.seed, "of the initial weights and of the order of the data");
-  app.add_option("--transport", options.transport,
-                 "in-process: a thread per rank; gloo: this process is one rank, RANK, LOCAL_RANK, "
-                 "WORLD_SIZE, MASTER_ADDR and MASTER_PORT say which (default if they are set)")
+  app.add_option(
+         "--transport", options.transport,
+         "in-process: a thread per rank; gloo: this process is one rank, RANK, LOCAL_RANK, "
+         "WORLD_SIZE, MASTER_ADDR and MASTER_PORT say which (default if they are set). So it is "
+         "with nccl, and messages go from GPU to GPU (--device cuda)")
       ->transform(CLI::CheckedTransformer(transports))
-      ->option_text(launched ? "in-process|gloo [gloo]" : "in-process|gloo [in-process]");
+      ->option_text(launched ? "in-process|gloo|nccl [gloo]" : "in-process|gloo|nccl [in-process]");
   app.add_option("--device", options.device,
                  "where stages compute; cuda: each rank has a GPU, by its number on the machine")
       ->check(CLI::IsMember({"cpu", "cuda"}).description(""))

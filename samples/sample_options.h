@@ -5,7 +5,7 @@
 
 namespace pipetrace {
 
-enum class SampleTransport { kInProcess, kGloo };
+enum class SampleTransport { kInProcess, kGloo, kNccl };
 
 /// The options of a sample program's command line.
 struct SampleOptions {

@@ -4,8 +4,12 @@
 
 #include <vector>
 
+#include "runtime/executor.h"
+#include "runtime/rank_program.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
+#include "schedule/simulate/order_messages.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
 
@@ -36,6 +40,23 @@ CheckedPlan withRecomputes(CheckedPlan plan, const Partition& partition) {
     stages.push_back(partition.recomputed(stage) > 0);
   }
   return CheckedPlan(withRecompute(*plan, stages));
+}
+
+CheckedPlan withMessagesInLine(CheckedPlan plan, std::string& note) {
+  const CheckedPlan full = fullPlan(plan, ExecutorOptions{}.ahead);
+  if (checkLimits(full, {.commStreams = CommStreams::kRank}).empty()) return plan;
+  constexpr Nanoseconds kUnit = 1000;
+  Costs costs = Costs::equal(plan->numStages, {.forward = kUnit,
+                                               .backward = 2 * kUnit,
+                                               .backwardInput = kUnit,
+                                               .backwardWeight = kUnit,
+                                               .recompute = kUnit});
+  costs.transfer = kUnit / 10;
+  note =
+      "the messages of " + plan->name +
+      " would deadlock where they run one after the other, as NCCL's do; they run in the order of "
+      "their times, with all stages alike";
+  return CheckedPlan(withMessagesInTime(plan, costs));
 }
 
 void requireWorldSize(const Plan& plan, int worldSize) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "runtime/train/model.h"
 #include "runtime/train/partition.h"
 #include "samples/sample_options.h"
@@ -18,6 +20,10 @@ Partition samplePartition(const SampleOptions& options, const Model& model, int 
 /// The plan with a recompute before the backwards of stages that recompute some of their blocks. A
 /// forward-only plan, and one that has recomputes itself, stay as they are.
 CheckedPlan withRecomputes(CheckedPlan plan, const Partition& partition);
+
+/// The plan with its messages in an order that runs in line, where its own does not: in the order
+/// of their times, if all stages cost the same. Says so in `note`, which else stays empty.
+CheckedPlan withMessagesInLine(CheckedPlan plan, std::string& note);
 
 /// Throws Error if the number of processes is not that of the plan's ranks.
 void requireWorldSize(const Plan& plan, int worldSize);

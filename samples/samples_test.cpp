@@ -362,6 +362,7 @@ std::vector<BadRun> badRuns() {
       {"NoText", {kTransformer, "--data", "/nonexistent"}, {}, "cannot read /nonexistent: No such"},
       {"EmptyText", {kTransformer, "--data", "/dev/null"}, {}, "/dev/null has 0 characters"},
       {"NoRank", {kMlp, "--transport", "gloo"}, {}, "WORLD_SIZE is not set"},
+      {"NcclOnTheCpu", {kMlp, "--transport", "nccl"}, {}, "nccl needs --device cuda"},
       {"ManyWholePipelines",
        {kMlp, "--transport", "in-process"},
        threeRanks,

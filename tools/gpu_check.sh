@@ -104,6 +104,14 @@ check_pipelines() {
   sed 's/^  /- /' "$report"
   [ $status -ne 77 ] || exit 77
 
+  printf '\n## NCCL as a transport, one rank\n\n'
+  if [ -x "$bin/nccl_group_check" ]; then
+    timeout 120 "$bin/nccl_group_check" >"$report" 2>&1 || failed
+    sed 's/^  /- /' "$report"
+  else
+    echo "- not run: nccl_group_check is not there"
+  fi
+
   printf '\n## A transformer in four stages on one GPU\n\n'
   local train=("$bin/sample-char-transformer" --device cuda --share-devices --steps 20 --data "$here/../README.md")
   mkdir -p "$run"
