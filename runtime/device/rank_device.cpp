@@ -70,7 +70,7 @@ std::size_t checkedAhead(int ahead) {
 RankDevice::RankDevice(c10::Device device, int ahead, Streams streams)
     : ahead_(checkedAhead(ahead)),
       device_(checked(device)),
-      hasOwnStreams_(streams == Streams::kOwn) {
+      hasOwnStreams_(streams == Streams::kSeparate) {
   try {
     while (streams_.size() < kStreamsOfRank) streams_.push_back(newStream());
   } catch (...) {

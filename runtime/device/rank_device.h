@@ -35,14 +35,14 @@ class RankDevice {
   static constexpr int kStreamsOfDevice = 32;
 
   enum class Streams {
-    kOwn,
+    kSeparate,
     kDefault,  ///< the device's default stream in place of all: nothing runs beside anything else
   };
 
   /// `ahead`: the host queues no job before the device has ended all but that many of those before.
   /// Throws Error for the CPU, a device that is not there, a device whose streams are taken, and
   /// less than one job ahead.
-  RankDevice(c10::Device device, int ahead, Streams streams = Streams::kOwn);
+  RankDevice(c10::Device device, int ahead, Streams streams = Streams::kSeparate);
   ~RankDevice();
   RankDevice(const RankDevice&) = delete;
   RankDevice& operator=(const RankDevice&) = delete;

@@ -12,8 +12,8 @@ namespace {
 // The size of c10d's options depends on the version of NCCL's header.
 void requireSameNccl() {
   const std::uint64_t ofTorch = torch::cuda::nccl::version() >> 16;
-  constexpr std::uint64_t kOwn = std::uint64_t{NCCL_MAJOR} << 16 | NCCL_MINOR;
-  TORCH_CHECK(ofTorch == kOwn, "LibTorch is built for NCCL ", ofTorch >> 16, ".", ofTorch & 0xFFFF,
+  constexpr std::uint64_t kOurs = std::uint64_t{NCCL_MAJOR} << 16 | NCCL_MINOR;
+  TORCH_CHECK(ofTorch == kOurs, "LibTorch is built for NCCL ", ofTorch >> 16, ".", ofTorch & 0xFFFF,
               ", and this program for NCCL ", NCCL_MAJOR, ".", NCCL_MINOR);
 }
 

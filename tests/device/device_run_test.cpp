@@ -2,10 +2,11 @@
 // the test device with the streams of a made-up CUDA runtime.
 #include <gmock/gmock.h>
 
-#include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "analysis/explain/explanation.h"
 #include "analysis/matched_messages.h"
@@ -16,6 +17,7 @@
 #include "runtime/record/rank_recording.h"
 #include "runtime/testing/device/simulated_cuda.h"
 #include "runtime/testing/device/test_programs.h"
+#include "runtime/testing/line_ranks.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
@@ -34,15 +36,28 @@ constexpr int kSteps = 2;
 /// How far clocks of two recorders can be apart that compare with the made-up device's.
 constexpr Nanoseconds kClocks = 50 * kNsPerUs;
 
+enum class Messages { kInProcess, kOverGloo, kInLine };
+
+std::vector<std::string> runRanks(Messages messages, const CheckedPlan& plan,
+                                  const std::function<void(Transport& transport)>& body) {
+  if (messages == Messages::kInLine) {
+    return testing::runOnLines(plan, [&](const testing::LineRank& rank) { body(rank.transport); });
+  }
+  const auto wiring =
+      messages == Messages::kOverGloo ? testing::Wiring::kGloo : testing::Wiring::kInProcess;
+  return runConnected(wiring, plan->numRanks(), body);
+}
+
 class DeviceRun : public testing::DeviceTest {
  protected:
   /// Trains and reads the logs.
-  Timeline runOf(const std::string& schedule, testing::Wiring wiring) {
+  Timeline runOf(const std::string& schedule, Messages messages) {
     const testing::SimulatedCuda simulated;
-    const CheckedPlan plan = buildSchedule(schedule, kRanks, kMicroBatches);
+    const CheckedPlan built = buildSchedule(schedule, kRanks, kMicroBatches);
+    const CheckedPlan plan = messages == Messages::kInLine ? testing::inLine(built) : built;
     const testing::TrainingCase training{.numStages = plan->numStages, .steps = kSteps};
     const RecordedLog log;
-    const auto errors = runConnected(wiring, kRanks, [&](Transport& transport) {
+    const auto errors = runRanks(messages, plan, [&](Transport& transport) {
       RankDevice device(testDevice(), 2 * plan->numStages + 2);
       RankRecording recording({.logDirectory = log.folder(),
                                .info = rankInfoOf(*plan, transport.rank()),
@@ -77,7 +92,7 @@ std::map<std::tuple<JobKind, int, int, int>, Event> jobsOf(const Timeline& timel
 }
 
 TEST_F(DeviceRun, EachJobHasItsTimeOnTheDevice) {
-  const Timeline timeline = runOf("1F1B", testing::Wiring::kInProcess);
+  const Timeline timeline = runOf("1F1B", Messages::kInProcess);
   const auto jobs = jobsOf(timeline);
   EXPECT_EQ(jobs.size(), 2U * kRanks * kMicroBatches * kSteps);
   for (const auto& [rank, info] : timeline.ranks) {
@@ -93,7 +108,7 @@ TEST_F(DeviceRun, EachJobHasItsTimeOnTheDevice) {
   }
 }
 
-class DeviceRunOver : public DeviceRun, public ::testing::WithParamInterface<testing::Wiring> {};
+class DeviceRunOver : public DeviceRun, public ::testing::WithParamInterface<Messages> {};
 
 TEST_P(DeviceRunOver, NoMessageIsReceivedBeforeItIsSent) {
   const Timeline timeline = runOf("1F1B", GetParam());
@@ -131,9 +146,14 @@ TEST_P(DeviceRunOver, TheReportNamesTheScheduleAndNoMessageThatArrivesTooEarly) 
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRunOver,
-                         ::testing::Values(testing::Wiring::kInProcess, testing::Wiring::kGloo),
+                         ::testing::Values(Messages::kInProcess, Messages::kOverGloo,
+                                           Messages::kInLine),
                          [](const auto& test) {
-                           return test.param == testing::Wiring::kGloo ? "Gloo" : "InProcess";
+                           switch (test.param) {
+                             case Messages::kInProcess: return "InProcess";
+                             case Messages::kOverGloo: return "OverGloo";
+                             default: return "InLine";
+                           }
                          });
 
 }  // namespace

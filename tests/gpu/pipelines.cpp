@@ -94,7 +94,7 @@ class StrictWork : public ForwardingWork {
   std::atomic<int>& inStep_;
 };
 
-enum class Streams { kOne, kOwn, kSpinning, kStrict };
+enum class Streams { kOne, kSeparate, kSpinning, kStrict };
 
 std::vector<RankResult> train(const TrainingCase& training, const CheckedPlan& plan,
                               c10::DeviceType type, Streams streams, unsigned seed, Spin spin) {
@@ -108,7 +108,8 @@ std::vector<RankResult> train(const TrainingCase& training, const CheckedPlan& p
         if (type != c10::kCPU) {
           device = std::make_unique<RankDevice>(
               deviceOfRank(type, transport.rank(), true), 2 * plan->numStages + 2,
-              streams == Streams::kOne ? RankDevice::Streams::kDefault : RankDevice::Streams::kOwn);
+              streams == Streams::kOne ? RankDevice::Streams::kDefault
+                                       : RankDevice::Streams::kSeparate);
           on.device = device.get();
         }
         on.around = [&](StageWork& inner) -> std::unique_ptr<StageWork> {
@@ -157,7 +158,7 @@ int run(bool onCpu, int runs) {
     if (onCpu) {
       const auto alone = trainAlone(training, *plan);
       const auto different =
-          firstDifference(train(training, plan, type, Streams::kOwn, 0, spin), alone);
+          firstDifference(train(training, plan, type, Streams::kSeparate, 0, spin), alone);
       failed += different.empty() ? 0 : 1;
       std::printf("  %s on the CPU: %s\n", name,
                   different.empty() ? "the bits of one process" : different.c_str());
