@@ -2,17 +2,17 @@
 // The test device finds each wait that is missing.
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <cctype>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/device/rank_device.h"
-#include "runtime/testing/device/test_device.h"
+#include "runtime/executor.h"
+#include "runtime/testing/device/test_programs.h"
 #include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
+#include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_recompute.h"
@@ -22,6 +22,7 @@ namespace {
 
 using testing::CaseModel;
 using ::testing::Each;
+using testing::firstDifference;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::RankResult;
@@ -36,7 +37,7 @@ std::vector<RankResult> train(const TrainingCase& training, const CheckedPlan& p
   std::vector<RankResult> results(plan->ranks.size());
   const auto errors = runConnected(wiring, plan->numRanks(), [&](Transport& transport) {
     const int index = devices == Devices::kShared ? 0 : transport.rank();
-    RankDevice device(testDevice(index), 2 * plan->numStages + 2);
+    RankDevice device(testDevice(index), usualJobsAhead(*plan));
     results[static_cast<std::size_t>(transport.rank())] = trainRank(
         training, plan, transport, {}, {.device = &device, .readsGradients = readsGradients});
   });
@@ -44,36 +45,7 @@ std::vector<RankResult> train(const TrainingCase& training, const CheckedPlan& p
   return results;
 }
 
-std::string firstDifference(const std::vector<RankResult>& a, const std::vector<RankResult>& b) {
-  for (std::size_t rank = 0; rank < a.size(); ++rank) {
-    const std::string difference = testing::firstDifference(a[rank], b[rank]);
-    if (!difference.empty()) return "rank " + std::to_string(rank) + ": " + difference;
-  }
-  return "";
-}
-
-class DeviceTruth : public ::testing::Test {
- protected:
-  void SetUp() override {
-    installTestDevice();
-    resetTestDevice();
-  }
-  void TearDown() override { EXPECT_THAT(takeTestDeviceFindings(), IsEmpty()); }
-};
-
-std::vector<std::string> synchronousSchedules() {
-  std::vector<std::string> names;
-  for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.isAsynchronous && !info.isForwardOnly) names.emplace_back(info.name);
-  }
-  return names;
-}
-
-std::string asTestName(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
-  return name;
-}
+using DeviceTruth = testing::FaultlessDeviceTest;
 
 class EveryScheduleOnADevice : public DeviceTruth,
                                public ::testing::WithParamInterface<std::string> {};
@@ -85,8 +57,9 @@ TEST_P(EveryScheduleOnADevice, HasTheBitsOfOneProcessOnTheCpu) {
             "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryScheduleOnADevice, ::testing::ValuesIn(synchronousSchedules()),
-                         asTestName);
+INSTANTIATE_TEST_SUITE_P(All, EveryScheduleOnADevice,
+                         ::testing::ValuesIn(testing::synchronousSchedules()),
+                         [](const auto& test) { return testing::asTestName(test.param); });
 
 TEST_F(DeviceTruth, ARichModelWithDropoutTiesAndRecomputedBlocksHasThem) {
   for (const double recompute : {0.0, 0.6}) {

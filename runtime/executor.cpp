@@ -56,16 +56,17 @@ class Executor::Impl {
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
-    if (control_ != nullptr && device_ != nullptr) {
-      control_->followDevice([this] {
-        const auto [oldest, count] = device_->unended();
-        return QueuedActions{.oldest = oldest, .count = count};
-      });
+    if (streams_.recorder != nullptr) {
+      for (const RankProgram::Job& job : program_.jobs) {
+        texts_.push_back(streams_.recorder->text(job.text));
+      }
     }
-    if (streams_.recorder == nullptr) return;
-    for (const RankProgram::Job& job : program_.jobs) {
-      texts_.push_back(streams_.recorder->text(job.text));
-    }
+    // Last, because only the destructor takes it back.
+    if (control_ == nullptr || device_ == nullptr) return;
+    control_->followDevice([this] {
+      const auto [oldest, count] = device_->unended();
+      return QueuedActions{.oldest = oldest, .count = count};
+    });
   }
 
   ~Impl() {

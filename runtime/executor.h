@@ -19,6 +19,10 @@ struct ExecutorOptions {
   ControlChannel* control = nullptr;
 };
 
+/// The most jobs by which a rank's host should be ahead of its device (RankDevice). No stage waits
+/// for the host then, and memory does not grow with the micro-batches.
+inline int usualJobsAhead(const Plan& plan) { return 2 * plan.numStages + ExecutorOptions{}.ahead; }
+
 /// Walks one rank's actions of a plan, step after step.
 ///
 /// A step is: lr, the rank's actions in the plan's order, optimizer; in forward-only plans the

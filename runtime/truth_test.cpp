@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <torch/serialize.h>
 
-#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <ostream>
@@ -13,6 +12,7 @@
 
 #include "runtime/testing/rank_processes.h"
 #include "runtime/testing/run_ranks.h"
+#include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_recompute.h"
@@ -21,30 +21,15 @@
 namespace pipetrace {
 namespace {
 
+using testing::asTestName;
 using testing::BeforeBackward;
 using testing::firstDifference;
 using testing::RankResult;
+using testing::synchronousSchedules;
 using testing::TrainingCase;
 using testing::Wiring;
 
 const std::string kSchedules[] = {"FThenB", "GPipe", "1F1B"};
-
-/// All that have one optimizer step after all micro-batches.
-std::vector<std::string> synchronousSchedules() {
-  std::vector<std::string> names;
-  for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.isAsynchronous && !info.isForwardOnly) names.emplace_back(info.name);
-  }
-  return names;
-}
-
-std::string asTestName(const std::string& schedule) {
-  std::string name;
-  for (const char c : schedule) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
-  }
-  return name;
-}
 
 std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
@@ -56,15 +41,6 @@ std::vector<RankResult> train(Wiring wiring, const TrainingCase& training,
   });
   for (const std::string& error : errors) EXPECT_EQ(error, "");
   return results;
-}
-
-// "" if all ranks agree bit for bit.
-std::string firstDifference(const std::vector<RankResult>& a, const std::vector<RankResult>& b) {
-  for (std::size_t rank = 0; rank < a.size(); ++rank) {
-    const std::string difference = testing::firstDifference(a[rank], b[rank]);
-    if (!difference.empty()) return "rank " + std::to_string(rank) + ": " + difference;
-  }
-  return "";
 }
 
 struct Connected {

@@ -156,9 +156,6 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                    run.plan->stagesOfRank(rank));
 }
 
-/// How far a rank's host runs ahead of its device: far enough that no stage waits for it.
-int jobsAheadOf(const Plan& plan) { return 2 * plan.numStages + ExecutorOptions{}.ahead; }
-
 void requireFinite(double loss, int step) {
   if (std::isfinite(loss)) return;
   throw Error("the loss of step " + std::to_string(step) +
@@ -194,7 +191,7 @@ void recordAndTrain(const Run& run, Transport& host, ControlChannel& control,
   if (run.device != c10::kCPU) {
     ownDevice.emplace(deviceOfRank(run.device, run.env ? run.env->localRank : host.rank(),
                                    run.options.shareDevices),
-                      jobsAheadOf(*run.plan));
+                      usualJobsAhead(*run.plan));
   }
   RankDevice* const device = ownDevice ? &*ownDevice : nullptr;
   std::optional<RankOverNccl> line;

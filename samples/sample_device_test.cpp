@@ -31,7 +31,7 @@ class SampleOnDevice : public testing::DeviceTest {
     const auto errors =
         runConnected(testing::Wiring::kInProcess, kRanks, [&](Transport& transport) {
           std::optional<RankDevice> device;
-          if (onDevice) device.emplace(testDevice(), 2 * kRanks + 2);
+          if (onDevice) device.emplace(testDevice(), usualJobsAhead(*plan));
           TorchWork work(
               {.model = task.model,
                .partition = evenPartition(static_cast<int>(task.model.blocks.size()), kRanks),

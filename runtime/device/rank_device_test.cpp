@@ -10,25 +10,17 @@
 #include <vector>
 
 #include "runtime/device/open_device.h"
-#include "runtime/testing/device/test_device.h"
+#include "runtime/testing/device/test_programs.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
-class RankDeviceTest : public testing::Test {
- protected:
-  void SetUp() override {
-    installTestDevice();
-    resetTestDevice();
-  }
-  void TearDown() override { EXPECT_THAT(takeTestDeviceFindings(), IsEmpty()); }
-};
+using RankDeviceTest = testing::FaultlessDeviceTest;
 
 TEST_F(RankDeviceTest, RanksOfADeviceHaveStreamsOfTheirOwn) {
   std::vector<std::unique_ptr<RankDevice>> ranks;

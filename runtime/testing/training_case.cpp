@@ -317,4 +317,13 @@ std::string firstDifference(const RankResult& a, const RankResult& b) {
   return "";
 }
 
+std::string firstDifference(const std::vector<RankResult>& a, const std::vector<RankResult>& b) {
+  if (a.size() != b.size()) return "other numbers of ranks";
+  for (std::size_t rank = 0; rank < a.size(); ++rank) {
+    const std::string difference = firstDifference(a[rank], b[rank]);
+    if (!difference.empty()) return "rank " + std::to_string(rank) + ": " + difference;
+  }
+  return "";
+}
+
 }  // namespace pipetrace::testing

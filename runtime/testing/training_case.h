@@ -76,5 +76,7 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& pla
 /// "" if every tensor of `a` has the type, the shape and the bits of its counterpart in `b`; else
 /// names the first that differs.
 std::string firstDifference(const RankResult& a, const RankResult& b);
+/// The same of all ranks; it names the first that differs.
+std::string firstDifference(const std::vector<RankResult>& a, const std::vector<RankResult>& b);
 
 }  // namespace pipetrace::testing

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
-#include "runtime/testing/device/test_device.h"
+#include "runtime/testing/device/test_programs.h"
 #include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/line_ranks.h"
+#include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_recompute.h"
@@ -58,11 +59,7 @@ struct LineTraining {
   std::string difference(const TrainingCase& training, const CheckedPlan& plan) {
     EXPECT_THAT(errorsOf(training, plan), Each(IsEmpty()));
     const std::vector<RankResult> alone = trainAlone(training, *plan);
-    for (std::size_t rank = 0; rank < alone.size(); ++rank) {
-      const std::string one = testing::firstDifference(results[rank], alone[rank]);
-      if (!one.empty()) return "rank " + std::to_string(rank) + ": " + one;
-    }
-    return "";
+    return testing::firstDifference(results, alone);
   }
 };
 
@@ -75,22 +72,7 @@ std::int64_t sendsOf(const Plan& plan) {
   return sends;
 }
 
-class LineTruth : public ::testing::Test {
- protected:
-  void SetUp() override {
-    installTestDevice();
-    resetTestDevice();
-  }
-  void TearDown() override { EXPECT_THAT(takeTestDeviceFindings(), IsEmpty()); }
-};
-
-std::vector<std::string> schedulesWithAFlush() {
-  std::vector<std::string> names;
-  for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.isAsynchronous && !info.isForwardOnly) names.emplace_back(info.name);
-  }
-  return names;
-}
+using LineTruth = testing::FaultlessDeviceTest;
 
 class EveryScheduleInLine : public LineTruth, public ::testing::WithParamInterface<std::string> {};
 
@@ -104,14 +86,9 @@ TEST_P(EveryScheduleInLine, HasTheBitsOfOneProcessAndAllItsMessagesButTheFirstSt
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryScheduleInLine, ::testing::ValuesIn(schedulesWithAFlush()),
-                         [](const ::testing::TestParamInfo<std::string>& test) {
-                           std::string name = test.param;
-                           std::erase_if(name, [](char c) {
-                             return std::isalnum(static_cast<unsigned char>(c)) == 0;
-                           });
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, EveryScheduleInLine,
+                         ::testing::ValuesIn(testing::synchronousSchedules()),
+                         [](const auto& test) { return testing::asTestName(test.param); });
 
 TEST_F(LineTruth, ARichModelWithTiesAndTensorsPastTheNextStageHasThem) {
   for (const double recompute : {0.0, 0.6}) {

@@ -13,6 +13,7 @@
 #include "analysis/run_summary.h"
 #include "parser/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
+#include "runtime/executor.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/testing/device/simulated_cuda.h"
@@ -58,7 +59,7 @@ class DeviceRun : public testing::DeviceTest {
     const testing::TrainingCase training{.numStages = plan->numStages, .steps = kSteps};
     const RecordedLog log;
     const auto errors = runRanks(messages, plan, [&](Transport& transport) {
-      RankDevice device(testDevice(), 2 * plan->numStages + 2);
+      RankDevice device(testDevice(), usualJobsAhead(*plan));
       RankRecording recording({.logDirectory = log.folder(),
                                .info = rankInfoOf(*plan, transport.rank()),
                                .device = &device,

@@ -20,6 +20,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "runtime/device/open_device.h"
 #include "runtime/device/rank_device.h"
+#include "runtime/executor.h"
 #include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
@@ -35,6 +36,7 @@ constexpr int kRanks = 4;
 constexpr int kMicroBatches = 8;
 const char* const kSchedules[] = {"1F1B", "Interleaved1F1B", "ZB-H1", "ZBV", "DualPipe"};
 
+using testing::firstDifference;
 using testing::ForwardingWork;
 using testing::RankResult;
 using testing::TrainingCase;
@@ -107,7 +109,7 @@ std::vector<RankResult> train(const TrainingCase& training, const CheckedPlan& p
         std::unique_ptr<RankDevice> device;
         if (type != c10::kCPU) {
           device = std::make_unique<RankDevice>(
-              deviceOfRank(type, transport.rank(), true), 2 * plan->numStages + 2,
+              deviceOfRank(type, transport.rank(), true), usualJobsAhead(*plan),
               streams == Streams::kOne ? RankDevice::Streams::kDefault
                                        : RankDevice::Streams::kSeparate);
           on.device = device.get();
@@ -125,14 +127,6 @@ std::vector<RankResult> train(const TrainingCase& training, const CheckedPlan& p
     if (!error.empty()) throw Error(plan->name + ": " + error);
   }
   return results;
-}
-
-std::string firstDifference(const std::vector<RankResult>& a, const std::vector<RankResult>& b) {
-  for (std::size_t rank = 0; rank < a.size(); ++rank) {
-    const std::string difference = testing::firstDifference(a[rank], b[rank]);
-    if (!difference.empty()) return "rank " + std::to_string(rank) + ": " + difference;
-  }
-  return "";
 }
 
 int run(bool onCpu, int runs) {

@@ -33,6 +33,15 @@ class DeviceTest : public ::testing::Test {
   void TearDown() override { resetTestDevice(); }
 };
 
+/// Each test ends without a finding.
+class FaultlessDeviceTest : public DeviceTest {
+ protected:
+  void TearDown() override {
+    EXPECT_THAT(takeTestDeviceFindings(), ::testing::IsEmpty());
+    DeviceTest::TearDown();
+  }
+};
+
 inline c10::TensorOptions onTestDevice(int index = 0) {
   return c10::TensorOptions().device(testDevice(index));
 }
