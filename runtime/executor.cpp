@@ -100,11 +100,13 @@ class Executor::Impl {
           {.kind = JobKind::kData}, [&] { work_.awaitData(step); }, numberOfData(step));
     }
     messages_.beginStep(step, work_.rows());
+    // A receive is posted before its job begins.
+    for (std::int64_t& id : ids_) id = nextId();
     if (program_.opensWithLr) runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
     while (next_ < program_.items.size()) {
       const RankProgram::Item item = program_.items[next_++];
       switch (item.kind) {
-        case Kind::kReceive: messages_.post(item.index, step); break;
+        case Kind::kReceive: post(item.index); break;
         case Kind::kSend: send(item.index); break;
         case Kind::kJob: runJob(item.index); break;
         case Kind::kUpdate: runUpdate(item.index); break;
@@ -168,9 +170,9 @@ class Executor::Impl {
     const auto at = static_cast<std::size_t>(index);
     const RankProgram::Job& job = program_.jobs[at];
     begin(numberOfItem(step_, next_));
-    const std::int64_t id = ids_[at] = nextId();
+    const std::int64_t id = ids_[at];
     if (device_ != nullptr) device_->awaitRoom();
-    const Nanoseconds arrival = takeInputs(job, id);
+    const Nanoseconds arrival = takeInputs(job);
     work_.launching(job.action, arrival);
     const Job recorded{.kind = job.action.kind,
                        .microBatch = job.action.microBatch,
@@ -227,7 +229,7 @@ class Executor::Impl {
   JobMessages messagesOf(std::size_t part) { return {inputs_[part], outputs_[part]}; }
 
   /// Fills the inputs of both parts. Returns the latest of their deadlines.
-  Nanoseconds takeInputs(const RankProgram::Job& job, std::int64_t id) {
+  Nanoseconds takeInputs(const RankProgram::Job& job) {
     Nanoseconds arrival = kNsMin;
     for (std::size_t part = 0; part < 2; ++part) {
       const RankProgram::Places& places = job.places[part];
@@ -235,18 +237,18 @@ class Executor::Impl {
       outputs_[part].resize(places.outputs.size());
       for (std::size_t i = 0; i < places.inputs.size(); ++i) {
         Message& input = inputs_[part][i];
-        input = takeInput(places.inputs[i], id);
+        input = takeInput(places.inputs[i]);
         arrival = std::max(arrival, input.deadline);
       }
     }
     return arrival;
   }
 
-  Message takeInput(const RankProgram::Place& place, std::int64_t id) {
+  Message takeInput(const RankProgram::Place& place) {
     if (place.transfer == RankProgram::kNone) {
       return std::exchange(kept_[static_cast<std::size_t>(place.kept)], {});
     }
-    return messages_.take(place.transfer, step_, id);
+    return messages_.take(place.transfer, step_);
   }
 
   /// Takes over what the job has made, and gives up what it needed.
@@ -290,10 +292,17 @@ class Executor::Impl {
     messages_.acknowledge(job.credit);
   }
 
+  /// The id of the job that makes or needs the message.
+  std::int64_t idOf(int transfer) const {
+    const int job = program_.transfers[static_cast<std::size_t>(transfer)].job;
+    return ids_[static_cast<std::size_t>(job)];
+  }
+
+  void post(int transfer) { messages_.post(transfer, step_, idOf(transfer)); }
+
   void send(int transfer) {
     const auto at = static_cast<std::size_t>(transfer);
-    const std::int64_t job = ids_[static_cast<std::size_t>(program_.transfers[at].job)];
-    messages_.send(transfer, step_, job, std::exchange(outgoing_[at], {}));
+    messages_.send(transfer, step_, idOf(transfer), std::exchange(outgoing_[at], {}));
   }
 
   // Runs `body` as a job of the compute lane. A body that throws ends its job as well.

@@ -22,11 +22,14 @@ StampClock clockOf(const RecordedStreams& recorded, const PlannedTransfers* plan
 
 }  // namespace
 
-RankMessages::LentClock::LentClock(Transport& transport, StampClock clock) : transport_(transport) {
+RankMessages::Lent::Lent(Transport& transport, StampClock clock) : transport_(transport) {
   transport_.useClock(std::move(clock));
 }
 
-RankMessages::LentClock::~LentClock() { transport_.useClock({}); }
+RankMessages::Lent::~Lent() {
+  transport_.useClock({});
+  transport_.useWatch(nullptr);
+}
 
 RankMessages::RankMessages(const RankProgram& program, Transport& transport,
                            RecordedStreams recorded, PlannedTransfers* planned,
@@ -37,8 +40,11 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
       planned_(planned),
       control_(control),
       device_(device),
-      clock_(transport, clockOf(recorded, planned, device)) {
-  if (device_ != nullptr) transport.useDevice(*device_);
+      lent_(transport, clockOf(recorded, planned, device)) {
+  if (device_ != nullptr) {
+    transport.useDevice(*device_);
+    transport.useWatch(&onDevice_.emplace(*device_, recorded_));
+  }
   for (const RankProgram::Lane& lane : program_.lanes) {
     End end;
     if (lane.sends) {
@@ -88,31 +94,26 @@ void RankMessages::beginStep(int step, std::int64_t rows) {
   });
 }
 
-void RankMessages::post(int transfer, int step) {
+void RankMessages::post(int transfer, int step, std::int64_t job) {
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
+  state.job.step = step;
+  state.job.id = job;
   if (planned_ != nullptr) {
     state.postedAt = static_cast<std::uint64_t>(planned_->now());
-  } else if (recordsOnDevice()) {
-    Receives& receives = receives_[isForwardTransfer(state.job.kind) ? 0 : 1];
-    if (receives.posted++ == 0) {
-      DeviceStream& stream = recorded_.recorder->stream(recorded_.of(state.job));
-      stream.markStart();
-      receives.begin = stream.mark();
-    }
-  } else if (records() && device_ == nullptr) {
+  } else if (onDevice_) {
+    isInLine(index, step) ? onDevice_->isNext(state.job) : onDevice_->posted(state.job);
+  } else if (records()) {
     state.postedAt = now(state.job);
   }
   state.number = end.receive->post(keyOf(transfer, step));
 }
 
-Message RankMessages::take(int transfer, int step, std::int64_t job) {
+Message RankMessages::take(int transfer, int step) {
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
   const MessageKey key = keyOf(transfer, step);
-  state.job.step = step;
-  state.job.id = job;
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
   ReceiveLane<Message>::Arrival arrival;
   try {
@@ -126,9 +127,14 @@ Message RankMessages::take(int transfer, int step, std::int64_t job) {
     }
     throw;
   }
-  if (device_ != nullptr) {
-    arrive(state.job, arrival.message);
-    return std::move(arrival.message);
+  if (onDevice_) {
+    Message& message = arrival.message;
+    if (isInLine(index, step)) return std::move(message);  // jobs wait for it already
+    onDevice_->arrived(state.job, message);
+    message.tensor = device_->await(message.tensor, message.made.get(),
+                                    device_->receives(isForwardTransfer(state.job.kind)));
+    message.made = nullptr;
+    return std::move(message);
   }
   if (planned_ != nullptr) {
     record(state.job,
@@ -141,31 +147,17 @@ Message RankMessages::take(int transfer, int step, std::int64_t job) {
   return std::move(arrival.message);
 }
 
-/// The message's stream waits for its event, and the rank's jobs with it.
-void RankMessages::arrive(const Job& job, Message& message) {
-  const c10::Stream& stream = device_->receives(isForwardTransfer(job.kind));
-  const StreamId lane = recorded_.of(job);
-  if (recordsOnDevice()) {
-    Receives& receives = receives_[isForwardTransfer(job.kind) ? 0 : 1];
-    recorded_.recorder->begin(lane, job);
-    recorded_.recorder->beganAt(lane, receives.begin);
-    if (message.made != nullptr) message.made->block(stream);
-    receives.begin = recorded_.recorder->stream(lane).mark();
-    recorded_.recorder->endAt(lane, receives.begin, message.bytes());
-    --receives.posted;
-  }
-  message.tensor = device_->await(message.tensor, message.made.get(), stream);
-  message.made = nullptr;
+bool RankMessages::isInLine(std::size_t transfer, int step) const {
+  const auto lane = static_cast<std::size_t>(program_.transfers[transfer].lane);
+  return transport_.isInLine(program_.lanes[lane].name, step);
 }
 
 void RankMessages::made(int transfer, int step, std::int64_t job, const Message& message) {
-  if (!recordsOnDevice()) return;
+  if (isInLine(static_cast<std::size_t>(transfer), step)) return;
   State& state = states_[static_cast<std::size_t>(transfer)];
   state.job.step = step;
   state.job.id = job;
-  const StreamId lane = recorded_.of(state.job);
-  recorded_.recorder->begin(lane, state.job);
-  recorded_.recorder->end(lane, message.bytes());
+  onDevice_->made(state.job, message.bytes());
 }
 
 void RankMessages::send(int transfer, int step, std::int64_t job, Message message) {
@@ -189,7 +181,8 @@ void RankMessages::send(int transfer, int step, std::int64_t job, Message messag
     const std::optional<PlannedTransfers::Span> span = planned_->send(key, message, state.job.peer);
     handOver();
     if (span) return record(state.job, *span);
-  } else if (device_ != nullptr) {
+  } else if (onDevice_) {
+    onDevice_->isNext(state.job);
     return handOver();
   } else {
     if (records()) begin = now(state.job);
@@ -249,8 +242,12 @@ void RankMessages::acknowledge(int transfer) {
 
 Message RankMessages::exchange(std::size_t index, int step, Message sums) {
   const RankProgram::Copy& copy = program_.copies[index];
+  const int peer = program_.lanes[static_cast<std::size_t>(copy.send.lane)].peer;
+  // In line, where both would send first, each waits for the other.
+  const bool sendsFirst = transport_.rank() < peer;
+  if (sendsFirst) sendSum(copy.send, step, std::move(sums));
   const std::uint64_t number = postSum(copy.receive, step);
-  sendSum(copy.send, step, std::move(sums));
+  if (!sendsFirst) sendSum(copy.send, step, std::move(sums));
   return takeSum(copy.receive, number, step);
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/control/control_channel.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/rank_program.h"
+#include "runtime/record/device_transfers.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
 #include "runtime/transport/transport.h"
@@ -16,9 +17,7 @@ namespace pipetrace {
 /// The messages of one rank's program: sends and receives them through a transport, and records
 /// them. A send lasts from when the transport gets it until the transport is done with it. A
 /// receive lasts from when it is posted until the message is there. Where transfers are planned,
-/// the plan says so instead. On a device with streams a message is sent when the job that made it
-/// has ended there. A receive begins when it is posted, or when the one before it in its direction
-/// has ended, and ends when the message is there.
+/// the plan says so instead. On a device with streams its times are those of DeviceTransfers.
 ///
 /// Threads: the compute thread. Nothing is allocated once every lane has had a message.
 class RankMessages {
@@ -36,11 +35,11 @@ class RankMessages {
   /// Opens a step, before its first message (Transport::beginStep()).
   void beginStep(int step, std::int64_t rows);
 
-  /// Posts the receive of a transfer.
-  void post(int transfer, int step);
-  /// Waits for the message of a receive that was posted. `job` is the id of the job that needs it.
-  /// Work that is queued on the device from then on may use the message.
-  Message take(int transfer, int step, std::int64_t job);
+  /// Posts the receive of a transfer. `job` is the id of the job that needs it.
+  void post(int transfer, int step, std::int64_t job);
+  /// Waits for the message of a receive that was posted. Work that is queued on the device from
+  /// then on may use the message.
+  Message take(int transfer, int step);
   /// With a device, right after the job that makes a message was queued: its end is the time at
   /// which the message is sent.
   void made(int transfer, int step, std::int64_t job, const Message& message);
@@ -86,29 +85,20 @@ class RankMessages {
     std::uint64_t postedAt = 0;  ///< a mark; planned transfers: a time
   };
 
-  /// The receives of a direction on a device.
-  struct Receives {
-    int posted = 0;                ///< and not ended
-    DeviceStream::Mark begin = 0;  ///< of the one that ends next
-  };
-
-  /// Gives a transport a clock, and takes it back: the recorder that it reads may go then.
-  class LentClock {
+  /// Gives a transport a clock and a watch, and takes them back: what they refer to may go then.
+  class Lent {
    public:
-    LentClock(Transport& transport, StampClock clock);
-    ~LentClock();
-    LentClock(const LentClock&) = delete;
-    LentClock& operator=(const LentClock&) = delete;
+    Lent(Transport& transport, StampClock clock);
+    ~Lent();
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
 
    private:
     Transport& transport_;
   };
 
-  void arrive(const Job& job, Message& message);
+  bool isInLine(std::size_t transfer, int step) const;
   bool records() const { return recorded_.recorder != nullptr; }
-  bool recordsOnDevice() const {
-    return device_ != nullptr && records() && recorded_.recorder->isOn();
-  }
   std::uint64_t now(const Job& job) const { return recorded_.recorder->mark(recorded_.of(job)); }
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
   void record(const Job& job, const PlannedTransfers::Span& span);
@@ -127,10 +117,10 @@ class RankMessages {
   PlannedTransfers* const planned_;
   ControlChannel* const control_;
   RankDevice* const device_;
-  const LentClock clock_;      // the lanes' threads read it: it goes after them
-  std::vector<End> ends_;      // by lane
-  std::vector<State> states_;  // by transfer
-  std::array<Receives, 2> receives_;
+  std::optional<DeviceTransfers> onDevice_;  // with a device
+  const Lent lent_;                          // the lanes' threads read it: it goes after them
+  std::vector<End> ends_;                    // by lane
+  std::vector<State> states_;                // by transfer
 };
 
 }  // namespace pipetrace

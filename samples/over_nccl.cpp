@@ -1,7 +1,5 @@
 #include "samples/over_nccl.h"
 
-#include "runtime/transport/nccl.h"
-
 namespace pipetrace {
 
 void NcclPlace::abort(const std::string& text) {
@@ -16,15 +14,24 @@ void NcclPlace::use(Transport* line) {
   if (line_ != nullptr && failure_) line_->abort(*failure_);
 }
 
+namespace {
+
+LineTransportOptions optionsOf(const NcclRank& rank, const RankDevice& device, const Plan& plan) {
+  LineTransportOptions options = connectNccl({.store = rank.run.store,
+                                              .rank = rank.env.rank,
+                                              .worldSize = rank.env.worldSize,
+                                              .device = device.device(),
+                                              .communicators = rank.communicators,
+                                              .timeout = rank.connectTimeout});
+  options.microBatches = plan.numMicroBatches;
+  options.rowsFrom = plan.rankOfStage.back();
+  return options;
+}
+
+}  // namespace
+
 RankOverNccl::RankOverNccl(const NcclRank& rank, const RankDevice& device, const Plan& plan)
-    : place_(rank.place),
-      transport_(*rank.run.transport, {.backend = connectNccl({.store = rank.run.store,
-                                                               .rank = rank.env.rank,
-                                                               .worldSize = rank.env.worldSize,
-                                                               .device = device.device(),
-                                                               .timeout = rank.connectTimeout}),
-                                       .microBatches = plan.numMicroBatches,
-                                       .rowsFrom = plan.rankOfStage.back()}) {
+    : place_(rank.place), transport_(*rank.run.transport, optionsOf(rank, device, plan)) {
   place_.use(&transport_);
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/device/rank_device.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/line_transport.h"
+#include "runtime/transport/nccl.h"
 #include "schedule/plan.h"
 
 namespace pipetrace {
@@ -31,6 +32,7 @@ struct NcclRank {
   const GlooRun& run;
   const ProcessEnv& env;
   NcclPlace& place;
+  NcclCommunicators communicators = NcclCommunicators::kRank;
   Nanoseconds connectTimeout = 0;
 };
 

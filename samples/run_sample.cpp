@@ -134,6 +134,10 @@ void requireAlone() {
 
 /// NCCL moves messages between GPUs, and refuses two ranks on one.
 void requireNcclOptions(const SampleOptions& options) {
+  if (options.transport != SampleTransport::kNccl) {
+    if (options.ncclCommunicators == "rank") return;
+    throw Error("--nccl-communicators is for --transport nccl");
+  }
   if (options.device != "cuda") throw Error("--transport nccl needs --device cuda");
   if (options.shareDevices) {
     throw Error("--transport nccl needs a GPU for each rank, without --share-devices");
@@ -206,6 +210,7 @@ void recordAndTrain(const Run& run, Transport& host, ControlChannel& control,
                            .steps = run.steps,
                            .isProcess = run.env.has_value(),
                            .device = device,
+                           .hasLine = transport.commStreams() == CommStreams::kRank,
                            .clock = std::move(clock)});
   // When training throws, the destructor closes the log; an error of its own must not replace what
   // went wrong.
@@ -307,6 +312,9 @@ void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
   const NcclRank nccl{.run = connected,
                       .env = env,
                       .place = line,
+                      .communicators = run.options.ncclCommunicators == "lane"
+                                           ? NcclCommunicators::kLane
+                                           : NcclCommunicators::kRank,
                       .connectTimeout = nanoseconds(run.options.connectTimeout)};
   trainRank(run, *connected.transport, *connected.control, std::move(connected.clock),
             run.options.transport == SampleTransport::kNccl ? &nccl : nullptr);
@@ -317,7 +325,7 @@ void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
   const bool isNccl = options.transport == SampleTransport::kNccl;
-  if (isNccl) requireNcclOptions(options);
+  requireNcclOptions(options);
   // Before LibTorch's generators: they look once for the devices that there are.
   const c10::DeviceType device = openDevices(options.device);
   std::optional<ProcessEnv> env;
@@ -338,8 +346,9 @@ std::vector<double> runSample(const SampleOptions& options,
   Partition partition = samplePartition(options, task.model, plan->numStages);
   plan = withRecomputes(std::move(plan), partition);
   std::string order;
-  if (isNccl) plan = withMessagesInLine(std::move(plan), order);
-  if (isNccl && env->rank == 0) note(order);
+  const bool isInLine = isNccl && options.ncclCommunicators == "rank";
+  if (isInLine) plan = withMessagesInLine(std::move(plan), order);
+  if (isInLine && env->rank == 0) note(order);
   LossReport report;
   OpenLogs logs;
   LogLosses losses;

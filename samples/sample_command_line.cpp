@@ -75,6 +75,12 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->option_text("cpu|cuda [cpu]");
   app.add_flag("--share-devices", options.shareDevices,
                "with --device cuda: several ranks may have one GPU");
+  app.add_option(
+         "--nccl-communicators", options.ncclCommunicators,
+         "with --transport nccl: rank has one for all messages, which run in line; lane has "
+         "one for each two ranks, direction and tensor, and may hang")
+      ->check(CLI::IsMember({"rank", "lane"}).description(""))
+      ->option_text("rank|lane [rank]");
   app.add_flag("--no-send-recv-overlap", options.noSendRecvOverlap,
                "over Gloo: receive on the thread that computes, and let it wait for its sends")
       ->envname("PIPETRACE_NO_SEND_RECV_OVERLAP");

@@ -19,12 +19,13 @@ struct SampleOptions {
   int steps = 1;
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;
-  std::string device = "cpu";      ///< or cuda
-  bool shareDevices = false;       ///< several ranks on one
-  bool noSendRecvOverlap = false;  ///< the reverse of GlooOptions::overlaps
-  double stepTimeout = 600;        ///< seconds without the end of an action; 0: no limit
-  double connectTimeout = 120;     ///< seconds for all ranks to come together
-  double linkTimeout = 8;          ///< seconds for one connection
+  std::string device = "cpu";              ///< or cuda
+  bool shareDevices = false;               ///< several ranks on one
+  std::string ncclCommunicators = "rank";  ///< or lane: NcclCommunicators
+  bool noSendRecvOverlap = false;          ///< the reverse of GlooOptions::overlaps
+  double stepTimeout = 600;                ///< seconds without the end of an action; 0: no limit
+  double connectTimeout = 120;             ///< seconds for all ranks to come together
+  double linkTimeout = 8;                  ///< seconds for one connection
   double silence = 0;              ///< seconds without a word of a rank; 0: the runtime's limit
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
   bool visualizePipeline = false;  ///< record, whatever the environment says

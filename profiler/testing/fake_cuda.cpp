@@ -48,6 +48,21 @@ void FakeCuda::holdUntil(Stream stream, Nanoseconds time) {
   const std::lock_guard lock(mutex_);
   auto& on = *static_cast<FakeStream*>(stream);
   on.busyUntil = std::max(on.busyUntil, time);
+  if (on.later.empty()) return;
+  on.later.pop_front();
+  for (; !on.later.empty() && on.later.front().event != nullptr; on.later.pop_front()) {
+    const Later& next = on.later.front();
+    FakeEvent& recorded = *next.event;
+    recorded.at = on.busyUntil = std::max(on.busyUntil, next.recordedAt);
+    recorded.visibleAt = std::max(recorded.at + kSeenAfter, on.lastVisibleAt);
+    on.lastVisibleAt = recorded.visibleAt;
+    on.lastRecordAt = recorded.at;
+  }
+}
+
+void FakeCuda::hold(Stream stream) {
+  const std::lock_guard lock(mutex_);
+  static_cast<FakeStream*>(stream)->later.emplace_back();
 }
 
 Nanoseconds FakeCuda::doneAt(Stream stream) {
@@ -165,6 +180,11 @@ FakeCuda::Status FakeCuda::record(Event event, Stream stream) noexcept {
     return Status::kFailed;
   }
   recorded.stream = &on;
+  if (!on.later.empty()) {
+    recorded.visibleAt = kNsMax;
+    on.later.push_back({.event = &recorded, .recordedAt = now_});
+    return Status::kOk;
+  }
   if (on.busyUntil > now_) {
     recorded.at = on.busyUntil;
     recorded.visibleAt = recorded.at + kSeenAfter;

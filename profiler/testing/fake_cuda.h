@@ -41,8 +41,12 @@ class FakeCuda : public CudaApi {
   Stream newStream(int device = 0);
   /// Queues work on the stream.
   void work(Stream stream, Nanoseconds duration);
-  /// Later work on the stream begins no earlier than that, by the host's clock.
+  /// Later work on the stream begins no earlier than that, by the host's clock. Ends the oldest
+  /// hold() of the stream, if it has one.
   void holdUntil(Stream stream, Nanoseconds time);
+  /// The stream waits for something whose time is not known yet. Until holdUntil() says it, events
+  /// that are recorded from now on do not happen, and the stream takes no work.
+  void hold(Stream stream);
   /// When the work queued so far will be done, by the host's clock.
   Nanoseconds doneAt(Stream stream);
   /// When the latest event recorded on the stream happens, by the host's clock.
@@ -89,6 +93,12 @@ class FakeCuda : public CudaApi {
   struct Device {
     int generation = 0;
   };
+  struct FakeEvent;
+  /// A place in a stream after a hold. No event: another hold.
+  struct Later {
+    FakeEvent* event = nullptr;
+    Nanoseconds recordedAt = 0;
+  };
   struct FakeStream {
     int device = 0;
     int generation = 0;
@@ -97,6 +107,7 @@ class FakeCuda : public CudaApi {
     Nanoseconds lastVisibleAt = 0;
     bool isCapturing = false;
     bool hangs = false;
+    std::deque<Later> later = {};  // empty, or it begins with a hold
   };
   struct FakeEvent {
     int device = 0;

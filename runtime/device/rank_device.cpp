@@ -81,6 +81,11 @@ RankDevice::RankDevice(c10::Device device, int ahead, Streams streams)
 
 RankDevice::~RankDevice() { TakenStreams::all().giveBack(device_, taken_); }
 
+const c10::Stream& RankDevice::line() {
+  if (!line_) line_ = newStream();
+  return *line_;
+}
+
 c10::Stream RankDevice::newStream() {
   const VirtualGuardImpl guard(device_.type());
   if (!hasOwnStreams_) return guard.getDefaultStream(device_);

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,10 @@ class RankDevice {
   const c10::Stream& compute() const { return streams_[0]; }
   const c10::Stream& data() const { return streams_[1]; }
   const c10::Stream& receives(bool forward) const { return streams_[forward ? 2 : 3]; }
+
+  /// The stream on which messages run in line, made at the first call. Throws Error where there is
+  /// none left.
+  const c10::Stream& line();
 
   /// A stream for a lane, until the device is destroyed. Throws Error where there is none left.
   c10::Stream newStream();
@@ -118,6 +123,7 @@ class RankDevice {
   const bool hasOwnStreams_;
   int taken_ = 0;  // of the device's streams
   std::vector<c10::Stream> streams_;
+  std::optional<c10::Stream> line_;
   struct Job {
     std::shared_ptr<const DeviceEvent> end;
     std::int64_t action = 0;

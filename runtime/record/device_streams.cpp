@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-RecordedStreams addDeviceStreams(Recorder& recorder, const RankDevice& device,
-                                 std::shared_ptr<CudaApi> cuda) {
+RecordedStreams addDeviceStreams(Recorder& recorder, RankDevice& device,
+                                 std::shared_ptr<CudaApi> cuda, bool hasLine) {
   RecordedStreams streams{.recorder = &recorder};
   if (!recorder.isOn()) return streams;
   const auto clocked = std::make_shared<CudaDevice>(std::move(cuda), device.device().index());
@@ -24,6 +24,7 @@ RecordedStreams addDeviceStreams(Recorder& recorder, const RankDevice& device,
                   add(kSendBackwardLane, device.compute())};
   streams.recv = {add(kRecvForwardLane, device.receives(true)),
                   add(kRecvBackwardLane, device.receives(false))};
+  if (hasLine) streams.line = add(kLineLane, device.line());
   return streams;
 }
 

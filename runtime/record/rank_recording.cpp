@@ -70,7 +70,7 @@ class RankRecording::Impl {
  private:
   RecordedStreams addStreamsOf(const RankRecordingOptions& options) {
     if (options.device == nullptr) return addCpuStreams(recorder_);
-    return addDeviceStreams(recorder_, *options.device, cudaOf(options));
+    return addDeviceStreams(recorder_, *options.device, cudaOf(options), options.hasLine);
   }
 
   /// Ranks of rank 0's host have its clock, and all compare nevertheless. That costs 128 messages

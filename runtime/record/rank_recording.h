@@ -21,7 +21,9 @@ struct RankRecordingOptions {
   /// calls, a clock that is compared).
   bool isProcess = false;
   /// Where the rank's jobs are queued; null: on the CPU. Must outlive the recording.
-  const RankDevice* device = nullptr;
+  RankDevice* device = nullptr;
+  /// Whether the transport moves messages of the device in line (Transport::commStreams()).
+  bool hasLine = false;
   /// With a device: reads its clock. Null: the CUDA runtime.
   std::shared_ptr<CudaApi> cuda = nullptr;
   /// Given where the run has several hosts (GlooRun).

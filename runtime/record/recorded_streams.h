@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "profiler/recorder.h"
@@ -22,6 +23,7 @@ struct RecordedStreams {
   std::array<StreamId, 2> send{};  ///< of activations, of gradients
   std::array<StreamId, 2> recv{};
   std::map<int, StreamId> lines{};  ///< by peer: all messages with it, in place of the four
+  std::optional<StreamId> line;     ///< of messages that a device moves in line
   JobTrack* track = nullptr;        ///< gets the compute jobs, too; null: there is none
 
   StreamId of(const Job& transfer) const {

@@ -5,6 +5,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -16,6 +17,7 @@
 
 #include "runtime/device/device_event.h"
 #include "runtime/lanes/tensor_shape.h"
+#include "runtime/testing/device/test_device.h"
 #include "runtime/transport/message.h"
 
 namespace pipetrace::testing {
@@ -53,6 +55,7 @@ struct LineHub::State {
   struct Line {
     std::deque<OperationPtr> operations;
     std::optional<c10::Stream> stream;
+    std::vector<c10::Stream> waiting;  // streams of the rank
     bool isAborted = false;
   };
 
@@ -79,6 +82,27 @@ struct LineHub::State {
     advance();
     changed.notify_all();
     requireGood(operation->rank);
+  }
+
+  bool hasEnded(const LineOperation& operation) {
+    const std::lock_guard lock(mutex);
+    return operation.ended != nullptr;
+  }
+  bool isOver(const LineOperation& operation) {
+    const std::lock_guard lock(mutex);
+    return operation.ended != nullptr || of(operation.rank).isAborted;
+  }
+
+  /// The stream waits for the operation that isOver(), which does not change then. Without the
+  /// lock, which moves hold while they use the device.
+  void block(const LineOperation& operation, c10::Stream stream) {
+    if (operation.ended) return operation.ended->block(stream);
+    DeviceEvent(*of(operation.rank).stream).block(stream);
+  }
+  void waits(int rank, c10::Stream stream) {
+    const std::lock_guard lock(mutex);
+    std::vector<c10::Stream>& all = of(rank).waiting;
+    if (std::find(all.begin(), all.end(), stream) == all.end()) all.push_back(stream);
   }
 
   void await(const LineOperation& operation) {
@@ -158,8 +182,8 @@ struct LineHub::State {
     return true;
   }
 
-  std::mutex mutex;
-  std::condition_variable changed;
+  std::recursive_mutex mutex;  // an operation may stand behind others of its line
+  std::condition_variable_any changed;
   std::vector<Line> lines;  // by rank
   std::string failure;
   std::int64_t moved = 0;
@@ -172,14 +196,16 @@ class LineWork : public c10d::Work {
   LineWork(std::shared_ptr<LineHub::State> state, OperationPtr operation)
       : state_(std::move(state)), operation_(std::move(operation)) {}
 
-  bool isCompleted() override {
-    const std::lock_guard lock(state_->mutex);
-    return operation_->ended != nullptr;
-  }
+  bool isCompleted() override { return state_->hasEnded(*operation_); }
   bool wait(std::chrono::milliseconds /*timeout*/) override {
-    state_->await(*operation_);
-    operation_->ended->block(
-        VirtualGuardImpl(operation_->device.type()).getStream(operation_->device));
+    const c10::Device device = operation_->device;
+    const c10::Stream current = VirtualGuardImpl(device.type()).getStream(device);
+    state_->waits(operation_->rank, current);
+    blockLater(current,
+               {.isThere = [state = state_, of = operation_] { return state->isOver(*of); },
+                .await = [state = state_, of = operation_] { state->await(*of); },
+                .block = [state = state_,
+                          of = operation_](c10::Stream stream) { state->block(*of, stream); }});
     return true;
   }
 
@@ -216,10 +242,15 @@ class LineBackend : public c10d::Backend {
   }
 
   void abort() override {
-    const std::lock_guard lock(state_->mutex);
-    state_->of(rank_).isAborted = true;
-    state_->of(rank_).operations.clear();
-    state_->changed.notify_all();
+    std::vector<c10::Stream> waiting;
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->of(rank_).isAborted = true;
+      state_->of(rank_).operations.clear();
+      waiting = state_->of(rank_).waiting;
+      state_->changed.notify_all();
+    }
+    for (const c10::Stream& stream : waiting) static_cast<void>(stream.query());  // it goes on
   }
 
  private:

@@ -10,9 +10,7 @@ namespace pipetrace::testing {
 /// messages as NCCL does on one communicator:
 ///   - a rank's operations run strictly in their order, each on a stream of the backend's own;
 ///   - an operation begins when the other end has come to the one that belongs to it;
-///   - a work blocks the current stream.
-/// The test device does its work when it is enqueued, so Work::wait() has to wait on the host, too,
-/// until the operation has run.
+///   - Work::wait() blocks the current stream, and not the host.
 ///
 /// Mistakes that NCCL answers with silence or wrong numbers are errors here, for all ranks. They
 /// are ranks that wait for each other in a circle, and two ends with different tags or shapes. So

@@ -1,6 +1,8 @@
 #include "runtime/testing/line_ranks.h"
 
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "runtime/executor.h"
 #include "runtime/plan_words.h"
@@ -23,25 +25,54 @@ CheckedPlan inLine(const CheckedPlan& plan) {
 
 namespace {
 
-LineTransportOptions optionsOf(const Plan& plan, const LineHub& lines, int rank) {
-  return {.backend = lines.connect(rank),
-          .microBatches = plan.numMicroBatches,
-          .rowsFrom = plan.rankOfStage.back()};
-}
+/// The backends of a run.
+class LinesOfRun {
+ public:
+  LinesOfRun(const Plan& plan, Lines kind) : plan_(plan), kind_(kind), ofRanks_(plan.numRanks()) {}
+
+  LineTransportOptions optionsOf(int rank) {
+    LineTransportOptions options{.microBatches = plan_.numMicroBatches,
+                                 .rowsFrom = plan_.rankOfStage.back()};
+    if (kind_ == Lines::kOfRanks) {
+      options.backend = ofRanks_.connect(rank);
+    } else {
+      options.backendOf = [this](const LaneOfRun& lane, int rankOnLine) {
+        const std::lock_guard lock(mutex_);
+        return ofLanes_.try_emplace(lane, 2).first->second.connect(rankOnLine);
+      };
+    }
+    return options;
+  }
+
+  std::int64_t moved() {
+    const std::lock_guard lock(mutex_);
+    std::int64_t sum = ofRanks_.moved();
+    for (const auto& [lane, hub] : ofLanes_) sum += hub.moved();
+    return sum;
+  }
+
+ private:
+  const Plan& plan_;
+  const Lines kind_;
+  const LineHub ofRanks_;
+  std::mutex mutex_;
+  std::map<LaneOfRun, LineHub> ofLanes_;
+};
 
 }  // namespace
 
 std::vector<std::string> runOnLines(const CheckedPlan& plan,
-                                    const std::function<void(const LineRank& rank)>& body) {
+                                    const std::function<void(const LineRank& rank)>& body,
+                                    Lines kind) {
   const int ranks = plan->numRanks();
-  const LineHub lines(ranks);
+  LinesOfRun lines(*plan, kind);
   InProcessHub hosts(ranks);
   std::vector<std::unique_ptr<Transport>> inner;
   std::vector<std::unique_ptr<Transport>> outer;
   std::vector<Transport*> pointers;
   for (int rank = 0; rank < ranks; ++rank) {
     inner.push_back(hosts.connect(rank));
-    outer.push_back(std::make_unique<LineTransport>(*inner.back(), optionsOf(*plan, lines, rank)));
+    outer.push_back(std::make_unique<LineTransport>(*inner.back(), lines.optionsOf(rank)));
     pointers.push_back(outer.back().get());
   }
   ControlOptions control;
@@ -50,16 +81,19 @@ std::vector<std::string> runOnLines(const CheckedPlan& plan,
   const auto channels = controlInProcess(control, pointers);
   return runRanks(ranks, [&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
-    body({.transport = *outer[i], .control = channels[i].get(), .hub = lines});
+    body({.transport = *outer[i], .control = channels[i].get(), .moved = [&lines] {
+            return lines.moved();
+          }});
   });
 }
 
 std::vector<std::string> runOnLinesOverGloo(const CheckedPlan& plan,
-                                            const std::function<void(const LineRank& rank)>& body) {
-  const LineHub lines(plan->numRanks());
+                                            const std::function<void(const LineRank& rank)>& body,
+                                            Lines kind) {
+  LinesOfRun lines(*plan, kind);
   return runConnected(Wiring::kGloo, plan->numRanks(), [&](Transport& host) {
-    LineTransport transport(host, optionsOf(*plan, lines, host.rank()));
-    body({.transport = transport, .hub = lines});
+    LineTransport transport(host, lines.optionsOf(host.rank()));
+    body({.transport = transport, .moved = [&lines] { return lines.moved(); }});
   });
 }
 

@@ -12,11 +12,17 @@
 
 namespace pipetrace::testing {
 
+/// Lines for runOnLines().
+enum class Lines {
+  kOfRanks,  ///< one for all messages of a rank
+  kOfLanes,  ///< one for each lane
+};
+
 /// The surroundings of one of runOnLines()' ranks.
 struct LineRank {
   Transport& transport;
   ControlChannel* control = nullptr;
-  const LineHub& hub;
+  std::function<std::int64_t()> moved;  ///< the messages that the lines of all ranks have moved
 };
 
 /// The plan with its messages in an order that runs in line.
@@ -25,9 +31,11 @@ CheckedPlan inLine(const CheckedPlan& plan);
 /// runRanks() with a line for the messages of each rank, a host transport inside this process, and
 /// a control channel whose failures abort both.
 std::vector<std::string> runOnLines(const CheckedPlan& plan,
-                                    const std::function<void(const LineRank& rank)>& body);
+                                    const std::function<void(const LineRank& rank)>& body,
+                                    Lines lines = Lines::kOfRanks);
 /// The same with Gloo on the host, and without a control channel.
 std::vector<std::string> runOnLinesOverGloo(const CheckedPlan& plan,
-                                            const std::function<void(const LineRank& rank)>& body);
+                                            const std::function<void(const LineRank& rank)>& body,
+                                            Lines lines = Lines::kOfRanks);
 
 }  // namespace pipetrace::testing

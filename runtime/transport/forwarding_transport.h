@@ -27,6 +27,10 @@ class ForwardingTransport : public Transport {
     return inner_.openReceive(from, name, messages);
   }
   void useDevice(RankDevice& device) override { inner_.useDevice(device); }
+  void useWatch(LineWatch* watch) override { inner_.useWatch(watch); }
+  bool isInLine(const LaneName& name, int step) const override {
+    return inner_.isInLine(name, step);
+  }
   void awaitLanes() override { inner_.awaitLanes(); }
   int rowsFrom() const override { return inner_.rowsFrom(); }
   void beginStep(int step, std::int64_t rows) override { inner_.beginStep(step, rows); }

@@ -98,7 +98,7 @@ struct PassingRun {
       Executor executor(plan, work, rank.transport, {}, {.control = rank.control});
       for (int step = 0; step < 3; ++step) executor.runStep(step);
       executor.finish();
-      if (own == 0) moved = rank.hub.moved();
+      if (own == 0) moved = rank.moved();
     });
   }
 };

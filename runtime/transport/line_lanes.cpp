@@ -17,25 +17,55 @@ int tagOf(const MessageKey& key, std::uint64_t number) {
   return GlooTags{}.tag(key, number, GlooPart::kBody);
 }
 
+/// Keeps the shapes of a lane's messages, and counts them.
+class LineLane {
+ public:
+  explicit LineLane(const LineEnd& end) : end_(end) {}
+
+  bool isOnHost(const MessageKey& key) const { return end_.steps.isFirst(key.step); }
+  /// 0: no tensor that follows it.
+  std::int64_t rowsOf(const MessageKey& key) const {
+    const bool isOfMicroBatch = key.direction != Direction::kBetweenCopies;
+    return isOfMicroBatch ? end_.steps.rows.countOf(key.microBatch) : 0;
+  }
+  LineShapes& shapes() { return shapes_; }
+  MessageLine& line() { return *end_.line; }
+  int peerOnLine() const { return end_.peerOnLine; }
+  int nextTag(const MessageKey& key) { return tagOf(key, moved_++); }
+
+  template <typename Text, typename Action>
+  auto guarded(const Text& doing, const Action& action) {
+    return line().guarded(end_.rank, doing, end_.peer, action);
+  }
+  std::string waiting(const MessageKey& key) const { return waitingFor(key, end_.peer); }
+  std::string making(const MessageKey& key) const { return sending(key, end_.peer); }
+  std::string lasting() const {
+    return "waiting for the last messages to rank " + std::to_string(end_.peer);
+  }
+
+ private:
+  const LineEnd end_;
+  LineShapes shapes_;
+  std::uint64_t moved_ = 0;
+};
+
 class LineSendLane : public SendLane<Message> {
  public:
-  LineSendLane(MessageLine& line, int peer, std::size_t messages,
-               std::unique_ptr<SendLane<Message>> host)
-      : line_(line), peer_(peer), host_(std::move(host)), works_(messages) {}
+  LineSendLane(const LineEnd& end, std::unique_ptr<SendLane<Message>> host)
+      : lane_(end), host_(std::move(host)) {}
 
   void send(const MessageKey& key, Message&& message) override {
-    const std::int64_t rows = line_.rowsOf(key.microBatch);
-    if (line_.isFirstStep(key.step)) {
-      shapes_.note(key, shapeOf(message), rows);
+    const std::int64_t rows = lane_.rowsOf(key);
+    if (lane_.isOnHost(key)) {
+      lane_.shapes().note(key, shapeOf(message), rows);
       return host_->send(key, std::move(message));
     }
-    line_.guarded([&] { return sending(key, peer_); }, peer_,
+    // It goes when it was queued on the line, so that its memory is not kept for longer.
+    const Message sent = std::move(message);
+    lane_.guarded([&] { return lane_.making(key); },
                   [&] {
-                    shapes_.require(key, shapeOf(message), rows);
-                    if (message.bytes() == 0) return;
-                    letGo();
-                    work(sent_) = line_.send(message, peer_, tagOf(key, sent_));
-                    ++sent_;
+                    lane_.shapes().require(key, shapeOf(sent), rows);
+                    lane_.line().send(sent, lane_.peerOnLine(), lane_.nextTag(key));
                   });
   }
 
@@ -44,63 +74,43 @@ class LineSendLane : public SendLane<Message> {
 
   void awaitAll() override {
     host_->awaitAll();
-    if (sent_ == 0) return;
-    line_.guarded([&] { return "waiting for the last messages to rank " + std::to_string(peer_); },
-                  peer_, [&] { line_.awaitSent(works_); });
+    lane_.guarded([&] { return lane_.lasting(); }, [&] { lane_.line().awaitAll(); });
   }
 
  private:
-  MessageLine::WorkPtr& work(std::uint64_t number) { return works_[number % works_.size()]; }
-
-  /// The tensors of works that are done, before NCCL's own thread comes to that.
-  void letGo() {
-    for (; done_ < sent_; ++done_) {
-      MessageLine::WorkPtr& oldest = work(done_);
-      if (!line_.letGo(oldest) && sent_ - done_ < works_.size()) return;
-      oldest.reset();
-    }
-  }
-
-  MessageLine& line_;
-  const int peer_;
+  LineLane lane_;
   const std::unique_ptr<SendLane<Message>> host_;
-  LineShapes shapes_;
-  std::vector<MessageLine::WorkPtr> works_;  // a ring
-  std::uint64_t sent_ = 0;                   // on the line
-  std::uint64_t done_ = 0;                   // of these, those that were let go
 };
 
 class LineReceiveLane : public ReceiveLane<Message> {
  public:
-  LineReceiveLane(MessageLine& line, int peer, bool forward, std::size_t messages,
-                  std::unique_ptr<ReceiveLane<Message>> host)
-      : line_(line), peer_(peer), forward_(forward), host_(std::move(host)), posted_(messages) {}
+  LineReceiveLane(const LineEnd& end, std::unique_ptr<ReceiveLane<Message>> host)
+      : lane_(end), host_(std::move(host)), posted_(end.messages) {}
 
   std::uint64_t post(const MessageKey& key) override {
     Posted& posted = at(posts_);
-    if (line_.isFirstStep(key.step)) {
+    if (lane_.isOnHost(key)) {
       posted.onHost = host_->post(key);
       return posts_++;
     }
-    line_.guarded([&] { return waitingFor(key, peer_); }, peer_,
+    lane_.guarded([&] { return lane_.waiting(key); },
                   [&] {
-                    const TensorShape shape = shapes_.of(key, line_.rowsOf(key.microBatch));
-                    posted.onLine = line_.receive(shape, forward_, peer_, tagOf(key, received_));
-                    if (posted.onLine.work) ++received_;
+                    const TensorShape shape = lane_.shapes().of(key, lane_.rowsOf(key));
+                    posted.onLine =
+                        lane_.line().receive(shape, lane_.peerOnLine(), lane_.nextTag(key));
                   });
     return posts_++;
   }
 
   Arrival take(std::uint64_t number, const MessageKey& key) override {
-    Posted posted = std::exchange(at(number), {});
+    const Posted posted = std::exchange(at(number), {});
     if (posted.onHost) {
       Arrival arrival = host_->take(*posted.onHost, key);
-      shapes_.note(key, shapeOf(arrival.message), line_.rowsOf(key.microBatch));
+      lane_.shapes().note(key, shapeOf(arrival.message), lane_.rowsOf(key));
       return arrival;
     }
-    if (!posted.onLine.tensor.defined()) return {};
-    return {line_.guarded([&] { return waitingFor(key, peer_); }, peer_,
-                          [&] { return line_.arrived(std::move(posted.onLine)); })};
+    return {lane_.guarded([&] { return lane_.waiting(key); },
+                          [&] { return lane_.line().arrived(posted.onLine); })};
   }
 
  private:
@@ -111,28 +121,22 @@ class LineReceiveLane : public ReceiveLane<Message> {
 
   Posted& at(std::uint64_t number) { return posted_[number % posted_.size()]; }
 
-  MessageLine& line_;
-  const int peer_;
-  const bool forward_;
+  LineLane lane_;
   const std::unique_ptr<ReceiveLane<Message>> host_;
-  LineShapes shapes_;
   std::vector<Posted> posted_;  // a ring
   std::uint64_t posts_ = 0;
-  std::uint64_t received_ = 0;  // on the line
 };
 
 }  // namespace
 
-std::unique_ptr<SendLane<Message>> makeLineSendLane(MessageLine& line, int peer,
-                                                    std::size_t messages,
+std::unique_ptr<SendLane<Message>> makeLineSendLane(const LineEnd& end,
                                                     std::unique_ptr<SendLane<Message>> host) {
-  return std::make_unique<LineSendLane>(line, peer, messages, std::move(host));
+  return std::make_unique<LineSendLane>(end, std::move(host));
 }
 
 std::unique_ptr<ReceiveLane<Message>> makeLineReceiveLane(
-    MessageLine& line, int peer, bool forward, std::size_t messages,
-    std::unique_ptr<ReceiveLane<Message>> host) {
-  return std::make_unique<LineReceiveLane>(line, peer, forward, messages, std::move(host));
+    const LineEnd& end, std::unique_ptr<ReceiveLane<Message>> host) {
+  return std::make_unique<LineReceiveLane>(end, std::move(host));
 }
 
 }  // namespace pipetrace

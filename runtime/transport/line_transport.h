@@ -1,31 +1,47 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
-#include <utility>
 #include <vector>
 
 #include "runtime/transport/forwarding_transport.h"
+#include "runtime/transport/line_lanes.h"
 #include "runtime/transport/message_line.h"
 
 namespace pipetrace {
 
+/// A lane of the run, by its two ranks.
+struct LaneOfRun {
+  int from = 0;
+  int to = 0;
+  LaneName name = Direction::kForward;
+
+  auto operator<=>(const LaneOfRun&) const = default;
+};
+
 struct LineTransportOptions {
+  using Backend = c10::intrusive_ptr<c10d::Backend>;
+
   /// With the ranks of the run. It moves a rank's messages one after the other in the order of the
-  /// calls, and its works block streams, as NCCL's do.
-  c10::intrusive_ptr<c10d::Backend> backend;
+  /// calls, and its works block streams, as NCCL's do. Null: see `backendOf`.
+  Backend backend;
+  /// Gives each lane a line of its own, whose backend has two ranks: the sender is 0, and the
+  /// receiver 1. It may wait for the other end to make its own. All ranks make theirs in the same
+  /// order.
+  std::function<Backend(const LaneOfRun& lane, int rankOnLine)> backendOf;
   int microBatches = 1;  ///< of a step
   int rowsFrom = 0;      ///< the rank with the last stage, which always has the batch
 };
 
-/// Messages between devices on a line of each rank, without headers. `host` moves all others: those
-/// of the first step, by which both ends learn the shapes; sums, acknowledgements, and the tensors
-/// beside the plan's own. The plan does not order these, so nobody has proved that they run in
-/// line.
+/// Messages between devices on lines, without headers. `host` moves all others: those of the first
+/// step, by which both ends learn the shapes; acknowledgements, and the tensors beside the plan's
+/// own. The plan does not order these, so nobody has proved that they run in line.
 ///
 /// In each step the rank of the last stage says to all others over `host` how many rows the batch
 /// has. For ranks on the CPU it is `host`.
@@ -39,6 +55,8 @@ class LineTransport : public ForwardingTransport {
   ~LineTransport() override;
 
   void useDevice(RankDevice& device) override;
+  void useWatch(LineWatch* watch) override;
+  bool isInLine(const LaneName& name, int step) const override;
   std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override;
   std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
@@ -46,16 +64,30 @@ class LineTransport : public ForwardingTransport {
   void awaitLanes() override;
   int rowsFrom() const override;
   void beginStep(int step, std::int64_t rows) override;
-  CommStreams commStreams() const override { return CommStreams::kRank; }
+  CommStreams commStreams() const override;
   void abort(const std::string& reason) noexcept override;
 
  private:
+  using Line = std::unique_ptr<MessageLine>;
+  /// The line of a lane.
+  struct OwnLine {
+    LaneOfRun lane;
+    Line line;
+  };
+
+  bool hasOneLine() const { return options_.backend != nullptr; }
+  const Line& lineOf(const LaneOfRun& lane);
+  LineEnd endOf(const LaneOfRun& lane, std::size_t messages);
+  void keep(Line& place, Line line);
   std::int64_t hearRows(int step, std::int64_t own);
 
   const LineTransportOptions options_;
-  std::mutex mutex_;                        // of line_ and abortReason_
-  std::unique_ptr<MessageLine> line_;       // with a device
-  std::optional<std::string> abortReason_;  // before there was a line
+  RankDevice* device_ = nullptr;
+  LineSteps steps_;
+  std::mutex mutex_;                                // of the lines and abortReason_
+  Line line_;                                       // of all lanes
+  std::vector<std::unique_ptr<OwnLine>> ownLines_;  // or one of each
+  std::optional<std::string> abortReason_;
   std::vector<std::unique_ptr<SendLane<Message>>> rowsTo_;
   std::unique_ptr<ReceiveLane<Message>> rowsFrom_;
 };

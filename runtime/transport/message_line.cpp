@@ -3,18 +3,16 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/StreamGuard.h>
 
+#include <cstdint>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace pipetrace {
 
 MessageLine::MessageLine(c10::intrusive_ptr<c10d::Backend> backend, RankDevice& device,
-                         int microBatches)
-    : backend_(std::move(backend)),
-      device_(device.device()),
-      sends_(device.newStream()),
-      receives_{device.receives(true), device.receives(false)},
-      rows_{.microBatches = microBatches} {}
+                         const c10::Stream& stream)
+    : backend_(std::move(backend)), device_(device), stream_(stream) {}
 
 MessageLine::~MessageLine() {
   if (aborting_.joinable()) {
@@ -28,68 +26,52 @@ MessageLine::~MessageLine() {
   }
 }
 
-void MessageLine::beginStep(int step, std::int64_t rows) {
-  if (!hasBegun_) firstStep_ = step;
-  hasBegun_ = true;
-  rows_.rows = rows;
-}
-
-/// NCCL takes what stands between these calls for one work. Outside of them, c10d would make a
-/// communicator for each two ranks.
+/// NCCL takes what stands between startCoalescing() and endCoalescing() for one work. Outside of
+/// them, c10d would make a communicator for each two ranks. With the line's stream current.
 template <typename Issue>
-MessageLine::WorkPtr MessageLine::issue(const at::Tensor& tensor, const Issue& issue) {
-  std::vector<at::Tensor> tensors{tensor};
-  backend_->startCoalescing();
-  issue(tensors);
-  return backend_->endCoalescing();
-}
-
-MessageLine::WorkPtr MessageLine::send(const Message& message, int to, int tag) {
-  const c10::StreamGuard guard(sends_);
-  if (message.made != nullptr && RankDevice::keeps(RankDevice::Order::kSend)) {
-    message.made->block(sends_);
+void MessageLine::move(const at::Tensor& tensor, const Issue& issue) {
+  const std::int64_t bytes = tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
+  if (watch_ != nullptr) watch_->begins();
+  if (bytes > 0) {
+    std::vector<at::Tensor> tensors{tensor};
+    backend_->startCoalescing();
+    issue(tensors);
+    backend_->endCoalescing()->wait();
   }
-  const at::Tensor tensor = message.tensor.contiguous();
-  message.tensor.record_stream(sends_);
-  return issue(tensor, [&](std::vector<at::Tensor>& tensors) { backend_->send(tensors, to, tag); });
+  if (watch_ != nullptr) watch_->ended(bytes);
 }
 
-MessageLine::Receiving MessageLine::receive(const TensorShape& shape, bool forward, int from,
-                                            int tag) {
-  if (shape.type == TensorShape::kNoTensor) return {};
-  const c10::StreamGuard guard(receives(forward));
-  const c10::IntArrayRef sizes(shape.sizes.data(), static_cast<std::size_t>(shape.dimensions));
-  Receiving receiving{.forward = forward};
-  receiving.tensor =
-      at::empty(sizes, at::TensorOptions(static_cast<c10::ScalarType>(shape.type)).device(device_));
-  if (receiving.tensor.numel() == 0) return receiving;
-  receiving.work = issue(receiving.tensor, [&](std::vector<at::Tensor>& tensors) {
-    backend_->recv(tensors, from, tag);
-  });
+void MessageLine::send(const Message& message, int to, int tag) {
+  const c10::StreamGuard guard(stream_);
+  if (message.made != nullptr && RankDevice::keeps(RankDevice::Order::kSend)) {
+    message.made->block(stream_);
+  }
+  const at::Tensor tensor = message.tensor.defined() ? message.tensor.contiguous() : message.tensor;
+  move(tensor, [&](std::vector<at::Tensor>& tensors) { backend_->send(tensors, to, tag); });
+  // Whoever lets go of it does so behind that.
+  if (message.bytes() > 0) message.tensor.record_stream(stream_);
+}
+
+MessageLine::Receiving MessageLine::receive(const TensorShape& shape, int from, int tag) {
+  const c10::StreamGuard guard(stream_);
+  Receiving receiving;
+  if (shape.type != TensorShape::kNoTensor) {
+    const c10::IntArrayRef sizes(shape.sizes.data(), static_cast<std::size_t>(shape.dimensions));
+    receiving.tensor = at::empty(
+        sizes,
+        at::TensorOptions(static_cast<c10::ScalarType>(shape.type)).device(device_.device()));
+  }
+  move(receiving.tensor,
+       [&](std::vector<at::Tensor>& tensors) { backend_->recv(tensors, from, tag); });
+  if (receiving.tensor.defined()) receiving.made = RankDevice::record(stream_);
   return receiving;
 }
 
-Message MessageLine::arrived(Receiving&& receiving) {
-  const c10::Stream& stream = receives(receiving.forward);
-  const c10::StreamGuard guard(stream);
-  if (receiving.work) receiving.work->wait();
-  return {.tensor = std::move(receiving.tensor), .made = RankDevice::record(stream)};
+Message MessageLine::arrived(const Receiving& receiving) {
+  return {.tensor = device_.await(receiving.tensor, receiving.made.get(), stream_)};
 }
 
-bool MessageLine::letGo(const WorkPtr& sent) const {
-  if (!sent->isCompleted()) return false;
-  const c10::StreamGuard guard(sends_);
-  sent->wait();
-  return true;
-}
-
-void MessageLine::awaitSent(const std::vector<WorkPtr>& works) {
-  const c10::StreamGuard guard(sends_);
-  for (const WorkPtr& work : works) {
-    if (work) work->wait();
-  }
-  DeviceEvent(sends_).synchronize();
-}
+void MessageLine::awaitAll() { DeviceEvent(stream_).synchronize(); }
 
 void MessageLine::abort(const std::string& reason) noexcept {
   const std::lock_guard lock(mutex_);
@@ -116,12 +98,12 @@ void MessageLine::throwIfAborted() const {
 }
 
 /// After abort() everything that goes wrong does so because of it.
-void MessageLine::rethrow(const std::string& doing, int peer) const {
+void MessageLine::rethrow(int rank, const std::string& doing, int peer) const {
   try {
     throwIfAborted();
     throw;
   } catch (...) {
-    rethrowAsGivenUp(rank(), doing, peer);
+    rethrowAsGivenUp(rank, doing, peer);
   }
 }
 

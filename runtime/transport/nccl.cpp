@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <utility>
 
 #include "runtime/error_text.h"
 #include "runtime/transport/nccl_group.h"
@@ -58,30 +60,80 @@ void requireOwnDevices(KeyValue& words, int rank, int worldSize, const std::stri
   }
 }
 
-c10::intrusive_ptr<c10d::Backend> connectNccl(const NcclOptions& options) {
-  if (!options.device.is_cuda()) {
-    throw Error("NCCL moves messages between CUDA devices, and this rank computes on " +
-                options.device.str());
+namespace {
+
+/// Makes groups of this rank's device.
+class NcclGroups {
+ public:
+  /// Throws Error where that cannot be.
+  explicit NcclGroups(NcclOptions options) : options_(std::move(options)) {
+    if (!options_.device.is_cuda()) {
+      throw Error("NCCL moves messages between CUDA devices, and this rank computes on " +
+                  options_.device.str());
+    }
+    // It is never closed: its code is in use until the process ends.
+    void* const library = openLibrary();
+    const auto busOf = find<NcclLibrary::BusOf>(library, NcclLibrary::kBusOf);
+    makeGroup_ = find<NcclLibrary::MakeGroup>(library, NcclLibrary::kMakeGroup);
+    guarded([&] {
+      std::string bus;
+      busOf(options_.device, bus);
+      GlooStore words(options_.store->store);
+      requireOwnDevices(words, options_.rank, options_.worldSize, bus + " of machine " + machine(),
+                        options_.timeout);
+    });
   }
-  // It is never closed: its code is in use until the process ends.
-  void* const library = openLibrary();
-  const auto busOf = find<NcclLibrary::BusOf>(library, NcclLibrary::kBusOf);
-  const auto makeGroup = find<NcclLibrary::MakeGroup>(library, NcclLibrary::kMakeGroup);
-  try {
-    std::string bus;
-    busOf(options.device, bus);
-    GlooStore words(options.store->store);
-    requireOwnDevices(words, options.rank, options.worldSize, bus + " of machine " + machine(),
-                      options.timeout);
-    c10::intrusive_ptr<c10d::Backend> group;
-    makeGroup(options.store->store, options.rank, options.worldSize, options.device, group);
+
+  LineTransportOptions::Backend ofAll() const {
+    return make(options_.store->store, options_.rank, options_.worldSize);
+  }
+  LineTransportOptions::Backend of(const LaneOfRun& lane, int rankOnLine) const {
+    return make(c10::make_intrusive<c10d::PrefixStore>(keyOf(lane), options_.store->store),
+                rankOnLine, 2);
+  }
+
+ private:
+  LineTransportOptions::Backend make(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                     int size) const {
+    LineTransportOptions::Backend group;
+    guarded([&] { makeGroup_(store, rank, size, options_.device, group); });
     return group;
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw Error("rank " + std::to_string(options.rank) +
-                " cannot connect with the others through NCCL: " + firstLineOf(e));
   }
+
+  static std::string keyOf(const LaneOfRun& lane) {
+    return "lane/" + std::to_string(lane.from) + "/" + std::to_string(lane.to) + "/" +
+           std::to_string(static_cast<int>(lane.name.direction));
+  }
+
+  template <typename Action>
+  void guarded(const Action& action) const {
+    try {
+      action();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& e) {
+      throw Error("rank " + std::to_string(options_.rank) +
+                  " cannot connect with the others through NCCL: " + firstLineOf(e));
+    }
+  }
+
+  const NcclOptions options_;
+  NcclLibrary::MakeGroup makeGroup_ = nullptr;
+};
+
+}  // namespace
+
+LineTransportOptions connectNccl(const NcclOptions& options) {
+  const auto groups = std::make_shared<const NcclGroups>(options);
+  LineTransportOptions lines;
+  if (options.communicators == NcclCommunicators::kRank) {
+    lines.backend = groups->ofAll();
+  } else {
+    lines.backendOf = [groups](const LaneOfRun& lane, int rankOnLine) {
+      return groups->of(lane, rankOnLine);
+    };
+  }
+  return lines;
 }
 
 }  // namespace pipetrace

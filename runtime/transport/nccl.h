@@ -4,13 +4,21 @@
 
 #include <memory>
 #include <string>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "runtime/control/start/key_value.h"
 #include "runtime/transport/gloo_store.h"
+#include "runtime/transport/line_transport.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
+
+/// The messages that share a communicator.
+enum class NcclCommunicators {
+  kRank,  ///< all messages: they run in line, in the plan's order
+  /// Those of a lane. NCCL does not promise that this ends: it wants the communicators of a device
+  /// to be used in one order on all of them.
+  kLane,
+};
 
 /// A rank that is to be connected through NCCL.
 struct NcclOptions {
@@ -18,13 +26,14 @@ struct NcclOptions {
   int rank = 0;
   int worldSize = 1;
   c10::Device device = c10::kCPU;
+  NcclCommunicators communicators = NcclCommunicators::kRank;
   Nanoseconds timeout = 120 * kNsPerSecond;  ///< for all ranks to come to this
 };
 
-/// NCCL's backend of all ranks, for a LineTransport. Loads the library pipetrace_nccl, after
-/// openDevices("cuda"). Throws Error that says what is missing, and where two ranks have one
-/// device.
-c10::intrusive_ptr<c10d::Backend> connectNccl(const NcclOptions& options);
+/// The backends of a LineTransport over NCCL, and nothing else of its options. That of all ranks is
+/// made here. Loads the library pipetrace_nccl, after openDevices("cuda"). Throws Error that says
+/// what is missing, and where two ranks have one device.
+LineTransportOptions connectNccl(const NcclOptions& options);
 
 /// Compares `place`, where this rank's device is, with those of the ranks before it. Throws Error
 /// on all ranks if two have the same: NCCL would refuse them later.

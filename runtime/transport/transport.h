@@ -11,6 +11,7 @@
 
 namespace pipetrace {
 
+class LineWatch;
 class RankDevice;
 
 /// Moves messages between the ranks of one pipeline. Each direction from one rank to one other is a
@@ -35,6 +36,10 @@ class Transport {
   /// Message::made has passed. Give it before lanes are opened, which it must outlive. Throws Error
   /// if the transport cannot move such messages.
   virtual void useDevice(RankDevice& /*device*/) {}
+  /// Sets who sees messages that the device moves in line; null: nobody.
+  virtual void useWatch(LineWatch* /*watch*/) {}
+  /// Whether a lane's messages of that step are such.
+  virtual bool isInLine(const LaneName& /*name*/, int /*step*/) const { return false; }
 
   /// Opens an end of a lane, once. `messages`: the most that are on their way at a time, the same
   /// at both ends. Throws Error for a peer that is no other rank. The transport must outlive the

@@ -18,10 +18,12 @@
 #include "runtime/record/rank_recording.h"
 #include "runtime/testing/device/simulated_cuda.h"
 #include "runtime/testing/device/test_programs.h"
+#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/line_ranks.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -63,6 +65,7 @@ class DeviceRun : public testing::DeviceTest {
       RankRecording recording({.logDirectory = log.folder(),
                                .info = rankInfoOf(*plan, transport.rank()),
                                .device = &device,
+                               .hasLine = transport.commStreams() == CommStreams::kRank,
                                .cuda = simulated.cuda()});
       trainRank(training, plan, transport, {}, {.device = &device, .streams = recording.streams()});
       recording.close();
@@ -134,6 +137,100 @@ TEST_P(DeviceRunOver, ReceivesBeginWhenTheyArePostedAndEndInTheirOrder) {
       EXPECT_GE(track.events[i].begin, track.events[i - 1].end);
     }
   }
+}
+
+/// The lane of an event.
+std::string_view laneOf(const Timeline& timeline, const Event* event) {
+  for (const Track& track : timeline.tracks) {
+    if (!track.events.empty() && event >= track.events.data() &&
+        event < track.events.data() + track.events.size()) {
+      return track.lane;
+    }
+  }
+  return {};
+}
+
+std::int64_t bytesOf(const Timeline& timeline, const Event& event) {
+  for (const Argument& argument : timeline.argumentsOf(event)) {
+    if (timeline.strings[argument.key] == "bytes") return argument.integer;
+  }
+  return 0;
+}
+
+// In the first step messages go over the host.
+TEST_F(DeviceRun, MessagesInLineHaveTheirTurnOnALaneOfTheirOwn) {
+  const Timeline timeline = runOf("1F1B", Messages::kInLine);
+  const auto jobs = jobsOf(timeline);
+  std::size_t inLine = 0;
+  for (const MatchedMessage& message : matchedMessages(timeline)) {
+    const bool isFirst = message.send->step == 0;
+    for (const Event* const end : {message.send, message.receive}) {
+      EXPECT_EQ(laneOf(timeline, end) == kLineLane, !isFirst) << end->step;
+    }
+    if (isFirst) continue;
+    ++inLine;
+    // It holds the lines of both ranks at a time.
+    EXPECT_GE(message.send->end, message.receive->begin - kClocks);
+    EXPECT_GE(message.receive->end, message.send->begin - kClocks);
+    const bool forward = isForwardTransfer(message.send->kind);
+    const Event& maker =
+        jobs.at({forward ? JobKind::kForward : JobKind::kBackward, message.send->step,
+                 message.receive->stage + (forward ? -1 : 1), message.send->microBatch});
+    EXPECT_GE(message.send->begin, maker.end - kClocks);
+    EXPECT_GT(bytesOf(timeline, *message.send), 0);
+    EXPECT_EQ(bytesOf(timeline, *message.send), bytesOf(timeline, *message.receive));
+  }
+  EXPECT_EQ(inLine, 2U * (kRanks - 1) * kMicroBatches * (kSteps - 1));
+  for (const Track& track : timeline.tracks) {
+    if (track.lane != kLineLane) continue;
+    for (std::size_t i = 1; i < track.events.size(); ++i) {
+      EXPECT_GE(track.events[i].begin, track.events[i - 1].end);
+    }
+  }
+}
+
+/// Fails in the second step.
+class FailingWork : public testing::ForwardingWork {
+ public:
+  using ForwardingWork::ForwardingWork;
+  void lr(int step) override {
+    step_ = step;
+    ForwardingWork::lr(step);
+  }
+  void runForward(int stage, int microBatch, JobMessages messages) override {
+    if (step_ == 1 && microBatch == 4) throw Error("the disk is on fire");
+    ForwardingWork::runForward(stage, microBatch, messages);
+  }
+
+ private:
+  int step_ = 0;
+};
+
+// Messages that never come hold the line.
+TEST_F(DeviceRun, ARunInLineThatFailsNamesTheCauseAndClosesItsLogs) {
+  const testing::SimulatedCuda simulated;
+  const CheckedPlan plan = testing::inLine(buildSchedule("1F1B", kRanks, kMicroBatches));
+  const RecordedLog log;
+  const auto errors = testing::runOnLines(plan, [&](const testing::LineRank& rank) {
+    const int own = rank.transport.rank();
+    RankDevice device(testDevice(own), usualJobsAhead(*plan));
+    RankRecording recording({.logDirectory = log.folder(),
+                             .info = rankInfoOf(*plan, own),
+                             .device = &device,
+                             .hasLine = true,
+                             .cuda = simulated.cuda()});
+    testing::OnDevice on{
+        .device = &device, .streams = recording.streams(), .control = rank.control};
+    if (own == 2) {
+      on.around = [](StageWork& inner) { return std::make_unique<FailingWork>(inner); };
+    }
+    trainRank({.steps = kSteps}, plan, rank.transport, {}, on);
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("the disk is on fire")));
+  Diagnostics diagnostics;
+  const Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
+  EXPECT_EQ(timeline.ranks.size(), static_cast<std::size_t>(kRanks));
+  for (const auto& [rank, info] : timeline.ranks) EXPECT_TRUE(info.hasEnd) << rank;
 }
 
 TEST_P(DeviceRunOver, TheReportNamesTheScheduleAndNoMessageThatArrivesTooEarly) {

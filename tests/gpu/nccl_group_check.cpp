@@ -46,7 +46,7 @@ int run() {
   const RankDevice::Current current(device);
   const auto connect = [&] {
     const auto store = std::make_shared<RunStore>(RunStore{c10::make_intrusive<c10d::HashStore>()});
-    return connectNccl({.store = store, .worldSize = 1, .device = device.device()});
+    return connectNccl({.store = store, .worldSize = 1, .device = device.device()}).backend;
   };
   auto group = connect();
   const at::Tensor from = at::arange(1 << 20, at::TensorOptions(device.device()));

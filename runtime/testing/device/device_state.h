@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/testing/device/actors.h"
+#include "runtime/testing/device/held_streams.h"
 
 namespace pipetrace::test_device {
 
@@ -63,9 +64,10 @@ struct DeviceHooks {
   std::function<void(const std::string&, c10::Stream)> beforeOperator;
   std::function<void(c10::Stream, std::int64_t)> afterOperator;
   std::function<void*(c10::Stream)> streamHandle;
-  std::function<void(void*, c10::Stream)> afterRecord;
-  std::function<void(void*, c10::Stream)> afterBlock;
-  std::function<void(void*)> beforeWait;
+  std::function<std::int64_t(c10::Stream)> afterRecord;
+  std::function<void(std::int64_t, c10::Stream)> afterBlock;
+  std::function<void(std::int64_t)> beforeWait;
+  std::function<void(c10::Stream)> afterHold;
   std::function<bool(c10::Stream)> hasHung;
 };
 
@@ -75,6 +77,7 @@ struct DeviceState {
   std::recursive_mutex mutex;
   std::atomic<int> deviceCount{kTestDevices};
   Actors actors;
+  HeldStreams held;
   std::vector<std::string> findings;
   std::set<std::string> texts;
   std::array<MemoryFigures, kTestDevices> memory;

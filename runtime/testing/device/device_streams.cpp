@@ -12,19 +12,62 @@
 namespace pipetrace::test_device {
 namespace {
 
-/// An event, as it was last recorded.
-struct DeviceEvent {
+/// A point of a stream.
+struct Point {
   VectorClock clock;
   std::uint64_t generation = 0;
   std::chrono::steady_clock::time_point at;
   bool hasTime = false;
   bool hangs = false;
+  std::int64_t time = 0;                   ///< of DeviceHooks::afterRecord
+  std::optional<HeldStreams::Place> held;  ///< where it stands; not given: it is there
+};
+
+/// An event, as it was last recorded.
+struct DeviceEvent {
+  std::shared_ptr<Point> point;
 };
 
 /// Null: it was never recorded, or before the last reset.
-const DeviceEvent* recorded(void* event) {
+std::shared_ptr<Point> recorded(void* event) {
   const auto* const it = static_cast<const DeviceEvent*>(event);
-  return it != nullptr && it->generation == deviceState().actors.generation() ? it : nullptr;
+  if (it == nullptr || it->point == nullptr) return nullptr;
+  return it->point->generation == deviceState().actors.generation() ? it->point : nullptr;
+}
+
+std::shared_ptr<Point> pointOf(void* event) {
+  const StateLock lock(deviceState().mutex);
+  return recorded(event);
+}
+
+std::optional<HeldStreams::Place> placeOf(void* event) {
+  const StateLock lock(deviceState().mutex);
+  const auto point = recorded(event);
+  return point ? point->held : std::nullopt;
+}
+
+/// The host waits until the event is one of what streams have done.
+void awaitPlaceOf(void* event) {
+  if (const auto place = placeOf(event)) deviceState().held.await(*place);
+}
+
+/// The stream has come to the point. Under the lock.
+void pass(Point& point, const c10::Stream& stream, const VectorClock& known) {
+  Actors& actors = deviceState().actors;
+  actors.learn(actors.of(stream), known);
+  point.clock = actors.knownBy(actors.of(stream));
+  point.at = std::chrono::steady_clock::now();
+  point.held.reset();
+  if (const auto hooks = deviceHooks(); hooks->afterRecord) point.time = hooks->afterRecord(stream);
+}
+
+/// The stream waits for a point that others have come to. Null: for none. Under the lock.
+void blockNow(const Point* point, const c10::Stream& stream, const VectorClock& known) {
+  Actors& actors = deviceState().actors;
+  actors.learn(actors.of(stream), known);
+  if (point != nullptr) actors.learn(actors.of(stream), point->clock);
+  const auto hooks = deviceHooks();
+  if (hooks->afterBlock) hooks->afterBlock(point != nullptr ? point->time : 0, stream);
 }
 
 c10::DeviceIndex checkedIndex(c10::Device device) {
@@ -89,17 +132,21 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
                 .at(static_cast<std::size_t>(stream.id()));
   }
   bool queryStream(const c10::Stream& stream) const override {
+    deviceState().held.advance(stream);
     const StateLock lock(deviceState().mutex);
+    if (deviceState().held.holds(stream)) return false;
     Actors& actors = deviceState().actors;
     hostLearns(actors.knownBy(actors.of(stream)));
     return true;
   }
   void synchronizeStream(const c10::Stream& stream) const override {
+    deviceState().held.awaitAll(stream);
     const StateLock lock(deviceState().mutex);
     Actors& actors = deviceState().actors;
     hostWaits(actors.knownBy(actors.of(stream)), &HostWaits::streams);
   }
   void synchronizeDevice(c10::DeviceIndex device) const override {
+    deviceState().held.awaitAll(device);
     const StateLock lock(deviceState().mutex);
     hostWaits(deviceState().actors.knownByDevice(device), &HostWaits::devices);
   }
@@ -117,36 +164,47 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     const bool hangs = hooks->hasHung && hooks->hasHung(stream);
     if (*event == nullptr) *event = new DeviceEvent;
     Actors& actors = deviceState().actors;
-    *static_cast<DeviceEvent*>(*event) = {.clock = actors.order(actors.of(stream)),
-                                          .generation = actors.generation(),
-                                          .at = std::chrono::steady_clock::now(),
-                                          .hasTime = flag == c10::EventFlag::BACKEND_DEFAULT,
-                                          .hangs = hangs};
-    if (hooks->afterRecord) hooks->afterRecord(*event, stream);
+    const auto point =
+        std::make_shared<Point>(Point{.generation = actors.generation(),
+                                      .hasTime = flag == c10::EventFlag::BACKEND_DEFAULT,
+                                      .hangs = hangs});
+    static_cast<DeviceEvent*>(*event)->point = point;
+    const VectorClock known = actors.knownBy(actors.ofThisThread());
+    HeldStreams& held = deviceState().held;
+    if (!held.holds(stream)) return pass(*point, stream, known);
+    point->held =
+        held.add(stream, {.act = [point, stream, known] { pass(*point, stream, known); }});
   }
   void block(void* event, const c10::Stream& stream) const override {
+    awaitPlaceOf(event);
     const StateLock lock(deviceState().mutex);
     Actors& actors = deviceState().actors;
-    actors.order(actors.of(stream));
-    if (const auto* it = recorded(event)) actors.learn(actors.of(stream), it->clock);
-    if (const auto hooks = deviceHooks(); hooks->afterBlock) hooks->afterBlock(event, stream);
+    const VectorClock known = actors.knownBy(actors.ofThisThread());
+    const auto point = recorded(event);
+    HeldStreams& held = deviceState().held;
+    if (!held.holds(stream)) return blockNow(point.get(), stream, known);
+    held.add(stream, {.act = [point, stream, known] { blockNow(point.get(), stream, known); }});
+    if (const auto hooks = deviceHooks(); hooks->afterHold) hooks->afterHold(stream);
   }
   bool queryEvent(void* event) const override {
+    if (const auto place = placeOf(event)) deviceState().held.advance(place->stream);
     const StateLock lock(deviceState().mutex);
-    const auto* const it = recorded(event);
-    if (it != nullptr && it->hangs) return false;
-    if (it != nullptr) hostLearns(it->clock);
+    const auto point = recorded(event);
+    if (point && (point->hangs || point->held)) return false;
+    if (point) hostLearns(point->clock);
     return true;
   }
   void synchronizeEvent(void* event) const override {
-    if (const auto hooks = deviceHooks(); hooks->beforeWait) hooks->beforeWait(event);
+    awaitPlaceOf(event);
+    const auto point = pointOf(event);
+    const auto hooks = deviceHooks();
+    if (point && hooks->beforeWait) hooks->beforeWait(point->time);
     const StateLock lock(deviceState().mutex);
-    const auto* const it = recorded(event);
-    hostWaits(it != nullptr ? it->clock : VectorClock(), &HostWaits::events);
+    hostWaits(point ? point->clock : VectorClock(), &HostWaits::events);
   }
   double elapsedTime(void* from, void* to, c10::DeviceIndex /*device*/) const override {
-    const auto& begin = *static_cast<const DeviceEvent*>(from);
-    const auto& end = *static_cast<const DeviceEvent*>(to);
+    const Point& begin = *static_cast<const DeviceEvent*>(from)->point;
+    const Point& end = *static_cast<const DeviceEvent*>(to)->point;
     TORCH_CHECK(begin.hasTime && end.hasTime, "test device: an event without times");
     return std::chrono::duration<double, std::milli>(end.at - begin.at).count();
   }

@@ -18,6 +18,7 @@ std::int64_t cpuTimeOfThread() {
 OperatorRun::OperatorRun(const std::string& name, c10::Stream stream)
     : name_(name), stream_(stream), hooks_(deviceHooks()) {
   if (hooks_->beforeOperator) hooks_->beforeOperator(name, stream);
+  deviceState().held.awaitAll(stream);
 }
 
 Operation OperatorRun::enqueue() {

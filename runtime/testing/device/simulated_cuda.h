@@ -30,9 +30,12 @@ class SimulatedCuda {
       follow();
       cuda_->work(handleOf(stream), duration);
     });
-    followEvents([this](void* event, c10::Stream stream) { recorded(event, stream); },
-                 [this](void* event, c10::Stream stream) { streamWaits(event, stream); },
-                 [this](void* event) { hostWaits(event); });
+    followEvents([this](c10::Stream stream) { return cuda_->doneAt(handleOf(stream)); },
+                 [this](Nanoseconds event, c10::Stream stream) {
+                   cuda_->holdUntil(handleOf(stream), event);
+                 },
+                 [this](Nanoseconds event) { hostWaits(event); },
+                 [this](c10::Stream stream) { cuda_->hold(handleOf(stream)); });
     thread_ = std::thread([this] {
       while (!ends_) {
         follow();
@@ -45,7 +48,7 @@ class SimulatedCuda {
     thread_.join();
     setStreamHandles({});
     timeOperators({});
-    followEvents({}, {}, {});
+    followEvents({}, {}, {}, {});
   }
   SimulatedCuda(const SimulatedCuda&) = delete;
   SimulatedCuda& operator=(const SimulatedCuda&) = delete;
@@ -67,23 +70,8 @@ class SimulatedCuda {
     return handle;
   }
 
-  void recorded(void* event, c10::Stream stream) {
-    const Nanoseconds done = cuda_->doneAt(handleOf(stream));
-    const std::lock_guard lock(mutex_);
-    events_[event] = done;
-  }
-  Nanoseconds doneAt(void* event) {
-    const std::lock_guard lock(mutex_);
-    const auto found = events_.find(event);
-    return found == events_.end() ? 0 : found->second;
-  }
-  void streamWaits(void* event, c10::Stream stream) {
-    cuda_->holdUntil(handleOf(stream), doneAt(event));
-  }
-  void hostWaits(void* event) {
-    for (const Nanoseconds until = doneAt(event); cuda_->hostNow() < until; follow()) {
-      std::this_thread::yield();
-    }
+  void hostWaits(Nanoseconds event) {
+    for (; cuda_->hostNow() < event; follow()) std::this_thread::yield();
   }
 
   const std::shared_ptr<FakeCuda> cuda_;
@@ -91,7 +79,6 @@ class SimulatedCuda {
   const Nanoseconds origin_ = cuda_->hostNow();
   std::mutex mutex_;
   std::map<std::pair<int, c10::StreamId>, FakeCuda::Stream> handles_;
-  std::map<void*, Nanoseconds> events_;  // when what each event stands for is done
   std::atomic<bool> ends_ = false;
   std::thread thread_;
 };

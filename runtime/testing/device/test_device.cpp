@@ -50,6 +50,7 @@ void resetTestDevice() {
   const StateLock lock(deviceState().mutex);
   test_device::releaseAllHeldCopies();
   test_device::stopWatchingCpuOperators();
+  deviceState().held.clear();
   deviceState().actors.forgetAll();
   deviceState().findings.clear();
   deviceState().hooks = std::make_shared<DeviceHooks>();
@@ -150,12 +151,14 @@ void timeOperators(std::function<void(c10::Stream, std::int64_t)> hook) {
   test_device::setHook(&DeviceHooks::afterOperator, std::move(hook));
 }
 
-void followEvents(std::function<void(void*, c10::Stream)> recorded,
-                  std::function<void(void*, c10::Stream)> streamWaits,
-                  std::function<void(void*)> hostWaits) {
+void followEvents(std::function<std::int64_t(c10::Stream)> recorded,
+                  std::function<void(std::int64_t, c10::Stream)> streamWaits,
+                  std::function<void(std::int64_t)> hostWaits,
+                  std::function<void(c10::Stream)> streamHeld) {
   test_device::setHook(&DeviceHooks::afterRecord, std::move(recorded));
   test_device::setHook(&DeviceHooks::afterBlock, std::move(streamWaits));
   test_device::setHook(&DeviceHooks::beforeWait, std::move(hostWaits));
+  test_device::setHook(&DeviceHooks::afterHold, std::move(streamHeld));
 }
 
 void hangStreams(std::function<bool(c10::Stream)> hook) {
@@ -164,6 +167,12 @@ void hangStreams(std::function<bool(c10::Stream)> hook) {
 
 void setStreamHandles(std::function<void*(c10::Stream)> hook) {
   test_device::setHook(&DeviceHooks::streamHandle, std::move(hook));
+}
+
+void blockLater(c10::Stream stream, LaterEvent event) {
+  const StateLock lock(deviceState().mutex);
+  deviceState().held.add(stream, {.awaited = std::move(event)});
+  if (const auto hooks = test_device::deviceHooks(); hooks->afterHold) hooks->afterHold(stream);
 }
 
 c10::Stream nextDeviceStream(int device) {

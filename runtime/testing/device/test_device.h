@@ -23,7 +23,8 @@ namespace pipetrace {
 //   - the host reads or writes pinned memory too early.
 // Two devices in one operator throw, as on CUDA.
 //
-// Limits. Work is done when it is enqueued, so a stream cannot wait for what is not enqueued yet. A
+// Limits. Work is done when it is enqueued. So where a stream waits for what is not enqueued yet
+// (blockLater()), the host waits at the stream's next work, and at whoever waits for the stream. A
 // tensor counts as all bytes from its first to its last element. The clocks do not see mutexes:
 // what a thread knows to be completed reaches another thread by a HostToken. A thread of the
 // autograd engine has no token: with `set_multithreading_enabled(true)` waits of the host are not
@@ -108,16 +109,27 @@ void setTestDeviceCount(int count);
 void failOperators(std::function<void(const std::string& name, c10::Stream stream)> hook);
 /// Called after each operator with the CPU time that its kernel took on the calling thread.
 void timeOperators(std::function<void(c10::Stream stream, std::int64_t nanoseconds)> hook);
-/// Called after an event was recorded on a stream, after a stream was made to wait for one, and
-/// before the host waits for one.
-void followEvents(std::function<void(void* event, c10::Stream stream)> recorded,
-                  std::function<void(void* event, c10::Stream stream)> streamWaits,
-                  std::function<void(void* event)> hostWaits);
+/// `recorded` gives the time of an event, after it was recorded on a stream. The others are called
+/// with it, after a stream was made to wait for that event, and before the host waits for it.
+/// `streamHeld`: a stream will be made to wait for one, and takes no work until then.
+void followEvents(std::function<std::int64_t(c10::Stream stream)> recorded,
+                  std::function<void(std::int64_t event, c10::Stream stream)> streamWaits,
+                  std::function<void(std::int64_t event)> hostWaits,
+                  std::function<void(c10::Stream stream)> streamHeld);
 /// Whether a stream hangs: events that are recorded on it from now on never pass when they are
 /// asked for. Its work is done nevertheless.
 void hangStreams(std::function<bool(c10::Stream stream)> hook);
 /// Gives the native handles of streams. Without it each stream has a pointer of its own.
 void setStreamHandles(std::function<void*(c10::Stream stream)> hook);
+
+/// A point of a stream that may not be enqueued yet.
+struct LaterEvent {
+  std::function<bool()> isThere;           ///< whether it is
+  std::function<void()> await;             ///< waits on the host until it is; may throw instead
+  std::function<void(c10::Stream)> block;  ///< once it is: makes the stream wait for it
+};
+/// Work that is enqueued on the stream from now on comes after that. The host goes on.
+void blockLater(c10::Stream stream, LaterEvent event);
 
 /// The next stream of the device's pool of 32. LibTorch's getNewStream() and
 /// getStreamFromGlobalPool() hand out the same.
