@@ -288,24 +288,17 @@ class Builder {
   }
 
   void addCopies() {
-    if (!plan_.isBidirectional() || !program_.opensWithLr) return;
+    if (!program_.opensWithLr) return;
     for (const int stage : stages_) {
-      const auto s = static_cast<std::size_t>(stage);
-      const int peer =
-          plan_.rankOfStage[s] == rank_ ? plan_.rankOfStageReversed[s] : plan_.rankOfStage[s];
-      if (peer == rank_) continue;
+      const std::vector<int> ranks = plan_.ranksOf(stage);
+      if (ranks.size() < 2) continue;
+      const int peer = ranks.front() == rank_ ? ranks.back() : ranks.front();
       const MessageKey key{.stage = stage, .direction = Direction::kBetweenCopies};
       program_.copies.push_back(
           {.stage = stage,
            .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
            .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
     }
-  }
-
-  bool holds(int rank, int stage) const {
-    const auto s = static_cast<std::size_t>(stage);
-    return plan_.rankOfStage[s] == rank ||
-           (plan_.isBidirectional() && plan_.rankOfStageReversed[s] == rank);
   }
 
   /// The rank that runs a use forward sends its sum to all ranks that have another use only.
@@ -321,9 +314,9 @@ class Builder {
 
   void addTiedSum(std::size_t tie, std::size_t use, int to) {
     const std::vector<int>& uses = flow_.ties[tie];
-    const auto isHeld = [&](int stage) { return holds(to, stage); };
+    const auto isHeld = [&](int stage) { return plan_.placement.holds(to, stage); };
     if (isHeld(uses[use]) || std::none_of(uses.begin(), uses.end(), isHeld)) return;
-    const int from = plan_.rankOfStage[static_cast<std::size_t>(uses[use])];
+    const int from = plan_.placement.firstRankOf(uses[use]);
     if (from != rank_ && to != rank_) return;
     const LaneName name(Direction::kBetweenCopies, static_cast<int>(tie) + 1);
     RankProgram::TiedSum sum{.tie = static_cast<int>(tie), .use = static_cast<int>(use)};

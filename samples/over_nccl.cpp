@@ -24,7 +24,7 @@ LineTransportOptions optionsOf(const NcclRank& rank, const RankDevice& device, c
                                               .communicators = rank.communicators,
                                               .timeout = rank.connectTimeout});
   options.microBatches = plan.numMicroBatches;
-  options.rowsFrom = plan.rankOfStage.back();
+  options.rowsFrom = plan.placement.ranksOfStage.back().front();
   return options;
 }
 

@@ -153,7 +153,7 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                     .learningRate = run.task.learningRate,
                     .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
                                                                        : StashUpdate::kNewest,
-                    .reportsLoss = run.plan->rankOfStage.back() == rank,
+                    .reportsLoss = run.plan->placement.ranksOfStage.back().front() == rank,
                     .batch = run.task.batch,
                     .device = device,
                     .steps = run.options.steps},

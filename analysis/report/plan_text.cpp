@@ -124,6 +124,7 @@ std::string theoryText(const ClosedForm& form, std::size_t width) {
 
 std::string planTitle(const Plan& plan) {
   std::string text = plan.name + ", " + counted(plan.numRanks(), "rank", "ranks");
+  if (plan.replicas > 1) text += " in " + counted(plan.replicas, "replica", "replicas");
   if (plan.isBidirectional()) {
     text += " in both directions";
   } else if (const int chunks = plan.numChunks(); chunks > 1) {

@@ -32,7 +32,7 @@ class LinesOfRun {
 
   LineTransportOptions optionsOf(int rank) {
     LineTransportOptions options{.microBatches = plan_.numMicroBatches,
-                                 .rowsFrom = plan_.rankOfStage.back()};
+                                 .rowsFrom = plan_.placement.ranksOfStage.back().front()};
     if (kind_ == Lines::kOfRanks) {
       options.backend = ofRanks_.connect(rank);
     } else {

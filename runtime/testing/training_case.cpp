@@ -82,14 +82,15 @@ class WatchedWork : public ForwardingWork {
 RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
                      const BeforeBackward& beforeBackward, const OnDevice& on) {
   torch::set_num_threads(1);
-  TorchWork torchWork({.model = modelOf(training),
-                       .partition = partitionOf(training),
-                       .numMicroBatches = training.microBatches,
-                       .seed = kSeed,
-                       .optimizer = makeOptimizer,
-                       .reportsLoss = plan->rankOfStage.back() == transport.rank(),
-                       .device = on.device},
-                      plan->stagesOfRank(transport.rank()));
+  TorchWork torchWork(
+      {.model = modelOf(training),
+       .partition = partitionOf(training),
+       .numMicroBatches = training.microBatches,
+       .seed = kSeed,
+       .optimizer = makeOptimizer,
+       .reportsLoss = plan->placement.ranksOfStage.back().front() == transport.rank(),
+       .device = on.device},
+      plan->stagesOfRank(transport.rank()));
   WatchedWork watched(torchWork, beforeBackward);
   const std::unique_ptr<StageWork> own = on.around ? on.around(watched) : nullptr;
   Executor executor(plan, own ? *own : watched, transport, on.streams, {.control = on.control});
@@ -220,20 +221,11 @@ std::vector<int> orderOf(const Plan& plan, int rank, int stage, bool backward) {
   return order;
 }
 
-/// The ranks of a stage: one, or two in a bidirectional plan.
-std::vector<int> ranksOf(const Plan& plan, int stage) {
-  std::vector<int> ranks{plan.rankOfStage[static_cast<std::size_t>(stage)]};
-  if (plan.isBidirectional()) {
-    ranks.push_back(plan.rankOfStageReversed[static_cast<std::size_t>(stage)]);
-  }
-  return ranks;
-}
-
 /// The gradients of a stage's parameters: each copy's sum, and then the sum of the copies.
 Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage, const Batch& batch,
                     int step) {
   Tensors sums;
-  for (const int rank : ranksOf(plan, stage)) {
+  for (const int rank : plan.ranksOf(stage)) {
     model.forgetGradients();
     for (const int mb : orderOf(plan, rank, stage, true)) model.lossOf(batch, step, mb).backward();
     Tensors ofCopy;
@@ -289,7 +281,7 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& pla
       }
     }
     model.addTied();
-    results[static_cast<std::size_t>(plan.rankOfStage.back())].push_back(
+    results[static_cast<std::size_t>(plan.placement.ranksOfStage.back().front())].push_back(
         lossTensor(lossOf(model, plan, batch, step)));
     append(appendGradients);
     optimizer->step();

@@ -48,7 +48,7 @@ Seen runStage(const CheckedPlan& plan, int stage, StashUpdate rule, int steps = 
     count.beginStep();
     stash.beginStep(count.usesOf(stage));
     int done = 0;
-    const int rank = plan->rankOfStage[static_cast<std::size_t>(stage)];
+    const int rank = plan->placement.firstRankOf(stage);
     for (const Action& action : plan->ranks[static_cast<std::size_t>(rank)]) {
       if (action.stage != stage) continue;
       const int version = count.usedBy(stage, action.microBatch);

@@ -67,7 +67,7 @@ struct LineTraining {
 
 /// The messages of a step: the plan's, and the sums of stages on two ranks.
 std::int64_t messagesOf(const Plan& plan) {
-  std::int64_t sends = plan.isBidirectional() ? 2 * plan.numStages : 0;
+  std::int64_t sends = plan.placement.hasSeveralRanks() ? 2 * plan.numStages : 0;
   for (const auto& actions : plan.ranks) {
     sends += std::count_if(actions.begin(), actions.end(),
                            [](const Action& action) { return isSend(action.kind); });

@@ -25,8 +25,9 @@ void findMisplaced(const Plan& plan, const PlanIndex& index, ProblemList& proble
         const int owner = plan.rankOf(stage, microBatch);
         if (owner == rank) return;
         problems.add(rank, static_cast<int>(i), [&] {
-          const std::string of =
-              plan.isBidirectional() ? " of micro-batch " + std::to_string(microBatch) : "";
+          const std::string of = plan.replicas > 1 || plan.placement.hasSeveralRanks()
+                                     ? " of micro-batch " + std::to_string(microBatch)
+                                     : "";
           return toText(action) + " is on the wrong rank: stage " + std::to_string(stage) + of +
                  " belongs to rank " + std::to_string(owner);
         });

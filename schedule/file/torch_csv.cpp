@@ -14,8 +14,8 @@ namespace pipetrace {
 namespace {
 
 void requireWholeSteps(const Plan& plan, const std::string& who) {
-  if (plan.isBidirectional()) {
-    throw Error(who + "each of its stages is on two ranks, and in torch on one");
+  if (plan.placement.hasSeveralRanks() || plan.replicas > 1) {
+    throw Error(who + "its stages are on several ranks, and in torch on one each");
   }
   if (plan.updates.every > 0) {
     throw Error(who +

@@ -22,7 +22,7 @@ void requireCosts(const Plan& plan, const Costs& costs) {
 void refuse(const Plan& plan) { CheckedPlan{plan}; }
 
 void requireFitForLines(const Plan& plan, const PlanIndex& index) {
-  if (!index.hasTransfers() && plan.numRanks() > 1) {
+  if (!index.hasTransfers() && plan.hasMessages()) {
     throw Error("the messages of " + plan.name +
                 " cannot run in line: it has no sends and receives");
   }
