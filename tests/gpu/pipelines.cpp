@@ -53,18 +53,18 @@ class SpinningWork : public ForwardingWork {
   SpinningWork(StageWork& inner, Spin spin, unsigned seed)
       : ForwardingWork(inner), spin_(spin), random_(seed) {}
   void runForward(int stage, int microBatch, JobMessages messages) override {
-    spin();
+    spinAtRandom();
     ForwardingWork::runForward(stage, microBatch, messages);
-    spin();
+    spinAtRandom();
   }
   void runBackward(int stage, int microBatch, JobMessages messages) override {
-    spin();
+    spinAtRandom();
     ForwardingWork::runBackward(stage, microBatch, messages);
-    spin();
+    spinAtRandom();
   }
 
  private:
-  void spin() {
+  void spinAtRandom() {
     if (spin_ == nullptr) return;
     const auto cycles = [&] { return static_cast<std::int64_t>(random_() % 300'000); };
     if (random_() % 2 == 0) spin_(cycles());
