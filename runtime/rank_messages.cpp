@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/plan_words.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 
@@ -62,7 +63,7 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
     const bool forward = transfer.key.direction == Direction::kForward;
     const int stage = transfer.stage;
     states_.push_back({.job = {.kind = transferKind(lane.sends, forward),
-                               .microBatch = transfer.key.microBatch,
+                               .microBatch = transfer.key.microBatch - program_.firstMicroBatch,
                                .stage = stage,
                                .chunk = stage == job.action.stage ? job.chunk : job.backwardChunk,
                                .peer = lane.peer}});
@@ -240,15 +241,46 @@ void RankMessages::acknowledge(int transfer) {
   ends_[back].send->send(kAcknowledgement, std::move(given));
 }
 
-Message RankMessages::exchange(std::size_t index, int step, Message sums) {
-  const RankProgram::Copy& copy = program_.copies[index];
-  const int peer = program_.lanes[static_cast<std::size_t>(copy.send.lane)].peer;
-  // In line, where both would send first, each waits for the other.
-  const bool sendsFirst = transport_.rank() < peer;
-  if (sendsFirst) sendSum(copy.send, step, std::move(sums));
-  const std::uint64_t number = postSum(copy.receive, step);
-  if (!sendsFirst) sendSum(copy.send, step, std::move(sums));
-  return takeSum(copy.receive, number, step);
+std::vector<Message> RankMessages::exchange(std::size_t index, int step, Message sums) {
+  const std::vector<RankProgram::Copies::Peer>& peers = program_.copies[index].peers;
+  std::vector<std::uint64_t> numbers;
+  for (const RankProgram::Copies::Peer& peer : peers) {
+    // In line, where both would send first, each waits for the other. The pairs of a stage's ranks
+    // have one order on all of them.
+    const bool sendsFirst = transport_.rank() < peer.rank;
+    if (sendsFirst) sendSum(peer.send, step, sums);
+    numbers.push_back(postSum(peer.receive, step));
+    if (!sendsFirst) sendSum(peer.send, step, sums);
+  }
+  std::vector<Message> all;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (all.size() == i && transport_.rank() < peers[i].rank) all.push_back(sums);
+    all.push_back(takeSum(peers[i].receive, numbers[i], step));
+  }
+  if (all.size() == peers.size()) all.push_back(std::move(sums));
+  return all;
+}
+
+void RankMessages::compareRows(int step, std::int64_t rows) {
+  if (program_.rowsTo) {
+    MessageKey key = program_.rowsTo->key;
+    key.step = step;
+    ends_[static_cast<std::size_t>(program_.rowsTo->lane)].send->send(key, {.deadline = rows});
+  }
+  for (const RankProgram::Rows& other : program_.rowsFrom) {
+    const std::uint64_t number = postSum(other.message, step);
+    const auto lane = static_cast<std::size_t>(other.message.lane);
+    MessageKey key = other.message.key;
+    key.step = step;
+    const Message said =
+        waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kRows, 0), [&] {
+          return ends_[lane].receive->take(number, key);
+        }).message;
+    if (said.deadline == rows) continue;
+    throw Error("replica " + std::to_string(other.replica) + " has a batch of " +
+                std::to_string(said.deadline) + " rows in step " + std::to_string(step) +
+                ", and replica 0 one of " + std::to_string(rows));
+  }
 }
 
 void RankMessages::sendSum(const RankProgram::Sum& sum, int step, Message message) {

@@ -52,8 +52,12 @@ class RankMessages {
   /// Whether the next send() of the transfer's lane takes an acknowledgement.
   bool needsCredit(int transfer) const;
 
-  /// Sends the sums of a copy (its index), and returns the other copy's.
-  Message exchange(std::size_t copy, int step, Message sums);
+  /// Sends the sums of a stage's copy (its index among RankProgram::copies) to the others. Returns
+  /// those of all, in the order of ranks.
+  std::vector<Message> exchange(std::size_t copies, int step, Message sums);
+  /// Says how many rows this replica's batch has, and hears it of the others. Throws Error where
+  /// they differ.
+  void compareRows(int step, std::int64_t rows);
   /// Sends a sum; and waits for one.
   void sendSum(const RankProgram::Sum& sum, int step, Message message);
   Message receiveSum(const RankProgram::Sum& sum, int step);

@@ -112,6 +112,7 @@ class Builder {
     addOtherSends();
     addUpdates();
     addCopies();
+    addRows();
     addTies();
     addAcknowledgements();
     return std::move(program_);
@@ -140,7 +141,8 @@ class Builder {
 
   void addJob(const Action& action) {
     const int index = static_cast<int>(program_.jobs.size());
-    RankProgram::Job job{.action = action, .text = toText(action), .chunk = chunkOf(action.stage)};
+    RankProgram::Job job{
+        .action = action, .text = toText(plan_.inReplica(action)), .chunk = chunkOf(action.stage)};
     const bool isPair = action.kind == JobKind::kForwardBackward;
     if (isPair) job.backwardChunk = chunkOf(action.backwardStage);
     program_.jobs.push_back(std::move(job));
@@ -290,14 +292,34 @@ class Builder {
   void addCopies() {
     if (!program_.opensWithLr) return;
     for (const int stage : stages_) {
-      const std::vector<int> ranks = plan_.ranksOf(stage);
-      if (ranks.size() < 2) continue;
-      const int peer = ranks.front() == rank_ ? ranks.back() : ranks.front();
+      RankProgram::Copies copies{.stage = stage};
       const MessageKey key{.stage = stage, .direction = Direction::kBetweenCopies};
-      program_.copies.push_back(
-          {.stage = stage,
-           .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
-           .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
+      for (const int peer : plan_.ranksOf(stage)) {
+        if (peer == rank_) continue;
+        copies.peers.push_back(
+            {.rank = peer,
+             .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
+             .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
+      }
+      if (!copies.peers.empty()) program_.copies.push_back(std::move(copies));
+    }
+  }
+
+  /// The ranks of the last stage, which always have the batch, tell the first replica's.
+  void addRows() {
+    program_.replica = plan_.replicaOf(rank_);
+    program_.firstMicroBatch = program_.replica * plan_.microBatchesOfReplica();
+    if (plan_.replicas == 1 || !program_.opensWithLr) return;
+    if (rank_ != plan_.lastRankOf(program_.replica)) return;
+    const MessageKey key{.direction = kReplicaRowsLane.direction,
+                         .tensor = kReplicaRowsLane.tensor};
+    const auto sum = [&](bool sends, int peer) {
+      return RankProgram::Sum{.lane = laneOf(sends, peer, kReplicaRowsLane), .key = key};
+    };
+    if (program_.replica > 0) program_.rowsTo = sum(true, plan_.lastRankOf(0));
+    for (int replica = 1; replica < plan_.replicas && program_.replica == 0; ++replica) {
+      program_.rowsFrom.push_back(
+          {.replica = replica, .message = sum(false, plan_.lastRankOf(replica))});
     }
   }
 
@@ -314,9 +336,12 @@ class Builder {
 
   void addTiedSum(std::size_t tie, std::size_t use, int to) {
     const std::vector<int>& uses = flow_.ties[tie];
-    const auto isHeld = [&](int stage) { return plan_.placement.holds(to, stage); };
+    const int replica = plan_.replicaOf(to);
+    const auto isHeld = [&](int stage) {
+      return plan_.placement.holds(to - replica * plan_.ranksOfReplica(), stage);
+    };
     if (isHeld(uses[use]) || std::none_of(uses.begin(), uses.end(), isHeld)) return;
-    const int from = plan_.placement.firstRankOf(uses[use]);
+    const int from = plan_.placement.firstRankOf(uses[use]) + replica * plan_.ranksOfReplica();
     if (from != rank_ && to != rank_) return;
     const LaneName name(Direction::kBetweenCopies, static_cast<int>(tie) + 1);
     RankProgram::TiedSum sum{.tie = static_cast<int>(tie), .use = static_cast<int>(use)};

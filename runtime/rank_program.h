@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct RankProgram {
   /// A compute action. Places: of its forward part ([0]) and of its backward part ([1]).
   struct Job {
     Action action;
-    std::string text;  ///< toText(action)
+    std::string text;  ///< toText(action), with the numbers of its replica
     int chunk = 0;
     int backwardChunk = 0;  ///< of a fused pair
     int credit = kNone;     ///< the transfer that it acknowledges
@@ -71,11 +72,20 @@ struct RankProgram {
     int lane = 0;
     MessageKey key;
   };
-  /// A stage of this rank with a copy on another one.
-  struct Copy {
+  /// A stage of this rank that others have, too. Gradients are added in the order of ranks.
+  struct Copies {
+    struct Peer {
+      int rank = 0;
+      Sum send;
+      Sum receive;
+    };
     int stage = 0;
-    Sum send;
-    Sum receive;
+    std::vector<Peer> peers;  ///< the others, ascending
+  };
+  /// How many rows another replica has (LaneName kReplicaRowsLane).
+  struct Rows {
+    int replica = 0;
+    Sum message;
   };
   /// The sum of one use of tied weights (StageWork::ties()).
   struct TiedSum {
@@ -89,7 +99,11 @@ struct RankProgram {
   std::vector<Transfer> transfers;
   std::vector<Job> jobs;
   std::vector<Update> updates;
-  std::vector<Copy> copies;
+  std::vector<Copies> copies;
+  int replica = 0;             ///< of this rank
+  int firstMicroBatch = 0;     ///< of that replica: logs count from there
+  std::optional<Sum> rowsTo;   ///< says its rows, at the start of a step
+  std::vector<Rows> rowsFrom;  ///< compares them with its own
   std::vector<TiedSum> tiedSends;
   std::vector<TiedSum> tiedReceives;
   int credits = 0;           ///< Plan::credits

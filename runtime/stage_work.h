@@ -113,11 +113,12 @@ class StageWork {
   virtual void optimizerStep() = 0;
   virtual void update(int /*stage*/) { optimizerStep(); }
 
-  /// Stages that stand on two ranks: the sums of this copy's gradients, to send to the other; and
-  /// its sums, to add. Called before optimizerStep(), unless hasSums() says that there are none.
+  /// Stages that stand on several ranks: the sums of this copy's gradients, to send to the others;
+  /// and those of all copies, to add in that order. Called before optimizerStep(), unless hasSums()
+  /// says that there are none.
   virtual bool hasSums() const { return false; }
   virtual Message sumsOf(int /*stage*/) { return {}; }
-  virtual void addSums(int /*stage*/, const Message& /*sums*/) {}
+  virtual void addSums(int /*stage*/, const std::vector<Message>& /*sums*/) {}
 
   /// Weights that several stages have in common: for each, the stages of its uses, in the order of
   /// the model. Each use has a sum of gradients of its own. Before optimizerStep(), sums go to the

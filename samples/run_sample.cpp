@@ -147,13 +147,14 @@ void requireNcclOptions(const SampleOptions& options) {
 TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
   return TorchWork({.model = run.task.model,
                     .partition = run.partition,
-                    .numMicroBatches = run.plan->numMicroBatches,
+                    .numMicroBatches = run.plan->microBatchesOfReplica(),
+                    .replica = run.plan->replicaOf(rank),
                     .seed = run.options.seed,
                     .optimizer = run.task.optimizer,
                     .learningRate = run.task.learningRate,
                     .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
                                                                        : StashUpdate::kNewest,
-                    .reportsLoss = run.plan->placement.ranksOfStage.back().front() == rank,
+                    .reportsLoss = run.plan->lastRankOf(0) == rank,
                     .batch = run.task.batch,
                     .device = device,
                     .steps = run.options.steps},

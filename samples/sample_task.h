@@ -11,9 +11,9 @@ namespace pipetrace {
 struct SampleTask {
   Model model;
   std::string sizes;  ///< of the model, compared between ranks: "width 128, …"
-  /// The examples of a step: the same on every rank. Called ahead of the step, on a thread of each
-  /// rank that needs them, so from several threads at a time.
-  std::function<Batch(int step)> batch;
+  /// The examples of a replica's step: the same on each of its ranks. Called ahead of the step, on
+  /// a thread of each rank that needs them, so from several threads at a time.
+  std::function<Batch(int step, int replica)> batch;
   /// As in TorchWorkOptions.
   decltype(TorchWorkOptions::optimizer) optimizer;
   decltype(TorchWorkOptions::learningRate) learningRate;

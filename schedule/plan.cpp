@@ -9,9 +9,11 @@ std::vector<int> Plan::ranksOf(int stage) const {
   for (int replica = 0; replica < replicas; ++replica) {
     for (const int rank : placement.ranksOf(stage)) {
       const int number = rank + replica * ranksOfReplica();
-      if (all.empty() || all.back() != number) all.push_back(number);
+      all.push_back(number);
     }
   }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 

@@ -54,6 +54,17 @@ struct Plan {
   int numRanks() const { return static_cast<int>(ranks.size()); }
   int ranksOfReplica() const { return numRanks() / replicas; }
   int microBatchesOfReplica() const { return numMicroBatches / replicas; }
+  int replicaOf(int rank) const { return replicas == 1 ? 0 : rank / ranksOfReplica(); }
+  /// The number of a micro-batch within its replica; those below 0 stay.
+  int numberInReplica(int microBatch) const {
+    return replicas == 1 || microBatch < 0 ? microBatch : microBatch % microBatchesOfReplica();
+  }
+  /// The action with the numbers of its replica, as logs name it.
+  Action inReplica(Action action) const {
+    action.microBatch = numberInReplica(action.microBatch);
+    action.backwardMicroBatch = numberInReplica(action.backwardMicroBatch);
+    return action;
+  }
   bool isBidirectional() const { return placement.isBidirectional(); }
   /// The rank that runs `stage` for `microBatch`; both in range.
   int rankOf(int stage, int microBatch) const {
@@ -62,9 +73,13 @@ struct Plan {
     const int replica = std::min(microBatch / std::max(size, 1), replicas - 1);
     return placement.rankOf(stage, microBatch - replica * size) + replica * ranksOfReplica();
   }
-  /// The ranks that have the stage's weights, those of all replicas, in the order in which
+  /// The ranks that have the stage's weights, those of all replicas, ascending. In that order their
   /// gradients are added.
   std::vector<int> ranksOf(int stage) const;
+  /// The rank of a replica that has the last stage; the first of several.
+  int lastRankOf(int replica) const {
+    return placement.firstRankOf(numStages - 1) + replica * ranksOfReplica();
+  }
   /// The stages of a rank, ascending; their position is the chunk.
   std::vector<int> stagesOfRank(int rank) const;
   /// stagesOfRank() of all ranks, in one go.

@@ -50,8 +50,9 @@ void requireSame(const char* option, const std::optional<int>& given, int inFile
 
 Plan filePlan(const RehearseOptions& options) {
   Plan plan = readScheduleFile(options.scheduleFile);
-  requireSame("--ranks", options.ranks, plan.numRanks(), options.scheduleFile);
-  requireSame("--micro-batches", options.microBatches, plan.numMicroBatches, options.scheduleFile);
+  requireSame("--ranks", options.ranks, plan.ranksOfReplica(), options.scheduleFile);
+  requireSame("--micro-batches", options.microBatches, plan.microBatchesOfReplica(),
+              options.scheduleFile);
   return plan;
 }
 

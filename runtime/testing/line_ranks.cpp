@@ -31,8 +31,9 @@ class LinesOfRun {
   LinesOfRun(const Plan& plan, Lines kind) : plan_(plan), kind_(kind), ofRanks_(plan.numRanks()) {}
 
   LineTransportOptions optionsOf(int rank) {
-    LineTransportOptions options{.microBatches = plan_.numMicroBatches,
-                                 .rowsFrom = plan_.placement.ranksOfStage.back().front()};
+    LineTransportOptions options{.microBatches = plan_.microBatchesOfReplica(),
+                                 .replicas = plan_.replicas,
+                                 .rowsFrom = plan_.lastRankOf(plan_.replicaOf(rank))};
     if (kind_ == Lines::kOfRanks) {
       options.backend = ofRanks_.connect(rank);
     } else {

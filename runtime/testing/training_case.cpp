@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1234;
 
-Batch batchOf(const TrainingCase& training, int step) {
-  at::Generator random =
-      at::make_generator<at::CPUGeneratorImpl>(99 + static_cast<std::uint64_t>(step));
+Batch batchOf(const TrainingCase& training, int step, int replica) {
+  at::Generator random = at::make_generator<at::CPUGeneratorImpl>(
+      99 + static_cast<std::uint64_t>(step + 1000 * replica));
   const auto tokens = [&](std::int64_t most, at::IntArrayRef sizes) {
     return at::randint(most, sizes, random, at::kLong);
   };
@@ -82,21 +82,21 @@ class WatchedWork : public ForwardingWork {
 RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
                      const BeforeBackward& beforeBackward, const OnDevice& on) {
   torch::set_num_threads(1);
-  TorchWork torchWork(
-      {.model = modelOf(training),
-       .partition = partitionOf(training),
-       .numMicroBatches = training.microBatches,
-       .seed = kSeed,
-       .optimizer = makeOptimizer,
-       .reportsLoss = plan->placement.ranksOfStage.back().front() == transport.rank(),
-       .device = on.device},
-      plan->stagesOfRank(transport.rank()));
+  TorchWork torchWork({.model = modelOf(training),
+                       .partition = partitionOf(training),
+                       .numMicroBatches = training.microBatches,
+                       .replica = plan->replicaOf(transport.rank()),
+                       .seed = kSeed,
+                       .optimizer = makeOptimizer,
+                       .reportsLoss = plan->lastRankOf(0) == transport.rank(),
+                       .device = on.device},
+                      plan->stagesOfRank(transport.rank()));
   WatchedWork watched(torchWork, beforeBackward);
   const std::unique_ptr<StageWork> own = on.around ? on.around(watched) : nullptr;
   Executor executor(plan, own ? *own : watched, transport, on.streams, {.control = on.control});
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
-    torchWork.load(batchOf(training, step));
+    torchWork.load(batchOf(training, step, plan->replicaOf(transport.rank())));
     executor.runStep(step);
     if (const auto loss = torchWork.loss()) result.push_back(lossTensor(*loss));
     if (on.readsGradients) appendGradients(result, torchWork.parameters());
@@ -154,12 +154,13 @@ class AloneModel {
     for (at::Tensor parameter : parameters()) parameter.mutable_grad() = at::Tensor();
   }
 
-  /// The scaled loss of a micro-batch.
-  at::Tensor lossOf(const Batch& batch, int step, int microBatch) const {
+  /// The scaled loss of a micro-batch; `batches` by replica.
+  at::Tensor lossOf(const std::vector<Batch>& batches, int step, int microBatch) const {
     std::map<std::string, at::Tensor> tensors;
-    for (const auto& [name, tensor] : batch) {
-      tensors[name] =
-          tensor.tensor_split(training_.microBatches)[static_cast<std::size_t>(microBatch)];
+    const auto replica = static_cast<std::size_t>(microBatch / training_.microBatches);
+    const auto own = static_cast<std::size_t>(microBatch % training_.microBatches);
+    for (const auto& [name, tensor] : batches[replica]) {
+      tensors[name] = tensor.tensor_split(training_.microBatches)[own];
     }
     const auto take = [&](const std::vector<std::string>& names) {
       Tensors taken;
@@ -178,7 +179,8 @@ class AloneModel {
       }
     }
     const double rows = static_cast<double>(tensors.at("targets").size(0));
-    return model_.loss(take(model_.lossInputs)) * (rows / training_.rowsOf(step));
+    return model_.loss(take(model_.lossInputs)) *
+           (rows / (training_.rowsOf(step) * static_cast<double>(batches.size())));
   }
 
   void addTied() {
@@ -222,12 +224,14 @@ std::vector<int> orderOf(const Plan& plan, int rank, int stage, bool backward) {
 }
 
 /// The gradients of a stage's parameters: each copy's sum, and then the sum of the copies.
-Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage, const Batch& batch,
-                    int step) {
+Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage,
+                    const std::vector<Batch>& batches, int step) {
   Tensors sums;
   for (const int rank : plan.ranksOf(stage)) {
     model.forgetGradients();
-    for (const int mb : orderOf(plan, rank, stage, true)) model.lossOf(batch, step, mb).backward();
+    for (const int mb : orderOf(plan, rank, stage, true)) {
+      model.lossOf(batches, step, mb).backward();
+    }
     Tensors ofCopy;
     for (const at::Tensor& parameter : model.parametersOf(stage)) {
       ofCopy.push_back(parameter.grad().clone());
@@ -241,13 +245,14 @@ Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage, const 
   return sums;
 }
 
-double lossOf(const AloneModel& model, const Plan& plan, const Batch& batch, int step) {
+double lossOf(const AloneModel& model, const Plan& plan, const std::vector<Batch>& batches,
+              int step) {
   const at::NoGradGuard noGrad;
   double loss = 0;
-  for (const int rank : ranksOf(plan, plan.numStages - 1)) {
+  for (const int rank : plan.ranksOf(plan.numStages - 1)) {
     double ofCopy = 0;
     for (const int mb : orderOf(plan, rank, plan.numStages - 1, false)) {
-      ofCopy += model.lossOf(batch, step, mb).item<double>();
+      ofCopy += model.lossOf(batches, step, mb).item<double>();
     }
     loss += ofCopy;
   }
@@ -269,10 +274,11 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& pla
     }
   };
   for (int step = 0; step < training.steps; ++step) {
-    const Batch batch = batchOf(training, step);
+    std::vector<Batch> batches;
+    for (int d = 0; d < plan.replicas; ++d) batches.push_back(batchOf(training, step, d));
     std::vector<Tensors> gradients;
     for (int s = 0; s < training.numStages; ++s) {
-      gradients.push_back(gradientsOf(model, plan, s, batch, step));
+      gradients.push_back(gradientsOf(model, plan, s, batches, step));
     }
     for (int s = 0; s < training.numStages; ++s) {
       const Tensors parameters = model.parametersOf(s);
@@ -281,8 +287,8 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& pla
       }
     }
     model.addTied();
-    results[static_cast<std::size_t>(plan.placement.ranksOfStage.back().front())].push_back(
-        lossTensor(lossOf(model, plan, batch, step)));
+    results[static_cast<std::size_t>(plan.lastRankOf(0))].push_back(
+        lossTensor(lossOf(model, plan, batches, step)));
     append(appendGradients);
     optimizer->step();
   }

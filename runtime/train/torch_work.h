@@ -24,9 +24,10 @@ namespace pipetrace {
 
 struct TorchWorkOptions {
   Model model;
-  Partition partition;  ///< over all stages of the pipeline
-  int numMicroBatches = 1;
-  std::uint64_t seed = 0;  ///< of initial weights and dropout
+  Partition partition;      ///< over all stages of the pipeline
+  int numMicroBatches = 1;  ///< of a replica
+  int replica = 0;          ///< of the rank (Plan::replicaOf())
+  std::uint64_t seed = 0;   ///< of initial weights and dropout
   /// Made once, over the parameters of the rank's stages in the order of the stages.
   /// Plans without a flush have an optimizer for each stage.
   OptimizerMaker optimizer;
@@ -34,12 +35,13 @@ struct TorchWorkOptions {
   std::function<double(int step)> learningRate;
   /// For plans without a flush.
   StashUpdate stashUpdate = StashUpdate::kNewest;
-  /// Whether loss() is to be reported by this rank. A last stage on two ranks gives it on both.
+  /// Whether loss() is to be reported by this rank. A last stage on several ranks, or in several
+  /// replicas, gives it on all: that of all their rows.
   bool reportsLoss = true;
-  /// Makes the examples of a step, in place of load(). A DataLoader calls it ahead, on its thread,
-  /// and each step waits for its own examples in a job `data`. Not called on ranks that need
-  /// nothing of the batch. Empty: load() gives the examples.
-  std::function<Batch(int step)> batch;
+  /// Makes the examples of a replica's step, in place of load(). A DataLoader calls it ahead, on
+  /// its thread, and each step waits for its own examples in a job `data`. Not called on ranks that
+  /// need nothing of the batch. Empty: load() gives the examples.
+  std::function<Batch(int step, int replica)> batch;
   /// Where the stages compute; null: on the CPU. Must outlive the work.
   RankDevice* device = nullptr;
   int steps = 0;         ///< with `batch`: how many steps there are, the first of them step 0
@@ -103,7 +105,7 @@ class TorchWork : public StageWork {
   std::int32_t versionOf(const Action& action) const override;
   bool hasSums() const override { return true; }
   Message sumsOf(int stage) override;
-  void addSums(int stage, const Message& sums) override;
+  void addSums(int stage, const std::vector<Message>& sums) override;
   Message tiedSumOf(int tie, int use) override;
   void takeTiedSum(int tie, int use, Message sum) override;
   void addTiedSums() override;
@@ -146,6 +148,7 @@ class TorchWork : public StageWork {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
+  int replicas_ = 1;
   int updateEvery_ = 0;                             // micro-batches
   std::map<int, int> lastVersion_;                  // by stage: of the last backward
   Tensors batch_;                                   // by Model::batch; undefined what is not needed

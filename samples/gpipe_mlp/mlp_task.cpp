@@ -40,7 +40,7 @@ SampleTask makeMlpTask() {
   task.model = makeMlp();
   const Batch batch{{"inputs", at::randn({kRows, kWidths[0]})},
                     {"targets", at::randint(kWidths[std::size(kWidths) - 1], {kRows}, at::kLong)}};
-  task.batch = [batch](int) { return batch; };
+  task.batch = [batch](int, int) { return batch; };
   task.optimizer = [](std::vector<at::Tensor> parameters) {
     return std::make_unique<torch::optim::SGD>(std::move(parameters),
                                                torch::optim::SGDOptions(kLearningRate));

@@ -138,7 +138,8 @@ std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index,
 ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   const PlanIndex index(plan);
   ProblemList problems;
-  compareSizes(plan.numRanks(), index.size().microBatches, options, problems);
+  const int replicas = std::max(plan.replicas, 1);
+  compareSizes(plan.numRanks() / replicas, index.size().microBatches / replicas, options, problems);
   const std::int64_t sizeProblems = problems.count();
   problems.append(index.problems());
   if (!index.isUsable()) return problems;
@@ -162,7 +163,7 @@ std::vector<Problem> check(const Plan& plan, const CheckOptions& options) {
 
 std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& options) {
   ProblemList problems;
-  compareSizes(plan->numRanks(), plan->numMicroBatches, options, problems);
+  compareSizes(plan->ranksOfReplica(), plan->microBatchesOfReplica(), options, problems);
   return problems.toVector();
 }
 

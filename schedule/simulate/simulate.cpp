@@ -72,7 +72,7 @@ class Run {
     versionKey_ = strings.intern(log_format::kVersionKey);
     bytesKey_ = strings.intern(log_format::kBytes);
     for (int number = 0; number < timing_.actionCount(); ++number) {
-      texts_.push_back(strings.intern(toText(timing_.action(number))));
+      texts_.push_back(strings.intern(toText(plan_.inReplica(timing_.action(number)))));
     }
     const std::size_t ranks = plan_.ranks.size();
     free_.assign(ranks, options.begin);
@@ -115,9 +115,9 @@ class Run {
     info.worldSize = plan_.numRanks();
     info.numStages = plan_.numStages;
     info.numChunks = static_cast<int>(stages_[r].size());
-    info.numMicroBatches = plan_.numMicroBatches;
+    info.numMicroBatches = plan_.microBatchesOfReplica();
     info.schedule = plan_.name;
-    info.dataParallelIndex = 0;
+    info.dataParallelIndex = plan_.replicaOf(rank);
     info.clock = "simulated";
     info.device = "simulated";
     info.hasEnd = true;
@@ -200,8 +200,7 @@ class Run {
     event.job = idOf(number);
     event.step = step_;
     event.stage = action.stage;
-    event.microBatch = action.microBatch;
-    event.number = action.microBatch;
+    event.microBatch = event.number = plan_.numberInReplica(action.microBatch);
     event.chunk = chunkOf(rank, action.stage);
     event.begin = span.begin;
     event.end = span.end;
@@ -258,7 +257,7 @@ class Run {
 
     Event event;
     event.step = step_;
-    event.microBatch = what.microBatch;
+    event.microBatch = plan_.numberInReplica(what.microBatch);
     event.end = moved.end;
     if (const std::int64_t bytes = timing_.bytesOf(message); bytes > 0) {
       const Argument argument = Argument::ofInteger(bytesKey_, bytes);
