@@ -17,6 +17,7 @@
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -78,6 +79,18 @@ TEST_F(DeviceTruth, RanksOnDevicesOfTheirOwnHaveThem) {
   const TrainingCase training{.numStages = plan->numStages, .steps = 2};
   EXPECT_EQ(firstDifference(train(training, plan, Devices::kOneEach), trainAlone(training, *plan)),
             "");
+}
+
+TEST_F(DeviceTruth, ReplicasHaveThem) {
+  for (const char* const name : {"1F1B", "ZBV", "DualPipe"}) {
+    const CheckedPlan plan(withReplicas(buildSchedule(name, 2, 4), 2));
+    const TrainingCase training{.numStages = plan->numStages, .microBatches = 4, .steps = 2};
+    const auto alone = trainAlone(training, *plan);
+    for (const auto wiring : {testing::Wiring::kInProcess, testing::Wiring::kGloo}) {
+      EXPECT_EQ(firstDifference(train(training, plan, Devices::kOneEach, true, wiring), alone), "")
+          << name;
+    }
+  }
 }
 
 TEST_F(DeviceTruth, OverGlooMessagesGoThroughPinnedMemoryWithTheSameBits) {

@@ -222,6 +222,18 @@ TEST(SampleProgramTest, FourProcessesPrintTheLossesThatOneProcessPrints) {
   }
 }
 
+TEST(SampleProgramTest, ReplicasPrintTheLossesOfTheirThreads) {
+  const auto command = transformer({"--steps", "3", "--stages", "2", "--dp", "2"});
+  const ProcessEnd threads = runProcess(command);
+  EXPECT_EQ(threads.exitCode, 0) << threads.output;
+  const auto ends = runProcesses(4, command);
+  for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0) << end.output;
+  EXPECT_EQ(ends[1].output, threads.output);
+  EXPECT_THAT(threads.output, HasSubstr("step 2 loss "));
+  // Each replica has data of its own.
+  EXPECT_NE(runProcess(transformer({"--steps", "3", "--stages", "2"})).output, threads.output);
+}
+
 TEST(SampleProgramTest, ARankWithAnotherModelIsNamedBeforeTheFirstStep) {
   const auto ends = runProcesses(
       2, {"/bin/sh", "-c",
