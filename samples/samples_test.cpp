@@ -67,7 +67,7 @@ at::Tensor run(const Blocks& blocks, const at::Tensor& input) {
 double trainMlpAlone(const SampleTask& task, const Blocks& blocks,
                      torch::optim::Optimizer& optimizer) {
   optimizer.zero_grad();
-  const Batch batch = task.batch(0);
+  const Batch batch = task.batch(0, 0);
   const auto inputs = batch.at("inputs").split(2);
   const auto targets = batch.at("targets").split(2);
   std::vector<at::Tensor> losses;

@@ -136,8 +136,13 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
                               given.forward.size(), numStages));
     }
   }
+  if (!given.reduction.empty()) {
+    throw Error(
+        "a rehearsal does not add up the gradients of replicas; leave out --reduce-ms and "
+        "reduce_ms");
+  }
   Plan run = *plan;
-  Costs costs = completeWithRecompute(given, run);
+  Costs costs = completeCostsAndPlan(given, run);
   plan = withoutDataParallel(options.messages.change(std::move(run), costs));
   return costs;
 }
