@@ -54,7 +54,7 @@ class Executor::Impl {
                   rankProgram(plan, rank_, options.ahead, {work.routes(*plan), work.ties()}))),
         control_(options.control),
         messages_(program_, transport, streams, planned_, control_, device_),
-        sums_(program_, work, messages_),
+        sums_(program_, work, messages_, streams, planned_, device_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
@@ -113,10 +113,11 @@ class Executor::Impl {
         case Kind::kSend: send(item.index); break;
         case Kind::kJob: runJob(item.index); break;
         case Kind::kUpdate: runUpdate(item.index); break;
+        case Kind::kReduction: sums_.reduce(item.index); break;
       }
     }
     if (program_.updatesAtEnd) {
-      sums_.addUp(step_);
+      sums_.addUp();
       ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }

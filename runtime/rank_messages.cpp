@@ -56,6 +56,7 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
     }
     ends_.push_back(std::move(end));
   }
+  exchanges_.resize(program_.reductions.size());
   transport.awaitLanes();
   for (const RankProgram::Transfer& transfer : program_.transfers) {
     const RankProgram::Lane& lane = program_.lanes[static_cast<std::size_t>(transfer.lane)];
@@ -74,15 +75,6 @@ MessageKey RankMessages::keyOf(int transfer, int step) const {
   MessageKey key = program_.transfers[static_cast<std::size_t>(transfer)].key;
   key.step = step;
   return key;
-}
-
-/// Waits, and tells the control channel meanwhile what for. It stays told if the wait fails.
-template <typename Wait>
-auto RankMessages::waitFor(int peer, std::uint64_t number, const Wait& wait) {
-  if (control_ != nullptr) control_->waitingFor(peer, number);
-  auto result = wait();
-  if (control_ != nullptr) control_->waited();
-  return result;
 }
 
 void RankMessages::beginStep(int step, std::int64_t rows) {
@@ -239,81 +231,6 @@ void RankMessages::acknowledge(int transfer) {
   Message given{.deadline = planned_ != nullptr ? planned_->now() : 0};
   if (device_ != nullptr) given.made = device_->record();
   ends_[back].send->send(kAcknowledgement, std::move(given));
-}
-
-std::vector<Message> RankMessages::exchange(std::size_t index, int step, Message sums) {
-  const std::vector<RankProgram::Copies::Peer>& peers = program_.copies[index].peers;
-  std::vector<std::uint64_t> numbers;
-  for (const RankProgram::Copies::Peer& peer : peers) {
-    // In line, where both would send first, each waits for the other. The pairs of a stage's ranks
-    // have one order on all of them.
-    const bool sendsFirst = transport_.rank() < peer.rank;
-    if (sendsFirst) sendSum(peer.send, step, sums);
-    numbers.push_back(postSum(peer.receive, step));
-    if (!sendsFirst) sendSum(peer.send, step, sums);
-  }
-  std::vector<Message> all;
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (all.size() == i && transport_.rank() < peers[i].rank) all.push_back(sums);
-    all.push_back(takeSum(peers[i].receive, numbers[i], step));
-  }
-  if (all.size() == peers.size()) all.push_back(std::move(sums));
-  return all;
-}
-
-void RankMessages::compareRows(int step, std::int64_t rows) {
-  if (program_.rowsTo) {
-    MessageKey key = program_.rowsTo->key;
-    key.step = step;
-    ends_[static_cast<std::size_t>(program_.rowsTo->lane)].send->send(key, {.deadline = rows});
-  }
-  for (const RankProgram::Rows& other : program_.rowsFrom) {
-    const std::uint64_t number = postSum(other.message, step);
-    const auto lane = static_cast<std::size_t>(other.message.lane);
-    MessageKey key = other.message.key;
-    key.step = step;
-    const Message said =
-        waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kRows, 0), [&] {
-          return ends_[lane].receive->take(number, key);
-        }).message;
-    if (said.deadline == rows) continue;
-    throw Error("replica " + std::to_string(other.replica) + " has a batch of " +
-                std::to_string(said.deadline) + " rows in step " + std::to_string(step) +
-                ", and replica 0 one of " + std::to_string(rows));
-  }
-}
-
-void RankMessages::sendSum(const RankProgram::Sum& sum, int step, Message message) {
-  MessageKey key = sum.key;
-  key.step = step;
-  if (device_ != nullptr) message.made = device_->record();
-  ends_[static_cast<std::size_t>(sum.lane)].send->send(key, std::move(message));
-}
-
-Message RankMessages::receiveSum(const RankProgram::Sum& sum, int step) {
-  return takeSum(sum, postSum(sum, step), step);
-}
-
-std::uint64_t RankMessages::postSum(const RankProgram::Sum& sum, int step) {
-  MessageKey key = sum.key;
-  key.step = step;
-  return ends_[static_cast<std::size_t>(sum.lane)].receive->post(key);
-}
-
-Message RankMessages::takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step) {
-  MessageKey key = sum.key;
-  key.step = step;
-  const auto lane = static_cast<std::size_t>(sum.lane);
-  Message message =
-      waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kSums, key.stage), [&] {
-        return ends_[lane].receive->take(number, key);
-      }).message;
-  if (device_ != nullptr) {
-    message.tensor =
-        device_->await(message.tensor, message.made.get(), device_->receives(/*forward=*/false));
-    message.made = nullptr;
-  }
-  return message;
 }
 
 void RankMessages::collectSends() {

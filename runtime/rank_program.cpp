@@ -5,10 +5,11 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/numbered_routes.h"
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
-#include "schedule/data_parallel.h"
 #include "schedule/planned_message.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -28,47 +29,6 @@ int microBatchOf(const Action& action, bool forward) {
   const bool isPair = action.kind == JobKind::kForwardBackward;
   return isPair && !forward ? action.backwardMicroBatch : action.microBatch;
 }
-
-/// The routes of a pipeline, with the numbers of their lanes.
-class NumberedRoutes {
- public:
-  struct Route : TensorRoute {
-    int tensor = 0;  ///< LaneName::tensor
-  };
-
-  NumberedRoutes(const TensorRoutes& routes, int numStages) {
-    std::vector<bool> isLinked(static_cast<std::size_t>(numStages));
-    for (const TensorRoute& route : routes) {
-      if (route.from < 0 || route.to <= route.from || route.to >= numStages) {
-        throw Error("a tensor cannot go from stage " + std::to_string(route.from) + " to stage " +
-                    std::to_string(route.to) + " of " + std::to_string(numStages));
-      }
-      const auto from = static_cast<std::size_t>(route.from);
-      const bool isPlanned = route.to == route.from + 1 && route.hasGradient && !isLinked[from];
-      if (isPlanned) isLinked[from] = true;
-      routes_.push_back({route, isPlanned ? 0 : ++others_});
-    }
-    for (int stage = 0; stage + 1 < numStages; ++stage) {
-      if (isLinked[static_cast<std::size_t>(stage)]) continue;
-      throw Error("no tensor with a gradient goes from stage " + std::to_string(stage) +
-                  " to stage " + std::to_string(stage + 1));
-    }
-  }
-
-  const std::vector<Route>& all() const { return routes_; }
-
-  /// The route of a plan's message.
-  std::size_t planned(int from, int to) const {
-    const auto found = std::find_if(routes_.begin(), routes_.end(), [&](const Route& route) {
-      return route.from == from && route.to == to && route.tensor == 0;
-    });
-    return static_cast<std::size_t>(found - routes_.begin());
-  }
-
- private:
-  std::vector<Route> routes_;
-  int others_ = 0;
-};
 
 class Builder {
  public:
@@ -90,8 +50,9 @@ class Builder {
     const std::vector<Action>& actions = plan_.ranks[static_cast<std::size_t>(rank_)];
     // The jobs first: a receive stands before the job that needs its message.
     for (const Action& action : actions) {
-      if (!isTransfer(action.kind)) addJob(action);
+      if (!isTransfer(action.kind) && !isDataParallel(action.kind)) addJob(action);
     }
+    addCopies();
     int job = 0;
     for (std::size_t cell = 0; cell < actions.size(); ++cell) {
       const Action& action = actions[cell];
@@ -100,6 +61,10 @@ class Builder {
         continue;
       }
       addOtherSends();
+      if (isDataParallel(action.kind)) {
+        addReduction(action.stage);
+        continue;
+      }
       addUpdates();
       postOthersOf(job);
       postOthersOf(job + 1);
@@ -111,7 +76,6 @@ class Builder {
     }
     addOtherSends();
     addUpdates();
-    addCopies();
     addRows();
     addTies();
     addAcknowledgements();
@@ -292,7 +256,7 @@ class Builder {
   void addCopies() {
     if (!program_.opensWithLr) return;
     for (const int stage : stages_) {
-      RankProgram::Copies copies{.stage = stage};
+      RankProgram::Copies copies{.stage = stage, .chunk = chunkOf(stage)};
       const MessageKey key{.stage = stage, .direction = Direction::kBetweenCopies};
       for (const int peer : plan_.ranksOf(stage)) {
         if (peer == rank_) continue;
@@ -301,7 +265,28 @@ class Builder {
              .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
              .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
       }
-      if (!copies.peers.empty()) program_.copies.push_back(std::move(copies));
+      if (copies.peers.empty()) continue;
+      for (const int member : plan_.ranksOf(stage)) {
+        copies.members += (copies.members.empty() ? "" : " ") + std::to_string(member);
+      }
+      program_.copies.push_back(std::move(copies));
+    }
+  }
+
+  void addReduction(int stage) {
+    for (std::size_t i = 0; i < program_.copies.size(); ++i) {
+      RankProgram::Copies& copies = program_.copies[i];
+      if (copies.stage != stage) continue;
+      const auto index = static_cast<int>(program_.reductions.size());
+      const auto turn = static_cast<int>(copies.reductions.size());
+      program_.items.push_back({Kind::kReduction, index});
+      program_.reductions.push_back({.copies = static_cast<int>(i), .turn = turn});
+      copies.reductions.push_back(index);
+      for (const RankProgram::Copies::Peer& peer : copies.peers) {
+        for (const int lane : {peer.send.lane, peer.receive.lane}) {
+          program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 1 : 0;
+        }
+      }
     }
   }
 
@@ -375,9 +360,10 @@ class Builder {
 }  // namespace
 
 CheckedPlan fullPlan(const CheckedPlan& plan, int ahead) {
-  if (plan->hasAny(isDataParallel)) return fullPlan(withoutDataParallel(*plan), ahead);
-  if (plan->hasAny(isTransfer)) return plan;
-  return addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
+  Plan full = plan->hasAny(isTransfer)
+                  ? *plan
+                  : addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
+  return CheckedPlan(asRanksRun(std::move(full)));
 }
 
 RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow) {

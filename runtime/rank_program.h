@@ -62,9 +62,9 @@ struct RankProgram {
   };
 
   struct Item {
-    enum class Kind { kReceive, kSend, kJob, kUpdate };
+    enum class Kind { kReceive, kSend, kJob, kUpdate, kReduction };
     Kind kind = Kind::kJob;
-    int index = 0;  ///< of the transfer, the job or the update
+    int index = 0;  ///< of the transfer, the job, the update or the reduction
   };
 
   /// A sum of gradients that goes to or comes from another rank.
@@ -81,6 +81,15 @@ struct RankProgram {
     };
     int stage = 0;
     std::vector<Peer> peers;  ///< the others, ascending
+    std::string members;      ///< all of them: "0 4"
+    int chunk = 0;
+    std::vector<int> reductions{};  ///< their indices, at least one
+  };
+  /// A place at which the gradients of such a stage may be added up. Training does so at the last
+  /// one of a stage.
+  struct Reduction {
+    int copies = 0;  ///< its index
+    int turn = 0;    ///< among those of the stage
   };
   /// How many rows another replica has (LaneName kReplicaRowsLane).
   struct Rows {
@@ -100,6 +109,7 @@ struct RankProgram {
   std::vector<Job> jobs;
   std::vector<Update> updates;
   std::vector<Copies> copies;
+  std::vector<Reduction> reductions;
   int replica = 0;             ///< of this rank
   int firstMicroBatch = 0;     ///< of that replica: logs count from there
   std::optional<Sum> rowsTo;   ///< says its rows, at the start of a step
@@ -125,8 +135,8 @@ struct WorkFlow {
 /// of the pipeline or backwards.
 RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow = {});
 
-/// The plan that ranks run: `plan` without data-parallel actions, for which they have no work. One
-/// without sends and receives gets those of addTransfers().
+/// The plan that ranks run (asRanksRun()). One without sends and receives gets those of
+/// addTransfers().
 CheckedPlan fullPlan(const CheckedPlan& plan, int ahead);
 
 }  // namespace pipetrace

@@ -49,6 +49,10 @@ class PlannedTransfers {
   /// here.
   virtual Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                        bool waitsForPost) = 0;
+  /// How long the gradients of a stage are added up, once all its ranks have come to it.
+  virtual Nanoseconds reductionTime(int /*stage*/) { return 0; }
+  /// The rank's step does not end before that.
+  virtual void awaitReduction(Nanoseconds /*end*/) {}
 };
 
 /// The messages that an action gets, and those that it makes. A forward gets the tensors of the

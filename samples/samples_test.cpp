@@ -261,6 +261,21 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
   }
 }
 
+TEST(SampleProgramTest, LogsOfReplicasHaveTheirNumbersAndReductions) {
+  const ScratchFolder folder;
+  const ProcessEnd end = runProcess({kMlp, "--steps", "2", "--stages", "2", "--dp", "2",
+                                     "--transport", "in-process", "--log-dir", folder.path()});
+  EXPECT_EQ(end.exitCode, 0) << end.output;
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string log = test::fileText(folder.path("workerlog." + std::to_string(rank)));
+    EXPECT_THAT(log, HasSubstr("data_parallel_index = " + std::to_string(rank / 2)));
+    EXPECT_THAT(log, HasSubstr("type = all_reduce"));
+    EXPECT_THAT(log, HasSubstr(rank % 2 == 0 ? "members = 0 2" : "members = 1 3"));
+    EXPECT_THAT(log, HasSubstr("micro_batch_id = 7"));
+    EXPECT_THAT(log, Not(HasSubstr("micro_batch_id = 8")));
+  }
+}
+
 // Each rank has a host name of its own.
 TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
   const std::string apart = "unshare --map-root-user --uts";

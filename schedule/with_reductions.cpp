@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace pipetrace {
 namespace {
@@ -50,6 +51,18 @@ Plan withReductions(Plan plan) {
     row = withReductions(row, [&](int stage) { return plan.ranksOf(stage).size() > 1; });
   }
   return plan;
+}
+
+Plan asRanksRun(Plan plan) {
+  for (std::vector<Action>& row : plan.ranks) {
+    std::erase_if(row, [&](const Action& action) {
+      if (!isDataParallel(action.kind)) return false;
+      const bool isReduction = action.kind == JobKind::kReduceScatter && action.stage >= 0 &&
+                               action.stage < plan.numStages;
+      return !isReduction || plan.ranksOf(action.stage).size() < 2;
+    });
+  }
+  return withReductions(std::move(plan));
 }
 
 }  // namespace pipetrace

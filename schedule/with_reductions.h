@@ -15,4 +15,8 @@ std::vector<Action> withReductions(const std::vector<Action>& row,
 /// The plan with a REDUCE_GRAD on each rank of a stage that stands on several.
 Plan withReductions(Plan plan);
 
+/// The plan as ranks run it: withReductions(), and without all other data-parallel actions, for
+/// which they have no work. Name, fingerprint and everything else stay.
+Plan asRanksRun(Plan plan);
+
 }  // namespace pipetrace

@@ -11,8 +11,8 @@ namespace pipetrace {
 /// are of several runs; when a log holds several, the last counts, and a warning on stderr says so.
 GivenCosts readCosts(const CostOptions& options);
 
-/// The costs of a plan's stages, and the plan with recomputes on the stages where these take time,
-/// and with the reductions of stages on several ranks, where any takes time. A plan that has
+/// The costs of a plan's stages. The plan gets recomputes on the stages where these take time, and
+/// the reductions of stages on several ranks, where any takes time. A plan that has
 /// recomputes already keeps its own, which take as long as their forwards unless `given` says how
 /// long. Throws Error as completeCosts() does; `plan` may have problems.
 Costs completeCostsAndPlan(GivenCosts& given, Plan& plan);

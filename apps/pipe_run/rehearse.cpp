@@ -20,9 +20,9 @@
 #include "runtime/launch/stop_signal.h"
 #include "runtime/rehearse/rehearsal.h"
 #include "schedule/build_schedule.h"
-#include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
@@ -136,14 +136,9 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
                               given.forward.size(), numStages));
     }
   }
-  if (!given.reduction.empty()) {
-    throw Error(
-        "a rehearsal does not add up the gradients of replicas; leave out --reduce-ms and "
-        "reduce_ms");
-  }
   Plan run = *plan;
   Costs costs = completeCostsAndPlan(given, run);
-  plan = withoutDataParallel(options.messages.change(std::move(run), costs));
+  plan = CheckedPlan(asRanksRun(options.messages.change(std::move(run), costs)));
   return costs;
 }
 

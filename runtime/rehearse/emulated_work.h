@@ -55,6 +55,8 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   void awaitTimes(const MessageKey& key, const OnWait& onWait) override;
   Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                bool waitsForPost) override;
+  Nanoseconds reductionTime(int stage) override;
+  void awaitReduction(Nanoseconds end) override;
   std::int64_t bytesOf(const MessageKey& key) const;
 
   const Costs costs_;

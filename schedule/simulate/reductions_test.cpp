@@ -91,7 +91,7 @@ TEST(Reductions, BeginWhenTheLastRankHasCome) {
   }
 }
 
-TEST(Reductions, OfOneStageFollowEachOther) {
+TEST(Reductions, FollowEachOtherWhereTheyAreOfOneStage) {
   const CheckedPlan plan = readPlan(
       "0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD,0REDUCE_GRAD\n"
       "0F1,0B1,0REDUCE_GRAD,0REDUCE_GRAD,0REDUCE_GRAD\n# ranks_of_stage = 0, replicas = 2\n",
@@ -119,7 +119,7 @@ TEST(Reductions, ComeBeforeTheOptimizerAndHoldUpTheNextStep) {
   EXPECT_EQ(simulation.length, 2 * 23);
 }
 
-TEST(Reductions, OfDualPipesTwoCopiesCount) {
+TEST(Reductions, CountWhereDualPipeHasTwoCopies) {
   const CheckedPlan plan(withReductions(buildSchedule("DualPipe", 4, 8)));
   Costs costs = costsWith({0, 0, 0, 0});
   const Nanoseconds without = simulate(plan, costs).length;
