@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
+#include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
-#include "runtime/rank_program.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "trace/error.h"
 
 namespace pipetrace {

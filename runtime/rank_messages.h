@@ -6,7 +6,7 @@
 
 #include "runtime/control/control_channel.h"
 #include "runtime/device/rank_device.h"
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 #include "runtime/record/device_transfers.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/rank_messages.h"
 #include "trace/error.h"
 

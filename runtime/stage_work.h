@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/lanes/message_key.h"
-#include "runtime/tensor_routes.h"
+#include "runtime/program/tensor_routes.h"
 #include "runtime/transport/message.h"
 #include "schedule/plan.h"
 

@@ -23,7 +23,7 @@
 #include "runtime/device/open_device.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/report_failure.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"

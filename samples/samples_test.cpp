@@ -222,18 +222,6 @@ TEST(SampleProgramTest, FourProcessesPrintTheLossesThatOneProcessPrints) {
   }
 }
 
-TEST(SampleProgramTest, ReplicasPrintTheLossesOfTheirThreads) {
-  const auto command = transformer({"--steps", "3", "--stages", "2", "--dp", "2"});
-  const ProcessEnd threads = runProcess(command);
-  EXPECT_EQ(threads.exitCode, 0) << threads.output;
-  const auto ends = runProcesses(4, command);
-  for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0) << end.output;
-  EXPECT_EQ(ends[1].output, threads.output);
-  EXPECT_THAT(threads.output, HasSubstr("step 2 loss "));
-  // Each replica has data of its own.
-  EXPECT_NE(runProcess(transformer({"--steps", "3", "--stages", "2"})).output, threads.output);
-}
-
 TEST(SampleProgramTest, ARankWithAnotherModelIsNamedBeforeTheFirstStep) {
   const auto ends = runProcesses(
       2, {"/bin/sh", "-c",
@@ -258,21 +246,6 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
     const bool loads = rank == 0 || rank == 3;
     EXPECT_EQ(log.find("type = data") != std::string::npos, loads) << "rank " << rank;
     EXPECT_EQ(log.find("name = loss") != std::string::npos, rank == 3) << "rank " << rank;
-  }
-}
-
-TEST(SampleProgramTest, LogsOfReplicasHaveTheirNumbersAndReductions) {
-  const ScratchFolder folder;
-  const ProcessEnd end = runProcess({kMlp, "--steps", "2", "--stages", "2", "--dp", "2",
-                                     "--transport", "in-process", "--log-dir", folder.path()});
-  EXPECT_EQ(end.exitCode, 0) << end.output;
-  for (int rank = 0; rank < 4; ++rank) {
-    const std::string log = test::fileText(folder.path("workerlog." + std::to_string(rank)));
-    EXPECT_THAT(log, HasSubstr("data_parallel_index = " + std::to_string(rank / 2)));
-    EXPECT_THAT(log, HasSubstr("type = all_reduce"));
-    EXPECT_THAT(log, HasSubstr(rank % 2 == 0 ? "members = 0 2" : "members = 1 3"));
-    EXPECT_THAT(log, HasSubstr("micro_batch_id = 7"));
-    EXPECT_THAT(log, Not(HasSubstr("micro_batch_id = 8")));
   }
 }
 

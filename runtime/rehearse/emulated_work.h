@@ -5,8 +5,8 @@
 
 #include "profiler/emulated_stream.h"
 #include "runtime/chain_work.h"
+#include "runtime/program/version_count.h"
 #include "runtime/rehearse/message_lines.h"
-#include "runtime/version_count.h"
 #include "schedule/costs.h"
 
 namespace pipetrace {

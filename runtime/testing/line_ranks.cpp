@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "runtime/executor.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/in_process.h"
 #include "runtime/transport/line_transport.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
+#include "runtime/program/version_count.h"
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/data_loader.h"
@@ -18,7 +19,6 @@
 #include "runtime/train/partition.h"
 #include "runtime/train/stage.h"
 #include "runtime/train/weight_stash.h"
-#include "runtime/version_count.h"
 
 namespace pipetrace {
 

@@ -10,7 +10,7 @@
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
 
-#include "runtime/version_count.h"
+#include "runtime/program/version_count.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"
 #include "trace/error.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tensor_routes.h"
+#include "runtime/program/tensor_routes.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -1,11 +1,11 @@
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
 
-#include "runtime/numbered_routes.h"
+#include "runtime/program/numbered_routes.h"
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
 #include "schedule/planned_message.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/lanes/message_key.h"
-#include "runtime/tensor_routes.h"
+#include "runtime/program/tensor_routes.h"
 #include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
