@@ -110,6 +110,7 @@ void GradientSums::record(const RankProgram::Copies& copies, DeviceStream::Mark 
   if (!records()) return;
   const auto index = static_cast<std::size_t>(&copies - program_.copies.data());
   recorded_.recorder->begin(recorded_.reductions, {.kind = JobKind::kAllReduce,
+                                                   .microBatch = kNotGiven,
                                                    .step = step_,
                                                    .stage = copies.stage,
                                                    .chunk = copies.chunk,

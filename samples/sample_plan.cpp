@@ -17,8 +17,21 @@
 
 namespace pipetrace {
 
+namespace {
+
+Plan onStageRanks(const SampleOptions& options) {
+  const std::vector<std::vector<int>> ranks = ranksOfStageFrom(options.stageRanks);
+  if (!ranks.empty()) return buildOnStageRanks(options.schedule, ranks, options.microBatches);
+  throw Error(
+      "--stage-ranks " + options.stageRanks +
+      ": give the ranks of each stage, as 0,1/2 for two ranks of stage 0 and one of stage 1");
+}
+
+}  // namespace
+
 CheckedPlan samplePlan(const SampleOptions& options) {
-  Plan plan = options.scheduleFile.empty()
+  Plan plan = !options.stageRanks.empty() ? onStageRanks(options)
+              : options.scheduleFile.empty()
                   ? buildSchedule(options.schedule,
                                   PlanSize{options.stages, options.microBatches, options.chunks})
                   : readScheduleFile(options.scheduleFile);

@@ -47,7 +47,7 @@ TEST(SampleProgramTest, LogsOfReplicasHaveTheirNumbersAndReductions) {
     const std::string log = test::fileText(folder.path("workerlog." + std::to_string(rank)));
     EXPECT_THAT(log, HasSubstr("data_parallel_index = " + std::to_string(rank / 2)));
     EXPECT_THAT(log, HasSubstr("type = all_reduce"));
-    EXPECT_THAT(log, HasSubstr(rank % 2 == 0 ? "members = 0 2" : "members = 1 3"));
+    EXPECT_THAT(log, HasSubstr(rank % 2 == 0 ? "members = \"0 2\"" : "members = \"1 3\""));
     EXPECT_THAT(log, HasSubstr("micro_batch_id = 7"));
     EXPECT_THAT(log, Not(HasSubstr("micro_batch_id = 8")));
   }

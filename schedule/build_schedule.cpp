@@ -228,6 +228,19 @@ Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput&
   return entryOf(name).build(settledSize(name, size), input);
 }
 
+Plan buildOnStageRanks(std::string_view name, const std::vector<std::vector<int>>& ranksOfStage,
+                       int microBatches) {
+  const std::string known(scheduleInfo(name).name);
+  const auto build = [&](OrderOfRow order) {
+    return onStageRanks(order, known, ranksOfStage, microBatches);
+  };
+  if (known == "FThenB") return build(OrderOfRow::kOldestFirst);
+  if (known == "GPipe") return build(OrderOfRow::kNewestFirst);
+  if (known == "1F1B") return build(OrderOfRow::kOneFOneB);
+  throw Error("cannot plan " + known +
+              " with the ranks of each stage; that is for 1F1B, FThenB and GPipe");
+}
+
 bool isSchedule(std::string_view name) { return findEntry(name) != nullptr; }
 
 const ScheduleInfo& scheduleInfo(std::string_view name) { return entryOf(name).info; }

@@ -28,6 +28,10 @@ struct AutoInput {
 /// the names that are known), for ranks or micro-batches below 1, and for chunks that the schedule
 /// cannot have.
 Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input = {});
+/// The plan of FThenB, GPipe or 1F1B with stages on these ranks (onStageRanks()). Throws Error for
+/// other schedules, too.
+Plan buildOnStageRanks(std::string_view name, const std::vector<std::vector<int>>& ranksOfStage,
+                       int microBatches);
 inline Plan buildSchedule(std::string_view name, int ranks, int microBatches) {
   return buildSchedule(name, PlanSize{ranks, microBatches});
 }

@@ -22,13 +22,38 @@ CLI::Validator upTo(int most) { return CLI::Range(1, most).description(""); }
 
 }  // namespace
 
+namespace {
+
+std::vector<std::vector<int>> readStageRanks(const std::string& text) {
+  std::vector<std::vector<int>> ranks = ranksOfStageFrom(text);
+  if (!ranks.empty()) return ranks;
+  throw Error(fmt::format(
+      "--stage-ranks {}: give the ranks of each stage, as 0,1/2 for two ranks of stage 0 and one "
+      "of stage 1",
+      text));
+}
+
+int countOf(const std::vector<std::vector<int>>& ranksOfStage) {
+  std::size_t count = 0;
+  for (const std::vector<int>& ofStage : ranksOfStage) count += ofStage.size();
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
 PlanSize ScheduleOptions::size() const {
-  return {ranks.value_or(0), microBatches.value_or(0), chunks.value_or(0)};
+  const int count = stageRanks.empty() ? ranks.value_or(0) : countOf(readStageRanks(stageRanks));
+  return {count, microBatches.value_or(0), chunks.value_or(0)};
+}
+
+Plan ScheduleOptions::build(const AutoInput& input) const {
+  if (stageRanks.empty()) return buildSchedule(schedule, size(), input);
+  return buildOnStageRanks(schedule, readStageRanks(stageRanks), microBatches.value_or(0));
 }
 
 void ScheduleOptions::requireSize() const {
   scheduleInfo(schedule);  // an unknown name is reported before a missing size
-  if (ranks && microBatches) return;
+  if ((ranks || !stageRanks.empty()) && microBatches) return;
   throw Error(fmt::format("--schedule {} needs --ranks P and --micro-batches M; {} missing",
                           schedule,
                           ranks          ? "--micro-batches is"
@@ -56,7 +81,14 @@ ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostR
                                   ->check(upTo(kMostChunks))
                                   ->excludes(flags.file)
                                   ->needs(flags.schedule);
-  for (CLI::Option* const each : {flags.file, flags.schedule, ranks, microBatches, chunks}) {
+  CLI::Option* const stageRanks = addShared(app, shared::kStageRanks, to.stageRanks)
+                                      ->check(kNotEmpty)
+                                      ->excludes(flags.file)
+                                      ->excludes(ranks)
+                                      ->excludes(chunks)
+                                      ->needs(flags.schedule);
+  for (CLI::Option* const each :
+       {flags.file, flags.schedule, ranks, stageRanks, microBatches, chunks}) {
     each->group(group);
   }
   app.adviseOn([](const std::string& argument) {

@@ -16,6 +16,7 @@ struct ScheduleOptions {
   std::string scheduleFile;
   std::optional<int> ranks;  ///< to build; with a file: that it should have
   std::optional<int> microBatches;
+  std::string stageRanks;     ///< of each stage, as toText(Placement::ranksOfStage); empty: one
   std::optional<int> chunks;  ///< virtual stages per rank; none: what the schedule usually has
 
   // addPlanChanges() declares these.
@@ -23,6 +24,8 @@ struct ScheduleOptions {
   std::optional<int> credits;  ///< none: those of the plan
   std::optional<int> replicas;
 
+  /// The plan of the schedule, as it is built.
+  Plan build(const AutoInput& input) const;
   /// The size of a plan that is built.
   PlanSize size() const;
   /// Throws Error where the schedule is unknown, or its size is not given.

@@ -39,6 +39,10 @@ inline constexpr SharedOption kScheduleFile{
     "Plan from a file: one row a rank, cells like 0F3, 1B2; - is standard input"};
 inline constexpr SharedOption kRankCount{
     "--ranks,--stages", "P", "Pipeline ranks; with --schedule-file: that it should have"};
+inline constexpr SharedOption kStageRanks{
+    "--stage-ranks", "MAP",
+    "The ranks of each stage, as 0,1/2, in place of --ranks; they take turns at the micro-batches "
+    "(1F1B, FThenB, GPipe)"};
 inline constexpr SharedOption kMicroBatches{
     "--micro-batches", "M", "Micro-batches of a step; with --schedule-file: that it should have"};
 inline constexpr SharedOption kChunks{

@@ -72,7 +72,7 @@ Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
     const PlanSize size = settledSize(options.schedule, options.size());
     input.costs = withRecomputeInBackwards(completeCosts(given, size.ranks * size.chunks));
   }
-  return buildSchedule(options.schedule, options.size(), input);
+  return options.build(input);
 }
 
 CheckedPlan planOf(const RehearseOptions& options, const GivenCosts& given) {

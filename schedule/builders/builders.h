@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "schedule/plan.h"
 
 /// One pure function per schedule, in a file of this folder that has its name in snake_case; close
@@ -73,5 +76,15 @@ Plan pipeDream2bw(int ranks, int microBatches);
 /// long. Sources: DeepSpeed's InferenceSchedule, which has two buffers; torch's
 /// _ScheduleForwardOnly; Megatron-LM's forward_only.
 Plan forwardOnly(int ranks, int microBatches, int chunks);
+
+/// The rows of onStageRanks().
+enum class OrderOfRow { kOldestFirst, kNewestFirst, kOneFOneB };
+/// FThenB, GPipe or 1F1B with stages on several ranks, which take turns at the micro-batches. A
+/// rank has one stage. In 1F1B it warms up with as many forwards as there are ranks in the stages
+/// after its own, divided by those of its own and rounded up. Throws Error for a rank that is left
+/// out or has two stages, and for more ranks of a stage than micro-batches. Source: PipeDream's
+/// stage_to_rank_map, and num_warmup_minibatches in its runtime (Narayanan et al. 2019).
+Plan onStageRanks(OrderOfRow order, const std::string& name,
+                  const std::vector<std::vector<int>>& ranksOfStage, int microBatches);
 
 }  // namespace pipetrace

@@ -52,7 +52,7 @@ Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t lim
     input.costs =
         withRecomputeInBackwards(completeCosts(costs, size.ranks * std::max(1, size.chunks)));
   }
-  return buildSchedule(options.schedule, size, input);
+  return options.build(input);
 }
 
 std::string chunksText(const ScheduleInfo& info) {

@@ -41,5 +41,18 @@ TEST_F(PlanCommand, ReductionsOfReplicasCountWhereNothingHidesThem) {
               HasSubstr("0REDUCE_GRAD"));
 }
 
+TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
+  const auto mapped = [](const char* map, std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {"--schedule", "1F1B", "--stage-ranks", map, "--micro-batches", "5", "--csv", "-"});
+    return PlanCommand::plan(more);
+  };
+  EXPECT_THAT(mapped("0,1/2").out, HasSubstr("0F1,0F3,0B1,0B3\n"));
+  EXPECT_THAT(mapped("0,1/2", {"--reduce-ms", "1"}).out, HasSubstr("0B3,0REDUCE_GRAD\n"));
+  expectError(mapped("0,x"), "--stage-ranks 0,x", "0,1/2 for two ranks of stage 0");
+  expectError(mapped("0,1/3"), "it leaves out rank 2", "");
+  expectError(mapped("0,1/2", {"--ranks", "3"}), "--stage-ranks", "");
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <string>
+
+#include "schedule/builders/builders.h"
+#include "schedule/builders/placements.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+std::string counted(std::size_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+/// Throws Error unless each rank has one stage, and each stage's ranks have something to do.
+int checkedRanks(const std::string& who, const std::vector<std::vector<int>>& ranksOfStage,
+                 int microBatches) {
+  std::size_t ranks = 0;
+  for (const std::vector<int>& ofStage : ranksOfStage) ranks += ofStage.size();
+  std::vector<int> stageOf(ranks, -1);
+  for (std::size_t s = 0; s < ranksOfStage.size(); ++s) {
+    const std::string stage = "stage " + std::to_string(s);
+    if (ranksOfStage[s].size() > static_cast<std::size_t>(std::max(microBatches, 0))) {
+      throw Error(who + stage + " has " + counted(ranksOfStage[s].size(), "rank") +
+                  ", and there are only " + std::to_string(microBatches) +
+                  (microBatches == 1 ? " micro-batch for them" : " micro-batches for them"));
+    }
+    for (const int rank : ranksOfStage[s]) {
+      const std::string name = "rank " + std::to_string(rank);
+      if (rank < 0 || rank >= static_cast<int>(ranks)) {
+        const auto missing =
+            std::find_if(stageOf.begin(), stageOf.end(), [](int other) { return other < 0; });
+        throw Error(who + stage + " is on " + name + ", and the map has " + counted(ranks, "rank") +
+                    "; it leaves out rank " + std::to_string(missing - stageOf.begin()));
+      }
+      int& known = stageOf[static_cast<std::size_t>(rank)];
+      if (known >= 0) {
+        throw Error(who + name + " has stage " + std::to_string(known) + " and " + stage +
+                    "; here a rank has one");
+      }
+      known = static_cast<int>(s);
+    }
+  }
+  return static_cast<int>(ranks);
+}
+
+/// The ranks of the stages after one.
+int ranksAfter(const std::vector<std::vector<int>>& ranksOfStage, std::size_t stage) {
+  std::size_t ranks = 0;
+  for (std::size_t s = stage + 1; s < ranksOfStage.size(); ++s) ranks += ranksOfStage[s].size();
+  return static_cast<int>(ranks);
+}
+
+}  // namespace
+
+Plan onStageRanks(OrderOfRow order, const std::string& name,
+                  const std::vector<std::vector<int>>& ranksOfStage, int microBatches) {
+  const std::string who = "cannot plan " + name + " on these ranks: ";
+  const int ranks = checkedRanks(who, ranksOfStage, microBatches);
+  requirePlanSize(name, ranks, microBatches, 1);
+  Plan plan{.name = name,
+            .numStages = static_cast<int>(ranksOfStage.size()),
+            .numMicroBatches = microBatches,
+            .placement = {.ranksOfStage = ranksOfStage, .run = 1}};
+  plan.ranks.resize(static_cast<std::size_t>(ranks));
+  for (std::size_t s = 0; s < ranksOfStage.size(); ++s) {
+    const auto turns = static_cast<int>(ranksOfStage[s].size());
+    const int stage = static_cast<int>(s);
+    for (int turn = 0; turn < turns; ++turn) {
+      std::vector<Action>& row = plan.ranks[static_cast<std::size_t>(ranksOfStage[s][turn])];
+      const int own = (microBatches - turn + turns - 1) / turns;
+      const auto add = [&](JobKind kind, int which) {
+        row.push_back({kind, stage, turn + which * turns});
+      };
+      const int ahead = (ranksAfter(ranksOfStage, s) + turns - 1) / turns;
+      const int warmUp = order == OrderOfRow::kOneFOneB ? std::min(own, ahead) : own;
+      for (int i = 0; i < warmUp; ++i) add(JobKind::kForward, i);
+      for (int i = warmUp; i < own; ++i) {
+        add(JobKind::kForward, i);
+        add(JobKind::kBackward, i - warmUp);
+      }
+      for (int i = own - warmUp; i < own; ++i) {
+        const bool isNewestFirst = order == OrderOfRow::kNewestFirst;
+        add(JobKind::kBackward, isNewestFirst ? own - 1 - i : i);
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,95 @@
+// FThenB, GPipe and 1F1B with stages on several ranks.
+#include <gmock/gmock.h>
+
+#include "schedule/build_schedule.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_writer.h"
+#include "schedule/fingerprint.h"
+#include "schedule/simulate/simulate.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+using Map = std::vector<std::vector<int>>;
+
+// PipeDream's {0: [0, 1], 1: [2]}: one forward of warm-up on each of the first two ranks.
+TEST(StageRanks, OneFOneBWarmsUpWithTheRanksToComeDividedByThoseOfItsStage) {
+  EXPECT_EQ(toCsv(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 5)),
+            "# name = 1F1B, ranks_of_stage = 0,1/2, run = 1\n"
+            "0F0,0F2,0B0,0F4,0B2,0B4\n0F1,0F3,0B1,0B3\n"
+            "1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3,1F4,1B4\n");
+  EXPECT_EQ(toCsv(buildOnStageRanks("1F1B", {{0}, {1, 2}}, 4)),
+            "# name = 1F1B, ranks_of_stage = 0/1,2, run = 1\n"
+            "0F0,0F1,0F2,0B0,0F3,0B1,0B2,0B3\n1F0,1B0,1F2,1B2\n1F1,1B1,1F3,1B3\n");
+}
+
+TEST(StageRanks, BackwardsRunOldestOrNewestFirst) {
+  EXPECT_EQ(toCsv(buildOnStageRanks("FThenB", {{0, 1}}, 4)),
+            "# name = FThenB, ranks_of_stage = 0,1, run = 1\n0F0,0F2,0B0,0B2\n0F1,0F3,0B1,0B3\n");
+  EXPECT_EQ(toCsv(buildOnStageRanks("GPipe", {{0, 1}}, 4)),
+            "# name = GPipe, ranks_of_stage = 0,1, run = 1\n0F0,0F2,0B2,0B0\n0F1,0F3,0B3,0B1\n");
+}
+
+TEST(StageRanks, OneRankAStageIsTheScheduleItself) {
+  for (const char* const name : {"1F1B", "FThenB", "GPipe"}) {
+    for (const int microBatches : {1, 3, 8}) {
+      const Plan plan = buildOnStageRanks(name, {{0}, {1}, {2}, {3}}, microBatches);
+      EXPECT_EQ(fingerprint(plan), fingerprint(buildSchedule(name, 4, microBatches))) << name;
+    }
+  }
+}
+
+TEST(StageRanks, EveryMapGivesAPlanThatRunsAndReadsBack) {
+  const Map maps[] = {{{0, 1}, {2}},      {{0}, {1, 2}},      {{0, 1}, {2, 3}},
+                      {{0, 1, 2}, {3}},   {{0}, {1, 2, 3}},   {{2, 0}, {1}, {3, 4}},
+                      {{0}, {1, 2}, {3}}, {{0, 1}, {2}, {3}}, {{0, 1, 2}, {3, 4}}};
+  for (const Map& map : maps) {
+    for (const char* const name : {"1F1B", "FThenB", "GPipe"}) {
+      for (const int microBatches : {3, 4, 7, 12}) {
+        const Plan plan = buildOnStageRanks(name, map, microBatches);
+        EXPECT_THAT(check(plan), IsEmpty()) << toCsv(plan);
+        EXPECT_EQ(fingerprint(readPlan(toCsv(plan), "again")), fingerprint(plan));
+        const Costs costs = Costs::equal(plan.numStages, {.forward = 1, .backward = 2});
+        EXPECT_GT(simulate(CheckedPlan(plan), costs).length, 0);
+      }
+    }
+  }
+}
+
+// Two ranks do the first stage's work, which takes twice as long as the second's.
+TEST(StageRanks, TwoRanksOfASlowStageKeepTheOtherBusy) {
+  Costs costs = Costs::equal(2, {.forward = 1, .backward = 1});
+  costs.stages[0] = {.forward = 2, .backward = 2};
+  const Simulation two = simulate(CheckedPlan(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 32)), costs);
+  // Its own 64, and the first forward and the last backward of the stage before.
+  EXPECT_LE(two.length, 64 + 2 + 2 + 2);
+  const Simulation one = simulate(CheckedPlan(buildOnStageRanks("1F1B", {{0}, {1}}, 32)), costs);
+  EXPECT_GE(one.length, 128);
+}
+
+TEST(StageRanks, MapsThatCannotBeAreRefusedWithRankAndStage) {
+  const auto errorOf = [](const char* name, const Map& map, int microBatches) {
+    try {
+      buildOnStageRanks(name, map, microBatches);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(errorOf("1F1B", {{0, 1}, {3}}, 4),
+              HasSubstr("stage 1 is on rank 3, and the map has 3 ranks; it leaves out rank 2"));
+  EXPECT_THAT(errorOf("1F1B", {{0, 1}, {1}}, 4), HasSubstr("rank 1 has stage 0 and stage 1"));
+  EXPECT_THAT(errorOf("1F1B", {{0, 1, 2}, {3}}, 2),
+              HasSubstr("stage 0 has 3 ranks, and there are only 2 micro-batches for them"));
+  EXPECT_THAT(errorOf("ZBV", {{0, 1}, {2}}, 2), HasSubstr("that is for 1F1B, FThenB and GPipe"));
+  EXPECT_THAT(errorOf("no such", {{0}}, 2), HasSubstr("no schedule is called"));
+}
+
+}  // namespace
+}  // namespace pipetrace
