@@ -141,7 +141,7 @@ void addOptimizerOptions(CLI::App& app, OptimizerOptions& options) {
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--no-decay", options.noDecay,
                  "no weight decay for parameters whose name has a match of this regular expression "
-                 "(RE2), such as embedding; may be given several times")
+                 "(RE2), such as ^0 for block 0; may be given several times")
       ->option_text("PATTERN")
       ->expected(1)
       ->take_all();
