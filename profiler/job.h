@@ -18,8 +18,9 @@ struct Job {
   /// Compute lane: the job's identity, from Recorder::nextJobId(); kNotGiven lets the recorder
   /// choose one. Other lanes: the identity of the compute job that the transfer belongs to.
   std::int64_t id = kNotGiven;
-  /// The plan's cell ("1F2"); null for none. Must stay as it is until the recorder is closed; see
-  /// Recorder::text().
+  /// The plan's cell ("1F2"); null for none. On other lanes than the compute lane the ranks of a
+  /// collective ("0 4"), which the log has as `members`. Must stay as it is until the recorder is
+  /// closed; see Recorder::text().
   const char* action = nullptr;
   /// Compute lane: the part of the micro-batch (sub-job), up to 32767. A larger one is left out.
   std::int32_t part = kNotGiven;

@@ -9,9 +9,10 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/error_text.h"
-#include "runtime/plan_words.h"
+#include "runtime/gradient_sums.h"
+#include "runtime/program/plan_words.h"
+#include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
-#include "runtime/rank_program.h"
 #include "runtime/report_failure.h"
 #include "schedule/check/check.h"
 #include "trace/error.h"
@@ -53,6 +54,7 @@ class Executor::Impl {
                   rankProgram(plan, rank_, options.ahead, {work.routes(*plan), work.ties()}))),
         control_(options.control),
         messages_(program_, transport, streams, planned_, control_, device_),
+        sums_(program_, work, messages_, streams, planned_, device_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
@@ -100,6 +102,7 @@ class Executor::Impl {
           {.kind = JobKind::kData}, [&] { work_.awaitData(step); }, numberOfData(step));
     }
     messages_.beginStep(step, work_.rows());
+    sums_.beginStep(step);
     // A receive is posted before its job begins.
     for (std::int64_t& id : ids_) id = nextId();
     if (program_.opensWithLr) runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
@@ -110,11 +113,11 @@ class Executor::Impl {
         case Kind::kSend: send(item.index); break;
         case Kind::kJob: runJob(item.index); break;
         case Kind::kUpdate: runUpdate(item.index); break;
+        case Kind::kReduction: sums_.reduce(item.index); break;
       }
     }
     if (program_.updatesAtEnd) {
-      addUpCopies();
-      addUpTies();
+      sums_.addUp();
       ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
@@ -148,24 +151,6 @@ class Executor::Impl {
             [&] { work_.update(update.stage); });
   }
 
-  void addUpCopies() {
-    if (!work_.hasSums()) return;
-    for (std::size_t i = 0; i < program_.copies.size(); ++i) {
-      const int stage = program_.copies[i].stage;
-      work_.addSums(stage, messages_.exchange(i, step_, work_.sumsOf(stage)));
-    }
-  }
-
-  void addUpTies() {
-    for (const RankProgram::TiedSum& own : program_.tiedSends) {
-      messages_.sendSum(own.sum, step_, work_.tiedSumOf(own.tie, own.use));
-    }
-    for (const RankProgram::TiedSum& other : program_.tiedReceives) {
-      work_.takeTiedSum(other.tie, other.use, messages_.receiveSum(other.sum, step_));
-    }
-    work_.addTiedSums();
-  }
-
   void runJob(int index) {
     const auto at = static_cast<std::size_t>(index);
     const RankProgram::Job& job = program_.jobs[at];
@@ -175,7 +160,7 @@ class Executor::Impl {
     const Nanoseconds arrival = takeInputs(job);
     work_.launching(job.action, arrival);
     const Job recorded{.kind = job.action.kind,
-                       .microBatch = job.action.microBatch,
+                       .microBatch = job.action.microBatch - program_.firstMicroBatch,
                        .step = step_,
                        .stage = job.action.stage,
                        .chunk = job.chunk,
@@ -375,6 +360,7 @@ class Executor::Impl {
   const RankProgram program_;
   ControlChannel* const control_;
   RankMessages messages_;
+  GradientSums sums_;
   std::array<std::vector<Message>, 2> inputs_;  // of the job that runs: forward, backward part
   std::array<std::vector<Message>, 2> outputs_;
   std::vector<Message> outgoing_;   // by transfer: made and not sent yet

@@ -6,7 +6,7 @@
 
 #include "runtime/executor.h"
 #include "runtime/launch/local_port.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/testing/listed_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/scripted_transport.h"

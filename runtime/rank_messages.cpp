@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 
@@ -55,6 +56,7 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
     }
     ends_.push_back(std::move(end));
   }
+  exchanges_.resize(program_.reductions.size());
   transport.awaitLanes();
   for (const RankProgram::Transfer& transfer : program_.transfers) {
     const RankProgram::Lane& lane = program_.lanes[static_cast<std::size_t>(transfer.lane)];
@@ -62,7 +64,7 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
     const bool forward = transfer.key.direction == Direction::kForward;
     const int stage = transfer.stage;
     states_.push_back({.job = {.kind = transferKind(lane.sends, forward),
-                               .microBatch = transfer.key.microBatch,
+                               .microBatch = transfer.key.microBatch - program_.firstMicroBatch,
                                .stage = stage,
                                .chunk = stage == job.action.stage ? job.chunk : job.backwardChunk,
                                .peer = lane.peer}});
@@ -73,15 +75,6 @@ MessageKey RankMessages::keyOf(int transfer, int step) const {
   MessageKey key = program_.transfers[static_cast<std::size_t>(transfer)].key;
   key.step = step;
   return key;
-}
-
-/// Waits, and tells the control channel meanwhile what for. It stays told if the wait fails.
-template <typename Wait>
-auto RankMessages::waitFor(int peer, std::uint64_t number, const Wait& wait) {
-  if (control_ != nullptr) control_->waitingFor(peer, number);
-  auto result = wait();
-  if (control_ != nullptr) control_->waited();
-  return result;
 }
 
 void RankMessages::beginStep(int step, std::int64_t rows) {
@@ -238,50 +231,6 @@ void RankMessages::acknowledge(int transfer) {
   Message given{.deadline = planned_ != nullptr ? planned_->now() : 0};
   if (device_ != nullptr) given.made = device_->record();
   ends_[back].send->send(kAcknowledgement, std::move(given));
-}
-
-Message RankMessages::exchange(std::size_t index, int step, Message sums) {
-  const RankProgram::Copy& copy = program_.copies[index];
-  const int peer = program_.lanes[static_cast<std::size_t>(copy.send.lane)].peer;
-  // In line, where both would send first, each waits for the other.
-  const bool sendsFirst = transport_.rank() < peer;
-  if (sendsFirst) sendSum(copy.send, step, std::move(sums));
-  const std::uint64_t number = postSum(copy.receive, step);
-  if (!sendsFirst) sendSum(copy.send, step, std::move(sums));
-  return takeSum(copy.receive, number, step);
-}
-
-void RankMessages::sendSum(const RankProgram::Sum& sum, int step, Message message) {
-  MessageKey key = sum.key;
-  key.step = step;
-  if (device_ != nullptr) message.made = device_->record();
-  ends_[static_cast<std::size_t>(sum.lane)].send->send(key, std::move(message));
-}
-
-Message RankMessages::receiveSum(const RankProgram::Sum& sum, int step) {
-  return takeSum(sum, postSum(sum, step), step);
-}
-
-std::uint64_t RankMessages::postSum(const RankProgram::Sum& sum, int step) {
-  MessageKey key = sum.key;
-  key.step = step;
-  return ends_[static_cast<std::size_t>(sum.lane)].receive->post(key);
-}
-
-Message RankMessages::takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step) {
-  MessageKey key = sum.key;
-  key.step = step;
-  const auto lane = static_cast<std::size_t>(sum.lane);
-  Message message =
-      waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kSums, key.stage), [&] {
-        return ends_[lane].receive->take(number, key);
-      }).message;
-  if (device_ != nullptr) {
-    message.tensor =
-        device_->await(message.tensor, message.made.get(), device_->receives(/*forward=*/false));
-    message.made = nullptr;
-  }
-  return message;
 }
 
 void RankMessages::collectSends() {

@@ -6,7 +6,7 @@
 
 #include "runtime/control/control_channel.h"
 #include "runtime/device/rank_device.h"
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 #include "runtime/record/device_transfers.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
@@ -52,8 +52,20 @@ class RankMessages {
   /// Whether the next send() of the transfer's lane takes an acknowledgement.
   bool needsCredit(int transfer) const;
 
-  /// Sends the sums of a copy (its index), and returns the other copy's.
-  Message exchange(std::size_t copy, int step, Message sums);
+  /// Whether sums may leave before the last action of a step.
+  bool canReduceEarly(int step) const;
+  /// Sends the sums of a stage's copy to the others, at a reduction of the program, and posts the
+  /// receives of theirs.
+  void startExchange(int reduction, int step, Message sums);
+  struct Exchanged {
+    std::vector<Message> messages;  ///< of all copies, in the order of ranks
+    std::uint64_t stamp = 0;        ///< when the last came; 0: the transport does not say
+  };
+  /// Waits for those.
+  Exchanged finishExchange(int reduction, int step);
+  /// Says how many rows this replica's batch has, and hears it of the others. Throws Error where
+  /// they differ.
+  void compareRows(int step, std::int64_t rows);
   /// Sends a sum; and waits for one.
   void sendSum(const RankProgram::Sum& sum, int step, Message message);
   Message receiveSum(const RankProgram::Sum& sum, int step);
@@ -85,6 +97,12 @@ class RankMessages {
     std::uint64_t postedAt = 0;  ///< a mark; planned transfers: a time
   };
 
+  /// The sums of a reduction that are on their way.
+  struct Exchange {
+    Message own;
+    std::vector<std::uint64_t> numbers;  ///< of the receives, by peer
+  };
+
   /// Gives a transport a clock and a watch, and takes them back: what they refer to may go then.
   class Lent {
    public:
@@ -105,8 +123,11 @@ class RankMessages {
   void collect(End& end);
   bool collectFirst(End& end);
   void awaitTimes(std::uint64_t number, const MessageKey& key);
+  const std::vector<RankProgram::Copies::Peer>& peersOf(int reduction) const;
+  RankProgram::Sum atTurn(RankProgram::Sum sum, int reduction) const;
   std::uint64_t postSum(const RankProgram::Sum& sum, int step);
-  Message takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step);
+  ReceiveLane<Message>::Arrival takeSum(const RankProgram::Sum& sum, std::uint64_t number,
+                                        int step);
   void awaitCredit(int transfer);
   template <typename Wait>
   auto waitFor(int peer, std::uint64_t number, const Wait& wait);
@@ -121,6 +142,16 @@ class RankMessages {
   const Lent lent_;                          // the lanes' threads read it: it goes after them
   std::vector<End> ends_;                    // by lane
   std::vector<State> states_;                // by transfer
+  std::vector<Exchange> exchanges_;          // by reduction
 };
+
+/// Waits, and tells the control channel meanwhile what for. It stays told if the wait fails.
+template <typename Wait>
+auto RankMessages::waitFor(int peer, std::uint64_t number, const Wait& wait) {
+  if (control_ != nullptr) control_->waitingFor(peer, number);
+  auto result = wait();
+  if (control_ != nullptr) control_->waited();
+  return result;
+}
 
 }  // namespace pipetrace

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/lanes/message_key.h"
-#include "runtime/tensor_routes.h"
+#include "runtime/program/tensor_routes.h"
 #include "runtime/transport/message.h"
 #include "schedule/plan.h"
 
@@ -49,6 +49,10 @@ class PlannedTransfers {
   /// here.
   virtual Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                        bool waitsForPost) = 0;
+  /// How long the gradients of a stage are added up, once all its ranks have come to it.
+  virtual Nanoseconds reductionTime(int /*stage*/) { return 0; }
+  /// The rank's step does not end before that.
+  virtual void awaitReduction(Nanoseconds /*end*/) {}
 };
 
 /// The messages that an action gets, and those that it makes. A forward gets the tensors of the
@@ -113,11 +117,12 @@ class StageWork {
   virtual void optimizerStep() = 0;
   virtual void update(int /*stage*/) { optimizerStep(); }
 
-  /// Stages that stand on two ranks: the sums of this copy's gradients, to send to the other; and
-  /// its sums, to add. Called before optimizerStep(), unless hasSums() says that there are none.
+  /// Stages that stand on several ranks: the sums of this copy's gradients, to send to the others;
+  /// and those of all copies, to add in that order. Called before optimizerStep(), unless hasSums()
+  /// says that there are none.
   virtual bool hasSums() const { return false; }
   virtual Message sumsOf(int /*stage*/) { return {}; }
-  virtual void addSums(int /*stage*/, const Message& /*sums*/) {}
+  virtual void addSums(int /*stage*/, const std::vector<Message>& /*sums*/) {}
 
   /// Weights that several stages have in common: for each, the stages of its uses, in the order of
   /// the model. Each use has a sum of gradients of its own. Before optimizerStep(), sums go to the

@@ -23,8 +23,9 @@ LineTransportOptions optionsOf(const NcclRank& rank, const RankDevice& device, c
                                               .device = device.device(),
                                               .communicators = rank.communicators,
                                               .timeout = rank.connectTimeout});
-  options.microBatches = plan.numMicroBatches;
-  options.rowsFrom = plan.rankOfStage.back();
+  options.microBatches = plan.microBatchesOfReplica();
+  options.replicas = plan.replicas;
+  options.rowsFrom = plan.lastRankOf(plan.replicaOf(rank.env.rank));
   return options;
 }
 

@@ -23,7 +23,7 @@
 #include "runtime/device/open_device.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/report_failure.h"
@@ -111,7 +111,8 @@ void requireNcclOptions(const SampleOptions& options) {
 TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
   return TorchWork({.model = run.task.model,
                     .partition = run.partition,
-                    .numMicroBatches = run.plan->numMicroBatches,
+                    .numMicroBatches = run.plan->microBatchesOfReplica(),
+                    .replica = run.plan->replicaOf(rank),
                     .seed = run.options.seed,
                     .optimizer = run.task.optimizer,
                     .learningRate = run.task.learningRate,
@@ -119,7 +120,7 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                     .lossScale = run.lossScale,
                     .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
                                                                        : StashUpdate::kNewest,
-                    .reportsLoss = run.plan->rankOfStage.back() == rank,
+                    .reportsLoss = run.plan->lastRankOf(0) == rank,
                     .batch = run.task.batch,
                     .device = device,
                     .steps = run.options.steps},
@@ -323,7 +324,7 @@ std::vector<double> runSample(const SampleOptions& options,
   const bool isInLine = isNccl && options.ncclCommunicators == "rank";
   if (isInLine) plan = withMessagesInLine(std::move(plan), order);
   if (isInLine && env->rank == 0) note(order);
-  LossReport report(task.itemsPerStep, task.itemName);
+  LossReport report(task.itemsPerStep * plan->replicas, task.itemName);
   OpenLogs logs;
   LogLosses losses;
   const Switches switches = Switches::fromEnvironment();

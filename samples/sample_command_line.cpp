@@ -64,6 +64,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
       ->check(CLI::Range(1, 1 << 20))
       ->excludes(file);
+  app.add_option("--dp", options.replicas,
+                 "replicas of the pipeline, each with data of its own; --stages and "
+                 "--micro-batches are those of one")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--stash-update", options.stashUpdate,
                  "in plans without a flush, what an update changes: the newest version of the "
                  "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")

@@ -15,7 +15,8 @@ struct SampleOptions {
   int stages = 4;             ///< pipeline ranks
   int chunks = 0;             ///< stages of the model per rank; 0: what the schedule usually has
   std::string stashUpdate = "newest";  ///< or oldest: StashUpdate
-  int microBatches = 8;
+  int microBatches = 8;                ///< of a replica
+  int replicas = 1;
   int steps = 1;
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;

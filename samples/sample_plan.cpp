@@ -2,23 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_replicas.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 
 CheckedPlan samplePlan(const SampleOptions& options) {
-  if (!options.scheduleFile.empty()) return readScheduleFile(options.scheduleFile);
-  return buildSchedule(options.schedule,
-                       PlanSize{options.stages, options.microBatches, options.chunks});
+  Plan plan = options.scheduleFile.empty()
+                  ? buildSchedule(options.schedule,
+                                  PlanSize{options.stages, options.microBatches, options.chunks})
+                  : readScheduleFile(options.scheduleFile);
+  return CheckedPlan(withReplicas(std::move(plan), options.replicas));
 }
 
 Partition samplePartition(const SampleOptions& options, const Model& model, int numStages) {

@@ -11,10 +11,10 @@ namespace pipetrace {
 struct SampleTask {
   Model model;
   std::string sizes;  ///< of the model, compared between ranks: "width 128, …"
-  /// The examples of a step: the same on every rank. Called ahead of the step, on a thread of each
-  /// rank that needs them, so from several threads at a time.
-  std::function<Batch(int step)> batch;
-  double itemsPerStep = 0;    ///< what a step trains on; 0: not said
+  /// The examples of a replica's step: the same on each of its ranks. Called ahead of the step, on
+  /// a thread of each rank that needs them, so from several threads at a time.
+  std::function<Batch(int step, int replica)> batch;
+  double itemsPerStep = 0;    ///< what a replica's step trains on; 0: not said
   std::string itemName = {};  ///< "tokens", "examples"
   /// As in TorchWorkOptions.
   decltype(TorchWorkOptions::optimizer) optimizer;

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
-#include <regex>
 #include <thread>
 
 #include "runtime/testing/rank_processes.h"
@@ -19,6 +18,7 @@
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_task.h"
+#include "samples/testing/without_speeds.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
 
@@ -30,6 +30,7 @@ using testing::ProcessEnd;
 using testing::runProcess;
 using testing::runProcesses;
 using testing::ScratchFolder;
+using testing::withoutSpeeds;
 
 const std::string kMlp = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
 const std::string kTransformer = PIPETRACE_BINARY_DIR "/bin/sample-char-transformer";
@@ -66,7 +67,7 @@ at::Tensor run(const Blocks& blocks, const at::Tensor& input) {
 double trainMlpAlone(const SampleTask& task, const Blocks& blocks,
                      torch::optim::Optimizer& optimizer) {
   optimizer.zero_grad();
-  const Batch batch = task.batch(0);
+  const Batch batch = task.batch(0, 0);
   const auto inputs = batch.at("inputs").split(2);
   const auto targets = batch.at("targets").split(2);
   std::vector<at::Tensor> losses;
@@ -205,11 +206,6 @@ std::vector<std::string> transformer(std::vector<std::string> more) {
   std::vector<std::string> command{kTransformer, "--width", "32", "--batch", "16"};
   command.insert(command.end(), more.begin(), more.end());
   return command;
-}
-
-/// The output of a run without its speeds.
-std::string withoutSpeeds(const std::string& output) {
-  return std::regex_replace(output, std::regex(", [0-9]+ tokens/s"), "");
 }
 
 TEST(SampleProgramTest, FourProcessesPrintTheLossesThatOneProcessPrints) {

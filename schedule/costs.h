@@ -30,6 +30,9 @@ struct StageCosts {
   /// The size of the output that a micro-batch sends on, and of its gradient sent back to this
   /// stage.
   std::int64_t message = 0;
+
+  /// Where the stage stands on several ranks: adding up its gradients, for each REDUCE_GRAD.
+  Nanoseconds reduction = 0;
 };
 
 /// The costs that a plan is simulated, rehearsed or compared with.

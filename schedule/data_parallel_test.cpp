@@ -147,8 +147,7 @@ TEST_P(DataParallelCells, StayInFilesAndInChangedPlans) {
   EXPECT_EQ(withoutDataParallel(with).ranks, plan.ranks);
   const Plan read = readPlan(toCsv(with), "read");
   EXPECT_EQ(read.ranks, with.ranks);
-  EXPECT_EQ(withoutDataParallel(read).rankOfStage, plan.rankOfStage);
-  EXPECT_EQ(read.rankOfStageReversed, plan.rankOfStageReversed);
+  EXPECT_EQ(withoutDataParallel(read).placement, plan.placement);
   EXPECT_EQ(read.numStages, plan.numStages);
   EXPECT_EQ(read.numMicroBatches, plan.numMicroBatches);
   const std::vector<bool> all(static_cast<std::size_t>(plan.numStages), true);

@@ -45,6 +45,25 @@ int codeOf(JobKind kind) {
   }
 }
 
+/// As ever for one rank a stage, and for two in both directions.
+void addPlacement(const Plan& plan, NumberHash& hash) {
+  const bool isBidirectional = plan.isBidirectional();
+  std::vector<int> first;
+  std::vector<int> second;
+  for (const std::vector<int>& ranks : plan.placement.ranksOfStage) {
+    first.push_back(ranks.front());
+    if (isBidirectional) second.push_back(ranks.back());
+  }
+  hash.add(first);
+  hash.add(second);
+  hash.add(isBidirectional ? plan.placement.run : 0);
+  if (plan.placement.hasSeveralRanks() && !isBidirectional) {
+    for (const std::vector<int>& ranks : plan.placement.ranksOfStage) hash.add(ranks);
+    hash.add(plan.placement.run);
+  }
+  if (plan.replicas != 1) hash.add(plan.replicas);
+}
+
 }  // namespace
 
 std::uint64_t fingerprint(const Plan& plan) {
@@ -63,9 +82,7 @@ std::uint64_t fingerprint(const Plan& plan) {
       }
     }
   }
-  hash.add(plan.rankOfStage);
-  hash.add(plan.rankOfStageReversed);
-  hash.add(plan.firstReversed);
+  addPlacement(plan, hash);
   hash.add(plan.updates.every);
   hash.add(plan.updates.doubleBuffered ? 1 : 0);
   hash.add(plan.credits);

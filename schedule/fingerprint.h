@@ -24,7 +24,12 @@ namespace pipetrace {
 /// - For each rank the number of its actions, then each action: its code, stage, micro-batch,
 ///   backward stage and backward micro-batch. Data-parallel actions do not count: ranks run without
 ///   them.
-/// - The length of rankOfStage, and its numbers; the same of rankOfStageReversed; firstReversed.
+/// - The number of stages, and the first rank of each.
+/// - In a bidirectional plan the number of stages, the second rank of each, and Placement::run; in
+///   others 0 and 0.
+/// - Where others have a stage on several ranks: for each stage the number of its ranks, and these;
+///   then Placement::run.
+/// - With replicas their number.
 /// - updates.every, updates.doubleBuffered (0 or 1), credits.
 ///
 /// Codes: F 1, B 2, I 3, W 4, a fused pair 5, SEND_F 6, RECV_F 7, SEND_B 8, RECV_B 9, R 10.

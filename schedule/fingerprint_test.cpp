@@ -65,9 +65,11 @@ void forEachChange(Plan plan, int by, const Visit& visit) {
   const auto changeNumber = [&](int& value) { change(value, value + by); };
   changeNumber(plan.numStages);
   changeNumber(plan.numMicroBatches);
-  for (int& rank : plan.rankOfStage) changeNumber(rank);
-  for (int& rank : plan.rankOfStageReversed) changeNumber(rank);
-  changeNumber(plan.firstReversed);
+  for (std::vector<int>& ranks : plan.placement.ranksOfStage) {
+    for (int& rank : ranks) changeNumber(rank);
+  }
+  if (plan.placement.hasSeveralRanks()) changeNumber(plan.placement.run);
+  changeNumber(plan.replicas);
   changeNumber(plan.updates.every);
   change(plan.updates.doubleBuffered, !plan.updates.doubleBuffered);
   changeNumber(plan.credits);

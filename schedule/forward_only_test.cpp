@@ -186,7 +186,7 @@ TEST(ForwardPart, EveryScheduleHasOneThatRuns) {
       SCOPED_TRACE(part.name);
       ASSERT_THAT(problemsOf(part), IsEmpty());
       EXPECT_TRUE(part.isForwardOnly());
-      EXPECT_EQ(part.rankOfStage, whole.rankOfStage);
+      EXPECT_EQ(part.placement, whole.placement);
       std::size_t forwards = 0;
       for (const auto& actions : part.ranks) forwards += actions.size();
       EXPECT_EQ(forwards, static_cast<std::size_t>(whole.numStages * m));

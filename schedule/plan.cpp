@@ -4,37 +4,44 @@
 
 namespace pipetrace {
 
+std::vector<int> Plan::ranksOf(int stage) const {
+  std::vector<int> all;
+  for (int replica = 0; replica < replicas; ++replica) {
+    for (const int rank : placement.ranksOf(stage)) {
+      const int number = rank + replica * ranksOfReplica();
+      all.push_back(number);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 std::vector<int> Plan::stagesOfRank(int rank) const {
+  const int inReplica = replicas == 1 ? rank : rank % ranksOfReplica();
   std::vector<int> stages;
-  for (std::size_t s = 0; s < rankOfStage.size(); ++s) {
-    const bool reversed = isBidirectional() && rankOfStageReversed[s] == rank;
-    if (reversed || rankOfStage[s] == rank) stages.push_back(static_cast<int>(s));
+  for (int s = 0; s < static_cast<int>(placement.numStages()); ++s) {
+    if (placement.holds(inReplica, s)) stages.push_back(s);
   }
   return stages;
 }
 
 std::vector<std::vector<int>> Plan::stagesByRank() const {
   std::vector<std::vector<int>> stages(ranks.size());
-  const auto add = [&](int rank, std::size_t stage) {
-    if (rank < 0 || rank >= numRanks()) return;
-    auto& list = stages[static_cast<std::size_t>(rank)];
-    const int number = static_cast<int>(stage);
-    if (list.empty() || list.back() != number) list.push_back(number);
-  };
-  for (std::size_t s = 0; s < rankOfStage.size(); ++s) {
-    add(rankOfStage[s], s);
-    if (isBidirectional()) add(rankOfStageReversed[s], s);
+  for (int s = 0; s < static_cast<int>(placement.numStages()); ++s) {
+    for (const int rank : ranksOf(s)) {
+      if (rank < 0 || rank >= numRanks()) continue;
+      auto& list = stages[static_cast<std::size_t>(rank)];
+      if (list.empty() || list.back() != s) list.push_back(s);
+    }
   }
   return stages;
 }
 
 int Plan::chunkOfStage(int stage) const {
-  const int rank = rankOfStage[static_cast<std::size_t>(stage)];
+  const int rank = placement.firstRankOf(stage);
   int chunk = 0;
-  for (std::size_t s = 0; s < static_cast<std::size_t>(stage); ++s) {
-    const bool reversed = isBidirectional() && rankOfStageReversed[s] == rank;
-    if (reversed || rankOfStage[s] == rank) ++chunk;
-  }
+  for (int s = 0; s < stage; ++s) chunk += placement.holds(rank, s) ? 1 : 0;
   return chunk;
 }
 
@@ -58,6 +65,16 @@ bool Plan::hasAny(bool (*isSuch)(JobKind kind)) const {
     return std::any_of(actions.begin(), actions.end(),
                        [&](const Action& action) { return isSuch(action.kind); });
   });
+}
+
+bool Plan::hasMessages() const {
+  const int turns = placement.hasSeveralRanks() ? microBatchesOfReplica() : 1;
+  for (int s = 0; s + 1 < numStages; ++s) {
+    for (int m = 0; m < turns; ++m) {
+      if (placement.rankOf(s, m) != placement.rankOf(s + 1, m)) return true;
+    }
+  }
+  return false;
 }
 
 bool Plan::hasRecomputes() const {

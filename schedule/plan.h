@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "schedule/action.h"
+#include "schedule/placement.h"
 
 namespace pipetrace {
 
@@ -22,16 +24,18 @@ struct WeightUpdates {
 
 /// The result of a schedule for a number of ranks and micro-batches: the actions of each pipeline
 /// rank, in order. A plain value, not checked (CheckedPlan).
+///
+/// With replicas (even data parallelism) it has as many equal pipelines, one after the other.
+/// Replica d has the ranks from d * ranksOfReplica() on and the micro-batches from
+/// d * microBatchesOfReplica() on.
 struct Plan {
-  std::string name;   ///< "1F1B", "FThenB", …, or the file that it was read from
-  int numStages = 0;  ///< virtual stages: ranks * chunks (of a bidirectional plan: ranks)
-  int numMicroBatches = 0;
+  std::string name;         ///< "1F1B", "FThenB", …, or the file that it was read from
+  int numStages = 0;        ///< virtual stages: ranks * chunks (of a bidirectional plan: ranks)
+  int numMicroBatches = 0;  ///< of all replicas
   std::vector<std::vector<Action>> ranks;  ///< ranks[r] = the actions of rank r, in order
-  std::vector<int> rankOfStage;            ///< rankOfStage[s] = the rank that runs stage s
-  /// Bidirectional plans only (DualPipe), else empty: where stage s runs for the micro-batches
-  /// from firstReversed on. Each stage then stands on two ranks, weights included.
-  std::vector<int> rankOfStageReversed = {};
-  int firstReversed = 0;
+  /// Where stages run in the first replica. A stage on several ranks has its weights on each.
+  Placement placement = {};
+  int replicas = 1;
   WeightUpdates updates = {};
   /// The most forward messages of a channel that are sent and not acknowledged yet. They hold a
   /// fast rank back. A channel is all messages from one rank to one other. 0: any number.
@@ -48,18 +52,40 @@ struct Plan {
   int credits = 0;
 
   int numRanks() const { return static_cast<int>(ranks.size()); }
-  bool isBidirectional() const { return !rankOfStageReversed.empty(); }
+  int ranksOfReplica() const { return numRanks() / replicas; }
+  int microBatchesOfReplica() const { return numMicroBatches / replicas; }
+  int replicaOf(int rank) const { return replicas == 1 ? 0 : rank / ranksOfReplica(); }
+  /// The number of a micro-batch within its replica; those below 0 stay.
+  int numberInReplica(int microBatch) const {
+    return replicas == 1 || microBatch < 0 ? microBatch : microBatch % microBatchesOfReplica();
+  }
+  /// The action with the numbers of its replica, as logs name it.
+  Action inReplica(Action action) const {
+    action.microBatch = numberInReplica(action.microBatch);
+    action.backwardMicroBatch = numberInReplica(action.backwardMicroBatch);
+    return action;
+  }
+  bool isBidirectional() const { return placement.isBidirectional(); }
   /// The rank that runs `stage` for `microBatch`; both in range.
   int rankOf(int stage, int microBatch) const {
-    const bool reversed = isBidirectional() && microBatch >= firstReversed;
-    return (reversed ? rankOfStageReversed : rankOfStage)[static_cast<std::size_t>(stage)];
+    if (replicas == 1) return placement.rankOf(stage, microBatch);
+    const int size = microBatchesOfReplica();
+    const int replica = std::min(microBatch / std::max(size, 1), replicas - 1);
+    return placement.rankOf(stage, microBatch - replica * size) + replica * ranksOfReplica();
   }
-  /// The stages of a rank, in either direction, ascending; their position is the chunk.
+  /// The ranks that have the stage's weights, those of all replicas, ascending. In that order their
+  /// gradients are added.
+  std::vector<int> ranksOf(int stage) const;
+  /// The rank of a replica that has the last stage; the first of several.
+  int lastRankOf(int replica) const {
+    return placement.firstRankOf(numStages - 1) + replica * ranksOfReplica();
+  }
+  /// The stages of a rank, ascending; their position is the chunk.
   std::vector<int> stagesOfRank(int rank) const;
   /// stagesOfRank() of all ranks, in one go.
   std::vector<std::vector<int>> stagesByRank() const;
-  /// The index of `stage` among the stages of rankOfStage[stage]. Linear in the stages;
-  /// stagesByRank() is faster for all of them.
+  /// The index of `stage` among the stages of its first rank. Linear in the stages; stagesByRank()
+  /// is faster for all of them.
   int chunkOfStage(int stage) const;
   /// The number of stages of the rank that has most.
   int numChunks() const;
@@ -68,6 +94,8 @@ struct Plan {
   bool isForwardOnly() const;
   /// Whether it has an action of such a kind: hasAny(isTransfer).
   bool hasAny(bool (*isSuch)(JobKind kind)) const;
+  /// Whether stages that follow each other are on different ranks, for any micro-batch.
+  bool hasMessages() const;
   /// Whether it runs any forward again before its backward.
   bool hasRecomputes() const;
 };

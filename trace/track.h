@@ -21,6 +21,7 @@ inline constexpr std::string_view kRecvBackwardLane = "recv_backward";
 /// A line: sends and receives that run one after the other. A line of two ranks has the other rank
 /// after it, "messages_3".
 inline constexpr std::string_view kLineLane = "messages";
+inline constexpr std::string_view kReductionLane = "all_reduce";
 inline constexpr std::string_view kBubbleLane = "bubbles";
 /// The host's annotations of jobs whose times on the compute lane are the device's.
 inline constexpr std::string_view kHostLane = "host";

@@ -107,7 +107,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const JobGraph::Node& late = graph_.node(lateId);
   Nanoseconds ready = kNsMin;
   Id last = JobGraph::kNone;
-  for (const Id other : {late.before, late.collective, late.inputs[0], late.inputs[1]}) {
+  for (const Id other : {late.before, late.collective, inputOf(lateId, 0), inputOf(lateId, 1)}) {
     if (other == JobGraph::kNone || graph_.node(other).end <= ready) continue;
     ready = graph_.node(other).end;
     last = other;
@@ -175,27 +175,38 @@ void BindingPaths::addDelay(Id message, Collected& collected) const {
   collected.add(Cause::kBlocked, delay.blocked.time, delay.blocked.most, delay.blocked.end);
 }
 
+bool BindingPaths::isEarlier(Id a, Id b) const {
+  const JobGraph::Node& x = graph_.node(a);
+  const JobGraph::Node& y = graph_.node(b);
+  if (x.begin != y.begin) return x.begin < y.begin;
+  return x.end != y.end ? x.end < y.end : a < b;
+}
+
+/// An input of a node. Clocks that are microseconds apart may let a message begin after the job
+/// that needs it. Then the job that made its data stands for it.
+JobGraph::Id BindingPaths::inputOf(Id node, int i) const {
+  const Id input = graph_.node(node).inputs[i];
+  const bool isLate =
+      input != JobGraph::kNone && graph_.node(input).isMessage && !isEarlier(input, node);
+  return isLate ? graph_.node(input).inputs[0] : input;
+}
+
 /// Only what began earlier counts, so that no path comes back, whatever the clocks say.
 JobGraph::Id BindingPaths::waitedFor(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
-  const auto isEarlier = [&](Id other) {
-    const JobGraph::Node& n = graph_.node(other);
-    if (n.begin != node.begin) return n.begin < node.begin;
-    return n.end != node.end ? n.end < node.end : other < id;
-  };
   if (node.isCollective) {
     const Id last = node.inputs[0];
     const Id before = last == JobGraph::kNone ? node.before : graph_.node(last).before;
-    return before != JobGraph::kNone && isEarlier(before) ? before : JobGraph::kNone;
+    return before != JobGraph::kNone && isEarlier(before, id) ? before : JobGraph::kNone;
   }
   if (graph_.isOnLine(id) && node.inputs[0] != JobGraph::kNone) {
-    return isEarlier(node.inputs[0]) ? node.inputs[0] : JobGraph::kNone;
+    return isEarlier(node.inputs[0], id) ? node.inputs[0] : JobGraph::kNone;
   }
   Id binding = JobGraph::kNone;
-  const Id ofJob[] = {node.before, node.collective, node.inputs[0], node.inputs[1]};
+  const Id ofJob[] = {node.before, node.collective, inputOf(id, 0), inputOf(id, 1)};
   const Id ofMessage[] = {node.inputs[0], node.before, JobGraph::kNone, JobGraph::kNone};
   for (const Id other : node.isMessage ? ofMessage : ofJob) {  // the first of those that tie
-    if (other == JobGraph::kNone || !isEarlier(other)) continue;
+    if (other == JobGraph::kNone || !isEarlier(other, id)) continue;
     if (binding == JobGraph::kNone || graph_.node(other).end > graph_.node(binding).end) {
       binding = other;
     }

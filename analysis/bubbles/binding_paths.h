@@ -54,7 +54,8 @@ struct Collected {
 /// predecessor of a job is the job before it on its rank, a collective, or its data. It is the one
 /// that ended last; the one on its rank where they ended together. That of a collective is what its
 /// last member waited for, in another pipeline too. That of a message that waited for its turn on
-/// a line is the job that made its data. A path ends at an `lr` or `optimizer` job.
+/// a line is the job that made its data. That job also stands for a message that begins after the
+/// job which needs it. A path ends at an `lr` or `optimizer` job.
 /// Several threads may use it.
 class BindingPaths {
  public:
@@ -124,6 +125,8 @@ class BindingPaths {
   };
   static std::uint64_t bitOf(std::uint32_t rank) { return std::uint64_t{1} << rank % 64U; }
 
+  bool isEarlier(Id a, Id b) const;
+  Id inputOf(Id node, int i) const;
   Link linkOf(Id node) const;
   bool opensStep(const JobGraph::Node& job) const;
   void setLateInLine(Id message, Link& link) const;

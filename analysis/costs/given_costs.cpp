@@ -76,6 +76,7 @@ class Completion {
     addBackward(costs, stage);
     costs.forwardBackward = of(given_.forwardBackward, "forward_backward", stage).value_or(-1);
     costs.recompute = of(given_.recompute, "recompute", stage).value_or(0);
+    costs.reduction = of(given_.reduction, "reduce", stage).value_or(0);
     costs.activation = of(given_.activation, "activation", stage).value_or(1);
     costs.freedByInput = of(given_.freedByInput, "freed_by_input", stage).value_or(0);
     costs.recomputed = of(given_.recomputed, "recomputed", stage).value_or(0);
@@ -134,6 +135,7 @@ GivenCosts givenCosts(const Costs& costs) {
                    .backwardWeight = shared(costs, &StageCosts::backwardWeight),
                    .forwardBackward = shared(costs, &StageCosts::forwardBackward),
                    .recompute = shared(costs, &StageCosts::recompute),
+                   .reduction = shared(costs, &StageCosts::reduction),
                    .activation = shared(costs, &StageCosts::activation),
                    .freedByInput = shared(costs, &StageCosts::freedByInput),
                    .recomputed = shared(costs, &StageCosts::recomputed),
@@ -148,6 +150,7 @@ GivenCosts givenCosts(const Costs& costs) {
   };
   dropIfAll(given.forwardBackward, -1);
   dropIfAll(given.recompute, 0);
+  dropIfAll(given.reduction, 0);
   dropIfAll(given.freedByInput, 0);
   dropIfAll(given.recomputed, 0);
   dropIfAll(given.weights, 0);

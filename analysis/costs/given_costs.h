@@ -19,6 +19,7 @@ struct GivenCosts {
   Values backwardWeight;
   Values forwardBackward;
   Values recompute;
+  Values reduction;
   Values activation;  ///< memory in bytes
   Values freedByInput;
   Values recomputed;

@@ -45,7 +45,7 @@ std::optional<ClosedForm> closedFormOf(std::string_view name, const PlanSize& si
   const auto isShared = [](const GivenCosts::Values& values) { return values.size() <= 1; };
   if (!isFree || costs.stages.empty() || !isShared(given.forward) || !isShared(given.backward) ||
       !isShared(given.backwardInput) || !isShared(given.backwardWeight) ||
-      !isShared(given.forwardBackward) || !isShared(given.recompute)) {
+      !isShared(given.forwardBackward) || !isShared(given.recompute) || !given.reduction.empty()) {
     return std::nullopt;
   }
   return closedForm(name, size, costs.stages.front());

@@ -1,9 +1,11 @@
 // The collectives of a run: who takes part, what they wait for, what waits for them.
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 
 #include "analysis/graph/collective_rules.h"
 #include "analysis/graph/job_graph_builder.h"
+#include "trace/log/log_format.h"
 
 namespace pipetrace {
 namespace {
@@ -11,7 +13,11 @@ namespace {
 using Id = JobGraph::Id;
 using Name = std::tuple<std::int32_t, JobKind, StringId, std::int16_t>;
 
-Name nameOf(const Event& event) { return {event.step, event.kind, event.name, event.chunk}; }
+/// Where the log names the members these count, and the stage.
+Name nameOf(const Event& event, StringId members) {
+  if (members == 0) return {event.step, event.kind, event.name, event.chunk};
+  return {event.step, event.kind, members, static_cast<std::int16_t>(event.stage)};
+}
 
 /// The members of a collective have the same one.
 struct GroupKey {
@@ -23,6 +29,9 @@ struct GroupKey {
 
   auto common() const { return std::tie(name, scope, number); }
 };
+
+/// The scope of a collective whose members are given.
+constexpr std::int64_t kGiven = -1;
 
 /// Tensor-parallel peers, which have other indices, are no replicas.
 std::int64_t scopeOf(Members members, std::uint32_t r, int replica, int tensor, int position) {
@@ -50,7 +59,8 @@ void JobGraphBuilder::findCollectives(std::uint32_t r, RankEvents& events) const
   });
   std::vector<std::pair<Name, std::uint32_t>> counts;  // of one step
   for (Collective& each : found) {
-    const Name name = nameOf(*each.event);
+    each.members = membersOf(*each.event);
+    const Name name = nameOf(*each.event, each.members);
     if (!counts.empty() && std::get<0>(counts.back().first) != each.event->step) counts.clear();
     auto count = std::find_if(counts.begin(), counts.end(),
                               [&](const auto& other) { return other.first == name; });
@@ -68,7 +78,30 @@ bool JobGraphBuilder::isInsideOfJob(const Event& event, const JobGraph::Rank& ra
   return next != first && isCompute(std::prev(next)->kind) && std::prev(next)->end >= event.end;
 }
 
+StringId JobGraphBuilder::membersOf(const Event& event) const {
+  if (!membersKey_) return 0;
+  for (const Argument& argument : timeline_.argumentsOf(event)) {
+    const bool isText = argument.type == ArgumentType::kText;
+    if (isText && argument.key == membersKey_) return argument.text;
+  }
+  return 0;
+}
+
+/// Whether there is no log of one of these ranks.
+bool JobGraphBuilder::lacksMembers(StringId members) const {
+  std::string_view text = timeline_.strings[members];
+  while (!text.empty()) {
+    int rank = -1;
+    const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error != std::errc() || !timeline_.ranks.contains(rank)) return true;
+    text.remove_prefix(static_cast<std::size_t>(next - text.data()));
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return false;
+}
+
 void JobGraphBuilder::placeCollectives() {
+  membersKey_ = timeline_.strings.find(log_format::kMembers);
   forRanks([&](std::uint32_t r, RankEvents& events) { findCollectives(r, events); });
   auto next = static_cast<Id>(graph_.messageEnd_);
   for (std::size_t r = 0; r < events_.size(); ++r) {
@@ -150,10 +183,16 @@ void JobGraphBuilder::groupCollectives() {
     const Place& place = places_[r];
     for (std::size_t i = 0; i < events_[r].collectives.size(); ++i) {
       const Collective& each = events_[r].collectives[i];
+      const Id id = rank.firstCollective + static_cast<Id>(i);
+      if (each.members != 0) {
+        keys.push_back({nameOf(*each.event, each.members), kGiven, each.number, id,
+                        lacksMembers(each.members)});
+        continue;
+      }
       const Members members = collectiveRuleOf(timeline_.strings[each.event->name]).members;
-      keys.push_back({nameOf(*each.event),
+      keys.push_back({nameOf(*each.event, 0),
                       scopeOf(members, r, rank.replica, place.tensor, place.position), each.number,
-                      rank.firstCollective + static_cast<Id>(i), lacksMembers(members, r)});
+                      id, lacksMembers(members, r)});
     }
   }
   std::sort(keys.begin(), keys.end(), [](const GroupKey& a, const GroupKey& b) {

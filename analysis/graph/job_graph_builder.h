@@ -40,6 +40,7 @@ class JobGraphBuilder {
     const Event* event = nullptr;
     std::uint32_t track = 0;
     std::uint32_t number = 0;  // among those of its name in its rank's step
+    StringId members = 0;      // the ranks that take part, where the log names them; else empty
   };
   /// The events of a rank.
   struct RankEvents {
@@ -104,6 +105,8 @@ class JobGraphBuilder {
 
   void findCollectives(std::uint32_t r, RankEvents& events) const;
   bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
+  StringId membersOf(const Event& event) const;
+  bool lacksMembers(StringId members) const;
   void placeCollectives();
   void fillCollectives(std::uint32_t r, const RankEvents& events);
   void groupCollectives();
@@ -118,6 +121,7 @@ class JobGraphBuilder {
   std::optional<StringId> streamKey_;
   std::optional<StringId> deviceKey_;
   std::optional<StringId> postDelayKey_;
+  std::optional<StringId> membersKey_;
   std::vector<RankEvents> events_;  // by rank
   std::vector<Pipeline> pipelines_;
   std::vector<std::uint32_t> pipelineOf_;  // by rank

@@ -53,6 +53,32 @@ TEST_F(JobGraphTest, ACollectiveHoldsUpTheNextJobOfItsRankAndNoOther) {
   EXPECT_EQ(found.node(2).collective, kNone) << "another rank's";
 }
 
+// DualPipe's two copies of a stage are in one pipeline, and on other chunks than replicas.
+TEST_F(JobGraphTest, TheRanksThatALogNamesAreMembersOfACollective) {
+  StringTable& strings = made_.timeline.strings;
+  const auto reduce = [&](int rank, Nanoseconds begin, int stage, const char* members) {
+    Event& event = add(rank, kAllReduce, begin, 50, -1, kReductionLane);
+    event.stage = stage;
+    event.chunk = static_cast<std::int16_t>(rank);
+    const Argument argument = Argument::ofText(strings.intern("members"), strings.intern(members));
+    made_.timeline.setArguments(event, {&argument, 1});
+  };
+  for (const int rank : {0, 1}) add(rank, kForward, 0, 10);
+  reduce(0, 12, 0, "0 1");
+  reduce(1, 30, 0, "0 1");
+  reduce(0, 13, 1, "0 7");
+  const JobGraph found = graph();
+  const auto groupOf = [&](Id id) { return found.collective(id).group; };
+  const Id first = found.ranks()[0].firstCollective;
+  const Id second = found.ranks()[1].firstCollective;
+  EXPECT_EQ(groupOf(first), groupOf(second));
+  EXPECT_EQ(found.node(first).begin, 30) << "the last member";
+  EXPECT_EQ(found.node(first).inputs[0], second);
+  EXPECT_FALSE(found.node(first).lacksInput);
+  EXPECT_NE(groupOf(first + 1), groupOf(first));
+  EXPECT_TRUE(found.node(first + 1).lacksInput) << "there is no log of rank 7";
+}
+
 TEST_F(JobGraphTest, AMessageWaitsForTheOneBeforeItThatHadEndedOnItsLane) {
   add(0, kForward, 0, 10, 0);
   add(0, kForward, 10, 20, 1);

@@ -62,7 +62,7 @@ TEST(MeasuredPlan, RowsAreTheJobsInOrderOfTheirBegins) {
   const MeasuredPlan found = measured(made.timeline, 3);
   EXPECT_EQ(found.problem, "");
   EXPECT_EQ(found.plan.ranks, readPlan("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n", "").ranks);
-  EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1));
+  EXPECT_EQ(toText(found.plan.placement.ranksOfStage), "0/1");
   EXPECT_THAT(found.microBatchNumbers, ElementsAre(7, 9));
   EXPECT_THAT(found.rankNumbers, ElementsAre(0, 1));
   EXPECT_FALSE(found.countsMicroBatches);
@@ -110,7 +110,7 @@ TEST(MeasuredPlan, RankWithoutALogHasAnEmptyRow) {
   EXPECT_EQ(found.problem, "");
   EXPECT_THAT(found.rankNumbers, ElementsAre(0, 1, -1, 3));
   EXPECT_EQ(found.plan.numStages, 8);
-  EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1, -1, 3, 0, 1, -1, 3));
+  EXPECT_EQ(toText(found.plan.placement.ranksOfStage), "0/1/-1/3/0/1/-1/3");
   EXPECT_THAT(found.plan.ranks[2], IsEmpty());
   EXPECT_TRUE(found.plan.ranks[3] == plan.ranks[3]);
   EXPECT_THAT(recogniseSchedule(found.plan).names, ElementsAre("Interleaved1F1B"));
@@ -127,7 +127,7 @@ TEST(MeasuredPlan, StagesOfTheLastRankCountAlsoWithoutItsLog) {
   const MeasuredPlan found = measured(timeline);
   EXPECT_EQ(found.problem, "");
   EXPECT_EQ(found.plan.numStages, 8) << "no job names stages 3 and 7";
-  EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1, 2, -1, 0, 1, 2, -1));
+  EXPECT_EQ(toText(found.plan.placement.ranksOfStage), "0/1/2/-1/0/1/2/-1");
   EXPECT_THAT(recogniseSchedule(found.plan).names, ElementsAre("Interleaved1F1B"));
 }
 
@@ -137,7 +137,7 @@ TEST(MeasuredPlan, BothDirectionsAreMeasuredAlsoWithoutOneRank) {
   const MeasuredPlan whole = measured(timeline);
   EXPECT_TRUE(whole.isWhole()) << whole.problem;
   EXPECT_TRUE(whole.plan.isBidirectional());
-  EXPECT_EQ(whole.plan.firstReversed, 6);
+  EXPECT_EQ(whole.plan.placement.run, 6);
   EXPECT_TRUE(whole.plan.ranks == plan.ranks);
   eraseRank(timeline, 4);
   const MeasuredPlan found = measured(timeline);
@@ -265,7 +265,7 @@ TEST(MeasuredPlan, TimesTellAVShapedPipelineFromALoopedOne) {
     EXPECT_EQ(found.problem, "") << name;
     EXPECT_TRUE(found.stagesFollowTimes);
     EXPECT_TRUE(found.plan.ranks == plan.ranks) << name;
-    EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1, 2, 3, 3, 2, 1, 0));
+    EXPECT_EQ(toText(found.plan.placement.ranksOfStage), "0/1/2/3/3/2/1/0");
   }
   for (const char* name : {"Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble"}) {
     Timeline timeline = simulated(buildSchedule(name, 4, 8));

@@ -118,9 +118,9 @@ class Recognition {
   }
 
   bool isPlacedAlike(const Plan& plan) const {
-    for (std::size_t s = 0; s < plan.rankOfStage.size(); ++s) {
-      const int rank = measured_.rankOfStage[s];
-      if (rank >= 0 && rank != plan.rankOfStage[s]) return false;
+    for (int s = 0; s < plan.numStages; ++s) {
+      const int rank = measured_.placement.firstRankOf(s);
+      if (rank >= 0 && rank != plan.placement.firstRankOf(s)) return false;
     }
     // One rank or one micro-batch does not show a second direction.
     const bool showsDirections = size_.ranks > 1 && size_.microBatches > 1;
@@ -275,7 +275,7 @@ class Recognition {
 bool isRecognisable(const Plan& plan) {
   const int ranks = plan.numRanks();
   if (ranks == 0 || plan.numStages % ranks != 0 || !hasPassNumbers(plan)) return false;
-  if (std::ssize(plan.rankOfStage) != plan.numStages) return false;
+  if (std::ssize(plan.placement.ranksOfStage) != plan.numStages) return false;
   std::int64_t actions = 0;
   std::int64_t rows = 0;
   for (const auto& row : plan.ranks) {

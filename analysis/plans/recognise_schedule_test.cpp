@@ -124,13 +124,13 @@ TEST(RecogniseSchedule, WeightsThatChangeInBetweenPutTheAsynchronousScheduleFirs
 TEST(RecogniseSchedule, RanksWithoutLogsAreNotCompared) {
   Plan run = buildSchedule("ZB-H2", 4, 8);
   run.ranks[1].clear();
-  run.rankOfStage[1] = -1;
+  run.placement.ranksOfStage[1] = {-1};
   const RecognisedSchedule found = recogniseSchedule(run);
   EXPECT_TRUE(found.isExact);
   EXPECT_THAT(found.names, ElementsAre("ZB-H2"));
   run = buildSchedule("1F1B", 4, 8);
   run.ranks[1].clear();
-  run.rankOfStage[1] = -1;
+  run.placement.ranksOfStage[1] = {-1};
   std::swap(run.ranks[0][0], run.ranks[0][1]);
   EXPECT_EQ(recogniseSchedule(run).distance, 1.0 / (3 * 16)) << "one of the jobs with a log";
 }
@@ -198,7 +198,7 @@ TEST(RecogniseSchedule, PlansThatAreNoneHaveNoName) {
   plan.ranks[2][3].stage = 2'000'000'000;
   EXPECT_THAT(recogniseSchedule(plan).names, IsEmpty());
   plan = buildSchedule("1F1B", 4, 8);
-  plan.rankOfStage.pop_back();
+  plan.placement.ranksOfStage.pop_back();
   EXPECT_THAT(recogniseSchedule(plan).names, IsEmpty());
   plan = buildSchedule("1F1B", 4, 8);
   plan.numMicroBatches = 2'000'000'000;

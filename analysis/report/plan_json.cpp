@@ -23,6 +23,8 @@ Json scheduleJson(const Plan& plan) {
           {"stages", plan.numStages},
           {"micro_batches", plan.numMicroBatches},
           {"bidirectional", plan.isBidirectional()},
+          {"replicas", plan.replicas},
+          {"ranks_of_stage", plan.placement.ranksOfStage},
           {"updates_every", plan.updates.every},
           {"forward_only", plan.isForwardOnly()},
           {"credits", plan.credits},

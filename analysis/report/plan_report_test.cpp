@@ -187,7 +187,7 @@ TEST_F(PlanReportTest, JsonHasEveryFigureUnderItsKey) {
   full.steps = 4;
   const json without = json::parse(planJson(full));
   EXPECT_EQ(without["schedule"], json::parse(R"({"name": "1F1B", "ranks": 2, "stages": 2,
-      "micro_batches": 3, "bidirectional": false, "updates_every": 0,
+      "micro_batches": 3, "bidirectional": false, "replicas": 1, "ranks_of_stage": [[0], [1]], "updates_every": 0,
       "forward_only": false, "credits": 0, "fingerprint": "8efd352a921d1b8f",
       "actions": [["0F0", "0F1", "0B0", "0F2", "0B1", "0B2"],
                   ["1F0", "1B0", "1F1", "1B1", "1F2", "1B2"]]})"));

@@ -123,13 +123,15 @@ std::string theoryText(const ClosedForm& form, std::size_t width) {
 }  // namespace
 
 std::string planTitle(const Plan& plan) {
-  std::string text = plan.name + ", " + counted(plan.numRanks(), "rank", "ranks");
+  std::string text = plan.name + ", ";
+  if (plan.replicas > 1) text += counted(plan.replicas, "replica", "replicas") + " of ";
+  text += counted(plan.ranksOfReplica(), "rank", "ranks");
   if (plan.isBidirectional()) {
     text += " in both directions";
   } else if (const int chunks = plan.numChunks(); chunks > 1) {
     text += " of " + std::to_string(chunks) + " chunks";
   }
-  text += ", " + counted(plan.numMicroBatches, "micro-batch", "micro-batches");
+  text += ", " + counted(plan.microBatchesOfReplica(), "micro-batch", "micro-batches");
   // A file that has lost its backward passes is a plan, too.
   if (plan.isForwardOnly()) text += ", forwards only";
   return plan.credits > 0 ? text + ", " + counted(plan.credits, "credit", "credits") : text;

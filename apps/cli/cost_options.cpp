@@ -14,6 +14,11 @@ constexpr SharedOption kFusedMs{
     "--fused-ms", "MS",
     "A forward and a backward that run as one job (default: one after the other)"};
 
+constexpr SharedOption kReduceMs{
+    "--reduce-ms", "MS",
+    "Adding up the gradients of a stage that stands on several ranks, while these go on "
+    "(default: 0)"};
+
 CLI::Option* addMeasured(CLI::App& app, CostOptions& to) {
   return addShared(app, shared::kCostsFrom, to.measured)
       ->allow_extra_args(false)
@@ -54,6 +59,7 @@ CLI::Option* addPlanTimeOptions(CLI::App& app, CostOptions& to) {
   time(kFusedMs, to.fusedMs);
   time(shared::kRecomputeMs, to.recomputeMs,
        " (default: 0; a forward's, where a schedule file has recomputes)");
+  time(kReduceMs, to.reduceMs);
   time(shared::kTransferMs, to.transferMs);
   time(shared::kLrMs, to.lrMs);
   time(shared::kOptimizerMs, to.optimizerMs);

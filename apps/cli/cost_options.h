@@ -18,6 +18,7 @@ struct CostOptions {
   std::string backwardWeightMs;
   std::string fusedMs;
   std::string recomputeMs;
+  std::string reduceMs;
   std::string transferMs;  ///< this and the next two are one number
   std::string lrMs;
   std::string optimizerMs;

@@ -20,6 +20,7 @@
 #include "ingest/load_run.h"
 #include "parser/job_log/job_log_reader.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -163,6 +164,7 @@ GivenCosts readCosts(const CostOptions& options) {
   read(costs.backwardWeight, "--backward-weight-ms", options.backwardWeightMs, kMs);
   read(costs.forwardBackward, "--fused-ms", options.fusedMs, kMs);
   read(costs.recompute, "--recompute-ms", options.recomputeMs, kMs);
+  read(costs.reduction, "--reduce-ms", options.reduceMs, kMs);
   readTime(costs.transfer, "--transfer-ms", options.transferMs);
   readTime(costs.lr, "--lr-ms", options.lrMs);
   readTime(costs.optimizer, "--optimizer-ms", options.optimizerMs);
@@ -183,12 +185,15 @@ GivenCosts readCosts(const CostOptions& options) {
   return costs;
 }
 
-Costs completeWithRecompute(GivenCosts& given, Plan& plan) {
+Costs completeCostsAndPlan(GivenCosts& given, Plan& plan) {
   const bool hasOwn = plan.hasRecomputes();
   if (hasOwn && given.recompute.empty()) {
     given.recompute = given.forward.empty() ? GivenCosts::Values{kNsPerMs} : given.forward;
   }
   Costs costs = completeCosts(given, plan.numStages);
+  const bool reduces = std::any_of(costs.stages.begin(), costs.stages.end(),
+                                   [](const StageCosts& stage) { return stage.reduction > 0; });
+  if (reduces) plan = withReductions(std::move(plan));
   if (hasOwn) return costs;
   std::vector<bool> stages;
   for (const StageCosts& stage : costs.stages) stages.push_back(stage.recompute > 0);

@@ -11,10 +11,11 @@ namespace pipetrace {
 /// are of several runs; when a log holds several, the last counts, and a warning on stderr says so.
 GivenCosts readCosts(const CostOptions& options);
 
-/// The costs of a plan's stages, and the plan with recomputes on the stages where these take time.
-/// A plan that has recomputes already keeps its own, which take as long as their forwards unless
-/// `given` says how long. Throws Error as completeCosts() does; `plan` may have problems.
-Costs completeWithRecompute(GivenCosts& given, Plan& plan);
+/// The costs of a plan's stages. The plan gets recomputes on the stages where these take time, and
+/// the reductions of stages on several ranks, where any takes time. A plan that has
+/// recomputes already keeps its own, which take as long as their forwards unless `given` says how
+/// long. Throws Error as completeCosts() does; `plan` may have problems.
+Costs completeCostsAndPlan(GivenCosts& given, Plan& plan);
 
 /// --limit in bytes; 0: no limit. Throws Error for a text that is no size, and where memory is not
 /// known.

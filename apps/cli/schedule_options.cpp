@@ -5,6 +5,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
 #include "schedule/forward_part.h"
+#include "schedule/with_replicas.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int kMostMicroBatches = 1'000'000;
 constexpr int kMostChunks = 1024;
+constexpr int kMostReplicas = 1024;
 
 const CLI::Validator kNotEmpty(
     [](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
@@ -37,6 +39,7 @@ void ScheduleOptions::requireSize() const {
 void ScheduleOptions::change(Plan& plan) const {
   if (forwardOnly) plan = forwardPart(plan);
   if (credits) plan.credits = *credits;
+  if (replicas) plan = withReplicas(std::move(plan), *replicas);
 }
 
 ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
@@ -68,6 +71,7 @@ void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group) {
   addShared(app, shared::kCredits, to.credits)
       ->check(CLI::Range(0, kMostMicroBatches).description(""))
       ->group(group);
+  addShared(app, shared::kReplicas, to.replicas)->check(upTo(kMostReplicas))->group(group);
 }
 
 }  // namespace pipetrace

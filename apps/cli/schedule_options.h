@@ -21,13 +21,14 @@ struct ScheduleOptions {
   // addPlanChanges() declares these.
   bool forwardOnly = false;
   std::optional<int> credits;  ///< none: those of the plan
+  std::optional<int> replicas;
 
   /// The size of a plan that is built.
   PlanSize size() const;
   /// Throws Error where the schedule is unknown, or its size is not given.
   void requireSize() const;
-  /// Takes the forward part of a plan and sets its credits, where that was asked for. The plan may
-  /// have problems.
+  /// Takes the forward part of a plan, sets its credits, and makes replicas of it, where that was
+  /// asked for. The plan may have problems.
   void change(Plan& plan) const;
 };
 
@@ -43,8 +44,8 @@ struct ScheduleFlags {
 ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
                                  const char* group);
 
-/// Declares --forward-only and --credits, for a plan of a schedule and for one from a file. `to`
-/// must outlive `app`.
+/// Declares --forward-only, --credits and --dp, for a plan of a schedule and for one from a file.
+/// `to` must outlive `app`.
 void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group);
 
 }  // namespace pipetrace

@@ -49,6 +49,10 @@ inline constexpr SharedOption kCredits{
     "--credits", "N",
     "Forward messages that a rank may have sent to another without their use being over; then it "
     "waits (default: the plan's own; 0: any number)"};
+inline constexpr SharedOption kReplicas{
+    "--dp", "N",
+    "Replicas of the pipeline, for data parallelism: N times as many ranks; --ranks and "
+    "--micro-batches are those of one"};
 inline constexpr SharedOption kStepCount{"--steps", "N", "Steps to run"};
 
 // Costs of jobs.

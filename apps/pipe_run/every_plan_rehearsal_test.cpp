@@ -13,9 +13,11 @@
 #include "runtime/transport/forwarding_transport.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
+#include "schedule/file/schedule_reader.h"
 #include "schedule/forward_part.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -121,6 +123,16 @@ TEST(EveryPlanRehearsalTest, SendsAndReceivesOfThePlanItself) {
   ASSERT_GT(simulate(plan, costs).length, simulate(buildSchedule("1F1B", 4, 8), costs).length)
       << "a receive that is posted late must matter";
   expectKept(plan, costs);
+}
+
+TEST(EveryPlanRehearsalTest, ReplicasAndStagesOnRanksThatTakeTurns) {
+  const CheckedPlan replicas(withReplicas(buildSchedule("ZB-H1", 4, 8), 2));
+  expectKept(replicas, testing::costsByStage(*replicas));
+  const CheckedPlan turns = readPlan(
+      "0F0,0F2,0B0,0F4,0B2,0B4\n0F1,0F3,0B1,0B3\n1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3,1F4,1B4\n"
+      "# ranks_of_stage = 0,1/2\n",
+      "turns");
+  expectKept(turns, testing::costsByStage(*turns));
 }
 
 TEST(EveryPlanRehearsalTest, TwoSwappedActionsOfOneRankAreNoticed) {

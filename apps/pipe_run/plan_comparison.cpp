@@ -120,8 +120,9 @@ std::string orderDeviation(const Timeline& run, const Plan& plan) {
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const Track* const track = run.findTrack(rank, kComputeLane);
     if (track == nullptr) return fmt::format("rank {} ran nothing", rank);
-    std::string deviation =
-        orderDeviationOf(*track, workOf(plan.ranks[static_cast<std::size_t>(rank)]));
+    std::vector<Action> row = workOf(plan.ranks[static_cast<std::size_t>(rank)]);
+    for (Action& action : row) action = plan.inReplica(action);
+    std::string deviation = orderDeviationOf(*track, row);
     if (!deviation.empty()) return deviation;
   }
   return "";

@@ -20,9 +20,9 @@
 #include "runtime/launch/stop_signal.h"
 #include "runtime/rehearse/rehearsal.h"
 #include "schedule/build_schedule.h"
-#include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
@@ -50,8 +50,9 @@ void requireSame(const char* option, const std::optional<int>& given, int inFile
 
 Plan filePlan(const RehearseOptions& options) {
   Plan plan = readScheduleFile(options.scheduleFile);
-  requireSame("--ranks", options.ranks, plan.numRanks(), options.scheduleFile);
-  requireSame("--micro-batches", options.microBatches, plan.numMicroBatches, options.scheduleFile);
+  requireSame("--ranks", options.ranks, plan.ranksOfReplica(), options.scheduleFile);
+  requireSame("--micro-batches", options.microBatches, plan.microBatchesOfReplica(),
+              options.scheduleFile);
   return plan;
 }
 
@@ -136,8 +137,8 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
     }
   }
   Plan run = *plan;
-  Costs costs = completeWithRecompute(given, run);
-  plan = withoutDataParallel(options.messages.change(std::move(run), costs));
+  Costs costs = completeCostsAndPlan(given, run);
+  plan = CheckedPlan(asRanksRun(options.messages.change(std::move(run), costs)));
   return costs;
 }
 

@@ -96,6 +96,9 @@ class LineAdder {
       writer_.append(line_, job.line);
     }
     line_.pop_back();
+    if (!job.isCompute && !job.action.empty()) {
+      line_ += ", " + std::string(lf::kMembers) + " = " + std::string(job.action);
+    }
     if (job.isUntimed) line_ += ", " + std::string(lf::kUntimed) + " = 1";
     if (job.isCompute) {
       events_.addJob(part_, line_, 0);

@@ -4,10 +4,10 @@ namespace pipetrace {
 
 std::string toText(const MessageKey& key) {
   if (key.direction == Direction::kBetweenCopies) {
-    return "the other copy's gradients of stage " + std::to_string(key.stage) + " in step " +
+    return "another copy's gradients of stage " + std::to_string(key.stage) + " in step " +
            std::to_string(key.step);
   }
-  if (key.direction == Direction::kAcknowledgement && key.tensor == kRowsLane.tensor) {
+  if (key.direction == Direction::kAcknowledgement && key.tensor > 0) {
     return "the number of rows in step " + std::to_string(key.step);
   }
   if (key.direction == Direction::kAcknowledgement) return "an acknowledgement";

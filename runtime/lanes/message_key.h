@@ -24,6 +24,9 @@ struct LaneName {
 /// The lane on which a rank says how many rows a step's batch has (Message::deadline).
 inline constexpr LaneName kRowsLane(Direction::kAcknowledgement, 1);
 
+/// The lane on which a replica says that to another one.
+inline constexpr LaneName kReplicaRowsLane(Direction::kAcknowledgement, 2);
+
 /// Names a message: there is exactly one per (step, stage, micro-batch, direction, tensor).
 struct MessageKey {
   int step = 0;

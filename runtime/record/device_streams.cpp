@@ -20,6 +20,7 @@ RecordedStreams addDeviceStreams(Recorder& recorder, RankDevice& device,
                                      CudaStreamOptions{.clock = recorder.clock()}));
   };
   streams.compute = add(kComputeLane, device.compute());
+  streams.reductions = add(kReductionLane, device.compute());
   streams.send = {add(kSendForwardLane, device.compute()),
                   add(kSendBackwardLane, device.compute())};
   streams.recv = {add(kRecvForwardLane, device.receives(true)),

@@ -9,9 +9,9 @@ RankInfo rankInfoOf(const Plan& plan, int rank) {
   info.device = "cpu";
   info.numStages = plan.numStages;
   info.numChunks = plan.numChunks();
-  info.numMicroBatches = plan.numMicroBatches;
+  info.numMicroBatches = plan.microBatchesOfReplica();
   info.schedule = plan.name;
-  info.dataParallelIndex = 0;
+  info.dataParallelIndex = plan.replicaOf(rank);
   return info;
 }
 

@@ -20,6 +20,7 @@ RecordedStreams addLines(Recorder& recorder,
                          const std::vector<int>& peers, bool oneForAll) {
   RecordedStreams streams{.recorder = &recorder};
   streams.compute = addLane(recorder, stream, kComputeLane);
+  streams.reductions = addLane(recorder, stream, kReductionLane);
   for (const int peer : peers) {
     const bool isKnown = oneForAll && !streams.lines.empty();
     const std::string number = oneForAll ? "" : "_" + std::to_string(peer);
@@ -34,6 +35,7 @@ RecordedStreams addStreams(Recorder& recorder,
   const auto add = [&](std::string_view lane) { return addLane(recorder, stream, lane); };
   RecordedStreams streams{.recorder = &recorder};
   streams.compute = add(kComputeLane);
+  streams.reductions = add(kReductionLane);
   streams.send = {add(kSendForwardLane), add(kSendBackwardLane)};
   streams.recv = {add(kRecvForwardLane), add(kRecvBackwardLane)};
   return streams;

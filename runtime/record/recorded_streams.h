@@ -24,6 +24,7 @@ struct RecordedStreams {
   std::array<StreamId, 2> recv{};
   std::map<int, StreamId> lines{};  ///< by peer: all messages with it, in place of the four
   std::optional<StreamId> line;     ///< of messages that a device moves in line
+  StreamId reductions = 0;          ///< of sums of gradients
   JobTrack* track = nullptr;        ///< gets the compute jobs, too; null: there is none
 
   StreamId of(const Job& transfer) const {

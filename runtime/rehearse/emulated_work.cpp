@@ -74,6 +74,12 @@ void EmulatedWork::awaitCredit(int receiver, Nanoseconds given) {
   device_.start(given + costs_.transferBetween(receiver, rank_), 0);
 }
 
+Nanoseconds EmulatedWork::reductionTime(int stage) {
+  return costs_.stages.at(static_cast<std::size_t>(stage)).reduction;
+}
+
+void EmulatedWork::awaitReduction(Nanoseconds end) { device_.start(end, 0); }
+
 /// A message's bytes are those of the stage that makes the activations, and of the gradient that
 /// comes back to it.
 std::int64_t EmulatedWork::bytesOf(const MessageKey& key) const {

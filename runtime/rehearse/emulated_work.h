@@ -5,8 +5,8 @@
 
 #include "profiler/emulated_stream.h"
 #include "runtime/chain_work.h"
+#include "runtime/program/version_count.h"
 #include "runtime/rehearse/message_lines.h"
-#include "runtime/version_count.h"
 #include "schedule/costs.h"
 
 namespace pipetrace {
@@ -55,6 +55,8 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   void awaitTimes(const MessageKey& key, const OnWait& onWait) override;
   Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                bool waitsForPost) override;
+  Nanoseconds reductionTime(int stage) override;
+  void awaitReduction(Nanoseconds end) override;
   std::int64_t bytesOf(const MessageKey& key) const;
 
   const Costs costs_;

@@ -17,7 +17,7 @@
 #include "profiler/recorder.h"
 #include "runtime/executor.h"
 #include "runtime/launch/stop_signal.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/rehearse/emulated_work.h"

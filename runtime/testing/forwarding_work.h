@@ -39,7 +39,9 @@ class ForwardingWork : public StageWork {
   void update(int stage) override { inner_.update(stage); }
   bool hasSums() const override { return inner_.hasSums(); }
   Message sumsOf(int stage) override { return inner_.sumsOf(stage); }
-  void addSums(int stage, const Message& sums) override { inner_.addSums(stage, sums); }
+  void addSums(int stage, const std::vector<Message>& sums) override {
+    inner_.addSums(stage, sums);
+  }
   Message tiedSumOf(int tie, int use) override { return inner_.tiedSumOf(tie, use); }
   void takeTiedSum(int tie, int use, Message sum) override {
     inner_.takeTiedSum(tie, use, std::move(sum));

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "runtime/executor.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/in_process.h"
 #include "runtime/transport/line_transport.h"
@@ -31,8 +31,9 @@ class LinesOfRun {
   LinesOfRun(const Plan& plan, Lines kind) : plan_(plan), kind_(kind), ofRanks_(plan.numRanks()) {}
 
   LineTransportOptions optionsOf(int rank) {
-    LineTransportOptions options{.microBatches = plan_.numMicroBatches,
-                                 .rowsFrom = plan_.rankOfStage.back()};
+    LineTransportOptions options{.microBatches = plan_.microBatchesOfReplica(),
+                                 .replicas = plan_.replicas,
+                                 .rowsFrom = plan_.lastRankOf(plan_.replicaOf(rank))};
     if (kind_ == Lines::kOfRanks) {
       options.backend = ofRanks_.connect(rank);
     } else {

@@ -102,13 +102,14 @@ class AloneModel {
     for (at::Tensor parameter : parameters()) parameter.mutable_grad() = at::Tensor();
   }
 
-  /// The micro-batch's share of the loss.
-  at::Tensor lossOf(const Batch& batch, int step, int microBatch) const {
+  /// The micro-batch's share of the loss; `batches` by replica.
+  at::Tensor lossOf(const std::vector<Batch>& batches, int step, int microBatch) const {
     const TorchAutocast autocast(training_.precision);
     std::map<std::string, at::Tensor> tensors;
-    for (const auto& [name, tensor] : batch) {
-      tensors[name] =
-          tensor.tensor_split(training_.microBatches)[static_cast<std::size_t>(microBatch)];
+    const auto replica = static_cast<std::size_t>(microBatch / training_.microBatches);
+    const auto own = static_cast<std::size_t>(microBatch % training_.microBatches);
+    for (const auto& [name, tensor] : batches[replica]) {
+      tensors[name] = tensor.tensor_split(training_.microBatches)[own];
     }
     const auto take = [&](const std::vector<std::string>& names) {
       Tensors taken;
@@ -127,12 +128,13 @@ class AloneModel {
       }
     }
     const double rows = static_cast<double>(tensors.at("targets").size(0));
-    return model_.loss(take(model_.lossInputs)) * (rows / training_.rowsOf(step));
+    return model_.loss(take(model_.lossInputs)) *
+           (rows / (training_.rowsOf(step) * static_cast<double>(batches.size())));
   }
 
   /// From the micro-batch's share of the loss.
-  void runBackward(const Batch& batch, int step, int microBatch) const {
-    const at::Tensor loss = lossOf(batch, step, microBatch);
+  void runBackward(const std::vector<Batch>& batches, int step, int microBatch) const {
+    const at::Tensor loss = lossOf(batches, step, microBatch);
     loss.backward(at::full_like(loss, training_.lossScale));
   }
 
@@ -183,22 +185,13 @@ std::vector<int> orderOf(const Plan& plan, int rank, int stage, bool backward) {
   return order;
 }
 
-/// The ranks of a stage: one, or two in a bidirectional plan.
-std::vector<int> ranksOf(const Plan& plan, int stage) {
-  std::vector<int> ranks{plan.rankOfStage[static_cast<std::size_t>(stage)]};
-  if (plan.isBidirectional()) {
-    ranks.push_back(plan.rankOfStageReversed[static_cast<std::size_t>(stage)]);
-  }
-  return ranks;
-}
-
 /// The gradients of a stage's parameters: each copy's sum, and then the sum of the copies.
-Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage, const Batch& batch,
-                    int step) {
+Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage,
+                    const std::vector<Batch>& batches, int step) {
   Tensors sums;
-  for (const int rank : ranksOf(plan, stage)) {
+  for (const int rank : plan.ranksOf(stage)) {
     model.forgetGradients();
-    for (const int mb : orderOf(plan, rank, stage, true)) model.runBackward(batch, step, mb);
+    for (const int mb : orderOf(plan, rank, stage, true)) model.runBackward(batches, step, mb);
     Tensors ofCopy;
     for (const at::Tensor& parameter : model.parametersOf(stage)) {
       ofCopy.push_back(parameter.grad().clone());
@@ -212,13 +205,14 @@ Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage, const 
   return sums;
 }
 
-double lossOf(const AloneModel& model, const Plan& plan, const Batch& batch, int step) {
+double lossOf(const AloneModel& model, const Plan& plan, const std::vector<Batch>& batches,
+              int step) {
   const at::NoGradGuard noGrad;
   double loss = 0;
-  for (const int rank : ranksOf(plan, plan.numStages - 1)) {
+  for (const int rank : plan.ranksOf(plan.numStages - 1)) {
     double ofCopy = 0;
     for (const int mb : orderOf(plan, rank, plan.numStages - 1, false)) {
-      ofCopy += model.lossOf(batch, step, mb).item<double>();
+      ofCopy += model.lossOf(batches, step, mb).item<double>();
     }
     loss += ofCopy;
   }
@@ -240,10 +234,11 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& pla
     }
   };
   for (int step = 0; step < training.steps; ++step) {
-    const Batch batch = batchOf(training, step);
+    std::vector<Batch> batches;
+    for (int d = 0; d < plan.replicas; ++d) batches.push_back(batchOf(training, step, d));
     std::vector<Tensors> gradients;
     for (int s = 0; s < training.numStages; ++s) {
-      gradients.push_back(gradientsOf(model, plan, s, batch, step));
+      gradients.push_back(gradientsOf(model, plan, s, batches, step));
     }
     for (int s = 0; s < training.numStages; ++s) {
       const Tensors parameters = model.parametersOf(s);
@@ -253,8 +248,8 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& pla
     }
     model.addTied();
     model.takeOutScale();
-    results[static_cast<std::size_t>(plan.rankOfStage.back())].push_back(
-        lossTensor(lossOf(model, plan, batch, step)));
+    results[static_cast<std::size_t>(plan.lastRankOf(0))].push_back(
+        lossTensor(lossOf(model, plan, batches, step)));
     append(appendGradients);
     optimizer->step();
   }

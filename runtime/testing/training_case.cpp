@@ -18,9 +18,9 @@
 
 namespace pipetrace::testing {
 
-Batch batchOf(const TrainingCase& training, int step) {
-  at::Generator random =
-      at::make_generator<at::CPUGeneratorImpl>(99 + static_cast<std::uint64_t>(step));
+Batch batchOf(const TrainingCase& training, int step, int replica) {
+  at::Generator random = at::make_generator<at::CPUGeneratorImpl>(
+      99 + static_cast<std::uint64_t>(step + 1000 * replica));
   const auto tokens = [&](std::int64_t most, at::IntArrayRef sizes) {
     return at::randint(most, sizes, random, at::kLong);
   };
@@ -94,11 +94,12 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
   TorchWork torchWork({.model = modelOf(training),
                        .partition = partitionOf(training),
                        .numMicroBatches = training.microBatches,
+                       .replica = plan->replicaOf(transport.rank()),
                        .seed = kSeed,
                        .optimizer = makerOf(training),
                        .precision = training.precision,
                        .lossScale = LossScale::fixed(training.lossScale),
-                       .reportsLoss = plan->rankOfStage.back() == transport.rank(),
+                       .reportsLoss = plan->lastRankOf(0) == transport.rank(),
                        .device = on.device},
                       plan->stagesOfRank(transport.rank()));
   WatchedWork watched(torchWork, beforeBackward);
@@ -106,7 +107,7 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
   Executor executor(plan, own ? *own : watched, transport, on.streams, {.control = on.control});
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
-    torchWork.load(batchOf(training, step));
+    torchWork.load(batchOf(training, step, plan->replicaOf(transport.rank())));
     executor.runStep(step);
     if (const auto loss = torchWork.loss()) result.push_back(lossTensor(*loss));
     if (on.readsGradients) appendGradients(result, torchWork.parameters());

@@ -14,7 +14,7 @@ constexpr std::uint64_t kSeed = 1234;
 constexpr double kRate = 0.01;
 constexpr double kDecay = 0.5;
 
-Batch batchOf(const TrainingCase& training, int step);
+Batch batchOf(const TrainingCase& training, int step, int replica);
 void appendGradients(RankResult& result, const Tensors& parameters);
 void appendParameters(RankResult& result, const Tensors& parameters);
 at::Tensor lossTensor(double loss);

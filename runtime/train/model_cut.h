@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/rank_program.h"
-#include "runtime/tensor_routes.h"
+#include "runtime/program/rank_program.h"
+#include "runtime/program/tensor_routes.h"
 #include "runtime/train/model.h"
 #include "runtime/train/partition.h"
 

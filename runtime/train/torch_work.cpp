@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/micro_batch_rows.h"
-#include "runtime/train/gradient_sums.h"
+#include "runtime/train/packed_gradients.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -56,8 +56,9 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
   if (!options_.batch) return;
   if (options_.steps < 1) throw Error("loading data ahead needs the number of steps");
   if (std::any_of(stages.begin(), stages.end(), [&](int stage) { return needsBatch(stage); })) {
-    const auto batch = options_.device == nullptr ? options_.batch : [this](int step) {
-      return inPinnedMemory(options_.batch(step));
+    const auto batch = [this](int step) {
+      Batch made = options_.batch(step, options_.replica);
+      return options_.device == nullptr ? made : inPinnedMemory(made);
     };
     data_ = std::make_unique<DataLoader>(batch, options_.steps, options_.batchesAhead);
   }
@@ -164,12 +165,13 @@ void TorchWork::bringToDevice(Tensors& tensors) const {
 // The first row of a micro-batch, and how many there are.
 std::pair<std::int64_t, std::int64_t> TorchWork::rowsOf(int microBatch) const {
   const MicroBatchRows rows{.rows = batchRows_, .microBatches = options_.numMicroBatches};
-  return {rows.firstOf(microBatch), rows.countOf(microBatch)};
+  const int own = microBatch - options_.replica * options_.numMicroBatches;
+  return {rows.firstOf(own), rows.countOf(own)};
 }
 
 double TorchWork::lossShareOf(int microBatch) const {
   const auto rows = static_cast<double>(rowsOf(microBatch).second);
-  if (updateEvery_ == 0) return rows / static_cast<double>(batchRows_);
+  if (updateEvery_ == 0) return rows / static_cast<double>(batchRows_ * replicas_);
   const int first = microBatch / updateEvery_ * updateEvery_;
   const int last = std::min(first + updateEvery_, options_.numMicroBatches) - 1;
   const auto [end, more] = rowsOf(last);
@@ -182,12 +184,17 @@ void TorchWork::accept(const Plan& plan) {
     throw Error("the model is cut into " + std::to_string(options_.partition.numStages()) +
                 " stages, but the plan " + plan.name + " has " + std::to_string(plan.numStages));
   }
-  if (plan.numMicroBatches != options_.numMicroBatches) {
+  if (plan.microBatchesOfReplica() != options_.numMicroBatches) {
     throw Error("the work is for " + std::to_string(options_.numMicroBatches) +
                 " micro-batches, but the plan " + plan.name + " has " +
-                std::to_string(plan.numMicroBatches));
+                std::to_string(plan.microBatchesOfReplica()));
   }
   requireFits(lossScale_, plan);
+  if (options_.replica < 0 || options_.replica >= plan.replicas) {
+    throw Error("the work is for replica " + std::to_string(options_.replica) + ", and the plan " +
+                plan.name + " has " + std::to_string(plan.replicas));
+  }
+  replicas_ = plan.replicas;
   updateEvery_ = plan.updates.every;
   versions_.emplace(plan);
   stashes_.clear();
@@ -339,12 +346,15 @@ Message TorchWork::sumsOf(int stage) {
               packedSums(at(stage).parameters(), hasLoss ? lossSum_ : at::zeros({1}, options))};
 }
 
-void TorchWork::addSums(int stage, const Message& sums) {
+void TorchWork::addSums(int stage, const std::vector<Message>& sums) {
   if (isLast(stage)) {
-    addLoss(sums.tensor[0], 1);
-    lossCount_ = options_.numMicroBatches;  // the other copy has done those that this one has not
+    lossSum_ = at::Tensor();
+    for (const Message& copy : sums) addLoss(copy.tensor[0], 1);
+    lossCount_ = options_.numMicroBatches;  // others have done those that this copy has not
   }
-  addPackedSums(sums.tensor, at(stage).parameters());
+  std::vector<at::Tensor> copies;
+  for (const Message& copy : sums) copies.push_back(copy.tensor);
+  addPackedSums(copies, at(stage).parameters());
 }
 
 Message TorchWork::tiedSumOf(int tie, int use) {

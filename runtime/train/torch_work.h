@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
+#include "runtime/program/version_count.h"
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/data_loader.h"
@@ -18,15 +19,15 @@
 #include "runtime/train/partition.h"
 #include "runtime/train/stage.h"
 #include "runtime/train/weight_stash.h"
-#include "runtime/version_count.h"
 
 namespace pipetrace {
 
 struct TorchWorkOptions {
   Model model;
-  Partition partition;  ///< over all stages of the pipeline
-  int numMicroBatches = 1;
-  std::uint64_t seed = 0;  ///< of initial weights and dropout
+  Partition partition;      ///< over all stages of the pipeline
+  int numMicroBatches = 1;  ///< of a replica
+  int replica = 0;          ///< of the rank (Plan::replicaOf())
+  std::uint64_t seed = 0;   ///< of initial weights and dropout
   /// Called once, with the parameters of the rank's stages in the order of the stages. In plans
   /// without a flush it is called for each stage.
   OptimizerMaker optimizer;
@@ -36,12 +37,13 @@ struct TorchWorkOptions {
   LossScale lossScale = LossScale::fixed(1);
   /// For plans without a flush.
   StashUpdate stashUpdate = StashUpdate::kNewest;
-  /// Whether loss() is to be reported by this rank. A last stage on two ranks gives it on both.
+  /// Whether loss() is to be reported by this rank. A last stage on several ranks, or in several
+  /// replicas, gives it on all: that of all their rows.
   bool reportsLoss = true;
-  /// Makes the examples of a step, in place of load(). A DataLoader calls it ahead, on its thread,
-  /// and each step waits for its own examples in a job `data`. Not called on ranks that need
-  /// nothing of the batch. Empty: load() gives the examples.
-  std::function<Batch(int step)> batch;
+  /// Makes the examples of a replica's step, in place of load(). A DataLoader calls it ahead, on
+  /// its thread, and each step waits for its own examples in a job `data`. Not called on ranks that
+  /// need nothing of the batch. Empty: load() gives the examples.
+  std::function<Batch(int step, int replica)> batch;
   /// Where the stages compute; null: on the CPU. Must outlive the work.
   RankDevice* device = nullptr;
   int steps = 0;         ///< with `batch`: how many steps there are, the first of them step 0
@@ -112,7 +114,7 @@ class TorchWork : public StageWork {
   std::int32_t versionOf(const Action& action) const override;
   bool hasSums() const override { return true; }
   Message sumsOf(int stage) override;
-  void addSums(int stage, const Message& sums) override;
+  void addSums(int stage, const std::vector<Message>& sums) override;
   Message tiedSumOf(int tie, int use) override;
   void takeTiedSum(int tie, int use, Message sum) override;
   void addTiedSums() override;
@@ -158,6 +160,7 @@ class TorchWork : public StageWork {
   LossScale lossScale_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
+  int replicas_ = 1;
   int updateEvery_ = 0;                             // micro-batches
   std::map<int, int> lastVersion_;                  // by stage: of the last backward
   Tensors batch_;                                   // by Model::batch; undefined what is not needed

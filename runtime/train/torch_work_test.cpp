@@ -73,7 +73,7 @@ class HandCheckedWork : public ::testing::Test {
 TEST_F(HandCheckedWork, AStepTakesItsOwnBatchWhereTheOptionsHaveAFunctionForIt) {
   // x = s + 1, t = 0: loss = (2 (s + 1))^2.
   TorchWorkOptions loading = options(chainOf({AnyModule(linear_)}), 1, 1);
-  loading.batch = [](int step) -> Batch {
+  loading.batch = [](int step, int /*replica*/) -> Batch {
     return {{"inputs", at::full({1, 1}, step + 1.0F)}, {"targets", at::zeros({1, 1})}};
   };
   loading.steps = 2;
@@ -95,7 +95,7 @@ TEST_F(HandCheckedWork, WithoutAFunctionForBatchesThereIsNoDataToWaitFor) {
 
 TEST_F(HandCheckedWork, AnErrorOfTheDataComesAtItsStep) {
   TorchWorkOptions loading = options(chainOf({AnyModule(linear_)}), 1, 2);
-  loading.batch = [](int step) {
+  loading.batch = [](int step, int /*replica*/) {
     if (step == 0) throw Error("the file is gone");
     return ones(1);
   };
@@ -113,7 +113,7 @@ TEST(TorchWorkDataTest, OnlyRanksThatNeedTheBatchLoadIt) {
   const auto work = [&](int stage) {
     const AnyModule linear{torch::nn::Linear(1, 1)};
     TorchWorkOptions loading = options(chainOf({linear, linear, linear}), 3, 1);
-    loading.batch = [&](int) -> Batch {
+    loading.batch = [&](int, int) -> Batch {
       ++calls;
       return {{"inputs", at::ones({1, 1})}, {"targets", at::zeros({1, 1})}};
     };

@@ -10,8 +10,8 @@
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
 
+#include "runtime/program/version_count.h"
 #include "runtime/train/parameter_groups.h"
-#include "runtime/version_count.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"
 #include "trace/error.h"
@@ -49,7 +49,7 @@ Seen runStage(const CheckedPlan& plan, int stage, StashUpdate rule, int steps = 
     count.beginStep();
     stash.beginStep(count.usesOf(stage));
     int done = 0;
-    const int rank = plan->rankOfStage[static_cast<std::size_t>(stage)];
+    const int rank = plan->placement.firstRankOf(stage);
     for (const Action& action : plan->ranks[static_cast<std::size_t>(rank)]) {
       if (action.stage != stage) continue;
       const int version = count.usedBy(stage, action.microBatch);

@@ -26,7 +26,8 @@ class LineLane {
   /// 0: no tensor that follows it.
   std::int64_t rowsOf(const MessageKey& key) const {
     const bool isOfMicroBatch = key.direction != Direction::kBetweenCopies;
-    return isOfMicroBatch ? end_.steps.rows.countOf(key.microBatch) : 0;
+    return isOfMicroBatch ? end_.steps.rows.countOf(key.microBatch % end_.steps.rows.microBatches)
+                          : 0;
   }
   LineShapes& shapes() { return shapes_; }
   MessageLine& line() { return *end_.line; }

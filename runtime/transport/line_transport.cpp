@@ -92,7 +92,9 @@ void LineTransport::awaitLanes() {
   rowsFrom_.reset();
   const bool isOnDevice = device_ != nullptr;
   const bool says = isOnDevice && rank() == options_.rowsFrom;
-  for (int peer = 0; says && peer < worldSize(); ++peer) {
+  const int ranks = worldSize() / options_.replicas;
+  const int first = rank() / ranks * ranks;  // of this replica
+  for (int peer = first; says && peer < first + ranks; ++peer) {
     if (peer != rank()) rowsTo_.push_back(inner().openSend(peer, kRowsLane, kRowsMessages));
   }
   if (isOnDevice && !says) {

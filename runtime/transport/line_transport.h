@@ -35,16 +35,17 @@ struct LineTransportOptions {
   /// receiver 1. It may wait for the other end to make its own. All ranks make theirs in the same
   /// order.
   std::function<Backend(const LaneOfRun& lane, int rankOnLine)> backendOf;
-  int microBatches = 1;  ///< of a step
-  int rowsFrom = 0;      ///< the rank with the last stage, which always has the batch
+  int microBatches = 1;  ///< of a replica's step
+  int replicas = 1;      ///< equal parts of the ranks, one after the other
+  int rowsFrom = 0;  ///< the rank of this replica with the last stage, which always has the batch
 };
 
 /// Messages between devices on lines, without headers. `host` moves all others: those of the first
 /// step, by which both ends learn the shapes; acknowledgements, and the tensors beside the plan's
 /// own. The plan does not order these, so nobody has proved that they run in line.
 ///
-/// In each step the rank of the last stage says to all others over `host` how many rows the batch
-/// has. For ranks on the CPU it is `host`.
+/// In each step the rank of the last stage says to all others of its replica over `host` how many
+/// rows the batch has. For ranks on the CPU it is `host`.
 ///
 /// It needs a control channel, whose failures abort this transport. A rank that is gone ends no
 /// wait of a device.

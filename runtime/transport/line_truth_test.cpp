@@ -17,6 +17,7 @@
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -67,7 +68,7 @@ struct LineTraining {
 
 /// The messages of a step: the plan's, and the sums of stages on two ranks.
 std::int64_t messagesOf(const Plan& plan) {
-  std::int64_t sends = plan.isBidirectional() ? 2 * plan.numStages : 0;
+  std::int64_t sends = plan.placement.hasSeveralRanks() ? 2 * plan.numStages : 0;
   for (const auto& actions : plan.ranks) {
     sends += std::count_if(actions.begin(), actions.end(),
                            [](const Action& action) { return isSend(action.kind); });
@@ -133,6 +134,18 @@ TEST_F(LineTruth, GlooOnTheHostGivesThemTheirFirstStepTheirTiesAndTheirRows) {
   const TrainingCase rich{.rows = 16, .steps = 3, .model = CaseModel::kRich};
   const CheckedPlan plan = inLine(buildSchedule("1F1B", 4, 8));
   EXPECT_EQ(LineTraining{.isOverGloo = true}.difference(rich, plan), "");
+}
+
+// Also where more than two ranks add up a stage's gradients in line.
+TEST_F(LineTruth, ReplicasHaveThemWithEachItsOwnRows) {
+  for (const char* const name : {"1F1B", "DualPipe"}) {
+    const CheckedPlan plan = inLine(CheckedPlan(withReplicas(buildSchedule(name, 2, 4), 2)));
+    const TrainingCase training{
+        .numStages = plan->numStages, .microBatches = 4, .rowsOfSteps = {18, 21, 8}, .steps = 3};
+    for (const bool isOverGloo : {false, true}) {
+      EXPECT_EQ(LineTraining{.isOverGloo = isOverGloo}.difference(training, plan), "") << name;
+    }
+  }
 }
 
 // Such a plan deadlocks with one line a rank.

@@ -20,8 +20,9 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
   task.model = makeCharModel(model);
   task.sizes = fmt::format("vocabulary {}, context {}, width {}, heads {}, {} layers",
                            model.vocabulary, model.context, model.width, model.heads, model.layers);
-  task.batch = [text, options, context](int step) {
-    return text.windows(options.seed, step, options.rows, context);
+  task.batch = [text, options, context](int step, int replica) {
+    const auto ofReplica = static_cast<std::uint64_t>(replica) << 32;  // replica 0: the seed's own
+    return text.windows(options.seed + ofReplica, step, options.rows, context);
   };
   task.itemsPerStep = static_cast<double>(options.rows) * static_cast<double>(context);
   task.itemName = "tokens";

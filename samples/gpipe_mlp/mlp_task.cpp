@@ -39,7 +39,7 @@ SampleTask makeTask(const OptimizerOptions& options) {
   task.model = makeMlp();
   const Batch batch{{"inputs", at::randn({kRows, kWidths[0]})},
                     {"targets", at::randint(kWidths[std::size(kWidths) - 1], {kRows}, at::kLong)}};
-  task.batch = [batch](int) { return batch; };
+  task.batch = [batch](int, int) { return batch; };
   task.itemsPerStep = kRows;
   task.itemName = "examples";
   task.optimizer = [rate = options.learningRate,

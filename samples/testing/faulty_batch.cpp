@@ -29,7 +29,7 @@ bool isFirstCall(std::atomic<bool>& wasCalled) { return !wasCalled.exchange(true
 
 BatchFunction faultyBatches(const PlannedFault& fault, BatchFunction usual, double seconds) {
   const auto hasHappened = std::make_shared<std::atomic<bool>>(false);
-  return [=, usual = std::move(usual)](int step) {
+  return [=, usual = std::move(usual)](int step, int replica) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     const bool isNow = fault.isHere() && step == fault.step;
     if (fault.kind.starts_with("block-") && isNow && isFirstCall(*hasHappened)) {
@@ -44,7 +44,7 @@ BatchFunction faultyBatches(const PlannedFault& fault, BatchFunction usual, doub
       if (isNow) limitMemory();
       return longBatch(5 << 20);  // 79 MB a message: more than an arena of malloc has in reserve
     }
-    return usual(step);
+    return usual(step, replica);
   };
 }
 

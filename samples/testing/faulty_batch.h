@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-using BatchFunction = std::function<Batch(int step)>;
+using BatchFunction = std::function<Batch(int step, int replica)>;
 
 /// `usual`, which goes wrong if the fault is one of the batch function. Each call takes `seconds`
 /// longer, so that steps take at least that long.

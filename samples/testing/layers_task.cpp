@@ -33,7 +33,7 @@ SampleTask makeLayersTask(const LayersOptions& options) {
     return torch::nn::functional::cross_entropy(output, targets);
   });
   task.sizes = fmt::format("{} layers, width {}", options.layers, options.width);
-  task.batch = [options](int step) -> Batch {
+  task.batch = [options](int step, int /*replica*/) -> Batch {
     const std::uint64_t seed = options.seed * kSeedStride + static_cast<std::uint64_t>(step);
     const auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
     return {{"inputs", at::randn({options.rows, options.width}, generator)},

@@ -112,7 +112,7 @@ TEST(DualPipe, EightRanksAndTwentyMicroBatchesGiveTheRowsWrittenByHand) {
             "(3F8;4B14),(4F18;3B4),(3F9;4B15),(4F19;3B5),"
             "4B16,3B6,4B17,3B7,4I18,3I8,4I19,3I9,"
             "4W18,3W8,4W19,3W9");
-  EXPECT_EQ(plan.firstReversed, 10);
+  EXPECT_EQ(plan.placement.run, 10);
 }
 
 TEST(DualPipe, SecondHalfOfTheRanksMirrorsTheFirst) {
@@ -135,15 +135,13 @@ TEST(DualPipe, FewOrOddMicroBatchesGiveTheNextLargerPlanWithoutItsFirstOnes) {
   EXPECT_EQ(row(dualPipe(2, 4), 1), "0F2,1F0,0F3,1B0,(1F1;0B2),1B1,0I3,0W3");
   EXPECT_EQ(row(dualPipe(2, 3), 1), "1F0,0F2,1B0,1F1,1B1,0I2,0W2");
   EXPECT_EQ(toCsv(dualPipe(2, 1)),
-            "# name = DualPipe, rank_of_stage = 0 1, rank_of_stage_reversed = 1 0, "
-            "first_reversed = 1\n"
+            "# name = DualPipe, ranks_of_stage = 0,1/1,0, run = 1\n"
             "0F0,0I0,0W0\n1F0,1B0\n");
 }
 
 TEST(DualPipe, AnOddNumberOfRanksGivesTheNextLargerPlanWithItsMiddleTwoMerged) {
   const Plan plan = dualPipe(3, 6);
-  EXPECT_EQ(plan.rankOfStage, (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(plan.rankOfStageReversed, (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(toText(plan.placement.ranksOfStage), "0,2/1,1/2,0");
   EXPECT_TRUE(check(plan).empty());
 }
 
@@ -180,7 +178,7 @@ TEST(Plan, ChunksFollowFromTheStagesOfARank) {
   Plan looped;
   looped.numStages = 4;
   looped.ranks.resize(2);
-  looped.rankOfStage = {0, 1, 0, 1};
+  looped.placement = Placement::ofRanks({0, 1, 0, 1});
   EXPECT_EQ(looped.stagesOfRank(0), (std::vector<int>{0, 2}));
   EXPECT_EQ(looped.chunkOfStage(2), 1);
   EXPECT_EQ(looped.chunkOfStage(1), 0);

@@ -9,16 +9,17 @@ namespace pipetrace {
 namespace {
 
 void addReversedPlacement(Plan& plan) {
-  const auto& forward = plan.rankOfStage;
-  plan.rankOfStageReversed.assign(forward.rbegin(), forward.rend());
-  plan.firstReversed = (plan.numMicroBatches + 1) / 2;
+  const int last = plan.numStages - 1;
+  for (int s = 0; s <= last; ++s)
+    plan.placement.ranksOfStage[static_cast<std::size_t>(s)] = {s, last - s};
+  plan.placement.run = (plan.numMicroBatches + 1) / 2;
 }
 
 Plan evenDualPipe(int ranks, int microBatches) {
   Plan plan = oneStagePerRank("DualPipe", ranks, microBatches);
   addReversedPlacement(plan);
   const int half = ranks / 2;
-  const int planned = std::max(plan.firstReversed, ranks);
+  const int planned = std::max(plan.placement.run, ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     RankRowWriter row(plan, rank, planned);
     const bool secondHalf = rank >= half;
@@ -37,7 +38,7 @@ Plan withoutMiddleRank(const Plan& even) {
   Plan plan = oneStagePerRank("DualPipe", ranks, even.numMicroBatches);
   addReversedPlacement(plan);
   const auto stageOf = [&](int stage, int microBatch) {
-    const bool reversed = microBatch >= even.firstReversed;
+    const bool reversed = microBatch >= even.placement.run;
     const int gone = reversed ? even.numStages - 1 - dropped : dropped;
     return stage > gone ? stage - 1 : stage;
   };

@@ -20,7 +20,7 @@ Plan emptyPlan(const char* name, int ranks, int microBatches, int chunks) {
   plan.numStages = ranks * chunks;
   plan.numMicroBatches = microBatches;
   plan.ranks.resize(static_cast<std::size_t>(ranks));
-  plan.rankOfStage.reserve(static_cast<std::size_t>(plan.numStages));
+  plan.placement.ranksOfStage.reserve(static_cast<std::size_t>(plan.numStages));
   return plan;
 }
 
@@ -50,14 +50,15 @@ Plan oneStagePerRank(const char* name, int ranks, int microBatches) {
 
 Plan loopedStages(const char* name, int ranks, int microBatches, int chunks) {
   Plan plan = emptyPlan(name, ranks, microBatches, chunks);
-  for (int s = 0; s < plan.numStages; ++s) plan.rankOfStage.push_back(s % ranks);
+  for (int s = 0; s < plan.numStages; ++s) plan.placement.ranksOfStage.push_back({s % ranks});
   return plan;
 }
 
 Plan vShapedStages(const char* name, int ranks, int microBatches) {
   Plan plan = emptyPlan(name, ranks, microBatches, 2);
-  for (int s = 0; s < ranks; ++s) plan.rankOfStage.push_back(s);
-  for (int s = ranks; s < 2 * ranks; ++s) plan.rankOfStage.push_back(2 * ranks - 1 - s);
+  for (int s = 0; s < ranks; ++s) plan.placement.ranksOfStage.push_back({s});
+  for (int s = ranks; s < 2 * ranks; ++s)
+    plan.placement.ranksOfStage.push_back({2 * ranks - 1 - s});
   return plan;
 }
 

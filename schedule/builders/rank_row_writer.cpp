@@ -4,17 +4,19 @@ namespace pipetrace {
 
 RankRowWriter::RankRowWriter(Plan& plan, int rank, int planned)
     : row_(plan.ranks[static_cast<std::size_t>(rank)]) {
-  const auto addChunks = [&](const std::vector<int>& rankOfStage, int first, int end) {
-    const int next = planned > 0 ? end - planned : first;
-    for (std::size_t stage = 0; stage < rankOfStage.size(); ++stage) {
-      if (rankOfStage[stage] != rank) continue;
-      chunks_.push_back({static_cast<int>(stage), first, end, next, next, next});
+  const int end = plan.numMicroBatches;
+  const auto addChunks = [&](std::size_t direction, int first, int last) {
+    const int next = planned > 0 ? last - planned : first;
+    for (int stage = 0; stage < plan.numStages; ++stage) {
+      const std::vector<int>& ranks = plan.placement.ranksOf(stage);
+      if (direction >= ranks.size() || ranks[direction] != rank) continue;
+      chunks_.push_back({stage, first, last, next, next, next});
     }
   };
-  const int end = plan.numMicroBatches;
-  const int firstReversed = plan.isBidirectional() ? plan.firstReversed : end;
-  addChunks(plan.rankOfStage, 0, firstReversed);
-  addChunks(plan.rankOfStageReversed, firstReversed, end);
+  const bool isBidirectional = plan.isBidirectional();
+  const int firstReversed = isBidirectional ? plan.placement.run : end;
+  addChunks(0, 0, firstReversed);
+  if (isBidirectional) addChunks(1, firstReversed, end);
 }
 
 void RankRowWriter::add(JobKind kind, const Chunk& chunk, int microBatch) {

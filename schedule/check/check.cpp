@@ -25,8 +25,9 @@ void findMisplaced(const Plan& plan, const PlanIndex& index, ProblemList& proble
         const int owner = plan.rankOf(stage, microBatch);
         if (owner == rank) return;
         problems.add(rank, static_cast<int>(i), [&] {
-          const std::string of =
-              plan.isBidirectional() ? " of micro-batch " + std::to_string(microBatch) : "";
+          const std::string of = plan.replicas > 1 || plan.placement.hasSeveralRanks()
+                                     ? " of micro-batch " + std::to_string(microBatch)
+                                     : "";
           return toText(action) + " is on the wrong rank: stage " + std::to_string(stage) + of +
                  " belongs to rank " + std::to_string(owner);
         });
@@ -137,7 +138,8 @@ std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index,
 ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   const PlanIndex index(plan);
   ProblemList problems;
-  compareSizes(plan.numRanks(), index.size().microBatches, options, problems);
+  const int replicas = std::max(plan.replicas, 1);
+  compareSizes(plan.numRanks() / replicas, index.size().microBatches / replicas, options, problems);
   const std::int64_t sizeProblems = problems.count();
   problems.append(index.problems());
   if (!index.isUsable()) return problems;
@@ -161,7 +163,7 @@ std::vector<Problem> check(const Plan& plan, const CheckOptions& options) {
 
 std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& options) {
   ProblemList problems;
-  compareSizes(plan->numRanks(), plan->numMicroBatches, options, problems);
+  compareSizes(plan->ranksOfReplica(), plan->microBatchesOfReplica(), options, problems);
   return problems.toVector();
 }
 

@@ -163,7 +163,7 @@ TEST(Check, LongListsAreCutShort) {
 TEST(Check, PlanWithoutStagesIsNamed) {
   EXPECT_THAT(problemsOf(Plan{}), ElementsAre("the plan is empty"));
   Plan homeless = oneFOneB(2, 1);
-  homeless.rankOfStage.clear();
+  homeless.placement = {};
   EXPECT_FALSE(check(homeless).empty());
 }
 

@@ -104,9 +104,9 @@ std::vector<Problem> limitProblems(const Plan& plan, const CheckOptions& options
   const WeightVersions versions = weightVersions(plan);
   findHeldTooMuch(plan, options, versions, problems);
   findStaleWeights(plan, options, versions, problems);
-  if (plan.updates.every > 0 && plan.isBidirectional()) {
-    problems.push_back({.message = "a plan in both directions cannot be asynchronous: the two "
-                                   "copies of a stage's weights would drift apart"});
+  if (plan.updates.every > 0 && (plan.placement.hasSeveralRanks() || plan.replicas > 1)) {
+    problems.push_back({.message = "a plan with stages on several ranks cannot be asynchronous: "
+                                   "the copies of a stage's weights would drift apart"});
   }
   return problems;
 }

@@ -59,14 +59,20 @@ PlanIndex::PlanIndex(const Plan& plan)
 }
 
 bool PlanIndex::hasPlaces() {
-  const auto hasAll = [&](const std::vector<int>& places) {
-    return places.size() == static_cast<std::size_t>(plan_.numStages);
-  };
+  const auto& places = plan_.placement.ranksOfStage;
+  const bool hasAll =
+      places.size() == static_cast<std::size_t>(plan_.numStages) && plan_.placement.run >= 1 &&
+      std::none_of(places.begin(), places.end(), [](const auto& ranks) { return ranks.empty(); });
   if (size_.stages < 1 || size_.microBatches < 1) {
     problems_.add({.message = "the plan is empty"});
-  } else if (!hasAll(plan_.rankOfStage) ||
-             (plan_.isBidirectional() && !hasAll(plan_.rankOfStageReversed))) {
+  } else if (!hasAll) {
     problems_.add({.message = "the plan does not say which rank runs each of its stages"});
+  } else if (plan_.replicas < 1 || plan_.numRanks() % plan_.replicas != 0 ||
+             plan_.numMicroBatches % plan_.replicas != 0) {
+    problems_.add({.message = "the plan has " + std::to_string(plan_.replicas) +
+                              " replicas, which do not have equal parts of its " +
+                              std::to_string(plan_.numRanks()) + " ranks and " +
+                              std::to_string(plan_.numMicroBatches) + " micro-batches"});
   }
   return problems_.empty();
 }

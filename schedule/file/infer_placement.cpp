@@ -69,7 +69,8 @@ Mistakes countMistakes(const Plan& plan, int size, const std::vector<int>& oneWa
   mistakes.twoDirections = sum;
   for (std::size_t m = 0; m < microBatches; ++m) {
     sum += wrongThere[m] - wrongBack[m];
-    if (sum >= mistakes.twoDirections) continue;
+    // A run of 1 takes turns.
+    if (sum >= mistakes.twoDirections || (m == 0 && microBatches > 2)) continue;
     mistakes.twoDirections = sum;
     mistakes.firstReversed = static_cast<int>(m) + 1;
   }
@@ -79,13 +80,13 @@ Mistakes countMistakes(const Plan& plan, int size, const std::vector<int>& oneWa
 }  // namespace
 
 void inferPlacement(Plan& plan) {
-  plan.rankOfStage = mostFrequentRanks(plan, plan.numMicroBatches);
-  plan.rankOfStageReversed.clear();
-  plan.firstReversed = 0;
+  const std::vector<int> oneWay = mostFrequentRanks(plan, plan.numMicroBatches);
+  plan.placement = Placement::ofRanks(oneWay);
+  plan.replicas = 1;
   if (plan.numStages != plan.numRanks() || plan.numMicroBatches < 2) return;
   bool isOneWay = true;
   forEachPlace(plan, [&](int rank, int stage, int /*microBatch*/) {
-    isOneWay = isOneWay && plan.rankOfStage[static_cast<std::size_t>(stage)] == rank;
+    isOneWay = isOneWay && oneWay[static_cast<std::size_t>(stage)] == rank;
   });
   if (isOneWay) return;
   std::size_t actions = 0;
@@ -94,13 +95,14 @@ void inferPlacement(Plan& plan) {
   if (static_cast<std::size_t>(microBatches) > actions) return;  // a number too large
 
   const int firstHalf = (microBatches + 1) / 2;
-  std::vector<int> there = mostFrequentRanks(plan, firstHalf);
-  std::vector<int> back(there.rbegin(), there.rend());
-  const Mistakes mistakes = countMistakes(plan, microBatches, plan.rankOfStage, there, back);
-  if (mistakes.twoDirections >= mistakes.oneDirection) return;
-  plan.rankOfStage = std::move(there);
-  plan.rankOfStageReversed = std::move(back);
-  plan.firstReversed = mistakes.firstReversed;
+  const std::vector<int> there = mostFrequentRanks(plan, firstHalf);
+  const std::vector<int> back(there.rbegin(), there.rend());
+  const Mistakes mistakes = countMistakes(plan, microBatches, oneWay, there, back);
+  if (mistakes.twoDirections >= mistakes.oneDirection || mistakes.firstReversed == 0) return;
+  for (std::size_t s = 0; s < there.size(); ++s) {
+    plan.placement.ranksOfStage[s] = {there[s], back[s]};
+  }
+  plan.placement.run = mistakes.firstReversed;
 }
 
 }  // namespace pipetrace

@@ -15,7 +15,6 @@
 namespace pipetrace {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kPlansFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
@@ -25,17 +24,15 @@ constexpr const char* kTwoDirections = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
 
 TEST(InferPlacement, APlanWithEachStageOnTwoRanksRunsInTwoDirections) {
   const Plan plan = readPlan(kTwoDirections, "plan.csv");
-  EXPECT_THAT(plan.rankOfStage, ElementsAre(0, 1));
-  EXPECT_THAT(plan.rankOfStageReversed, ElementsAre(1, 0));
-  EXPECT_EQ(plan.firstReversed, 1);
+  EXPECT_EQ(toText(plan.placement.ranksOfStage), "0,1/1,0");
+  EXPECT_EQ(plan.placement.run, 1);
   EXPECT_TRUE(check(plan).empty());
 }
 
 TEST(InferPlacement, OneJobOnItsWayBackShowsTheSecondDirection) {
   Plan plan = readPlan("0F0\n1F0,0F1\n", "plan.csv");
-  EXPECT_THAT(plan.rankOfStage, ElementsAre(0, 1));
-  EXPECT_THAT(plan.rankOfStageReversed, ElementsAre(1, 0));
-  EXPECT_EQ(plan.firstReversed, 1);
+  EXPECT_EQ(toText(plan.placement.ranksOfStage), "0,1/1,0");
+  EXPECT_EQ(plan.placement.run, 1);
 }
 
 TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
@@ -44,9 +41,8 @@ TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   const Plan plan = readPlan(text.str(), "DualPipe");
-  EXPECT_THAT(plan.rankOfStage, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(plan.rankOfStageReversed, ElementsAre(3, 2, 1, 0));
-  EXPECT_EQ(plan.firstReversed, 4);
+  EXPECT_EQ(toText(plan.placement.ranksOfStage), "0,3/1,2/2,1/3,0");
+  EXPECT_EQ(plan.placement.run, 4);
   EXPECT_TRUE(check(plan).empty());
 }
 
@@ -66,7 +62,7 @@ TEST(InferPlacement, MisplacedActionOfAPlanOfOneDirectionStaysAMistake) {
           ASSERT_FALSE(moved.isBidirectional()) << p << " " << m << " " << from << " " << cell;
           // If a stage has two actions, either may be the misplaced one.
           if (m > 1) {
-            ASSERT_EQ(moved.rankOfStage, valid.rankOfStage);
+            ASSERT_EQ(moved.placement, valid.placement);
           }
           ASSERT_FALSE(check(moved).empty());
         }
@@ -87,16 +83,18 @@ TEST(InferPlacement, MisplacedActionIsReportedWithRankAndCell) {
   Plan dual =
       readPlan("0F0,0F1,1F2,1F3,1B2,1B3,0B0,0B1,0B2\n0F2,0F3,1F0,1F1,1B0,1B1,0B3\n", "plan.csv");
   ASSERT_TRUE(dual.isBidirectional());
-  EXPECT_EQ(dual.firstReversed, 2);
+  EXPECT_EQ(dual.placement.run, 2);
   EXPECT_THAT(toText(check(dual).front()),
               HasSubstr("rank 0, cell 8: 0B2 is on the wrong rank: stage 0 of micro-batch 2 "
                         "belongs to rank 1"));
 }
 
 TEST(InferPlacement, StageBelongsToTheRankWithMostOfItsActions) {
-  EXPECT_THAT(readPlan("0F0,3F0,1F0\n1F1,1B0,2F0\n", "plan.csv").rankOfStage,
-              ElementsAre(0, 1, 1, 0));
-  EXPECT_THAT(readPlan("2F0\n", "plan.csv").rankOfStage, ElementsAre(-1, -1, 0));
+  const auto placed = [](const char* text) {
+    return toText(readPlan(text, "plan.csv").placement.ranksOfStage);
+  };
+  EXPECT_EQ(placed("0F0,3F0,1F0\n1F1,1B0,2F0\n"), "0/1/1/0");
+  EXPECT_EQ(placed("2F0\n"), "-1/-1/0");
 }
 
 TEST(InferPlacement, MessagesOfTwoDirectionsHaveTheirRanksAsPeersAndChunksOnBoth) {

@@ -14,6 +14,9 @@ constexpr std::string_view kMicroBatches = "micro_batches";
 constexpr std::string_view kUpdateEvery = "update_every";
 constexpr std::string_view kDoubleBuffered = "double_buffered";
 constexpr std::string_view kCredits = "credits";
+constexpr std::string_view kRanksOfStage = "ranks_of_stage";
+constexpr std::string_view kRun = "run";
+constexpr std::string_view kReplicas = "replicas";
 constexpr std::string_view kRankOfStage = "rank_of_stage";
 constexpr std::string_view kRankOfStageReversed = "rank_of_stage_reversed";
 constexpr std::string_view kFirstReversed = "first_reversed";
@@ -65,9 +68,10 @@ std::optional<Field> takeField(std::string_view& rest) {
 }
 
 bool isKey(std::string_view key) {
-  return key == kName || key == kRanks || key == kMicroBatches || key == kUpdateEvery ||
-         key == kDoubleBuffered || key == kCredits || key == kRankOfStage ||
-         key == kRankOfStageReversed || key == kFirstReversed;
+  constexpr std::string_view kKeys[] = {
+      kName,         kRanks, kMicroBatches, kUpdateEvery, kDoubleBuffered,      kCredits,
+      kRanksOfStage, kRun,   kReplicas,     kRankOfStage, kRankOfStageReversed, kFirstReversed};
+  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
 std::optional<int> number(std::string_view text) {
@@ -93,12 +97,6 @@ std::string quoted(std::string_view value) {
     text += c == '\n' || c == '\r' ? ' ' : c;
   }
   return text + '"';
-}
-
-std::string joined(const std::vector<int>& list) {
-  std::string text;
-  for (const int number : list) text += (text.empty() ? "" : " ") + std::to_string(number);
-  return text;
 }
 
 int microBatchesOf(const std::vector<std::vector<Action>>& ranks) {
@@ -138,6 +136,12 @@ std::string PlanHeader::read(std::string_view comment) {
       doubleBuffered = value == "1";
     } else if (key == kCredits) {
       isGood = (credits = number(value)).has_value();
+    } else if (key == kRanksOfStage) {
+      isGood = !(ranksOfStage = ranksOfStageFrom(value))->empty();
+    } else if (key == kRun) {
+      isGood = (run = number(value)).value_or(0) > 0;
+    } else if (key == kReplicas) {
+      isGood = (replicas = number(value)).value_or(0) > 0;
     } else if (key == kRankOfStage) {
       isGood = (rankOfStage = numbers(value)).has_value();
     } else if (key == kRankOfStageReversed) {
@@ -146,37 +150,57 @@ std::string PlanHeader::read(std::string_view comment) {
       isGood = (firstReversed = number(value)).has_value();
     } else {
       return "a header has no field of that name; it has name, ranks, micro_batches, "
-             "update_every, double_buffered, credits, rank_of_stage, rank_of_stage_reversed "
-             "and first_reversed";
+             "update_every, double_buffered, credits, ranks_of_stage, run and replicas";
     }
     if (!isGood) return "that is no value of " + key;
   }
   return "";
 }
 
-std::string PlanHeader::applyTo(Plan& plan) const {
-  for (const auto* list : {&rankOfStage, &rankOfStageReversed}) {
-    if (!*list) continue;
-    if ((*list)->size() != static_cast<std::size_t>(plan.numStages)) {
-      return "the header gives the ranks of " + std::to_string((*list)->size()) +
-             " stages, and the plan has " + std::to_string(plan.numStages);
-    }
-    const auto most = std::max_element((*list)->begin(), (*list)->end());
-    if (most != (*list)->end() && *most >= plan.numRanks()) {
-      return "the header speaks of rank " + std::to_string(*most) + ", and the plan has " +
-             std::to_string(plan.numRanks()) + " ranks";
+/// The places that the header gives. Returns a description of what is wrong; empty: nothing.
+std::string PlanHeader::place(Plan& plan) const {
+  Placement places;
+  if (ranksOfStage) {
+    places.ranksOfStage = *ranksOfStage;
+  } else if (rankOfStage) {
+    places = Placement::ofRanks(*rankOfStage);
+  } else {
+    return "";
+  }
+  if (places.numStages() != static_cast<std::size_t>(plan.numStages) ||
+      (rankOfStageReversed && rankOfStageReversed->size() != places.numStages())) {
+    return "the header gives the ranks of " + std::to_string(places.numStages()) +
+           " stages, and the plan has " + std::to_string(plan.numStages);
+  }
+  if (rankOfStageReversed) {
+    for (std::size_t s = 0; s < places.numStages(); ++s) {
+      places.ranksOfStage[s].push_back((*rankOfStageReversed)[s]);
     }
   }
+  places.run = run.value_or(firstReversed.value_or(1));
+  for (const std::vector<int>& ofStage : places.ranksOfStage) {
+    for (const int rank : ofStage) {
+      if (rank < plan.ranksOfReplica()) continue;
+      const std::string many = std::to_string(plan.ranksOfReplica());
+      return "the header speaks of rank " + std::to_string(rank) +
+             (plan.replicas > 1 ? ", and a replica has " : ", and the plan has ") + many + " ranks";
+    }
+  }
+  if (firstReversed && *firstReversed < 2 && plan.numMicroBatches > 2 && rankOfStageReversed) {
+    return "first_reversed is at least 2, or half of the micro-batches";
+  }
+  plan.placement = std::move(places);
+  return "";
+}
+
+std::string PlanHeader::applyTo(Plan& plan) const {
   if (name) plan.name = *name;
   if (microBatches) plan.numMicroBatches = *microBatches;
   if (updateEvery) plan.updates.every = *updateEvery;
   if (doubleBuffered) plan.updates.doubleBuffered = *doubleBuffered;
   if (credits) plan.credits = *credits;
-  if (rankOfStage) plan.rankOfStage = *rankOfStage;
-  if (rankOfStage || rankOfStageReversed) {
-    plan.rankOfStageReversed = rankOfStageReversed.value_or(std::vector<int>());
-  }
-  if (firstReversed) plan.firstReversed = *firstReversed;
+  if (replicas) plan.replicas = *replicas;
+  if (std::string wrong = place(plan); !wrong.empty()) return wrong;
   if (!ranks || *ranks == plan.numRanks()) return "";
   const int found = plan.numRanks();
   return (found + 1 == *ranks ? "rank " + std::to_string(found) + " is missing: " : "") +
@@ -191,9 +215,7 @@ std::string headerFor(const Plan& plan) {
                 .numMicroBatches = plan.numMicroBatches < 1 ? 0 : microBatches,
                 .ranks = plan.ranks};
   inferPlacement(inferred);
-  const bool samePlaces = inferred.rankOfStage == plan.rankOfStage &&
-                          inferred.rankOfStageReversed == plan.rankOfStageReversed &&
-                          (!plan.isBidirectional() || inferred.firstReversed == plan.firstReversed);
+  const bool samePlaces = inferred.placement == plan.placement && plan.replicas == 1;
   const bool sameSize = plan.numMicroBatches < 1 || plan.numMicroBatches == microBatches;
   if (samePlaces && sameSize && plan.updates == WeightUpdates{} && plan.credits == 0) return "";
 
@@ -210,11 +232,10 @@ std::string headerFor(const Plan& plan) {
     add(kDoubleBuffered, plan.updates.doubleBuffered ? "1" : "0");
   }
   if (plan.credits != 0) add(kCredits, std::to_string(plan.credits));
-  if (!samePlaces) add(kRankOfStage, joined(plan.rankOfStage));
-  if (!samePlaces && plan.isBidirectional()) {
-    add(kRankOfStageReversed, joined(plan.rankOfStageReversed));
-    add(kFirstReversed, std::to_string(plan.firstReversed));
-  }
+  if (!samePlaces) add(kRanksOfStage, toText(plan.placement.ranksOfStage));
+  if (!samePlaces && plan.placement.hasSeveralRanks())
+    add(kRun, std::to_string(plan.placement.run));
+  if (plan.replicas > 1) add(kReplicas, std::to_string(plan.replicas));
   return text + "\n";
 }
 

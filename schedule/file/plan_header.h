@@ -11,8 +11,12 @@ namespace pipetrace {
 /// The part of a plan that the cells of a schedule file cannot hold, from a comment such as `# name
 /// = PipeDream, update_every = 1, double_buffered = 1`. The keys ranks and micro_batches are the
 /// numbers that the plan should have, so that work missing at its end shows. The other keys are
-/// name, update_every, double_buffered (0 or 1), credits (Plan::credits), rank_of_stage and
-/// rank_of_stage_reversed (ranks with blanks between them), and first_reversed. A value that holds
+/// name, update_every, double_buffered (0 or 1), credits (Plan::credits), ranks_of_stage
+/// (toText(Placement::ranksOfStage)), run and replicas.
+///
+/// Older files have rank_of_stage and rank_of_stage_reversed (ranks with blanks between them), and
+/// first_reversed: from that micro-batch on the stages run where the second list says. A value that
+/// holds
 /// ", " or begins with '"' stands in double quotes, with \" and \\ in it.
 struct PlanHeader {
   std::optional<std::string> name;
@@ -21,6 +25,9 @@ struct PlanHeader {
   std::optional<int> updateEvery;
   std::optional<bool> doubleBuffered;
   std::optional<int> credits;
+  std::optional<std::vector<std::vector<int>>> ranksOfStage;
+  std::optional<int> run;
+  std::optional<int> replicas;
   std::optional<std::vector<int>> rankOfStage;
   std::optional<std::vector<int>> rankOfStageReversed;
   std::optional<int> firstReversed;
@@ -32,6 +39,9 @@ struct PlanHeader {
 
   /// Sets the fields that are given. Returns a description of what is wrong; empty: nothing.
   std::string applyTo(Plan& plan) const;
+
+ private:
+  std::string place(Plan& plan) const;
 };
 
 /// The header line that `plan` needs for its cells to read back as it is, with its name and

@@ -28,11 +28,8 @@ void expectSame(const Plan& read, const Plan& written) {
   EXPECT_EQ(read.ranks, written.ranks);
   EXPECT_EQ(read.numStages, written.numStages);
   EXPECT_EQ(read.numMicroBatches, written.numMicroBatches);
-  EXPECT_EQ(read.rankOfStage, written.rankOfStage);
-  EXPECT_EQ(read.rankOfStageReversed, written.rankOfStageReversed);
-  if (written.isBidirectional()) {
-    EXPECT_EQ(read.firstReversed, written.firstReversed);
-  }
+  EXPECT_EQ(read.placement, written.placement);
+  EXPECT_EQ(read.replicas, written.replicas);
   EXPECT_EQ(read.updates, written.updates);
 }
 
@@ -90,7 +87,7 @@ TEST(ScheduleFile, CommentCanPlaceStages) {
       "0F0,0B0\n1F0,1B0\n# rank_of_stage = 0 1, rank_of_stage_reversed = 1 0, first_reversed = 1\n",
       "plan.csv");
   EXPECT_TRUE(plan.isBidirectional());
-  EXPECT_EQ(plan.firstReversed, 1);
+  EXPECT_EQ(plan.placement.run, 1);
   EXPECT_TRUE(check(plan).empty());
 }
 

@@ -56,8 +56,8 @@ TEST(ScheduleReader, ByteOrderMarkAndMissingLastNewlineAreAccepted) {
 
 TEST(ScheduleReader, StagesBelongToTheFirstRankThatHasThem) {
   const Plan plan = readPlan("0F0,3F0\n1F0,2F0\n", "plan.csv");
-  EXPECT_EQ(plan.rankOfStage, (std::vector<int>{0, 1, 1, 0}));
-  EXPECT_EQ(readPlan("2F0\n", "plan.csv").rankOfStage, (std::vector<int>{-1, -1, 0}));
+  EXPECT_EQ(toText(plan.placement.ranksOfStage), "0/1/1/0");
+  EXPECT_EQ(toText(readPlan("2F0\n", "plan.csv").placement.ranksOfStage), "-1/-1/0");
 }
 
 TEST(ScheduleReader, BadCellsAreNamedWithLineAndColumn) {

@@ -8,14 +8,15 @@
 
 #include "schedule/check/plan_index.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
 void requireWholeSteps(const Plan& plan, const std::string& who) {
-  if (plan.isBidirectional()) {
-    throw Error(who + "each of its stages is on two ranks, and in torch on one");
+  if (plan.placement.hasSeveralRanks() || plan.replicas > 1) {
+    throw Error(who + "its stages are on several ranks, and in torch on one each");
   }
   if (plan.updates.every > 0) {
     throw Error(who +
@@ -55,34 +56,6 @@ void requireMessages(const Plan& plan, const std::string& who) {
   }
 }
 
-/// The last backward of a stage comes after all its forwards, so it is never in a fused pair.
-bool mayEndStage(JobKind kind) {
-  return kind == JobKind::kBackward || kind == JobKind::kBackwardWeight;
-}
-
-std::vector<Action> withReductions(const std::vector<Action>& row) {
-  std::set<int> reduced;
-  std::map<int, std::size_t> last;  // by stage
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (row[i].kind == JobKind::kReduceScatter) reduced.insert(row[i].stage);
-    if (mayEndStage(row[i].kind)) last[row[i].stage] = i;
-  }
-  std::vector<Action> result;
-  std::vector<int> due;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (!isSend(row[i].kind)) {
-      for (const int stage : due) result.push_back({JobKind::kReduceScatter, stage, -1});
-      due.clear();
-    }
-    result.push_back(row[i]);
-    const int stage = row[i].stage;
-    const bool isLast = mayEndStage(row[i].kind) && last[stage] == i;
-    if (isLast && !reduced.contains(stage)) due.push_back(stage);
-  }
-  for (const int stage : due) result.push_back({JobKind::kReduceScatter, stage, -1});
-  return result;
-}
-
 }  // namespace
 
 std::string toTorchCsv(const CheckedPlan& plan) {
@@ -91,7 +64,9 @@ std::string toTorchCsv(const CheckedPlan& plan) {
   requireKnownCells(*plan, who);
   requireMessages(*plan, who);
   std::vector<std::vector<Action>> rows;
-  for (const auto& row : plan->ranks) rows.push_back(withReductions(row));
+  for (const auto& row : plan->ranks) {
+    rows.push_back(withReductions(row, [](int /*stage*/) { return true; }));
+  }
   return rowsText(rows);
 }
 

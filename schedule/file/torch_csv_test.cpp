@@ -68,8 +68,8 @@ TEST(TorchCsv, PlansThatTorchDoesNotRunAreRefused) {
   EXPECT_EQ(refusal(withRecompute(full("1F1B", 2, 2), {true, false})),
             "cannot write 1F1B for torch: torch has no recompute like 0R0 (rank 0, cell 5)");
   EXPECT_EQ(refusal(full("DualPipe", 2, 4)),
-            "cannot write DualPipe for torch: each of its stages is on two ranks, and in torch on "
-            "one");
+            "cannot write DualPipe for torch: its stages are on several ranks, and in torch on "
+            "one each");
   EXPECT_EQ(refusal(full("PipeDream", 2, 4)),
             "cannot write PipeDream for torch: it is asynchronous, and torch changes the weights "
             "once a step, after all micro-batches");

@@ -34,9 +34,8 @@ void writeAndReadAgain(const Plan& plan) {
   const std::string text = toCsv(plan);
   const Plan again = readPlan(text, plan.name);
   require(again.ranks == plan.ranks, "a written plan has the same actions");
-  require(again.rankOfStage == plan.rankOfStage, "a written plan has the same places");
-  require(again.rankOfStageReversed == plan.rankOfStageReversed,
-          "a written plan has the same directions");
+  require(again.placement == plan.placement, "a written plan has the same places");
+  require(again.replicas == plan.replicas, "a written plan has the same replicas");
   require(again.updates == plan.updates, "a written plan has the same updates");
   require(again.credits == plan.credits, "a written plan has the same credits");
   require(toCsv(again) == text, "a plan is written as it was");

@@ -256,7 +256,7 @@ TEST(AutoSchedule, ASecondPlacementIsTakenWhereTheFirstDoesNotFit) {
   costs.stages[0].weights = 10;
   costs.stages[2].weights = 10;
   const Plan plan = autoSchedule(2, 3, 2, costs, {12});
-  EXPECT_EQ(plan.rankOfStage, (std::vector<int>{0, 1, 1, 0}));
+  EXPECT_EQ(toText(plan.placement.ranksOfStage), "0/1/1/0");
 }
 
 TEST(AutoSchedule, CostsOfFewerStagesAreAnError) {

@@ -18,7 +18,8 @@ Nanoseconds leastInput(const StageCosts& stage) {
 PlanScore lowerBound(const Plan& shape, const Costs& costs) {
   const auto stages = static_cast<std::size_t>(shape.numStages);
   const auto hop = [&](std::size_t s) {  // from stage s to s + 1, or back
-    return shape.rankOfStage[s] == shape.rankOfStage[s + 1] ? 0 : costs.transfer;
+    return shape.placement.ranksOfStage[s] == shape.placement.ranksOfStage[s + 1] ? 0
+                                                                                  : costs.transfer;
   };
   // From the step's start to a stage's first input, and from its last gradient to the step's end.
   std::vector<Nanoseconds> head(stages, 0);

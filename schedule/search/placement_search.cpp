@@ -63,7 +63,7 @@ bool PlacementSearch::take(const JobOrders& orders, const std::string& origin) {
 }
 
 void PlacementSearch::offer(const Plan& plan) {
-  if (plan.isBidirectional() || plan.rankOfStage != shape_.rankOfStage) return;
+  if (plan.placement.hasSeveralRanks() || plan.placement != shape_.placement) return;
   if (PlanModel::covers(plan)) take(model_.ordersOf(plan), plan.name);
   orders_.push_back({orderOf(plan), std::nullopt});
   orders_.back().jobs.name = plan.name + ", squeezed";

@@ -36,7 +36,8 @@ BuildingBlock blockOf(const Plan& shape, const Costs& costs, const Pace& pace) {
     block.interval = std::max(block.interval, work);
   }
   const auto hop = [&](std::size_t s) {
-    return shape.rankOfStage[s] == shape.rankOfStage[s + 1] ? 0 : costs.transfer;
+    return shape.placement.ranksOfStage[s] == shape.placement.ranksOfStage[s + 1] ? 0
+                                                                                  : costs.transfer;
   };
   Nanoseconds time = 0;
   for (std::size_t s = 0; s < stages; ++s) {
@@ -75,11 +76,11 @@ std::vector<Plan> builtPlans(int ranks, int microBatches, int chunks) {
 Plan oneAfterTheOther(Plan shape) {
   for (int m = 0; m < shape.numMicroBatches; ++m) {
     for (int s = 0; s < shape.numStages; ++s) {
-      const auto rank = static_cast<std::size_t>(shape.rankOfStage[static_cast<std::size_t>(s)]);
+      const auto rank = static_cast<std::size_t>(shape.placement.firstRankOf(s));
       shape.ranks[rank].push_back({JobKind::kForward, s, m});
     }
     for (int s = shape.numStages - 1; s >= 0; --s) {
-      const auto rank = static_cast<std::size_t>(shape.rankOfStage[static_cast<std::size_t>(s)]);
+      const auto rank = static_cast<std::size_t>(shape.placement.firstRankOf(s));
       shape.ranks[rank].push_back({JobKind::kBackward, s, m});
     }
   }

@@ -20,7 +20,7 @@ PlanModel::PlanModel(const Plan& shape, const Costs& costs, std::vector<std::int
   shape_.name = shape.name;
   shape_.numStages = shape.numStages;
   shape_.numMicroBatches = shape.numMicroBatches;
-  shape_.rankOfStage = shape.rankOfStage;
+  shape_.placement = shape.placement;
   shape_.ranks.resize(shape.ranks.size());
   for (int s = 0; s < shape.numStages; ++s) {
     const StageCosts& stage = costs.stages[static_cast<std::size_t>(s)];
@@ -54,7 +54,8 @@ PlanModel::Link PlanModel::linkBetween(int from, int to, const Costs& costs) con
 }
 
 bool PlanModel::covers(const Plan& plan) {
-  if (plan.isBidirectional() || plan.updates.every != 0) return false;
+  if (plan.placement.hasSeveralRanks() || plan.replicas > 1 || plan.updates.every != 0)
+    return false;
   for (const auto& row : plan.ranks) {
     for (const Action& action : row) {
       if (action.kind == JobKind::kForwardBackward) return false;

@@ -60,7 +60,7 @@ class PlanModel {
     return lengths_[static_cast<std::size_t>(job.stage)][indexOf(job.kind)];
   }
   std::size_t rankOf(int stage) const {
-    return static_cast<std::size_t>(shape_.rankOfStage[static_cast<std::size_t>(stage)]);
+    return static_cast<std::size_t>(shape_.placement.firstRankOf(stage));
   }
   std::size_t numRanks() const { return shape_.ranks.size(); }
   int numStages() const { return shape_.numStages; }

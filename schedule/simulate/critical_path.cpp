@@ -24,7 +24,7 @@ class WayBack {
     const bool isHeld = messageThatHeld(rank, size, now_ - timing_.optimizerAtEnd()) != kNone;
     addJob(JobKind::kOptimizer, rank, timing_.optimizerAtEnd(),
            isHeld ? WaitReason::kCredit : WaitReason::kRank);
-    goBackOnRank(rank, size);
+    if (!goBackOverReductions(rank)) goBackOnRank(rank, size);
     while (next_ != kNone) {
       if (isMessage_) {
         visitMessage(next_);
@@ -108,6 +108,30 @@ class WayBack {
     }
     const int message = messageThatHeld(rank, cell, now_);
     if (message != kNone) addAcknowledgement(message);
+  }
+
+  /// Goes to what the last reduction of a rank waited for. Returns whether the step ended with one.
+  bool goBackOverReductions(int rank) {
+    const Reductions& reductions = timing_.reductions();
+    int number = reductions.lastOf(rank);
+    if (number == Reductions::kNone) return false;
+    while (true) {
+      const Reductions::Reduction& own = reductions.all()[static_cast<std::size_t>(number)];
+      const Reductions::Member& last = own.members[static_cast<std::size_t>(own.last)];
+      const bool waited = last.arrived < own.begin;
+      const Action cell{JobKind::kReduceScatter, own.stage, -1};
+      add({.kind = JobKind::kAllReduce,
+           .rank = last.rank,
+           .cell = last.cell,
+           .text = toText(cell),
+           .begin = own.begin,
+           .reason = waited ? WaitReason::kLine : WaitReason::kMaker});
+      if (!waited) {
+        goBackOnRank(last.rank, last.cell, /*isBeforeUpdates=*/true);
+        return true;
+      }
+      number = own.before;
+    }
   }
 
   /// Goes to the action that gave the credit of a message.

@@ -32,9 +32,10 @@ std::string_view toText(WaitReason reason);
 /// of the step, on the rank of the first link, to the end of the last job of all ranks.
 struct CriticalPath {
   struct Link {
-    /// A job of the compute lane, send_* for a message, or recv_forward for an acknowledgement.
+    /// A job of the compute lane, send_* for a message, recv_forward for an acknowledgement, or
+    /// all_reduce.
     JobKind kind = JobKind::kForward;
-    int rank = 0;      ///< of a message: its sender
+    int rank = 0;      ///< of a message: its sender; of a reduction: the last that came to it
     int peer = -1;     ///< of a message: its receiver
     int cell = -1;     ///< of the action in the plan; -1: lr, optimizer or a message
     std::string text;  ///< its cell in schedule files; of a message that of its send

@@ -141,7 +141,7 @@ class Turns {
 
 Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs) {
   Plan ordered = withoutTransfers(*plan);
-  if (plan->numRanks() == 1) return ordered;  // it has no messages
+  if (!plan->hasMessages()) return ordered;
   const CheckedPlan full = withTransfers(ordered, 0);
   const Costs used = withoutEmptyJobs(costs);
   PlanTiming timing(full, used, CommStreams::kMessage);

@@ -22,7 +22,7 @@ void requireCosts(const Plan& plan, const Costs& costs) {
 void refuse(const Plan& plan) { CheckedPlan{plan}; }
 
 void requireFitForLines(const Plan& plan, const PlanIndex& index) {
-  if (!index.hasTransfers() && plan.numRanks() > 1) {
+  if (!index.hasTransfers() && plan.hasMessages()) {
     throw Error("the messages of " + plan.name +
                 " cannot run in line: it has no sends and receives");
   }
@@ -50,6 +50,7 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStr
   }
   if (canBeLate) handedOver_.resize(actions_.size());
   versions_ = weightVersions(plan_);
+  reductions_ = Reductions(plan_, costs_);
   if (!versions_.updates.empty()) updatesAfter_.assign(actions_.size(), 0);
   for (const WeightVersions::Update& update : versions_.updates) {
     ++updatesAfter_[static_cast<std::size_t>(numberOf(update.after))];
@@ -161,6 +162,7 @@ void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
   }
   keepAcknowledgements();
   for (std::size_t r = 0; r < free.size(); ++r) free[r] += pendingUpdates_[r] * costs_.optimizer;
+  reductions_.run(free);
 }
 
 void PlanTiming::runCompute(int number, Nanoseconds& free) {
@@ -190,6 +192,10 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
 void PlanTiming::runDataParallel(int number, Nanoseconds& free) {
   Span& span = spans_[static_cast<std::size_t>(number)];
   span = {free, free};
+  const PlanIndex::Position at = positionOf(number);
+  if (const int reduction = reductions_.at(at.rank, at.cell); reduction != Reductions::kNone) {
+    return reductions_.arrive(reduction, at.rank, free);
+  }
   if (isEmpty(number)) return;
   span.begin += latenessOf(number);
   free = span.end = span.begin + costs_.faults.of(action(number), step_).longer;

@@ -8,6 +8,7 @@
 #include "schedule/check/weight_versions.h"
 #include "schedule/comm_streams.h"
 #include "schedule/costs.h"
+#include "schedule/simulate/reductions.h"
 
 namespace pipetrace {
 
@@ -92,6 +93,7 @@ class PlanTiming {
     return costs_.faults.jobs.empty() ? 0 : costs_.faults.of(action(number), step_).late;
   }
   const WeightVersions& versions() const { return versions_; }
+  const Reductions& reductions() const { return reductions_; }
   /// Whether an action has a place in its row and takes no time: data-parallel work, unless a job's
   /// own time says otherwise.
   bool isEmpty(int number) const {
@@ -139,6 +141,7 @@ class PlanTiming {
   bool hasTransfers_ = false;
   int step_ = 0;
   WeightVersions versions_;
+  Reductions reductions_;
   std::vector<int> firstOfRank_;
   std::vector<int> rankOf_;
   std::vector<const Action*> actions_;

@@ -71,8 +71,9 @@ class Run {
     actionKey_ = strings.intern(log_format::kAction);
     versionKey_ = strings.intern(log_format::kVersionKey);
     bytesKey_ = strings.intern(log_format::kBytes);
+    membersKey_ = strings.intern(log_format::kMembers);
     for (int number = 0; number < timing_.actionCount(); ++number) {
-      texts_.push_back(strings.intern(toText(timing_.action(number))));
+      texts_.push_back(strings.intern(toText(plan_.inReplica(timing_.action(number)))));
     }
     const std::size_t ranks = plan_.ranks.size();
     free_.assign(ranks, options.begin);
@@ -115,9 +116,9 @@ class Run {
     info.worldSize = plan_.numRanks();
     info.numStages = plan_.numStages;
     info.numChunks = static_cast<int>(stages_[r].size());
-    info.numMicroBatches = plan_.numMicroBatches;
+    info.numMicroBatches = plan_.microBatchesOfReplica();
     info.schedule = plan_.name;
-    info.dataParallelIndex = 0;
+    info.dataParallelIndex = plan_.replicaOf(rank);
     info.clock = "simulated";
     info.device = "simulated";
     info.hasEnd = true;
@@ -135,6 +136,9 @@ class Run {
     for (std::size_t r = 0; r < nextId_.size(); ++r) nextId_[r] += jobCount_[r];
     for (int number = 0; number < timing_.actionCount(); ++number) addAction(number);
     for (int message = 0; message < timing_.messageCount(); ++message) addMessage(message);
+    for (const Reductions::Reduction& reduction : timing_.reductions().all()) {
+      addReduction(reduction);
+    }
     if (plan_.updates.every > 0) {
       addUpdates();
     } else if (timing_.optimizerAtEnd() > 0) {
@@ -200,8 +204,7 @@ class Run {
     event.job = idOf(number);
     event.step = step_;
     event.stage = action.stage;
-    event.microBatch = action.microBatch;
-    event.number = action.microBatch;
+    event.microBatch = event.number = plan_.numberInReplica(action.microBatch);
     event.chunk = chunkOf(rank, action.stage);
     event.begin = span.begin;
     event.end = span.end;
@@ -244,6 +247,30 @@ class Run {
     out_.timeline.tracks[static_cast<std::size_t>(rank)].events.push_back(event);
   }
 
+  /// It begins on each of its ranks when that comes to it, or has ended the one before.
+  void addReduction(const Reductions::Reduction& reduction) {
+    const auto& all = timing_.reductions().all();
+    std::string members;
+    for (const Reductions::Member& member : reduction.members) {
+      members += (members.empty() ? "" : " ") + std::to_string(member.rank);
+    }
+    const Argument argument = Argument::ofText(membersKey_, out_.timeline.strings.intern(members));
+    for (const Reductions::Member& member : reduction.members) {
+      Event event;
+      event.kind = JobKind::kAllReduce;
+      event.step = step_;
+      event.stage = reduction.stage;
+      event.chunk = chunkOf(member.rank, reduction.stage);
+      event.begin = member.arrived;
+      if (reduction.before != kNone) {
+        event.begin = std::max(event.begin, all[static_cast<std::size_t>(reduction.before)].end);
+      }
+      event.end = reduction.end;
+      out_.timeline.setArguments(event, {&argument, 1});
+      out_.timeline.track(member.rank, kReductionLane).events.push_back(event);
+    }
+  }
+
   /// Both ends of a message, where it takes time or stands in the plan.
   void addMessage(int message) {
     const PlanTiming::Transfer& moved = timing_.transfer(message);
@@ -258,7 +285,7 @@ class Run {
 
     Event event;
     event.step = step_;
-    event.microBatch = what.microBatch;
+    event.microBatch = plan_.numberInReplica(what.microBatch);
     event.end = moved.end;
     if (const std::int64_t bytes = timing_.bytesOf(message); bytes > 0) {
       const Argument argument = Argument::ofInteger(bytesKey_, bytes);
@@ -335,6 +362,7 @@ class Run {
   StringId actionKey_ = 0;
   StringId versionKey_ = 0;
   StringId bytesKey_ = 0;
+  StringId membersKey_ = 0;
   std::vector<StringId> texts_;  // by action
   std::int32_t step_ = 0;
   int firstVersion_ = 0;                   // of the weights, in this step

@@ -42,19 +42,36 @@ class RandomPlans {
     plan_.ranks.resize(static_cast<std::size_t>(ranks));
     plan_.numMicroBatches = 1 + below(4);
     plan_.numStages = ranks + below(4);
-    if (below(4) == 0 && plan_.numMicroBatches > 1) {
-      plan_.numStages = ranks;
-      plan_.firstReversed = 1 + below(plan_.numMicroBatches - 1);
-    }
-    for (int s = 0; s < plan_.numStages; ++s) {
-      plan_.rankOfStage.push_back(s < ranks ? s : below(ranks));
-    }
-    std::shuffle(plan_.rankOfStage.begin(), plan_.rankOfStage.end(), random_);
-    if (plan_.firstReversed > 0) {
-      plan_.rankOfStageReversed.assign(plan_.rankOfStage.rbegin(), plan_.rankOfStage.rend());
+    const bool isBidirectional = below(4) == 0 && plan_.numMicroBatches > 1;
+    if (isBidirectional) plan_.numStages = ranks;
+    std::vector<int> first;
+    for (int s = 0; s < plan_.numStages; ++s) first.push_back(s < ranks ? s : below(ranks));
+    std::shuffle(first.begin(), first.end(), random_);
+    plan_.placement = Placement::ofRanks(first);
+    if (isBidirectional) {
+      for (std::size_t s = 0; s < first.size(); ++s) {
+        plan_.placement.ranksOfStage[s].push_back(first[first.size() - 1 - s]);
+      }
+      const int most = plan_.numMicroBatches - 1;
+      plan_.placement.run = most == 1 ? 1 : 2 + below(most - 1);
+    } else if (below(4) == 0) {
+      addMoreRanks(ranks);
     }
     fill();
     return plan_;
+  }
+
+  /// Puts stages on further ranks, and the whole in two replicas now and then.
+  void addMoreRanks(int ranks) {
+    for (std::vector<int>& ofStage : plan_.placement.ranksOfStage) {
+      const int other = below(ranks);
+      if (other != ofStage.front() && below(2) == 0) ofStage.push_back(other);
+    }
+    plan_.placement.run = 1 + below(3);
+    if (below(2) == 0) return;
+    plan_.replicas = 2;
+    plan_.numMicroBatches *= 2;
+    plan_.ranks.resize(2 * plan_.ranks.size());
   }
 
   void fill() {

@@ -331,7 +331,7 @@ class StageHistory {
 
 /// Whether an asynchronous plan that can run keeps to these limits.
 inline bool secondOpinionOfVersions(const Plan& plan, int mostVersions, int mostDistance) {
-  if (plan.isBidirectional()) return false;
+  if (plan.placement.hasSeveralRanks() || plan.replicas > 1) return false;
   for (int s = 0; s < plan.numStages; ++s) {
     const VersionOpinion found = StageHistory(plan, s).opinion();
     if (found.wantsTooMuch || found.held > mostVersions || found.distance > mostDistance) {

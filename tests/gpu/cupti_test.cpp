@@ -11,6 +11,7 @@
 #include "profiler/kernels/cupti_collector.h"
 #include "profiler/kernels/nvtx_ranges.h"
 #include "profiler/testing/recorded_log.h"
+#include "tests/gpu/cuda_waits.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace pipetrace {
@@ -97,6 +98,34 @@ TEST_F(CuptiTest, EveryMemsetIsWrittenWithItsJobAndLiesWithinTheJobsEvents) {
   for (const EdgesOfJob& job : edges(recorded, wall, jobs, found)) {
     EXPECT_GE(std::min(job.before, job.behind), -job.bound);
   }
+}
+
+TEST_F(CuptiTest, CallsThatWaitForTheDeviceAreCounted) {
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  std::vector<char> host(64);
+  {
+    const CudaWaits waits;
+    ASSERT_EQ(waits.trouble(), "");
+    CudaWaits::begin();
+    for (int i = 0; i < 3; ++i) {
+      work(1);
+      cudaEventRecord(event, stream);
+      cudaStreamWaitEvent(stream, event, 0);
+      cudaEventSynchronize(event);
+    }
+    cudaStreamSynchronize(stream);
+    cudaStreamSynchronize(stream);
+    cudaMemcpy(host.data(), memory, host.size(), cudaMemcpyDeviceToHost);
+    cudaDeviceSynchronize();
+    CudaWaits::end();
+    cudaStreamSynchronize(stream);
+  }
+  cudaEventDestroy(event);
+  EXPECT_THAT(CudaWaits::take(), testing::ElementsAre(testing::Pair("cudaDeviceSynchronize", 1),
+                                                      testing::Pair("cudaEventSynchronize", 3),
+                                                      testing::Pair("cudaMemcpy", 1),
+                                                      testing::Pair("cudaStreamSynchronize", 2)));
 }
 
 /// Jobs of two memsets each, recorded by events and by CUPTI at once.

@@ -40,6 +40,7 @@ inline constexpr std::string_view kStart = "start_time";
 inline constexpr std::string_view kEndTime = "end_time";
 inline constexpr std::string_view kPeer = "peer";
 inline constexpr std::string_view kBytes = "bytes";
+inline constexpr std::string_view kMembers = "members";
 inline constexpr std::string_view kJobKey = "job";
 inline constexpr std::string_view kUntimed = "untimed";  ///< 1: times are those of queuing
 // Keys of `Profiler Stream:` that only NCCL's operations have.

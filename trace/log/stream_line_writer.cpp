@@ -121,6 +121,7 @@ void StreamLineWriter::appendOther(InPlaceText& out, const StreamJob& job) {
   fields.kept(stream_.data(), streamSize_);
   fields.givenNumber(kLogKey<lf::kPeer>, job.peer);
   fields.givenNumber(kLogKey<lf::kBytes>, job.bytes);
+  fields.givenText(kLogKey<lf::kMembers>, job.action);
   if (job.id != kNotGiven) fields.number(kLogKey<lf::kJobKey>, ids_, job.id);
   fields.kept(place.text.data(), place.size);
   fields.endLine();

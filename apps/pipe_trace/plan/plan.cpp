@@ -112,7 +112,7 @@ PlanInput readInput(const PlanOptions& options) {
   input.source = planOf(options, input.given, limit);
   Plan& plan = input.source.plan;
   options.change(plan);
-  input.costs = completeWithRecompute(input.given, plan);
+  input.costs = completeCostsAndPlan(input.given, plan);
   input.checks.commStreams = options.messages.lines();
   // Without --transfers a plan that cannot run is checked as it is.
   if (!options.check || !options.messages.transfers.empty() || pipetrace::check(plan).empty()) {

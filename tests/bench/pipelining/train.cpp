@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "runtime/executor.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/train/torch_work.h"

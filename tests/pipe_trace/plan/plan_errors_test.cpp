@@ -131,6 +131,7 @@ TEST_F(PlanCommand, HelpListsEveryOptionAndExitCode) {
                            "--transfers",
                            "--comm-streams",
                            "--credits",
+                           "--dp",
                            "--forward-only",
                            "virtual stage",
                            "Exit codes",

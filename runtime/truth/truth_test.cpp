@@ -155,7 +155,7 @@ Plan chunked(std::vector<int> rankOfStage, int microBatches) {
             .numStages = static_cast<int>(rankOfStage.size()),
             .numMicroBatches = microBatches,
             .ranks = std::vector<std::vector<Action>>(2),
-            .rankOfStage = rankOfStage};
+            .placement = Placement::ofRanks(rankOfStage)};
   const auto add = [&](JobKind kind, int stage) {
     for (int mb = 0; mb < microBatches; ++mb) {
       const auto rank = static_cast<std::size_t>(rankOfStage[static_cast<std::size_t>(stage)]);

@@ -1,4 +1,4 @@
-#include "runtime/version_count.h"
+#include "runtime/program/version_count.h"
 
 #include <algorithm>
 

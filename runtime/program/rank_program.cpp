@@ -1,14 +1,15 @@
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "runtime/program/numbered_routes.h"
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
-#include "schedule/data_parallel.h"
 #include "schedule/planned_message.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -28,47 +29,6 @@ int microBatchOf(const Action& action, bool forward) {
   const bool isPair = action.kind == JobKind::kForwardBackward;
   return isPair && !forward ? action.backwardMicroBatch : action.microBatch;
 }
-
-/// The routes of a pipeline, with the numbers of their lanes.
-class NumberedRoutes {
- public:
-  struct Route : TensorRoute {
-    int tensor = 0;  ///< LaneName::tensor
-  };
-
-  NumberedRoutes(const TensorRoutes& routes, int numStages) {
-    std::vector<bool> isLinked(static_cast<std::size_t>(numStages));
-    for (const TensorRoute& route : routes) {
-      if (route.from < 0 || route.to <= route.from || route.to >= numStages) {
-        throw Error("a tensor cannot go from stage " + std::to_string(route.from) + " to stage " +
-                    std::to_string(route.to) + " of " + std::to_string(numStages));
-      }
-      const auto from = static_cast<std::size_t>(route.from);
-      const bool isPlanned = route.to == route.from + 1 && route.hasGradient && !isLinked[from];
-      if (isPlanned) isLinked[from] = true;
-      routes_.push_back({route, isPlanned ? 0 : ++others_});
-    }
-    for (int stage = 0; stage + 1 < numStages; ++stage) {
-      if (isLinked[static_cast<std::size_t>(stage)]) continue;
-      throw Error("no tensor with a gradient goes from stage " + std::to_string(stage) +
-                  " to stage " + std::to_string(stage + 1));
-    }
-  }
-
-  const std::vector<Route>& all() const { return routes_; }
-
-  /// The route of a plan's message.
-  std::size_t planned(int from, int to) const {
-    const auto found = std::find_if(routes_.begin(), routes_.end(), [&](const Route& route) {
-      return route.from == from && route.to == to && route.tensor == 0;
-    });
-    return static_cast<std::size_t>(found - routes_.begin());
-  }
-
- private:
-  std::vector<Route> routes_;
-  int others_ = 0;
-};
 
 class Builder {
  public:
@@ -90,8 +50,9 @@ class Builder {
     const std::vector<Action>& actions = plan_.ranks[static_cast<std::size_t>(rank_)];
     // The jobs first: a receive stands before the job that needs its message.
     for (const Action& action : actions) {
-      if (!isTransfer(action.kind)) addJob(action);
+      if (!isTransfer(action.kind) && !isDataParallel(action.kind)) addJob(action);
     }
+    addCopies();
     int job = 0;
     for (std::size_t cell = 0; cell < actions.size(); ++cell) {
       const Action& action = actions[cell];
@@ -100,6 +61,10 @@ class Builder {
         continue;
       }
       addOtherSends();
+      if (isDataParallel(action.kind)) {
+        addReduction(action.stage);
+        continue;
+      }
       addUpdates();
       postOthersOf(job);
       postOthersOf(job + 1);
@@ -111,7 +76,7 @@ class Builder {
     }
     addOtherSends();
     addUpdates();
-    addCopies();
+    addRows();
     addTies();
     addAcknowledgements();
     return std::move(program_);
@@ -140,7 +105,8 @@ class Builder {
 
   void addJob(const Action& action) {
     const int index = static_cast<int>(program_.jobs.size());
-    RankProgram::Job job{.action = action, .text = toText(action), .chunk = chunkOf(action.stage)};
+    RankProgram::Job job{
+        .action = action, .text = toText(plan_.inReplica(action)), .chunk = chunkOf(action.stage)};
     const bool isPair = action.kind == JobKind::kForwardBackward;
     if (isPair) job.backwardChunk = chunkOf(action.backwardStage);
     program_.jobs.push_back(std::move(job));
@@ -288,24 +254,58 @@ class Builder {
   }
 
   void addCopies() {
-    if (!plan_.isBidirectional() || !program_.opensWithLr) return;
+    if (!program_.opensWithLr) return;
     for (const int stage : stages_) {
-      const auto s = static_cast<std::size_t>(stage);
-      const int peer =
-          plan_.rankOfStage[s] == rank_ ? plan_.rankOfStageReversed[s] : plan_.rankOfStage[s];
-      if (peer == rank_) continue;
+      RankProgram::Copies copies{.stage = stage, .chunk = chunkOf(stage)};
       const MessageKey key{.stage = stage, .direction = Direction::kBetweenCopies};
-      program_.copies.push_back(
-          {.stage = stage,
-           .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
-           .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
+      for (const int peer : plan_.ranksOf(stage)) {
+        if (peer == rank_) continue;
+        copies.peers.push_back(
+            {.rank = peer,
+             .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
+             .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
+      }
+      if (copies.peers.empty()) continue;
+      for (const int member : plan_.ranksOf(stage)) {
+        copies.members += (copies.members.empty() ? "" : " ") + std::to_string(member);
+      }
+      program_.copies.push_back(std::move(copies));
     }
   }
 
-  bool holds(int rank, int stage) const {
-    const auto s = static_cast<std::size_t>(stage);
-    return plan_.rankOfStage[s] == rank ||
-           (plan_.isBidirectional() && plan_.rankOfStageReversed[s] == rank);
+  void addReduction(int stage) {
+    for (std::size_t i = 0; i < program_.copies.size(); ++i) {
+      RankProgram::Copies& copies = program_.copies[i];
+      if (copies.stage != stage) continue;
+      const auto index = static_cast<int>(program_.reductions.size());
+      const auto turn = static_cast<int>(copies.reductions.size());
+      program_.items.push_back({Kind::kReduction, index});
+      program_.reductions.push_back({.copies = static_cast<int>(i), .turn = turn});
+      copies.reductions.push_back(index);
+      for (const RankProgram::Copies::Peer& peer : copies.peers) {
+        for (const int lane : {peer.send.lane, peer.receive.lane}) {
+          program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 1 : 0;
+        }
+      }
+    }
+  }
+
+  /// The ranks of the last stage, which always have the batch, tell the first replica's.
+  void addRows() {
+    program_.replica = plan_.replicaOf(rank_);
+    program_.firstMicroBatch = program_.replica * plan_.microBatchesOfReplica();
+    if (plan_.replicas == 1 || !program_.opensWithLr) return;
+    if (rank_ != plan_.lastRankOf(program_.replica)) return;
+    const MessageKey key{.direction = kReplicaRowsLane.direction,
+                         .tensor = kReplicaRowsLane.tensor};
+    const auto sum = [&](bool sends, int peer) {
+      return RankProgram::Sum{.lane = laneOf(sends, peer, kReplicaRowsLane), .key = key};
+    };
+    if (program_.replica > 0) program_.rowsTo = sum(true, plan_.lastRankOf(0));
+    for (int replica = 1; replica < plan_.replicas && program_.replica == 0; ++replica) {
+      program_.rowsFrom.push_back(
+          {.replica = replica, .message = sum(false, plan_.lastRankOf(replica))});
+    }
   }
 
   /// The rank that runs a use forward sends its sum to all ranks that have another use only.
@@ -321,9 +321,12 @@ class Builder {
 
   void addTiedSum(std::size_t tie, std::size_t use, int to) {
     const std::vector<int>& uses = flow_.ties[tie];
-    const auto isHeld = [&](int stage) { return holds(to, stage); };
+    const int replica = plan_.replicaOf(to);
+    const auto isHeld = [&](int stage) {
+      return plan_.placement.holds(to - replica * plan_.ranksOfReplica(), stage);
+    };
     if (isHeld(uses[use]) || std::none_of(uses.begin(), uses.end(), isHeld)) return;
-    const int from = plan_.rankOfStage[static_cast<std::size_t>(uses[use])];
+    const int from = plan_.placement.firstRankOf(uses[use]) + replica * plan_.ranksOfReplica();
     if (from != rank_ && to != rank_) return;
     const LaneName name(Direction::kBetweenCopies, static_cast<int>(tie) + 1);
     RankProgram::TiedSum sum{.tie = static_cast<int>(tie), .use = static_cast<int>(use)};
@@ -357,9 +360,10 @@ class Builder {
 }  // namespace
 
 CheckedPlan fullPlan(const CheckedPlan& plan, int ahead) {
-  if (plan->hasAny(isDataParallel)) return fullPlan(withoutDataParallel(*plan), ahead);
-  if (plan->hasAny(isTransfer)) return plan;
-  return addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
+  Plan full = plan->hasAny(isTransfer)
+                  ? *plan
+                  : addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
+  return CheckedPlan(asRanksRun(std::move(full)));
 }
 
 RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow) {

@@ -1,4 +1,4 @@
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 
 #include <gmock/gmock.h>
 

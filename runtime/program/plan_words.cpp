@@ -1,4 +1,4 @@
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 
 #include <map>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 
 namespace pipetrace {
 

@@ -2,6 +2,7 @@
 // The test device finds each wait that is missing.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -99,6 +101,18 @@ TEST_F(DeviceTruth, RanksOnDevicesOfTheirOwnHaveThem) {
   const TrainingCase training{.numStages = plan->numStages, .steps = 2};
   EXPECT_EQ(firstDifference(train(training, plan, Devices::kOneEach), trainAlone(training, *plan)),
             "");
+}
+
+TEST_F(DeviceTruth, ReplicasHaveThem) {
+  for (const char* const name : {"1F1B", "ZBV", "DualPipe"}) {
+    const CheckedPlan plan(withReplicas(buildSchedule(name, 2, 4), 2));
+    const TrainingCase training{.numStages = plan->numStages, .microBatches = 4, .steps = 2};
+    const auto alone = trainAlone(training, *plan);
+    for (const auto wiring : {testing::Wiring::kInProcess, testing::Wiring::kGloo}) {
+      EXPECT_EQ(firstDifference(train(training, plan, Devices::kOneEach, true, wiring), alone), "")
+          << name;
+    }
+  }
 }
 
 TEST_F(DeviceTruth, OverGlooMessagesGoThroughPinnedMemoryWithTheSameBits) {
@@ -191,6 +205,23 @@ TEST_F(DeviceTruth, TheHostWaitsForRoomAlone) {
   for (const HostWaits& waits : waitsOfRanks(buildSchedule("1F1B", 4, 8), {.steps = 1}, 4)) {
     EXPECT_EQ(waits.events, 2 * 8 - 4);
     EXPECT_EQ(waits.total(), waits.events);
+  }
+}
+
+// A check on a GPU counts on that.
+TEST_F(DeviceTruth, TheHostWaitsOnceForEachJobBeyondItsLead) {
+  for (const char* const name : {"1F1B", "Interleaved1F1B", "ZB-H1", "ZBV", "DualPipe"}) {
+    const CheckedPlan plan = buildSchedule(name, 4, 8);
+    const int ahead = usualJobsAhead(*plan);
+    const TrainingCase training{.numStages = plan->numStages, .steps = 2};
+    const std::vector<HostWaits> waits = waitsOfRanks(plan, training, ahead);
+    for (std::size_t rank = 0; rank < waits.size(); ++rank) {
+      const std::vector<Action>& actions = plan->ranks[rank];
+      const auto jobs = std::count_if(actions.begin(), actions.end(),
+                                      [](const Action& action) { return isCompute(action.kind); });
+      EXPECT_EQ(waits[rank].events, training.steps * jobs - ahead) << name << " " << rank;
+      EXPECT_EQ(waits[rank].total(), waits[rank].events);
+    }
   }
 }
 

@@ -17,7 +17,7 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
-#include "runtime/plan_words.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/testing/device/test_programs.h"
 #include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"

@@ -1,4 +1,4 @@
-#include "runtime/train/gradient_sums.h"
+#include "runtime/train/packed_gradients.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
@@ -18,20 +18,20 @@ at::Tensor packedSums(const std::vector<at::Tensor>& parameters, const at::Tenso
   return at::cat(parts);
 }
 
-void addPackedSums(const at::Tensor& sums, const std::vector<at::Tensor>& parameters) {
+void addPackedSums(const std::vector<at::Tensor>& copies,
+                   const std::vector<at::Tensor>& parameters) {
   const at::NoGradGuard noGrad;
   std::int64_t offset = 1;
   for (at::Tensor parameter : parameters) {
-    const at::Tensor other = sums.narrow(0, offset, parameter.numel())
-                                 .view(parameter.sizes())
-                                 .to(parameter.scalar_type());
+    const auto ofCopy = [&](const at::Tensor& copy) {
+      return copy.narrow(0, offset, parameter.numel())
+          .view(parameter.sizes())
+          .to(parameter.scalar_type());
+    };
+    at::Tensor sum = ofCopy(copies.front());
+    for (std::size_t i = 1; i < copies.size(); ++i) sum.add_(ofCopy(copies[i]));
+    parameter.mutable_grad() = sum;
     offset += parameter.numel();
-    at::Tensor& sum = parameter.mutable_grad();
-    if (sum.defined()) {
-      sum.add_(other);
-    } else {
-      sum = other;
-    }
   }
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/lanes/message_key.h"
-#include "runtime/tensor_routes.h"
+#include "runtime/program/tensor_routes.h"
 #include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
@@ -47,7 +48,7 @@ struct RankProgram {
   /// A compute action. Places: of its forward part ([0]) and of its backward part ([1]).
   struct Job {
     Action action;
-    std::string text;  ///< toText(action)
+    std::string text;  ///< toText(action), with the numbers of its replica
     int chunk = 0;
     int backwardChunk = 0;  ///< of a fused pair
     int credit = kNone;     ///< the transfer that it acknowledges
@@ -61,9 +62,9 @@ struct RankProgram {
   };
 
   struct Item {
-    enum class Kind { kReceive, kSend, kJob, kUpdate };
+    enum class Kind { kReceive, kSend, kJob, kUpdate, kReduction };
     Kind kind = Kind::kJob;
-    int index = 0;  ///< of the transfer, the job or the update
+    int index = 0;  ///< of the transfer, the job, the update or the reduction
   };
 
   /// A sum of gradients that goes to or comes from another rank.
@@ -71,11 +72,29 @@ struct RankProgram {
     int lane = 0;
     MessageKey key;
   };
-  /// A stage of this rank with a copy on another one.
-  struct Copy {
+  /// A stage of this rank that others have, too. Gradients are added in the order of ranks.
+  struct Copies {
+    struct Peer {
+      int rank = 0;
+      Sum send;
+      Sum receive;
+    };
     int stage = 0;
-    Sum send;
-    Sum receive;
+    std::vector<Peer> peers;  ///< the others, ascending
+    std::string members;      ///< all of them: "0 4"
+    int chunk = 0;
+    std::vector<int> reductions{};  ///< their indices, at least one
+  };
+  /// A place at which the gradients of such a stage may be added up. Training does so at the last
+  /// one of a stage.
+  struct Reduction {
+    int copies = 0;  ///< its index
+    int turn = 0;    ///< among those of the stage
+  };
+  /// How many rows another replica has (LaneName kReplicaRowsLane).
+  struct Rows {
+    int replica = 0;
+    Sum message;
   };
   /// The sum of one use of tied weights (StageWork::ties()).
   struct TiedSum {
@@ -89,7 +108,12 @@ struct RankProgram {
   std::vector<Transfer> transfers;
   std::vector<Job> jobs;
   std::vector<Update> updates;
-  std::vector<Copy> copies;
+  std::vector<Copies> copies;
+  std::vector<Reduction> reductions;
+  int replica = 0;             ///< of this rank
+  int firstMicroBatch = 0;     ///< of that replica: logs count from there
+  std::optional<Sum> rowsTo;   ///< says its rows, at the start of a step
+  std::vector<Rows> rowsFrom;  ///< compares them with its own
   std::vector<TiedSum> tiedSends;
   std::vector<TiedSum> tiedReceives;
   int credits = 0;           ///< Plan::credits
@@ -111,8 +135,8 @@ struct WorkFlow {
 /// of the pipeline or backwards.
 RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow = {});
 
-/// The plan that ranks run: `plan` without data-parallel actions, for which they have no work. One
-/// without sends and receives gets those of addTransfers().
+/// The plan that ranks run (asRanksRun()). One without sends and receives gets those of
+/// addTransfers().
 CheckedPlan fullPlan(const CheckedPlan& plan, int ahead);
 
 }  // namespace pipetrace

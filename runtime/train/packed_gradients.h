@@ -10,8 +10,9 @@ namespace pipetrace {
 /// in double, which holds the numbers of each type exactly. `loss`: one number, on their device.
 at::Tensor packedSums(const std::vector<at::Tensor>& parameters, const at::Tensor& loss);
 
-/// Adds the gradients of such a tensor to those of `parameters`.
-void addPackedSums(const at::Tensor& sums, const std::vector<at::Tensor>& parameters);
+/// Sets the gradients of `parameters` to the sums over such tensors of all copies, in their order.
+void addPackedSums(const std::vector<at::Tensor>& copies,
+                   const std::vector<at::Tensor>& parameters);
 
 /// Divides the gradients by `scale`, in place. Returns one number on their device, not 0 if one of
 /// them is infinite or no number. Nobody waits for the device. `parameters`: at least one.

@@ -1,4 +1,4 @@
-#include "runtime/tensor_routes.h"
+#include "runtime/program/tensor_routes.h"
 
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 #include "runtime/testing/run_ranks.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "runtime/control/control_channel.h"
-#include "runtime/rank_program.h"
+#include "runtime/program/rank_program.h"
 #include "schedule/check/checked_plan.h"
 
 namespace pipetrace {

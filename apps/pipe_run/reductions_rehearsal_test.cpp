@@ -1,0 +1,131 @@
+// Reductions of replicas are rehearsed as they are simulated, and hidden as much on each rank.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "apps/pipe_run/testing/rehearsed.h"
+#include "schedule/build_schedule.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/with_reductions.h"
+#include "schedule/with_replicas.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kMostRehearsals = 5;
+
+/// By rank: by how much the last reduction of a step ends after its last job.
+std::map<int, Nanoseconds> exposedOf(const Timeline& timeline, int step) {
+  std::map<int, Nanoseconds> exposed;
+  for (const auto& [rank, info] : timeline.ranks) {
+    const auto lastOf = [&](std::string_view lane) {
+      Nanoseconds last = 0;
+      const Track* const track = timeline.findTrack(rank, lane);
+      if (track == nullptr) return last;
+      for (const Event& event : track->events) {
+        if (event.step == step) last = std::max(last, event.end);
+      }
+      return last;
+    };
+    exposed[rank] = std::max<Nanoseconds>(lastOf(kReductionLane) - lastOf(kComputeLane), 0);
+  }
+  return exposed;
+}
+
+/// "" if the rehearsal has the lengths of the simulation's steps, and hides as much.
+std::string differenceOf(const CheckedPlan& plan, const Costs& costs) {
+  const Simulation simulation = simulate(plan, costs, {.steps = 2});
+  const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 2});
+  const PlanComparison compared = compareWithPlan(timeline, plan, costs);
+  if (!compared.agrees()) return compared.findings().front();
+  const auto planned = exposedOf(simulation.timeline, 1);
+  const auto most = std::max<double>(0.3 * kNsPerMs, 0.005 * simulation.length);
+  for (const auto& [rank, exposed] : exposedOf(timeline, 1)) {
+    const Nanoseconds of = planned.at(rank);
+    if (std::abs(static_cast<double>(exposed - of)) <= most) continue;
+    return "rank " + std::to_string(rank) + " shows " + std::to_string(exposed) + " ns, not " +
+           std::to_string(of);
+  }
+  return "";
+}
+
+void expectSimulated(const CheckedPlan& plan, const Costs& costs) {
+  std::string difference;
+  for (int i = 0; i < kMostRehearsals; ++i) {
+    difference = differenceOf(plan, costs);
+    if (difference.empty()) return;
+  }
+  ADD_FAILURE() << difference;
+}
+
+Costs costsWith(const Plan& plan, Nanoseconds reduction) {
+  Costs costs = testing::costsByStage(plan);
+  costs.optimizer = kNsPerMs;
+  for (StageCosts& stage : costs.stages) stage.reduction = reduction;
+  return costs;
+}
+
+class ReductionsRehearsal : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ReductionsRehearsal, ReplicasKeepToTheSimulation) {
+  const CheckedPlan plan(withReductions(withReplicas(buildSchedule(GetParam(), 4, 8), 2)));
+  const Costs costs = costsWith(*plan, 20 * kNsPerMs);
+  Costs free = costs;
+  for (StageCosts& stage : free.stages) stage.reduction = 0;
+  ASSERT_GT(simulate(plan, costs).length, simulate(plan, free).length + 10 * kNsPerMs);
+  expectSimulated(plan, costs);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReductionsRehearsal,
+                         ::testing::Values("1F1B", "Interleaved1F1B", "ZBV", "DualPipe"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(ReductionsRehearsalTest, TheTwoCopiesOfDualPipeKeepToTheSimulation) {
+  const CheckedPlan plan(withReductions(buildSchedule("DualPipe", 4, 8)));
+  expectSimulated(plan, costsWith(*plan, 20 * kNsPerMs));
+}
+
+TEST(ReductionsRehearsalTest, ThreeBucketsOfAStageFollowEachOther) {
+  Plan plan = withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2));
+  for (std::vector<Action>& row : plan.ranks) {
+    const Action reduction = row.back();
+    row.insert(row.end(), 2, reduction);
+  }
+  expectSimulated(CheckedPlan(plan), costsWith(plan, 10 * kNsPerMs));
+}
+
+TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {
+  const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2)));
+  Costs costs = costsWith(*plan, 5 * kNsPerMs);
+  for (int microBatch = 4; microBatch < 8; ++microBatch) {
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kForward, 1, microBatch}, .longer = 4 * kNsPerMs});
+  }
+  expectSimulated(plan, costs);
+}
+
+TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
+  const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2)));
+  const Timeline timeline =
+      testing::rehearsed({.plan = plan, .costs = costsWith(*plan, kNsPerMs), .steps = 1});
+  for (int rank = 0; rank < 4; ++rank) {
+    const Track* const track = timeline.findTrack(rank, kReductionLane);
+    ASSERT_NE(track, nullptr);
+    ASSERT_EQ(track->events.size(), 1U);
+    const Event& event = track->events[0];
+    EXPECT_EQ(event.kind, JobKind::kAllReduce);
+    EXPECT_EQ(event.stage, rank % 2);
+    std::string members;
+    for (const Argument& argument : timeline.argumentsOf(event)) {
+      if (timeline.strings[argument.key] == "members") members = timeline.strings[argument.text];
+    }
+    EXPECT_EQ(members, rank % 2 == 0 ? "0 2" : "1 3");
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,82 @@
+#include "schedule/simulate/reductions.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace pipetrace {
+
+Reductions::Reductions(const Plan& plan, const Costs& costs) {
+  for (const StageCosts& stage : costs.stages) costs_.push_back(stage.reduction);
+  std::map<std::pair<int, int>, std::vector<Member>> found;  // by stage and turn
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    std::map<int, int> turns;  // by stage
+    const auto& row = plan.ranks[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Action& action = row[i];
+      if (action.kind != JobKind::kReduceScatter) continue;
+      if (action.stage < 0 || action.stage >= plan.numStages) continue;
+      // A job's own time makes it a job of its rank.
+      if (costs.stages[static_cast<std::size_t>(action.stage)].reduction <= 0) continue;
+      if (costs.faults.change(action)) continue;
+      found[{action.stage, turns[action.stage]++}].push_back(
+          {.rank = rank, .cell = static_cast<int>(i)});
+    }
+  }
+  for (auto& [place, members] : found) {
+    const std::vector<int> ranks = plan.ranksOf(place.first);
+    const bool isWhole = std::equal(ranks.begin(), ranks.end(), members.begin(), members.end(),
+                                    [](int rank, const Member& m) { return rank == m.rank; });
+    if (ranks.size() < 2 || !isWhole) continue;
+    const bool follows = !all_.empty() && all_.back().stage == place.first;
+    const int before = follows ? static_cast<int>(all_.size()) - 1 : kNone;
+    all_.push_back({.stage = place.first, .members = std::move(members), .before = before});
+  }
+  if (all_.empty()) return;
+  for (const auto& row : plan.ranks) places_.emplace_back(row.size(), kNone);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    for (const Member& member : all_[i].members) {
+      places_[static_cast<std::size_t>(member.rank)][static_cast<std::size_t>(member.cell)] =
+          static_cast<int>(i);
+    }
+  }
+}
+
+int Reductions::at(int rank, int cell) const {
+  if (places_.empty()) return kNone;
+  return places_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(cell)];
+}
+
+void Reductions::arrive(int reduction, int rank, Nanoseconds time) {
+  for (Member& member : all_[static_cast<std::size_t>(reduction)].members) {
+    if (member.rank == rank) member.arrived = time;
+  }
+}
+
+void Reductions::run(std::vector<Nanoseconds>& free) {
+  last_.assign(free.size(), kNone);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    Reduction& own = all_[i];
+    const auto last =
+        std::max_element(own.members.begin(), own.members.end(),
+                         [](const Member& a, const Member& b) { return a.arrived < b.arrived; });
+    own.last = static_cast<int>(last - own.members.begin());
+    own.begin = last->arrived;
+    if (own.before != kNone) {
+      own.begin = std::max(own.begin, all_[static_cast<std::size_t>(own.before)].end);
+    }
+    own.end = own.begin + costs_[static_cast<std::size_t>(own.stage)];
+    for (const Member& member : own.members) {
+      const auto rank = static_cast<std::size_t>(member.rank);
+      if (own.end <= free[rank]) continue;
+      free[rank] = own.end;
+      last_[rank] = static_cast<int>(i);
+    }
+  }
+}
+
+int Reductions::lastOf(int rank) const {
+  return last_.empty() ? kNone : last_[static_cast<std::size_t>(rank)];
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/costs.h"
+#include "schedule/plan.h"
+
+namespace pipetrace {
+
+/// The reductions of a plan: where the gradients of a stage are added up over its ranks. A
+/// REDUCE_GRAD begins when all its ranks have come to it, and lasts StageCosts::reduction. Its
+/// ranks go on meanwhile; their step ends when it has ended. Those of a stage follow each other.
+///
+/// The n-th REDUCE_GRAD of a stage on each rank belong together. Those that some rank lacks take no
+/// time, and neither do those of a stage on one rank.
+class Reductions {
+ public:
+  static constexpr int kNone = -1;
+
+  struct Member {
+    int rank = 0;
+    int cell = 0;
+    Nanoseconds arrived = 0;  ///< in the last step, when its rank came to it
+  };
+  struct Reduction {
+    int stage = 0;
+    std::vector<Member> members;  ///< by rank
+    int before = kNone;           ///< the one of the stage before it
+    Nanoseconds begin = 0;        ///< in the last step
+    Nanoseconds end = 0;
+    int last = 0;  ///< the member that it waited for; before it ended later, if `begin` is its end
+  };
+
+  Reductions() = default;
+  Reductions(const Plan& plan, const Costs& costs);
+
+  const std::vector<Reduction>& all() const { return all_; }
+  /// The one that stands at a cell of a rank; kNone: nothing that takes time.
+  int at(int rank, int cell) const;
+
+  /// The rank has come to its REDUCE_GRAD.
+  void arrive(int reduction, int rank, Nanoseconds time);
+  /// All ranks have: gives them their times. `free`: when each rank is done with all else; it
+  /// becomes when it is done with these, too.
+  void run(std::vector<Nanoseconds>& free);
+  /// The one with which the rank ended the last step; kNone: it ended with something else.
+  int lastOf(int rank) const;
+
+ private:
+  std::vector<Nanoseconds> costs_;        // by stage
+  std::vector<Reduction> all_;            // by stage, in order
+  std::vector<std::vector<int>> places_;  // by rank and cell; empty: the plan has none
+  std::vector<int> last_;                 // by rank
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,68 @@
+#include "schedule/with_reductions.h"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace pipetrace {
+namespace {
+
+/// The stage whose backward or weight half an action is; below 0: of none. Whether it is the last
+/// is seen later.
+int stageThatMayEnd(const Action& action) {
+  switch (action.kind) {
+    case JobKind::kBackward:
+    case JobKind::kBackwardWeight: return action.stage;
+    case JobKind::kForwardBackward: return action.backwardStage;
+    default: return -1;
+  }
+}
+
+}  // namespace
+
+std::vector<Action> withReductions(const std::vector<Action>& row,
+                                   const std::function<bool(int stage)>& isReduced) {
+  std::set<int> reduced;
+  std::map<int, std::size_t> last;  // by stage
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i].kind == JobKind::kReduceScatter) reduced.insert(row[i].stage);
+    if (const int stage = stageThatMayEnd(row[i]); stage >= 0) last[stage] = i;
+  }
+  std::vector<Action> result;
+  std::vector<int> due;
+  const auto addDue = [&] {
+    for (const int stage : due) result.push_back({JobKind::kReduceScatter, stage, -1});
+    due.clear();
+  };
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!isSend(row[i].kind)) addDue();
+    result.push_back(row[i]);
+    const int stage = stageThatMayEnd(row[i]);
+    if (stage < 0 || last[stage] != i || reduced.contains(stage)) continue;
+    if (isReduced(stage)) due.push_back(stage);
+  }
+  addDue();
+  return result;
+}
+
+Plan withReductions(Plan plan) {
+  for (std::vector<Action>& row : plan.ranks) {
+    row = withReductions(row, [&](int stage) { return plan.ranksOf(stage).size() > 1; });
+  }
+  return plan;
+}
+
+Plan asRanksRun(Plan plan) {
+  for (std::vector<Action>& row : plan.ranks) {
+    std::erase_if(row, [&](const Action& action) {
+      if (!isDataParallel(action.kind)) return false;
+      const bool isReduction = action.kind == JobKind::kReduceScatter && action.stage >= 0 &&
+                               action.stage < plan.numStages;
+      return !isReduction || plan.ranksOf(action.stage).size() < 2;
+    });
+  }
+  return withReductions(std::move(plan));
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,45 @@
+// pipe-trace plan with replicas, and with the time that adding up their gradients takes.
+#include "tests/pipe_trace/plan/plan_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST_F(PlanCommand, ReplicasAreMoreRanksOfTheSameSizes) {
+  const json plan = jsonOf("1F1B", {"--dp", "3"});
+  EXPECT_EQ(plan.at("schedule").at("ranks"), 12);
+  EXPECT_EQ(plan.at("schedule").at("replicas"), 3);
+  EXPECT_EQ(plan.at("length_ns"), jsonOf("1F1B").at("length_ns"));
+  EXPECT_THAT(planOf("1F1B", {"--dp", "3"}).out,
+              StartsWith("1F1B, 3 replicas of 4 ranks, 8 micro-batches\n"));
+  write("replicas.csv", planOf("1F1B", {"--dp", "3", "--csv", "-"}).out);
+  const auto checked = [&](const char* ranks) {
+    return this->plan({"--schedule-file", path("replicas.csv"), "--check", "--ranks", ranks});
+  };
+  EXPECT_EQ(checked("4").exitCode, 0) << checked("4").out;
+  EXPECT_THAT(checked("5").out, HasSubstr("rank 4 is missing: the plan has 4 ranks"));
+  expectError(
+      planOf("1F1B", {"--dp", "2", "--transfers", "in-time", "--csv", "-", "--for", "torch"}),
+      "its stages are on several ranks", "");
+  expectError(planOf("1F1B", {"--dp", "0"}), "--dp", "");
+}
+
+TEST_F(PlanCommand, ReductionsOfReplicasCountWhereNothingHidesThem) {
+  const json free = jsonOf("1F1B", {"--dp", "2"});
+  const json plan = jsonOf("1F1B", {"--dp", "2", "--reduce-ms", "3"});
+  // Rank 0 ends last, and nothing hides its reduction.
+  EXPECT_EQ(plan.at("length_ns"), free.at("length_ns").get<std::int64_t>() + 3'000'000);
+  EXPECT_EQ(plan.at("closed_form"), nullptr);
+  EXPECT_EQ(plan.at("critical_path").back().at("action"), "0REDUCE_GRAD");
+  EXPECT_EQ(jsonOf("1F1B", {"--reduce-ms", "3"}).at("length_ns"), free.at("length_ns"));
+  const json hidden = jsonOf("1F1B", {"--dp", "2", "--reduce-ms", "0,2,2,2"});
+  EXPECT_EQ(hidden.at("length_ns"), free.at("length_ns"));
+  EXPECT_THAT(planOf("DualPipe", {"--reduce-ms", "3", "--csv", "-"}).out,
+              HasSubstr("0REDUCE_GRAD"));
+}
+
+}  // namespace
+}  // namespace pipetrace
