@@ -10,9 +10,13 @@
 
 namespace pipetrace {
 
-void LossReport::add(int step, double loss) {
+void LossReport::add(int step, double loss, double seconds) {
   losses_.push_back(loss);
-  sayOnStdout(fmt::format("step {} loss {:.4f}", step, loss));
+  std::string speed;
+  if (itemsPerStep_ > 0 && seconds > 0) {
+    speed = fmt::format(", {:.0f} {}/s", itemsPerStep_ / seconds, itemName_);
+  }
+  sayOnStdout(fmt::format("step {} loss {:.4f}{}", step, loss, speed));
 }
 
 void LossReport::close() const {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <torch/utils.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
@@ -12,7 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -32,8 +32,10 @@
 #include "runtime/transport/in_process.h"
 #include "samples/log_losses.h"
 #include "samples/loss_report.h"
+#include "samples/open_logs.h"
 #include "samples/over_nccl.h"
 #include "samples/sample_plan.h"
+#include "samples/sample_precision.h"
 #include "samples/sample_task.h"
 #include "samples/say.h"
 #include "schedule/fingerprint.h"
@@ -42,45 +44,6 @@
 namespace pipetrace {
 
 namespace {
-
-/// The recorders of this process that are open now.
-///
-/// Threads: any.
-class OpenLogs {
- public:
-  void add(Recorder& recorder) {
-    const std::lock_guard lock(mutex_);
-    recorders_.insert(&recorder);
-  }
-  void remove(Recorder& recorder) {
-    const std::lock_guard lock(mutex_);
-    recorders_.erase(&recorder);
-  }
-  /// Writes out what they hold, while their ranks' own threads stand still.
-  void flush() {
-    const std::lock_guard lock(mutex_);
-    for (Recorder* const recorder : recorders_) recorder->flush();
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<Recorder*> recorders_;
-};
-
-/// Is among the open logs while it lives.
-class OpenLog {
- public:
-  OpenLog(OpenLogs& logs, Recorder& recorder) : logs_(logs), recorder_(recorder) {
-    logs_.add(recorder_);
-  }
-  ~OpenLog() { logs_.remove(recorder_); }
-  OpenLog(const OpenLog&) = delete;
-  OpenLog& operator=(const OpenLog&) = delete;
-
- private:
-  OpenLogs& logs_;
-  Recorder& recorder_;
-};
 
 /// Has the first signal end the run for all ranks, while this lives. From then on it changes
 /// nothing: the run has ended, and its ranks have yet to close what they opened and to say why.
@@ -105,6 +68,7 @@ struct Run {
   const CheckedPlan plan;
   const SampleTask task;
   const Partition partition;
+  const LossScale lossScale;
   const StopSignal& stop;
   LossReport& report;  // written by the one rank that has the last stage
   const std::optional<ProcessEnv> env;
@@ -152,6 +116,8 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                     .seed = run.options.seed,
                     .optimizer = run.task.optimizer,
                     .learningRate = run.task.learningRate,
+                    .precision = precisionOf(run.options.precision),
+                    .lossScale = run.lossScale,
                     .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
                                                                        : StashUpdate::kNewest,
                     .reportsLoss = run.plan->lastRankOf(0) == rank,
@@ -177,11 +143,13 @@ void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
   Executor executor(run.plan, work, transport, streams, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
+    const auto begin = std::chrono::steady_clock::now();
     executor.runStep(step);
     if (step == 0) note(noteOfEmptyHalves(run.plan, work.emptyHalves()));
     if (const auto loss = work.loss()) {
       requireFinite(*loss, step);
-      run.report.add(step, *loss);
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+      run.report.add(step, *loss, seconds.count());
     }
   }
   executor.finish();
@@ -267,6 +235,10 @@ RunFacts factsOf(const Run& run) {
           {"model of", run.task.sizes.empty() ? "its only sizes" : run.task.sizes},
           {"seed", std::to_string(run.options.seed)},
           {"number of steps", std::to_string(run.options.steps)},
+          {"optimizer with",
+           run.task.optimizerText.empty() ? "its usual options" : run.task.optimizerText},
+          {"--precision", run.options.precision},
+          {"--loss-scale", run.options.lossScale},
           {"--stash-update", run.options.stashUpdate}};
 }
 
@@ -342,6 +314,8 @@ std::vector<double> runSample(const SampleOptions& options,
                 " is for plans that change weights without a flush, as PipeDream does; " +
                 plan->name + " has one version of them");
   }
+  const LossScale lossScale = sampleLossScale(options);
+  requireFits(lossScale, *plan);
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
   Partition partition = samplePartition(options, task.model, plan->numStages);
@@ -350,21 +324,16 @@ std::vector<double> runSample(const SampleOptions& options,
   const bool isInLine = isNccl && options.ncclCommunicators == "rank";
   if (isInLine) plan = withMessagesInLine(std::move(plan), order);
   if (isInLine && env->rank == 0) note(order);
-  LossReport report;
+  LossReport report(task.itemsPerStep * plan->replicas, task.itemName);
   OpenLogs logs;
   LogLosses losses;
   const Switches switches = Switches::fromEnvironment();
-  const Run run{options,
-                std::move(plan),
-                std::move(task),
-                std::move(partition),
-                stop,
-                report,
-                env,
-                device,
-                logDirectoryOf(options, switches),
-                switches.steps,
-                logs,
+  const Run run{options,         std::move(plan),
+                std::move(task), std::move(partition),
+                lossScale,       stop,
+                report,          env,
+                device,          logDirectoryOf(options, switches),
+                switches.steps,  logs,
                 losses};
   useStaticNcclPlugin();
   if (env) {

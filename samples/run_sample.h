@@ -11,9 +11,9 @@ namespace pipetrace {
 struct SampleTask;
 
 /// Trains the pipeline that `options` ask for: with Gloo the rank of this process, else all ranks
-/// as threads. The rank with the last stage prints `step 12 loss 2.3105` to standard output, and at
-/// the end how far the loss has fallen. `makeTask` is called once, with the random generator
-/// seeded.
+/// as threads. The rank with the last stage prints lines as `step 12 loss 2.3105, 9876 tokens/s` to
+/// standard output, and at the end how far the loss has fallen. `makeTask` is called once, with the
+/// random generator seeded.
 ///
 /// Returns the losses of the steps, if the last stage ran in this process.
 ///

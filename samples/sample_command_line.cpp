@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -21,6 +22,14 @@ std::vector<std::string> trainableSchedules() {
   }
   return names;
 }
+
+const CLI::Validator kPositiveFinite(
+    [](const std::string& text) {
+      double value = 0;
+      const bool isNumber = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+      return isNumber && value > 0 ? std::string() : text + " is no positive number";
+    },
+    "POSITIVE");
 
 }  // namespace
 
@@ -84,6 +93,16 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->option_text("cpu|cuda [cpu]");
   app.add_flag("--share-devices", options.shareDevices,
                "with --device cuda: several ranks may have one GPU");
+  app.add_option("--precision", options.precision,
+                 "in what blocks and the loss compute: bf16 and fp16 under LibTorch's autocast; "
+                 "parameters, sums of gradients and the optimizer stay fp32")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}).description(""))
+      ->option_text("fp32|bf16|fp16 [fp32]");
+  app.add_option(
+         "--loss-scale", options.lossScale,
+         "with --precision fp16: gradients are multiplied by it until the optimizer's step; "
+         "dynamic finds it, for one rank")
+      ->option_text("NUMBER|dynamic [1024]");
   app.add_option(
          "--nccl-communicators", options.ncclCommunicators,
          "with --transport nccl: rank has one for all messages, which run in line; lane has "
@@ -111,6 +130,30 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,
                "record, into logs if there is no --log-dir; the second is PaddlePaddle's spelling. "
                "Without it PIPETRACE=1 or 0 decides, else whether there is a --log-dir");
+}
+
+void addOptimizerOptions(CLI::App& app, OptimizerOptions& options) {
+  app.add_option("--learning-rate", options.learningRate, "of the optimizer, at its highest")
+      ->check(kPositiveFinite);
+  app.add_option("--lr-schedule", options.schedule,
+                 "how the learning rate falls from step to step, after its warm-up")
+      ->check(CLI::IsMember({"constant", "linear", "cosine"}).description(""))
+      ->option_text("constant|linear|cosine [constant]");
+  app.add_option("--lr-warmup", options.warmup,
+                 "the learning rate rises in equal parts over this many steps")
+      ->check(CLI::Range(0, 1 << 30));
+  app.add_option("--lr-final", options.finalShare,
+                 "what share of the learning rate is left after the last step (linear, cosine)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--weight-decay", options.weightDecay,
+                 "of the optimizer, for parameters of two dimensions and more")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--no-decay", options.noDecay,
+                 "no weight decay for parameters whose name has a match of this regular expression "
+                 "(RE2), such as ^0 for block 0; may be given several times")
+      ->option_text("PATTERN")
+      ->expected(1)
+      ->take_all();
 }
 
 }  // namespace pipetrace

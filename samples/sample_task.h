@@ -14,9 +14,12 @@ struct SampleTask {
   /// The examples of a replica's step: the same on each of its ranks. Called ahead of the step, on
   /// a thread of each rank that needs them, so from several threads at a time.
   std::function<Batch(int step, int replica)> batch;
+  double itemsPerStep = 0;    ///< what a replica's step trains on; 0: not said
+  std::string itemName = {};  ///< "tokens", "examples"
   /// As in TorchWorkOptions.
   decltype(TorchWorkOptions::optimizer) optimizer;
   decltype(TorchWorkOptions::learningRate) learningRate;
+  std::string optimizerText = {};  ///< its options, compared between ranks
 };
 
 }  // namespace pipetrace

@@ -14,6 +14,7 @@
 #include "runtime/train/batch.h"
 #include "runtime/train/model.h"
 #include "runtime/train/partition.h"
+#include "runtime/train/precision.h"
 #include "runtime/transport/transport.h"
 #include "schedule/check/checked_plan.h"
 
@@ -26,7 +27,7 @@ enum class CaseModel {
   kRich,
 };
 
-/// A small training run on random data: cross-entropy, Adam.
+/// A small training run on random data: cross-entropy, Adam or AdamW.
 struct TrainingCase {
   int numStages = 4;
   int microBatches = 8;
@@ -35,6 +36,10 @@ struct TrainingCase {
   int steps = 3;
   CaseModel model = CaseModel::kMlp;
   double recompute = 0;  ///< of each stage's blocks
+  /// AdamW in place of Adam. It decays matrices, but for those of the second block.
+  bool decays = false;
+  Precision precision = Precision::kFp32;
+  double lossScale = 1;  ///< fixed
 
   int rowsOf(int step) const {
     return rowsOfSteps.empty() ? rows
@@ -70,7 +75,8 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
 /// stage the whole model runs forward and backward for one micro-batch at a time, in the order in
 /// which `plan` runs the backwards of that stage. Autograd adds its gradients up. Where a stage
 /// stands on two ranks, each copy's are added first, then the two sums; then those of tied
-/// parameters. Returns by rank the result of trainRank().
+/// parameters. In mixed precision all of it runs in one scope of torch's autocast. Returns by rank
+/// the result of trainRank().
 std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan);
 
 /// "" if every tensor of `a` has the type, the shape and the bits of its counterpart in `b`; else

@@ -49,13 +49,18 @@ std::unique_ptr<torch::optim::Optimizer> makeAdam(std::vector<at::Tensor> parame
                                               torch::optim::AdamOptions(0.05));
 }
 
+std::unique_ptr<torch::optim::Optimizer> adamOf(const NamedParameters& parameters) {
+  return makeAdam(tensorsOf(parameters));
+}
+
 /// The parameters by stage after the last step, and the losses.
 struct Trained {
   std::vector<Tensors> parameters = std::vector<Tensors>(kStages);
   std::vector<double> losses;
 };
 
-Trained train(Wiring wiring, const CheckedPlan& plan, double recompute) {
+Trained train(Wiring wiring, const CheckedPlan& plan, double recompute, Precision precision,
+              double lossScale) {
   Trained trained;
   const auto errors = runConnected(wiring, kStages, [&](Transport& transport) {
     torch::set_num_threads(1);
@@ -64,7 +69,9 @@ Trained train(Wiring wiring, const CheckedPlan& plan, double recompute) {
                                   .recomputeRatio = std::vector<double>(kStages, recompute)},
                     .numMicroBatches = kMicroBatches,
                     .seed = 3,
-                    .optimizer = makeAdam},
+                    .optimizer = adamOf,
+                    .precision = precision,
+                    .lossScale = LossScale::fixed(lossScale)},
                    {transport.rank()});
     Executor executor(plan, work, transport);
     for (int step = 0; step < kSteps; ++step) {
@@ -96,7 +103,7 @@ int versionUsed(bool is2bw, int stage, int microBatch) {
 }
 
 /// One process: a micro-batch after the other, with copies of all versions.
-Trained trainAlone(bool is2bw) {
+Trained trainAlone(bool is2bw, Precision precision, double lossScale) {
   torch::set_num_threads(1);
   const Model made = fourLayers();
   std::vector<std::shared_ptr<BlockModule>> blocks;
@@ -133,16 +140,19 @@ Trained trainAlone(bool is2bw) {
           at::Tensor(parameters[i]).copy_(versions[s][used][i]);
         }
       }
-      for (const auto& block : blocks) x = block->run(x);
-      const at::Tensor loss =
-          at::mse_loss(x[0], targets[static_cast<std::size_t>(mb)]) * (1.0 / every);
-      loss.backward();
+      at::Tensor loss;
+      {
+        const Autocast autocast(precision, c10::kCPU);
+        for (const auto& block : blocks) x = block->run(x);
+        loss = at::mse_loss(x[0], targets[static_cast<std::size_t>(mb)]) * (1.0 / every);
+      }
+      (loss * lossScale).backward();
       losses += loss.item<double>() * every / kMicroBatches;
       if ((mb + 1) % every != 0) continue;
       for (std::size_t s = 0; s < kStages; ++s) {
         const auto parameters = blocks[s]->parameters();
         for (std::size_t i = 0; i < parameters.size(); ++i) {
-          masters[s][i].mutable_grad() = parameters[i].grad().clone();
+          masters[s][i].mutable_grad() = parameters[i].grad() / lossScale;
           at::Tensor(parameters[i]).mutable_grad() = at::Tensor();
         }
         optimizers[s]->step();
@@ -159,11 +169,16 @@ struct AsyncCase {
   Wiring wiring;
   bool is2bw;
   double recompute;
+  Precision precision = Precision::kFp32;
+  double lossScale = 1;
 };
 
 std::string nameOf(const AsyncCase& each) {
   return std::string(each.wiring == Wiring::kGloo ? "Gloo" : "InProcess") +
-         (each.is2bw ? "PipeDream2bw" : "PipeDream") + (each.recompute > 0 ? "Recomputing" : "");
+         (each.is2bw ? "PipeDream2bw" : "PipeDream") + (each.recompute > 0 ? "Recomputing" : "") +
+         (each.precision == Precision::kBf16   ? "Bf16"
+          : each.precision == Precision::kFp16 ? "Fp16"
+                                               : "");
 }
 
 void PrintTo(const AsyncCase& each, std::ostream* out) { *out << nameOf(each); }
@@ -171,11 +186,11 @@ void PrintTo(const AsyncCase& each, std::ostream* out) { *out << nameOf(each); }
 class AsynchronousTest : public ::testing::TestWithParam<AsyncCase> {};
 
 TEST_P(AsynchronousTest, TrainsWithTheBitsOfOneProcessThatKeepsAllVersions) {
-  const auto& [wiring, is2bw, recompute] = GetParam();
+  const auto& [wiring, is2bw, recompute, precision, lossScale] = GetParam();
   const CheckedPlan plan =
       buildSchedule(is2bw ? "PipeDream-2BW" : "PipeDream", kStages, kMicroBatches);
-  const Trained ours = train(wiring, plan, recompute);
-  const Trained alone = trainAlone(is2bw);
+  const Trained ours = train(wiring, plan, recompute, precision, lossScale);
+  const Trained alone = trainAlone(is2bw, precision, lossScale);
   for (std::size_t s = 0; s < kStages; ++s) {
     ASSERT_EQ(ours.parameters[s].size(), alone.parameters[s].size());
     for (std::size_t i = 0; i < alone.parameters[s].size(); ++i) {
@@ -190,13 +205,15 @@ TEST_P(AsynchronousTest, TrainsWithTheBitsOfOneProcessThatKeepsAllVersions) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AsynchronousTest,
-                         ::testing::Values(AsyncCase{Wiring::kInProcess, false, 0},
-                                           AsyncCase{Wiring::kInProcess, false, 1},
-                                           AsyncCase{Wiring::kInProcess, true, 0},
-                                           AsyncCase{Wiring::kGloo, false, 0},
-                                           AsyncCase{Wiring::kGloo, true, 1}),
-                         [](const auto& test) { return nameOf(test.param); });
+INSTANTIATE_TEST_SUITE_P(
+    All, AsynchronousTest,
+    ::testing::Values(AsyncCase{Wiring::kInProcess, false, 0},
+                      AsyncCase{Wiring::kInProcess, false, 1},
+                      AsyncCase{Wiring::kInProcess, true, 0}, AsyncCase{Wiring::kGloo, false, 0},
+                      AsyncCase{Wiring::kGloo, true, 1},
+                      AsyncCase{Wiring::kInProcess, false, 0, Precision::kBf16},
+                      AsyncCase{Wiring::kGloo, true, 1, Precision::kFp16, 256}),
+    [](const auto& test) { return nameOf(test.param); });
 
 TEST(Asynchronous, TiedParametersAreRefused) {
   Model tied = fourLayers();
@@ -204,7 +221,7 @@ TEST(Asynchronous, TiedParametersAreRefused) {
   TorchWork work({.model = tied,
                   .partition = {.blocks = {1, 1, 1, 1}},
                   .numMicroBatches = kMicroBatches,
-                  .optimizer = makeAdam},
+                  .optimizer = adamOf},
                  {0});
   const CheckedPlan plan = buildSchedule("PipeDream", kStages, kMicroBatches);
   EXPECT_THAT(errorOf([&] { work.accept(*plan); }), HasSubstr("tied parameters"));

@@ -99,9 +99,9 @@ Outcome outcomeOf(const Place& place, const Model& model, double recompute = 0) 
         TorchWorkOptions options{.model = model,
                                  .partition = evenPartition(6, plan->numStages),
                                  .numMicroBatches = 2,
-                                 .optimizer = [](std::vector<at::Tensor> parameters) {
+                                 .optimizer = [](const NamedParameters& parameters) {
                                    return std::make_unique<torch::optim::SGD>(
-                                       std::move(parameters), torch::optim::SGDOptions(0.5));
+                                       tensorsOf(parameters), torch::optim::SGDOptions(0.5));
                                  }};
         if (recompute > 0) {
           options.partition.recomputeRatio.assign(options.partition.blocks.size(), recompute);
@@ -169,9 +169,9 @@ TEST(InPlaceTest, AMaskThatNobodyChangesIsNotCopiedBetweenStagesOfAProcess) {
           TorchWork work({.model = model,
                           .partition = evenPartition(6, one.plan->numStages),
                           .optimizer =
-                              [](std::vector<at::Tensor> parameters) {
+                              [](const NamedParameters& parameters) {
                                 return std::make_unique<torch::optim::SGD>(
-                                    std::move(parameters), torch::optim::SGDOptions(0.5));
+                                    tensorsOf(parameters), torch::optim::SGDOptions(0.5));
                               }},
                          one.plan->stagesOfRank(transport.rank()));
           Executor executor(one.plan, work, transport);

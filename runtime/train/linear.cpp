@@ -1,5 +1,6 @@
 #include "runtime/train/linear.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -21,11 +22,22 @@ void addProduct(const WeightHalf::Product& product) {
   const at::NoGradGuard noGrad;
   at::Tensor& sum = const_cast<at::Tensor&>(product.weight).mutable_grad();
   const at::Tensor gradient = product.gradient.t();
-  if (sum.defined()) {
+  if (!sum.defined()) {
+    sum = at::mm(gradient, product.input).to(product.weight.scalar_type());
+  } else if (sum.scalar_type() == gradient.scalar_type()) {
     sum.addmm_(gradient, product.input);
   } else {
-    sum = at::mm(gradient, product.input);
+    sum.add_(at::mm(gradient, product.input));
   }
+}
+
+/// The input as autocast gives it to at::linear(): its cast is part of the graph. Those of weight
+/// and bias are not, as the weight may be another version in the backward.
+at::Tensor castInput(const at::Tensor& input) {
+  const c10::DeviceType device = input.device().type();
+  if (!at::autocast::is_autocast_available(device)) return input;
+  if (!at::autocast::is_autocast_enabled(device)) return input;
+  return at::autocast::cached_cast(at::autocast::get_autocast_dtype(device), input, device);
 }
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
@@ -44,7 +56,9 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const at::Tensor weight = context->saved_data["weight"].toTensor();
     const at::Tensor gradient = gradients[0].reshape({-1, weight.size(0)});
     variable_list results(3);
-    if (context->needs_input_grad(0)) results[0] = gradient.mm(weight).view(input.sizes());
+    if (context->needs_input_grad(0)) {
+      results[0] = gradient.mm(weight.to(gradient.scalar_type())).view(input.sizes());
+    }
     const bool hasBias = context->saved_data["has_bias"].toBool();
     if (hasBias && context->needs_input_grad(2)) results[2] = gradient.sum(0);
     if (context->needs_input_grad(1)) {
@@ -67,7 +81,8 @@ at::Tensor linearWithWeightHalf(const at::Tensor& input, const at::Tensor& weigh
   if (!at::GradMode::is_enabled() || !weight.requires_grad()) {
     return at::linear(input, weight, bias);
   }
-  return LinearFunction::apply(input, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+  return LinearFunction::apply(castInput(input), weight,
+                               bias.defined() ? std::optional(bias) : std::nullopt);
 }
 
 at::Tensor LinearImpl::forward(const at::Tensor& input) {

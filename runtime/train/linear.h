@@ -10,10 +10,13 @@ namespace pipetrace {
 /// A linear layer whose weight gradient is made apart from the rest of the backward: where a plan
 /// splits backwards, in the weight half (WeightHalf).
 ///
-/// Outputs and the gradients of inputs and bias have the bits of torch::nn::Linear. The weight's
-/// gradient is added straight into `weight.grad()`, so that sums over micro-batches may round
-/// differently. It is not part of the graph: hooks of the weight are not called, and
-/// torch::autograd::grad() does not see it.
+/// Outputs and the gradients of inputs and bias have the bits of torch::nn::Linear, and under
+/// autocast those of at::linear(), as Python's nn.Linear has them. (There torch::nn::Linear rounds
+/// before it adds the bias to inputs of three dimensions.) The weight's gradient is added straight
+/// into `weight.grad()`, so that sums over micro-batches may round differently. Under autocast a
+/// micro-batch's part has autocast's type, as torch's has, and the sum that of the weight. It is
+/// not part of the graph: hooks of the weight are not called, and torch::autograd::grad() does not
+/// see it.
 class LinearImpl : public torch::nn::LinearImpl {
  public:
   using torch::nn::LinearImpl::LinearImpl;
@@ -44,7 +47,7 @@ class WeightHalf {
   void run();
   bool isEmpty() const { return products_.empty(); }
 
-  /// weight.grad() += gradient^T x input
+  /// weight.grad() += gradient^T x input; the two have one type
   struct Product {
     at::Tensor weight;
     at::Tensor gradient;  ///< [rows, outputs]

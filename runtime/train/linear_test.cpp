@@ -2,9 +2,12 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 #include <torch/utils.h>
+
+#include "runtime/train/precision.h"
 
 namespace pipetrace {
 namespace {
@@ -28,18 +31,23 @@ torch::nn::LinearOptions optionsWith(bool bias) {
   return torch::nn::LinearOptions(kInputs, kOutputs).bias(bias);
 }
 
-/// Runs a forward and a backward of the layer, which keeps its gradients.
+/// Runs a forward in that precision and a backward of the layer, which keeps its gradients.
 template <typename Layer>
-Gradients run(Layer& layer, const at::Tensor& input) {
+Gradients run(Layer& layer, const at::Tensor& input, Precision precision = Precision::kFp32) {
   const at::Tensor leaf = input.detach().requires_grad_();
-  const at::Tensor output = layer->forward(leaf);
-  output.backward(randomTensor(output.sizes(), 5));
+  at::Tensor output;
+  {
+    const Autocast autocast(precision, c10::kCPU);
+    output = layer->forward(leaf);
+  }
+  output.backward(randomTensor(output.sizes(), 5).to(output.scalar_type()));
   return {output.detach(), leaf.grad(), layer->weight.grad(),
           layer->bias.defined() ? layer->bias.grad() : at::Tensor()};
 }
 
 bool haveSameBits(const at::Tensor& a, const at::Tensor& b) {
-  return a.defined() == b.defined() && (!a.defined() || a.equal(b));
+  return a.defined() == b.defined() &&
+         (!a.defined() || (a.scalar_type() == b.scalar_type() && a.equal(b)));
 }
 
 TEST(Linear, OutputsAndGradientsOfInputsAndBiasHaveTheBitsOfTorch) {
@@ -62,6 +70,57 @@ TEST(Linear, OutputsAndGradientsOfInputsAndBiasHaveTheBitsOfTorch) {
       EXPECT_LE((a.weight - b.weight).norm().item<double>(), 1e-6 * b.weight.norm().item<double>());
       EXPECT_TRUE(a.weight.is_contiguous());
     }
+  }
+}
+
+// As Python's nn.Linear. C++'s adds the bias apart.
+class AtLinearImpl : public torch::nn::LinearImpl {
+ public:
+  using torch::nn::LinearImpl::LinearImpl;
+  at::Tensor forward(const at::Tensor& input) { return at::linear(input, weight, bias); }
+};
+TORCH_MODULE(AtLinear);
+
+// The sums over micro-batches are fp32, as torch's; each micro-batch's part has autocast's type.
+TEST(Linear, UnderAutocastItHasTheBitsOfTorch) {
+  for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
+    for (const auto type :
+         {at::kFloat, precision == Precision::kBf16 ? at::kBFloat16 : at::kHalf}) {
+      torch::manual_seed(11);
+      AtLinear theirs(optionsWith(true));
+      torch::manual_seed(11);
+      Linear ours(optionsWith(true));
+      for (int microBatch = 0; microBatch < 3; ++microBatch) {
+        const at::Tensor input = randomTensor({4, 9, kInputs}, 20 + microBatch).to(type);
+        const Gradients a = run(ours, input, precision);
+        const Gradients b = run(theirs, input, precision);
+        EXPECT_NE(a.output.scalar_type(), at::kFloat);
+        EXPECT_TRUE(haveSameBits(a.output, b.output)) << microBatch;
+        EXPECT_TRUE(haveSameBits(a.input, b.input)) << microBatch;
+        EXPECT_TRUE(haveSameBits(a.bias, b.bias)) << microBatch;
+        EXPECT_EQ(a.weight.scalar_type(), at::kFloat);
+        EXPECT_LE((a.weight - b.weight).norm().item<double>(),
+                  1e-3 * b.weight.norm().item<double>());
+      }
+    }
+  }
+}
+
+TEST(Linear, UnderAutocastTheWeightHalfMakesTheGradientThatTheInputHalfLeft) {
+  torch::manual_seed(11);
+  Linear layer(optionsWith(true));
+  torch::manual_seed(11);
+  Linear whole(optionsWith(true));
+  for (int microBatch = 0; microBatch < 3; ++microBatch) {
+    const at::Tensor input = randomTensor({32, kInputs}, microBatch);
+    WeightHalf half;
+    {
+      const WeightHalf::Collecting collecting(half);
+      run(layer, input, Precision::kBf16);
+    }
+    half.run();
+    run(whole, input, Precision::kBf16);
+    EXPECT_TRUE(haveSameBits(layer->weight.grad(), whole->weight.grad())) << microBatch;
   }
 }
 

@@ -60,8 +60,8 @@ Model tallModel() {
                     [](const at::Tensor& a, const at::Tensor& b) { return at::mse_loss(a, b); });
 }
 
-std::unique_ptr<torch::optim::Optimizer> sgd(std::vector<at::Tensor> parameters) {
-  return std::make_unique<torch::optim::SGD>(std::move(parameters), 0.1);
+std::unique_ptr<torch::optim::Optimizer> sgd(const NamedParameters& parameters) {
+  return std::make_unique<torch::optim::SGD>(tensorsOf(parameters), 0.1);
 }
 
 /// The bytes that LibTorch holds of what this thread has allocated since it was made.

@@ -1,7 +1,7 @@
 #include "runtime/train/stage.h"
 
 #include <ATen/ops/alias.h>
-#include <ATen/ops/ones_like.h>
+#include <ATen/ops/full_like.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
@@ -68,19 +68,20 @@ std::shared_ptr<BlockModule> makeBlock(const Model& model, int number, std::uint
   return block;
 }
 
-Stage::Stage(const Model& model, const StageCut& cut, std::uint64_t seed)
-    : model_(model), cut_(cut), seed_(seed), shapes_(cut.outgoing.size()) {
+Stage::Stage(const Model& model, const StageCut& cut, std::uint64_t seed, Precision precision)
+    : model_(model), cut_(cut), seed_(seed), precision_(precision), shapes_(cut.outgoing.size()) {
   for (std::size_t i = 0; i < cut.blocks.size(); ++i) {
     blocks_.push_back(makeBlock(model, cut.firstBlock + static_cast<int>(i), seed));
   }
 }
 
 void Stage::moveTo(c10::Device device) {
+  device_ = device.type();
   for (const std::shared_ptr<BlockModule>& block : blocks_) block->to(device);
 }
 
-std::vector<std::pair<std::string, at::Tensor>> Stage::namedParameters() const {
-  std::vector<std::pair<std::string, at::Tensor>> all;
+NamedParameters Stage::namedParameters() const {
+  NamedParameters all;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::string prefix = std::to_string(cut_.firstBlock + static_cast<int>(i)) + ".";
     for (const auto& parameter : blocks_[i]->named_parameters()) {
@@ -90,11 +91,7 @@ std::vector<std::pair<std::string, at::Tensor>> Stage::namedParameters() const {
   return all;
 }
 
-std::vector<at::Tensor> Stage::parameters() const {
-  std::vector<at::Tensor> all;
-  for (const auto& [name, parameter] : namedParameters()) all.push_back(parameter);
-  return all;
-}
+std::vector<at::Tensor> Stage::parameters() const { return tensorsOf(namedParameters()); }
 
 at::Tensor Stage::parameter(int block, const std::string& name) const {
   const auto parameters =
@@ -117,6 +114,7 @@ void Stage::runBlocks(int first, int last, const Forward& at, Tensors& slots) co
     const FixedInputs fixed(cut_, own.inputs, slots);
     Tensors outputs;
     try {
+      const Autocast autocast(precision_, device_);
       const RandomNumbersAt place({seed_, at.step, at.microBatch, number});
       outputs = blocks_[static_cast<std::size_t>(i)]->run(inputs);
     } catch (const c10::Error& e) {
@@ -141,6 +139,7 @@ at::Tensor Stage::lossOf(const Tensors& slots, const Forward& at) const {
   Tensors inputs;
   for (const int slot : cut_.lossInputs) inputs.push_back(slots[static_cast<std::size_t>(slot)]);
   const FixedInputs fixed(cut_, cut_.lossInputs, slots);
+  const Autocast autocast(precision_, device_);
   const at::Tensor loss = model_.loss(inputs);
   fixed.requireSame("the loss", model_.lossInputs);
   if (!loss.defined() || loss.numel() != 1) throw Error("the loss function made no single number");
@@ -284,7 +283,7 @@ void Stage::propagate(Live& live, const Tensors& gradients) {
   const auto addLoss = [&] {
     if (!live.loss.is_valid()) return;
     roots.push_back(std::exchange(live.loss, {}));
-    starts.push_back(at::ones_like(loss_));
+    starts.push_back(at::full_like(loss_, live.at.lossScale));
   };
   if (cut_.recomputed == 0) {
     addOutgoing(true);

@@ -10,6 +10,8 @@
 #include "runtime/stage_work.h"
 #include "runtime/train/linear.h"
 #include "runtime/train/model_cut.h"
+#include "runtime/train/optimizer_maker.h"
+#include "runtime/train/precision.h"
 
 namespace pipetrace {
 
@@ -27,8 +29,9 @@ std::shared_ptr<BlockModule> makeBlock(const Model& model, int number, std::uint
 class Stage {
  public:
   /// Makes the blocks, with weights that depend on the seed and the block alone. `model` and `cut`
-  /// must outlive it.
-  Stage(const Model& model, const StageCut& cut, std::uint64_t seed);
+  /// must outlive it. Blocks and the loss compute in `precision`.
+  Stage(const Model& model, const StageCut& cut, std::uint64_t seed,
+        Precision precision = Precision::kFp32);
 
   /// Moves the weights to a device, before the first forward.
   void moveTo(c10::Device device);
@@ -38,6 +41,7 @@ class Stage {
     int microBatch = 0;
     const Tensors* batch = nullptr;  ///< of the micro-batch, by index in Model::batch
     double lossShare = 1;            ///< the loss is multiplied by it
+    double lossScale = 1;            ///< the backward's gradients are, but not the loss
     bool keepsNothing = false;       ///< there is no backward
   };
   /// Throws Error that names the block if it fails, or makes another number of tensors than its
@@ -61,7 +65,7 @@ class Stage {
   std::vector<int> liveMicroBatches() const;
 
   /// By block of the model and name: {"3.weight", …}.
-  std::vector<std::pair<std::string, at::Tensor>> namedParameters() const;
+  NamedParameters namedParameters() const;
   std::vector<at::Tensor> parameters() const;
   /// A parameter of a block of this stage. Throws Error if the block has none of that name.
   at::Tensor parameter(int block, const std::string& name) const;
@@ -94,6 +98,8 @@ class Stage {
   const Model& model_;
   const StageCut& cut_;
   const std::uint64_t seed_;
+  const Precision precision_;
+  c10::DeviceType device_ = c10::kCPU;
   std::vector<std::shared_ptr<BlockModule>> blocks_;
   std::map<int, Live> live_;  // by micro-batch
   at::Tensor loss_;

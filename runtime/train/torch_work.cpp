@@ -1,6 +1,5 @@
 #include "runtime/train/torch_work.h"
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "runtime/micro_batch_rows.h"
+#include "runtime/train/packed_gradients.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -34,21 +34,25 @@ Batch inPinnedMemory(Batch batch) {
 
 TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
     : options_(std::move(options)),
-      cut_(cutModel(options_.model, options_.partition, options_.partition.numStages())) {
+      cut_(cutModel(options_.model, options_.partition, options_.partition.numStages())),
+      lossScale_(options_.lossScale) {
   if (options_.numMicroBatches < 1) throw Error("a step needs at least one micro-batch");
   if (!options_.optimizer) throw Error("training needs an optimizer");
   if (options_.device != nullptr) current_.emplace(*options_.device);
+  requireAutocast(options_.precision,
+                  options_.device == nullptr ? c10::kCPU : options_.device->device().type());
   for (const int stage : stages) {
     if (stage < 0 || stage >= options_.partition.numStages()) {
       throw Error("stage " + std::to_string(stage) + " is none of the " +
                   std::to_string(options_.partition.numStages()) + " stages of the pipeline");
     }
-    stages_[stage] = std::make_unique<Stage>(
-        options_.model, cut_.stages[static_cast<std::size_t>(stage)], options_.seed);
+    stages_[stage] =
+        std::make_unique<Stage>(options_.model, cut_.stages[static_cast<std::size_t>(stage)],
+                                options_.seed, options_.precision);
     if (options_.device != nullptr) stages_[stage]->moveTo(options_.device->device());
   }
   copyTiedWeights();
-  optimizer_ = options_.optimizer(parameters());
+  optimizer_ = options_.optimizer(namedParameters());
   if (!options_.batch) return;
   if (options_.steps < 1) throw Error("loading data ahead needs the number of steps");
   if (std::any_of(stages.begin(), stages.end(), [&](int stage) { return needsBatch(stage); })) {
@@ -86,14 +90,10 @@ void TorchWork::copyTiedWeights() {
 
 Stage& TorchWork::at(int stage) { return *stages_.at(stage); }
 
-std::vector<at::Tensor> TorchWork::parameters() const {
-  std::vector<at::Tensor> all;
-  for (const auto& [name, parameter] : namedParameters()) all.push_back(parameter);
-  return all;
-}
+std::vector<at::Tensor> TorchWork::parameters() const { return tensorsOf(namedParameters()); }
 
-std::vector<std::pair<std::string, at::Tensor>> TorchWork::namedParameters() const {
-  std::vector<std::pair<std::string, at::Tensor>> all;
+NamedParameters TorchWork::namedParameters() const {
+  NamedParameters all;
   for (const auto& [number, stage] : stages_) {
     for (auto& parameter : stage->namedParameters()) all.push_back(std::move(parameter));
   }
@@ -189,6 +189,7 @@ void TorchWork::accept(const Plan& plan) {
                 " micro-batches, but the plan " + plan.name + " has " +
                 std::to_string(plan.microBatchesOfReplica()));
   }
+  requireFits(lossScale_, plan);
   if (options_.replica < 0 || options_.replica >= plan.replicas) {
     throw Error("the work is for replica " + std::to_string(options_.replica) + ", and the plan " +
                 plan.name + " has " + std::to_string(plan.replicas));
@@ -205,7 +206,7 @@ void TorchWork::accept(const Plan& plan) {
   }
   optimizer_.reset();
   for (const auto& [number, stage] : stages_) {
-    stashes_[number] = std::make_unique<WeightStash>(stage->parameters(), options_.optimizer,
+    stashes_[number] = std::make_unique<WeightStash>(stage->namedParameters(), options_.optimizer,
                                                      options_.stashUpdate);
   }
 }
@@ -260,7 +261,10 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
     throw Error("stage " + std::to_string(stage) + " has no batch; load() one before each step");
   }
   useVersionFor(stage, microBatch);
-  Stage::Forward forward{.step = step_, .microBatch = microBatch, .keepsNothing = forwardOnly_};
+  Stage::Forward forward{.step = step_,
+                         .microBatch = microBatch,
+                         .lossScale = lossScale_.value(),
+                         .keepsNothing = forwardOnly_};
   Tensors batch(batch_.size());
   if (takesBatch) {
     const auto [first, count] = rowsOf(microBatch);
@@ -309,49 +313,48 @@ void TorchWork::backwardWeight(int stage, int microBatch) {
   releaseVersionOf(stage, microBatch);
 }
 
-void TorchWork::optimizerStep() { optimizer_->step(); }
+// Returns whether the optimizer may take its step.
+bool TorchWork::takeOutScale(const std::vector<at::Tensor>& parameters) {
+  const bool isScaled = lossScale_.isDynamic() || lossScale_.value() != 1;
+  if (!isScaled || parameters.empty()) return true;
+  const at::Tensor overflow = unscaleGradients(parameters, lossScale_.value());
+  if (options_.device != nullptr && !lossScale_.isDynamic()) return true;  // nobody waits
+  const bool overflowed = overflow.item<float>() != 0;
+  lossScale_.endStep(overflowed);
+  const std::string failure = lossScale_.failure();
+  if (!failure.empty()) throw Error("step " + std::to_string(step_) + ": " + failure);
+  return !overflowed;
+}
+
+void TorchWork::optimizerStep() {
+  if (takeOutScale(parameters())) optimizer_->step();
+}
 
 void TorchWork::update(int stage) {
+  takeOutScale(at(stage).parameters());
   stashes_.at(stage)->update(lastVersion_[stage]);
   versions_->update(stage);
 }
 
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
 
-// In double, which holds every gradient's number exactly, so that one tensor has them all: the
-// loss and the gradients.
 Message TorchWork::sumsOf(int stage) {
-  const std::vector<at::Tensor> parameters = at(stage).parameters();
   at::TensorOptions options(at::kDouble);
   if (options_.device != nullptr) options = options.device(options_.device->device());
   const bool hasLoss = isLast(stage) && lossSum_.defined();
-  std::vector<at::Tensor> parts{hasLoss ? lossSum_.reshape({1}) : at::zeros({1}, options)};
-  for (const at::Tensor& parameter : parameters) {
-    const at::Tensor& sum = parameter.grad();
-    parts.push_back((sum.defined() ? sum : at::zeros_like(parameter)).flatten().to(at::kDouble));
-  }
-  return {.tensor = at::cat(parts)};
+  return {.tensor =
+              packedSums(at(stage).parameters(), hasLoss ? lossSum_ : at::zeros({1}, options))};
 }
 
 void TorchWork::addSums(int stage, const std::vector<Message>& sums) {
-  const at::NoGradGuard noGrad;
   if (isLast(stage)) {
     lossSum_ = at::Tensor();
     for (const Message& copy : sums) addLoss(copy.tensor[0], 1);
     lossCount_ = options_.numMicroBatches;  // others have done those that this copy has not
   }
-  std::int64_t offset = 1;
-  for (at::Tensor& parameter : at(stage).parameters()) {
-    const auto ofCopy = [&](const Message& copy) {
-      return copy.tensor.narrow(0, offset, parameter.numel())
-          .view(parameter.sizes())
-          .to(parameter.scalar_type());
-    };
-    at::Tensor sum = ofCopy(sums.front());
-    for (std::size_t i = 1; i < sums.size(); ++i) sum.add_(ofCopy(sums[i]));
-    parameter.mutable_grad() = sum;
-    offset += parameter.numel();
-  }
+  std::vector<at::Tensor> copies;
+  for (const Message& copy : sums) copies.push_back(copy.tensor);
+  addPackedSums(copies, at(stage).parameters());
 }
 
 Message TorchWork::tiedSumOf(int tie, int use) {

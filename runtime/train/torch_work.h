@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/optim/optimizer.h>
-
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,7 +13,9 @@
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/data_loader.h"
+#include "runtime/train/loss_scale.h"
 #include "runtime/train/model.h"
+#include "runtime/train/optimizer_maker.h"
 #include "runtime/train/partition.h"
 #include "runtime/train/stage.h"
 #include "runtime/train/weight_stash.h"
@@ -28,11 +28,13 @@ struct TorchWorkOptions {
   int numMicroBatches = 1;  ///< of a replica
   int replica = 0;          ///< of the rank (Plan::replicaOf())
   std::uint64_t seed = 0;   ///< of initial weights and dropout
-  /// Made once, over the parameters of the rank's stages in the order of the stages.
-  /// Plans without a flush have an optimizer for each stage.
+  /// Called once, with the parameters of the rank's stages in the order of the stages. In plans
+  /// without a flush it is called for each stage.
   OptimizerMaker optimizer;
   /// The learning rate of a step; empty: as the optimizer was made.
   std::function<double(int step)> learningRate;
+  Precision precision = Precision::kFp32;  ///< of blocks and loss
+  LossScale lossScale = LossScale::fixed(1);
   /// For plans without a flush.
   StashUpdate stashUpdate = StashUpdate::kNewest;
   /// Whether loss() is to be reported by this rank. A last stage on several ranks, or in several
@@ -65,13 +67,19 @@ struct TorchWorkOptions {
 /// with its share of the rows of its update. So each update follows the mean over its rows. loss()
 /// is the mean over all rows of the step.
 ///
+/// In mixed precision each block and the loss run under autocast (Autocast); messages have the
+/// types of what the blocks make. The gradients' sums have the loss scale, until the optimizer's
+/// step takes it out. A gradient that is no finite number ends training then, or, with a dynamic
+/// scale, leaves out the step. On a device with a fixed scale nobody waits to see that: the next
+/// loss is no number then.
+///
 /// The weight half of a backward makes the weight gradients of the runtime's linear layers
 /// (linear.h). All other gradients come with the input half.
 class TorchWork : public StageWork {
  public:
   /// Makes the blocks of `stages`. Throws Error for a model or partition that does not fit
-  /// (cutModel()), a stage out of range, a missing optimizer, or batches without steps. Begins to
-  /// load data, if the options have `batch`.
+  /// (cutModel()), a stage out of range, a missing optimizer, batches without steps, or a device
+  /// without autocast (requireAutocast()). Begins to load data, if the options have `batch`.
   TorchWork(TorchWorkOptions options, const std::vector<int>& stages);
 
   /// The names of the batch's tensors that this rank's blocks need.
@@ -84,7 +92,7 @@ class TorchWork : public StageWork {
   void load(const Batch& batch);
 
   /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
-  /// with tied parameters.
+  /// with tied parameters, and those that the loss scale does not fit (requireFits()).
   void accept(const Plan& plan) override;
   void abandon() override;
   TensorRoutes routes(const Plan& plan) const override;
@@ -100,6 +108,7 @@ class TorchWork : public StageWork {
   void runBackwardInput(int stage, int microBatch, JobMessages messages) override;
   void backwardWeight(int stage, int microBatch) override;
   void recompute(int stage, int microBatch) override;
+  /// Both throw Error for gradients that are no finite numbers, if there is a loss scale.
   void optimizerStep() override;
   void update(int stage) override;
   std::int32_t versionOf(const Action& action) const override;
@@ -117,11 +126,12 @@ class TorchWork : public StageWork {
   /// The parameters of the rank's stages, in the order of the stages.
   std::vector<at::Tensor> parameters() const;
   /// The same with their names: block of the model and name, "3.weight".
-  std::vector<std::pair<std::string, at::Tensor>> namedParameters() const;
+  NamedParameters namedParameters() const;
   /// Stages whose weight halves had nothing to do so far.
   const std::set<int>& emptyHalves() const { return emptyHalves_; }
   /// The versions of a stage's weights, in a plan without a flush.
   const WeightStash& stash(int stage) const { return *stashes_.at(stage); }
+  const LossScale& lossScale() const { return lossScale_; }
   /// The stages and micro-batches of which something is kept for a backward, or a half of it;
   /// ascending.
   std::vector<std::pair<int, int>> liveMicroBatches() const;
@@ -138,6 +148,7 @@ class TorchWork : public StageWork {
   void releaseVersionOf(int stage, int microBatch);
   void bringToDevice(Tensors& tensors) const;
   void addLoss(const at::Tensor& loss, double factor);
+  bool takeOutScale(const std::vector<at::Tensor>& parameters);
   std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
   double lossShareOf(int microBatch) const;
 
@@ -146,6 +157,7 @@ class TorchWork : public StageWork {
   const ModelCut cut_;
   std::map<int, std::unique_ptr<Stage>> stages_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  LossScale lossScale_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
   int replicas_ = 1;

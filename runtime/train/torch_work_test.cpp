@@ -40,8 +40,8 @@ TorchWorkOptions options(Model model, int stages, int microBatches) {
   return {.model = std::move(model),
           .partition = evenPartition(blocks, stages),
           .numMicroBatches = microBatches,
-          .optimizer = [](std::vector<at::Tensor> parameters) {
-            return std::make_unique<torch::optim::SGD>(std::move(parameters),
+          .optimizer = [](const NamedParameters& parameters) {
+            return std::make_unique<torch::optim::SGD>(tensorsOf(parameters),
                                                        torch::optim::SGDOptions(0.5));
           }};
 }
@@ -159,6 +159,76 @@ TEST_F(HandCheckedWork, TheLearningRateOfTheStepIsUsed) {
   backward(training, 0);
   training.optimizerStep();
   EXPECT_NEAR(linear_->weight.item<double>(), 2 - 0.3 * 4, 1e-6);
+}
+
+// PipeDream, one stage: each micro-batch's update makes w of w - r 2w.
+TEST_F(HandCheckedWork, UpdatesWithoutAFlushHaveTheLearningRateOfTheirStep) {
+  TorchWorkOptions scheduled = options(chainOf({AnyModule(linear_)}), 1, 2);
+  scheduled.learningRate = [](int step) { return 0.1 * (step + 1); };
+  TorchWork training(scheduled, {0});
+  const CheckedPlan plan = buildSchedule("PipeDream", 1, 2);
+  training.accept(*plan);
+  const double expected[] = {2 * 0.8 * 0.8, 2 * 0.8 * 0.8 * 0.6 * 0.6};
+  for (int step = 0; step < 2; ++step) {
+    training.load(ones(2));
+    training.beginStep(step);
+    training.lr(step);
+    for (int mb = 0; mb < 2; ++mb) {
+      forward(training, mb);
+      backward(training, mb);
+      training.update(0);
+    }
+    EXPECT_NEAR(linear_->weight.item<double>(), expected[step], 1e-6);
+  }
+}
+
+// loss = (w x)^2 = 4, dloss/dw = 2 w = 4.
+TEST_F(HandCheckedWork, ALossScaleMultipliesTheGradientsUntilTheOptimizersStep) {
+  TorchWorkOptions scaled = options(chainOf({AnyModule(linear_)}), 1, 1);
+  scaled.lossScale = LossScale::fixed(8);
+  TorchWork training(scaled, {0});
+  training.load(ones(1));
+  runStep(training, 1);
+  EXPECT_EQ(training.loss().value(), 4);
+  EXPECT_EQ(linear_->weight.grad().item<double>(), 8 * 4);
+  training.optimizerStep();
+  EXPECT_EQ(linear_->weight.grad().item<double>(), 4);
+  EXPECT_EQ(linear_->weight.item<double>(), 2 - 0.5 * 4);
+}
+
+TEST_F(HandCheckedWork, AGradientThatIsNoFiniteNumberEndsTrainingWithAFixedScale) {
+  TorchWorkOptions scaled = options(chainOf({AnyModule(linear_)}), 1, 1);
+  scaled.lossScale = LossScale::fixed(8);
+  TorchWork training(scaled, {0});
+  training.load({{"inputs", at::full({1, 1}, 1e30)}, {"targets", at::zeros({1, 1})}});
+  runStep(training, 1);
+  EXPECT_THAT(errorOf([&] { training.optimizerStep(); }),
+              HasSubstr("step 0: a gradient is no finite number with the loss scale 8"));
+  EXPECT_EQ(linear_->weight.item<double>(), 2) << "and the weights are as they were";
+}
+
+TEST_F(HandCheckedWork, AnOverflowLeavesOutTheStepAndHalvesADynamicScale) {
+  TorchWorkOptions scaled = options(chainOf({AnyModule(linear_)}), 1, 1);
+  scaled.lossScale = LossScale::dynamic();
+  TorchWork training(scaled, {0});
+  const CheckedPlan plan = buildSchedule("1F1B", 1, 1);
+  training.accept(*plan);
+  training.load({{"inputs", at::full({1, 1}, 1e30)}, {"targets", at::zeros({1, 1})}});
+  runStep(training, 1);
+  training.optimizerStep();
+  EXPECT_EQ(linear_->weight.item<double>(), 2);
+  EXPECT_EQ(training.lossScale().value(), 32'768);
+  training.load(ones(1));
+  runStep(training, 1);
+  EXPECT_EQ(linear_->weight.grad().item<double>(), 32'768 * 4);
+  training.optimizerStep();
+  EXPECT_EQ(linear_->weight.item<double>(), 2 - 0.5 * 4);
+  EXPECT_EQ(training.lossScale().value(), 32'768);
+  const CheckedPlan two = buildSchedule("1F1B", 2, 1);
+  TorchWorkOptions onTwo = options(chainOf({AnyModule(linear_), AnyModule(linear_)}), 2, 1);
+  onTwo.lossScale = LossScale::dynamic();
+  TorchWork rank(onTwo, {0});
+  EXPECT_THAT(errorOf([&] { rank.accept(*two); }), HasSubstr("needs all stages on one rank"));
 }
 
 TEST_F(HandCheckedWork, AMicroBatchIsKeptFromItsForwardToItsBackward) {

@@ -12,18 +12,20 @@
 
 namespace pipetrace {
 
-WeightStash::WeightStash(std::vector<at::Tensor> handles, const OptimizerMaker& makeOptimizer,
+WeightStash::WeightStash(const NamedParameters& handles, const OptimizerMaker& makeOptimizer,
                          StashUpdate rule)
-    : handles_(std::move(handles)), rule_(rule) {
+    : handles_(tensorsOf(handles)), rule_(rule) {
   Version first;
-  for (const at::Tensor& handle : handles_) {
+  NamedParameters masters;
+  for (const auto& [name, handle] : handles) {
     // Not detach(): that would share the handle's count of changes in place, and an update would
     // then make backwards of other versions fail.
     first.values.push_back(handle.variable_data());
-    masters_.push_back(handle.variable_data().requires_grad_());
+    masters.emplace_back(name, handle.variable_data().requires_grad_());
   }
   versions_[0] = std::move(first);
-  optimizer_ = makeOptimizer(masters_);
+  masters_ = tensorsOf(masters);
+  optimizer_ = makeOptimizer(masters);
 }
 
 int WeightStash::usesOf(int version) const {

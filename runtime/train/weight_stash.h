@@ -1,11 +1,10 @@
 #pragma once
 
-#include <torch/optim/optimizer.h>
-
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
+
+#include "runtime/train/optimizer_maker.h"
 
 namespace pipetrace {
 
@@ -14,9 +13,6 @@ enum class StashUpdate {
   kNewest,  ///< the newest there is (PipeDream, Narayanan et al. 2019)
   kOldest,  ///< the one that the micro-batch's forward used: of four, 0 becomes 4 (VPipe)
 };
-
-using OptimizerMaker =
-    std::function<std::unique_ptr<torch::optim::Optimizer>(std::vector<at::Tensor> parameters)>;
 
 /// The weights of one stage in a plan without a flush: as many versions as its micro-batches in
 /// flight need. Versions count from 0 in each step; version 0 of a step is the last of the step
@@ -30,8 +26,8 @@ using OptimizerMaker =
 class WeightStash {
  public:
   /// `handles`: the parameters in the modules. The optimizer is made over parameters of the same
-  /// values.
-  WeightStash(std::vector<at::Tensor> handles, const OptimizerMaker& makeOptimizer,
+  /// names and values.
+  WeightStash(const NamedParameters& handles, const OptimizerMaker& makeOptimizer,
               StashUpdate rule);
 
   /// `uses`: by version, how many micro-batches of the step use it.

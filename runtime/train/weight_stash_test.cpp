@@ -11,6 +11,7 @@
 #include <torch/utils.h>
 
 #include "runtime/program/version_count.h"
+#include "runtime/train/parameter_groups.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"
 #include "trace/error.h"
@@ -21,8 +22,8 @@ namespace {
 using ::testing::ElementsAre;
 
 OptimizerMaker sgdOf(double rate) {
-  return [rate](std::vector<at::Tensor> parameters) {
-    return std::make_unique<torch::optim::SGD>(std::move(parameters),
+  return [rate](const NamedParameters& parameters) {
+    return std::make_unique<torch::optim::SGD>(tensorsOf(parameters),
                                                torch::optim::SGDOptions(rate));
   };
 }
@@ -41,7 +42,7 @@ struct Seen {
 Seen runStage(const CheckedPlan& plan, int stage, StashUpdate rule, int steps = 1,
               const OptimizerMaker& maker = sgdOf(1)) {
   const at::Tensor handle = at::zeros({1}).requires_grad_();
-  WeightStash stash({handle}, maker, rule);
+  WeightStash stash({{"0.weight", handle}}, maker, rule);
   VersionCount count(*plan);
   Seen seen;
   for (int step = 0; step < steps; ++step) {
@@ -127,11 +128,11 @@ TEST(WeightStash, AsManyVersionsAreHeldAsThePlanNeedsAndTheyGoOnOverSteps) {
 }
 
 TEST(WeightStash, OnlyOtherOptimizersCopyAndOnlyWhereSeveralVersionsAreHeld) {
-  const auto rmsprop = [](std::vector<at::Tensor> parameters) {
-    return std::make_unique<torch::optim::RMSprop>(std::move(parameters), 0.1);
+  const auto rmsprop = [](const NamedParameters& parameters) {
+    return std::make_unique<torch::optim::RMSprop>(tensorsOf(parameters), 0.1);
   };
-  const auto adamw = [](std::vector<at::Tensor> parameters) {
-    return std::make_unique<torch::optim::AdamW>(std::move(parameters), 0.1);
+  const auto adamw = [](const NamedParameters& parameters) {
+    return std::make_unique<torch::optim::AdamW>(tensorsOf(parameters), 0.1);
   };
   const CheckedPlan plan = buildSchedule("PipeDream", 3, 10);
   for (int stage = 0; stage < 3; ++stage) {
@@ -146,7 +147,8 @@ TEST(WeightStash, OnlyOtherOptimizersCopyAndOnlyWhereSeveralVersionsAreHeld) {
 }
 
 TEST(WeightStash, AVersionThatIsNotKeptIsReported) {
-  WeightStash stash({at::zeros({2}).requires_grad_()}, sgdOf(1), StashUpdate::kNewest);
+  WeightStash stash({{"0.weight", at::zeros({2}).requires_grad_()}}, sgdOf(1),
+                    StashUpdate::kNewest);
   stash.beginStep({1});
   EXPECT_THROW(stash.use(3), Error);
 }
@@ -157,8 +159,8 @@ void expectSameBits(const OptimizerMaker& maker, const std::string& what) {
   const at::Tensor start = at::randn({37});
   const at::Tensor handle = start.clone().requires_grad_();
   const at::Tensor alone = start.clone().requires_grad_();
-  const auto optimizer = maker({alone});
-  WeightStash stash({handle}, maker, StashUpdate::kNewest);
+  const auto optimizer = maker({{"0.weight", alone}});
+  WeightStash stash({{"0.weight", handle}}, maker, StashUpdate::kNewest);
   stash.beginStep({2, 2, 2, 2, 2, 2});  // two each, and none is ever released: each stays
   for (int i = 0; i < 6; ++i) {
     const at::Tensor gradient = at::randn({37});
@@ -177,8 +179,8 @@ void expectSameBits(const OptimizerMaker& maker, const std::string& what) {
 
 TEST(WeightStash, NewVersionsHaveTheBitsOfTheOptimizerAlone) {
   const auto sgd = [](torch::optim::SGDOptions options) {
-    return [options](std::vector<at::Tensor> parameters) {
-      return std::make_unique<torch::optim::SGD>(std::move(parameters), options);
+    return [options](const NamedParameters& parameters) {
+      return std::make_unique<torch::optim::SGD>(tensorsOf(parameters), options);
     };
   };
   using torch::optim::SGDOptions;
@@ -188,18 +190,42 @@ TEST(WeightStash, NewVersionsHaveTheBitsOfTheOptimizerAlone) {
   expectSameBits(sgd(SGDOptions(0.1).momentum(0.9).nesterov(true).weight_decay(0.01)), "Nesterov");
   for (const double decay : {0.0, 0.05}) {
     expectSameBits(
-        [decay](std::vector<at::Tensor> parameters) {
+        [decay](const NamedParameters& parameters) {
           return std::make_unique<torch::optim::Adam>(
-              std::move(parameters), torch::optim::AdamOptions(0.01).weight_decay(decay));
+              tensorsOf(parameters), torch::optim::AdamOptions(0.01).weight_decay(decay));
         },
         "Adam");
     expectSameBits(
-        [decay](std::vector<at::Tensor> parameters) {
+        [decay](const NamedParameters& parameters) {
           return std::make_unique<torch::optim::AdamW>(
-              std::move(parameters), torch::optim::AdamWOptions(0.01).weight_decay(decay));
+              tensorsOf(parameters), torch::optim::AdamWOptions(0.01).weight_decay(decay));
         },
         "AdamW");
   }
+}
+
+// By hand: each gradient is 1, learning rate 1. The matrix is decayed by a half of itself, and is
+// w - w / 2 - 1; the bias is b - 1.
+TEST(WeightStash, EachGroupOfParametersHasItsOptions) {
+  const at::Tensor weight = at::full({1, 1}, 8.0).requires_grad_();
+  const at::Tensor bias = at::full({1}, 8.0).requires_grad_();
+  const OptimizerMaker maker = [](const NamedParameters& parameters) {
+    return std::make_unique<torch::optim::SGD>(
+        decayGroups(parameters, torch::optim::SGDOptions(1), {.rate = 0.5}),
+        torch::optim::SGDOptions(1));
+  };
+  WeightStash stash({{"0.weight", weight}, {"0.bias", bias}}, maker, StashUpdate::kNewest);
+  stash.beginStep({2, 2, 2});
+  const double expected[][2] = {{3, 7}, {0.5, 6}};  // 8 - 4 - 1, 3 - 1.5 - 1
+  for (int i = 0; i < 2; ++i) {
+    at::Tensor(weight).mutable_grad() = at::ones({1, 1});
+    at::Tensor(bias).mutable_grad() = at::ones({1});
+    stash.update(i);
+    EXPECT_EQ(weight.item<double>(), expected[i][0]);
+    EXPECT_EQ(bias.item<double>(), expected[i][1]);
+  }
+  stash.use(0);
+  EXPECT_EQ(weight.item<double>(), 8);
 }
 
 }  // namespace

@@ -104,6 +104,17 @@ TEST_F(LineTruth, ARichModelWithTiesAndTensorsPastTheNextStageHasThem) {
   }
 }
 
+TEST_F(LineTruth, MessagesInMixedPrecisionAndGradientsWithALossScaleHaveThem) {
+  for (const char* const name : {"1F1B", "ZB-H1", "DualPipe"}) {
+    const CheckedPlan plan = inLine(buildSchedule(name, 4, 8));
+    TrainingCase training{.numStages = plan->numStages, .precision = Precision::kBf16};
+    EXPECT_EQ(LineTraining{}.difference(training, plan), "") << name;
+    training.precision = Precision::kFp16;
+    training.lossScale = 512;
+    EXPECT_EQ(LineTraining{}.difference(training, plan), "") << name;
+  }
+}
+
 TEST_F(LineTruth, BatchesOfOtherRowsInEachStepHaveThem) {
   for (const char* const name : {"1F1B", "Interleaved1F1B", "DualPipe"}) {
     const CheckedPlan plan = inLine(buildSchedule(name, 4, 8));

@@ -140,8 +140,8 @@ Model modelOf(const std::vector<LayerMaker>& layers) {
                     [](const at::Tensor& a, const at::Tensor& b) { return at::mse_loss(a, b); });
 }
 
-std::unique_ptr<torch::optim::Optimizer> sgd(std::vector<at::Tensor> parameters) {
-  return std::make_unique<torch::optim::SGD>(std::move(parameters), 0.1);
+std::unique_ptr<torch::optim::Optimizer> sgd(const NamedParameters& parameters) {
+  return std::make_unique<torch::optim::SGD>(tensorsOf(parameters), 0.1);
 }
 
 /// Adds a tensor that it makes on the CPU.

@@ -74,6 +74,28 @@ TEST_F(DeviceTruth, ARichModelWithDropoutTiesAndRecomputedBlocksHasThem) {
   }
 }
 
+TEST_F(DeviceTruth, MixedPrecisionHasTheBitsOfOneProcessUnderAutocastOnTheCpu) {
+  for (const char* const name : {"1F1B", "ZB-H1", "DualPipe"}) {
+    const CheckedPlan plan = buildSchedule(name, 4, 8);
+    TrainingCase training{.numStages = plan->numStages,
+                          .rows = 16,
+                          .steps = 2,
+                          .model = CaseModel::kRich,
+                          .recompute = 0.6,
+                          .precision = Precision::kBf16};
+    EXPECT_EQ(firstDifference(train(training, plan, Devices::kShared), trainAlone(training, *plan)),
+              "")
+        << name;
+    training.precision = Precision::kFp16;
+    training.lossScale = 512;
+    EXPECT_EQ(
+        firstDifference(train(training, plan, Devices::kOneEach, true, testing::Wiring::kGloo),
+                        trainAlone(training, *plan)),
+        "")
+        << name;
+  }
+}
+
 TEST_F(DeviceTruth, RanksOnDevicesOfTheirOwnHaveThem) {
   const CheckedPlan plan = buildSchedule("Interleaved1F1B", 4, 8);
   const TrainingCase training{.numStages = plan->numStages, .steps = 2};
@@ -172,6 +194,10 @@ TEST_F(DeviceTruth, NobodyWaitsForTheDeviceWithinAStepWhereThereIsRoom) {
   const TrainingCase rich{.rows = 16, .steps = 2, .model = CaseModel::kRich};
   for (const HostWaits& waits : waitsOfRanks(buildSchedule("1F1B", 4, 8), rich, 1000)) {
     EXPECT_EQ(waits.total(), 0);
+  }
+  const TrainingCase scaled{.steps = 2, .precision = Precision::kFp16, .lossScale = 512};
+  for (const HostWaits& waits : waitsOfRanks(buildSchedule("1F1B", 4, 8), scaled, 1000)) {
+    EXPECT_EQ(waits.total(), 0) << "with a fixed loss scale";
   }
 }
 

@@ -91,8 +91,8 @@ void runWatched(Wiring wiring, const CheckedPlan& plan,
                          .partition = {.blocks = {1, 1}},
                          .numMicroBatches = kWatchedMicroBatches,
                          .optimizer =
-                             [](std::vector<at::Tensor> parameters) {
-                               return std::make_unique<torch::optim::SGD>(std::move(parameters),
+                             [](const NamedParameters& parameters) {
+                               return std::make_unique<torch::optim::SGD>(tensorsOf(parameters),
                                                                           0.1);
                              }},
                         {rank});

@@ -77,6 +77,19 @@ TEST(Replicas, ARichModelWithTiesDropoutAndRecomputesHasThem) {
   }
 }
 
+TEST(Replicas, InMixedPrecisionWithALossScaleHaveTheBitsOfOneProcessUnderAutocast) {
+  for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
+    const TrainingCase training{.rows = 16,
+                                .model = testing::CaseModel::kRich,
+                                .recompute = 0.6,
+                                .precision = precision,
+                                .lossScale = precision == Precision::kFp16 ? 1000.0 : 1.0};
+    const CheckedPlan plan(
+        withReplicas(withRecompute(buildSchedule("1F1B", 4, 8), std::vector<bool>(4, true)), 2));
+    EXPECT_EQ(differenceOf(Wiring::kInProcess, training, plan), "");
+  }
+}
+
 // Shows that the order of ranks matters to the bits, so that the tests above can fail.
 TEST(Replicas, InAnotherOrderGiveOtherBits) {
   const TrainingCase training{.numStages = 2, .microBatches = 4};

@@ -105,6 +105,28 @@ TEST_P(ProcessTruthTest, FourProcessesOverGlooEqualOne) {
 INSTANTIATE_TEST_SUITE_P(All, ProcessTruthTest, ::testing::ValuesIn(kSchedules),
                          [](const auto& test) { return test.param; });
 
+// fp32 gradients that are scaled by a power of two and back keep their bits.
+TEST(TruthCheckTest, ALossScaleOfAPowerOfTwoChangesNoBitInFp32) {
+  const CheckedPlan plan = buildSchedule("1F1B", 4, 8);
+  const TrainingCase plain{.model = testing::CaseModel::kRich};
+  TrainingCase scaled = plain;
+  scaled.lossScale = 4096;
+  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, scaled, plan), trainAlone(plain, *plan)), "");
+}
+
+TEST(TruthCheckTest, MixedPrecisionGivesOtherBitsThanFp32) {
+  const TrainingCase fp32;
+  TrainingCase bf16 = fp32;
+  bf16.precision = Precision::kBf16;
+  TrainingCase fp16 = fp32;
+  fp16.precision = Precision::kFp16;
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  const auto in32 = trainAlone(fp32, plan);
+  EXPECT_NE(firstDifference(trainAlone(bf16, plan), in32), "");
+  EXPECT_NE(firstDifference(trainAlone(fp16, plan), in32), "");
+  EXPECT_NE(firstDifference(trainAlone(fp16, plan), trainAlone(bf16, plan)), "");
+}
+
 // Shows that the tests above can fail: the order of the backwards changes the bits.
 TEST(TruthCheckTest, AnotherOrderOfBackwardsGivesOtherBits) {
   const TrainingCase training;
@@ -198,6 +220,50 @@ TEST_P(EveryScheduleTruthTest, ARichModelHasTheBitsOfOneProcess) {
   EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, plan), alone), "");
   const CheckedPlan again = withRecompute(*plan, recomputing(training));
   EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, again), alone), "");
+}
+
+// Matrices are decayed, biases and those of the second block are not.
+TEST_P(EveryScheduleTruthTest, AnOptimizerOfTwoGroupsHasTheBitsOfOneProcess) {
+  const CheckedPlan plan = buildSchedule(GetParam(), 4, 8);
+  TrainingCase training{
+      .numStages = plan->numStages, .microBatches = 8, .rows = 19, .steps = 2, .decays = true};
+  const auto alone = trainAlone(training, *plan);
+  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, plan), alone), "");
+  training.decays = false;
+  EXPECT_NE(firstDifference(trainAlone(training, *plan), alone), "") << "the groups do something";
+}
+
+// Blocks under autocast: weight halves, blocks that run again, tied weights, messages of both
+// types.
+TEST_P(EveryScheduleTruthTest, MixedPrecisionHasTheBitsOfOneProcessUnderAutocast) {
+  const CheckedPlan plan = buildSchedule(GetParam(), 4, 8);
+  for (const testing::CaseModel model : {testing::CaseModel::kMlp, testing::CaseModel::kRich}) {
+    const TrainingCase training{.numStages = plan->numStages,
+                                .microBatches = 8,
+                                .rows = 19,
+                                .steps = 2,
+                                .model = model,
+                                .recompute = 0.5,
+                                .precision = Precision::kBf16};
+    const auto alone = trainAlone(training, *plan);
+    EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, plan), alone), "");
+    const CheckedPlan again = withRecompute(*plan, recomputing(training));
+    EXPECT_EQ(firstDifference(train(Wiring::kGloo, training, again), alone), "");
+  }
+}
+
+// The scale is no power of two: a place where it is missing or doubled shows.
+TEST_P(EveryScheduleTruthTest, ALossScaleHasTheBitsOfOneProcessWithIt) {
+  const CheckedPlan plan = buildSchedule(GetParam(), 4, 8);
+  TrainingCase training{.numStages = plan->numStages,
+                        .microBatches = 8,
+                        .rows = 19,
+                        .steps = 2,
+                        .model = testing::CaseModel::kRich,
+                        .precision = Precision::kFp16,
+                        .lossScale = 1000};
+  const auto alone = trainAlone(training, *plan);
+  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, plan), alone), "");
 }
 
 // ‖difference‖ ≤ 1e-6 ‖gradient‖ for each tensor, against micro-batch after micro-batch.

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <torch/optim/adamw.h>
 
-#include <algorithm>
-
 #include "samples/char_transformer/char_model.h"
 #include "samples/char_transformer/char_text.h"
 #include "samples/sample_task.h"
+#include "samples/task_optimizer.h"
 
 namespace pipetrace {
 
@@ -25,14 +24,15 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
     const auto ofReplica = static_cast<std::uint64_t>(replica) << 32;  // replica 0: the seed's own
     return text.windows(options.seed + ofReplica, step, options.rows, context);
   };
-  task.optimizer = [rate = options.learningRate](std::vector<at::Tensor> parameters) {
-    return std::make_unique<torch::optim::AdamW>(std::move(parameters),
-                                                 torch::optim::AdamWOptions(rate));
+  task.itemsPerStep = static_cast<double>(options.rows) * static_cast<double>(context);
+  task.itemName = "tokens";
+  task.optimizer = [rate = options.optimizer.learningRate,
+                    decay = weightDecayOf(options.optimizer)](const NamedParameters& parameters) {
+    return std::make_unique<torch::optim::AdamW>(
+        decayGroups(parameters, torch::optim::AdamWOptions(rate), decay));
   };
-  task.learningRate = [options](int step) {
-    const double share = static_cast<double>(step + 1) / std::max(options.warmUpSteps, 1);
-    return options.learningRate * std::min(share, 1.0);
-  };
+  task.learningRate = learningRateOf(options.optimizer);
+  task.optimizerText = toText(options.optimizer);
   return task;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "samples/char_transformer/char_model_options.h"
+#include "samples/optimizer_options.h"
 
 namespace pipetrace {
 
@@ -14,13 +15,13 @@ struct CharTaskOptions {
   std::string data = "/usr/share/common-licenses/GPL-3";
   CharModelOptions model;  ///< its vocabulary is that of the text
   std::int64_t rows = 32;  ///< windows of text per step
-  double learningRate = 3e-3;
-  int warmUpSteps = 10;  ///< the learning rate rises to its value over this many steps
+  OptimizerOptions optimizer{.learningRate = 3e-3, .warmup = 10, .weightDecay = 0.01};
   std::uint64_t seed = 1;
 };
 
-/// Learns to predict the next character of the text: cross-entropy, AdamW. Throws Error if the text
-/// cannot be read or is too short.
+/// Learns to predict the next character of the text: cross-entropy, AdamW in two groups of
+/// parameters. Throws Error if the text cannot be read or is too short, and for options of the
+/// optimizer that do not fit.
 SampleTask makeCharTask(const CharTaskOptions& options);
 
 /// makeCharTask() for runSample(), in a file that does not include LibTorch.

@@ -1,6 +1,4 @@
-#include <cmath>
 #include <cstdint>
-#include <string>
 
 #include "samples/char_transformer/char_task.h"
 #include "samples/run_sample.h"
@@ -9,13 +7,6 @@
 
 namespace {
 
-const CLI::Validator kPositiveFinite(
-    [](const std::string& text) {
-      double value = 0;
-      const bool isNumber = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
-      return isNumber && value > 0 ? std::string() : text + " is no positive number";
-    },
-    "POSITIVE");
 constexpr std::int64_t kWidest = 16'384;
 constexpr std::int64_t kMost = 1 << 20;
 
@@ -37,13 +28,14 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{1}, kMost));
   app.add_option("--batch", task.rows, "windows of text per step")
       ->check(CLI::Range(std::int64_t{1}, kMost));
-  app.add_option("--learning-rate", task.learningRate, "of AdamW")->check(kPositiveFinite);
+  pipetrace::addOptimizerOptions(app, task.optimizer);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   task.seed = options.seed;
+  task.optimizer.steps = options.steps;
   return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
     pipetrace::runSample(options, pipetrace::charTaskMaker(task), stop);
   });

@@ -9,12 +9,15 @@ int main(int argc, char** argv) {
       "The GPipe exercise: an MLP 10-20-30-20-5 in 4 pipeline stages, 16 examples in 8 "
       "micro-batches");
   pipetrace::addPipelineOptions(app, options);
+  pipetrace::OptimizerOptions optimizer = pipetrace::mlpOptimizer();
+  pipetrace::addOptimizerOptions(app, optimizer);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
+  optimizer.steps = options.steps;
   return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
-    pipetrace::runSample(options, pipetrace::mlpTaskMaker(), stop);
+    pipetrace::runSample(options, pipetrace::mlpTaskMaker(optimizer), stop);
   });
 }

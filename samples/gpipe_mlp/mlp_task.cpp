@@ -8,6 +8,7 @@
 
 #include "runtime/train/linear.h"
 #include "samples/sample_task.h"
+#include "samples/task_optimizer.h"
 
 namespace pipetrace {
 
@@ -33,21 +34,32 @@ Model makeMlp() {
   });
 }
 
-}  // namespace
-
-SampleTask makeMlpTask() {
+SampleTask makeTask(const OptimizerOptions& options) {
   SampleTask task;
   task.model = makeMlp();
   const Batch batch{{"inputs", at::randn({kRows, kWidths[0]})},
                     {"targets", at::randint(kWidths[std::size(kWidths) - 1], {kRows}, at::kLong)}};
   task.batch = [batch](int, int) { return batch; };
-  task.optimizer = [](std::vector<at::Tensor> parameters) {
-    return std::make_unique<torch::optim::SGD>(std::move(parameters),
-                                               torch::optim::SGDOptions(kLearningRate));
+  task.itemsPerStep = kRows;
+  task.itemName = "examples";
+  task.optimizer = [rate = options.learningRate,
+                    decay = weightDecayOf(options)](const NamedParameters& parameters) {
+    const torch::optim::SGDOptions usual(rate);
+    return std::make_unique<torch::optim::SGD>(decayGroups(parameters, usual, decay), usual);
   };
+  task.learningRate = learningRateOf(options);
+  task.optimizerText = toText(options);
   return task;
 }
 
-std::function<SampleTask()> mlpTaskMaker() { return makeMlpTask; }
+}  // namespace
+
+OptimizerOptions mlpOptimizer() { return {.learningRate = kLearningRate}; }
+
+SampleTask makeMlpTask() { return makeTask(mlpOptimizer()); }
+
+std::function<SampleTask()> mlpTaskMaker(const OptimizerOptions& optimizer) {
+  return [optimizer] { return makeTask(optimizer); };
+}
 
 }  // namespace pipetrace

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "samples/optimizer_options.h"
+
 namespace pipetrace {
 
 struct SampleTask;
@@ -11,7 +13,11 @@ struct SampleTask;
 /// cross-entropy, SGD with learning rate 0.01. Draws from torch's random generator.
 SampleTask makeMlpTask();
 
-/// makeMlpTask for runSample(), in a file that does not include LibTorch.
-std::function<SampleTask()> mlpTaskMaker();
+/// The optimizer of the exercise.
+OptimizerOptions mlpOptimizer();
+
+/// The exercise for runSample(), with an optimizer of these options, in a file that does not
+/// include LibTorch. Making it throws Error for options that do not fit.
+std::function<SampleTask()> mlpTaskMaker(const OptimizerOptions& optimizer);
 
 }  // namespace pipetrace

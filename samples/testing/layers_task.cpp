@@ -39,8 +39,8 @@ SampleTask makeLayersTask(const LayersOptions& options) {
     return {{"inputs", at::randn({options.rows, options.width}, generator)},
             {"targets", at::randint(0, options.width, {options.rows}, generator, at::kLong)}};
   };
-  task.optimizer = [](std::vector<at::Tensor> parameters) {
-    return std::make_unique<torch::optim::SGD>(std::move(parameters),
+  task.optimizer = [](const NamedParameters& parameters) {
+    return std::make_unique<torch::optim::SGD>(tensorsOf(parameters),
                                                torch::optim::SGDOptions(kLearningRate));
   };
   task.learningRate = [](int) { return kLearningRate; };

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/testing/device/autocast.h"
 #include "runtime/testing/device/device_memory.h"
 #include "runtime/testing/device/device_state.h"
 #include "runtime/testing/device/device_streams.h"
@@ -39,6 +40,7 @@ void installTestDevice() {
     c10::SetAllocator(test_device::kType, &test_device::deviceAllocator());
     at::RegisterPrivateUse1HooksInterface(&test_device::deviceInterface());
     test_device::registerOperators();
+    test_device::registerAutocast();
   });
 }
 

@@ -61,8 +61,8 @@ Batch makeBatch(const ModelSize& size, int microBatches) {
   return batch;
 }
 
-std::unique_ptr<torch::optim::Optimizer> makeSgd(std::vector<at::Tensor> parameters) {
-  return std::make_unique<torch::optim::SGD>(std::move(parameters),
+std::unique_ptr<torch::optim::Optimizer> makeSgd(const NamedParameters& parameters) {
+  return std::make_unique<torch::optim::SGD>(tensorsOf(parameters),
                                              torch::optim::SGDOptions(kLearningRate));
 }
 

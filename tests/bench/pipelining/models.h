@@ -1,14 +1,11 @@
 #pragma once
 
-#include <torch/optim/optimizer.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
-
 #include "runtime/train/batch.h"
 #include "runtime/train/model.h"
+#include "runtime/train/optimizer_maker.h"
 
 namespace pipetrace::bench {
 
@@ -33,6 +30,6 @@ Model makeModel(const ModelSize& size);
 Batch makeBatch(const ModelSize& size, int microBatches);
 
 /// SGD with learning rate 0.01.
-std::unique_ptr<torch::optim::Optimizer> makeSgd(std::vector<at::Tensor> parameters);
+std::unique_ptr<torch::optim::Optimizer> makeSgd(const NamedParameters& parameters);
 
 }  // namespace pipetrace::bench

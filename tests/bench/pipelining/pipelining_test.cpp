@@ -32,10 +32,12 @@ std::vector<double> lossesOfOneProcess(const ModelSize& size) {
   torch::set_num_threads(1);
   const Model model = makeModel(size);
   std::vector<std::shared_ptr<BlockModule>> blocks;
-  std::vector<at::Tensor> parameters;
+  NamedParameters parameters;
   for (int i = 0; i < size.layers; ++i) {
     blocks.push_back(makeBlock(model, i, 0));
-    for (const at::Tensor& parameter : blocks.back()->parameters()) parameters.push_back(parameter);
+    for (const auto& parameter : blocks.back()->named_parameters()) {
+      parameters.emplace_back(parameter.key(), parameter.value());
+    }
   }
   const auto optimizer = makeSgd(parameters);
   const Batch batch = makeBatch(size, kMicroBatches);

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+
+namespace pipetrace {
+
+struct Plan;
+
+/// By what the gradient of the loss is multiplied before a backward, so that small gradients do not
+/// vanish in fp16 (Micikevicius et al., "Mixed Precision Training", 2018). The loss that is
+/// reported and the gradients that the optimizer gets are without it.
+///
+/// A dynamic one changes from step to step. It doubles after 2000 steps in a row without an
+/// overflow. In a step with one it halves, and the update is left out. It is never below 1.
+class LossScale {
+ public:
+  static constexpr double kStart = 65'536;
+  static constexpr int kStepsToDouble = 2000;
+  static constexpr int kMostOverflows = 20;
+
+  /// Always `value`: positive and finite; a power of two loses no bits of the gradients. Throws
+  /// Error for others.
+  static LossScale fixed(double value);
+  static LossScale dynamic() { return {kStart, true}; }
+
+  double value() const { return value_; }
+  bool isDynamic() const { return isDynamic_; }
+
+  /// A step has ended; `overflowed`: one of its gradients was no finite number.
+  void endStep(bool overflowed);
+  int overflowsInARow() const { return overflows_; }
+  /// Why training has failed, for people: kMostOverflows in a row, or one with a fixed scale. ""
+  /// if it has not.
+  std::string failure() const;
+
+ private:
+  LossScale(double value, bool isDynamic) : value_(value), isDynamic_(isDynamic) {}
+
+  double value_;
+  bool isDynamic_;
+  int steps_ = 0;      // without an overflow, since the scale changed
+  int overflows_ = 0;  // in a row
+};
+
+/// Throws Error for a dynamic scale where more than one rank trains, as ranks cannot agree yet that
+/// one of them had an overflow, and in plans without a flush.
+void requireFits(const LossScale& scale, const Plan& plan);
+
+}  // namespace pipetrace
