@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "runtime/train/model.h"
-#include "runtime/train/partition.h"
+#include "runtime/train/model/model.h"
+#include "runtime/train/model/partition.h"
 #include "samples/sample_options.h"
 #include "schedule/check/checked_plan.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/train/loss_scale.h"
+#include "runtime/train/optimize/loss_scale.h"
 #include "samples/sample_options.h"
 
 namespace pipetrace {

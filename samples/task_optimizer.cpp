@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/train/learning_rate.h"
+#include "runtime/train/optimize/learning_rate.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/train/parameter_groups.h"
+#include "runtime/train/optimize/parameter_groups.h"
 #include "samples/optimizer_options.h"
 
 namespace pipetrace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/reuse_memory.h"
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

@@ -8,7 +8,7 @@
 #include <torch/nn/modules/normalization.h>
 
 #include "runtime/testing/training_case.h"
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 
 namespace pipetrace::testing {
 

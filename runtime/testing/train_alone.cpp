@@ -9,7 +9,7 @@
 
 #include "runtime/testing/training_case.h"
 #include "runtime/testing/training_parts.h"
-#include "runtime/train/random_numbers.h"
+#include "runtime/train/model/random_numbers.h"
 
 namespace pipetrace::testing {
 

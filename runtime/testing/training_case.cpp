@@ -12,7 +12,7 @@
 #include "runtime/executor.h"
 #include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/training_parts.h"
-#include "runtime/train/parameter_groups.h"
+#include "runtime/train/optimize/parameter_groups.h"
 #include "runtime/train/torch_work.h"
 #include "trace/error.h"
 

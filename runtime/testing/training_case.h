@@ -12,9 +12,9 @@
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
-#include "runtime/train/model.h"
-#include "runtime/train/partition.h"
-#include "runtime/train/precision.h"
+#include "runtime/train/model/model.h"
+#include "runtime/train/model/partition.h"
+#include "runtime/train/optimize/precision.h"
 #include "runtime/transport/transport.h"
 #include "schedule/check/checked_plan.h"
 

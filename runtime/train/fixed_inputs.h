@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/model.h"
-#include "runtime/train/model_cut.h"
+#include "runtime/train/model/model.h"
+#include "runtime/train/model/model_cut.h"
 
 namespace pipetrace {
 

@@ -14,7 +14,7 @@
 
 #include "runtime/error_text.h"
 #include "runtime/train/fixed_inputs.h"
-#include "runtime/train/random_numbers.h"
+#include "runtime/train/model/random_numbers.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "runtime/stage_work.h"
-#include "runtime/train/linear.h"
-#include "runtime/train/model_cut.h"
-#include "runtime/train/optimizer_maker.h"
-#include "runtime/train/precision.h"
+#include "runtime/train/model/linear.h"
+#include "runtime/train/model/model_cut.h"
+#include "runtime/train/optimize/optimizer_maker.h"
+#include "runtime/train/optimize/precision.h"
 
 namespace pipetrace {
 

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "runtime/micro_batch_rows.h"
-#include "runtime/train/packed_gradients.h"
+#include "runtime/train/optimize/unscale_gradients.h"
+#include "runtime/train/stage_sums.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -339,22 +340,18 @@ void TorchWork::update(int stage) {
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
 
 Message TorchWork::sumsOf(int stage) {
-  at::TensorOptions options(at::kDouble);
-  if (options_.device != nullptr) options = options.device(options_.device->device());
-  const bool hasLoss = isLast(stage) && lossSum_.defined();
   return {.tensor =
-              packedSums(at(stage).parameters(), hasLoss ? lossSum_ : at::zeros({1}, options))};
+              StageSums::pack(at(stage).parameters(), isLast(stage) ? lossSum_ : at::Tensor())};
 }
 
 void TorchWork::addSums(int stage, const std::vector<Message>& sums) {
-  if (isLast(stage)) {
-    lossSum_ = at::Tensor();
-    for (const Message& copy : sums) addLoss(copy.tensor[0], 1);
-    lossCount_ = options_.numMicroBatches;  // others have done those that this copy has not
-  }
   std::vector<at::Tensor> copies;
   for (const Message& copy : sums) copies.push_back(copy.tensor);
-  addPackedSums(copies, at(stage).parameters());
+  StageSums::addUp(copies, at(stage).parameters());
+  if (!isLast(stage)) return;
+  lossSum_ = at::Tensor();
+  for (const at::Tensor& copy : copies) addLoss(StageSums::lossOf(copy), 1);
+  lossCount_ = options_.numMicroBatches;  // others have done those that this copy has not
 }
 
 Message TorchWork::tiedSumOf(int tie, int use) {

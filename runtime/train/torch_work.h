@@ -13,12 +13,12 @@
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/data_loader.h"
-#include "runtime/train/loss_scale.h"
-#include "runtime/train/model.h"
-#include "runtime/train/optimizer_maker.h"
-#include "runtime/train/partition.h"
+#include "runtime/train/model/model.h"
+#include "runtime/train/model/partition.h"
+#include "runtime/train/optimize/loss_scale.h"
+#include "runtime/train/optimize/optimizer_maker.h"
+#include "runtime/train/optimize/weight_stash.h"
 #include "runtime/train/stage.h"
-#include "runtime/train/weight_stash.h"
 
 namespace pipetrace {
 

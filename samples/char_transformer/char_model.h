@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "runtime/train/linear.h"
-#include "runtime/train/model.h"
+#include "runtime/train/model/linear.h"
+#include "runtime/train/model/model.h"
 #include "samples/char_transformer/char_model_options.h"
 
 namespace pipetrace {

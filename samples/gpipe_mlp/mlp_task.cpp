@@ -6,7 +6,7 @@
 #include <torch/nn/modules/activation.h>
 #include <torch/optim/sgd.h>
 
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 #include "samples/sample_task.h"
 #include "samples/task_optimizer.h"
 

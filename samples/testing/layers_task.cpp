@@ -8,7 +8,7 @@
 #include <torch/nn/modules/activation.h>
 #include <torch/optim/sgd.h>
 
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 
 namespace pipetrace {
 namespace {

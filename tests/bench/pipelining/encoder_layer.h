@@ -4,7 +4,7 @@
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
 
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 
 namespace pipetrace::bench {
 

@@ -7,7 +7,7 @@
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
 
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 #include "tests/bench/pipelining/encoder_layer.h"
 #include "trace/error.h"
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 #include "runtime/train/batch.h"
-#include "runtime/train/model.h"
-#include "runtime/train/optimizer_maker.h"
+#include "runtime/train/model/model.h"
+#include "runtime/train/optimize/optimizer_maker.h"
 
 namespace pipetrace::bench {
 

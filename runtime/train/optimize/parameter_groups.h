@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/train/optimizer_maker.h"
+#include "runtime/train/optimize/optimizer_maker.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "runtime/train/model_cut.h"
+#include "runtime/train/model/model_cut.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/train/precision.h"
+#include "runtime/train/optimize/precision.h"
 
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/mm.h>

@@ -1,4 +1,4 @@
-#include "runtime/train/weight_stash.h"
+#include "runtime/train/optimize/weight_stash.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/train/step_into.h"
+#include "runtime/train/optimize/step_into.h"
 #include "trace/error.h"
 
 namespace pipetrace {

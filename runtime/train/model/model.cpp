@@ -1,4 +1,4 @@
-#include "runtime/train/model.h"
+#include "runtime/train/model/model.h"
 
 #include <torch/nn/modules/container/sequential.h>
 

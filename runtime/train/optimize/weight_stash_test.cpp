@@ -1,4 +1,4 @@
-#include "runtime/train/weight_stash.h"
+#include "runtime/train/optimize/weight_stash.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -11,7 +11,7 @@
 #include <torch/utils.h>
 
 #include "runtime/program/version_count.h"
-#include "runtime/train/parameter_groups.h"
+#include "runtime/train/optimize/parameter_groups.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"
 #include "trace/error.h"

@@ -1,4 +1,4 @@
-#include "runtime/train/learning_rate.h"
+#include "runtime/train/optimize/learning_rate.h"
 
 #include <gtest/gtest.h>
 

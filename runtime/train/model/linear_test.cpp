@@ -1,4 +1,4 @@
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/utils.h>
 
-#include "runtime/train/precision.h"
+#include "runtime/train/optimize/precision.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/train/step_into.h"
+#include "runtime/train/optimize/step_into.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>

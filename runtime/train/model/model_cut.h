@@ -6,8 +6,8 @@
 
 #include "runtime/program/rank_program.h"
 #include "runtime/program/tensor_routes.h"
-#include "runtime/train/model.h"
-#include "runtime/train/partition.h"
+#include "runtime/train/model/model.h"
+#include "runtime/train/model/partition.h"
 
 namespace pipetrace {
 

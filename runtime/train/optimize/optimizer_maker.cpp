@@ -1,4 +1,4 @@
-#include "runtime/train/optimizer_maker.h"
+#include "runtime/train/optimize/optimizer_maker.h"
 
 namespace pipetrace {
 

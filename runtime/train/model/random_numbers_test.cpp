@@ -1,4 +1,4 @@
-#include "runtime/train/random_numbers.h"
+#include "runtime/train/model/random_numbers.h"
 
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/feature_dropout.h>

@@ -1,4 +1,4 @@
-#include "runtime/train/loss_scale.h"
+#include "runtime/train/optimize/loss_scale.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/train/random_numbers.h"
+#include "runtime/train/model/random_numbers.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/train/optimizer_maker.h"
+#include "runtime/train/optimize/optimizer_maker.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "runtime/train/partition.h"
+#include "runtime/train/model/partition.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "runtime/train/linear.h"
+#include "runtime/train/model/linear.h"
 
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/linear.h>
