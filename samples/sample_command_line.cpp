@@ -50,14 +50,16 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   auto* file = app.add_option("--schedule-file", options.scheduleFile,
                               "a plan as CSV, a row per rank, instead of a schedule's name")
                    ->excludes(schedule);
-  app.add_option("--stages", options.stages, "pipeline stages, one per rank")
-      ->check(CLI::Range(1, 1024))
-      ->excludes(file);
+  auto* stages = app.add_option("--stages", options.stages, "pipeline stages, one per rank")
+                     ->check(CLI::Range(1, 1024))
+                     ->excludes(file);
   app.add_option("--stage-ranks", options.stageRanks,
                  "the ranks of each stage, which take turns at the micro-batches, in place of "
                  "--stages: 0,1/2 has stage 0 on ranks 0 and 1 (1F1B, FThenB, GPipe)")
       ->option_text("MAP")
-      ->excludes(file);
+      ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "")
+      ->excludes(file)
+      ->excludes(stages);
   app.add_option("--chunks", options.chunks,
                  "parts of the model per stage, for interleaved schedules (0: the usual number)")
       ->check(CLI::Range(0, 1024))

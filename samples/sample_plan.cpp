@@ -78,6 +78,12 @@ CheckedPlan withMessagesInLine(CheckedPlan plan, std::string& note) {
 
 void requireWorldSize(const Plan& plan, int worldSize) {
   if (worldSize == plan.numRanks()) return;
+  if (plan.replicas > 1 || plan.placement.hasSeveralRanks()) {
+    throw Error(fmt::format(
+        "WORLD_SIZE is {}, but the plan {} is for {} ranks{}; start {} processes", worldSize,
+        plan.name, plan.numRanks(),
+        plan.replicas > 1 ? fmt::format(" in {} replicas", plan.replicas) : "", plan.numRanks()));
+  }
   throw Error(
       fmt::format("WORLD_SIZE is {}, but the plan {} is for {} ranks; start {} "
                   "processes, or say --stages {}",

@@ -87,6 +87,16 @@ TEST(WithReplicas, ThatDoNotFillThePlanAreAProblem) {
               IsEmpty());
 }
 
+TEST(WithReplicas, AHeaderWithAnImpossibleNumberIsRefused) {
+  for (const char* const number : {"0", "-1", "x", ""}) {
+    const std::string text = std::string("0F0,0B0\n0F1,0B1\n# replicas = ") + number + "\n";
+    EXPECT_THAT(test::errorOf(text), HasSubstr("that is no value of replicas")) << number;
+  }
+  EXPECT_THAT(test::errorOf("0F0,0B0\n0F1,0B1\n# ranks_of_stage = 0, replicas = 3\n"),
+              HasSubstr("replicas = 3, which cannot have equal parts of the plan's 2 ranks and 2 "
+                        "micro-batches"));
+}
+
 TEST(WithReplicas, AnActionOfAnotherReplicaIsOnTheWrongRank) {
   EXPECT_THAT(
       test::problemsOf("0F1,0B0\n0F0,0B1\n# ranks_of_stage = 0, replicas = 2\n").front(),

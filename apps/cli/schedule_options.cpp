@@ -54,6 +54,9 @@ Plan ScheduleOptions::build(const AutoInput& input) const {
 void ScheduleOptions::requireSize() const {
   scheduleInfo(schedule);  // an unknown name is reported before a missing size
   if ((ranks || !stageRanks.empty()) && microBatches) return;
+  if (!stageRanks.empty()) {
+    throw Error(fmt::format("--schedule {} needs --micro-batches M", schedule));
+  }
   throw Error(fmt::format("--schedule {} needs --ranks P and --micro-batches M; {} missing",
                           schedule,
                           ranks          ? "--micro-batches is"

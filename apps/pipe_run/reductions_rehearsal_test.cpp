@@ -64,7 +64,6 @@ void expectSimulated(const CheckedPlan& plan, const Costs& costs) {
 
 Costs costsWith(const Plan& plan, Nanoseconds reduction) {
   Costs costs = testing::costsByStage(plan);
-  costs.optimizer = kNsPerMs;
   for (StageCosts& stage : costs.stages) stage.reduction = reduction;
   return costs;
 }
@@ -101,6 +100,7 @@ TEST(ReductionsRehearsalTest, ThreeBucketsOfAStageFollowEachOther) {
 TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {
   const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2)));
   Costs costs = costsWith(*plan, 5 * kNsPerMs);
+  costs.optimizer = kNsPerMs;
   for (int microBatch = 4; microBatch < 8; ++microBatch) {
     costs.faults.jobs.push_back(
         {.action = {JobKind::kForward, 1, microBatch}, .longer = 4 * kNsPerMs});

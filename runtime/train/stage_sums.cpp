@@ -43,7 +43,9 @@ at::Tensor StageSums::pack(const std::vector<at::Tensor>& parameters, const at::
 }
 
 at::Tensor StageSums::lossOf(const at::Tensor& packed) {
-  return packed.narrow(0, 0, static_cast<std::int64_t>(sizeof(double))).view(at::kDouble).view({});
+  return packed.narrow(0, 0, static_cast<std::int64_t>(sizeof(double)))
+      .view(at::kDouble)
+      .squeeze(0);
 }
 
 std::vector<at::Tensor> StageSums::gradientsOf(const at::Tensor& packed,

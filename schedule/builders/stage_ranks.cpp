@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "schedule/builders/builders.h"
@@ -12,6 +13,15 @@ std::string counted(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
+/// The least rank that no stage is on.
+int firstMissing(const std::vector<std::vector<int>>& ranksOfStage) {
+  std::set<int> known;
+  for (const std::vector<int>& ofStage : ranksOfStage) known.insert(ofStage.begin(), ofStage.end());
+  int rank = 0;
+  while (known.contains(rank)) ++rank;
+  return rank;
+}
+
 /// Throws Error unless each rank has one stage, and each stage's ranks have something to do.
 int checkedRanks(const std::string& who, const std::vector<std::vector<int>>& ranksOfStage,
                  int microBatches) {
@@ -22,16 +32,15 @@ int checkedRanks(const std::string& who, const std::vector<std::vector<int>>& ra
     const std::string stage = "stage " + std::to_string(s);
     if (ranksOfStage[s].size() > static_cast<std::size_t>(std::max(microBatches, 0))) {
       throw Error(who + stage + " has " + counted(ranksOfStage[s].size(), "rank") +
-                  ", and there are only " + std::to_string(microBatches) +
-                  (microBatches == 1 ? " micro-batch for them" : " micro-batches for them"));
+                  " and the plan only " + std::to_string(microBatches) +
+                  (microBatches == 1 ? " micro-batch" : " micro-batches") +
+                  "; give it more, or the stage fewer ranks");
     }
     for (const int rank : ranksOfStage[s]) {
       const std::string name = "rank " + std::to_string(rank);
       if (rank < 0 || rank >= static_cast<int>(ranks)) {
-        const auto missing =
-            std::find_if(stageOf.begin(), stageOf.end(), [](int other) { return other < 0; });
         throw Error(who + stage + " is on " + name + ", and the map has " + counted(ranks, "rank") +
-                    "; it leaves out rank " + std::to_string(missing - stageOf.begin()));
+                    "; it leaves out rank " + std::to_string(firstMissing(ranksOfStage)));
       }
       int& known = stageOf[static_cast<std::size_t>(rank)];
       if (known >= 0) {

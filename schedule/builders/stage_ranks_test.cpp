@@ -84,9 +84,10 @@ TEST(StageRanks, MapsThatCannotBeAreRefusedWithRankAndStage) {
   };
   EXPECT_THAT(errorOf("1F1B", {{0, 1}, {3}}, 4),
               HasSubstr("stage 1 is on rank 3, and the map has 3 ranks; it leaves out rank 2"));
+  EXPECT_THAT(errorOf("1F1B", {{3, 0}, {1}}, 4), HasSubstr("it leaves out rank 2"));
   EXPECT_THAT(errorOf("1F1B", {{0, 1}, {1}}, 4), HasSubstr("rank 1 has stage 0 and stage 1"));
   EXPECT_THAT(errorOf("1F1B", {{0, 1, 2}, {3}}, 2),
-              HasSubstr("stage 0 has 3 ranks, and there are only 2 micro-batches for them"));
+              HasSubstr("stage 0 has 3 ranks and the plan only 2 micro-batches; give it more"));
   EXPECT_THAT(errorOf("ZBV", {{0, 1}, {2}}, 2), HasSubstr("that is for 1F1B, FThenB and GPipe"));
   EXPECT_THAT(errorOf("no such", {{0}}, 2), HasSubstr("no schedule is called"));
 }

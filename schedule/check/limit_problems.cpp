@@ -105,8 +105,9 @@ std::vector<Problem> limitProblems(const Plan& plan, const CheckOptions& options
   findHeldTooMuch(plan, options, versions, problems);
   findStaleWeights(plan, options, versions, problems);
   if (plan.updates.every > 0 && (plan.placement.hasSeveralRanks() || plan.replicas > 1)) {
-    problems.push_back({.message = "a plan with stages on several ranks cannot be asynchronous: "
-                                   "the copies of a stage's weights would drift apart"});
+    problems.push_back({.message = "a plan with replicas, or with stages on several ranks, cannot "
+                                   "be asynchronous: the copies of a stage's weights would drift "
+                                   "apart. 1F1B can be in replicas"});
   }
   return problems;
 }

@@ -139,9 +139,13 @@ std::string PlanHeader::read(std::string_view comment) {
     } else if (key == kRanksOfStage) {
       isGood = !(ranksOfStage = ranksOfStageFrom(value))->empty();
     } else if (key == kRun) {
-      isGood = (run = number(value)).value_or(0) > 0;
+      const std::optional<int> given = number(value);
+      isGood = given.value_or(0) > 0;
+      if (isGood) run = given;
     } else if (key == kReplicas) {
-      isGood = (replicas = number(value)).value_or(0) > 0;
+      const std::optional<int> given = number(value);
+      isGood = given.value_or(0) > 0;
+      if (isGood) replicas = given;
     } else if (key == kRankOfStage) {
       isGood = (rankOfStage = numbers(value)).has_value();
     } else if (key == kRankOfStageReversed) {
@@ -199,7 +203,13 @@ std::string PlanHeader::applyTo(Plan& plan) const {
   if (updateEvery) plan.updates.every = *updateEvery;
   if (doubleBuffered) plan.updates.doubleBuffered = *doubleBuffered;
   if (credits) plan.credits = *credits;
-  if (replicas) plan.replicas = *replicas;
+  const int parts = replicas.value_or(1);
+  if (plan.numRanks() % parts != 0 || plan.numMicroBatches % parts != 0) {
+    return "the header says replicas = " + std::to_string(parts) +
+           ", which cannot have equal parts of the plan's " + std::to_string(plan.numRanks()) +
+           " ranks and " + std::to_string(plan.numMicroBatches) + " micro-batches";
+  }
+  plan.replicas = parts;
   if (std::string wrong = place(plan); !wrong.empty()) return wrong;
   if (!ranks || *ranks == plan.numRanks()) return "";
   const int found = plan.numRanks();

@@ -67,6 +67,16 @@ TEST(Reductions, MakeTheStepLongerByWhatTheOtherStagesDoNotHide) {
   }
 }
 
+// Windows of steps end with the optimizer, if only in no time.
+TEST(Reductions, EndBeforeTheStepDoesWithoutAnOptimizerToo) {
+  const Simulation simulation = simulate(twoReplicas(), costsWith({5, 0}));
+  for (int rank = 0; rank < 4; ++rank) {
+    const Event& last = simulation.timeline.findTrack(rank, kComputeLane)->events.back();
+    EXPECT_EQ(last.kind, JobKind::kOptimizer);
+    EXPECT_EQ(last.end, rank % 2 == 0 ? 14 : 7);
+  }
+}
+
 TEST(Reductions, BeginWhenTheLastRankHasCome) {
   Costs costs = costsWith({4, 0});
   // Replica 1's last backward of stage 0 takes 10 longer, so it ends at 19.

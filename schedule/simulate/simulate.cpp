@@ -141,7 +141,8 @@ class Run {
     }
     if (plan_.updates.every > 0) {
       addUpdates();
-    } else if (timing_.optimizerAtEnd() > 0) {
+    } else if (timing_.optimizerAtEnd() > 0 || !timing_.reductions().all().empty()) {
+      // Without one the step would seem to end before its reductions.
       addToAllRanks(JobKind::kOptimizer, timing_.optimizerAtEnd());
     }
     if (options_.counters) addHeldMemoryCounters(plan_, costs_, timing_, out_.timeline);
