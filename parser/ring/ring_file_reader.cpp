@@ -93,12 +93,11 @@ class LineAdder {
                                     .part = job.part,
                                     .version = job.version});
     } else {
-      writer_.append(line_, job.line);
+      StreamLine line = job.line;
+      line.members = job.action;
+      writer_.append(line_, line);
     }
     line_.pop_back();
-    if (!job.isCompute && !job.action.empty()) {
-      line_ += ", " + std::string(lf::kMembers) + " = " + std::string(job.action);
-    }
     if (job.isUntimed) line_ += ", " + std::string(lf::kUntimed) + " = 1";
     if (job.isCompute) {
       events_.addJob(part_, line_, 0);

@@ -34,7 +34,8 @@ struct StreamLine {
   std::string_view stream;
   std::int64_t peer = kNotGiven;
   std::int64_t bytes = kNotGiven;
-  std::int64_t job = kNotGiven;  ///< the `id` of the job that it belongs to
+  std::string_view members = {};  ///< the ranks of a collective: "0 4"
+  std::int64_t job = kNotGiven;   ///< the `id` of the job that it belongs to
   std::int64_t step = kNotGiven;
   std::int64_t stage = kNotGiven;
   std::int64_t chunk = kNotGiven;

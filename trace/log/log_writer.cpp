@@ -29,6 +29,7 @@ void addStream(LogLineBuilder& fields, const StreamLine& line) {
   fields.givenText(kLogKey<lf::kStreamKey>, line.stream);
   fields.givenNumber(kLogKey<lf::kPeer>, line.peer);
   fields.givenNumber(kLogKey<lf::kBytes>, line.bytes);
+  fields.givenText(kLogKey<lf::kMembers>, line.members);
   fields.givenNumber(kLogKey<lf::kJobKey>, line.job);
   fields.givenNumber(kLogKey<lf::kStep>, line.step);
   fields.givenNumber(kLogKey<lf::kStage>, line.stage);

@@ -23,10 +23,10 @@ struct StreamJob {
   Nanoseconds begin = 0;  ///< since the Unix epoch
   Nanoseconds end = 0;
   std::int64_t id = kNotGiven;
-  std::int32_t peer = kNotGiven;   ///< not on a compute lane
-  std::int64_t bytes = kNotGiven;  ///< not on a compute lane
-  std::string_view action;         ///< on a compute lane only, as the rest
-  std::int16_t part = kNotGiven;
+  std::int32_t peer = kNotGiven;     ///< not on a compute lane
+  std::int64_t bytes = kNotGiven;    ///< not on a compute lane
+  std::string_view action;           ///< on other lanes the members of a collective; see Job
+  std::int16_t part = kNotGiven;     ///< on a compute lane only, as the rest
   std::int32_t version = kNotGiven;  ///< of the weights
 };
 

@@ -41,6 +41,7 @@ std::string byLogWriter(const StreamJob& job, std::string_view stream, bool isCo
                                   .stream = stream,
                                   .peer = job.peer,
                                   .bytes = job.bytes,
+                                  .members = job.action,
                                   .job = job.id,
                                   .step = job.step,
                                   .stage = job.stage,
