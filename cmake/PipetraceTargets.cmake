@@ -65,15 +65,6 @@ if(PIPETRACE_RUNTIME AND PIPETRACE_SANITIZE MATCHES "address")
   endif()
 endif()
 
-# A linker that takes a third of the time, where it is there.
-find_program(PIPETRACE_MOLD ld.mold)
-mark_as_advanced(PIPETRACE_MOLD)
-if(PIPETRACE_MOLD)
-  # mold 1.10 can begin the part that is made read-only in front of the page where it is mapped, if
-  # there is a thread_local variable. Such a program does not start.
-  target_link_options(pipetrace_flags INTERFACE -fuse-ld=mold -Wl,-z,norelro)
-endif()
-
 # Most of the time of the project's own checks goes into compiling tests. So tests are optimized
 # less than programs. Link it after pipetrace_flags.
 add_library(pipetrace_test_flags INTERFACE)
