@@ -13,10 +13,10 @@ namespace pipetrace {
 /// Adds up the gradients of stages that stand on several ranks, and of weights that several stages
 /// have in common. A stage's sums leave where the plan has its last reduction, while the rank goes
 /// on, and are added after the last action of the step. In line, and where a send waits for its
-/// receive, they leave then, too.
+/// receive, they leave only after that action.
 ///
-/// It records each as an `all_reduce`, from when the sums are made until those of all are there. On
-/// a device the end is when they are added.
+/// It records each as an `all_reduce`, from when this rank's sums are made until those of all ranks
+/// have come. On a device it lasts until they are added.
 ///
 /// Threads: the compute thread.
 class GradientSums {

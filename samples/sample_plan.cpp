@@ -17,20 +17,10 @@
 
 namespace pipetrace {
 
-namespace {
-
-Plan onStageRanks(const SampleOptions& options) {
-  const std::vector<std::vector<int>> ranks = ranksOfStageFrom(options.stageRanks);
-  if (!ranks.empty()) return buildOnStageRanks(options.schedule, ranks, options.microBatches);
-  throw Error(
-      "--stage-ranks " + options.stageRanks +
-      ": give the ranks of each stage, as 0,1/2 for two ranks of stage 0 and one of stage 1");
-}
-
-}  // namespace
-
 CheckedPlan samplePlan(const SampleOptions& options) {
-  Plan plan = !options.stageRanks.empty() ? onStageRanks(options)
+  Plan plan = !options.stageRanks.empty()
+                  ? buildOnStageRanks(options.schedule, stageRanksOption(options.stageRanks),
+                                      options.microBatches)
               : options.scheduleFile.empty()
                   ? buildSchedule(options.schedule,
                                   PlanSize{options.stages, options.microBatches, options.chunks})

@@ -13,7 +13,9 @@ namespace pipetrace {
 /// stands for one word. New kinds would be new rows in every table of kinds.
 ///
 /// Such an action has a place in its rank's row and nothing else: no inputs, no messages, no
-/// memory, and no time but what a job's own time says (Faults::jobs). It may name a stage that its
+/// memory, and no time but what a job's own time says (Faults::jobs). REDUCE_GRAD of a stage that
+/// stands on several ranks is a reduction, which lasts StageCosts::reduction beside the rank's
+/// other work (schedule/simulate/reductions.h). A data-parallel action may name a stage that its
 /// rank or the plan does not have, and may be there any number of times.
 constexpr bool isDataParallel(JobKind kind) {
   return kind == JobKind::kAllGather || kind == JobKind::kReduceScatter || kind == JobKind::kOther;

@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// The plan without its data-parallel actions (isDataParallel()), as ranks run it: the runtime has
-/// no work for them. Name, fingerprint and everything else stay.
+/// The plan without its data-parallel actions (isDataParallel()). Name, fingerprint and everything
+/// else stay. Ranks run some of them: see asRanksRun().
 Plan withoutDataParallel(Plan plan);
 /// The same of the row of one rank.
 std::vector<Action> withoutDataParallel(std::vector<Action> row);

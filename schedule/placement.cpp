@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "trace/error.h"
+
 namespace pipetrace {
 
 Placement Placement::ofRanks(const std::vector<int>& rankOfStage) {
@@ -45,6 +47,14 @@ std::vector<std::vector<int>> ranksOfStageFrom(std::string_view text) {
     if (*next != '/' && *next != ',') return {};
     at = next + 1;
   }
+}
+
+std::vector<std::vector<int>> stageRanksOption(std::string_view text) {
+  std::vector<std::vector<int>> ranks = ranksOfStageFrom(text);
+  if (!ranks.empty()) return ranks;
+  throw Error("--stage-ranks " + std::string(text) +
+              ": give the ranks of each stage, as 0,1/2 for two ranks of stage 0 and one of "
+              "stage 1");
 }
 
 }  // namespace pipetrace

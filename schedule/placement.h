@@ -54,5 +54,7 @@ struct Placement {
 std::string toText(const std::vector<std::vector<int>>& ranksOfStage);
 /// The reverse. Empty: the text is none such.
 std::vector<std::vector<int>> ranksOfStageFrom(std::string_view text);
+/// The same of the option --stage-ranks. Throws Error that says what it takes.
+std::vector<std::vector<int>> stageRanksOption(std::string_view text);
 
 }  // namespace pipetrace

@@ -24,15 +24,6 @@ CLI::Validator upTo(int most) { return CLI::Range(1, most).description(""); }
 
 namespace {
 
-std::vector<std::vector<int>> readStageRanks(const std::string& text) {
-  std::vector<std::vector<int>> ranks = ranksOfStageFrom(text);
-  if (!ranks.empty()) return ranks;
-  throw Error(fmt::format(
-      "--stage-ranks {}: give the ranks of each stage, as 0,1/2 for two ranks of stage 0 and one "
-      "of stage 1",
-      text));
-}
-
 int countOf(const std::vector<std::vector<int>>& ranksOfStage) {
   std::size_t count = 0;
   for (const std::vector<int>& ofStage : ranksOfStage) count += ofStage.size();
@@ -42,13 +33,13 @@ int countOf(const std::vector<std::vector<int>>& ranksOfStage) {
 }  // namespace
 
 PlanSize ScheduleOptions::size() const {
-  const int count = stageRanks.empty() ? ranks.value_or(0) : countOf(readStageRanks(stageRanks));
+  const int count = stageRanks.empty() ? ranks.value_or(0) : countOf(stageRanksOption(stageRanks));
   return {count, microBatches.value_or(0), chunks.value_or(0)};
 }
 
 Plan ScheduleOptions::build(const AutoInput& input) const {
   if (stageRanks.empty()) return buildSchedule(schedule, size(), input);
-  return buildOnStageRanks(schedule, readStageRanks(stageRanks), microBatches.value_or(0));
+  return buildOnStageRanks(schedule, stageRanksOption(stageRanks), microBatches.value_or(0));
 }
 
 void ScheduleOptions::requireSize() const {

@@ -172,8 +172,9 @@ std::pair<std::int64_t, std::int64_t> TorchWork::rowsOf(int microBatch) const {
 
 double TorchWork::lossShareOf(int microBatch) const {
   const auto rows = static_cast<double>(rowsOf(microBatch).second);
-  if (updateEvery_ == 0)
-    return rows / static_cast<double>(batchRows_ * (forwardOnly_ ? 1 : replicas_));
+  // Without gradients nobody adds up the losses of replicas.
+  const int replicas = forwardOnly_ ? 1 : replicas_;
+  if (updateEvery_ == 0) return rows / static_cast<double>(batchRows_ * replicas);
   const int first = microBatch / updateEvery_ * updateEvery_;
   const int last = std::min(first + updateEvery_, options_.numMicroBatches) - 1;
   const auto [end, more] = rowsOf(last);
