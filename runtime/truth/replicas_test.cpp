@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/testing/run_ranks.h"
@@ -17,7 +18,9 @@ namespace pipetrace {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::RankResult;
 using testing::TrainingCase;
 using testing::Wiring;
@@ -122,6 +125,24 @@ TEST(StagesOnSeveralRanks, HaveTheBitsOfOneProcess) {
     const CheckedPlan twice(withReplicas(*plan, 2));
     EXPECT_EQ(differenceOf(Wiring::kInProcess, training, twice), "") << text;
   }
+}
+
+TEST(Replicas, WithoutBackwardsGiveTheLossOfTheFirst) {
+  const TrainingCase training{.numStages = 2, .microBatches = 4};
+  std::vector<RankResult> ofLastRank;
+  for (const int replicas : {1, 2}) {
+    const CheckedPlan plan = replicated("ForwardOnly", 2, 4, replicas);
+    RankResult result;
+    const auto errors =
+        runConnected(Wiring::kInProcess, plan->numRanks(), [&](Transport& transport) {
+          RankResult own = trainRank(training, plan, transport, {}, {.readsGradients = false});
+          if (transport.rank() == plan->lastRankOf(0)) result = std::move(own);
+        });
+    EXPECT_THAT(errors, Each(IsEmpty()));
+    ofLastRank.push_back(std::move(result));
+  }
+  EXPECT_GT(ofLastRank[0].size(), static_cast<std::size_t>(training.steps)) << "losses";
+  EXPECT_EQ(testing::firstDifference(ofLastRank[1], ofLastRank[0]), "");
 }
 
 TEST(Replicas, WithOtherNumbersOfRowsAreRefusedBeforeAnyBackward) {
