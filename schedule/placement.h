@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/text/stage_ranks_text.h"
+
 namespace pipetrace {
 
 /// The ranks of a pipeline's stages.
@@ -50,11 +52,7 @@ struct Placement {
   }
 };
 
-/// "0,1/2": stage 0 on ranks 0 and 1, stage 1 on rank 2.
-std::string toText(const std::vector<std::vector<int>>& ranksOfStage);
-/// The reverse. Empty: the text is none such.
-std::vector<std::vector<int>> ranksOfStageFrom(std::string_view text);
-/// The same of the option --stage-ranks. Throws Error that says what it takes.
+/// ranksOfStageFrom() of the option --stage-ranks. Throws Error that says what it takes.
 std::vector<std::vector<int>> stageRanksOption(std::string_view text);
 
 }  // namespace pipetrace

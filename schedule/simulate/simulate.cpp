@@ -66,7 +66,8 @@ class Run {
         costs_(costs),
         options_(options),
         timing_(plan, costs, options.commStreams),
-        stages_(plan_.stagesByRank()) {
+        stages_(plan_.stagesByRank()),
+        stageRanks_(toText(plan_.placement.ranksOfStage)) {
     StringTable& strings = out_.timeline.strings;
     actionKey_ = strings.intern(log_format::kAction);
     versionKey_ = strings.intern(log_format::kVersionKey);
@@ -117,6 +118,7 @@ class Run {
     info.numStages = plan_.numStages;
     info.numChunks = static_cast<int>(stages_[r].size());
     info.numMicroBatches = plan_.microBatchesOfReplica();
+    if (plan_.placement.hasSeveralRanks()) info.ranksOfStage = stageRanks_;
     info.schedule = plan_.name;
     info.dataParallelIndex = plan_.replicaOf(rank);
     info.clock = "simulated";
@@ -359,6 +361,7 @@ class Run {
   const SimulateOptions& options_;
   PlanTiming timing_;
   std::vector<std::vector<int>> stages_;  // by rank
+  std::string stageRanks_;
   Simulation out_;
   StringId actionKey_ = 0;
   StringId versionKey_ = 0;
