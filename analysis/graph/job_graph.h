@@ -26,7 +26,8 @@ namespace pipetrace {
 ///
 /// The first job that begins after the end of a collective on its rank waits for it. A collective
 /// waits for the last job of its rank that had ended when it began, for the one before it on its
-/// lane, and for its other members. The n-th of a name on each of the ranks that take part
+/// lane, and for its other members. Where its members are given, a backward pass of its stage that
+/// it began in counts as ended: times of plans and of clocks differ by microseconds. The n-th of a name on each of the ranks that take part
 /// (collective_rules.h) are members of one if all of them overlap in time. Where logs name the
 /// members (`members`), these take part. It lacks an input where
 /// a rank that takes part has no log. Those inside a compute job are part of that job.

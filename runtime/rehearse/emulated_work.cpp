@@ -78,7 +78,10 @@ Nanoseconds EmulatedWork::reductionTime(int stage) {
   return costs_.stages.at(static_cast<std::size_t>(stage)).reduction;
 }
 
-void EmulatedWork::awaitReduction(Nanoseconds end) { device_.start(end, 0); }
+void EmulatedWork::awaitReduction(Nanoseconds end) {
+  // The optimizer begins when the sums are there, and not when they are on their way.
+  device_.run(end, 0);
+}
 
 /// A message's bytes are those of the stage that makes the activations, and of the gradient that
 /// comes back to it.
