@@ -31,8 +31,7 @@ CauseKind messageCauseOf(const CulpritGroup& group, const LinkTimes& links) {
 
 /// Whether the rank is slower than its peers, and the job with most of the group no longer than
 /// others of its rank and step: it only stands for them.
-bool isSlowLikeItsRank(const JobGraph& graph, const CulpritGroup& group,
-                       const SlowerRanks& ranks) {
+bool isSlowLikeItsRank(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks) {
   constexpr double kLonger = 1.1;
   if (ranks.of(group.rank).factor < SlowerRanks::kSlow) return false;
   const JobGraph::Node& job = graph.node(group.job);

@@ -41,8 +41,8 @@ struct IdleCause {
 };
 
 /// The causes of the groups, the most expensive first. Groups with one cause are one: the stages of
-/// the same ranks, the ranks of a slow replica, ranks that all begin their jobs late, links that are
-/// alike.
+/// the same ranks, the ranks of a slow replica, ranks that all begin their jobs late, links that
+/// are alike.
 std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
                                 const SlowerStages& stages, const SlowerRanks& ranks,
                                 const LinkTimes& links);

@@ -232,8 +232,10 @@ FindingText FindingTexts::slowReplica(const IdleCause& cause) const {
   }
   std::sort(ranks.begin(), ranks.end());
   return {"pipeline " + std::to_string(replica) + " (" + ranksText(ranks) + ") takes " +
-              factorText(lowerMedianOf(factors)) + " times as long as the others: waiting for it "
-              "costs " + cost(cause) + shares(cause),
+              factorText(lowerMedianOf(factors)) +
+              " times as long as the others: waiting for it "
+              "costs " +
+              cost(cause) + shares(cause),
           "look at what its ranks have in common: the hosts and their network, power, "
           "temperature, longer inputs in its part of the data"};
 }

@@ -117,15 +117,14 @@ void JobGraphBuilder::placeCollectives() {
 }
 
 /// The backward pass whose gradients a collective with given members adds up: the last one of its
-/// stage that had begun. A planned begin may be before the end that the clock showed. kNone: another
-/// job that had ended comes after it.
+/// stage that had begun. A planned begin may be before the end that the clock showed. kNone:
+/// another job that had ended comes after it.
 Id JobGraphBuilder::gradientsBefore(const JobGraph::Rank& rank,
                                     const JobGraph::Node& collective) const {
   const JobGraph::Node* const jobs = &graph_.nodes_[0];
-  const JobGraph::Node* at =
-      std::partition_point(jobs + rank.first, jobs + rank.end, [&](const JobGraph::Node& node) {
-        return node.begin < collective.begin;
-      });
+  const JobGraph::Node* at = std::partition_point(
+      jobs + rank.first, jobs + rank.end,
+      [&](const JobGraph::Node& node) { return node.begin < collective.begin; });
   while (at != jobs + rank.first) {
     const JobGraph::Node& job = *--at;
     if (job.end <= collective.begin || job.step != collective.step) break;

@@ -19,7 +19,8 @@ constexpr const char* kMaps[] = {"0,1/2", "2/1,0", "0/1,2/3", "0,3/1/2,4,5", "0/
 
 Timeline runOf(const Plan& plan) {
   Timeline timeline =
-      simulate(CheckedPlan(plan), Costs::equal(plan.numStages, {1000, 2000}), {.steps = 2}).timeline;
+      simulate(CheckedPlan(plan), Costs::equal(plan.numStages, {1000, 2000}), {.steps = 2})
+          .timeline;
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
   return timeline;
