@@ -25,7 +25,9 @@ struct PlanFigures {
   };
 
   Nanoseconds length = 0;   ///< of all steps
-  Nanoseconds windows = 0;  ///< of the steps together, of which the bubble ratio is a share
+  /// Of the steps together, of which the bubble ratio is a share. Of replicas the mean, rounded
+  /// down.
+  Nanoseconds windows = 0;
   double bubbleRatio = 0;
   double spanBubble = 0;  ///< of the first step
   std::vector<Rank> ranks;

@@ -69,7 +69,7 @@ TEST(SlowReplica, IsTheFirstFindingAndTheOneThatTheOthersWaitFor) {
   }
 }
 
-TEST(SlowReplica, OfOneSlowRankIsThatRank) {
+TEST(SlowReplica, WithOneSlowRankIsBlamedOnThatRank) {
   const Plan plan = twoReplicas();
   Costs costs = costsWithReductions(plan);
   slowDown(costs, 2);

@@ -7,10 +7,12 @@
 namespace pipetrace {
 
 /// Sets the placement of a plan with more ranks than stages, whose ranks take turns at the
-/// micro-batches of their stages. `stated`: the ranks of each stage as the logs name them; empty or
-/// of other ranks: they follow from the actions, if each rank has actions of one stage, and each of
-/// n ranks of a stage most of those whose micro-batches leave one remainder divided by n. Returns
-/// whether it did so. Linear in the plan.
+/// micro-batches of their stages. Returns whether it did so. `stated` holds the ranks of each stage
+/// as the logs name them.
+///
+/// Where it is empty or of other ranks, they follow from the actions. Each rank must have actions of
+/// one stage. Of n ranks of a stage, one has most of the micro-batches 0, n, 2n and so on, another
+/// most of 1, n + 1 and so on. Linear in the plan.
 bool placeSharedStages(Plan& plan, const std::vector<std::vector<int>>& stated);
 
 /// Whether the placement is such: ranks take turns at the micro-batches of a stage.

@@ -17,7 +17,6 @@ namespace {
 constexpr int kNone = PlanTiming::kNone;
 
 constexpr std::string_view kLive = "live_activations";
-constexpr std::string_view kMemory = "memory";
 
 /// The place of the rank's two counters, made if missing.
 std::size_t countersOf(int rank, Timeline& timeline) {
@@ -25,7 +24,7 @@ std::size_t countersOf(int rank, Timeline& timeline) {
     if (timeline.counters[i].rank == rank && timeline.counters[i].name == kLive) return i;
   }
   timeline.counters.push_back({.rank = rank, .name = std::string(kLive)});
-  timeline.counters.push_back({.rank = rank, .name = std::string(kMemory), .unit = "bytes"});
+  timeline.counters.push_back({.rank = rank, .name = std::string(kMemoryCounter), .unit = "bytes"});
   return timeline.counters.size() - 2;
 }
 
@@ -34,7 +33,7 @@ void addSample(CounterSeries& series, Nanoseconds time, double value) {
   series.samples.push_back({time, value});
 }
 
-/// Appends to the counters "live_activations" and "memory" of each rank what it holds in the step
+/// Appends to the counters "live_activations" and kMemoryCounter of each rank what it holds in the step
 /// that `timing` ran last, whenever that changes.
 void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTiming& timing,
                            Timeline& timeline) {
