@@ -40,6 +40,12 @@ struct Placement {
     const std::vector<int>& ranks = ranksOf(stage);
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
   }
+  bool hasRank(int rank) const {
+    for (int stage = 0; stage < static_cast<int>(numStages()); ++stage) {
+      if (holds(rank, stage)) return true;
+    }
+    return false;
+  }
   bool hasSeveralRanks() const {
     return std::any_of(ranksOfStage.begin(), ranksOfStage.end(),
                        [](const auto& ranks) { return ranks.size() > 1; });

@@ -125,8 +125,7 @@ TEST(MeasuredCosts, AReductionTakesNoTimeBeforeItsLastRankIsThere) {
   made.add(0, kForward, 0, 12, 0).stage = 0;
   made.add(1, kForward, 0, 12, 0).stage = 0;
   made.add(2, kForward, 0, 12, 0).stage = 1;
-  const auto addReduction = [&](int rank, Nanoseconds begin, Nanoseconds end,
-                                const char* members) {
+  const auto addReduction = [&](int rank, Nanoseconds begin, Nanoseconds end, const char* members) {
     Event& event = made.add(rank, kAllReduce, begin, end, 0, -1, "all_reduce");
     event.stage = rank / 2;
     if (members == nullptr) return;
@@ -146,8 +145,7 @@ TEST(MeasuredCosts, AReductionTakesNoTimeBeforeItsLastRankIsThere) {
 }
 
 TEST(MeasuredCosts, ReductionsOfASimulatedRunAreMeasuredAgain) {
-  const Plan plan =
-      withReductions(withReplicas(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8), 2));
+  const Plan plan = withReductions(withReplicas(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8), 2));
   Costs costs = Costs::equal(2, {.forward = 10, .backward = 20});
   costs.stages[0].reduction = 31;
   costs.stages[1].reduction = 17;

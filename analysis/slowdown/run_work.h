@@ -84,7 +84,7 @@ class RunWork {
   /// stages().size(). A message is of its receiver's, a fused pair of its forward's.
   std::uint32_t stageOf(Id work) const;
   std::uint16_t setOf(Id work) const { return kinds_.setOf(kindOf_[work]); }
-  double measured(Id work) const;                                 ///< ns, without waiting
+  double measured(Id work) const;  ///< ns, without waiting
   /// ns; of a job on a stage that several ranks share, as many times as much.
   double ideal(Id work) const { return ideals_[kindOf_[work]] * turnsAt(work); }
 

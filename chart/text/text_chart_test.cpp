@@ -177,8 +177,8 @@ TEST(TextChart, SumsOfGradientsAreMarkedWhereTheRankIsIdle) {
     Event event{
         .begin = begin * kNsPerMs, .end = end * kNsPerMs, .stage = 0, .kind = JobKind::kAllReduce};
     if (namesMembers) {
-      const Argument argument = Argument::ofText(run.strings.intern(log_format::kMembers),
-                                                 run.strings.intern("0 1"));
+      const Argument argument =
+          Argument::ofText(run.strings.intern(log_format::kMembers), run.strings.intern("0 1"));
       run.setArguments(event, {&argument, 1});
     }
     run.track(0, "all_reduce").events.push_back(event);

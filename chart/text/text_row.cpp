@@ -126,7 +126,8 @@ void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
       return row.text[static_cast<std::size_t>(column)] == ' ';
     };
     while (from < end && (!isIdle(from) || isBlank(from))) ++from;
-    for (int column = from; column < std::min(end, from + static_cast<int>(kText.size())); ++column) {
+    for (int column = from; column < std::min(end, from + static_cast<int>(kText.size()));
+         ++column) {
       if (!isIdle(column)) break;
       const auto at = static_cast<std::size_t>(column);
       row.text[at] = kText[static_cast<std::size_t>(column - from)];

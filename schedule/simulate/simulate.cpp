@@ -33,8 +33,8 @@ void addSample(CounterSeries& series, Nanoseconds time, double value) {
   series.samples.push_back({time, value});
 }
 
-/// Appends to the counters "live_activations" and kMemoryCounter of each rank what it holds in the step
-/// that `timing` ran last, whenever that changes.
+/// Appends to the counters "live_activations" and kMemoryCounter of each rank what it holds in the
+/// step that `timing` ran last, whenever that changes.
 void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTiming& timing,
                            Timeline& timeline) {
   const auto weights = weightsByRank(plan, costs, timing.versions());

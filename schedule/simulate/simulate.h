@@ -1,7 +1,7 @@
 #pragma once
 
-#include <string_view>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "schedule/check/checked_plan.h"

@@ -70,8 +70,9 @@ TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
     return PlanCommand::plan(more);
   };
   EXPECT_THAT(mapped("0,1/2").out, HasSubstr("0F1,0F3,0B1,0B3\n"));
-  EXPECT_THAT(this->plan({"--schedule", "1F1B", "--stage-ranks", "0,1/2", "--micro-batches", "5"}).out,
-              StartsWith("1F1B, 3 ranks, stages on ranks 0,1/2, 5 micro-batches\n"));
+  EXPECT_THAT(
+      this->plan({"--schedule", "1F1B", "--stage-ranks", "0,1/2", "--micro-batches", "5"}).out,
+      StartsWith("1F1B, 3 ranks, stages on ranks 0,1/2, 5 micro-batches\n"));
   EXPECT_THAT(mapped("0,1/2", {"--reduce-ms", "1"}).out, HasSubstr("0B3,0REDUCE_GRAD\n"));
   expectError(mapped("0,x"), "--stage-ranks 0,x", "0,1/2 for two ranks of stage 0");
   expectError(mapped("0,1/3"), "it leaves out rank 2", "");
