@@ -1,4 +1,5 @@
-// Reductions of replicas are rehearsed as they are simulated, and hidden as much on each rank.
+// Reductions of replicas, and the agreement of all ranks, are rehearsed as they are simulated, and
+// reductions are hidden as much on each rank.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -108,6 +109,17 @@ TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {
   expectSimulated(plan, costs);
 }
 
+TEST(ReductionsRehearsalTest, TheAgreementOfAllRanksComesAfterTheReductions) {
+  const CheckedPlan plan(
+      withAgreement(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2))));
+  Costs costs = costsWith(*plan, 5 * kNsPerMs);
+  costs.agreement = 10 * kNsPerMs;
+  Costs free = costs;
+  free.agreement = 0;
+  ASSERT_EQ(simulate(plan, costs).length, simulate(plan, free).length + 10 * kNsPerMs);
+  expectSimulated(plan, costs);
+}
+
 TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
   const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2)));
   const Timeline timeline =
@@ -119,6 +131,10 @@ TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
     const Event& event = track->events[0];
     EXPECT_EQ(event.kind, JobKind::kAllReduce);
     EXPECT_EQ(event.stage, rank % 2);
+    // After the job before it, by the clock.
+    const auto& jobs = timeline.findTrack(rank, kComputeLane)->events;
+    EXPECT_GE(event.begin, jobs[jobs.size() - 2].end);
+    EXPECT_GE(jobs.back().begin, event.end) << "the optimizer comes after it";
     std::string members;
     for (const Argument& argument : timeline.argumentsOf(event)) {
       if (timeline.strings[argument.key] == "members") members = timeline.strings[argument.text];
