@@ -44,7 +44,8 @@ void row(const CheckedPlan& plan, const Kind& kind, int steps) {
   std::fflush(stdout);
 }
 
-/// What other work does not hide of the reductions: the worst rank of the last step.
+/// By how much the part of the reductions that is not hidden is off: the worst rank of the last
+/// step.
 double worstExposedMs(const CheckedPlan& plan, const Costs& costs, const Timeline& run, int steps) {
   const Simulation planned = simulate(plan, costs, {.steps = steps});
   const auto expected = testing::exposedOf(planned.timeline, steps - 1);
