@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/record/record_collective.h"
+
 namespace pipetrace {
 
 GradientSums::GradientSums(const RankProgram& program, StageWork& work, RankMessages& messages,
@@ -16,7 +18,7 @@ GradientSums::GradientSums(const RankProgram& program, StageWork& work, RankMess
       device_(device),
       states_(program.reductions.size()) {
   for (const RankProgram::Copies& copies : program_.copies) {
-    members_.push_back(records() ? recorded_.recorder->text(copies.members) : nullptr);
+    members_.push_back(recorded_.isOn() ? recorded_.recorder->text(copies.members) : nullptr);
   }
 }
 
@@ -36,7 +38,7 @@ void GradientSums::reduce(int reduction) {
   if (planned_ != nullptr) {
     if (planned_->reductionTime(copies.stage) == 0) return;
     State& state = states_[static_cast<std::size_t>(reduction)];
-    state = {.hasBegun = true, .begin = static_cast<DeviceStream::Mark>(planned_->now())};
+    state = {.hasBegun = true, .begin = plannedMarkOf(recorded_, planned_->now())};
     messages_.startExchange(reduction, step_, {.deadline = planned_->now()});
     return;
   }
@@ -97,26 +99,20 @@ void GradientSums::addUpTies() {
   work_.addTiedSums();
 }
 
-DeviceStream::Mark GradientSums::mark() {
-  if (!records()) return 0;
-  if (device_ == nullptr) return recorded_.recorder->mark(recorded_.reductions);
-  DeviceStream& stream = recorded_.recorder->stream(recorded_.reductions);
-  stream.markStart();
-  return stream.mark();
-}
+DeviceStream::Mark GradientSums::mark() { return markOf(recorded_, device_); }
 
 void GradientSums::record(const RankProgram::Copies& copies, DeviceStream::Mark begin,
                           DeviceStream::Mark end, std::int64_t bytes) {
-  if (!records()) return;
   const auto index = static_cast<std::size_t>(&copies - program_.copies.data());
-  recorded_.recorder->begin(recorded_.reductions, {.kind = JobKind::kAllReduce,
-                                                   .microBatch = kNotGiven,
-                                                   .step = step_,
-                                                   .stage = copies.stage,
-                                                   .chunk = copies.chunk,
-                                                   .action = members_[index]});
-  recorded_.recorder->beganAt(recorded_.reductions, begin);
-  recorded_.recorder->endAt(recorded_.reductions, end, bytes);
+  recordCollective(recorded_, {.job = {.kind = JobKind::kAllReduce,
+                                       .microBatch = kNotGiven,
+                                       .step = step_,
+                                       .stage = copies.stage,
+                                       .chunk = copies.chunk,
+                                       .action = members_[index]},
+                               .begin = begin,
+                               .end = end,
+                               .bytes = bytes});
 }
 
 }  // namespace pipetrace

@@ -44,7 +44,6 @@ class GradientSums {
   void addUpPlanned(const RankProgram::Copies& copies);
   void addUpTies();
   DeviceStream::Mark mark();
-  bool records() const { return recorded_.recorder != nullptr && recorded_.recorder->isOn(); }
   void record(const RankProgram::Copies& copies, DeviceStream::Mark begin, DeviceStream::Mark end,
               std::int64_t bytes);
   const RankProgram::Copies& copiesOf(int reduction) const;

@@ -39,6 +39,7 @@
 #include "samples/sample_task.h"
 #include "samples/say.h"
 #include "schedule/fingerprint.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -123,6 +124,7 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                     .learningRate = run.task.learningRate,
                     .precision = precisionOf(run.options.precision),
                     .lossScale = run.lossScale,
+                    .clipNorm = run.options.clipGradNorm,
                     .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
                                                                        : StashUpdate::kNewest,
                     .reportsLoss = run.plan->lastRankOf(0) == rank,
@@ -132,10 +134,19 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                    run.plan->stagesOfRank(rank));
 }
 
-void requireFinite(double loss, int step) {
-  if (std::isfinite(loss)) return;
+/// A step that was left out may have any loss.
+void requireFinite(double loss, int step, const StepAgreement& agreement) {
+  if (std::isfinite(loss) || agreement.leftOutStep()) return;
   throw Error("the loss of step " + std::to_string(step) +
               " is no finite number; training has failed, a smaller learning rate may help");
+}
+
+/// For the line of a step; "" where the optimizer took it.
+std::string textOfOverflow(const StepAgreement& agreement) {
+  if (!agreement.leftOutStep()) return "";
+  const LossScale& scale = agreement.lossScale();
+  return fmt::format(", left out: a gradient is no finite number; the loss scale is {}{:g}",
+                     scale.isDynamic() ? "now " : "", scale.value());
 }
 
 void note(const std::string& text) {
@@ -152,9 +163,9 @@ void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
     executor.runStep(step);
     if (step == 0) note(noteOfEmptyHalves(run.plan, work.emptyHalves()));
     if (const auto loss = work.loss()) {
-      requireFinite(*loss, step);
+      requireFinite(*loss, step, work.agreement());
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-      run.report.add(step, *loss, seconds.count());
+      run.report.add(step, *loss, seconds.count(), textOfOverflow(work.agreement()));
     }
   }
   executor.finish();
@@ -244,6 +255,7 @@ RunFacts factsOf(const Run& run) {
            run.task.optimizerText.empty() ? "its usual options" : run.task.optimizerText},
           {"--precision", run.options.precision},
           {"--loss-scale", run.options.lossScale},
+          {"--clip-grad-norm", fmt::format("{}", run.options.clipGradNorm)},
           {"--stash-update", run.options.stashUpdate}};
 }
 
@@ -322,6 +334,7 @@ std::vector<double> runSample(const SampleOptions& options,
   }
   const LossScale lossScale = sampleLossScale(options);
   requireFits(lossScale, *plan);
+  if (options.clipGradNorm > 0) requireAgrees(*plan, "--clip-grad-norm");
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
   Partition partition = samplePartition(options, task.model, plan->numStages);

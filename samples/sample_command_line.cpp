@@ -102,9 +102,15 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->option_text("fp32|bf16|fp16 [fp32]");
   app.add_option(
          "--loss-scale", options.lossScale,
-         "with --precision fp16: gradients are multiplied by it until the optimizer's step; "
-         "dynamic finds it, for one rank")
+         "with --precision fp16: gradients are multiplied by it until the optimizer's step, which "
+         "is left out where one of them is no finite number; dynamic finds it")
       ->option_text("NUMBER|dynamic [1024]");
+  app.add_option("--clip-grad-norm", options.clipGradNorm,
+                 "make gradients smaller where the norm of all of them is above this; the job log "
+                 "gets a counter grad_norm (default: never)")
+      ->check(kPositiveFinite)
+      ->option_text("NORM")
+      ->default_str("");
   app.add_option(
          "--nccl-communicators", options.ncclCommunicators,
          "with --transport nccl: rank has one for all messages, which run in line; lane has "

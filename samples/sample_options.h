@@ -25,6 +25,7 @@ struct SampleOptions {
   bool shareDevices = false;               ///< several ranks on one
   std::string precision = "fp32";          ///< or bf16, fp16: Precision
   std::string lossScale;                   ///< a number or dynamic: LossScale; empty: the usual
+  double clipGradNorm = 0;                 ///< 0: gradients are not clipped
   std::string ncclCommunicators = "rank";  ///< or lane: NcclCommunicators
   bool noSendRecvOverlap = false;          ///< the reverse of GlooOptions::overlaps
   double stepTimeout = 600;                ///< seconds without the end of an action; 0: no limit

@@ -1,9 +1,9 @@
-// Reductions of replicas are rehearsed as they are simulated, and hidden as much on each rank.
+// Reductions of replicas, and the agreement of all ranks, are rehearsed as they are simulated, and
+// reductions are hidden as much on each rank.
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 
 #include "apps/pipe_run/testing/rehearsed.h"
@@ -18,33 +18,15 @@ namespace {
 
 constexpr int kMostRehearsals = 5;
 
-/// By rank: by how much the last reduction of a step ends after its last job.
-std::map<int, Nanoseconds> exposedOf(const Timeline& timeline, int step) {
-  std::map<int, Nanoseconds> exposed;
-  for (const auto& [rank, info] : timeline.ranks) {
-    const auto lastOf = [&](std::string_view lane) {
-      Nanoseconds last = 0;
-      const Track* const track = timeline.findTrack(rank, lane);
-      if (track == nullptr) return last;
-      for (const Event& event : track->events) {
-        if (event.step == step) last = std::max(last, event.end);
-      }
-      return last;
-    };
-    exposed[rank] = std::max<Nanoseconds>(lastOf(kReductionLane) - lastOf(kComputeLane), 0);
-  }
-  return exposed;
-}
-
 /// "" if the rehearsal has the lengths of the simulation's steps, and hides as much.
 std::string differenceOf(const CheckedPlan& plan, const Costs& costs) {
   const Simulation simulation = simulate(plan, costs, {.steps = 2});
   const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 2});
   const PlanComparison compared = compareWithPlan(timeline, plan, costs);
   if (!compared.agrees()) return compared.findings().front();
-  const auto planned = exposedOf(simulation.timeline, 1);
+  const auto planned = testing::exposedOf(simulation.timeline, 1);
   const auto most = std::max<double>(0.3 * kNsPerMs, 0.005 * simulation.length);
-  for (const auto& [rank, exposed] : exposedOf(timeline, 1)) {
+  for (const auto& [rank, exposed] : testing::exposedOf(timeline, 1)) {
     const Nanoseconds of = planned.at(rank);
     if (std::abs(static_cast<double>(exposed - of)) <= most) continue;
     return "rank " + std::to_string(rank) + " shows " + std::to_string(exposed) + " ns, not " +
@@ -63,9 +45,7 @@ void expectSimulated(const CheckedPlan& plan, const Costs& costs) {
 }
 
 Costs costsWith(const Plan& plan, Nanoseconds reduction) {
-  Costs costs = testing::costsByStage(plan);
-  for (StageCosts& stage : costs.stages) stage.reduction = reduction;
-  return costs;
+  return testing::withReductionsOf(reduction, testing::costsByStage(plan));
 }
 
 class ReductionsRehearsal : public ::testing::TestWithParam<const char*> {};
@@ -108,6 +88,17 @@ TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {
   expectSimulated(plan, costs);
 }
 
+TEST(ReductionsRehearsalTest, TheAgreementOfAllRanksComesAfterTheReductions) {
+  const CheckedPlan plan(
+      withAgreement(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2))));
+  Costs costs = costsWith(*plan, 5 * kNsPerMs);
+  costs.agreement = 10 * kNsPerMs;
+  Costs free = costs;
+  free.agreement = 0;
+  ASSERT_EQ(simulate(plan, costs).length, simulate(plan, free).length + 10 * kNsPerMs);
+  expectSimulated(plan, costs);
+}
+
 TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
   const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2)));
   const Timeline timeline =
@@ -119,6 +110,10 @@ TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
     const Event& event = track->events[0];
     EXPECT_EQ(event.kind, JobKind::kAllReduce);
     EXPECT_EQ(event.stage, rank % 2);
+    // After the job before it, by the clock.
+    const auto& jobs = timeline.findTrack(rank, kComputeLane)->events;
+    EXPECT_GE(event.begin, jobs[jobs.size() - 2].end);
+    EXPECT_GE(jobs.back().begin, event.end) << "the optimizer comes after it";
     std::string members;
     for (const Argument& argument : timeline.argumentsOf(event)) {
       if (timeline.strings[argument.key] == "members") members = timeline.strings[argument.text];

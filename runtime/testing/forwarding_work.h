@@ -47,6 +47,14 @@ class ForwardingWork : public StageWork {
     inner_.takeTiedSum(tie, use, std::move(sum));
   }
   void addTiedSums() override { inner_.addTiedSums(); }
+  bool agrees() const override { return inner_.agrees(); }
+  std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) override {
+    return inner_.agreementTerms(stages);
+  }
+  void takeAgreement(double sum) override { inner_.takeAgreement(sum); }
+  std::vector<std::pair<const char*, double>> counters() const override {
+    return inner_.counters();
+  }
   std::int32_t versionOf(const Action& action) const override { return inner_.versionOf(action); }
   std::optional<double> loss() const override { return inner_.loss(); }
   void abandon() override { inner_.abandon(); }

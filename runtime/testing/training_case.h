@@ -40,6 +40,9 @@ struct TrainingCase {
   bool decays = false;
   Precision precision = Precision::kFp32;
   double lossScale = 1;  ///< fixed
+  double clipNorm = 0;
+  /// Replicas have equal parts of the batch of this many times `rows`; 1: batches of their own.
+  int batchParts = 1;
 
   int rowsOf(int step) const {
     return rowsOfSteps.empty() ? rows
@@ -50,8 +53,9 @@ struct TrainingCase {
 Model modelOf(const TrainingCase& training);
 Partition partitionOf(const TrainingCase& training);
 
-/// The results of a rank. For each step: the loss, if it has the last stage, and the gradient of
-/// every parameter of its stages that has one. Then the parameters at the end.
+/// The results of a rank. For each step, if it has the last stage, the loss, and the norm of the
+/// gradients where they are clipped. Then the gradient of each parameter of its stages that has
+/// one. In the end the parameters.
 using RankResult = std::vector<at::Tensor>;
 
 /// Called before each backward of a rank.

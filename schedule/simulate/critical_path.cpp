@@ -118,8 +118,9 @@ class WayBack {
     while (true) {
       const Reductions::Reduction& own = reductions.all()[static_cast<std::size_t>(number)];
       const Reductions::Member& last = own.members[static_cast<std::size_t>(own.last)];
-      const bool waited = last.arrived < own.begin;
-      const Action cell{JobKind::kReduceScatter, own.stage, -1};
+      const bool isAgreement = own.stage == kAllStages;
+      const bool waited = isAgreement ? own.before != Reductions::kNone : last.arrived < own.begin;
+      const Action cell{isAgreement ? JobKind::kAllReduce : JobKind::kReduceScatter, own.stage, -1};
       add({.kind = JobKind::kAllReduce,
            .rank = last.rank,
            .cell = last.cell,

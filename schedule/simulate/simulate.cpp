@@ -262,9 +262,13 @@ class Run {
       event.kind = JobKind::kAllReduce;
       event.step = step_;
       event.stage = reduction.stage;
-      event.chunk = chunkOf(member.rank, reduction.stage);
       event.begin = member.arrived;
-      if (reduction.before != kNone) {
+      if (reduction.stage == kAllStages) {
+        event.stage = kNotGiven;
+      } else {
+        event.chunk = chunkOf(member.rank, reduction.stage);
+      }
+      if (reduction.before != kNone && reduction.stage != kAllStages) {
         event.begin = std::max(event.begin, all[static_cast<std::size_t>(reduction.before)].end);
       }
       event.end = reduction.end;

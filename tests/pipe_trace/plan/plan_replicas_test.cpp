@@ -63,6 +63,18 @@ TEST_F(PlanCommand, ChartsHaveReductionsAndNoMemoryThatNobodyGave) {
   EXPECT_THAT(contents(picture), HasSubstr("memory"));
 }
 
+TEST_F(PlanCommand, TheAgreementOfAllRanksHoldsUpTheStepsEnd) {
+  const json free = jsonOf("1F1B");
+  const json plan = jsonOf("1F1B", {"--agree-ms", "0.5"});
+  EXPECT_EQ(plan.at("length_ns"), free.at("length_ns").get<std::int64_t>() + 500'000);
+  EXPECT_EQ(plan.at("closed_form"), nullptr);
+  EXPECT_EQ(plan.at("critical_path").back().at("action"), "AGREE");
+  EXPECT_EQ(plan.at("costs").at("agree_ms"), 0.5);
+  EXPECT_THAT(planOf("1F1B", {"--agree-ms", "1", "--csv", "-"}).out, HasSubstr("0B7,AGREE\n"));
+  expectError(planOf("PipeDream", {"--agree-ms", "1"}), "--agree-ms: the plan PipeDream changes",
+              "");
+}
+
 TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
   const auto mapped = [](const char* map, std::vector<std::string> more = {}) {
     more.insert(more.begin(),
