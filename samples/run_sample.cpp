@@ -97,6 +97,11 @@ void requireAlone() {
               "runs all ranks in each of them; leave the option out, or start the program alone");
 }
 
+void requireDevicesToShare(const SampleOptions& options) {
+  if (!options.shareDevices || options.device == "cuda") return;
+  throw Error("--share-devices is for --device cuda; ranks on the CPU share its cores anyway");
+}
+
 /// NCCL moves messages between GPUs, and refuses two ranks on one.
 void requireNcclOptions(const SampleOptions& options) {
   if (options.transport != SampleTransport::kNccl) {
@@ -311,6 +316,7 @@ std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
   const bool isNccl = options.transport == SampleTransport::kNccl;
   requireNcclOptions(options);
+  requireDevicesToShare(options);
   // Before LibTorch's generators: they look once for the devices that there are.
   const c10::DeviceType device = openDevices(options.device);
   std::optional<ProcessEnv> env;

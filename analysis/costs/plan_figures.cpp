@@ -14,6 +14,7 @@ PlanFigures planFigures(const Plan& plan, const Simulation& simulation) {
                       .bubbleRatio = summary.bubbleRatio,
                       .criticalPath = simulation.criticalPath};
   for (const StepSummary& step : summary.steps) figures.windows += step.window();
+  figures.windows /= plan.replicas;
   if (!summary.steps.empty()) figures.spanBubble = summary.steps.front().spanBubble;
   for (const Simulation::Rank& rank : simulation.ranks) {
     figures.ranks.push_back({.peakActivations = rank.peakLive,

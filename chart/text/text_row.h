@@ -19,6 +19,11 @@ struct TextRow {
   std::vector<BubbleClass> classes;
 };
 
+/// Marks where gradients of a stage are added up, in the idle time of a row: "sum", or as much of
+/// it as has room.
+void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
+                    const TextScale& scale);
+
 /// Draws the jobs of `track` as described at textChart(), with the rank's `bubbles` (nullptr: there
 /// are none) where it has none.
 TextRow textRow(const Track& track, const Track* bubbles, const TextScale& scale,

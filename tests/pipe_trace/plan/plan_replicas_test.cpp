@@ -53,6 +53,28 @@ TEST_F(PlanCommand, TheAgreementOfAllRanksHoldsUpTheStepsEnd) {
               "");
 }
 
+TEST_F(PlanCommand, ReductionsOfARunAreMeasuredAndPlannedAgain) {
+  const std::string logs = path("logs") + "/";
+  ASSERT_EQ(planOf("1F1B", {"--dp", "2", "--reduce-ms", "3,1,1,2", "-o", logs}).exitCode, 0);
+  const json given = jsonOf("1F1B", {"--dp", "2", "--reduce-ms", "3,1,1,2"});
+  const json measured = jsonOf("1F1B", {"--dp", "2", "--costs-from", logs});
+  EXPECT_EQ(measured.at("length_ns"), given.at("length_ns"));
+  EXPECT_EQ(measured.at("costs").at("reduce_ms"), given.at("costs").at("reduce_ms"));
+  EXPECT_EQ(measured.at("windows_ns"), given.at("length_ns"));
+}
+
+TEST_F(PlanCommand, ChartsHaveReductionsAndNoMemoryThatNobodyGave) {
+  const std::string picture = path("plan.svg");
+  const auto made = planOf("1F1B", {"--dp", "2", "--reduce-ms", "3", "-o", picture});
+  EXPECT_THAT(made.out, HasSubstr("rank 7 ------F0B0= F1B1="));
+  EXPECT_THAT(made.out, HasSubstr(" sum___"));
+  EXPECT_THAT(made.out, HasSubstr("sum adding up gradients"));
+  EXPECT_THAT(contents(picture), HasSubstr(">all_reduce<"));
+  EXPECT_THAT(contents(picture), testing::Not(HasSubstr("bytes")));
+  planOf("1F1B", {"--activation-gb", "1", "-o", picture});
+  EXPECT_THAT(contents(picture), HasSubstr("memory"));
+}
+
 TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
   const auto mapped = [](const char* map, std::vector<std::string> more = {}) {
     more.insert(more.begin(),
@@ -60,6 +82,9 @@ TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
     return PlanCommand::plan(more);
   };
   EXPECT_THAT(mapped("0,1/2").out, HasSubstr("0F1,0F3,0B1,0B3\n"));
+  EXPECT_THAT(
+      this->plan({"--schedule", "1F1B", "--stage-ranks", "0,1/2", "--micro-batches", "5"}).out,
+      StartsWith("1F1B, 3 ranks, stages on ranks 0,1/2, 5 micro-batches\n"));
   EXPECT_THAT(mapped("0,1/2", {"--reduce-ms", "1"}).out, HasSubstr("0B3,0REDUCE_GRAD\n"));
   expectError(mapped("0,x"), "--stage-ranks 0,x", "0,1/2 for two ranks of stage 0");
   expectError(mapped("0,1/3"), "it leaves out rank 2", "");
