@@ -19,7 +19,7 @@ class InspectedTraining {
   /// Both must outlive it. Throws Error if the file cannot be written.
   InspectedTraining(const SampleOptions& options, TorchWork& work, int rank);
 
-  /// What the executor gets.
+  /// The work for the executor.
   StageWork& work();
   /// After each step. A file that can no longer be written ends no training: stderr hears it.
   void stepEnded();

@@ -130,8 +130,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
   app.add_option("--inspect-every", options.inspectEvery,
-                 "every N steps, write shape, mean, deviation, least and greatest of what stages "
-                 "send, and the norm of each gradient before and after the backwards, to "
+                 "every N steps, write figures of what stages send and the norms of gradients to "
                  "inspect_rank<r>.jsonl in the folder of the logs (0: never)")
       ->option_text("N")
       ->check(CLI::Range(0, 1 << 30));

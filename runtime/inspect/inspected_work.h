@@ -14,7 +14,7 @@
 
 namespace pipetrace {
 
-/// What to inspect.
+/// Options of InspectedWork.
 struct InspectOptions {
   int every = 1;  ///< the steps 0, every, 2 · every, …
   int rank = 0;
@@ -38,8 +38,8 @@ class InspectedWork : public ForwardingWork {
   void runBackwardInput(int stage, int microBatch, JobMessages messages) override;
   void backwardWeight(int stage, int microBatch) override;
 
-  /// What was seen of the step that has just ended, once; nothing if it was not inspected. Waits
-  /// for the device.
+  /// Returns what was seen of the step that has just ended, once; nothing if it was not inspected.
+  /// Waits for the device.
   std::optional<StepInspection> take();
 
  private:

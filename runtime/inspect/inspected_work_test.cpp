@@ -56,7 +56,7 @@ class NumberWork : public ChainWork {
   at::Tensor parameter_ = at::zeros({1});
 };
 
-/// What each rank of a plan sees in that number of steps.
+/// Runs that number of steps and returns what each rank sees.
 std::vector<std::vector<StepInspection>> seenByRanks(const CheckedPlan& plan, int steps,
                                                      int every) {
   std::vector<std::vector<StepInspection>> seen(plan->ranks.size());
@@ -80,7 +80,7 @@ std::vector<std::vector<StepInspection>> seenByRanks(const CheckedPlan& plan, in
   return seen;
 }
 
-TEST(InspectedWorkTest, WhatEachStageSendsIsThereWithItsFigures) {
+TEST(InspectedWorkTest, EachTensorThatAStageSendsHasItsFigures) {
   const auto seen = seenByRanks(CheckedPlan(withReplicas(buildSchedule("1F1B", 2, 3), 2)), 1, 1);
   for (const int replica : {0, 1}) {
     const auto first = static_cast<std::size_t>(2 * replica);

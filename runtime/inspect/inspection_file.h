@@ -12,7 +12,7 @@ namespace pipetrace {
 std::string inspectionLines(const StepInspection& step, int rank);
 
 /// `inspect_rank<r>.jsonl` in a folder: the lines of a rank's inspected steps, each step as soon as
-/// it has been seen. What was there before is gone.
+/// it has been seen. It replaces what was there.
 ///
 /// Threads: one.
 class InspectionFile {

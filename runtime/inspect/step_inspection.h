@@ -12,7 +12,7 @@
 
 namespace pipetrace {
 
-/// What a stage of a rank has made for another one: activations, or gradients.
+/// Activations or gradients that a stage of a rank has made for another one.
 struct SentTensor {
   JobKind kind = JobKind::kSendForward;  ///< or kSendBackward
   int stage = 0;
@@ -31,8 +31,9 @@ struct GradientNorm {
   std::optional<double> after;   ///< after the last one
 };
 
-/// What was seen of a rank's step, in the order in which it came. Gradients are those of the rank
-/// alone: before those of other ranks and of tied parameters are added, and with the loss scale.
+/// All that was seen of a rank's step, in the order in which it came. Gradients are those of the
+/// rank alone: before those of other ranks and of tied parameters are added, and with the loss
+/// scale.
 struct StepInspection {
   int step = 0;
   double lossScale = 1;

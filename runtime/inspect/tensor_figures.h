@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// What a tensor holds, at a glance.
+/// A summary of the elements of a tensor.
 struct TensorFigures {
   double mean = 0;
   double deviation = 0;  ///< the standard deviation of all its elements, divided by their number

@@ -9,12 +9,9 @@
 
 #include "runtime/executor.h"
 #include "runtime/forwarding_work.h"
-#include "runtime/launch/local_port.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
-#include "runtime/transport/gloo.h"
-#include "runtime/transport/in_process.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_replicas.h"
 #include "trace/error.h"
@@ -28,67 +25,37 @@ using testing::Wiring;
 
 constexpr int kFailing = 3;  // the last stage of replica 1
 
-/// Fails in step 1, when its gradients are to leave. The others wait for them by then.
-class FailsInTheReduction : public ForwardingWork {
+/// Fails in the last backward of step 1. The other replica waits for its gradients by then.
+class FailsBeforeTheReduction : public ForwardingWork {
  public:
   using ForwardingWork::ForwardingWork;
   void beginStep(int step) override {
     step_ = step;
     ForwardingWork::beginStep(step);
   }
-  Message sumsOf(int stage) override {
-    if (step_ == 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(400));
-      throw Error("the gradients are lost");
-    }
-    return ForwardingWork::sumsOf(stage);
+  void runBackward(int stage, int microBatch, JobMessages messages) override {
+    ForwardingWork::runBackward(stage, microBatch, messages);
+    if (step_ != 1 || microBatch != 7) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    throw Error("the gradients are lost");
   }
 
  private:
   int step_ = 0;
 };
 
-std::vector<std::string> errorsOfReplicas(Wiring wiring) {
+TEST(ReplicaFailure, AReplicaThatFailsWhileAnotherWaitsForItsGradientsIsNamedByAll) {
   const CheckedPlan plan(withReplicas(buildSchedule("1F1B", 2, 4), 2));
-  const int ranks = plan->numRanks();
-  ControlOptions control{.words = wordsOf(plan, ExecutorOptions{}.ahead)};
-  control.exitDelay = 60 * kNsPerSecond;  // this process is to live on
   const auto train = [&](Transport& transport, ControlChannel& channel) {
     testing::OnDevice on{.control = &channel};
     if (transport.rank() == kFailing) {
-      on.around = [](StageWork& inner) { return std::make_unique<FailsInTheReduction>(inner); };
+      on.around = [](StageWork& inner) { return std::make_unique<FailsBeforeTheReduction>(inner); };
     }
     trainRank({.numStages = 2, .microBatches = 4}, plan, transport, {}, on);
   };
-  if (wiring == Wiring::kGloo) {
-    const LocalPort port;
-    return testing::runRanks(ranks, [&](int rank) {
-      const GlooRun connected = connectGlooRun({.env = {.rank = rank,
-                                                        .localRank = rank,
-                                                        .worldSize = ranks,
-                                                        .masterAddr = "127.0.0.1",
-                                                        .masterPort = port.number(),
-                                                        .attempt = "0"}},
-                                               control, {{"seed", "1"}});
-      train(*connected.transport, *connected.control);
-    });
-  }
-  InProcessHub hub(ranks);
-  std::vector<std::unique_ptr<Transport>> transports;
-  std::vector<Transport*> pointers;
-  for (int rank = 0; rank < ranks; ++rank) {
-    pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
-  }
-  const auto channels = controlInProcess(control, pointers);
-  return testing::runRanks(ranks, [&](int rank) {
-    const auto i = static_cast<std::size_t>(rank);
-    train(*transports[i], *channels[i]);
-  });
-}
-
-TEST(ReplicaFailure, AReplicaThatFailsInTheReductionIsNamedByAllAndOthersSayForWhomTheyWait) {
   for (const Wiring wiring : {Wiring::kInProcess, Wiring::kGloo}) {
-    const auto errors = errorsOfReplicas(wiring);
+    const auto errors = runControlled(wiring, plan->numRanks(),
+                                      {.words = wordsOf(plan, ExecutorOptions{}.ahead)}, train);
     for (const std::string& error : errors) {
       EXPECT_THAT(error, AllOf(HasSubstr("rank 3 failed in "), HasSubstr(" of step 1 ("),
                                HasSubstr("the gradients are lost")));

@@ -12,7 +12,7 @@ namespace pipetrace {
 /// "DIR/pipeline_rank3.json".
 std::string pipelineLoggerPath(const std::string& folder, int rank);
 
-/// The jobs and messages of a rank as PipelineLogger of the VPipe walkthrough writes them: for each
+/// Writes the jobs and messages of a rank as PipelineLogger of the VPipe walkthrough does. Each has
 /// a line with its start, and after it one with its end, in the order of the starts. `time` is in
 /// seconds since the epoch with nine decimals. PipelineLoggerReader reads the same times and
 /// micro-batches from it; steps, stages and the other ends of messages have no place there. Bubbles
