@@ -1,15 +1,11 @@
 #include "runtime/train/torch_work.h"
 
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "runtime/micro_batch_rows.h"
 #include "runtime/train/optimize/unscale_gradients.h"
-#include "runtime/train/stage_sums.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -53,6 +49,7 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
     if (options_.device != nullptr) stages_[stage]->moveTo(options_.device->device());
   }
   copyTiedWeights();
+  addBuckets();
   optimizer_ = options_.optimizer(namedParameters());
   if (!options_.batch) return;
   if (options_.steps < 1) throw Error("loading data ahead needs the number of steps");
@@ -62,6 +59,17 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
       return options_.device == nullptr ? made : inPinnedMemory(made);
     };
     data_ = std::make_unique<DataLoader>(batch, options_.steps, options_.batchesAhead);
+  }
+}
+
+void TorchWork::addBuckets() {
+  for (const auto& [number, stage] : stages_) {
+    StageSums::Loss loss;
+    if (isLast(number)) {
+      loss = {.take = [this] { return std::exchange(lossSum_, {}); },
+              .give = [this](const at::Tensor& sum) { addTo(lossOfAll_, sum); }};
+    }
+    buckets_.addStage(number, stage->parameters(), std::move(loss));
   }
 }
 
@@ -221,6 +229,7 @@ std::vector<std::vector<int>> TorchWork::ties() const { return workFlowOf(cut_).
 void TorchWork::beginStep(int step) {
   step_ = step;
   lossSum_ = at::Tensor();
+  lossOfAll_ = at::Tensor();
   loss_.reset();
   lossCount_ = 0;
   for (const auto& [number, stage] : stages_) stage->clear();
@@ -291,8 +300,11 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
 // In double, where the loss is: nobody waits for it.
 void TorchWork::addLoss(const at::Tensor& loss, double factor) {
   const at::NoGradGuard noGrad;
-  const at::Tensor share = loss.to(at::kDouble).reshape({}) * factor;
-  lossSum_ = lossSum_.defined() ? lossSum_ + share : share;
+  addTo(lossSum_, loss.to(at::kDouble).reshape({}) * factor);
+}
+
+void TorchWork::addTo(at::Tensor& sum, const at::Tensor& more) {
+  sum = sum.defined() ? sum + more : more;
 }
 
 void TorchWork::recompute(int stage, int microBatch) {
@@ -341,26 +353,10 @@ void TorchWork::update(int stage) {
 
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
 
-Message TorchWork::sumsOf(int stage) {
-  return {.tensor =
-              StageSums::pack(at(stage).parameters(), isLast(stage) ? lossSum_ : at::Tensor())};
-}
-
-void TorchWork::addSums(int stage, const std::vector<Message>& sums) {
-  std::vector<at::Tensor> copies;
-  for (const Message& copy : sums) copies.push_back(copy.tensor);
-  StageSums::addUp(copies, at(stage).parameters());
-  if (!isLast(stage)) return;
-  lossSum_ = at::Tensor();
-  for (const at::Tensor& copy : copies) addLoss(StageSums::lossOf(copy), 1);
-  lossCount_ = options_.numMicroBatches;  // others have done those that this copy has not
-}
-
 Message TorchWork::tiedSumOf(int tie, int use) {
   const TiedUse& own = cut_.ties[static_cast<std::size_t>(tie)][static_cast<std::size_t>(use)];
-  const at::Tensor parameter = at(own.stage).parameter(own.block, own.parameter);
-  const at::Tensor& sum = parameter.grad();
-  return {.tensor = sum.defined() ? sum.clone() : at::zeros_like(parameter)};
+  const at::Tensor& sum = at(own.stage).parameter(own.block, own.parameter).grad();
+  return {.tensor = sum.defined() ? sum.clone() : sum};
 }
 
 void TorchWork::takeTiedSum(int tie, int use, Message sum) {
@@ -381,17 +377,22 @@ void TorchWork::addTiedSums() {
       const auto other = tied_.find({tie, use});
       if (!isHere && other == tied_.end()) break;  // this rank has none of the uses
       const at::Tensor each = isHere ? tiedSumOf(tie, use).tensor : other->second;
-      sum = sum.defined() ? sum + each : each;
+      if (each.defined()) addTo(sum, each);
     }
-    for (at::Tensor& parameter : own) parameter.mutable_grad() = sum.clone();
+    if (!sum.defined()) continue;
+    for (at::Tensor& parameter : own) {
+      at::Tensor& gradient = parameter.mutable_grad();
+      gradient.defined() ? gradient.copy_(sum) : gradient = sum.clone();
+    }
   }
   tied_.clear();
 }
 
 std::optional<double> TorchWork::loss() const {
   if (!options_.reportsLoss) return std::nullopt;
-  if (lossCount_ != options_.numMicroBatches) return std::nullopt;
-  if (!loss_) loss_ = lossSum_.item<double>();
+  // Other copies have done the micro-batches that this one has not.
+  if (!lossOfAll_.defined() && lossCount_ != options_.numMicroBatches) return std::nullopt;
+  if (!loss_) loss_ = (lossOfAll_.defined() ? lossOfAll_ : lossSum_).item<double>();
   return loss_;
 }
 

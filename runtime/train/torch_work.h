@@ -19,6 +19,7 @@
 #include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/train/optimize/weight_stash.h"
 #include "runtime/train/stage.h"
+#include "runtime/train/stage_sums.h"
 
 namespace pipetrace {
 
@@ -112,9 +113,7 @@ class TorchWork : public StageWork {
   void optimizerStep() override;
   void update(int stage) override;
   std::int32_t versionOf(const Action& action) const override;
-  bool hasSums() const override { return true; }
-  Message sumsOf(int stage) override;
-  void addSums(int stage, const std::vector<Message>& sums) override;
+  GradientBuckets* buckets() override { return &buckets_; }
   Message tiedSumOf(int tie, int use) override;
   void takeTiedSum(int tie, int use, Message sum) override;
   void addTiedSums() override;
@@ -142,12 +141,14 @@ class TorchWork : public StageWork {
   /// A stage that takes tensors of the batch, or shares of its rows.
   bool needsBatch(int stage) const;
   void copyTiedWeights();
+  void addBuckets();
   bool isAsynchronous() const { return !stashes_.empty(); }
   /// Points a stage's parameters at the version for that micro-batch.
   void useVersionFor(int stage, int microBatch);
   void releaseVersionOf(int stage, int microBatch);
   void bringToDevice(Tensors& tensors) const;
   void addLoss(const at::Tensor& loss, double factor);
+  static void addTo(at::Tensor& sum, const at::Tensor& more);
   bool takeOutScale(const std::vector<at::Tensor>& parameters);
   std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
   double lossShareOf(int microBatch) const;
@@ -157,6 +158,7 @@ class TorchWork : public StageWork {
   const ModelCut cut_;
   std::map<int, std::unique_ptr<Stage>> stages_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  StageSums buckets_;
   LossScale lossScale_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
@@ -169,7 +171,8 @@ class TorchWork : public StageWork {
   int step_ = 0;
   bool forwardOnly_ = false;
   std::set<int> emptyHalves_;
-  at::Tensor lossSum_;  // double; undefined: of no micro-batch
+  at::Tensor lossSum_;    // double; undefined: of no micro-batch, or it went into a bucket
+  at::Tensor lossOfAll_;  // of all copies of the last stage; undefined: they have not been added up
   int lossCount_ = 0;
   mutable std::optional<double> loss_;  // once it was asked for
   std::unique_ptr<DataLoader> data_;    // null: load() gives the batch, or none is needed
