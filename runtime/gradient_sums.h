@@ -89,7 +89,7 @@ class GradientSums {
   GradientBuckets* const buckets_;
   std::vector<const char*> members_;  // by copies: the recorder's own texts
   std::vector<State> states_;         // by reduction
-  // Of the program's exchanges: the first that has not begun, and the first not done with.
+  // The first of the program's exchanges that has not begun, and the first not done with.
   std::size_t next_ = 0;
   std::size_t finished_ = 0;
   int underWay_ = 0;  // reductions that are reached and not done with
