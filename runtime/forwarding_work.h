@@ -38,11 +38,7 @@ class ForwardingWork : public StageWork {
   void recompute(int stage, int microBatch) override { inner_.recompute(stage, microBatch); }
   void optimizerStep() override { inner_.optimizerStep(); }
   void update(int stage) override { inner_.update(stage); }
-  bool hasSums() const override { return inner_.hasSums(); }
-  Message sumsOf(int stage) override { return inner_.sumsOf(stage); }
-  void addSums(int stage, const std::vector<Message>& sums) override {
-    inner_.addSums(stage, sums);
-  }
+  GradientBuckets* buckets() override { return inner_.buckets(); }
   Message tiedSumOf(int tie, int use) override { return inner_.tiedSumOf(tie, use); }
   void takeTiedSum(int tie, int use, Message sum) override {
     inner_.takeTiedSum(tie, use, std::move(sum));

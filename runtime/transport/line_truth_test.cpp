@@ -66,9 +66,10 @@ struct LineTraining {
   }
 };
 
-/// The messages of a step: the plan's, and the sums of stages on two ranks.
+/// The messages of a step: the plan's, and those of stages on two ranks. There each rank sends a
+/// part of its gradients, and the sum of the other part.
 std::int64_t messagesOf(const Plan& plan) {
-  std::int64_t sends = plan.placement.hasSeveralRanks() ? 2 * plan.numStages : 0;
+  std::int64_t sends = plan.placement.hasSeveralRanks() ? 4 * plan.numStages : 0;
   for (const auto& actions : plan.ranks) {
     sends += std::count_if(actions.begin(), actions.end(),
                            [](const Action& action) { return isSend(action.kind); });
