@@ -53,6 +53,7 @@ class Measuring {
     costs.lr = medianOf(lr_);
     costs.optimizer = medianOf(optimizer_);
     costs.transfer = transfer();
+    costs.agreement = medianOf(reductionsOf_[kNotGiven]);
     for (auto& [number, durations] : stages_) {
       auto& [forward, backward, input, weight, fused, recompute] = durations;
       const auto next = static_cast<std::int32_t>(costs.stages.size());
@@ -80,7 +81,6 @@ class Measuring {
 
   /// The n-th of a step, members and stage on each of its ranks are one. It begins with the last.
   void addReduction(const Event& event, std::map<ReductionKey, int>& seen) {
-    if (event.stage < 0) return;
     for (const Argument& argument : timeline_.argumentsOf(event)) {
       if (argument.type != ArgumentType::kText) continue;
       if (timeline_.strings[argument.key] != log_format::kMembers) continue;
@@ -141,7 +141,7 @@ class Measuring {
   std::map<std::int32_t, std::array<Durations, 6>> stages_;
   std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
   std::map<std::pair<ReductionKey, int>, Interval> reductions_;
-  std::map<std::int32_t, Durations> reductionsOf_;  // by stage
+  std::map<std::int32_t, Durations> reductionsOf_;  // by stage; without one: agreements
   Durations lr_;
   Durations optimizer_;
 };

@@ -117,8 +117,8 @@ void JobGraphBuilder::placeCollectives() {
 }
 
 /// The backward pass whose gradients a collective with given members adds up: the last one of its
-/// stage that had begun. A planned begin may be before the end that the clock showed. kNone:
-/// another job that had ended comes after it.
+/// stage, or of all stages where it names none, that had begun. A planned begin may be before the
+/// end that the clock showed. kNone: another job that had ended comes after it.
 Id JobGraphBuilder::gradientsBefore(const JobGraph::Rank& rank,
                                     const JobGraph::Node& collective) const {
   const JobGraph::Node* const jobs = &graph_.nodes_[0];
@@ -131,7 +131,8 @@ Id JobGraphBuilder::gradientsBefore(const JobGraph::Rank& rank,
     const bool isBackward = job.kind == JobKind::kBackward ||
                             job.kind == JobKind::kBackwardWeight ||
                             job.kind == JobKind::kForwardBackward;
-    const bool isOfStage = job.stage == collective.stage || job.kind == JobKind::kForwardBackward;
+    const bool isOfStage = collective.stage < 0 || job.stage == collective.stage ||
+                           job.kind == JobKind::kForwardBackward;
     if (isBackward && isOfStage) return static_cast<Id>(at - jobs);
   }
   return JobGraph::kNone;

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <string>
 
+#include "analysis/explain/explanation.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -120,6 +122,41 @@ TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
     }
     EXPECT_EQ(members, rank % 2 == 0 ? "0 2" : "1 3");
   }
+}
+
+/// Rank 2 is as rank 0, half as slow again. Each of the others waits for it.
+TEST(ReductionsRehearsalTest, TheReportOfARunNamesItsSlowRankFirst) {
+  const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2)));
+  Costs costs = costsWith(*plan, 3 * kNsPerMs);
+  for (int microBatch = 4; microBatch < 8; ++microBatch) {
+    for (const JobKind kind : {JobKind::kForward, JobKind::kBackward}) {
+      costs.faults.jobs.push_back({.action = {kind, 0, microBatch}, .longer = 2 * kNsPerMs});
+    }
+  }
+  std::string wrong;
+  for (int i = 0; i < kMostRehearsals; ++i) {
+    const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 3});
+    const Explanation run = explainRun(timeline, {});
+    wrong = run.findings.front().text;
+    const auto unknown = static_cast<std::size_t>(BubbleClass::kUnknown);
+    for (const ExplainedRank& rank : run.ranks) {
+      EXPECT_EQ(rank.bubbles[unknown], 0) << "rank " << rank.rank;
+    }
+    if (wrong.starts_with("rank 2 takes ") && run.findings.front().culprit.rank == 2) return;
+  }
+  ADD_FAILURE() << wrong;
+}
+
+TEST(ReductionsRehearsalTest, LogsOfAMapSayWhichRanksShareAStage) {
+  const CheckedPlan plan(withReductions(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 6)));
+  const Timeline timeline =
+      testing::rehearsed({.plan = plan, .costs = costsWith(*plan, 3 * kNsPerMs), .steps = 2});
+  EXPECT_EQ(statedStageRanks(timeline), plan->placement.ranksOfStage);
+  const Explanation run = explainRun(timeline, {});
+  EXPECT_EQ(run.schedule.recognised.names.front(), "1F1B");
+  EXPECT_TRUE(run.schedule.recognised.isExact);
+  EXPECT_EQ(run.schedule.ranksOfStage, plan->placement.ranksOfStage);
+  EXPECT_EQ(run.schedule.deviationCount, 0);
 }
 
 }  // namespace

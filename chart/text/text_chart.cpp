@@ -316,6 +316,7 @@ class TextChart {
     add(hasOpt && !shows(kOptimizer, "O"), "opt optimizer");
     add(shows(kData, "D"), "D data");
     add(shows(kAllReduce, "s"), "sum adding up gradients");
+    add(shows(kAllReduce, "a"), "agr agreement of all ranks");
     for (const auto& [what, isShown] : idleTimes(rows)) add(isShown, what);
     add(shows(TextRow::kIdle, std::string_view(&TextRow::kShortJobs, 1)),
         ": idle but for short jobs");

@@ -39,7 +39,7 @@ struct TextChartOptions {
 ///   Its legend then says that a letter without a number had no room for it.
 ///
 /// Where gradients are added up (all-reduces whose members are given) and the rank is idle, the row
-/// has "sum".
+/// has "sum"; where all ranks agree (those without a stage), "agr".
 ///
 /// Throws Error for widths outside kMinTextChartWidth .. kMaxTextChartWidth, and if no compute job
 /// is in the range.

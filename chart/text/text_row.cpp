@@ -113,8 +113,8 @@ class RowDrawing {
 
 void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
                     const TextScale& scale) {
-  constexpr std::string_view kText = "sum";
   for (const Event* const reduction : reductions) {
+    const std::string_view label = reduction->stage < 0 ? "agr" : "sum";
     // Cells end with a blank.
     const int end = scale.columnAt(reduction->end) - (scale.unit > 0 ? 1 : 0);
     const auto isIdle = [&](int column) {
@@ -126,11 +126,11 @@ void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
       return row.text[static_cast<std::size_t>(column)] == ' ';
     };
     while (from < end && (!isIdle(from) || isBlank(from))) ++from;
-    for (int column = from; column < std::min(end, from + static_cast<int>(kText.size()));
+    for (int column = from; column < std::min(end, from + static_cast<int>(label.size()));
          ++column) {
       if (!isIdle(column)) break;
       const auto at = static_cast<std::size_t>(column);
-      row.text[at] = kText[static_cast<std::size_t>(column - from)];
+      row.text[at] = label[static_cast<std::size_t>(column - from)];
       row.kinds[at] = reduction->kind;
     }
   }

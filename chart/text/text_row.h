@@ -19,8 +19,8 @@ struct TextRow {
   std::vector<BubbleClass> classes;
 };
 
-/// Marks where gradients of a stage are added up, in the idle time of a row: "sum", or as much of
-/// it as has room.
+/// Marks, in the idle time of a row, where gradients of a stage are added up ("sum") and where all
+/// ranks agree (no stage: "agr"), as far as there is room.
 void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
                     const TextScale& scale);
 

@@ -80,8 +80,8 @@ Nanoseconds EmulatedWork::reductionTime(int stage) {
 }
 
 void EmulatedWork::awaitReduction(Nanoseconds end) {
-  // The optimizer begins when the sums are there, and not when they are on their way.
-  device_.run(end, 0);
+  device_.start(end, 0);
+  device_.finish();  // the optimizer's job begins then
 }
 
 /// A message's bytes are those of the stage that makes the activations, and of the gradient that

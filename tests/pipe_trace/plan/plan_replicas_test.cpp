@@ -41,18 +41,6 @@ TEST_F(PlanCommand, ReductionsOfReplicasCountWhereNothingHidesThem) {
               HasSubstr("0REDUCE_GRAD"));
 }
 
-TEST_F(PlanCommand, TheAgreementOfAllRanksHoldsUpTheStepsEnd) {
-  const json free = jsonOf("1F1B");
-  const json plan = jsonOf("1F1B", {"--agree-ms", "0.5"});
-  EXPECT_EQ(plan.at("length_ns"), free.at("length_ns").get<std::int64_t>() + 500'000);
-  EXPECT_EQ(plan.at("closed_form"), nullptr);
-  EXPECT_EQ(plan.at("critical_path").back().at("action"), "AGREE");
-  EXPECT_EQ(plan.at("costs").at("agree_ms"), 0.5);
-  EXPECT_THAT(planOf("1F1B", {"--agree-ms", "1", "--csv", "-"}).out, HasSubstr("0B7,AGREE\n"));
-  expectError(planOf("PipeDream", {"--agree-ms", "1"}), "--agree-ms: the plan PipeDream changes",
-              "");
-}
-
 TEST_F(PlanCommand, ReductionsOfARunAreMeasuredAndPlannedAgain) {
   const std::string logs = path("logs") + "/";
   ASSERT_EQ(planOf("1F1B", {"--dp", "2", "--reduce-ms", "3,1,1,2", "-o", logs}).exitCode, 0);
@@ -73,6 +61,18 @@ TEST_F(PlanCommand, ChartsHaveReductionsAndNoMemoryThatNobodyGave) {
   EXPECT_THAT(contents(picture), testing::Not(HasSubstr("bytes")));
   planOf("1F1B", {"--activation-gb", "1", "-o", picture});
   EXPECT_THAT(contents(picture), HasSubstr("memory"));
+}
+
+TEST_F(PlanCommand, TheAgreementOfAllRanksHoldsUpTheStepsEnd) {
+  const json free = jsonOf("1F1B");
+  const json plan = jsonOf("1F1B", {"--agree-ms", "0.5"});
+  EXPECT_EQ(plan.at("length_ns"), free.at("length_ns").get<std::int64_t>() + 500'000);
+  EXPECT_EQ(plan.at("closed_form"), nullptr);
+  EXPECT_EQ(plan.at("critical_path").back().at("action"), "AGREE");
+  EXPECT_EQ(plan.at("costs").at("agree_ms"), 0.5);
+  EXPECT_THAT(planOf("1F1B", {"--agree-ms", "1", "--csv", "-"}).out, HasSubstr("0B7,AGREE\n"));
+  expectError(planOf("PipeDream", {"--agree-ms", "1"}), "--agree-ms: the plan PipeDream changes",
+              "");
 }
 
 TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
