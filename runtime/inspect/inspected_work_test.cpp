@@ -30,6 +30,8 @@ using testing::RankResult;
 using testing::TrainingCase;
 using testing::Wiring;
 
+using ShapeOfSent = std::vector<std::int64_t>;
+
 /// Sends 100 · stage + micro-batch and, back, minus that; its only parameter's gradient grows by 3
 /// in each backward and is never cleared.
 class NumberWork : public ChainWork {
@@ -94,7 +96,7 @@ TEST(InspectedWorkTest, EachTensorThatAStageSendsHasItsFigures) {
         EXPECT_EQ(one.toStage, 1 - stage);
         EXPECT_EQ(one.microBatch, microBatch) << "of the replica";
         EXPECT_EQ(one.type, stage == 0 ? at::kFloat : at::kHalf);
-        EXPECT_THAT(one.shape, stage == 0 ? ElementsAre(2, 3) : ElementsAre(4));
+        EXPECT_EQ(one.shape, stage == 0 ? (ShapeOfSent{2, 3}) : (ShapeOfSent{4}));
         const double value =
             stage == 0 ? 3 * replica + microBatch : -100 - 3 * replica - microBatch;
         ASSERT_TRUE(one.figures);

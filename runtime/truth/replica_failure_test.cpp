@@ -60,9 +60,9 @@ TEST(ReplicaFailure, AReplicaThatFailsWhileAnotherWaitsForItsGradientsIsNamedByA
       EXPECT_THAT(error, AllOf(HasSubstr("rank 3 failed in "), HasSubstr(" of step 1 ("),
                                HasSubstr("the gradients are lost")));
     }
-    EXPECT_THAT(errors[1], AllOf(HasSubstr("this rank, 1, was "),
-                                 HasSubstr("waiting for the gradients of the same weights in step "
-                                           "1 from rank 3")));
+    EXPECT_THAT(errors[1],
+                AllOf(HasSubstr("this rank, 1, was "),
+                      HasSubstr("waiting for the sums of stage 1's gradients from rank 3")));
   }
 }
 

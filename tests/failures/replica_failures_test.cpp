@@ -42,7 +42,7 @@ TEST(ReplicaFailures, AReplicaThatIsKilledInTheReductionIsNamedByTheOthers) {
     EXPECT_EQ(end.exitCode, 2) << end.output;
     EXPECT_THAT(end.output,
                 AllOf(HasSubstr("error: rank 1 died, last seen in "), HasSubstr(" of step 3 ("),
-                      HasSubstr("waiting for the gradients of the same weights")));
+                      HasSubstr("waiting for the sums of stage 0's gradients from rank ")));
     EXPECT_THAT(end.output, HasSubstr("; this rank, " + std::to_string(rank) + ", was "));
   }
 }
