@@ -118,6 +118,7 @@ class Executor::Impl {
         case Kind::kUpdate: runUpdate(item.index); break;
         case Kind::kReduction: sums_.reduce(item.index); break;
       }
+      sums_.goOn();
     }
     if (program_.updatesAtEnd) {
       sums_.addUp();

@@ -14,6 +14,7 @@
 
 namespace pipetrace {
 
+class GradientBuckets;
 class RankDevice;
 
 /// For work on emulated devices: says when transfers begin and end, in place of the clock. Times
@@ -120,12 +121,9 @@ class StageWork {
   virtual void optimizerStep() = 0;
   virtual void update(int /*stage*/) { optimizerStep(); }
 
-  /// Stages that stand on several ranks: the sums of this copy's gradients, to send to the others;
-  /// and those of all copies, to add in that order. Called before optimizerStep(), unless hasSums()
-  /// says that there are none.
-  virtual bool hasSums() const { return false; }
-  virtual Message sumsOf(int /*stage*/) { return {}; }
-  virtual void addSums(int /*stage*/, const std::vector<Message>& /*sums*/) {}
+  /// The gradients of stages that stand on several ranks, which are added up before
+  /// optimizerStep(); null: the work has none.
+  virtual GradientBuckets* buckets() { return nullptr; }
 
   /// Weights that several stages have in common: for each, the stages of its uses, in the order of
   /// the model. Each use has a sum of gradients of its own. Before optimizerStep(), sums go to the

@@ -30,6 +30,7 @@
 #include "runtime/train/empty_halves.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
+#include "samples/inspected_training.h"
 #include "samples/log_losses.h"
 #include "samples/loss_report.h"
 #include "samples/open_logs.h"
@@ -84,7 +85,7 @@ struct Run {
 std::string logDirectoryOf(const SampleOptions& options, const Switches& switches) {
   const bool isWanted = switches.isOn || (!switches.isOn.isDecided() && !options.logDir.empty());
   if (!options.visualizePipeline && !isWanted) return "";
-  return options.logDir.empty() ? "logs" : options.logDir;
+  return options.folderOfLogs();
 }
 
 // Refuses a program that pipe-run or torchrun starts once per rank: each would train the whole
@@ -156,11 +157,13 @@ void note(const std::string& text) {
 void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
                 RecordedStreams streams, RankDevice* device) {
   TorchWork work = makeWork(run, transport.rank(), device);
-  Executor executor(run.plan, work, transport, streams, {.control = &control});
+  InspectedTraining inspected(run.options, work, transport.rank());
+  Executor executor(run.plan, inspected.work(), transport, streams, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     const auto begin = std::chrono::steady_clock::now();
     executor.runStep(step);
+    inspected.stepEnded();
     if (step == 0) note(noteOfEmptyHalves(run.plan, work.emptyHalves()));
     if (const auto loss = work.loss()) {
       requireFinite(*loss, step, work.agreement());

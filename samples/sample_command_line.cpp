@@ -135,6 +135,11 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->group("");  // hidden
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
+  app.add_option("--inspect-every", options.inspectEvery,
+                 "every N steps, write figures of what stages send and the norms of gradients to "
+                 "inspect_rank<r>.jsonl in the folder of the logs (0: never)")
+      ->option_text("N")
+      ->check(CLI::Range(0, 1 << 30));
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,
                "record, into logs if there is no --log-dir; the second is PaddlePaddle's spelling. "
                "Without it PIPETRACE=1 or 0 decides, else whether there is a --log-dir");

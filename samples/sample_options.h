@@ -33,7 +33,10 @@ struct SampleOptions {
   double linkTimeout = 8;                  ///< seconds for one connection
   double silence = 0;              ///< seconds without a word of a rank; 0: the runtime's limit
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
+  int inspectEvery = 0;            ///< steps; 0: never
   bool visualizePipeline = false;  ///< record, whatever the environment says
+
+  std::string folderOfLogs() const { return logDir.empty() ? "logs" : logDir; }
 };
 
 }  // namespace pipetrace

@@ -38,8 +38,10 @@ constexpr bool isOfHost(const LaneName& name) {
 /// Names a message: there is exactly one per (step, stage, micro-batch, direction, tensor).
 struct MessageKey {
   int step = 0;
-  int stage = 0;       ///< virtual stage that the message is for
-  int microBatch = 0;  ///< 0 between copies; acknowledgements have neither stage nor micro-batch
+  int stage = 0;  ///< virtual stage that the message is for
+  /// Between copies the round of a reduction, or the use of tied weights. Acknowledgements have
+  /// neither stage nor micro-batch.
+  int microBatch = 0;
   Direction direction = Direction::kForward;
   int tensor = 0;  ///< LaneName::tensor
 

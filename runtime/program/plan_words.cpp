@@ -80,7 +80,9 @@ std::string textOfItem(const RankProgram& program, const Place& place) {
 std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaited) {
   if (awaited.kind == Awaited::kCredit) return "an acknowledgement of activations";
   if (awaited.kind == Awaited::kReceipt) return "the receipt of its messages";
-  if (awaited.kind == Awaited::kSums) return "the gradients of the same weights";
+  if (awaited.kind == Awaited::kSums) {
+    return "the sums of stage " + std::to_string(awaited.index) + "'s gradients";
+  }
   if (awaited.kind == Awaited::kRows) return "the number of rows of its batch";
   if (awaited.kind == Awaited::kAgreement) return "the agreement of all ranks";
   if (awaited.index >= program.transfers.size()) return "a message";

@@ -84,12 +84,22 @@ struct RankProgram {
     std::string members;      ///< all of them: "0 4"
     int chunk = 0;
     std::vector<int> reductions{};  ///< their indices, at least one
+    int buckets = 1;                ///< into which the stage's gradients are cut
   };
   /// A place at which the gradients of such a stage may be added up. Training does so at the last
-  /// one of a stage.
+  /// one of each bucket.
   struct Reduction {
     int copies = 0;  ///< its index
     int turn = 0;    ///< among those of the stage
+    int bucket = 0;
+    bool isTrained = true;  ///< training adds up there
+  };
+  /// A reduction has two rounds. First each rank sends every other one the part of the bucket that
+  /// this one adds up, and then the sum of its own part.
+  enum class Round { kParts, kSums };
+  struct Exchange {
+    int reduction = 0;
+    Round round = Round::kParts;
   };
   /// How many rows another replica has (LaneName kReplicaRowsLane).
   struct Rows {
@@ -126,10 +136,11 @@ struct RankProgram {
   std::vector<Update> updates;
   std::vector<Copies> copies;
   std::vector<Reduction> reductions;
-  int replica = 0;             ///< of this rank
-  int firstMicroBatch = 0;     ///< of that replica: logs count from there
-  std::optional<Sum> rowsTo;   ///< says its rows, at the start of a step
-  std::vector<Rows> rowsFrom;  ///< compares them with its own
+  std::vector<Exchange> exchanges;  ///< in an order that all ranks have
+  int replica = 0;                  ///< of this rank
+  int firstMicroBatch = 0;          ///< of that replica: logs count from there
+  std::optional<Sum> rowsTo;        ///< says its rows, at the start of a step
+  std::vector<Rows> rowsFrom;       ///< compares them with its own
   std::optional<Agreement> agreement;
   std::vector<TiedSum> tiedSends;
   std::vector<TiedSum> tiedReceives;

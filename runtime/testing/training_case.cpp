@@ -10,7 +10,8 @@
 #include <cstring>
 
 #include "runtime/executor.h"
-#include "runtime/testing/forwarding_work.h"
+#include "runtime/forwarding_work.h"
+#include "runtime/inspect/inspected_work.h"
 #include "runtime/testing/training_parts.h"
 #include "runtime/train/optimize/parameter_groups.h"
 #include "runtime/train/torch_work.h"
@@ -118,11 +119,19 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
                       plan->stagesOfRank(transport.rank()));
   WatchedWork watched(torchWork, beforeBackward);
   const std::unique_ptr<StageWork> own = on.around ? on.around(watched) : nullptr;
-  Executor executor(plan, own ? *own : watched, transport, on.streams, {.control = on.control});
+  StageWork& around = own ? *own : watched;
+  InspectedWork inspected(
+      around, {.every = std::max(on.inspectEvery, 1),
+               .rank = transport.rank(),
+               .parameters = [&](int stage) { return torchWork.stage(stage).namedParameters(); },
+               .lossScale = [&] { return torchWork.lossScale().value(); }});
+  Executor executor(plan, on.inspectEvery > 0 ? inspected : around, transport, on.streams,
+                    {.control = on.control});
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
     torchWork.load(batchOf(training, step, plan->replicaOf(transport.rank())));
     executor.runStep(step);
+    if (const auto seen = inspected.take()) on.inspected(*seen);
     if (const auto loss = torchWork.loss()) {
       result.push_back(lossTensor(*loss));
       if (training.clipNorm > 0) {

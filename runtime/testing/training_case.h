@@ -9,6 +9,7 @@
 
 #include "runtime/control/control_channel.h"
 #include "runtime/device/rank_device.h"
+#include "runtime/inspect/step_inspection.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
@@ -69,6 +70,8 @@ struct OnDevice {
   bool readsGradients = true;  ///< after each step; else the result has none
   /// Makes the work that the executor gets, around the rank's own. Empty: that itself.
   std::function<std::unique_ptr<StageWork>(StageWork& inner)> around = {};
+  int inspectEvery = 0;  ///< InspectOptions::every; 0: nothing is inspected
+  std::function<void(const StepInspection& step)> inspected = {};  ///< gets each inspected step
 };
 
 /// Runs one rank with the executor and TorchWork, finish() included. One thread each, any threads.

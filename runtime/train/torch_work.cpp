@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/micro_batch_rows.h"
-#include "runtime/train/stage_sums.h"
 #include "schedule/with_reductions.h"
 #include "trace/error.h"
 
@@ -42,6 +41,7 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
     if (options_.device != nullptr) stages_[stage]->moveTo(options_.device->device());
   }
   copyTiedWeights();
+  addBuckets();
   optimizer_ = options_.optimizer(namedParameters());
   if (!options_.batch) return;
   if (options_.steps < 1) throw Error("loading data ahead needs the number of steps");
@@ -51,6 +51,17 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
       return options_.device == nullptr ? made : inPinnedMemory(made);
     };
     data_ = std::make_unique<DataLoader>(batch, options_.steps, options_.batchesAhead);
+  }
+}
+
+void TorchWork::addBuckets() {
+  for (const auto& [number, stage] : stages_) {
+    StageSums::Loss loss;
+    if (isLast(number)) {
+      loss = {.take = [this] { return std::exchange(lossSum_, {}); },
+              .give = [this](const at::Tensor& sum) { addTo(lossOfAll_, sum); }};
+    }
+    buckets_.addStage(number, stage->parameters(), std::move(loss));
   }
 }
 
@@ -189,6 +200,7 @@ TensorRoutes TorchWork::routes(const Plan& /*plan*/) const { return cut_.routes;
 void TorchWork::beginStep(int step) {
   step_ = step;
   lossSum_ = at::Tensor();
+  lossOfAll_ = at::Tensor();
   loss_.reset();
   lossCount_ = 0;
   for (const auto& [number, stage] : stages_) stage->clear();
@@ -259,8 +271,11 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
 // In double, where the loss is: nobody waits for it.
 void TorchWork::addLoss(const at::Tensor& loss, double factor) {
   const at::NoGradGuard noGrad;
-  const at::Tensor share = loss.to(at::kDouble).reshape({}) * factor;
-  lossSum_ = lossSum_.defined() ? lossSum_ + share : share;
+  addTo(lossSum_, loss.to(at::kDouble).reshape({}) * factor);
+}
+
+void TorchWork::addTo(at::Tensor& sum, const at::Tensor& more) {
+  sum = sum.defined() ? sum + more : more;
 }
 
 void TorchWork::recompute(int stage, int microBatch) {
@@ -302,8 +317,9 @@ std::vector<std::vector<double>> TorchWork::agreementTerms(const std::vector<int
   agreement_.takeOutScale(parameters());
   std::vector<std::vector<double>> terms;
   for (const int stage : stages) {
+    const at::Tensor& loss = lossOfAll_.defined() ? lossOfAll_ : lossSum_;
     terms.push_back(
-        StepAgreement::termsOf(parametersOnce(stage), isLast(stage) ? lossSum_ : at::Tensor()));
+        StepAgreement::termsOf(parametersOnce(stage), isLast(stage) ? loss : at::Tensor()));
   }
   return terms;
 }
@@ -327,25 +343,11 @@ std::vector<std::pair<const char*, double>> TorchWork::counters() const {
 
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
 
-Message TorchWork::sumsOf(int stage) {
-  return {.tensor =
-              StageSums::pack(at(stage).parameters(), isLast(stage) ? lossSum_ : at::Tensor())};
-}
-
-void TorchWork::addSums(int stage, const std::vector<Message>& sums) {
-  std::vector<at::Tensor> copies;
-  for (const Message& copy : sums) copies.push_back(copy.tensor);
-  StageSums::addUp(copies, at(stage).parameters());
-  if (!isLast(stage)) return;
-  lossSum_ = at::Tensor();
-  for (const at::Tensor& copy : copies) addLoss(StageSums::lossOf(copy), 1);
-  lossCount_ = options_.numMicroBatches;  // others have done those that this copy has not
-}
-
 std::optional<double> TorchWork::loss() const {
   if (!options_.reportsLoss) return std::nullopt;
-  if (lossCount_ != options_.numMicroBatches) return std::nullopt;
-  if (!loss_) loss_ = lossSum_.item<double>();
+  // Other copies have done the micro-batches that this one has not.
+  if (!lossOfAll_.defined() && lossCount_ != options_.numMicroBatches) return std::nullopt;
+  if (!loss_) loss_ = (lossOfAll_.defined() ? lossOfAll_ : lossSum_).item<double>();
   return loss_;
 }
 

@@ -21,6 +21,7 @@
 #include "runtime/train/optimize/step_agreement.h"
 #include "runtime/train/optimize/weight_stash.h"
 #include "runtime/train/stage.h"
+#include "runtime/train/stage_sums.h"
 
 namespace pipetrace {
 
@@ -116,9 +117,7 @@ class TorchWork : public StageWork {
   /// Throws Error for gradients that are no finite numbers, if there is a loss scale.
   void update(int stage) override;
   std::int32_t versionOf(const Action& action) const override;
-  bool hasSums() const override { return true; }
-  Message sumsOf(int stage) override;
-  void addSums(int stage, const std::vector<Message>& sums) override;
+  GradientBuckets* buckets() override { return &buckets_; }
   Message tiedSumOf(int tie, int use) override;
   void takeTiedSum(int tie, int use, Message sum) override;
   void addTiedSums() override;
@@ -155,12 +154,14 @@ class TorchWork : public StageWork {
   void copyTiedWeights();
   /// A stage's parameters, without those that are tied to one before.
   std::vector<at::Tensor> parametersOnce(int stage) const;
+  void addBuckets();
   bool isAsynchronous() const { return !stashes_.empty(); }
   /// Points a stage's parameters at the version for that micro-batch.
   void useVersionFor(int stage, int microBatch);
   void releaseVersionOf(int stage, int microBatch);
   void bringToDevice(Tensors& tensors) const;
   void addLoss(const at::Tensor& loss, double factor);
+  static void addTo(at::Tensor& sum, const at::Tensor& more);
   std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
   double lossShareOf(int microBatch) const;
 
@@ -169,6 +170,7 @@ class TorchWork : public StageWork {
   const ModelCut cut_;
   std::map<int, std::unique_ptr<Stage>> stages_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  StageSums buckets_;
   StepAgreement agreement_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
@@ -181,7 +183,8 @@ class TorchWork : public StageWork {
   int step_ = 0;
   bool forwardOnly_ = false;
   std::set<int> emptyHalves_;
-  at::Tensor lossSum_;  // double; undefined: of no micro-batch
+  at::Tensor lossSum_;    // double; undefined: of no micro-batch, or it went into a bucket
+  at::Tensor lossOfAll_;  // of all copies of the last stage; undefined: they have not been added up
   int lossCount_ = 0;
   mutable std::optional<double> loss_;  // once it was asked for
   std::unique_ptr<DataLoader> data_;    // null: load() gives the batch, or none is needed

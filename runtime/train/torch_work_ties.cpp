@@ -1,6 +1,4 @@
 // The part of TorchWork that knows of parameters which several stages have in common.
-#include <ATen/ops/zeros_like.h>
-
 #include <utility>
 
 #include "runtime/train/torch_work.h"
@@ -63,9 +61,8 @@ std::vector<at::Tensor> TorchWork::parametersOnce(int stage) const {
 
 Message TorchWork::tiedSumOf(int tie, int use) {
   const TiedUse& own = cut_.ties[static_cast<std::size_t>(tie)][static_cast<std::size_t>(use)];
-  const at::Tensor parameter = at(own.stage).parameter(own.block, own.parameter);
-  const at::Tensor& sum = parameter.grad();
-  return {.tensor = sum.defined() ? sum.clone() : at::zeros_like(parameter)};
+  const at::Tensor& sum = at(own.stage).parameter(own.block, own.parameter).grad();
+  return {.tensor = sum.defined() ? sum.clone() : sum};
 }
 
 void TorchWork::takeTiedSum(int tie, int use, Message sum) {
@@ -86,9 +83,13 @@ void TorchWork::addTiedSums() {
       const auto other = tied_.find({tie, use});
       if (!isHere && other == tied_.end()) break;  // this rank has none of the uses
       const at::Tensor each = isHere ? tiedSumOf(tie, use).tensor : other->second;
-      sum = sum.defined() ? sum + each : each;
+      if (each.defined()) addTo(sum, each);
     }
-    for (at::Tensor& parameter : own) parameter.mutable_grad() = sum.clone();
+    if (!sum.defined()) continue;
+    for (at::Tensor& parameter : own) {
+      at::Tensor& gradient = parameter.mutable_grad();
+      gradient.defined() ? gradient.copy_(sum) : gradient = sum.clone();
+    }
   }
   tied_.clear();
 }

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/testing/forwarding_work.h"
+#include "runtime/forwarding_work.h"
+
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/testing/training_parts.h"
@@ -99,7 +100,7 @@ TEST(Clipping, HasTheBitsOfOneProcessOverGlooAndWhereAStageHasTwoRanks) {
 }
 
 /// Trains with a dynamic loss scale. One rank has an infinite gradient in one step.
-class OverflowingRank : public testing::ForwardingWork {
+class OverflowingRank : public ForwardingWork {
  public:
   OverflowingRank(TorchWork& inner, bool overflows) : ForwardingWork(inner), inner_(inner) {
     overflows_ = overflows;
@@ -174,7 +175,7 @@ TEST(DynamicLossScale, AnOverflowOnOneRankLeavesOutTheStepOnAllAndHalvesTheScale
 }
 
 TEST(DynamicLossScale, ARankThatFailsBeforeTheAgreementEndsTheOthers) {
-  class Failing : public testing::ForwardingWork {
+  class Failing : public ForwardingWork {
    public:
     using ForwardingWork::ForwardingWork;
     std::vector<std::vector<double>> agreementTerms(const std::vector<int>&) override {
