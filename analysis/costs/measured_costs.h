@@ -13,7 +13,7 @@ namespace pipetrace {
 /// Where a run
 ///   has only the halves, the whole is their sum. A kind that the run does not have costs 0.
 /// - The `reduction` of a stage is the median over its all-reduces with given members (`members =
-///   …`): the last end − the last begin of these. 0 where none was logged.
+///   …`): their last end − their last begin. 0 where none was logged.
 ///   Those that name no stage are agreements of all ranks (`agreement`).
 /// - Fused pairs count for the stage of their forward. A stage without any has no forwardBackward
 ///   (-1).

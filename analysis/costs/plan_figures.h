@@ -25,8 +25,8 @@ struct PlanFigures {
   };
 
   Nanoseconds length = 0;  ///< of all steps
-  /// Of the steps together, of which the bubble ratio is a share. Of replicas the mean, rounded
-  /// down.
+  /// The windows of the steps together, of which the bubble ratio is a share. Replicas count with
+  /// their mean, rounded down.
   Nanoseconds windows = 0;
   double bubbleRatio = 0;
   double spanBubble = 0;  ///< of the first step

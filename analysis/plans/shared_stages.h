@@ -11,8 +11,9 @@ namespace pipetrace {
 /// as the logs name them.
 ///
 /// Where it is empty or of other ranks, they follow from the actions. Each rank must have actions
-/// of one stage. Of n ranks of a stage, one has most of the micro-batches 0, n, 2n and so on,
-/// another most of 1, n + 1 and so on. Linear in the plan.
+/// of one stage. Where a stage has n ranks, one must have most of
+/// the micro-batches 0, n, 2n and so on, another one most of 1, n + 1 and so on. Linear in the
+/// plan.
 bool placeSharedStages(Plan& plan, const std::vector<std::vector<int>>& stated);
 
 /// Whether the placement is such: ranks take turns at the micro-batches of a stage.

@@ -124,10 +124,10 @@ TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
   }
 }
 
-/// Rank 2 is as rank 0, half as slow again. Each of the others waits for it.
+/// Rank 2 has the stage of rank 0, and takes 7 ms where that takes 5.
 TEST(ReductionsRehearsalTest, TheReportOfARunNamesItsSlowRankFirst) {
   const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2)));
-  Costs costs = costsWith(*plan, 3 * kNsPerMs);
+  Costs costs = testing::withReductionsOf(3 * kNsPerMs, testing::equalCosts(*plan));
   for (int microBatch = 4; microBatch < 8; ++microBatch) {
     for (const JobKind kind : {JobKind::kForward, JobKind::kBackward}) {
       costs.faults.jobs.push_back({.action = {kind, 0, microBatch}, .longer = 2 * kNsPerMs});

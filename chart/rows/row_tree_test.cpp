@@ -51,7 +51,7 @@ TEST(RowTreeTest, AllReplicasButTheSlowestStartFolded) {
             "  . rank 5\n");
 }
 
-TEST(RowTreeTest, OfReplicasThatEndTogetherTheOneThatWorksMostIsNotFolded) {
+TEST(RowTreeTest, TheReplicaThatWorksMostIsUnfoldedWhereAllEndTogether) {
   Timeline timeline = makeReplicas(2, {.ranks = 2, .steps = 1, .hasTransfers = false});
   Nanoseconds end = kNsMin;
   for (const Track& track : timeline.tracks) {

@@ -19,8 +19,8 @@ struct TextRow {
   std::vector<BubbleClass> classes;
 };
 
-/// Marks, in the idle time of a row, where gradients of a stage are added up ("sum") and where all
-/// ranks agree (no stage: "agr"), as far as there is room.
+/// Marks all-reduces in the idle time of a row, as far as there is room. "sum": gradients of a
+/// stage are added up. "agr": it names no stage, and all ranks agree.
 void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
                     const TextScale& scale);
 
