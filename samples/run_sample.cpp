@@ -237,6 +237,7 @@ RunFacts factsOf(const Run& run) {
           {"number of steps", std::to_string(run.options.steps)},
           {"optimizer with",
            run.task.optimizerText.empty() ? "its usual options" : run.task.optimizerText},
+          {"--buckets", std::to_string(run.options.buckets)},
           {"--precision", run.options.precision},
           {"--loss-scale", run.options.lossScale},
           {"--stash-update", run.options.stashUpdate}};

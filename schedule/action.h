@@ -26,8 +26,9 @@ constexpr bool isDataParallel(JobKind kind) {
 /// isDataParallel().
 struct Action {
   JobKind kind = JobKind::kForward;
-  int stage = 0;                ///< virtual stage, 0 .. Plan::numStages - 1
-  int microBatch = 0;           ///< 0 .. Plan::numMicroBatches - 1; data-parallel: -1 for none
+  int stage = 0;  ///< virtual stage, 0 .. Plan::numStages - 1
+  int microBatch =
+      0;  ///< 0 .. Plan::numMicroBatches - 1; REDUCE_GRAD: of a bucket; data-parallel: -1 for none
   int backwardStage = -1;       ///< forward_backward only: the fused backward's stage
   int backwardMicroBatch = -1;  ///< forward_backward only
 
