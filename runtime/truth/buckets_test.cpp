@@ -323,6 +323,22 @@ std::string bucketDifference(const TrainingCase& training, const CheckedPlan& pl
   return testing::firstDifference(results, trainAlone(training, *plan));
 }
 
+TEST(Buckets, SeveralOfAStageGiveTheBitsOfOneProcess) {
+  for (const char* const name : {"1F1B", "Interleaved1F1B", "DualPipe"}) {
+    const CheckedPlan plan(withReductions(withReplicas(buildSchedule(name, 2, 4), 2), 3));
+    TrainingCase training{.numStages = plan->numStages, .microBatches = 4, .rows = 16};
+    if (plan->numStages > 2) training.model = testing::CaseModel::kRich;
+    for (const auto wiring : {testing::Wiring::kInProcess, testing::Wiring::kGloo}) {
+      std::vector<testing::RankResult> results(plan->ranks.size());
+      const auto errors = runConnected(wiring, plan->numRanks(), [&](Transport& transport) {
+        results[static_cast<std::size_t>(transport.rank())] = trainRank(training, plan, transport);
+      });
+      EXPECT_THAT(errors, ::testing::Each(""));
+      EXPECT_EQ(testing::firstDifference(results, trainAlone(training, *plan)), "") << name;
+    }
+  }
+}
+
 TEST(Buckets, TrainingWhereEachSendWaitsForItsReceiveHasTheBitsOfOneProcess) {
   for (const int replicas : {2, 3}) {
     const LocalPort port;
