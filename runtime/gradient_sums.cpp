@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/record/record_collective.h"
+
 namespace pipetrace {
 
 GradientSums::GradientSums(const RankProgram& program, StageWork& work, RankMessages& messages,
@@ -20,7 +22,7 @@ GradientSums::GradientSums(const RankProgram& program, StageWork& work, RankMess
       buckets_(work.buckets()),
       states_(program.reductions.size()) {
   for (const RankProgram::Copies& copies : program_.copies) {
-    members_.push_back(records() ? recorded_.recorder->text(copies.members) : nullptr);
+    members_.push_back(recorded_.isOn() ? recorded_.recorder->text(copies.members) : nullptr);
   }
 }
 
@@ -57,7 +59,8 @@ void GradientSums::reduce(int reduction) {
   state.isReached = true;
   ++underWay_;
   if (planned_ != nullptr) {
-    state.begin = static_cast<DeviceStream::Mark>(planned_->now());
+    state.planned = planned_->now();
+    state.begin = plannedMarkOf(recorded_, state.planned);
     return advance(/*waits=*/false);
   }
   state.bucket = buckets_->fill(bucketOf(reduction));
@@ -129,7 +132,7 @@ void GradientSums::sendParts(const Exchange& exchange) {
   State& state = at(exchange.reduction);
   std::vector<Message> parts(copiesOf(exchange.reduction).peers.size());
   if (planned_ != nullptr) {
-    for (Message& part : parts) part.deadline = static_cast<Nanoseconds>(state.begin);
+    for (Message& part : parts) part.deadline = state.planned;
     return messages_.startRound(exchange, step_, std::move(parts));
   }
   if (!isEarly_) state.begin = mark();
@@ -186,15 +189,14 @@ void GradientSums::finish(const Exchange& exchange) {
 void GradientSums::addUpPlanned(const RankProgram::Copies& copies) {
   const Nanoseconds time = planned_->reductionTime(copies.stage);
   if (time == 0) return;
-  Nanoseconds before = kNsMin;
+  Nanoseconds before = 0;
   for (const int reduction : copies.reductions) {
-    Nanoseconds begin = before;
-    const auto own = static_cast<Nanoseconds>(at(reduction).begin);
-    begin = std::max(begin, own);
+    const State& own = at(reduction);
+    Nanoseconds begin = std::max(before, own.planned);
     for (const Message& come : messages_.finishRound({reduction, Round::kParts}, step_).messages) {
       begin = std::max(begin, come.deadline);
     }
-    record(copies, static_cast<DeviceStream::Mark>(std::max(own, before)),
+    record(copies, std::max(own.begin, static_cast<DeviceStream::Mark>(before)),
            static_cast<DeviceStream::Mark>(begin + time), kNotGiven);
     before = begin + time;
     planned_->awaitReduction(before);
@@ -211,26 +213,20 @@ void GradientSums::addUpTies() {
   work_.addTiedSums();
 }
 
-DeviceStream::Mark GradientSums::mark() {
-  if (!records()) return 0;
-  if (device_ == nullptr) return recorded_.recorder->mark(recorded_.reductions);
-  DeviceStream& stream = recorded_.recorder->stream(recorded_.reductions);
-  stream.markStart();
-  return stream.mark();
-}
+DeviceStream::Mark GradientSums::mark() { return markOf(recorded_, device_); }
 
 void GradientSums::record(const RankProgram::Copies& copies, DeviceStream::Mark begin,
                           DeviceStream::Mark end, std::int64_t bytes) {
-  if (!records()) return;
   const auto index = static_cast<std::size_t>(&copies - program_.copies.data());
-  recorded_.recorder->begin(recorded_.reductions, {.kind = JobKind::kAllReduce,
-                                                   .microBatch = kNotGiven,
-                                                   .step = step_,
-                                                   .stage = copies.stage,
-                                                   .chunk = copies.chunk,
-                                                   .action = members_[index]});
-  recorded_.recorder->beganAt(recorded_.reductions, begin);
-  recorded_.recorder->endAt(recorded_.reductions, end, bytes);
+  recordCollective(recorded_, {.job = {.kind = JobKind::kAllReduce,
+                                       .microBatch = kNotGiven,
+                                       .step = step_,
+                                       .stage = copies.stage,
+                                       .chunk = copies.chunk,
+                                       .action = members_[index]},
+                               .begin = begin,
+                               .end = end,
+                               .bytes = bytes});
 }
 
 }  // namespace pipetrace

@@ -52,7 +52,8 @@ class GradientSums {
   struct State {
     bool isReached = false;
     at::Tensor bucket;
-    DeviceStream::Mark begin = 0;  // planned: a time
+    DeviceStream::Mark begin = 0;
+    Nanoseconds planned = 0;       // on an emulated device: when it was planned to begin
     DeviceStream::Mark added = 0;  // this rank's part
   };
   /// A part of a bucket, in bytes.
@@ -74,7 +75,6 @@ class GradientSums {
   std::size_t ownMember(int reduction) const;
   GradientBucket bucketOf(int reduction) const;
   DeviceStream::Mark mark();
-  bool records() const { return recorded_.recorder != nullptr && recorded_.recorder->isOn(); }
   void record(const RankProgram::Copies& copies, DeviceStream::Mark begin, DeviceStream::Mark end,
               std::int64_t bytes);
   const RankProgram::Copies& copiesOf(int reduction) const;

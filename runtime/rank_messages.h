@@ -71,6 +71,9 @@ class RankMessages {
   /// Says how many rows this replica's batch has, and hears it of the others. Throws Error where
   /// they differ.
   void compareRows(int step, std::int64_t rows);
+  /// Sends numbers of the host's (isOfHost()) for the agreement of all ranks; and waits for some.
+  void sendOnHost(const RankProgram::Sum& to, int step, Message message);
+  Message receiveOnHost(const RankProgram::Sum& from, int step);
   /// Sends a sum; and waits for one.
   void sendSum(const RankProgram::Sum& sum, int step, Message message);
   Message receiveSum(const RankProgram::Sum& sum, int step);

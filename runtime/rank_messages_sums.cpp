@@ -94,6 +94,22 @@ void RankMessages::compareRows(int step, std::int64_t rows) {
   }
 }
 
+void RankMessages::sendOnHost(const RankProgram::Sum& to, int step, Message message) {
+  MessageKey key = to.key;
+  key.step = step;
+  ends_[static_cast<std::size_t>(to.lane)].send->send(key, std::move(message));
+}
+
+Message RankMessages::receiveOnHost(const RankProgram::Sum& from, int step) {
+  const std::uint64_t number = postSum(from, step);
+  MessageKey key = from.key;
+  key.step = step;
+  const auto lane = static_cast<std::size_t>(from.lane);
+  return waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kAgreement, 0),
+                 [&] { return ends_[lane].receive->take(number, key); })
+      .message;
+}
+
 void RankMessages::sendSum(const RankProgram::Sum& sum, int step, Message message) {
   MessageKey key = sum.key;
   key.step = step;

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "trace/error.h"
+
 namespace pipetrace {
 namespace {
 
@@ -58,10 +60,28 @@ Plan withReductions(Plan plan, int buckets) {
   return plan;
 }
 
+void requireAgrees(const Plan& plan, const std::string& who) {
+  if (plan.updates.every > 0) {
+    throw Error(who + ": the plan " + plan.name +
+                " changes the weights of each stage by themselves, without a flush, so there is no "
+                "time at which all ranks have their gradients");
+  }
+  if (plan.isForwardOnly()) {
+    throw Error(who + ": the plan " + plan.name + " has no backward, and so no gradients");
+  }
+}
+
+Plan withAgreement(Plan plan) {
+  requireAgrees(plan, "an agreement of all ranks");
+  if (plan.hasAny(isAgreement)) return plan;
+  for (std::vector<Action>& row : plan.ranks) row.push_back({JobKind::kAllReduce, kAllStages, -1});
+  return plan;
+}
+
 Plan asRanksRun(Plan plan) {
   for (std::vector<Action>& row : plan.ranks) {
     std::erase_if(row, [&](const Action& action) {
-      if (!isDataParallel(action.kind)) return false;
+      if (!isDataParallel(action.kind) || isAgreement(action.kind)) return false;
       const bool isReduction = action.kind == JobKind::kReduceScatter && action.stage >= 0 &&
                                action.stage < plan.numStages;
       return !isReduction || plan.ranksOf(action.stage).size() < 2;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "schedule/plan.h"
@@ -18,8 +19,14 @@ std::vector<Action> withReductions(const std::vector<Action>& row,
 /// there are buckets.
 Plan withReductions(Plan plan, int buckets = 1);
 
-/// The plan as ranks run it: withReductions(), and without all other data-parallel actions, for
-/// which they have no work. Name, fingerprint and everything else stay.
+/// The plan with AGREE at the end of each rank's row, unless it has it. Throws as requireAgrees().
+Plan withAgreement(Plan plan);
+/// Throws Error where ranks have no time to agree: in a plan without a flush, and a forward-only
+/// one. `who` asks for it: "--clip-grad-norm".
+void requireAgrees(const Plan& plan, const std::string& who);
+
+/// The plan as ranks run it: withReductions(), AGREE if it has it, and without all other
+/// data-parallel actions, for which they have no work. Name, fingerprint and everything else stay.
 Plan asRanksRun(Plan plan);
 
 }  // namespace pipetrace

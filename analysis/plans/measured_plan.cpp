@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/plans/missing_work.h"
+#include "analysis/plans/shared_stages.h"
 #include "analysis/plans/v_shape.h"
 #include "analysis/steps/rank_jobs.h"
 #include "schedule/file/infer_placement.h"
@@ -361,7 +362,7 @@ class PlanMeasuring {
       }
     }
     result_.stagesFollowTimes = turnVShaped(result_);
-    inferPlacement(plan);
+    if (!placeSharedStages(plan, topology_.ranksOfStage)) inferPlacement(plan);
   }
 
   const Timeline& timeline_;

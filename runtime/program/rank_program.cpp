@@ -80,6 +80,7 @@ class Builder {
     program_.exchanges = exchangesOf(plan_, program_);
     addRows();
     addTies();
+    addAgreement();
     addAcknowledgements();
     return std::move(program_);
   }
@@ -344,6 +345,28 @@ class Builder {
                    .direction = name.direction,
                    .tensor = name.tensor};
     (from == rank_ ? program_.tiedSends : program_.tiedReceives).push_back(sum);
+  }
+
+  void addAgreement() {
+    if (!flow_.agrees || !program_.updatesAtEnd) return;
+    std::vector<std::vector<int>> stages(plan_.ranks.size());
+    for (int stage = 0; stage < plan_.numStages; ++stage) {
+      stages[static_cast<std::size_t>(plan_.placement.firstRankOf(stage))].push_back(stage);
+    }
+    RankProgram::Agreement own{.stages = stages[static_cast<std::size_t>(rank_)]};
+    const MessageKey key{.direction = kAgreementLane.direction, .tensor = kAgreementLane.tensor};
+    const auto endsWith = [&](int peer) {
+      return RankProgram::Agreement::Ends{
+          .send = {.lane = laneOf(true, peer, kAgreementLane), .key = key},
+          .receive = {.lane = laneOf(false, peer, kAgreementLane), .key = key}};
+    };
+    for (int rank = 0; rank < plan_.numRanks(); ++rank) {
+      own.members += (rank == 0 ? "" : " ") + std::to_string(rank);
+      if (rank_ != 0 || rank == 0) continue;
+      own.others.push_back({stages[static_cast<std::size_t>(rank)], endsWith(rank)});
+    }
+    if (rank_ != 0) own.root = endsWith(0);
+    program_.agreement = std::move(own);
   }
 
   const Plan& plan_;

@@ -106,6 +106,22 @@ struct RankProgram {
     int replica = 0;
     Sum message;
   };
+  /// How all ranks agree before the optimizer's step: each says its numbers to rank 0, and hears
+  /// their sum.
+  struct Agreement {
+    struct Ends {
+      Sum send;
+      Sum receive;
+    };
+    struct Other {
+      std::vector<int> stages;
+      Ends ends;
+    };
+    std::vector<int> stages;    ///< whose numbers this rank says: the first of their ranks
+    std::optional<Ends> root;   ///< of all ranks but rank 0
+    std::vector<Other> others;  ///< of rank 0: the others, ascending
+    std::string members;        ///< all ranks: "0 1 2"
+  };
   /// The sum of one use of tied weights (StageWork::ties()).
   struct TiedSum {
     int tie = 0;
@@ -125,6 +141,7 @@ struct RankProgram {
   int firstMicroBatch = 0;          ///< of that replica: logs count from there
   std::optional<Sum> rowsTo;        ///< says its rows, at the start of a step
   std::vector<Rows> rowsFrom;       ///< compares them with its own
+  std::optional<Agreement> agreement;
   std::vector<TiedSum> tiedSends;
   std::vector<TiedSum> tiedReceives;
   int credits = 0;           ///< Plan::credits
@@ -138,6 +155,7 @@ struct RankProgram {
 struct WorkFlow {
   TensorRoutes routes;                 ///< StageWork::routes(); empty: chainRoutes()
   std::vector<std::vector<int>> ties;  ///< StageWork::ties()
+  bool agrees = false;                 ///< StageWork::agrees()
 };
 
 /// The program of `rank`. A plan without sends and receives gets those of addTransfers() with

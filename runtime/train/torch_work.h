@@ -17,6 +17,8 @@
 #include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/loss_scale.h"
 #include "runtime/train/optimize/optimizer_maker.h"
+#include "runtime/train/optimize/precision.h"
+#include "runtime/train/optimize/step_agreement.h"
 #include "runtime/train/optimize/weight_stash.h"
 #include "runtime/train/stage.h"
 #include "runtime/train/stage_sums.h"
@@ -36,6 +38,7 @@ struct TorchWorkOptions {
   std::function<double(int step)> learningRate;
   Precision precision = Precision::kFp32;  ///< of blocks and loss
   LossScale lossScale = LossScale::fixed(1);
+  double clipNorm = 0;  ///< gradients are clipped to that norm (StepAgreement); 0: they are not
   /// For plans without a flush.
   StashUpdate stashUpdate = StashUpdate::kNewest;
   /// Whether loss() is to be reported by this rank. A last stage on several ranks, or in several
@@ -69,10 +72,10 @@ struct TorchWorkOptions {
 /// is the mean over all rows of the step.
 ///
 /// In mixed precision each block and the loss run under autocast (Autocast); messages have the
-/// types of what the blocks make. The gradients' sums have the loss scale, until the optimizer's
-/// step takes it out. A gradient that is no finite number ends training then, or, with a dynamic
-/// scale, leaves out the step. On a device with a fixed scale nobody waits to see that: the next
-/// loss is no number then.
+/// types of what the blocks make. The gradients' sums have the loss scale until all ranks agree on
+/// the step (StepAgreement). A gradient that is no finite number, on any rank, leaves out the step
+/// on all. In a plan without a flush it ends training. On a device nobody waits to see that: the
+/// next loss is no number then.
 ///
 /// The weight half of a backward makes the weight gradients of the runtime's linear layers
 /// (linear.h). All other gradients come with the input half.
@@ -93,7 +96,7 @@ class TorchWork : public StageWork {
   void load(const Batch& batch);
 
   /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
-  /// with tied parameters, and those that the loss scale does not fit (requireFits()).
+  /// with tied parameters, for clipping, and for loss scales that do not fit (requireFits()).
   void accept(const Plan& plan) override;
   void abandon() override;
   TensorRoutes routes(const Plan& plan) const override;
@@ -109,14 +112,22 @@ class TorchWork : public StageWork {
   void runBackwardInput(int stage, int microBatch, JobMessages messages) override;
   void backwardWeight(int stage, int microBatch) override;
   void recompute(int stage, int microBatch) override;
-  /// Both throw Error for gradients that are no finite numbers, if there is a loss scale.
+  /// Does nothing if takeAgreement() left out the step.
   void optimizerStep() override;
+  /// Throws Error for gradients that are no finite numbers, if there is a loss scale.
   void update(int stage) override;
   std::int32_t versionOf(const Action& action) const override;
   GradientBuckets* buckets() override { return &buckets_; }
   Message tiedSumOf(int tie, int use) override;
   void takeTiedSum(int tie, int use, Message sum) override;
   void addTiedSums() override;
+  bool agrees() const override;
+  /// Waits for the device.
+  std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) override;
+  /// Throws Error as StepAgreement::endStep() does.
+  void takeAgreement(double sum) override;
+  /// "grad_norm", and with a dynamic scale "loss_scale", on the rank that reports the loss.
+  std::vector<std::pair<const char*, double>> counters() const override;
   /// The first call after a step waits for the device.
   std::optional<double> loss() const override;
   RankDevice* device() override { return options_.device; }
@@ -130,7 +141,7 @@ class TorchWork : public StageWork {
   const std::set<int>& emptyHalves() const { return emptyHalves_; }
   /// The versions of a stage's weights, in a plan without a flush.
   const WeightStash& stash(int stage) const { return *stashes_.at(stage); }
-  const LossScale& lossScale() const { return lossScale_; }
+  const StepAgreement& agreement() const { return agreement_; }
   /// The stages and micro-batches of which something is kept for a backward, or a half of it;
   /// ascending.
   std::vector<std::pair<int, int>> liveMicroBatches() const;
@@ -141,6 +152,8 @@ class TorchWork : public StageWork {
   /// A stage that takes tensors of the batch, or shares of its rows.
   bool needsBatch(int stage) const;
   void copyTiedWeights();
+  /// A stage's parameters, without those that are tied to one before.
+  std::vector<at::Tensor> parametersOnce(int stage) const;
   void addBuckets();
   bool isAsynchronous() const { return !stashes_.empty(); }
   /// Points a stage's parameters at the version for that micro-batch.
@@ -149,7 +162,6 @@ class TorchWork : public StageWork {
   void bringToDevice(Tensors& tensors) const;
   void addLoss(const at::Tensor& loss, double factor);
   static void addTo(at::Tensor& sum, const at::Tensor& more);
-  bool takeOutScale(const std::vector<at::Tensor>& parameters);
   std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
   double lossShareOf(int microBatch) const;
 
@@ -159,7 +171,7 @@ class TorchWork : public StageWork {
   std::map<int, std::unique_ptr<Stage>> stages_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   StageSums buckets_;
-  LossScale lossScale_;
+  StepAgreement agreement_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
   int replicas_ = 1;

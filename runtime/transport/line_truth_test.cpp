@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/testing/device/test_programs.h"
-#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/line_ranks.h"
 #include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"
@@ -162,7 +162,7 @@ TEST_F(LineTruth, LanesWithALineOfTheirOwnRunPlansThatWouldDeadlockOnOne) {
 }
 
 /// Counts the host's waits from lr to optimizer, from the second step on.
-class WaitCount : public testing::ForwardingWork {
+class WaitCount : public ForwardingWork {
  public:
   WaitCount(StageWork& inner, std::int64_t& waits) : ForwardingWork(inner), waits_(waits) {}
   void lr(int step) override {
