@@ -14,7 +14,7 @@ InspectedTraining::InspectedTraining(const SampleOptions& options, TorchWork& wo
                 .every = options.inspectEvery,
                 .rank = rank,
                 .parameters = [&work](int stage) { return work.stage(stage).namedParameters(); },
-                .lossScale = [&work] { return work.lossScale().value(); }});
+                .lossScale = [&work] { return work.agreement().lossScale().value(); }});
   file_.emplace(options.folderOfLogs(), rank);
 }
 

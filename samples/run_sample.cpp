@@ -256,6 +256,7 @@ RunFacts factsOf(const Run& run) {
           {"number of steps", std::to_string(run.options.steps)},
           {"optimizer with",
            run.task.optimizerText.empty() ? "its usual options" : run.task.optimizerText},
+          {"--buckets", std::to_string(run.options.buckets)},
           {"--precision", run.options.precision},
           {"--loss-scale", run.options.lossScale},
           {"--clip-grad-norm", fmt::format("{}", run.options.clipGradNorm)},

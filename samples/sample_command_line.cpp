@@ -75,6 +75,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "replicas of the pipeline, each with data of its own; --stages and "
                  "--micro-batches are those of one")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--buckets", options.buckets,
+                 "parts into which the gradients of a stage on several ranks are cut; one is added "
+                 "up while others travel")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--stash-update", options.stashUpdate,
                  "in plans without a flush, what an update changes: the newest version of the "
                  "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")

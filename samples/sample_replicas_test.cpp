@@ -35,6 +35,10 @@ TEST(SampleProgramTest, ReplicasPrintTheLossesOfTheirThreads) {
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_EQ(testing::withoutSpeeds(ends[1].output), testing::withoutSpeeds(threads.output));
   EXPECT_THAT(threads.output, HasSubstr("step 2 loss "));
+  auto inBuckets = command;
+  inBuckets.insert(inBuckets.end(), {"--buckets", "3"});
+  EXPECT_EQ(testing::withoutSpeeds(runProcess(inBuckets).output),
+            testing::withoutSpeeds(threads.output));
   // Each replica has data of its own.
   const ProcessEnd alone = runProcess(smallTransformer({"--steps", "3", "--stages", "2"}));
   EXPECT_NE(testing::withoutSpeeds(alone.output), testing::withoutSpeeds(threads.output));

@@ -38,8 +38,9 @@ inline constexpr int kAllStages = -1;  ///< the stage of AGREE
 /// isDataParallel().
 struct Action {
   JobKind kind = JobKind::kForward;
-  int stage = 0;                ///< virtual stage, 0 .. Plan::numStages - 1; AGREE: -1
-  int microBatch = 0;           ///< 0 .. Plan::numMicroBatches - 1; data-parallel: -1 for none
+  int stage = 0;  ///< virtual stage, 0 .. Plan::numStages - 1; AGREE: kAllStages
+  /// 0 .. Plan::numMicroBatches - 1. REDUCE_GRAD: of a bucket. Data-parallel: -1 for none.
+  int microBatch = 0;
   int backwardStage = -1;       ///< forward_backward only: the fused backward's stage
   int backwardMicroBatch = -1;  ///< forward_backward only
 

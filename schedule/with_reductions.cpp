@@ -24,7 +24,7 @@ int stageThatMayEnd(const Action& action) {
 }  // namespace
 
 std::vector<Action> withReductions(const std::vector<Action>& row,
-                                   const std::function<bool(int stage)>& isReduced) {
+                                   const std::function<bool(int stage)>& isReduced, int buckets) {
   std::set<int> reduced;
   std::map<int, std::size_t> last;  // by stage
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -34,7 +34,11 @@ std::vector<Action> withReductions(const std::vector<Action>& row,
   std::vector<Action> result;
   std::vector<int> due;
   const auto addDue = [&] {
-    for (const int stage : due) result.push_back({JobKind::kReduceScatter, stage, -1});
+    for (const int stage : due) {
+      for (int bucket = 0; bucket < buckets; ++bucket) {
+        result.push_back({JobKind::kReduceScatter, stage, buckets == 1 ? -1 : bucket});
+      }
+    }
     due.clear();
   };
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -48,9 +52,10 @@ std::vector<Action> withReductions(const std::vector<Action>& row,
   return result;
 }
 
-Plan withReductions(Plan plan) {
+Plan withReductions(Plan plan, int buckets) {
   for (std::vector<Action>& row : plan.ranks) {
-    row = withReductions(row, [&](int stage) { return plan.ranksOf(stage).size() > 1; });
+    row = withReductions(
+        row, [&](int stage) { return plan.ranksOf(stage).size() > 1; }, buckets);
   }
   return plan;
 }

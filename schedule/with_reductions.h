@@ -9,12 +9,15 @@
 namespace pipetrace {
 
 /// The row with a REDUCE_GRAD of each stage that `isReduced` after its last backward or weight
-/// half, and after the sends right behind that. Stages that have one get no second.
+/// half, and after the sends right behind that. Stages that have one get no second. With several
+/// `buckets` there is one for each, with its number.
 std::vector<Action> withReductions(const std::vector<Action>& row,
-                                   const std::function<bool(int stage)>& isReduced);
+                                   const std::function<bool(int stage)>& isReduced,
+                                   int buckets = 1);
 
-/// The plan with a REDUCE_GRAD on each rank of a stage that stands on several.
-Plan withReductions(Plan plan);
+/// The plan with a REDUCE_GRAD on each rank of a stage that stands on several; or with as many as
+/// there are buckets.
+Plan withReductions(Plan plan, int buckets = 1);
 
 /// The plan with AGREE at the end of each rank's row, unless it has it. Throws as requireAgrees().
 Plan withAgreement(Plan plan);

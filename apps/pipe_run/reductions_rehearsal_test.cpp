@@ -71,12 +71,8 @@ TEST(ReductionsRehearsalTest, TheTwoCopiesOfDualPipeKeepToTheSimulation) {
 }
 
 TEST(ReductionsRehearsalTest, ThreeBucketsOfAStageFollowEachOther) {
-  Plan plan = withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2));
-  for (std::vector<Action>& row : plan.ranks) {
-    const Action reduction = row.back();
-    row.insert(row.end(), 2, reduction);
-  }
-  expectSimulated(CheckedPlan(plan), costsWith(plan, 10 * kNsPerMs));
+  const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2), 3));
+  expectSimulated(plan, costsWith(*plan, 10 * kNsPerMs));
 }
 
 TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {

@@ -124,7 +124,7 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
       around, {.every = std::max(on.inspectEvery, 1),
                .rank = transport.rank(),
                .parameters = [&](int stage) { return torchWork.stage(stage).namedParameters(); },
-               .lossScale = [&] { return torchWork.lossScale().value(); }});
+               .lossScale = [&] { return torchWork.agreement().lossScale().value(); }});
   Executor executor(plan, on.inspectEvery > 0 ? inspected : around, transport, on.streams,
                     {.control = on.control});
   RankResult result;

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "runtime/executor.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/gradient_buckets.h"
 #include "runtime/launch/local_port.h"
-#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/train/torch_work.h"
@@ -56,7 +56,7 @@ class SpareBlock : public BlockModule {
   at::Tensor sometimes_;
 };
 
-constexpr std::int64_t kRows = 4;
+constexpr std::int64_t kBucketRows = 4;
 
 Model spareModel(std::int64_t width, int blocks = 1) {
   Model model{.batch = {"x0"}};
@@ -74,7 +74,7 @@ Model spareModel(std::int64_t width, int blocks = 1) {
 
 /// Replica 1 has the rows that begin with a positive number.
 Batch spareBatch(std::int64_t width, int step, int replica) {
-  at::Tensor rows = (at::zeros({kRows, width}) + 0.1 * (step + 1)).cumsum(1);
+  at::Tensor rows = (at::zeros({kBucketRows, width}) + 0.1 * (step + 1)).cumsum(1);
   if (replica != 1) rows = -rows;
   return {{"x0", rows}};
 }
@@ -166,7 +166,7 @@ class CountedBuckets : public GradientBuckets {
   GradientBuckets& inner_;
 };
 
-class CountedWork : public testing::ForwardingWork {
+class CountedWork : public ForwardingWork {
  public:
   explicit CountedWork(TorchWork& inner) : ForwardingWork(inner), buckets_(*inner.buckets()) {}
   GradientBuckets* buckets() override { return &buckets_; }
@@ -321,6 +321,22 @@ std::string bucketDifference(const TrainingCase& training, const CheckedPlan& pl
     results[static_cast<std::size_t>(rank)] = trainRank(training, plan, *transport);
   });
   return testing::firstDifference(results, trainAlone(training, *plan));
+}
+
+TEST(Buckets, SeveralOfAStageGiveTheBitsOfOneProcess) {
+  for (const char* const name : {"1F1B", "Interleaved1F1B", "DualPipe"}) {
+    const CheckedPlan plan(withReductions(withReplicas(buildSchedule(name, 2, 4), 2), 3));
+    TrainingCase training{.numStages = plan->numStages, .microBatches = 4, .rows = 16};
+    if (plan->numStages > 2) training.model = testing::CaseModel::kRich;
+    for (const auto wiring : {testing::Wiring::kInProcess, testing::Wiring::kGloo}) {
+      std::vector<testing::RankResult> results(plan->ranks.size());
+      const auto errors = runConnected(wiring, plan->numRanks(), [&](Transport& transport) {
+        results[static_cast<std::size_t>(transport.rank())] = trainRank(training, plan, transport);
+      });
+      EXPECT_THAT(errors, ::testing::Each(""));
+      EXPECT_EQ(testing::firstDifference(results, trainAlone(training, *plan)), "") << name;
+    }
+  }
 }
 
 TEST(Buckets, TrainingWhereEachSendWaitsForItsReceiveHasTheBitsOfOneProcess) {

@@ -57,6 +57,21 @@ void requireMessages(const Plan& plan, const std::string& who) {
   }
 }
 
+/// torch knows no buckets, and scales the gradients at each REDUCE_GRAD: the last one stays.
+void inOneBucket(std::vector<Action>& row) {
+  const auto isOfBucket = [](const Action& action) {
+    return action.kind == JobKind::kReduceScatter && action.microBatch >= 0;
+  };
+  std::set<int> seen;
+  std::vector<Action> kept;
+  for (auto action = row.rbegin(); action != row.rend(); ++action) {
+    if (isOfBucket(*action) && !seen.insert(action->stage).second) continue;
+    kept.push_back(*action);
+    if (isOfBucket(*action)) kept.back().microBatch = -1;
+  }
+  row.assign(kept.rbegin(), kept.rend());
+}
+
 }  // namespace
 
 std::string toTorchCsv(const CheckedPlan& plan) {
@@ -68,6 +83,7 @@ std::string toTorchCsv(const CheckedPlan& plan) {
   for (const auto& row : plan->ranks) {
     std::vector<Action>& own = rows.emplace_back(withReductions(row, [](int) { return true; }));
     std::erase_if(own, [](const Action& action) { return isAgreement(action.kind); });
+    inOneBucket(own);
   }
   return rowsText(rows);
 }

@@ -120,7 +120,8 @@ class WayBack {
       const Reductions::Member& last = own.members[static_cast<std::size_t>(own.last)];
       const bool isAgreement = own.stage == kAllStages;
       const bool waited = isAgreement ? own.before != Reductions::kNone : last.arrived < own.begin;
-      const Action cell{isAgreement ? JobKind::kAllReduce : JobKind::kReduceScatter, own.stage, -1};
+      const Action cell =
+          plan_.ranks[static_cast<std::size_t>(last.rank)][static_cast<std::size_t>(last.cell)];
       add({.kind = JobKind::kAllReduce,
            .rank = last.rank,
            .cell = last.cell,

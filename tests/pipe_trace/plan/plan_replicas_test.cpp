@@ -6,6 +6,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST_F(PlanCommand, ReplicasAreMoreRanksOfTheSameSizes) {
@@ -73,6 +74,16 @@ TEST_F(PlanCommand, TheAgreementOfAllRanksHoldsUpTheStepsEnd) {
   EXPECT_THAT(planOf("1F1B", {"--agree-ms", "1", "--csv", "-"}).out, HasSubstr("0B7,AGREE\n"));
   expectError(planOf("PipeDream", {"--agree-ms", "1"}), "--agree-ms: the plan PipeDream changes",
               "");
+}
+
+TEST_F(PlanCommand, BucketsAreReducedOneAfterTheOther) {
+  EXPECT_THAT(planOf("1F1B", {"--dp", "2", "--buckets", "2", "--csv", "-"}).out,
+              HasSubstr("0B7,0REDUCE_GRAD0,0REDUCE_GRAD1\n"));
+  const json free = jsonOf("1F1B", {"--dp", "2"});
+  const json plan = jsonOf("1F1B", {"--dp", "2", "--buckets", "2", "--reduce-ms", "3"});
+  EXPECT_EQ(plan.at("length_ns"), free.at("length_ns").get<std::int64_t>() + 6'000'000);
+  EXPECT_EQ(plan.at("critical_path").back().at("action"), "0REDUCE_GRAD1");
+  EXPECT_THAT(planOf("1F1B", {"--buckets", "2", "--csv", "-"}).out, Not(HasSubstr("REDUCE")));
 }
 
 TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
