@@ -79,8 +79,8 @@ TEST(SlowReplica, WithOneSlowRankIsBlamedOnThatRank) {
   EXPECT_EQ(run.findings[0].culprit.rank, 6);
 }
 
-/// Rank 0 begins its next step when its optimizer has ended, which ends the step: the wait in the
-/// first step is as long, and as much that replica's, as in the last one.
+/// Rank 0 begins its next step as soon as its optimizer, the last of the step, has ended. Its wait
+/// is as long in the first steps as in the last one.
 TEST(SlowReplica, IsWaitedForAlsoByTheRankThatBeginsTheNextStepAtOnce) {
   const Plan plan = twoReplicas();
   Costs costs = costsWithReductions(plan);
