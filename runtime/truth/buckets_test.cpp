@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "runtime/executor.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/gradient_buckets.h"
 #include "runtime/launch/local_port.h"
-#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/train/torch_work.h"
@@ -166,7 +166,7 @@ class CountedBuckets : public GradientBuckets {
   GradientBuckets& inner_;
 };
 
-class CountedWork : public testing::ForwardingWork {
+class CountedWork : public ForwardingWork {
  public:
   explicit CountedWork(TorchWork& inner) : ForwardingWork(inner), buckets_(*inner.buckets()) {}
   GradientBuckets* buckets() override { return &buckets_; }
