@@ -18,9 +18,11 @@
 namespace pipetrace {
 
 CheckedPlan samplePlan(const SampleOptions& options) {
-  Plan plan = !options.stageRanks.empty()
-                  ? buildOnStageRanks(options.schedule, stageRanksOption(options.stageRanks),
-                                      options.microBatches)
+  Plan plan = !options.stageRanks.empty() || !options.stageDepths.empty()
+                  ? buildOnStageRanks(
+                        options.schedule,
+                        stageMapOptions(options.stageRanks, options.stageDepths, options.stages),
+                        options.microBatches)
               : options.scheduleFile.empty()
                   ? buildSchedule(options.schedule,
                                   PlanSize{options.stages, options.microBatches, options.chunks})

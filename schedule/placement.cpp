@@ -22,13 +22,17 @@ bool Placement::isBidirectional() const {
   return numStages() > 0;
 }
 
+std::string toText(const std::vector<int>& ofStage) {
+  std::string text;
+  for (const int number : ofStage) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 std::string toText(const std::vector<std::vector<int>>& ranksOfStage) {
   std::string text;
   for (const std::vector<int>& ranks : ranksOfStage) {
     if (!text.empty()) text += '/';
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
-    }
+    text += toText(ranks);
   }
   return text;
 }
@@ -55,6 +59,20 @@ std::vector<std::vector<int>> stageRanksOption(std::string_view text) {
   throw Error("--stage-ranks " + std::string(text) +
               ": give the ranks of each stage, as 0,1/2 for two ranks of stage 0 and one of "
               "stage 1");
+}
+
+std::vector<int> numbersFrom(std::string_view text) {
+  const std::vector<std::vector<int>> one = ranksOfStageFrom(text);
+  return one.size() == 1 ? one.front() : std::vector<int>();
+}
+
+std::vector<int> stageDepthsOption(std::string_view text) {
+  std::vector<int> depths = numbersFrom(text);
+  if (!depths.empty()) return depths;
+  throw Error(
+      "--stage-depths " + std::string(text) +
+      ": give with how many forwards the ranks of each stage warm up, as 2,1 for two of stage "
+      "0 and one of stage 1");
 }
 
 }  // namespace pipetrace

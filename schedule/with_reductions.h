@@ -12,7 +12,9 @@ namespace pipetrace {
 std::vector<Action> withReductions(const std::vector<Action>& row,
                                    const std::function<bool(int stage)>& isReduced);
 
-/// The plan with a REDUCE_GRAD on each rank of a stage that stands on several.
+/// The plan with a REDUCE_GRAD on each rank of a stage that stands on several. An asynchronous plan
+/// has one at each update of such a stage, in place of those that it has. (One with problems stays
+/// as it is.)
 Plan withReductions(Plan plan);
 
 /// The plan as ranks run it: withReductions(), and without all other data-parallel actions, for

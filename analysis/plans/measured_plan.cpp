@@ -352,7 +352,6 @@ class PlanMeasuring {
     const int every = rows_.front().updatesEvery;
     const bool isAsynchronous = std::all_of(
         rows_.begin(), rows_.end(), [&](const RankRow& row) { return row.updatesEvery == every; });
-    if (isAsynchronous) plan.updates.every = every;
     for (const RankRow& row : rows_) {
       const auto r = static_cast<std::size_t>(row.position);
       for (const Job& job : row.jobs) {
@@ -362,6 +361,7 @@ class PlanMeasuring {
     }
     result_.stagesFollowTimes = turnVShaped(result_);
     inferPlacement(plan);
+    if (isAsynchronous && every > 0) plan.updates = WeightUpdates::alike(plan.numStages, every);
   }
 
   const Timeline& timeline_;

@@ -40,7 +40,7 @@ class Builder {
         stages_(full.stagesOfRank(rank)) {
     program_.credits = plan_.credits;
     program_.opensWithLr = !plan_.isForwardOnly();
-    program_.updatesAtEnd = program_.opensWithLr && plan_.updates.every == 0;
+    program_.updatesAtEnd = program_.opensWithLr && !plan_.isAsynchronous();
     for (const WeightVersions::Update& update : weightVersions(plan_).updates) {
       if (update.after.rank == rank_) updatesAfter_[update.after.cell].push_back(update.stage);
     }

@@ -95,7 +95,7 @@ void findWrongSettings(const Plan& plan, ProblemList& problems) {
     problems.add({.message = "the plan has " + std::to_string(plan.credits) +
                              " credits; they are 1 or more, or 0 for any number"});
   }
-  if (plan.updates.every > 0 && plan.isForwardOnly()) {
+  if (plan.isAsynchronous() && plan.isForwardOnly()) {
     problems.add({.message = "the plan has no backward passes, so its weights do not change: it "
                              "is not asynchronous"});
   }

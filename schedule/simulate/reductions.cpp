@@ -5,6 +5,17 @@
 #include <utility>
 
 namespace pipetrace {
+namespace {
+
+int lastToCome(const std::vector<Reductions::Member>& members) {
+  const auto last = std::max_element(members.begin(), members.end(),
+                                     [](const Reductions::Member& a, const Reductions::Member& b) {
+                                       return a.arrived < b.arrived;
+                                     });
+  return static_cast<int>(last - members.begin());
+}
+
+}  // namespace
 
 Reductions::Reductions(const Plan& plan, const Costs& costs) {
   for (const StageCosts& stage : costs.stages) costs_.push_back(stage.reduction);
@@ -42,6 +53,17 @@ Reductions::Reductions(const Plan& plan, const Costs& costs) {
   }
 }
 
+Reductions::Reductions(const UpdateMeetings& updates, const Costs& costs) {
+  for (const StageCosts& stage : costs.stages) costs_.push_back(stage.reduction);
+  for (const UpdateMeetings::Meeting& meeting : updates.all()) {
+    Reduction& reduction = all_.emplace_back();
+    reduction.stage = meeting.stage;
+    for (const UpdateMeetings::Member& member : meeting.members) {
+      reduction.members.push_back({.rank = member.rank, .cell = member.after.cell});
+    }
+  }
+}
+
 int Reductions::at(int rank, int cell) const {
   if (places_.empty()) return kNone;
   return places_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(cell)];
@@ -53,15 +75,19 @@ void Reductions::arrive(int reduction, int rank, Nanoseconds time) {
   }
 }
 
+Nanoseconds Reductions::runOfUpdate(int reduction) {
+  Reduction& own = all_[static_cast<std::size_t>(reduction)];
+  own.last = lastToCome(own.members);
+  own.begin = own.members[static_cast<std::size_t>(own.last)].arrived;
+  return own.end = own.begin + costs_[static_cast<std::size_t>(own.stage)];
+}
+
 void Reductions::run(std::vector<Nanoseconds>& free) {
   last_.assign(free.size(), kNone);
   for (std::size_t i = 0; i < all_.size(); ++i) {
     Reduction& own = all_[i];
-    const auto last =
-        std::max_element(own.members.begin(), own.members.end(),
-                         [](const Member& a, const Member& b) { return a.arrived < b.arrived; });
-    own.last = static_cast<int>(last - own.members.begin());
-    own.begin = last->arrived;
+    own.last = lastToCome(own.members);
+    own.begin = own.members[static_cast<std::size_t>(own.last)].arrived;
     if (own.before != kNone) {
       own.begin = std::max(own.begin, all_[static_cast<std::size_t>(own.before)].end);
     }

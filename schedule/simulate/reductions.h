@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "schedule/check/update_meetings.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
 
@@ -13,13 +14,17 @@ namespace pipetrace {
 ///
 /// The n-th REDUCE_GRAD of a stage on each rank belong together. Those that some rank lacks take no
 /// time, and neither do those of a stage on one rank.
+///
+/// In an asynchronous plan there is one at each update of a stage on several ranks, whether its
+/// REDUCE_GRAD is written or not, and the update waits for it: it also holds up a rank where it
+/// takes no time.
 class Reductions {
  public:
   static constexpr int kNone = -1;
 
   struct Member {
     int rank = 0;
-    int cell = 0;
+    int cell = 0;             ///< of an update: that of its backward
     Nanoseconds arrived = 0;  ///< in the last step, when its rank came to it
   };
   struct Reduction {
@@ -33,13 +38,17 @@ class Reductions {
 
   Reductions() = default;
   Reductions(const Plan& plan, const Costs& costs);
+  /// Those of an asynchronous plan, in the order of UpdateMeetings::all().
+  Reductions(const UpdateMeetings& updates, const Costs& costs);
 
   const std::vector<Reduction>& all() const { return all_; }
   /// The one that stands at a cell of a rank; kNone: nothing that takes time.
   int at(int rank, int cell) const;
 
-  /// The rank has come to its REDUCE_GRAD.
+  /// The rank has come to its REDUCE_GRAD, or its update.
   void arrive(int reduction, int rank, Nanoseconds time);
+  /// All ranks have come to an update: gives its reduction its times. Returns its end.
+  Nanoseconds runOfUpdate(int reduction);
   /// All ranks have: gives them their times. `free`: when each rank is done with all else; it
   /// becomes when it is done with these, too.
   void run(std::vector<Nanoseconds>& free);

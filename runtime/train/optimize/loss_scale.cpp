@@ -47,7 +47,7 @@ std::string LossScale::failure() const {
 
 void requireFits(const LossScale& scale, const Plan& plan) {
   if (!scale.isDynamic()) return;
-  if (plan.updates.every > 0) {
+  if (plan.isAsynchronous()) {
     throw Error("a dynamic loss scale leaves out whole steps, but the plan " + plan.name +
                 " changes its weights within a step; give a number, such as 1024");
   }

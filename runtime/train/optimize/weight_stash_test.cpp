@@ -59,7 +59,7 @@ Seen runStage(const CheckedPlan& plan, int stage, StashUpdate rule, int steps = 
       if (isForward) continue;
       at::Tensor(handle).mutable_grad() = at::ones({1});
       stash.release(version);
-      if (++done % plan->updates.every == 0) stash.update(version);
+      if (++done % plan->updates.everyOf(0) == 0) stash.update(version);
     }
   }
   seen.last = handle.item<double>();
