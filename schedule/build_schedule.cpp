@@ -228,17 +228,18 @@ Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput&
   return entryOf(name).build(settledSize(name, size), input);
 }
 
-Plan buildOnStageRanks(std::string_view name, const StageMap& map, int microBatches) {
+Plan buildOnStageRanks(std::string_view name, const std::vector<std::vector<int>>& ranksOfStage,
+                       int microBatches, const std::vector<int>& depths) {
   const std::string known(scheduleInfo(name).name);
   const auto build = [&](OrderOfRow order) {
-    return onStageRanks(order, known, map.ranks, microBatches, map.depths);
+    return onStageRanks(order, known, ranksOfStage, microBatches, depths);
   };
   if (known == "FThenB") return build(OrderOfRow::kOldestFirst);
   if (known == "GPipe") return build(OrderOfRow::kNewestFirst);
   if (known == "1F1B") return build(OrderOfRow::kOneFOneB);
-  if (known == "PipeDream") return pipeDreamOnStageRanks(map.ranks, microBatches, map.depths);
+  if (known == "PipeDream") return pipeDreamOnStageRanks(ranksOfStage, microBatches, depths);
   if (known == "PipeDream-2BW") {
-    return pipeDream2bwOnStageRanks(map.ranks, microBatches, map.depths);
+    return pipeDream2bwOnStageRanks(ranksOfStage, microBatches, depths);
   }
   throw Error("cannot plan " + known +
               " with the ranks or depths of each stage; that is for 1F1B, FThenB, GPipe and "

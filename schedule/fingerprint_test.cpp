@@ -39,7 +39,7 @@ TEST(Fingerprint, PlansThatAreWrittenAndReadKeepTheirs) {
     plan.credits = 5;
     EXPECT_EQ(fingerprint(readPlan(toCsv(plan), "again")), fingerprint(plan)) << name;
   }
-  const Plan plan = buildOnStageRanks("PipeDream", {.ranks = {{0, 1}, {2}}}, 8);
+  const Plan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 8);
   EXPECT_EQ(fingerprint(readPlan(toCsv(plan), "again")), fingerprint(plan));
 }
 

@@ -22,17 +22,13 @@ bool Placement::isBidirectional() const {
   return numStages() > 0;
 }
 
-std::string toText(const std::vector<int>& ofStage) {
-  std::string text;
-  for (const int number : ofStage) text += (text.empty() ? "" : ",") + std::to_string(number);
-  return text;
-}
-
 std::string toText(const std::vector<std::vector<int>>& ranksOfStage) {
   std::string text;
   for (const std::vector<int>& ranks : ranksOfStage) {
     if (!text.empty()) text += '/';
-    text += toText(ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
+    }
   }
   return text;
 }
@@ -61,18 +57,18 @@ std::vector<std::vector<int>> stageRanksOption(std::string_view text) {
               "stage 1");
 }
 
-std::vector<int> numbersFrom(std::string_view text) {
-  const std::vector<std::vector<int>> one = ranksOfStageFrom(text);
-  return one.size() == 1 ? one.front() : std::vector<int>();
+std::string toText(const std::vector<int>& ofStage) {
+  std::string text;
+  for (const int number : ofStage) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
 }
 
 std::vector<int> stageDepthsOption(std::string_view text) {
-  std::vector<int> depths = numbersFrom(text);
-  if (!depths.empty()) return depths;
-  throw Error(
-      "--stage-depths " + std::string(text) +
-      ": give with how many forwards the ranks of each stage warm up, as 2,1 for two of stage "
-      "0 and one of stage 1");
+  const std::vector<std::vector<int>> depths = ranksOfStageFrom(text);
+  if (depths.size() == 1) return depths.front();
+  throw Error("--stage-depths " + std::string(text) +
+              ": give with how many forwards the ranks of each stage warm up, as 2,1 for two of "
+              "stage 0 and one of stage 1");
 }
 
 }  // namespace pipetrace

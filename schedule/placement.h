@@ -59,9 +59,7 @@ std::vector<std::vector<int>> stageRanksOption(std::string_view text);
 
 /// "2,1": a number for each stage.
 std::string toText(const std::vector<int>& ofStage);
-/// The reverse, of numbers from 0 on. Empty: the text is none such.
-std::vector<int> numbersFrom(std::string_view text);
-/// The same of the option --stage-depths. Throws Error that says what it takes.
+/// The reverse, of the option --stage-depths. Throws Error that says what it takes.
 std::vector<int> stageDepthsOption(std::string_view text);
 
 }  // namespace pipetrace

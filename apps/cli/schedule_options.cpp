@@ -39,8 +39,8 @@ PlanSize ScheduleOptions::size() const {
 
 Plan ScheduleOptions::build(const AutoInput& input) const {
   if (stageRanks.empty() && stageDepths.empty()) return buildSchedule(schedule, size(), input);
-  return buildOnStageRanks(schedule, stageMapOptions(stageRanks, stageDepths, ranks.value_or(0)),
-                           microBatches.value_or(0));
+  const StageMap map = stageMapOptions(stageRanks, stageDepths, ranks.value_or(0));
+  return buildOnStageRanks(schedule, map.ranks, microBatches.value_or(0), map.depths);
 }
 
 void ScheduleOptions::requireSize() const {

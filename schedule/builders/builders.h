@@ -81,9 +81,10 @@ Plan forwardOnly(int ranks, int microBatches, int chunks);
 enum class OrderOfRow { kOldestFirst, kNewestFirst, kOneFOneB };
 /// FThenB, GPipe or 1F1B with stages on several ranks, which take turns at the micro-batches. A
 /// rank has one stage. In 1F1B it warms up with as many forwards as there are ranks in the stages
-/// after its own, divided by those of its own and rounded up, or with `depths` of its stage, where
-/// these are given. Throws Error for a rank that is left out or has two stages, for more ranks of a
-/// stage than micro-batches, and for other depths than one a stage of a plan that warms up.
+/// after its own, divided by those of its own and rounded up. `depths`, if given, have another
+/// number for each stage. Throws Error for a rank that is left out or has two stages, and for more
+/// ranks of a stage than micro-batches. It also does for depths of other stages, or of a plan that
+/// runs all forwards first.
 /// Source: PipeDream's stage_to_rank_map and stage_to_depth_map, and num_warmup_minibatches in its
 /// runtime (Narayanan et al. 2019).
 Plan onStageRanks(OrderOfRow order, const std::string& name,

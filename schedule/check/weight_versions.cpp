@@ -12,7 +12,7 @@ using Position = PlanIndex::Position;
 /// A stage on one of its ranks, action by action.
 class StageWeights {
  public:
-  /// Of the rank that runs the micro-batches `first`, `first` + `step`, ... of a replica, which has
+  /// The rank runs the micro-batches `first`, `first` + `step`, ... of a replica, which has
   /// `microBatches`.
   StageWeights(const WeightUpdates& updates, int stage, int microBatches, int first, int step)
       : every_(updates.everyOf(stage)),

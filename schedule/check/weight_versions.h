@@ -61,7 +61,7 @@ struct WeightVersions {
   }
 };
 
-/// What is wrong with an asynchronous plan's WeightUpdates; nothing: nothing.
+/// Finds what is wrong with an asynchronous plan's WeightUpdates; empty: nothing.
 std::optional<Problem> wrongUpdates(const Plan& plan);
 
 /// All actions of `plan` must be in range, and its updates not wrong. Linear in the number of

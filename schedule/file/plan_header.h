@@ -11,9 +11,11 @@ namespace pipetrace {
 /// The part of a plan that the cells of a schedule file cannot hold, from a comment such as `# name
 /// = PipeDream, update_every = 1, double_buffered = 1`. The keys ranks and micro_batches are the
 /// numbers that the plan should have, so that work missing at its end shows. The other keys are
-/// name, update_every (a number, or one for each stage with commas between them; 0: a plan with a
-/// flush), double_buffered (0 or 1), credits (Plan::credits), ranks_of_stage
+/// name, update_every, double_buffered (0 or 1), credits (Plan::credits), ranks_of_stage
 /// (toText(Placement::ranksOfStage)), run and replicas.
+///
+/// update_every is a number, or one for each stage with commas between them. It is 0 where weights
+/// change once, after all micro-batches.
 ///
 /// Older files have rank_of_stage and rank_of_stage_reversed (ranks with blanks between them), and
 /// first_reversed: from that micro-batch on the stages run where the second list says. A value that

@@ -15,9 +15,9 @@ namespace pipetrace {
 /// The n-th REDUCE_GRAD of a stage on each rank belong together. Those that some rank lacks take no
 /// time, and neither do those of a stage on one rank.
 ///
-/// In an asynchronous plan there is one at each update of a stage on several ranks, whether its
-/// REDUCE_GRAD is written or not, and the update waits for it: it also holds up a rank where it
-/// takes no time.
+/// An asynchronous plan has one at each update of a stage on several ranks, also where its
+/// REDUCE_GRAD is not written. The update waits for it. So one that takes no time holds up a rank,
+/// too, until all have come.
 class Reductions {
  public:
   static constexpr int kNone = -1;

@@ -50,7 +50,7 @@ Costs costsWith(int stages, Nanoseconds reduction) {
 // Rank 2: F0 1, B0 2-4, update, F1 5, B1 6-8, update, F2 9, B2 10-12, update, F3 13, B3 14-16,
 // update. Rank 0 has done 0B0 at 6 and waits for rank 1's 0B1, at 10.
 TEST(UpdatesOnSeveralRanks, WaitForTheGradientsOfAllRanks) {
-  const CheckedPlan plan = buildOnStageRanks("PipeDream", {.ranks = {{0, 1}, {2}}}, 4);
+  const CheckedPlan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 4);
   const Simulation simulation = simulate(plan, costsWith(2, 3));
   EXPECT_THAT(updatesOf(simulation, 0), ElementsAre(Pair(13, 14), Pair(21, 22)));
   EXPECT_THAT(updatesOf(simulation, 1), ElementsAre(Pair(13, 14), Pair(21, 22)));
@@ -67,7 +67,7 @@ TEST(UpdatesOnSeveralRanks, WaitForTheGradientsOfAllRanks) {
 }
 
 TEST(UpdatesOnSeveralRanks, WaitWhereAddingTakesNoTimeToo) {
-  const CheckedPlan plan = buildOnStageRanks("PipeDream", {.ranks = {{0, 1}, {2}}}, 4);
+  const CheckedPlan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 4);
   const Simulation simulation = simulate(plan, costsWith(2, 0));
   EXPECT_THAT(updatesOf(simulation, 0), ElementsAre(Pair(10, 11), Pair(18, 19)));
   EXPECT_THAT(updatesOf(simulation, 1), ElementsAre(Pair(10, 11), Pair(18, 19)));
@@ -75,8 +75,8 @@ TEST(UpdatesOnSeveralRanks, WaitWhereAddingTakesNoTimeToo) {
 }
 
 // The rank that has no part in the last update comes to it with the one before.
-TEST(UpdatesOnSeveralRanks, OfTheLastMicroBatchesTakeWhatThereIs) {
-  const CheckedPlan plan = buildOnStageRanks("PipeDream", {.ranks = {{0, 1}}}, 3);
+TEST(UpdatesOnSeveralRanks, TakeWhatThereIsOfTheLastMicroBatches) {
+  const CheckedPlan plan = buildOnStageRanks("PipeDream", {{0, 1}}, 3);
   const Simulation simulation = simulate(plan, costsWith(1, 3));
   // Rank 0: F0, B0 1-3, update 6-7, F2 7-8, B2 8-10. Rank 1 waits from 7 on.
   EXPECT_THAT(updatesOf(simulation, 0), ElementsAre(Pair(6, 7), Pair(13, 14)));
@@ -97,7 +97,7 @@ TEST(UpdatesOnSeveralRanks, TakeAMicroBatchOfEachReplica) {
 }
 
 TEST(UpdatesOnSeveralRanks, HaveAReduceGradEach) {
-  EXPECT_EQ(toCsv(withReductions(buildOnStageRanks("PipeDream", {.ranks = {{0, 1}, {2}}}, 3))),
+  EXPECT_EQ(toCsv(withReductions(buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 3))),
             "# name = PipeDream, update_every = 2,1, double_buffered = 0, ranks_of_stage = 0,1/2, "
             "run = 1\n"
             "0F0,0F2,0B0,0REDUCE_GRAD,0B2,0REDUCE_GRAD\n"

@@ -15,8 +15,8 @@ namespace pipetrace::test {
 
 /// When the actions of a plan run, found in another way than simulate() does: the time goes on by
 /// one nanosecond, and all ranks do what they can do then. For plans that can run, with short jobs,
-/// without bandwidth and faults; links take costs.transfer. Of the work at the edges of a step it
-/// has the updates of asynchronous plans alone.
+/// without bandwidth and faults; links take costs.transfer. It has no lr and no optimizer at the
+/// end of a step, but the updates of asynchronous plans.
 class SecondClock {
  public:
   SecondClock(const Plan& plan, const Costs& costs, int steps = 1)
@@ -215,7 +215,7 @@ class SecondClock {
   std::map<Key, Message> messages_;
   std::map<std::pair<int, int>, Channel> channels_;
   std::set<Key> done_;
-  // Of asynchronous plans.
+  // For asynchronous plans.
   std::map<std::pair<int, int>, std::set<int>> ended_;       // by step and stage: micro-batches
   std::map<std::tuple<int, int, int>, int> updated_;         // by step, stage and rank
   std::map<std::tuple<int, int, int>, std::set<int>> come_;  // by step, stage and update: ranks
