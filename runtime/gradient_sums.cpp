@@ -34,14 +34,14 @@ void GradientSums::beginStep(int step) {
 void GradientSums::reduce(int reduction) {
   const RankProgram::Copies& copies = copiesOf(reduction);
   if (planned_ != nullptr) {
-    if (planned_->reductionTime(copies.stage) == 0) return;
+    if (planned_->reductionTime(copies.stage) == 0 && program_.updatesAtEnd) return;
     State& state = states_[static_cast<std::size_t>(reduction)];
     state = {.hasBegun = true, .begin = static_cast<DeviceStream::Mark>(planned_->now())};
     messages_.startExchange(reduction, step_, {.deadline = planned_->now()});
     return;
   }
-  const bool isLast = copies.reductions.back() == reduction;
-  if (isLast && work_.hasSums() && messages_.canReduceEarly(step_)) begin(reduction);
+  const bool isDue = !program_.updatesAtEnd || copies.reductions.back() == reduction;
+  if (isDue && work_.hasSums() && messages_.canReduceEarly(step_)) begin(reduction);
 }
 
 void GradientSums::begin(int reduction) {
@@ -53,14 +53,19 @@ void GradientSums::begin(int reduction) {
 void GradientSums::addUp() {
   // In the order of stages, which all ranks have.
   for (const RankProgram::Copies& copies : program_.copies) {
-    planned_ != nullptr ? addUpPlanned(copies) : addUpCopies(copies);
+    planned_ != nullptr ? addUpPlanned(copies) : addUpCopies(copies, copies.reductions.back());
   }
   addUpTies();
 }
 
-void GradientSums::addUpCopies(const RankProgram::Copies& copies) {
+void GradientSums::addUp(int reduction) {
+  const RankProgram::Copies& copies = copiesOf(reduction);
+  if (planned_ == nullptr) return addUpCopies(copies, reduction);
+  planned_->awaitReduction(endPlanned(copies, reduction, kNsMin));
+}
+
+void GradientSums::addUpCopies(const RankProgram::Copies& copies, int reduction) {
   if (!work_.hasSums()) return;
-  const int reduction = copies.reductions.back();
   State& state = states_[static_cast<std::size_t>(reduction)];
   if (!state.hasBegun) begin(reduction);
   const RankMessages::Exchanged all = messages_.finishExchange(reduction, step_);
@@ -71,20 +76,26 @@ void GradientSums::addUpCopies(const RankProgram::Copies& copies) {
 
 /// As Reductions has it in the simulation.
 void GradientSums::addUpPlanned(const RankProgram::Copies& copies) {
-  const Nanoseconds time = planned_->reductionTime(copies.stage);
-  if (time == 0) return;
+  if (planned_->reductionTime(copies.stage) == 0) return;
   Nanoseconds before = kNsMin;
   for (const int reduction : copies.reductions) {
-    Nanoseconds begin = before;
-    for (const Message& come : messages_.finishExchange(reduction, step_).messages) {
-      begin = std::max(begin, come.deadline);
-    }
-    const auto own = static_cast<Nanoseconds>(states_[static_cast<std::size_t>(reduction)].begin);
-    record(copies, static_cast<DeviceStream::Mark>(std::max(own, before)),
-           static_cast<DeviceStream::Mark>(begin + time), kNotGiven);
-    before = begin + time;
+    before = endPlanned(copies, reduction, before);
     planned_->awaitReduction(before);
   }
+}
+
+/// Waits for the other ranks of a planned reduction; `before`: the end of the one before.
+Nanoseconds GradientSums::endPlanned(const RankProgram::Copies& copies, int reduction,
+                                     Nanoseconds before) {
+  Nanoseconds begin = before;
+  for (const Message& come : messages_.finishExchange(reduction, step_).messages) {
+    begin = std::max(begin, come.deadline);
+  }
+  const Nanoseconds end = begin + planned_->reductionTime(copies.stage);
+  const auto own = static_cast<Nanoseconds>(states_[static_cast<std::size_t>(reduction)].begin);
+  record(copies, static_cast<DeviceStream::Mark>(std::max(own, before)),
+         static_cast<DeviceStream::Mark>(end), kNotGiven);
+  return end;
 }
 
 void GradientSums::addUpTies() {

@@ -13,7 +13,8 @@ namespace pipetrace {
 /// Adds up the gradients of stages that stand on several ranks, and of weights that several stages
 /// have in common. A stage's sums leave where the plan has its last reduction, while the rank goes
 /// on, and are added after the last action of the step. In line, and where a send waits for its
-/// receive, they leave only after that action.
+/// receive, they leave only after that action. In a plan without a flush they leave where the plan
+/// has the reduction of an update, and are added before that.
 ///
 /// It records each as an `all_reduce`, from when this rank's sums are made until those of all ranks
 /// have come. On a device it lasts until they are added.
@@ -31,6 +32,8 @@ class GradientSums {
   void reduce(int reduction);
   /// After the last action.
   void addUp();
+  /// Before the update that takes the sums of that reduction.
+  void addUp(int reduction);
 
  private:
   /// A reduction in this step.
@@ -40,8 +43,9 @@ class GradientSums {
   };
 
   void begin(int reduction);
-  void addUpCopies(const RankProgram::Copies& copies);
+  void addUpCopies(const RankProgram::Copies& copies, int reduction);
   void addUpPlanned(const RankProgram::Copies& copies);
+  Nanoseconds endPlanned(const RankProgram::Copies& copies, int reduction, Nanoseconds before);
   void addUpTies();
   DeviceStream::Mark mark();
   bool records() const { return recorded_.recorder != nullptr && recorded_.recorder->isOn(); }

@@ -73,8 +73,9 @@ class StageWork {
  public:
   virtual ~StageWork() = default;
 
-  /// Called once, before all else. Throws Error for a plan that this work cannot do.
-  virtual void accept(const Plan& /*plan*/) {}
+  /// Called once, before all else, with the rank that the work is for. Throws Error for a plan that
+  /// this work cannot do.
+  virtual void accept(const Plan& /*plan*/, int /*rank*/) {}
   /// The tensors that go from stage to stage, of the whole pipeline; the same on all ranks.
   virtual TensorRoutes routes(const Plan& plan) const { return chainRoutes(plan.numStages); }
 
@@ -118,8 +119,8 @@ class StageWork {
   virtual void update(int /*stage*/) { optimizerStep(); }
 
   /// Stages that stand on several ranks: the sums of this copy's gradients, to send to the others;
-  /// and those of all copies, to add in that order. Called before optimizerStep(), unless hasSums()
-  /// says that there are none.
+  /// and those of all copies, to add in that order. Called before optimizerStep() and each
+  /// update(), unless hasSums() says that there are none.
   virtual bool hasSums() const { return false; }
   virtual Message sumsOf(int /*stage*/) { return {}; }
   virtual void addSums(int /*stage*/, const std::vector<Message>& /*sums*/) {}

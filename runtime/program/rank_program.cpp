@@ -62,7 +62,9 @@ class Builder {
       }
       addOtherSends();
       if (isDataParallel(action.kind)) {
-        addReduction(action.stage);
+        // Where several updates follow each other, each sum begins after the update before it.
+        if (begun_ == RankProgram::kNone) begun_ = addReduction(action.stage);
+        if (!plan_.isAsynchronous()) begun_ = RankProgram::kNone;
         continue;
       }
       addUpdates();
@@ -233,8 +235,10 @@ class Builder {
   /// Updates follow the sends of the backward pass that they follow.
   void addUpdates() {
     for (const int stage : std::exchange(pending_, {})) {
+      int reduction = std::exchange(begun_, RankProgram::kNone);
+      if (reduction == RankProgram::kNone) reduction = addReduction(stage);
       program_.items.push_back({Kind::kUpdate, static_cast<int>(program_.updates.size())});
-      program_.updates.push_back({.stage = stage, .chunk = chunkOf(stage)});
+      program_.updates.push_back({.stage = stage, .chunk = chunkOf(stage), .reduction = reduction});
     }
   }
 
@@ -273,7 +277,8 @@ class Builder {
     }
   }
 
-  void addReduction(int stage) {
+  /// Returns its index; kNone: the stage is on one rank.
+  int addReduction(int stage) {
     for (std::size_t i = 0; i < program_.copies.size(); ++i) {
       RankProgram::Copies& copies = program_.copies[i];
       if (copies.stage != stage) continue;
@@ -287,7 +292,9 @@ class Builder {
           program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 1 : 0;
         }
       }
+      return index;
     }
+    return RankProgram::kNone;
   }
 
   /// The ranks of the last stage, which always have the batch, tell the first replica's.
@@ -346,6 +353,7 @@ class Builder {
   RankProgram program_;
   std::map<int, std::vector<int>> updatesAfter_;  // by cell: stages
   std::vector<int> pending_;                      // stages whose update is due
+  int begun_ = RankProgram::kNone;                // the reduction of the first of them
   std::map<Tensor, int> kept_;
   std::map<Tensor, End> makerOf_;  // jobs of this rank
   std::map<Tensor, End> userOf_;

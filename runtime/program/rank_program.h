@@ -59,6 +59,7 @@ struct RankProgram {
   struct Update {
     int stage = 0;
     int chunk = 0;
+    int reduction = kNone;  ///< whose gradients it takes; kNone: the stage is on one rank
   };
 
   struct Item {
@@ -86,7 +87,7 @@ struct RankProgram {
     std::vector<int> reductions{};  ///< their indices, at least one
   };
   /// A place at which the gradients of such a stage may be added up. Training does so at the last
-  /// one of a stage.
+  /// one of a stage; without a flush, at each update.
   struct Reduction {
     int copies = 0;  ///< its index
     int turn = 0;    ///< among those of the stage

@@ -13,6 +13,7 @@
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/data_loader.h"
+#include "runtime/train/loss_shares.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/loss_scale.h"
@@ -59,13 +60,13 @@ struct TorchWorkOptions {
 /// first. A micro-batch's loss counts with its share of the rows (1/m if they are even). So the
 /// gradients, added up over the micro-batches, are those of the mean over the batch. They are added
 /// in the order in which the plan runs the backwards; floating-point sums depend on it. Stages that
-/// stand on two ranks add their two sums, then tied parameters add the sums of their uses in the
+/// stand on several ranks add their sums, then tied parameters add the sums of their uses in the
 /// order of Model::ties.
 ///
 /// In a plan without a flush a stage keeps as many versions of its weights as the plan needs, and
 /// each job has the version that its micro-batch's forward used. The loss of a micro-batch counts
-/// with its share of the rows of its update. So each update follows the mean over its rows. loss()
-/// is the mean over all rows of the step.
+/// with its share of the rows of its update (LossShares). So each update follows the mean over its
+/// rows. loss() is the mean over all rows of the step.
 ///
 /// In mixed precision each block and the loss run under autocast (Autocast); messages have the
 /// types of what the blocks make. The gradients' sums have the loss scale, until the optimizer's
@@ -92,8 +93,10 @@ class TorchWork : public StageWork {
   void load(const Batch& batch);
 
   /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
-  /// with tied parameters, and those that the loss scale does not fit (requireFits()).
-  void accept(const Plan& plan) override;
+  /// with tied parameters, and for StashUpdate::kOldest where a stage is on several ranks, whose
+  /// micro-batches may have used different versions. Also refuses plans that the loss scale does
+  /// not fit (requireFits()).
+  void accept(const Plan& plan, int rank) override;
   void abandon() override;
   TensorRoutes routes(const Plan& plan) const override;
   std::vector<std::vector<int>> ties() const override;
@@ -147,10 +150,11 @@ class TorchWork : public StageWork {
   void useVersionFor(int stage, int microBatch);
   void releaseVersionOf(int stage, int microBatch);
   void bringToDevice(Tensors& tensors) const;
-  void addLoss(const at::Tensor& loss, double factor);
+  static void addLoss(const at::Tensor& loss, double factor, at::Tensor& sum);
   bool takeOutScale(const std::vector<at::Tensor>& parameters);
-  std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
-  double lossShareOf(int microBatch) const;
+  MicroBatchRows batchSplit() const {
+    return {.rows = batchRows_, .microBatches = options_.numMicroBatches};
+  }
 
   const TorchWorkOptions options_;
   std::optional<RankDevice::Current> current_;  // before all that makes tensors
@@ -160,8 +164,7 @@ class TorchWork : public StageWork {
   LossScale lossScale_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
-  int replicas_ = 1;
-  int updateEvery_ = 0;                             // micro-batches
+  std::optional<LossShares> shares_;
   std::map<int, int> lastVersion_;                  // by stage: of the last backward
   Tensors batch_;                                   // by Model::batch; undefined what is not needed
   std::int64_t batchRows_ = 0;                      // 0: not loaded
@@ -169,7 +172,8 @@ class TorchWork : public StageWork {
   int step_ = 0;
   bool forwardOnly_ = false;
   std::set<int> emptyHalves_;
-  at::Tensor lossSum_;  // double; undefined: of no micro-batch
+  at::Tensor lossSum_;       // double; undefined: of no micro-batch since the last addSums()
+  at::Tensor lossOfCopies_;  // what these have added up; undefined: nothing
   int lossCount_ = 0;
   mutable std::optional<double> loss_;  // once it was asked for
   std::unique_ptr<DataLoader> data_;    // null: load() gives the batch, or none is needed

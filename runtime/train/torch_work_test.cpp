@@ -167,7 +167,7 @@ TEST_F(HandCheckedWork, UpdatesWithoutAFlushHaveTheLearningRateOfTheirStep) {
   scheduled.learningRate = [](int step) { return 0.1 * (step + 1); };
   TorchWork training(scheduled, {0});
   const CheckedPlan plan = buildSchedule("PipeDream", 1, 2);
-  training.accept(*plan);
+  training.accept(*plan, 0);
   const double expected[] = {2 * 0.8 * 0.8, 2 * 0.8 * 0.8 * 0.6 * 0.6};
   for (int step = 0; step < 2; ++step) {
     training.load(ones(2));
@@ -212,7 +212,7 @@ TEST_F(HandCheckedWork, AnOverflowLeavesOutTheStepAndHalvesADynamicScale) {
   scaled.lossScale = LossScale::dynamic();
   TorchWork training(scaled, {0});
   const CheckedPlan plan = buildSchedule("1F1B", 1, 1);
-  training.accept(*plan);
+  training.accept(*plan, 0);
   training.load({{"inputs", at::full({1, 1}, 1e30)}, {"targets", at::zeros({1, 1})}});
   runStep(training, 1);
   training.optimizerStep();
@@ -228,7 +228,7 @@ TEST_F(HandCheckedWork, AnOverflowLeavesOutTheStepAndHalvesADynamicScale) {
   TorchWorkOptions onTwo = options(chainOf({AnyModule(linear_), AnyModule(linear_)}), 2, 1);
   onTwo.lossScale = LossScale::dynamic();
   TorchWork rank(onTwo, {0});
-  EXPECT_THAT(errorOf([&] { rank.accept(*two); }), HasSubstr("needs all stages on one rank"));
+  EXPECT_THAT(errorOf([&] { rank.accept(*two, 0); }), HasSubstr("needs all stages on one rank"));
 }
 
 TEST_F(HandCheckedWork, AMicroBatchIsKeptFromItsForwardToItsBackward) {
@@ -293,7 +293,7 @@ TEST(TorchWork, AMissingOrUnfittingPartIsReported) {
   noLoss.model.loss = nullptr;
   EXPECT_THAT(errorOf([&] { TorchWork(noLoss, {0}); }), HasSubstr("no loss function"));
   TorchWork fine(options(model, 2, 1), {0});
-  EXPECT_THAT(errorOf([&] { fine.accept(buildSchedule("1F1B", 3, 2)); }),
+  EXPECT_THAT(errorOf([&] { fine.accept(buildSchedule("1F1B", 3, 2), 0); }),
               HasSubstr("cut into 2 stages, but the plan 1F1B has 3"));
 }
 
