@@ -9,7 +9,6 @@ LossShares::LossShares(const Plan& plan, const WeightVersions& versions)
       lastStage_(plan.numStages - 1),
       // Without gradients nobody adds up the losses of replicas.
       replicas_(plan.isForwardOnly() ? 1 : plan.replicas),
-      ofReplica_(plan.microBatchesOfReplica()),
       taken_(versions.taken) {
   if (taken_.empty()) return;
   sizes_.resize(static_cast<std::size_t>(plan.numStages));
@@ -33,19 +32,19 @@ int LossShares::sizeOfUpdate(int stage, int microBatch) const {
 }
 
 double LossShares::lossShare(int microBatch, const MicroBatchRows& rows) const {
-  const auto own = static_cast<double>(rows.countOf(microBatch % ofReplica_));
+  const auto own = static_cast<double>(rows.countOf(microBatch % rows.microBatches));
   if (taken_.empty()) return own / static_cast<double>(rows.rows * replicas_);
   std::int64_t all = 0;
   const int update = taken_[placeOf(lastStage_, microBatch)];
   for (const int m : ofLast_[static_cast<std::size_t>(update)]) {
-    all += rows.countOf(m % ofReplica_);
+    all += rows.countOf(m % rows.microBatches);
   }
   return own / static_cast<double>(all);
 }
 
 double LossShares::meanOfStep(int microBatch, const MicroBatchRows& rows) const {
   if (taken_.empty()) return 1;
-  const auto own = static_cast<double>(rows.countOf(microBatch % ofReplica_));
+  const auto own = static_cast<double>(rows.countOf(microBatch % rows.microBatches));
   return own / static_cast<double>(rows.rows * replicas_) / lossShare(microBatch, rows);
 }
 

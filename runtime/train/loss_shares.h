@@ -18,6 +18,8 @@ namespace pipetrace {
 /// Threads: one.
 class LossShares {
  public:
+  /// For one replica, and a plan with a flush.
+  LossShares() = default;
   /// `versions` are those of the plan.
   LossShares(const Plan& plan, const WeightVersions& versions);
 
@@ -37,8 +39,7 @@ class LossShares {
 
   int numMicroBatches_ = 0;
   int lastStage_ = 0;
-  int replicas_ = 1;  // whose losses are added
-  int ofReplica_ = 1;
+  int replicas_ = 1;                      // whose losses are added
   std::vector<int> taken_;                // WeightVersions::taken; empty: there is a flush
   std::vector<std::vector<int>> sizes_;   // by stage and update: the number of micro-batches
   std::vector<std::vector<int>> ofLast_;  // by update of the last stage: its micro-batches

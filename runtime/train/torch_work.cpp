@@ -180,7 +180,7 @@ void TorchWork::accept(const Plan& plan, int rank) {
                 plan.name + " has " + std::to_string(plan.replicas));
   }
   versions_.emplace(plan, rank);
-  shares_.emplace(plan, versions_->versions());
+  shares_ = LossShares(plan, versions_->versions());
   stashes_.clear();
   if (!plan.isAsynchronous()) return;
   if (!cut_.ties.empty()) {
@@ -263,11 +263,11 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
       batch[i] = batch_[i].narrow(0, rows.firstOf(own), rows.countOf(own));
     }
     forward.batch = &batch;
-    forward.lossShare = shares_->lossShare(microBatch, rows);
+    forward.lossShare = shares_.lossShare(microBatch, rows);
   }
   own.forward(forward, messages);
   if (!isLast(stage)) return;
-  addLoss(own.loss(), shares_->meanOfStep(microBatch, batchSplit()), lossSum_);
+  addLoss(own.loss(), shares_.meanOfStep(microBatch, batchSplit()), lossSum_);
   ++lossCount_;
 }
 
@@ -285,14 +285,14 @@ void TorchWork::recompute(int stage, int microBatch) {
 
 void TorchWork::runBackward(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
-  shares_->rescale(stage, microBatch, cut_.routes, messages);
+  shares_.rescale(stage, microBatch, cut_.routes, messages);
   at(stage).backward(microBatch, messages);
   releaseVersionOf(stage, microBatch);
 }
 
 void TorchWork::runBackwardInput(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
-  shares_->rescale(stage, microBatch, cut_.routes, messages);
+  shares_.rescale(stage, microBatch, cut_.routes, messages);
   at(stage).backwardInput(microBatch, messages);
 }
 

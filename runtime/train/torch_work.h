@@ -164,7 +164,7 @@ class TorchWork : public StageWork {
   LossScale lossScale_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
-  std::optional<LossShares> shares_;
+  LossShares shares_;
   std::map<int, int> lastVersion_;                  // by stage: of the last backward
   Tensors batch_;                                   // by Model::batch; undefined what is not needed
   std::int64_t batchRows_ = 0;                      // 0: not loaded
