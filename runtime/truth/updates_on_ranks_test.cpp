@@ -16,6 +16,7 @@
 #include "runtime/executor.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/run_ranks.h"
+#include "runtime/testing/scripted_transport.h"
 #include "runtime/train/torch_work.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_replicas.h"
@@ -339,6 +340,24 @@ TEST(UpdatesOnRanksTest, InAnotherOrderOfRanksGiveOtherBits) {
   const Result after = VersionedAlone(each).train();
   EXPECT_FALSE(before.parameters[0][2].equal(after.parameters[0][2]));
   EXPECT_TRUE(after.parameters[0][2].equal(after.parameters[1][2]));
+}
+
+/// Work that accepts every plan.
+class NoWork : public StageWork {
+ public:
+  void lr(int) override {}
+  void runForward(int, int, JobMessages) override {}
+  void runBackward(int, int, JobMessages) override {}
+  void optimizerStep() override {}
+};
+
+TEST(UpdatesOnRanksTest, AreRefusedInLine) {
+  testing::ScriptedTransport transport(0, 3);
+  transport.commStreams_ = CommStreams::kRank;
+  NoWork work;
+  const CheckedPlan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 4);
+  EXPECT_THAT(errorOf([&] { Executor(plan, work, transport); }),
+              HasSubstr("the sums of these have no place among messages in line"));
 }
 
 TEST(UpdatesOnRanksTest, FromTheOldestVersionAreRefused) {
