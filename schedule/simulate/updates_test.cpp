@@ -117,7 +117,7 @@ TEST(UpdatesOnSeveralRanks, HaveAReduceGradEach) {
 TEST(UpdatesOnSeveralRanks, HaveTheTimesOfTheSecondClock) {
   test::RandomPlans random(11);
   int meet = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     Plan plan = random.asynchronous();
     if (random.below(3) == 0) plan.credits = 1 + random.below(2);
     if (!check(plan).empty()) continue;
@@ -148,7 +148,7 @@ TEST(UpdatesOnSeveralRanks, HaveTheTimesOfTheSecondClock) {
     ASSERT_EQ(simulation.criticalPath.length(), simulation.length) << toCsv(plan);
     ASSERT_EQ(simulate(CheckedPlan(withReductions(plan)), costs).length, simulation.length);
   }
-  EXPECT_GT(meet, 80);
+  EXPECT_GT(meet, 50);
 }
 
 }  // namespace
