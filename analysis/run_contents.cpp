@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "trace/topology.h"
+
 namespace pipetrace {
 namespace {
 
@@ -81,6 +83,12 @@ StatedTopology statedTopology(const Timeline& timeline) {
   if (!topology.chunks && stages && stages == worldSize) topology.chunks = 1;  // one stage per rank
   if (stages && topology.chunks && *stages >= 1 && *stages % *topology.chunks == 0) {
     topology.pipelineRanks = *stages / *topology.chunks;
+  }
+  topology.ranksOfStage = statedStageRanks(timeline);
+  if (!topology.ranksOfStage.empty()) {
+    int ranks = 0;
+    for (const auto& ofStage : topology.ranksOfStage) ranks += static_cast<int>(ofStage.size());
+    topology.pipelineRanks = ranks;
   }
   topology.tensorRanks = statedTensorRanks(timeline);
   topology.replicas = statedReplicas(timeline, topology);

@@ -15,6 +15,8 @@ struct StatedTopology {
   std::optional<int> replicas;       ///< data-parallel indices: "dp"
   std::optional<int> chunks;         ///< stages on one rank: "vpp"
   std::optional<int> tensorRanks;    ///< ranks that share the work of a stage: "tp"
+  /// Topology::ranksOfStage: empty unless ranks share the micro-batches of a stage.
+  std::vector<std::vector<int>> ranksOfStage;
 
   bool isUnknown() const { return !pipelineRanks && !replicas && !chunks && !tensorRanks; }
 };

@@ -90,6 +90,25 @@ TEST_F(RunContentsTest, TopologyIsWhatAllRanksAgreeOn) {
   EXPECT_EQ(topology().replicas, 2);
 }
 
+TEST_F(RunContentsTest, RanksThatShareStagesAreNoReplicas) {
+  for (const int rank : {0, 1, 2, 3}) {
+    info(rank).worldSize = 4;
+    info(rank).numStages = 2;
+    info(rank).numChunks = 1;
+    info(rank).dataParallelIndex = 0;
+    info(rank).ranksOfStage = "0,1,2/3";
+  }
+  EXPECT_EQ(topology().pipelineRanks, 4);
+  EXPECT_EQ(topology().replicas, 1);
+  const InputContents found{.format = "job log", .run = contents()};
+  EXPECT_THAT(contentsText(found, {}),
+              HasSubstr("topology  pp 4, dp 1, vpp 1, stages on ranks 0,1,2/3\n"));
+  const json report = json::parse(contentsJson(found, {}));
+  EXPECT_EQ(report["topology"]["ranks_of_stage"], json::parse("[[0,1,2],[3]]"));
+  for (const int rank : {0, 1, 2, 3}) info(rank).worldSize = 8;
+  EXPECT_EQ(topology().replicas, 2);
+}
+
 TEST_F(RunContentsTest, NumbersThatDoNotDivideAreNotUsed) {
   info(0) = {.worldSize = 6, .numStages = 8, .numChunks = 2};
   EXPECT_EQ(topology().pipelineRanks, 4);

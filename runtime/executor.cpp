@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/agreement.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/error_text.h"
 #include "runtime/gradient_sums.h"
@@ -58,10 +59,12 @@ class Executor::Impl {
         transport_(transport),
         streams_(streams),
         program_((requireFits(plan, work, transport, options.ahead),
-                  rankProgram(plan, rank_, options.ahead, {work.routes(*plan), work.ties()}))),
+                  rankProgram(plan, rank_, options.ahead,
+                              {work.routes(*plan), work.ties(), work.agrees()}))),
         control_(options.control),
         messages_(program_, transport, streams, planned_, control_, device_),
         sums_(program_, work, messages_, streams, planned_, device_),
+        agreement_(program_, work, messages_, streams, planned_, device_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
@@ -122,15 +125,18 @@ class Executor::Impl {
         case Kind::kUpdate: runUpdate(item.index); break;
         case Kind::kReduction: sums_.reduce(item.index); break;
       }
+      sums_.goOn();
     }
     if (program_.updatesAtEnd) {
       sums_.addUp();
+      agreement_.run(step);
       ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
     messages_.collectSends();
     if (streams_.recorder == nullptr) return;
     if (const auto loss = work_.loss()) streams_.recorder->counter("loss", *loss);
+    for (const auto& [name, value] : work_.counters()) streams_.recorder->counter(name, value);
     streams_.recorder->endStep(step);
   }
 
@@ -369,6 +375,7 @@ class Executor::Impl {
   ControlChannel* const control_;
   RankMessages messages_;
   GradientSums sums_;
+  Agreement agreement_;
   std::array<std::vector<Message>, 2> inputs_;  // of the job that runs: forward, backward part
   std::array<std::vector<Message>, 2> outputs_;
   std::vector<Message> outgoing_;   // by transfer: made and not sent yet

@@ -5,13 +5,11 @@
 #include <thread>
 
 #include "runtime/executor.h"
-#include "runtime/launch/local_port.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/testing/listed_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/scripted_transport.h"
 #include "runtime/transport/forwarding_transport.h"
-#include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
@@ -98,7 +96,6 @@ std::vector<std::string> errorsOf(const FaultyRun& run) {
   ControlOptions control;
   control.limits.stall.stepTimeout = run.stepTimeout;
   control.words = wordsOf(plan, ExecutorOptions{}.ahead);
-  control.exitDelay = 60 * kNsPerSecond;  // this process is to live on
   const auto train = [&](Transport& transport, ControlChannel& channel) {
     const bool isFaulty = transport.rank() == run.faulty;
     LossyTransport lossy(transport, run.lost.value_or(MessageKey{.step = -1}));
@@ -109,30 +106,7 @@ std::vector<std::string> errorsOf(const FaultyRun& run) {
     for (int step = 0; step < 3; ++step) executor.runStep(step);
     executor.finish();
   };
-  if (run.wiring == Wiring::kGloo) {
-    const LocalPort port;
-    return testing::runRanks(run.ranks, [&](int rank) {
-      const GlooRun connected = connectGlooRun({.env = {.rank = rank,
-                                                        .localRank = rank,
-                                                        .worldSize = run.ranks,
-                                                        .masterAddr = "127.0.0.1",
-                                                        .masterPort = port.number(),
-                                                        .attempt = "0"}},
-                                               control, {{"seed", "1"}});
-      train(*connected.transport, *connected.control);
-    });
-  }
-  InProcessHub hub(run.ranks);
-  std::vector<std::unique_ptr<Transport>> transports;
-  std::vector<Transport*> pointers;
-  for (int rank = 0; rank < run.ranks; ++rank) {
-    pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
-  }
-  const auto channels = controlInProcess(control, pointers);
-  return testing::runRanks(run.ranks, [&](int rank) {
-    const auto i = static_cast<std::size_t>(rank);
-    train(*transports[i], *channels[i]);
-  });
+  return testing::runControlled(run.wiring, run.ranks, control, train);
 }
 
 void expectAll(const std::vector<std::string>& errors, const std::string& text) {

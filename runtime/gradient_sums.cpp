@@ -1,7 +1,12 @@
 #include "runtime/gradient_sums.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "runtime/record/record_collective.h"
 
 namespace pipetrace {
 
@@ -14,9 +19,10 @@ GradientSums::GradientSums(const RankProgram& program, StageWork& work, RankMess
       recorded_(recorded),
       planned_(planned),
       device_(device),
+      buckets_(work.buckets()),
       states_(program.reductions.size()) {
   for (const RankProgram::Copies& copies : program_.copies) {
-    members_.push_back(records() ? recorded_.recorder->text(copies.members) : nullptr);
+    members_.push_back(recorded_.isOn() ? recorded_.recorder->text(copies.members) : nullptr);
   }
 }
 
@@ -25,75 +31,189 @@ const RankProgram::Copies& GradientSums::copiesOf(int reduction) const {
   return program_.copies[static_cast<std::size_t>(copies)];
 }
 
+GradientBucket GradientSums::bucketOf(int reduction) const {
+  const RankProgram::Copies& copies = copiesOf(reduction);
+  return {.stage = copies.stage,
+          .number = program_.reductions[static_cast<std::size_t>(reduction)].bucket,
+          .of = copies.buckets};
+}
+
+bool GradientSums::takesPart(int reduction) const {
+  if (planned_ != nullptr) {
+    // Updates wait for each other in any case.
+    return !program_.updatesAtEnd || planned_->reductionTime(copiesOf(reduction).stage) != 0;
+  }
+  return buckets_ != nullptr && program_.reductions[static_cast<std::size_t>(reduction)].isTrained;
+}
+
 void GradientSums::beginStep(int step) {
   step_ = step;
   for (State& state : states_) state = {};
-  if (work_.hasSums()) messages_.compareRows(step, work_.rows());
+  next_ = 0;
+  finished_ = 0;
+  underWay_ = 0;
+  isEarly_ = messages_.canReduceEarly(step);
+  if (buckets_ != nullptr) messages_.compareRows(step, work_.rows());
 }
 
 void GradientSums::reduce(int reduction) {
-  const RankProgram::Copies& copies = copiesOf(reduction);
+  if (!takesPart(reduction)) return;
+  State& state = at(reduction);
+  state.isReached = true;
+  ++underWay_;
   if (planned_ != nullptr) {
-    if (planned_->reductionTime(copies.stage) == 0 && program_.updatesAtEnd) return;
-    State& state = states_[static_cast<std::size_t>(reduction)];
-    state = {.hasBegun = true, .begin = static_cast<DeviceStream::Mark>(planned_->now())};
-    messages_.startExchange(reduction, step_, {.deadline = planned_->now()});
-    return;
+    state.planned = planned_->now();
+    state.begin = plannedMarkOf(recorded_, state.planned);
+    return advance(/*waits=*/false);
   }
-  const bool isDue = !program_.updatesAtEnd || copies.reductions.back() == reduction;
-  if (isDue && work_.hasSums() && messages_.canReduceEarly(step_)) begin(reduction);
+  state.bucket = buckets_->fill(bucketOf(reduction));
+  state.begin = mark();
+  goOn();
 }
 
-void GradientSums::begin(int reduction) {
-  Message sums = work_.sumsOf(copiesOf(reduction).stage);
-  states_[static_cast<std::size_t>(reduction)] = {.hasBegun = true, .begin = mark()};
-  messages_.startExchange(reduction, step_, std::move(sums));
+void GradientSums::doWhatHasCome() {
+  if (!isEarly_) return;
+  advance(/*waits=*/false);
+  finishUntil(next_, /*waits=*/false);
+}
+
+// Ranks do these in one order, so that their messages to each other have one, too.
+void GradientSums::advance(bool waits) {
+  for (; next_ < program_.exchanges.size(); ++next_) {
+    const Exchange& exchange = program_.exchanges[next_];
+    if (!takesPart(exchange.reduction)) continue;
+    if (!at(exchange.reduction).isReached) return;
+    if (exchange.round == Round::kParts) {
+      sendParts(exchange);
+      continue;
+    }
+    if (planned_ != nullptr) continue;  // it moves no gradients
+    const bool hasCome = waits || messages_.hasCome({exchange.reduction, Round::kParts});
+    if (!hasCome) return;
+    addPart(exchange);
+  }
+}
+
+void GradientSums::finishUntil(std::size_t exchange, bool waits) {
+  for (; finished_ < exchange; ++finished_) {
+    const Exchange& sums = program_.exchanges[finished_];
+    if (sums.round == Round::kParts || !takesPart(sums.reduction)) continue;
+    if (!waits && !messages_.hasCome(sums)) return;
+    finish(sums);
+  }
 }
 
 void GradientSums::addUp() {
+  advance(/*waits=*/true);
+  if (planned_ == nullptr) finishUntil(next_, /*waits=*/true);
   // In the order of stages, which all ranks have.
   for (const RankProgram::Copies& copies : program_.copies) {
-    planned_ != nullptr ? addUpPlanned(copies) : addUpCopies(copies, copies.reductions.back());
+    if (planned_ != nullptr) addUpPlanned(copies);
   }
   addUpTies();
 }
 
 void GradientSums::addUp(int reduction) {
-  const RankProgram::Copies& copies = copiesOf(reduction);
-  if (planned_ == nullptr) return addUpCopies(copies, reduction);
-  planned_->awaitReduction(endPlanned(copies, reduction, kNsMin));
+  advance(/*waits=*/true);
+  if (planned_ == nullptr) return finishUntil(next_, /*waits=*/true);
+  planned_->awaitReduction(endPlanned(reduction, /*before=*/0));
 }
 
-void GradientSums::addUpCopies(const RankProgram::Copies& copies, int reduction) {
-  if (!work_.hasSums()) return;
-  State& state = states_[static_cast<std::size_t>(reduction)];
-  if (!state.hasBegun) begin(reduction);
-  const RankMessages::Exchanged all = messages_.finishExchange(reduction, step_);
-  work_.addSums(copies.stage, all.messages);
-  const DeviceStream::Mark end = all.stamp != 0 ? all.stamp : mark();
-  record(copies, state.begin, std::max(state.begin, end), all.messages.front().bytes());
+std::size_t GradientSums::ownMember(int reduction) const {
+  const auto& peers = copiesOf(reduction).peers;
+  const auto after =
+      std::ranges::find_if(peers, [&](const auto& peer) { return peer.rank > messages_.rank(); });
+  return static_cast<std::size_t>(std::distance(peers.begin(), after));
+}
+
+GradientSums::Part GradientSums::partOf(int reduction, std::size_t member) const {
+  const auto members = static_cast<std::int64_t>(copiesOf(reduction).peers.size() + 1);
+  const at::Tensor& bucket = states_[static_cast<std::size_t>(reduction)].bucket;
+  const std::int64_t units = bucket.numel() / GradientBuckets::kUnit;
+  const auto beginOf = [&](std::int64_t which) {
+    return units * which / members * GradientBuckets::kUnit;
+  };
+  const auto which = static_cast<std::int64_t>(member);
+  return {.first = beginOf(which), .size = beginOf(which + 1) - beginOf(which)};
+}
+
+void GradientSums::sendParts(const Exchange& exchange) {
+  State& state = at(exchange.reduction);
+  std::vector<Message> parts(copiesOf(exchange.reduction).peers.size());
+  if (planned_ != nullptr) {
+    for (Message& part : parts) part.deadline = state.planned;
+    return messages_.startRound(exchange, step_, std::move(parts));
+  }
+  if (!isEarly_) state.begin = mark();
+  const std::size_t own = ownMember(exchange.reduction);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part part = partOf(exchange.reduction, i < own ? i : i + 1);
+    parts[i].tensor = state.bucket.narrow(0, part.first, part.size);
+    // Its sum is put in its place when that has come, so another rank has read the part by then.
+    // But no event tells the device's streams that.
+    if (device_ != nullptr) parts[i].tensor = parts[i].tensor.clone();
+  }
+  messages_.startRound(exchange, step_, std::move(parts));
+}
+
+void GradientSums::addPart(const Exchange& exchange) {
+  const at::NoGradGuard noGrad;
+  State& state = at(exchange.reduction);
+  const std::size_t own = ownMember(exchange.reduction);
+  const Part part = partOf(exchange.reduction, own);
+  const at::Tensor ownPart = state.bucket.narrow(0, part.first, part.size);
+  std::vector<at::Tensor> parts;
+  for (Message& come : messages_.finishRound({exchange.reduction, Round::kParts}, step_).messages) {
+    if (parts.size() == own) parts.push_back(ownPart);
+    parts.push_back(std::move(come.tensor));
+  }
+  if (parts.size() == own) parts.push_back(ownPart);
+  // A tensor of its own travels: nobody changes it while others may still read it.
+  const at::Tensor sum = buckets_->addUp(bucketOf(exchange.reduction), part.first, parts);
+  ownPart.copy_(sum);
+  if (device_ == nullptr) state.added = mark();
+  std::vector<Message> sums(copiesOf(exchange.reduction).peers.size(), Message{.tensor = sum});
+  messages_.startRound(exchange, step_, std::move(sums));
+}
+
+void GradientSums::finish(const Exchange& exchange) {
+  const at::NoGradGuard noGrad;
+  const int reduction = exchange.reduction;
+  State& state = at(reduction);
+  const RankMessages::Exchanged sums = messages_.finishRound(exchange, step_);
+  const std::size_t own = ownMember(reduction);
+  for (std::size_t i = 0; i < sums.messages.size(); ++i) {
+    const Part part = partOf(reduction, i < own ? i : i + 1);
+    state.bucket.narrow(0, part.first, part.size).copy_(sums.messages[i].tensor);
+  }
+  buckets_->summed(bucketOf(reduction));
+  const DeviceStream::Mark end =
+      sums.stamp != 0 ? std::max<DeviceStream::Mark>(sums.stamp, state.added) : mark();
+  record(copiesOf(reduction), state.begin, std::max(state.begin, end), state.bucket.numel());
+  state.bucket = at::Tensor();  // the gradients keep it
+  --underWay_;
 }
 
 /// As Reductions has it in the simulation.
 void GradientSums::addUpPlanned(const RankProgram::Copies& copies) {
   if (planned_->reductionTime(copies.stage) == 0) return;
-  Nanoseconds before = kNsMin;
+  Nanoseconds before = 0;
   for (const int reduction : copies.reductions) {
-    before = endPlanned(copies, reduction, before);
+    before = endPlanned(reduction, before);
     planned_->awaitReduction(before);
   }
 }
 
-/// Waits for the other ranks of a planned reduction; `before`: the end of the one before.
-Nanoseconds GradientSums::endPlanned(const RankProgram::Copies& copies, int reduction,
-                                     Nanoseconds before) {
-  Nanoseconds begin = before;
-  for (const Message& come : messages_.finishExchange(reduction, step_).messages) {
+/// Waits for the other ranks. `before`: the end of the reduction before.
+Nanoseconds GradientSums::endPlanned(int reduction, Nanoseconds before) {
+  const RankProgram::Copies& copies = copiesOf(reduction);
+  const State& own = at(reduction);
+  Nanoseconds begin = std::max(before, own.planned);
+  for (const Message& come : messages_.finishRound({reduction, Round::kParts}, step_).messages) {
     begin = std::max(begin, come.deadline);
   }
   const Nanoseconds end = begin + planned_->reductionTime(copies.stage);
-  const auto own = static_cast<Nanoseconds>(states_[static_cast<std::size_t>(reduction)].begin);
-  record(copies, static_cast<DeviceStream::Mark>(std::max(own, before)),
+  record(copies, std::max(own.begin, static_cast<DeviceStream::Mark>(before)),
          static_cast<DeviceStream::Mark>(end), kNotGiven);
   return end;
 }
@@ -108,26 +228,20 @@ void GradientSums::addUpTies() {
   work_.addTiedSums();
 }
 
-DeviceStream::Mark GradientSums::mark() {
-  if (!records()) return 0;
-  if (device_ == nullptr) return recorded_.recorder->mark(recorded_.reductions);
-  DeviceStream& stream = recorded_.recorder->stream(recorded_.reductions);
-  stream.markStart();
-  return stream.mark();
-}
+DeviceStream::Mark GradientSums::mark() { return markOf(recorded_, device_); }
 
 void GradientSums::record(const RankProgram::Copies& copies, DeviceStream::Mark begin,
                           DeviceStream::Mark end, std::int64_t bytes) {
-  if (!records()) return;
   const auto index = static_cast<std::size_t>(&copies - program_.copies.data());
-  recorded_.recorder->begin(recorded_.reductions, {.kind = JobKind::kAllReduce,
-                                                   .microBatch = kNotGiven,
-                                                   .step = step_,
-                                                   .stage = copies.stage,
-                                                   .chunk = copies.chunk,
-                                                   .action = members_[index]});
-  recorded_.recorder->beganAt(recorded_.reductions, begin);
-  recorded_.recorder->endAt(recorded_.reductions, end, bytes);
+  recordCollective(recorded_, {.job = {.kind = JobKind::kAllReduce,
+                                       .microBatch = kNotGiven,
+                                       .step = step_,
+                                       .stage = copies.stage,
+                                       .chunk = copies.chunk,
+                                       .action = members_[index]},
+                               .begin = begin,
+                               .end = end,
+                               .bytes = bytes});
 }
 
 }  // namespace pipetrace

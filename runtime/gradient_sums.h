@@ -1,8 +1,12 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
 #include <vector>
 
 #include "runtime/device/rank_device.h"
+#include "runtime/gradient_buckets.h"
 #include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
 #include "runtime/record/recorded_streams.h"
@@ -11,13 +15,17 @@
 namespace pipetrace {
 
 /// Adds up the gradients of stages that stand on several ranks, and of weights that several stages
-/// have in common. A stage's sums leave where the plan has its last reduction, while the rank goes
-/// on, and are added after the last action of the step. In line, and where a send waits for its
-/// receive, they leave only after that action. In a plan without a flush they leave where the plan
-/// has the reduction of an update, and are added before that.
+/// have in common.
 ///
-/// It records each as an `all_reduce`, from when this rank's sums are made until those of all ranks
-/// have come. On a device it lasts until they are added.
+/// Where the plan has a reduction, the rank's gradients become a bucket. Each of n ranks of the
+/// stage adds up its nth of it, in the order of ranks, and sends the others the sum. So it sends
+/// 2 (n - 1) / n of the bucket's bytes, and gets as many. The rank goes on meanwhile. Between its
+/// jobs it looks what has come, and adds it up; it waits for the rest after the last action of the
+/// step. In line, and where a send waits for its receive, nothing leaves before that. In a plan
+/// without a flush each update has a reduction, and the rank waits for the rest right before it.
+///
+/// It records each as an `all_reduce`, from when this rank's bucket is filled until it holds the
+/// sums of all ranks: on the CPU until the last part has come.
 ///
 /// Threads: the compute thread.
 class GradientSums {
@@ -30,28 +38,51 @@ class GradientSums {
   void beginStep(int step);
   /// The rank has come to that reduction of its program.
   void reduce(int reduction);
+  /// Between jobs: does what needs no wait.
+  void goOn() {
+    if (underWay_ > 0 && planned_ == nullptr) doWhatHasCome();
+  }
   /// After the last action.
   void addUp();
   /// Before the update that takes the sums of that reduction.
   void addUp(int reduction);
 
  private:
+  using Round = RankProgram::Round;
+  using Exchange = RankProgram::Exchange;
+
   /// A reduction in this step.
   struct State {
-    bool hasBegun = false;
-    DeviceStream::Mark begin = 0;  // planned: a time
+    bool isReached = false;
+    at::Tensor bucket;
+    DeviceStream::Mark begin = 0;
+    Nanoseconds planned = 0;       // on an emulated device: when it was planned to begin
+    DeviceStream::Mark added = 0;  // this rank's part
+  };
+  /// A part of a bucket, in bytes.
+  struct Part {
+    std::int64_t first = 0;
+    std::int64_t size = 0;
   };
 
-  void begin(int reduction);
-  void addUpCopies(const RankProgram::Copies& copies, int reduction);
+  bool takesPart(int reduction) const;
+  void doWhatHasCome();
+  void advance(bool waits);
+  void finishUntil(std::size_t exchange, bool waits);
+  void sendParts(const Exchange& exchange);
+  void addPart(const Exchange& exchange);
+  void finish(const Exchange& exchange);
   void addUpPlanned(const RankProgram::Copies& copies);
-  Nanoseconds endPlanned(const RankProgram::Copies& copies, int reduction, Nanoseconds before);
+  Nanoseconds endPlanned(int reduction, Nanoseconds before);
   void addUpTies();
+  Part partOf(int reduction, std::size_t member) const;
+  std::size_t ownMember(int reduction) const;
+  GradientBucket bucketOf(int reduction) const;
   DeviceStream::Mark mark();
-  bool records() const { return recorded_.recorder != nullptr && recorded_.recorder->isOn(); }
   void record(const RankProgram::Copies& copies, DeviceStream::Mark begin, DeviceStream::Mark end,
               std::int64_t bytes);
   const RankProgram::Copies& copiesOf(int reduction) const;
+  State& at(int reduction) { return states_[static_cast<std::size_t>(reduction)]; }
 
   const RankProgram& program_;
   StageWork& work_;
@@ -59,8 +90,14 @@ class GradientSums {
   const RecordedStreams recorded_;
   PlannedTransfers* const planned_;
   RankDevice* const device_;
+  GradientBuckets* const buckets_;
   std::vector<const char*> members_;  // by copies: the recorder's own texts
   std::vector<State> states_;         // by reduction
+  // The first of the program's exchanges that has not begun, and the first not done with.
+  std::size_t next_ = 0;
+  std::size_t finished_ = 0;
+  int underWay_ = 0;  // reductions that are reached and not done with
+  bool isEarly_ = false;
   int step_ = 0;
 };
 

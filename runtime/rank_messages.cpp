@@ -56,7 +56,7 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
     }
     ends_.push_back(std::move(end));
   }
-  exchanges_.resize(program_.reductions.size());
+  for (auto& rounds : rounds_) rounds.resize(program_.reductions.size());
   transport.awaitLanes();
   for (const RankProgram::Transfer& transfer : program_.transfers) {
     const RankProgram::Lane& lane = program_.lanes[static_cast<std::size_t>(transfer.lane)];

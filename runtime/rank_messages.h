@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,6 +30,7 @@ class RankMessages {
   RankMessages(const RankProgram& program, Transport& transport, RecordedStreams recorded,
                PlannedTransfers* planned, ControlChannel* control, RankDevice* device);
 
+  int rank() const { return transport_.rank(); }
   /// The message's key in that step.
   MessageKey keyOf(int transfer, int step) const;
 
@@ -52,20 +54,26 @@ class RankMessages {
   /// Whether the next send() of the transfer's lane takes an acknowledgement.
   bool needsCredit(int transfer) const;
 
+  using Round = RankProgram::Round;
   /// Whether sums may leave before the last action of a step.
   bool canReduceEarly(int step) const;
-  /// Sends the sums of a stage's copy to the others, at a reduction of the program, and posts the
-  /// receives of theirs.
-  void startExchange(int reduction, int step, Message sums);
+  /// Sends each other copy of a stage its message of a round, by peer, and posts the receives of
+  /// theirs. All ranks come to their rounds in the order of RankProgram::exchanges.
+  void startRound(const RankProgram::Exchange& round, int step, std::vector<Message> toPeers);
+  /// Whether finishRound() would not wait.
+  bool hasCome(const RankProgram::Exchange& round);
   struct Exchanged {
-    std::vector<Message> messages;  ///< of all copies, in the order of ranks
+    std::vector<Message> messages;  ///< by peer
     std::uint64_t stamp = 0;        ///< when the last came; 0: the transport does not say
   };
-  /// Waits for those.
-  Exchanged finishExchange(int reduction, int step);
+  /// Waits for the messages of the others.
+  Exchanged finishRound(const RankProgram::Exchange& round, int step);
   /// Says how many rows this replica's batch has, and hears it of the others. Throws Error where
   /// they differ.
   void compareRows(int step, std::int64_t rows);
+  /// Sends numbers of the host's (isOfHost()) for the agreement of all ranks; and waits for some.
+  void sendOnHost(const RankProgram::Sum& to, int step, Message message);
+  Message receiveOnHost(const RankProgram::Sum& from, int step);
   /// Sends a sum; and waits for one.
   void sendSum(const RankProgram::Sum& sum, int step, Message message);
   Message receiveSum(const RankProgram::Sum& sum, int step);
@@ -97,10 +105,10 @@ class RankMessages {
     std::uint64_t postedAt = 0;  ///< a mark; planned transfers: a time
   };
 
-  /// The sums of a reduction that are on their way.
-  struct Exchange {
-    Message own;
-    std::vector<std::uint64_t> numbers;  ///< of the receives, by peer
+  /// A round that has begun.
+  struct Rounds {
+    std::vector<std::uint64_t> numbers;               ///< of the receives, by peer
+    std::vector<ReceiveLane<Message>::Arrival> come;  ///< those that have come already
   };
 
   /// Gives a transport a clock and a watch, and takes them back: what they refer to may go then.
@@ -124,7 +132,8 @@ class RankMessages {
   bool collectFirst(End& end);
   void awaitTimes(std::uint64_t number, const MessageKey& key);
   const std::vector<RankProgram::Copies::Peer>& peersOf(int reduction) const;
-  RankProgram::Sum atTurn(RankProgram::Sum sum, int reduction) const;
+  RankProgram::Sum inRound(RankProgram::Sum sum, const RankProgram::Exchange& round) const;
+  Rounds& of(const RankProgram::Exchange& round);
   std::uint64_t postSum(const RankProgram::Sum& sum, int step);
   ReceiveLane<Message>::Arrival takeSum(const RankProgram::Sum& sum, std::uint64_t number,
                                         int step);
@@ -138,11 +147,11 @@ class RankMessages {
   PlannedTransfers* const planned_;
   ControlChannel* const control_;
   RankDevice* const device_;
-  std::optional<DeviceTransfers> onDevice_;  // with a device
-  const Lent lent_;                          // the lanes' threads read it: it goes after them
-  std::vector<End> ends_;                    // by lane
-  std::vector<State> states_;                // by transfer
-  std::vector<Exchange> exchanges_;          // by reduction
+  std::optional<DeviceTransfers> onDevice_;    // with a device
+  const Lent lent_;                            // the lanes' threads read it: it goes after them
+  std::vector<End> ends_;                      // by lane
+  std::vector<State> states_;                  // by transfer
+  std::array<std::vector<Rounds>, 2> rounds_;  // by round and reduction
 };
 
 /// Waits, and tells the control channel meanwhile what for. It stays told if the wait fails.

@@ -12,9 +12,10 @@ bool RankMessages::canReduceEarly(int step) const {
   return !transport_.sendsBlock() && !transport_.isInLine(Direction::kBetweenCopies, step);
 }
 
-/// The sum at that turn.
-RankProgram::Sum RankMessages::atTurn(RankProgram::Sum sum, int reduction) const {
-  sum.key.microBatch = program_.reductions[static_cast<std::size_t>(reduction)].turn;
+RankProgram::Sum RankMessages::inRound(RankProgram::Sum sum,
+                                       const RankProgram::Exchange& round) const {
+  const int turn = program_.reductions[static_cast<std::size_t>(round.reduction)].turn;
+  sum.key.microBatch = 2 * turn + (round.round == Round::kSums ? 1 : 0);
   return sum;
 }
 
@@ -23,35 +24,51 @@ const std::vector<RankProgram::Copies::Peer>& RankMessages::peersOf(int reductio
   return program_.copies[static_cast<std::size_t>(copies)].peers;
 }
 
-void RankMessages::startExchange(int reduction, int step, Message sums) {
-  Exchange& exchange = exchanges_[static_cast<std::size_t>(reduction)];
-  exchange.numbers.clear();
-  for (const RankProgram::Copies::Peer& peer : peersOf(reduction)) {
-    // In line, where both would send first, each waits for the other. The pairs of a stage's ranks
-    // have one order on all of them.
-    const bool sendsFirst = transport_.rank() < peer.rank;
-    const RankProgram::Sum send = atTurn(peer.send, reduction);
-    if (sendsFirst) sendSum(send, step, sums);
-    exchange.numbers.push_back(postSum(atTurn(peer.receive, reduction), step));
-    if (!sendsFirst) sendSum(send, step, sums);
-  }
-  exchange.own = std::move(sums);
+RankMessages::Rounds& RankMessages::of(const RankProgram::Exchange& round) {
+  return rounds_[round.round == Round::kSums ? 1 : 0][static_cast<std::size_t>(round.reduction)];
 }
 
-RankMessages::Exchanged RankMessages::finishExchange(int reduction, int step) {
-  const std::vector<RankProgram::Copies::Peer>& peers = peersOf(reduction);
-  Exchange& exchange = exchanges_[static_cast<std::size_t>(reduction)];
-  Exchanged all;
+void RankMessages::startRound(const RankProgram::Exchange& round, int step,
+                              std::vector<Message> toPeers) {
+  const std::vector<RankProgram::Copies::Peer>& peers = peersOf(round.reduction);
+  Rounds& own = of(round);
+  own.numbers.clear();
+  own.come.clear();
   for (std::size_t i = 0; i < peers.size(); ++i) {
-    const bool isOwnTurn = all.messages.size() == i && transport_.rank() < peers[i].rank;
-    if (isOwnTurn) all.messages.push_back(exchange.own);
-    ReceiveLane<Message>::Arrival arrival =
-        takeSum(atTurn(peers[i].receive, reduction), exchange.numbers[i], step);
+    // In line, and where a send waits for its receive, each waits for the other if both send first.
+    // The pairs of a stage's ranks have one order on all of them.
+    const bool sendsFirst = transport_.rank() < peers[i].rank;
+    const RankProgram::Sum send = inRound(peers[i].send, round);
+    const RankProgram::Sum receive = inRound(peers[i].receive, round);
+    if (sendsFirst) sendSum(send, step, std::move(toPeers[i]));
+    own.numbers.push_back(postSum(receive, step));
+    if (transport_.sendsBlock()) own.come.push_back(takeSum(receive, own.numbers.back(), step));
+    if (!sendsFirst) sendSum(send, step, std::move(toPeers[i]));
+  }
+}
+
+bool RankMessages::hasCome(const RankProgram::Exchange& round) {
+  const std::vector<RankProgram::Copies::Peer>& peers = peersOf(round.reduction);
+  const Rounds& own = of(round);
+  for (std::size_t i = own.come.size(); i < peers.size(); ++i) {
+    const auto lane = static_cast<std::size_t>(peers[i].receive.lane);
+    if (!ends_[lane].receive->has(own.numbers[i])) return false;
+  }
+  return true;
+}
+
+RankMessages::Exchanged RankMessages::finishRound(const RankProgram::Exchange& round, int step) {
+  const std::vector<RankProgram::Copies::Peer>& peers = peersOf(round.reduction);
+  Rounds& own = of(round);
+  for (std::size_t i = own.come.size(); i < peers.size(); ++i) {
+    own.come.push_back(takeSum(inRound(peers[i].receive, round), own.numbers[i], step));
+  }
+  Exchanged all;
+  for (ReceiveLane<Message>::Arrival& arrival : own.come) {
     all.stamp = std::max(all.stamp, arrival.stamp);
     all.messages.push_back(std::move(arrival.message));
   }
-  if (all.messages.size() == peers.size()) all.messages.push_back(exchange.own);
-  exchange.own = {};
+  own.come.clear();
   return all;
 }
 
@@ -75,6 +92,22 @@ void RankMessages::compareRows(int step, std::int64_t rows) {
                 std::to_string(said.deadline) + " rows in step " + std::to_string(step) +
                 ", and replica 0 one of " + std::to_string(rows));
   }
+}
+
+void RankMessages::sendOnHost(const RankProgram::Sum& to, int step, Message message) {
+  MessageKey key = to.key;
+  key.step = step;
+  ends_[static_cast<std::size_t>(to.lane)].send->send(key, std::move(message));
+}
+
+Message RankMessages::receiveOnHost(const RankProgram::Sum& from, int step) {
+  const std::uint64_t number = postSum(from, step);
+  MessageKey key = from.key;
+  key.step = step;
+  const auto lane = static_cast<std::size_t>(from.lane);
+  return waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kAgreement, 0),
+                 [&] { return ends_[lane].receive->take(number, key); })
+      .message;
 }
 
 void RankMessages::sendSum(const RankProgram::Sum& sum, int step, Message message) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/lanes/message_key.h"
@@ -13,6 +14,7 @@
 
 namespace pipetrace {
 
+class GradientBuckets;
 class RankDevice;
 
 /// For work on emulated devices: says when transfers begin and end, in place of the clock. Times
@@ -51,6 +53,8 @@ class PlannedTransfers {
                        bool waitsForPost) = 0;
   /// How long the gradients of a stage are added up, once all its ranks have come to it.
   virtual Nanoseconds reductionTime(int /*stage*/) { return 0; }
+  /// How long the agreement of all ranks takes, once all have come to it.
+  virtual Nanoseconds agreementTime() { return 0; }
   /// The rank's step does not end before that.
   virtual void awaitReduction(Nanoseconds /*end*/) {}
 };
@@ -118,12 +122,9 @@ class StageWork {
   virtual void optimizerStep() = 0;
   virtual void update(int /*stage*/) { optimizerStep(); }
 
-  /// Stages that stand on several ranks: the sums of this copy's gradients, to send to the others;
-  /// and those of all copies, to add in that order. Called before optimizerStep() and each
-  /// update(), unless hasSums() says that there are none.
-  virtual bool hasSums() const { return false; }
-  virtual Message sumsOf(int /*stage*/) { return {}; }
-  virtual void addSums(int /*stage*/, const std::vector<Message>& /*sums*/) {}
+  /// The gradients of stages that stand on several ranks, which are added up before
+  /// optimizerStep(), or before each update(); null: the work has none.
+  virtual GradientBuckets* buckets() { return nullptr; }
 
   /// Weights that several stages have in common: for each, the stages of its uses, in the order of
   /// the model. Each use has a sum of gradients of its own. Before optimizerStep(), sums go to the
@@ -133,6 +134,17 @@ class StageWork {
   virtual void takeTiedSum(int /*tie*/, int /*use*/, Message /*sum*/) {}
   virtual void addTiedSums() {}
 
+  /// Whether all ranks agree before optimizerStep(): on the sum of numbers that each stage has,
+  /// such as the squared norms of its gradients. The same on all ranks.
+  virtual bool agrees() const { return false; }
+  /// The numbers of these stages, one after the other. Called on all ranks, after the gradients
+  /// were added up; one rank of a stage is asked for it, and others for no stage.
+  virtual std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) {
+    return std::vector<std::vector<double>>(stages.size());
+  }
+  /// The sum over all stages, which all ranks hear before optimizerStep().
+  virtual void takeAgreement(double /*sum*/) {}
+
   /// In plans without a flush, for the job log: the version of its weights with which a compute
   /// action runs, or, of JobKind::kOptimizer, which the update of a stage makes. Versions count
   /// over all steps. Else kNotGiven.
@@ -140,6 +152,9 @@ class StageWork {
 
   /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
   virtual std::optional<double> loss() const { return std::nullopt; }
+
+  /// Other numbers of the step, for counters of the job log: names that stay, and values.
+  virtual std::vector<std::pair<const char*, double>> counters() const { return {}; }
 
   /// Called before a compute action is recorded as begun. `arrival`: the latest deadline of its
   /// inputs. Emulated devices wait here until the job may begin.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -10,13 +11,13 @@
 
 namespace pipetrace {
 
-void LossReport::add(int step, double loss, double seconds) {
-  losses_.push_back(loss);
+void LossReport::add(int step, double loss, double seconds, const std::string& note) {
+  if (std::isfinite(loss)) losses_.push_back(loss);
   std::string speed;
   if (itemsPerStep_ > 0 && seconds > 0) {
     speed = fmt::format(", {:.0f} {}/s", itemsPerStep_ / seconds, itemName_);
   }
-  sayOnStdout(fmt::format("step {} loss {:.4f}{}", step, loss, speed));
+  sayOnStdout(fmt::format("step {} loss {:.4f}{}{}", step, loss, speed, note));
 }
 
 void LossReport::close() const {

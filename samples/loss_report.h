@@ -14,8 +14,8 @@ class LossReport {
       : itemsPerStep_(itemsPerStep), itemName_(std::move(itemName)) {}
 
   /// "step 12 loss 2.3105, 9876 tokens/s", flushed, so that a launcher shows it at once. `seconds`:
-  /// what the step took.
-  void add(int step, double loss, double seconds);
+  /// what the step took. `note` ends the line. A loss that is no finite number is in no mean.
+  void add(int step, double loss, double seconds, const std::string& note = "");
   /// The means of the first and the last steps (10, or half of them if there are fewer than 20).
   void close() const;
   const std::vector<double>& losses() const { return losses_; }

@@ -30,6 +30,7 @@
 #include "runtime/train/empty_halves.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
+#include "samples/inspected_training.h"
 #include "samples/log_losses.h"
 #include "samples/loss_report.h"
 #include "samples/open_logs.h"
@@ -39,6 +40,7 @@
 #include "samples/sample_task.h"
 #include "samples/say.h"
 #include "schedule/fingerprint.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -83,7 +85,7 @@ struct Run {
 std::string logDirectoryOf(const SampleOptions& options, const Switches& switches) {
   const bool isWanted = switches.isOn || (!switches.isOn.isDecided() && !options.logDir.empty());
   if (!options.visualizePipeline && !isWanted) return "";
-  return options.logDir.empty() ? "logs" : options.logDir;
+  return options.folderOfLogs();
 }
 
 // Refuses a program that pipe-run or torchrun starts once per rank: each would train the whole
@@ -94,6 +96,11 @@ void requireAlone() {
   throw Error("WORLD_SIZE is " + std::string(worldSize) +
               ", so a launcher has started this program several times, but --transport in-process "
               "runs all ranks in each of them; leave the option out, or start the program alone");
+}
+
+void requireDevicesToShare(const SampleOptions& options) {
+  if (!options.shareDevices || options.device == "cuda") return;
+  throw Error("--share-devices is for --device cuda; ranks on the CPU share its cores anyway");
 }
 
 /// NCCL moves messages between GPUs, and refuses two ranks on one.
@@ -118,6 +125,7 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                     .learningRate = run.task.learningRate,
                     .precision = precisionOf(run.options.precision),
                     .lossScale = run.lossScale,
+                    .clipNorm = run.options.clipGradNorm,
                     .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
                                                                        : StashUpdate::kNewest,
                     .reportsLoss = run.plan->lastRankOf(0) == rank,
@@ -127,10 +135,19 @@ TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
                    run.plan->stagesOfRank(rank));
 }
 
-void requireFinite(double loss, int step) {
-  if (std::isfinite(loss)) return;
+/// A step that was left out may have any loss.
+void requireFinite(double loss, int step, const StepAgreement& agreement) {
+  if (std::isfinite(loss) || agreement.leftOutStep()) return;
   throw Error("the loss of step " + std::to_string(step) +
               " is no finite number; training has failed, a smaller learning rate may help");
+}
+
+/// For the line of a step; "" where the optimizer took it.
+std::string textOfOverflow(const StepAgreement& agreement) {
+  if (!agreement.leftOutStep()) return "";
+  const LossScale& scale = agreement.lossScale();
+  return fmt::format(", left out: a gradient is no finite number; the loss scale is {}{:g}",
+                     scale.isDynamic() ? "now " : "", scale.value());
 }
 
 void note(const std::string& text) {
@@ -140,16 +157,18 @@ void note(const std::string& text) {
 void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
                 RecordedStreams streams, RankDevice* device) {
   TorchWork work = makeWork(run, transport.rank(), device);
-  Executor executor(run.plan, work, transport, streams, {.control = &control});
+  InspectedTraining inspected(run.options, work, transport.rank());
+  Executor executor(run.plan, inspected.work(), transport, streams, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     const auto begin = std::chrono::steady_clock::now();
     executor.runStep(step);
+    inspected.stepEnded();
     if (step == 0) note(noteOfEmptyHalves(run.plan, work.emptyHalves()));
     if (const auto loss = work.loss()) {
-      requireFinite(*loss, step);
+      requireFinite(*loss, step, work.agreement());
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-      run.report.add(step, *loss, seconds.count());
+      run.report.add(step, *loss, seconds.count(), textOfOverflow(work.agreement()));
     }
   }
   executor.finish();
@@ -237,8 +256,10 @@ RunFacts factsOf(const Run& run) {
           {"number of steps", std::to_string(run.options.steps)},
           {"optimizer with",
            run.task.optimizerText.empty() ? "its usual options" : run.task.optimizerText},
+          {"--buckets", std::to_string(run.options.buckets)},
           {"--precision", run.options.precision},
           {"--loss-scale", run.options.lossScale},
+          {"--clip-grad-norm", fmt::format("{}", run.options.clipGradNorm)},
           {"--stash-update", run.options.stashUpdate}};
 }
 
@@ -299,6 +320,7 @@ std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
   const bool isNccl = options.transport == SampleTransport::kNccl;
   requireNcclOptions(options);
+  requireDevicesToShare(options);
   // Before LibTorch's generators: they look once for the devices that there are.
   const c10::DeviceType device = openDevices(options.device);
   std::optional<ProcessEnv> env;
@@ -316,6 +338,7 @@ std::vector<double> runSample(const SampleOptions& options,
   }
   const LossScale lossScale = sampleLossScale(options);
   requireFits(lossScale, *plan);
+  if (options.clipGradNorm > 0) requireAgrees(*plan, "--clip-grad-norm");
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
   Partition partition = samplePartition(options, task.model, plan->numStages);

@@ -82,6 +82,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "replicas of the pipeline, each with data of its own; --stages and "
                  "--micro-batches are those of one")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--buckets", options.buckets,
+                 "parts into which the gradients of a stage on several ranks are cut; one is added "
+                 "up while others travel")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--stash-update", options.stashUpdate,
                  "in plans without a flush, what an update changes: the newest version of the "
                  "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")
@@ -109,9 +113,15 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->option_text("fp32|bf16|fp16 [fp32]");
   app.add_option(
          "--loss-scale", options.lossScale,
-         "with --precision fp16: gradients are multiplied by it until the optimizer's step; "
-         "dynamic finds it, for one rank")
+         "with --precision fp16: gradients are multiplied by it until the optimizer's step, which "
+         "is left out where one of them is no finite number; dynamic finds it")
       ->option_text("NUMBER|dynamic [1024]");
+  app.add_option("--clip-grad-norm", options.clipGradNorm,
+                 "make gradients smaller where the norm of all of them is above this; the job log "
+                 "gets a counter grad_norm (default: never)")
+      ->check(kPositiveFinite)
+      ->option_text("NORM")
+      ->default_str("");
   app.add_option(
          "--nccl-communicators", options.ncclCommunicators,
          "with --transport nccl: rank has one for all messages, which run in line; lane has "
@@ -136,6 +146,11 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->group("");  // hidden
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
+  app.add_option("--inspect-every", options.inspectEvery,
+                 "every N steps, write figures of what stages send and the norms of gradients to "
+                 "inspect_rank<r>.jsonl in the folder of the logs (0: never)")
+      ->option_text("N")
+      ->check(CLI::Range(0, 1 << 30));
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,
                "record, into logs if there is no --log-dir; the second is PaddlePaddle's spelling. "
                "Without it PIPETRACE=1 or 0 decides, else whether there is a --log-dir");

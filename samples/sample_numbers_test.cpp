@@ -15,16 +15,20 @@
 #include "samples/sample_task.h"
 #include "samples/task_optimizer.h"
 #include "trace/error.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
 
 using testing::errorOf;
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using testing::ProcessEnd;
 using testing::runProcess;
+using testing::ScratchFolder;
 
+const std::string kMlpSample = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
 const std::string kReadme = PIPETRACE_SOURCE_DIR "/README.md";
 
 /// Small enough to train in a second.
@@ -111,12 +115,37 @@ TEST(PrecisionOptionsTest, EveryScheduleHasTheLossesOfTheOthersInBf16) {
   EXPECT_NE(lossesOf(fp32, smallTask()), alone);
 }
 
-TEST(PrecisionOptionsTest, ADynamicLossScaleTrainsOnOneRank) {
+TEST(PrecisionOptionsTest, ADynamicLossScaleTrainsOnSeveralRanks) {
   const SampleOptions options{
-      .stages = 1, .steps = 60, .precision = "fp16", .lossScale = "dynamic"};
+      .stages = 2, .steps = 60, .precision = "fp16", .lossScale = "dynamic"};
   const std::vector<double> losses = lossesOf(options, smallTask());
   ASSERT_EQ(losses.size(), 60U);
   EXPECT_LT(losses.back(), 0.8 * losses.front());
+}
+
+TEST(PrecisionOptionsTest, AStepWithAnOverflowIsLeftOutAndItsLineSaysSo) {
+  const ProcessEnd end = runProcess({kMlpSample, "--precision", "fp16", "--loss-scale", "1e8",
+                                     "--steps", "2", "--transport", "in-process"});
+  EXPECT_EQ(end.exitCode, 0);
+  EXPECT_THAT(end.output, ContainsRegex("step 1 loss 1.5959, [0-9]+ examples/s, left out: a "
+                                        "gradient is no finite number; the loss scale is 1e\\+08"));
+}
+
+TEST(ClippingOptionsTest, LossesAreTheSameForEveryNumberOfStagesAndTheNormIsInTheLog) {
+  std::vector<std::vector<double>> losses;
+  for (const int stages : {1, 2, 4}) {
+    SampleOptions options{.stages = stages, .steps = 3};
+    options.clipGradNorm = 0.1;
+    losses.push_back(lossesOf(options, smallTask()));
+  }
+  EXPECT_EQ(losses[1], losses[0]);
+  EXPECT_EQ(losses[2], losses[0]);
+  EXPECT_NE(lossesOf({.stages = 2, .steps = 3}, smallTask()), losses[0]);
+  const ScratchFolder folder;
+  const ProcessEnd end = runProcess({kMlpSample, "--clip-grad-norm", "0.1", "--steps", "2",
+                                     "--transport", "in-process", "--log-dir", folder.path()});
+  EXPECT_EQ(end.exitCode, 0) << end.output;
+  EXPECT_THAT(test::fileText(folder.path("workerlog.3")), HasSubstr("Counter: name = grad_norm"));
 }
 
 TEST(PrecisionOptionsTest, TheUsualLossScaleIsForFp16Alone) {

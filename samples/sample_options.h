@@ -17,6 +17,7 @@ struct SampleOptions {
   std::string stashUpdate = "newest";  ///< or oldest: StashUpdate
   int microBatches = 8;                ///< of a replica
   int replicas = 1;
+  int buckets = 1;          ///< of a stage's gradients, where it is on several ranks
   std::string stageRanks;   ///< as ScheduleOptions has them; empty: one rank a stage
   std::string stageDepths;  ///< as ScheduleOptions has them; empty: as usual
   int steps = 1;
@@ -26,6 +27,7 @@ struct SampleOptions {
   bool shareDevices = false;               ///< several ranks on one
   std::string precision = "fp32";          ///< or bf16, fp16: Precision
   std::string lossScale;                   ///< a number or dynamic: LossScale; empty: the usual
+  double clipGradNorm = 0;                 ///< 0: gradients are not clipped
   std::string ncclCommunicators = "rank";  ///< or lane: NcclCommunicators
   bool noSendRecvOverlap = false;          ///< the reverse of GlooOptions::overlaps
   double stepTimeout = 600;                ///< seconds without the end of an action; 0: no limit
@@ -33,7 +35,10 @@ struct SampleOptions {
   double linkTimeout = 8;                  ///< seconds for one connection
   double silence = 0;              ///< seconds without a word of a rank; 0: the runtime's limit
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
+  int inspectEvery = 0;            ///< steps; 0: never
   bool visualizePipeline = false;  ///< record, whatever the environment says
+
+  std::string folderOfLogs() const { return logDir.empty() ? "logs" : logDir; }
 };
 
 }  // namespace pipetrace

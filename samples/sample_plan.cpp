@@ -12,6 +12,7 @@
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
 #include "trace/error.h"
 
@@ -33,7 +34,9 @@ Plan builtPlan(const SampleOptions& options) {
 CheckedPlan samplePlan(const SampleOptions& options) {
   Plan plan =
       options.scheduleFile.empty() ? builtPlan(options) : readScheduleFile(options.scheduleFile);
-  return CheckedPlan(withReplicas(std::move(plan), options.replicas));
+  plan = withReplicas(std::move(plan), options.replicas);
+  if (options.buckets > 1) plan = withReductions(std::move(plan), options.buckets);
+  return CheckedPlan(std::move(plan));
 }
 
 Partition samplePartition(const SampleOptions& options, const Model& model, int numStages) {

@@ -35,6 +35,10 @@ TEST(SampleProgramTest, ReplicasPrintTheLossesOfTheirThreads) {
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_EQ(testing::withoutSpeeds(ends[1].output), testing::withoutSpeeds(threads.output));
   EXPECT_THAT(threads.output, HasSubstr("step 2 loss "));
+  auto inBuckets = command;
+  inBuckets.insert(inBuckets.end(), {"--buckets", "3"});
+  EXPECT_EQ(testing::withoutSpeeds(runProcess(inBuckets).output),
+            testing::withoutSpeeds(threads.output));
   // Each replica has data of its own.
   const ProcessEnd alone = runProcess(smallTransformer({"--steps", "3", "--stages", "2"}));
   EXPECT_NE(testing::withoutSpeeds(alone.output), testing::withoutSpeeds(threads.output));
@@ -69,6 +73,33 @@ TEST(SampleProgramTest, LogsOfReplicasHaveTheirNumbersAndReductions) {
     EXPECT_THAT(log, HasSubstr("micro_batch_id = 7"));
     EXPECT_THAT(log, Not(HasSubstr("micro_batch_id = 8")));
   }
+}
+
+// Each host has one rank of the only stage. They add up their gradients over the made-up network.
+TEST(SampleProgramTest, AStageOnRanksOfTwoHostsTrainsAsItDoesInOneProcess) {
+  const std::string hosts = PIPETRACE_SOURCE_DIR "/tools/hosts.py";
+  const ProcessEnd possible = runProcess({"/usr/bin/env", "python3", hosts, "1", "--", "true"});
+  if (possible.exitCode != 0) GTEST_SKIP() << "no hosts can be made here: " << possible.output;
+  const ScratchFolder folder;
+  const auto command = smallTransformer({"--steps", "3", "--stages", "1", "--dp", "2"});
+  std::string line;
+  for (const std::string& word : command) line += "'" + word + "' ";
+  const std::string script =
+      "for r in 0 1; do python3 '" + hosts +
+      "' run h$r -- env RANK=$r LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=1 "
+      "MASTER_ADDR=10.9.0.1 MASTER_PORT=29571 " +
+      line + "--log-dir '" + folder.path() + "' >'" + folder.path("out") +
+      "'$r & ranks=\"$ranks $!\"; done; for p in $ranks; do wait $p || exit 1; done";
+  const ProcessEnd end =
+      runProcess({"/usr/bin/env", "python3", hosts, "2", "--", "/bin/sh", "-c", script});
+  EXPECT_EQ(end.exitCode, 0) << end.output;
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string log = test::fileText(folder.path("workerlog." + std::to_string(rank)));
+    EXPECT_THAT(log, HasSubstr("host = h" + std::to_string(rank)));
+    EXPECT_THAT(log, HasSubstr("type = all_reduce"));
+  }
+  EXPECT_EQ(testing::withoutSpeeds(test::fileText(folder.path("out0"))),
+            testing::withoutSpeeds(runProcess(command).output));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/train/optimize/learning_rate.h"
+#include "runtime/train/stage.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -28,6 +29,31 @@ WeightDecay weightDecayOf(const OptimizerOptions& options) {
               return re2::RE2::PartialMatch(name, *pattern);
             });
           }};
+}
+
+void requireNames(const Model& model, const OptimizerOptions& options) {
+  if (options.noDecay.empty()) return;
+  std::vector<std::string> names;
+  for (std::size_t block = 0; block < model.blocks.size(); ++block) {
+    const auto number = static_cast<int>(block);
+    for (const auto& parameter : makeBlock(model, number, 0)->named_parameters()) {
+      names.push_back(std::to_string(block) + "." + parameter.key());
+    }
+  }
+  for (const std::string& text : options.noDecay) {
+    const re2::RE2 pattern(text, re2::RE2::Quiet);
+    const bool isNamed = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return re2::RE2::PartialMatch(name, pattern);
+    });
+    if (isNamed) continue;
+    constexpr std::size_t kShown = 6;
+    const std::size_t shown = std::min(names.size(), kShown);
+    std::vector<std::string> examples(names.begin(),
+                                      names.begin() + static_cast<std::ptrdiff_t>(shown));
+    if (shown < names.size()) examples.push_back(fmt::format("{} more", names.size() - shown));
+    throw Error(fmt::format("--no-decay {}: no parameter has such a name; there are {}", text,
+                            fmt::join(examples, ", ")));
+  }
 }
 
 std::function<double(int step)> learningRateOf(const OptimizerOptions& options) {

@@ -30,6 +30,7 @@ std::string cell(int stage, const char* letters, int microBatch) {
 }  // namespace
 
 std::string toText(const Action& action) {
+  if (isAgreement(action.kind)) return std::string(kAgreeCell);
   if (action.kind == JobKind::kForwardBackward) {
     return "(" + cell(action.stage, "F", action.microBatch) + ";" +
            cell(action.backwardStage, "B", action.backwardMicroBatch) + ")OVERLAP_F_B";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "trace/job_kind.h"
 
@@ -9,25 +10,37 @@ namespace pipetrace {
 /// Whether an action is work that data parallelism adds to a pipeline. UNSHARD gathers a stage's
 /// parameters (all_gather). RESHARD frees what was gathered (other: no kind of job says that).
 /// REDUCE_GRAD reduces its gradients among the replicas (reduce_scatter). A trace of
-/// torch.distributed.pipelining is read with the same kinds. No other action has them, so each
-/// stands for one word. New kinds would be new rows in every table of kinds.
+/// torch.distributed.pipelining is read with the same kinds, which has no AGREE. No other action
+/// has them, so each stands for one word. New kinds would be new rows in every table of kinds.
 ///
-/// Such an action has a place in its rank's row and nothing else: no inputs, no messages, no
+/// AGREE stands at the end of each rank's row, or of none (all_reduce). All ranks add up numbers
+/// that the optimizer's step depends on, such as the norm of all gradients. It is of no stage
+/// (-1). A rank comes to it when all else has ended, its reductions too, and waits for all others.
+/// It lasts Costs::agreement.
+///
+/// Each of the others has a place in its rank's row and nothing else. It has no inputs, messages or
 /// memory, and no time but what a job's own time says (Faults::jobs). REDUCE_GRAD of a stage that
 /// stands on several ranks is a reduction, which lasts StageCosts::reduction beside the rank's
 /// other work (schedule/simulate/reductions.h). A data-parallel action may name a stage that its
 /// rank or the plan does not have, and may be there any number of times.
 constexpr bool isDataParallel(JobKind kind) {
-  return kind == JobKind::kAllGather || kind == JobKind::kReduceScatter || kind == JobKind::kOther;
+  return kind == JobKind::kAllGather || kind == JobKind::kReduceScatter ||
+         kind == JobKind::kOther || kind == JobKind::kAllReduce;
 }
+/// Whether it is AGREE, the word of its cells.
+constexpr bool isAgreement(JobKind kind) { return kind == JobKind::kAllReduce; }
+
+inline constexpr std::string_view kAgreeCell = "AGREE";
+inline constexpr int kAllStages = -1;  ///< the stage of AGREE
 
 /// One thing that a rank does, in the plan's terms. `kind` is one of forward, backward,
 /// backward_input, backward_weight, forward_backward, recompute, send_*, recv_*, or one of
 /// isDataParallel().
 struct Action {
   JobKind kind = JobKind::kForward;
-  int stage = 0;                ///< virtual stage, 0 .. Plan::numStages - 1
-  int microBatch = 0;           ///< 0 .. Plan::numMicroBatches - 1; data-parallel: -1 for none
+  int stage = 0;  ///< virtual stage, 0 .. Plan::numStages - 1; AGREE: kAllStages
+  /// 0 .. Plan::numMicroBatches - 1. REDUCE_GRAD: of a bucket. Data-parallel: -1 for none.
+  int microBatch = 0;
   int backwardStage = -1;       ///< forward_backward only: the fused backward's stage
   int backwardMicroBatch = -1;  ///< forward_backward only
 
@@ -35,7 +48,8 @@ struct Action {
 };
 
 /// The cell of a schedule file: "0F3", "1B2", "2I0", "2W0", "2R0", "(0F7;7B3)OVERLAP_F_B",
-/// "1SEND_F2", "0UNSHARD".
+/// "1SEND_F2", "0UNSHARD",
+/// "AGREE".
 std::string toText(const Action& action);
 
 }  // namespace pipetrace

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/text/stage_ranks_text.h"
+
 namespace pipetrace {
 
 /// The ranks of a pipeline's stages.
@@ -38,6 +40,12 @@ struct Placement {
     const std::vector<int>& ranks = ranksOf(stage);
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
   }
+  bool hasRank(int rank) const {
+    for (int stage = 0; stage < static_cast<int>(numStages()); ++stage) {
+      if (holds(rank, stage)) return true;
+    }
+    return false;
+  }
   bool hasSeveralRanks() const {
     return std::any_of(ranksOfStage.begin(), ranksOfStage.end(),
                        [](const auto& ranks) { return ranks.size() > 1; });
@@ -50,11 +58,7 @@ struct Placement {
   }
 };
 
-/// "0,1/2": stage 0 on ranks 0 and 1, stage 1 on rank 2.
-std::string toText(const std::vector<std::vector<int>>& ranksOfStage);
-/// The reverse. Empty: the text is none such.
-std::vector<std::vector<int>> ranksOfStageFrom(std::string_view text);
-/// The same of the option --stage-ranks. Throws Error that says what it takes.
+/// ranksOfStageFrom() of the option --stage-ranks. Throws Error that says what it takes.
 std::vector<std::vector<int>> stageRanksOption(std::string_view text);
 
 /// "2,1": a number for each stage.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schedule/check/update_meetings.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -23,11 +24,16 @@ int stageThatMayEnd(const Action& action) {
 
 /// The row of a rank; `stages` by cell: whose gradients are reduced after it.
 std::vector<Action> withReductionsAfter(const std::vector<Action>& row,
-                                        const std::map<int, std::vector<int>>& stages) {
+                                        const std::map<int, std::vector<int>>& stages,
+                                        int buckets) {
   std::vector<Action> result;
   std::vector<int> due;
   const auto addDue = [&] {
-    for (const int stage : due) result.push_back({JobKind::kReduceScatter, stage, -1});
+    for (const int stage : due) {
+      for (int bucket = 0; bucket < buckets; ++bucket) {
+        result.push_back({JobKind::kReduceScatter, stage, buckets == 1 ? -1 : bucket});
+      }
+    }
     due.clear();
   };
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -57,7 +63,7 @@ Plan withReductionsAtUpdates(Plan plan) {
     stages[static_cast<std::size_t>(update.after.rank)][update.after.cell].push_back(update.stage);
   }
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
-    plan.ranks[r] = withReductionsAfter(plan.ranks[r], stages[r]);
+    plan.ranks[r] = withReductionsAfter(plan.ranks[r], stages[r], 1);
   }
   return plan;
 }
@@ -65,7 +71,7 @@ Plan withReductionsAtUpdates(Plan plan) {
 }  // namespace
 
 std::vector<Action> withReductions(const std::vector<Action>& row,
-                                   const std::function<bool(int stage)>& isReduced) {
+                                   const std::function<bool(int stage)>& isReduced, int buckets) {
   std::set<int> reduced;
   std::map<int, int> last;  // by stage
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -76,21 +82,44 @@ std::vector<Action> withReductions(const std::vector<Action>& row,
   for (const auto& [stage, cell] : last) {
     if (!reduced.contains(stage) && isReduced(stage)) stages[cell].push_back(stage);
   }
-  return withReductionsAfter(row, stages);
+  return withReductionsAfter(row, stages, buckets);
 }
 
-Plan withReductions(Plan plan) {
+Plan withReductions(Plan plan, int buckets) {
+  if (plan.isAsynchronous() && buckets > 1) {
+    throw Error("the plan " + plan.name +
+                " changes its weights without a flush: its gradients are reduced in one bucket");
+  }
   if (plan.isAsynchronous()) return withReductionsAtUpdates(std::move(plan));
   for (std::vector<Action>& row : plan.ranks) {
-    row = withReductions(row, [&](int stage) { return plan.ranksOf(stage).size() > 1; });
+    row = withReductions(
+        row, [&](int stage) { return plan.ranksOf(stage).size() > 1; }, buckets);
   }
+  return plan;
+}
+
+void requireAgrees(const Plan& plan, const std::string& who) {
+  if (plan.isAsynchronous()) {
+    throw Error(who + ": the plan " + plan.name +
+                " changes the weights of each stage by themselves, without a flush, so there is no "
+                "time at which all ranks have their gradients");
+  }
+  if (plan.isForwardOnly()) {
+    throw Error(who + ": the plan " + plan.name + " has no backward, and so no gradients");
+  }
+}
+
+Plan withAgreement(Plan plan) {
+  requireAgrees(plan, "an agreement of all ranks");
+  if (plan.hasAny(isAgreement)) return plan;
+  for (std::vector<Action>& row : plan.ranks) row.push_back({JobKind::kAllReduce, kAllStages, -1});
   return plan;
 }
 
 Plan asRanksRun(Plan plan) {
   for (std::vector<Action>& row : plan.ranks) {
     std::erase_if(row, [&](const Action& action) {
-      if (!isDataParallel(action.kind)) return false;
+      if (!isDataParallel(action.kind) || isAgreement(action.kind)) return false;
       const bool isReduction = action.kind == JobKind::kReduceScatter && action.stage >= 0 &&
                                action.stage < plan.numStages;
       return !isReduction || plan.ranksOf(action.stage).size() < 2;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "schedule/plan.h"
@@ -8,17 +9,25 @@
 namespace pipetrace {
 
 /// The row with a REDUCE_GRAD of each stage that `isReduced` after its last backward or weight
-/// half, and after the sends right behind that. Stages that have one get no second.
+/// half, and after the sends right behind that. Stages that have one get no second. With several
+/// `buckets` there is one for each, with its number.
 std::vector<Action> withReductions(const std::vector<Action>& row,
-                                   const std::function<bool(int stage)>& isReduced);
+                                   const std::function<bool(int stage)>& isReduced,
+                                   int buckets = 1);
 
-/// The plan with a REDUCE_GRAD on each rank of a stage that stands on several. An asynchronous plan
-/// has one at each update of such a stage, in place of those that it has. (One with problems stays
-/// as it is.)
-Plan withReductions(Plan plan);
+/// The plan with a REDUCE_GRAD on each rank of a stage that stands on several; or with as many as
+/// there are buckets. An asynchronous plan has one at each update of such a stage, in place of
+/// those that it has. (One with problems stays as it is.) Throws Error for buckets of such a plan.
+Plan withReductions(Plan plan, int buckets = 1);
 
-/// The plan as ranks run it: withReductions(), and without all other data-parallel actions, for
-/// which they have no work. Name, fingerprint and everything else stay.
+/// The plan with AGREE at the end of each rank's row, unless it has it. Throws as requireAgrees().
+Plan withAgreement(Plan plan);
+/// Throws Error where ranks have no time to agree: in a plan without a flush, and a forward-only
+/// one. `who` asks for it: "--clip-grad-norm".
+void requireAgrees(const Plan& plan, const std::string& who);
+
+/// The plan as ranks run it: withReductions(), AGREE if it has it, and without all other
+/// data-parallel actions, for which they have no work. Name, fingerprint and everything else stay.
 Plan asRanksRun(Plan plan);
 
 }  // namespace pipetrace

@@ -26,6 +26,9 @@ struct RankInfo {
   std::optional<int> numStages;  ///< virtual stages: pipeline ranks * chunks
   std::optional<int> numChunks;
   std::optional<int> numMicroBatches;
+  /// The ranks of each stage in the first replica (toText() of stage_ranks_text.h), where a stage
+  /// of a pipeline is on several ranks that share its micro-batches.
+  std::string ranksOfStage;
   std::optional<int> firstStep;  ///< the first step of a log whose jobs name no steps
   std::string schedule;
   std::optional<int> dataParallelIndex;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 
+#include "trace/text/stage_ranks_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -105,6 +107,12 @@ struct Shape {
   }
 };
 
+std::size_t rankCount(const std::vector<std::vector<int>>& ranksOfStage) {
+  std::size_t count = 0;
+  for (const std::vector<int>& ranks : ranksOfStage) count += ranks.size();
+  return count;
+}
+
 /// Whether `Profiler Meta:` names as many stages as ranks, all in one pipeline: one stage each.
 bool hasRankPerStage(const RankInfo& info) {
   return info.numStages && info.numStages == info.worldSize &&
@@ -195,6 +203,26 @@ std::map<int, std::vector<int>> Topology::replicas() const {
   return result;
 }
 
+std::vector<std::vector<int>> statedStageRanks(const Timeline& timeline) {
+  std::string_view text;
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (info.ranksOfStage.empty() || (!text.empty() && text != info.ranksOfStage)) return {};
+    text = info.ranksOfStage;
+  }
+  std::vector<std::vector<int>> ranksOfStage = ranksOfStageFrom(text);
+  const std::size_t ranks = rankCount(ranksOfStage);
+  std::vector<bool> isNamed(ranks, false);
+  for (const std::vector<int>& ofStage : ranksOfStage) {
+    for (const int rank : ofStage) {
+      if (static_cast<std::size_t>(rank) >= ranks || isNamed[static_cast<std::size_t>(rank)]) {
+        return {};
+      }
+      isNamed[static_cast<std::size_t>(rank)] = true;
+    }
+  }
+  return ranksOfStage;
+}
+
 Topology topologyOf(const Timeline& timeline, int threads) {
   Topology topology;
   const std::vector<int> ranks = ranksWithCompute(timeline);
@@ -224,6 +252,8 @@ Topology topologyOf(const Timeline& timeline, int threads) {
     const bool chunksAreGiven = shape.chunks || (place.chunks == 1 && hasRankPerStage(info));
     topology.inferred = topology.inferred || (!isAlone && (!chunksAreGiven || !shape.stages));
   }
+  topology.ranksOfStage = statedStageRanks(timeline);
+  const int sharing = static_cast<int>(rankCount(topology.ranksOfStage));
   for (const auto& [replica, members] : topology.replicas()) {
     for (std::size_t i = 0; i < members.size(); ++i) {
       Topology::Place& place = topology.places[members[i]];
@@ -231,10 +261,13 @@ Topology topologyOf(const Timeline& timeline, int threads) {
       const int present = static_cast<int>(members.size());
       const Shape shape(info);
       place.depth = shape.stages ? std::max(1, *shape.stages / place.chunks) : present;
+      if (sharing > 0) place.depth = sharing;
       if (place.depth == present) {
         place.position = static_cast<int>(i);
       } else if (info.worldSize == place.depth) {
         place.position = members[i];  // some logs are missing, but there is one pipeline only
+      } else if (sharing > 0) {
+        place.position = members[i] % sharing;  // plans number the ranks of a replica in a row
       }
     }
     const bool isPlaced = std::all_of(members.begin(), members.end(), [&](int rank) {

@@ -26,11 +26,19 @@ struct Topology {
   /// data-parallel index d and tensor-parallel index t.
   int tensorRanks = 1;
 
+  /// Where the logs say that ranks share the micro-batches of a stage: the ranks of each stage,
+  /// counted in their pipeline. Else empty.
+  std::vector<std::vector<int>> ranksOfStage;
+
   /// The ranks of each pipeline, ascending.
   std::map<int, std::vector<int>> replicas() const;
   int dataParallelIndex(int replica) const { return replica / tensorRanks; }
   int tensorParallelIndex(int replica) const { return replica % tensorRanks; }
 };
+
+/// The ranks of each stage that all logs name in RankInfo::ranksOfStage, where each rank of a
+/// pipeline has one stage. Else empty.
+std::vector<std::vector<int>> statedStageRanks(const Timeline& timeline);
 
 /// The topology that `Profiler Meta:` gives, where the logs have it. Else it is inferred:
 /// - ranks that send to each other make up a pipeline, if the pipelines are then of one size;
@@ -39,6 +47,9 @@ struct Topology {
 ///   by themselves;
 /// - chunks are those that the jobs name;
 /// - the ranks of a pipeline follow each other in the order of their numbers.
+///
+/// Where ranks share stages (RankInfo::ranksOfStage), a pipeline has the ranks that these name, in
+/// the order of their numbers.
 /// Uses that many threads, which makes no difference to the result.
 Topology topologyOf(const Timeline& timeline, int threads = 1);
 

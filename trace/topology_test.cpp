@@ -77,6 +77,27 @@ TEST_F(TopologyTest, LogsThatNameAllOfItLeaveNothingToInfer) {
               ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(1, 3))));
 }
 
+TEST_F(TopologyTest, RanksThatShareAStageHaveTheirOwnPlaces) {
+  for (const int rank : {0, 1, 2, 3, 4, 5}) {
+    RankInfo& info = addRank(rank, {rank % 3 == 1 ? 1 : 0});
+    info.worldSize = 6;
+    info.numStages = 2;
+    info.numChunks = 1;
+    info.dataParallelIndex = rank / 3;
+    info.ranksOfStage = "0,2/1";
+  }
+  const Topology topology = topologyOf(timeline_);
+  EXPECT_FALSE(topology.inferred);
+  EXPECT_THAT(topology.ranksOfStage, ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+  EXPECT_EQ(topology.places.at(5), (Place{1, 2, 3, 1}));
+  timeline_.tracks.erase(timeline_.tracks.begin() + 4);
+  EXPECT_EQ(topologyOf(timeline_).places.at(5), (Place{1, 2, 3, 1})) << "without the log of rank 4";
+  timeline_.ranks[1].ranksOfStage = "0,1/2";
+  EXPECT_THAT(topologyOf(timeline_).ranksOfStage, IsEmpty()) << "the logs disagree";
+  for (auto& [rank, info] : timeline_.ranks) info.ranksOfStage = "0,3/3,0";
+  EXPECT_THAT(topologyOf(timeline_).ranksOfStage, IsEmpty()) << "a rank has several stages";
+}
+
 TEST_F(TopologyTest, OneStageForEachRankIsOnePipeline) {
   for (const int rank : {0, 1, 2}) {
     RankInfo& info = addRank(rank);

@@ -105,11 +105,13 @@ class MissingRanksPlan {
     return true;
   }
 
-  /// The length of a kind in the plan of docs/metrics.md; 0: the run has none.
+  /// The length of a kind in the plan of docs/metrics.md, on a stage that one rank has; 0: the run
+  /// has none.
   Nanoseconds usual(JobKind kind) const {
     for (const std::uint32_t r : jobs_.ranks()) {
       for (Id id = graph_.ranks()[r].first; id < graph_.ranks()[r].end; ++id) {
-        if (graph_.node(id).kind == kind) return times_.balanced(id);
+        const JobGraph::Node& job = graph_.node(id);
+        if (job.kind == kind) return times_.balanced(id) / graph_.turnsOf(job.stage);
       }
     }
     return 0;
@@ -129,7 +131,16 @@ class MissingRanksPlan {
     if (const Nanoseconds pair = usual(JobKind::kForwardBackward); pair > 0) {
       costs.forwardBackward = pair;
     }
-    const Timeline run = simulate(CheckedPlan(plan), Costs::equal(plan.numStages, costs)).timeline;
+    Costs ofStages = Costs::equal(plan.numStages, costs);
+    for (int stage = 0; stage < plan.numStages; ++stage) {
+      StageCosts& of = ofStages.stages[static_cast<std::size_t>(stage)];
+      const int turns = graph_.turnsOf(stage);
+      for (Nanoseconds* const time : {&of.forward, &of.backward, &of.backwardInput,
+                                      &of.backwardWeight, &of.forwardBackward}) {
+        if (*time > 0) *time *= turns;
+      }
+    }
+    const Timeline run = simulate(CheckedPlan(plan), ofStages).timeline;
     planned_.resize(plan.ranks.size());
     std::vector<Nanoseconds> ends(plan.ranks.size(), kNsMin);
     Nanoseconds begin = kNsMax;

@@ -41,7 +41,8 @@ struct TimeKey {
 };
 constexpr TimeKey kTimeKeys[] = {{"transfer_ms", &GivenCosts::transfer},
                                  {"lr_ms", &GivenCosts::lr},
-                                 {"optimizer_ms", &GivenCosts::optimizer}};
+                                 {"optimizer_ms", &GivenCosts::optimizer},
+                                 {"agree_ms", &GivenCosts::agreement}};
 
 std::string knownKeys() {
   std::string text;
@@ -161,7 +162,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   bool jobKey(const std::string& cell) {
     key_ = cell;
     const std::optional<Action> action = parseAction(cell);
-    if (!action || isTransfer(action->kind)) {
+    if (!action || isTransfer(action->kind) || isAgreement(action->kind)) {
       fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5, 2R5, 2UNSHARD");
     }
     if (!seen_.insert(std::string(kJobs) + " " + cell).second) fail("occurs twice in jobs_ms");

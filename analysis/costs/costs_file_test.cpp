@@ -29,7 +29,7 @@ TEST(CostsFile, OneNumberIsForAllStagesAndAnArrayForEach) {
   const Costs costs = costsOf(R"({
     "forward_ms": [10, 12.5], "backward_ms": 20, "activation_bytes": 4096,
     "weights_bytes": [1, 2], "message_bytes": 7, "freed_by_input_bytes": [0, 4096],
-    "transfer_ms": 0.601, "lr_ms": 0.1, "optimizer_ms": 2, "bandwidth_gbs": 12.5 // of the links
+    "transfer_ms": 0.601, "lr_ms": 0.1, "optimizer_ms": 2, "agree_ms": 0.5, "bandwidth_gbs": 12.5 // of the links
   })");
   ASSERT_EQ(costs.stages.size(), 2U);
   EXPECT_EQ(costs.stages[0].forward, 10'000'000);
@@ -42,6 +42,7 @@ TEST(CostsFile, OneNumberIsForAllStagesAndAnArrayForEach) {
   EXPECT_EQ(costs.transfer, 601'000);
   EXPECT_EQ(costs.lr, 100'000);
   EXPECT_EQ(costs.optimizer, 2'000'000);
+  EXPECT_EQ(costs.agreement, 500'000);
   EXPECT_DOUBLE_EQ(costs.bandwidth, 12.5e9);
 }
 

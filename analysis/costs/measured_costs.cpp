@@ -4,12 +4,15 @@
 #include <array>
 #include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/matched_messages.h"
 #include "analysis/median.h"
 #include "analysis/steps/counted_steps.h"
 #include "analysis/steps/incomplete_steps.h"
+#include "analysis/steps/interval.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 #include "trace/topology.h"
@@ -34,9 +37,14 @@ class Measuring {
   explicit Measuring(const Timeline& timeline)
       : timeline_(timeline), counted_(countedStepsOf(timeline)) {
     for (const Track& track : timeline.tracks) {
+      std::map<ReductionKey, int> seen;
       for (const Event& event : track.events) {
-        if (counted_.contains(event.step)) add(event);
+        if (!counted_.contains(event.step)) continue;
+        event.kind == JobKind::kAllReduce ? addReduction(event, seen) : add(event);
       }
+    }
+    for (const auto& [key, span] : reductions_) {
+      reductionsOf_[std::get<2>(key.first)].push_back(span.end - span.begin);
     }
   }
 
@@ -45,6 +53,7 @@ class Measuring {
     costs.lr = medianOf(lr_);
     costs.optimizer = medianOf(optimizer_);
     costs.transfer = transfer();
+    costs.agreement = medianOf(reductionsOf_[kNotGiven]);
     for (auto& [number, durations] : stages_) {
       auto& [forward, backward, input, weight, fused, recompute] = durations;
       const auto next = static_cast<std::int32_t>(costs.stages.size());
@@ -57,6 +66,7 @@ class Measuring {
       if (!fused.empty()) stage.forwardBackward = medianOf(fused);
       stage.recompute = medianOf(recompute);
       stage.message = medianOf(bytes_[number]);
+      stage.reduction = medianOf(reductionsOf_[number]);
       costs.stages.push_back(stage);
     }
     if (costs.stages.empty()) {
@@ -66,6 +76,22 @@ class Measuring {
   }
 
  private:
+  /// Step, members and stage.
+  using ReductionKey = std::tuple<std::int32_t, StringId, std::int32_t>;
+
+  /// The n-th of a step, members and stage on each of its ranks are one. It begins with the last.
+  void addReduction(const Event& event, std::map<ReductionKey, int>& seen) {
+    for (const Argument& argument : timeline_.argumentsOf(event)) {
+      if (argument.type != ArgumentType::kText) continue;
+      if (timeline_.strings[argument.key] != log_format::kMembers) continue;
+      const ReductionKey key{event.step, argument.text, event.stage};
+      const auto [place, isNew] =
+          reductions_.try_emplace({key, seen[key]++}, Interval{event.begin, event.end});
+      place->second.begin = std::max(place->second.begin, event.begin);
+      place->second.end = std::max(place->second.end, event.end);
+    }
+  }
+
   void add(const Event& event) {
     switch (event.kind) {
       case JobKind::kLr: lr_.push_back(event.duration()); break;
@@ -114,6 +140,8 @@ class Measuring {
   // By stage: durations of forward, backward, its halves, fused pairs, recomputes.
   std::map<std::int32_t, std::array<Durations, 6>> stages_;
   std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
+  std::map<std::pair<ReductionKey, int>, Interval> reductions_;
+  std::map<std::int32_t, Durations> reductionsOf_;  // by stage; without one: agreements
   Durations lr_;
   Durations optimizer_;
 };

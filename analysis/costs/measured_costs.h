@@ -12,6 +12,9 @@ namespace pipetrace {
 /// - A stage has the costs of its forward, backward, input-half, weight-half and recompute jobs.
 /// Where a run
 ///   has only the halves, the whole is their sum. A kind that the run does not have costs 0.
+/// - The `reduction` of a stage is the median over its all-reduces with given members (`members =
+///   …`): their last end − their last begin. 0 where none was logged.
+///   Those that name no stage are agreements of all ranks (`agreement`).
 /// - Fused pairs count for the stage of their forward. A stage without any has no forwardBackward
 ///   (-1).
 /// - The `message` of a stage is the median of the bytes (`bytes = …`) of its forward's sends and

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "analysis/testing/hand_made_timeline.h"
+#include "schedule/build_schedule.h"
 #include "schedule/builders/builders.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_reductions.h"
+#include "schedule/with_replicas.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -113,6 +116,46 @@ TEST(MeasuredCosts, CostsOfASimulatedRunAreMeasuredAgain) {
   EXPECT_EQ(measured.transfer, 17);
   EXPECT_EQ(measured.lr, 2);
   EXPECT_EQ(measured.optimizer, 31);
+}
+
+/// Rank 0 waits for rank 1: a reduction takes from the later begin to the end. Two of one stage are
+/// apart, and so are those of other ranks.
+TEST(MeasuredCosts, AReductionTakesNoTimeBeforeItsLastRankIsThere) {
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 12, 0).stage = 0;
+  made.add(1, kForward, 0, 12, 0).stage = 0;
+  made.add(2, kForward, 0, 12, 0).stage = 1;
+  const auto addReduction = [&](int rank, Nanoseconds begin, Nanoseconds end, const char* members) {
+    Event& event = made.add(rank, kAllReduce, begin, end, 0, -1, "all_reduce");
+    event.stage = rank / 2;
+    if (members == nullptr) return;
+    const Argument argument = Argument::ofText(made.timeline.strings.intern("members"),
+                                               made.timeline.strings.intern(members));
+    made.timeline.setArguments(event, {&argument, 1});
+  };
+  addReduction(0, 10, 55, "0 1");
+  addReduction(1, 50, 55, "0 1");
+  addReduction(0, 60, 69, "0 1");
+  addReduction(1, 58, 69, "0 1");
+  addReduction(2, 0, 100, nullptr);
+  const Costs costs = measuredCosts(made.timeline);
+  ASSERT_EQ(costs.stages.size(), 2U);
+  EXPECT_EQ(costs.stages[0].reduction, 7) << "the median of 5 and 9";
+  EXPECT_EQ(costs.stages[1].reduction, 0) << "nobody knows whose it is";
+}
+
+TEST(MeasuredCosts, ReductionsOfASimulatedRunAreMeasuredAgain) {
+  const Plan plan =
+      withAgreement(withReductions(withReplicas(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8), 2)));
+  Costs costs = Costs::equal(2, {.forward = 10, .backward = 20});
+  costs.agreement = 5;
+  costs.stages[0].reduction = 31;
+  costs.stages[1].reduction = 17;
+  const Costs measured = measuredCosts(simulate(CheckedPlan(plan), costs, {.steps = 3}).timeline);
+  ASSERT_EQ(measured.stages.size(), 2U);
+  EXPECT_EQ(measured.stages[0].reduction, 31);
+  EXPECT_EQ(measured.stages[1].reduction, 17);
+  EXPECT_EQ(measured.agreement, 5);
 }
 
 TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunAreMeasuredAgain) {

@@ -14,6 +14,7 @@ PlanFigures planFigures(const Plan& plan, const Simulation& simulation) {
                       .bubbleRatio = summary.bubbleRatio,
                       .criticalPath = simulation.criticalPath};
   for (const StepSummary& step : summary.steps) figures.windows += step.window();
+  figures.windows /= plan.replicas;
   if (!summary.steps.empty()) figures.spanBubble = summary.steps.front().spanBubble;
   for (const Simulation::Rank& rank : simulation.ranks) {
     figures.ranks.push_back({.peakActivations = rank.peakLive,
@@ -40,7 +41,7 @@ PlanFigures planFigures(const Plan& plan, const Simulation& simulation) {
 std::optional<ClosedForm> closedFormOf(std::string_view name, const PlanSize& size,
                                        const Costs& costs) {
   const bool isFree = costs.transfer == 0 && costs.bandwidth == 0 && costs.lr == 0 &&
-                      costs.optimizer == 0 && costs.faults.empty();
+                      costs.optimizer == 0 && costs.agreement == 0 && costs.faults.empty();
   const GivenCosts given = givenCosts(costs);
   const auto isShared = [](const GivenCosts::Values& values) { return values.size() <= 1; };
   if (!isFree || costs.stages.empty() || !isShared(given.forward) || !isShared(given.backward) ||

@@ -24,8 +24,10 @@ struct PlanFigures {
     int weightDistance = 0;       ///< most updates by which a gradient of its stages is out of date
   };
 
-  Nanoseconds length = 0;   ///< of all steps
-  Nanoseconds windows = 0;  ///< of the steps together, of which the bubble ratio is a share
+  Nanoseconds length = 0;  ///< of all steps
+  /// The windows of the steps together, of which the bubble ratio is a share. Replicas count with
+  /// their mean, rounded down.
+  Nanoseconds windows = 0;
   double bubbleRatio = 0;
   double spanBubble = 0;  ///< of the first step
   std::vector<Rank> ranks;

@@ -5,6 +5,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -24,6 +25,17 @@ TEST(PlanFigures, TimeBetweenStepsIsPartOfTheLengthAndOfNoWindow) {
   EXPECT_EQ(figures.ranks[0].idle, 0);
   EXPECT_EQ(figures.ranks[0].peakActivations, 1);
   EXPECT_EQ(figures.ranks[0].weightDistance, 0);
+}
+
+/// A step of replica 0 takes 60 ms, one of replica 1 takes 80.
+TEST(PlanFigures, WindowsOfReplicasAreTheirMean) {
+  const Plan plan = withReplicas(buildSchedule("1F1B", 1, 2), 2);
+  Costs costs = Costs::equal(1, {.forward = 10 * kNsPerMs, .backward = 20 * kNsPerMs});
+  EXPECT_EQ(planFigures(plan, simulate(CheckedPlan(plan), costs)).windows, 60 * kNsPerMs);
+  costs.faults.jobs.push_back({.action = {JobKind::kForward, 0, 3}, .late = 20 * kNsPerMs});
+  const PlanFigures figures = planFigures(plan, simulate(CheckedPlan(plan), costs, {.steps = 2}));
+  EXPECT_EQ(figures.windows, 2 * 70 * kNsPerMs);
+  EXPECT_DOUBLE_EQ(figures.bubbleRatio, 20.0 / 140);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/median.h"
+
 namespace pipetrace {
 namespace {
 
@@ -27,6 +29,49 @@ CauseKind messageCauseOf(const CulpritGroup& group, const LinkTimes& links) {
   return isUsual ? CauseKind::kMessages : CauseKind::kSlowLink;
 }
 
+/// Whether the rank is slower than its peers, and the job with most of the group no longer than
+/// others of its rank and step: it only stands for them.
+bool isSlowLikeItsRank(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks) {
+  constexpr double kLonger = 1.1;
+  if (ranks.of(group.rank).factor < SlowerRanks::kSlow) return false;
+  const JobGraph::Node& job = graph.node(group.job);
+  const JobGraph::Rank& rank = graph.ranks()[job.rank];
+  std::vector<Nanoseconds> durations;
+  for (const JobGraph::Node& each : graph.nodes().subspan(rank.first, rank.end - rank.first)) {
+    const bool isAlike = each.kind == job.kind && each.stage == job.stage && each.step == job.step;
+    if (isAlike) durations.push_back(each.end - each.begin);
+  }
+  const auto usual = static_cast<double>(lowerMedianOf(durations));
+  return static_cast<double>(job.end - job.begin) < kLonger * usual && durations.size() > 1;
+}
+
+/// By rank: the index of its pipeline, if all ranks of that are slower than their peers and some
+/// pipeline has none that is.
+class SlowReplicas {
+ public:
+  SlowReplicas(const JobGraph& graph, const SlowerRanks& ranks) {
+    const auto isSlow = [&](std::uint32_t r) {
+      const SlowerRanks::Rank& rank = ranks.of(graph.ranks()[r].number);
+      return rank.factor >= SlowerRanks::kSlow && !rank.change;
+    };
+    bool hasOther = false;
+    for (std::size_t p = 0; p < graph.pipelines().size(); ++p) {
+      const std::vector<std::uint32_t>& members = graph.pipelines()[p];
+      hasOther = hasOther || std::none_of(members.begin(), members.end(), isSlow);
+      if (members.size() < 2 || !std::all_of(members.begin(), members.end(), isSlow)) continue;
+      for (const std::uint32_t r : members) pipelineOf_[graph.ranks()[r].number] = p;
+    }
+    if (!hasOther) pipelineOf_.clear();
+  }
+  const std::size_t* of(int rank) const {
+    const auto found = pipelineOf_.find(rank);
+    return found == pipelineOf_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<int, std::size_t> pipelineOf_;
+};
+
 CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks,
                       const LinkTimes& links) {
   switch (group.bubbleClass) {
@@ -38,7 +83,7 @@ CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const Sl
       return isOneJob(group) ? CauseKind::kLateJob : CauseKind::kLateJobs;
     default:
       if (!group.outliers.empty()) return CauseKind::kLongJobs;
-      if (isOneJob(group)) return CauseKind::kLongJob;
+      if (isOneJob(group) && !isSlowLikeItsRank(graph, group, ranks)) return CauseKind::kLongJob;
       return ranks.isSlow(group.rank) ? CauseKind::kSlowRank : CauseKind::kUnsteadyJobs;
   }
 }
@@ -61,6 +106,7 @@ CauseKey causeKeyOf(const IdleCause& cause, const SlowerStages& stages, const Sl
         return {cause.kind, change->first, change->last, {}};
       }
       break;
+    case CauseKind::kSlowReplica: return {cause.kind, 0, static_cast<int>(cause.pipeline), {}};
     case CauseKind::kUnsteadyJobs:
     case CauseKind::kData:
     case CauseKind::kLateJobs:
@@ -94,6 +140,7 @@ bool isOneStep(const CulpritGroup& group) {
 std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
                                 const SlowerStages& stages, const SlowerRanks& ranks,
                                 const LinkTimes& links) {
+  const SlowReplicas replicas(graph, ranks);
   std::vector<IdleCause> causes;
   std::map<CauseKey, std::size_t> known;
   int number = 0;
@@ -105,6 +152,12 @@ std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
       cause.ranks = {{group.rank, group.time}};
     }
     if (cause.kind == CauseKind::kSlowStages) cause.stages = {group.stage};
+    const std::size_t* const pipeline =
+        cause.kind == CauseKind::kSlowRank ? replicas.of(group.rank) : nullptr;
+    if (pipeline != nullptr) {
+      cause.kind = CauseKind::kSlowReplica;
+      cause.pipeline = *pipeline;
+    }
     const auto [place, isNew] =
         known.try_emplace(causeKeyOf(cause, stages, ranks, number++), causes.size());
     if (isNew) {

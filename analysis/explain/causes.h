@@ -15,6 +15,7 @@ struct IdleCause {
   enum class Kind : std::uint8_t {
     kSlowStages,        ///< all ranks of these stages take longer than other stages
     kSlowRank,          ///< a rank takes longer than its peers, or than at another time
+    kSlowReplica,       ///< all ranks of a pipeline take longer than their peers in others
     kLongJob,           ///< a job takes longer than its median, in one step or in each
     kLongJobs,          ///< a few jobs take many times as long as theirs
     kUnsteadyJobs,      ///< many jobs of these ranks do, now and then
@@ -36,10 +37,12 @@ struct IdleCause {
   std::vector<std::pair<int, Nanoseconds>> ranks;
   std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;
   std::vector<std::int32_t> stages;  ///< of kSlowStages, ascending
+  std::size_t pipeline = 0;          ///< of kSlowReplica: its index in JobGraph::pipelines()
 };
 
 /// The causes of the groups, the most expensive first. Groups with one cause are one: the stages of
-/// the same ranks, ranks that all begin their jobs late, links that are alike.
+/// the same ranks, the ranks of a slow replica, ranks that all begin their jobs late, links that
+/// are alike.
 std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
                                 const SlowerStages& stages, const SlowerRanks& ranks,
                                 const LinkTimes& links);

@@ -7,6 +7,7 @@
 
 #include "analysis/explain/held_lines.h"
 #include "analysis/graph/job_name.h"
+#include "analysis/median.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
 #include "trace/text/ranks_text.h"
@@ -76,6 +77,7 @@ FindingText FindingTexts::of(const IdleCause& cause) const {
   switch (cause.kind) {
     case CauseKind::kSlowStages: return slowStages(cause);
     case CauseKind::kSlowRank: return slowRank(cause);
+    case CauseKind::kSlowReplica: return slowReplica(cause);
     case CauseKind::kLongJob: return longJob(cause);
     case CauseKind::kLongJobs: return longJobs(cause);
     case CauseKind::kUnsteadyJobs:
@@ -216,6 +218,26 @@ FindingText FindingTexts::slowRank(const IdleCause& cause) const {
                                (isOne ? "that rank" : "these ranks") +
                                ": clocks, power, temperature, memory errors, other processes" +
                                (rank.change ? ", and what changed at that step" : "")};
+}
+
+/// "replica 1 (ranks 4 to 7) takes 1.50 times as long as the others".
+FindingText FindingTexts::slowReplica(const IdleCause& cause) const {
+  std::vector<int> ranks;
+  std::vector<double> factors;
+  int replica = 0;
+  for (const std::uint32_t r : graph_.pipelines()[cause.pipeline]) {
+    ranks.push_back(graph_.ranks()[r].number);
+    factors.push_back(ranks_.of(ranks.back()).factor);
+    replica = graph_.ranks()[r].replica;
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return {"pipeline " + std::to_string(replica) + " (" + ranksText(ranks) + ") takes " +
+              factorText(lowerMedianOf(factors)) +
+              " times as long as the others: waiting for it "
+              "costs " +
+              cost(cause) + shares(cause),
+          "look at what its ranks have in common: the hosts and their network, power, "
+          "temperature, longer inputs in its part of the data"};
 }
 
 FindingText FindingTexts::longJob(const IdleCause& cause) const {

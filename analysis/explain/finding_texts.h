@@ -26,6 +26,7 @@ class FindingTexts {
  private:
   FindingText slowStages(const IdleCause& cause) const;
   FindingText slowRank(const IdleCause& cause) const;
+  FindingText slowReplica(const IdleCause& cause) const;
   FindingText longJob(const IdleCause& cause) const;
   FindingText longJobs(const IdleCause& cause) const;
   FindingText data(const IdleCause& cause) const;

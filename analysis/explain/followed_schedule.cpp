@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analysis/plans/measured_plan.h"
+#include "analysis/plans/shared_stages.h"
 
 namespace pipetrace {
 namespace {
@@ -65,6 +66,9 @@ FollowedSchedule followedSchedule(const Timeline& timeline, const Topology& topo
   followed.problem = measured.problem;
   followed.countsMicroBatches = measured.countsMicroBatches;
   if (!measured.exists()) return followed;
+  if (hasSharedStages(measured.plan)) {
+    followed.ranksOfStage = measured.plan.placement.ranksOfStage;
+  }
   followed.recognised = recogniseSchedule(measured.plan);
   if (followed.recognised.names.empty()) return followed;
   const Plan& reference = followed.recognised.plan;

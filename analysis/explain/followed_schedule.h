@@ -22,6 +22,9 @@ struct FollowedSchedule {
   };
 
   RecognisedSchedule recognised;
+  /// Where ranks take turns at the micro-batches of a stage: the ranks of each, counted in their
+  /// pipeline. Else empty.
+  std::vector<std::vector<int>> ranksOfStage;
   /// Why there is no plan to compare with, or why it is not all of the step's; a sentence without a
   /// full stop, or empty.
   std::string problem;

@@ -116,6 +116,28 @@ void JobGraphBuilder::placeCollectives() {
   groupCollectives();
 }
 
+/// The backward pass whose gradients a collective with given members adds up: the last one of its
+/// stage, or of all stages where it names none, that had begun. A planned begin may be before the
+/// end that the clock showed. kNone: another job that had ended comes after it.
+Id JobGraphBuilder::gradientsBefore(const JobGraph::Rank& rank,
+                                    const JobGraph::Node& collective) const {
+  const JobGraph::Node* const jobs = &graph_.nodes_[0];
+  const JobGraph::Node* at = std::partition_point(
+      jobs + rank.first, jobs + rank.end,
+      [&](const JobGraph::Node& node) { return node.begin < collective.begin; });
+  while (at != jobs + rank.first) {
+    const JobGraph::Node& job = *--at;
+    if (job.end <= collective.begin || job.step != collective.step) break;
+    const bool isBackward = job.kind == JobKind::kBackward ||
+                            job.kind == JobKind::kBackwardWeight ||
+                            job.kind == JobKind::kForwardBackward;
+    const bool isOfStage = collective.stage < 0 || job.stage == collective.stage ||
+                           job.kind == JobKind::kForwardBackward;
+    if (isBackward && isOfStage) return static_cast<Id>(at - jobs);
+  }
+  return JobGraph::kNone;
+}
+
 /// Makes the nodes of a rank's collectives. They wait for the last job of their rank that had
 /// ended, or for the one before on their lane. The first job that begins after the end waits.
 void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events) {
@@ -137,6 +159,7 @@ void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events)
     node.kind = event.kind;
     node.microBatch = event.microBatch;
     takeLater(jobBefore(rank, node.begin), node);
+    if (events.collectives[i].members != 0) takeLater(gradientsBefore(rank, node), node);
     auto before = std::find_if(latest.begin(), latest.end(),
                                [&](const auto& each) { return each.first == track; });
     if (before == latest.end()) {

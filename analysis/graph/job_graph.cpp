@@ -29,6 +29,9 @@ JobGraphBuilder::JobGraphBuilder(const Timeline& timeline, JobGraph& graph, int 
 }
 
 void JobGraphBuilder::build(const Topology& topology) {
+  for (const auto& ranks : topology.ranksOfStage) {
+    graph_.turns_.push_back(static_cast<int>(ranks.size()));
+  }
   addRanks(topology);
   forRanks([&](std::uint32_t r, RankEvents& events) { findJobs(r, events); });
   Id next = 0;

@@ -26,10 +26,11 @@ namespace pipetrace {
 ///
 /// The first job that begins after the end of a collective on its rank waits for it. A collective
 /// waits for the last job of its rank that had ended when it began, for the one before it on its
-/// lane, and for its other members. The n-th of a name on each of the ranks that take part
-/// (collective_rules.h) are members of one if all of them overlap in time. Where logs name the
-/// members (`members`), these take part. It lacks an input where
-/// a rank that takes part has no log. Those inside a compute job are part of that job.
+/// lane, and for its other members. Where its members are given, a backward pass of its stage that
+/// it began in counts as ended: times of plans and of clocks differ by microseconds. The n-th of a
+/// name on each of the ranks that take part (collective_rules.h) are members of one if all of them
+/// overlap in time. Where logs name the members (`members`), these take part. It lacks an input
+/// where a rank that takes part has no log. Those inside a compute job are part of that job.
 class JobGraph {
  public:
   using Id = std::uint32_t;
@@ -140,6 +141,12 @@ class JobGraph {
     const Id input = nodes_[job].inputs[i];
     return input != kNone && nodes_[input].isMessage ? nodes_[input].inputs[0] : input;
   }
+  /// How many ranks of a pipeline take turns at the micro-batches of a stage
+  /// (Topology::ranksOfStage): 1 where the logs say nothing of it.
+  int turnsOf(std::int32_t stage) const {
+    const auto s = static_cast<std::size_t>(stage);
+    return stage < 0 || s >= turns_.size() ? 1 : turns_[s];
+  }
   /// Whether the jobs are numbered per rank, step and kind, as in the traces of the straggler
   /// study. Their collectives inside of jobs count, and members need not overlap.
   bool isNumbered() const { return isNumbered_; }
@@ -160,6 +167,7 @@ class JobGraph {
   std::vector<LineEnd> lineEnds_;  // by number of the end; empty: there are no lines
   std::vector<Collective> collectives_;
   std::vector<std::pair<Id, Id>> messageRanges_;  // by pipeline
+  std::vector<int> turns_;                        // by stage
   std::int64_t counted_ = 0;
   bool isNumbered_ = false;
 };

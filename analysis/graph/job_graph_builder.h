@@ -105,6 +105,7 @@ class JobGraphBuilder {
 
   void findCollectives(std::uint32_t r, RankEvents& events) const;
   bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
+  JobGraph::Id gradientsBefore(const JobGraph::Rank& rank, const JobGraph::Node& collective) const;
   StringId membersOf(const Event& event) const;
   bool lacksMembers(StringId members) const;
   void placeCollectives();

@@ -59,7 +59,7 @@ UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& c
   for (auto& [key, medians] : ofRanks) {
     groups[key] = static_cast<std::uint32_t>(medians_.size());
     medians_.push_back(lowerMedianOf(medians));
-    ofKind[key.second].push_back(medians_.back());
+    ofKind[key.second].push_back(medians_.back() / graph.turnsOf(key.first));
   }
   inParallel(threads, ranks.size(), [&](std::size_t r) {
     for (const JobsOfStage& each : ranks[r]) {
@@ -70,7 +70,9 @@ UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& c
   for (auto& [kind, medians] : ofKind) ofKind_[static_cast<std::size_t>(kind)] = medianOf(medians);
   imbalances_.resize(medians_.size());
   for (const auto& [key, group] : groups) {
-    imbalances_[group] = medians_[group] - ofKind_[static_cast<std::size_t>(key.second)];
+    const Nanoseconds ofKindThere =
+        ofKind_[static_cast<std::size_t>(key.second)] * graph.turnsOf(key.first);
+    imbalances_[group] = medians_[group] - ofKindThere;
   }
 }
 

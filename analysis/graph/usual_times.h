@@ -14,6 +14,9 @@ namespace pipetrace {
 /// A stage has the lower median of its ranks: replicas, tensor-parallel peers and all others that
 /// run it. So what all of them have in common is the stage's, and what one rank has alone is its
 /// own.
+///
+/// A stage whose micro-batches n ranks share (JobGraph::turnsOf()) keeps up with the others if its
+/// jobs take n times as long. So stages are compared by their medians / n.
 class UsualTimes {
  public:
   /// The graph must outlive it.
@@ -25,10 +28,11 @@ class UsualTimes {
   std::uint32_t group(JobGraph::Id job) const { return group_[job]; }
   /// The median of a group − that of a balanced run.
   Nanoseconds imbalanceOf(std::uint32_t group) const { return imbalances_[group]; }
-  /// The kind's median over the stages: a job that is like those of the other stages. 0 for other
-  /// than compute jobs.
+  /// The kind's median over the stages, times the ranks that share the job's stage: a job that is
+  /// like those of the other stages. 0 for other than compute jobs.
   Nanoseconds balanced(JobGraph::Id job) const {
-    return ofKind_[static_cast<std::size_t>(graph_.node(job).event->kind)];
+    const JobGraph::Node& node = graph_.node(job);
+    return ofKind_[static_cast<std::size_t>(node.event->kind)] * graph_.turnsOf(node.stage);
   }
 
  private:

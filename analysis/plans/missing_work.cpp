@@ -109,8 +109,9 @@ class WorkCheck {
   }
 
   void findMissing(int stage, int microBatch) {
-    // In a bidirectional plan the stage may be on another rank, which has a log.
-    if (plan_.rankOf(stage, microBatch) < 0) return;
+    // Where a stage is on several ranks, another one may have a log.
+    const int rank = plan_.rankOf(stage, microBatch);
+    if (rank < 0 || measured_.rankNumbers[static_cast<std::size_t>(rank)] < 0) return;
     const PassCounts& passes = at(stage, microBatch);
     const auto lacks = [&](const char* pass) {
       note(textOf(pass, stage, microBatch), missing_, missingCount_);

@@ -10,6 +10,7 @@
 
 #include "analysis/plans/in_order.h"
 #include "analysis/plans/plan_passes.h"
+#include "analysis/plans/shared_stages.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
 
@@ -74,8 +75,9 @@ class Recognition {
   explicit Recognition(const Plan& measured)
       : measured_(measured),
         passRows_(measured),
+        sharesStages_(hasSharedStages(measured)),
         size_{measured.numRanks(), measured.numMicroBatches,
-              measured.numStages / measured.numRanks()},
+              sharesStages_ ? 1 : measured.numStages / measured.numRanks()},
         difference_(passRows_.passCount()) {
     for (const auto& row : measured_.ranks) rows_.push_back(passRows_.passesOf(row));
   }
@@ -102,6 +104,10 @@ class Recognition {
     for (const ScheduleInfo& info : knownSchedules()) {
       if (info.dependsOnCosts || info.isForwardOnly != isForwardOnly) continue;
       if (size_.chunks < info.leastChunks || size_.chunks > info.mostChunks) continue;
+      if (sharesStages_) {
+        candidates_.push_back({&info, 0});
+        continue;
+      }
       const std::optional<Plan> least = built(info, 1);
       if (!least || !isPlacedAlike(*least)) continue;
       const bool tells = info.mostChunks == info.leastChunks && !least->isBidirectional();
@@ -111,6 +117,9 @@ class Recognition {
 
   std::optional<Plan> built(const ScheduleInfo& info, int microBatches) const {
     try {
+      if (sharesStages_) {
+        return buildOnStageRanks(info.name, measured_.placement.ranksOfStage, microBatches);
+      }
       return buildSchedule(info.name, {size_.ranks, microBatches, size_.chunks});
     } catch (const Error&) {
       return std::nullopt;  // there is none of this size
@@ -265,6 +274,7 @@ class Recognition {
 
   const Plan& measured_;
   PassRows passRows_;
+  bool sharesStages_;
   PlanSize size_;
   RowDifference difference_;
   std::vector<PassRow> rows_;
@@ -274,7 +284,8 @@ class Recognition {
 /// Whether a plan has the work that its size takes, at least half of it.
 bool isRecognisable(const Plan& plan) {
   const int ranks = plan.numRanks();
-  if (ranks == 0 || plan.numStages % ranks != 0 || !hasPassNumbers(plan)) return false;
+  if (ranks == 0 || !hasPassNumbers(plan)) return false;
+  if (plan.numStages % ranks != 0 && !hasSharedStages(plan)) return false;
   if (std::ssize(plan.placement.ranksOfStage) != plan.numStages) return false;
   std::int64_t actions = 0;
   std::int64_t rows = 0;

@@ -34,7 +34,8 @@ inline constexpr double kMostDistance = 0.25;
 /// it is or is like. A measured plan without halves can only be like a schedule with halves: there
 /// the input halves count as its backward passes.
 ///
-/// Builds the schedules that have as many ranks, stages and micro-batches and the same placement.
+/// Builds the schedules that have as many ranks, stages and micro-batches and the same placement,
+/// those of buildOnStageRanks() where ranks take turns.
 /// It compares each in linear time, one that is only like it in O(n log n). Where micro-batches are
 /// many it first compares the beginnings.
 RecognisedSchedule recogniseSchedule(const Plan& measured);

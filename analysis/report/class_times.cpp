@@ -4,6 +4,13 @@
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
+namespace {
+
+bool hasMedian(const Event& event) {
+  return event.stage >= 0 && (isCompute(event.kind) || isTransfer(event.kind));
+}
+
+}  // namespace
 
 std::map<int, ClassTimes> classTimesOf(const Timeline& timeline, int threads) {
   std::vector<ClassTimes> ofTracks(timeline.tracks.size());
@@ -38,7 +45,7 @@ std::vector<StageTimes> stageTimesOf(const Timeline& timeline, int threads) {
     if (track.lane == kBubbleLane) return;
     auto latest = ofTracks[t].end();
     for (const Event& job : track.events) {
-      if (job.stage < 0 || !isCompute(job.kind)) continue;
+      if (!hasMedian(job)) continue;
       const std::pair key(job.stage, job.kind);
       if (latest == ofTracks[t].end() || latest->first != key) {
         latest = ofTracks[t].try_emplace(key).first;
@@ -65,12 +72,15 @@ std::vector<StageTimes> stageTimesOf(const Timeline& timeline, int threads) {
         times.ranks.push_back(track.rank);
       }
       for (const Event& job : track.events) {
-        if (job.stage != times.stage || !isCompute(job.kind)) continue;
+        if (job.stage != times.stage || !hasMedian(job)) continue;
         durations[job.kind].push_back(job.duration());
       }
     }
-    for (auto& [kind, values] : durations) times.medians.emplace_back(kind, medianOf(values));
+    for (auto& [kind, values] : durations) {
+      (isCompute(kind) ? times.medians : times.messages).emplace_back(kind, medianOf(values));
+    }
   });
+  std::erase_if(stages, [](const StageTimes& stage) { return stage.medians.empty(); });
   return stages;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trace/text/decimal_time.h"
+#include "trace/text/stage_ranks_text.h"
 
 namespace pipetrace {
 namespace {
@@ -25,6 +26,7 @@ Json toJson(const StatedTopology& topology) {
                  {"dp", orNull(topology.replicas)},
                  {"vpp", orNull(topology.chunks)}};
   if (topology.tensorRanks) object["tp"] = *topology.tensorRanks;
+  if (!topology.ranksOfStage.empty()) object["ranks_of_stage"] = topology.ranksOfStage;
   return object;
 }
 
@@ -60,6 +62,9 @@ std::string toText(const StatedTopology& topology) {
   add("dp", topology.replicas);
   add("vpp", topology.chunks);
   add("tp", topology.tensorRanks);
+  if (!topology.ranksOfStage.empty()) {
+    parts.push_back("stages on ranks " + pipetrace::toText(topology.ranksOfStage));
+  }
   return topology.isUnknown() ? kUnknown : joined(parts);
 }
 

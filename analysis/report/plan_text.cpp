@@ -128,6 +128,8 @@ std::string planTitle(const Plan& plan) {
   text += counted(plan.ranksOfReplica(), "rank", "ranks");
   if (plan.isBidirectional()) {
     text += " in both directions";
+  } else if (plan.placement.hasSeveralRanks()) {
+    text += ", stages on ranks " + toText(plan.placement.ranksOfStage);
   } else if (const int chunks = plan.numChunks(); chunks > 1) {
     text += " of " + std::to_string(chunks) + " chunks";
   }

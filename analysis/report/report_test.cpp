@@ -58,6 +58,34 @@ TEST(TextReport, ClassesOfBubblesAreColumnsAndTheSlowestStageIsNamed) {
   EXPECT_EQ(json["stages"][1]["medians_ns"]["backward"], 30 * kNsPerMs);
 }
 
+// Three messages each: 2, 3 and 4 ms to send, 5, 7 and 9 ms to receive.
+TEST(TextReport, MessagesThatTakeTimeHaveTheMediansOfTheirStage) {
+  Timeline timeline = sample(2).timeline;
+  std::erase_if(timeline.tracks, [](const Track& track) { return track.lane != kComputeLane; });
+  for (const int rank : {0, 1}) {
+    const bool isFirst = rank == 0;
+    for (int microBatch = 0; microBatch < 3; ++microBatch) {
+      Event message;
+      message.stage = rank;
+      message.microBatch = microBatch;
+      message.begin = microBatch * 50 * kNsPerMs;
+      message.end = message.begin + (isFirst ? 2 + microBatch : 5 + 2 * microBatch) * kNsPerMs;
+      message.kind = isFirst ? JobKind::kSendForward : JobKind::kRecvForward;
+      timeline.track(rank, logName(message.kind)).events.push_back(message);
+    }
+  }
+  timeline.sort();
+  const RunSummary summary = summarize(timeline);
+  EXPECT_THAT(textReport(timeline, summary),
+              HasSubstr("median lengths of jobs and messages\n"
+                        "  stage  ranks   forward  backward  send_forward  recv_forward\n"
+                        "      0      0  10.00 ms  20.00 ms      3.000 ms             -\n"
+                        "      1      1  10.00 ms  20.00 ms             -      7.000 ms\n"
+                        "\n"));
+  const auto json = nlohmann::json::parse(jsonReport(timeline, summary));
+  EXPECT_EQ(json["stages"][1]["medians_ns"]["recv_forward"], 7 * kNsPerMs);
+}
+
 TEST(TextReport, LongRunsShowTheFirstAndTheLastSteps) {
   const Simulation run = sample(100);
   const std::string text = textReport(run.timeline, summarize(run.timeline));

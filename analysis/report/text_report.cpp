@@ -127,17 +127,33 @@ std::string rankTable(const Timeline& timeline, const RunSummary& summary, int t
   return table.toText();
 }
 
+/// The kinds with a column in the table of stages: of jobs, and of messages that take time.
+std::set<JobKind> shownKinds(const std::vector<StageTimes>& stages) {
+  std::set<JobKind> kinds;
+  for (const StageTimes& stage : stages) {
+    for (const auto& [kind, median] : stage.medians) kinds.insert(kind);
+    for (const auto& [kind, median] : stage.messages) {
+      if (median > 0) kinds.insert(kind);
+    }
+  }
+  return kinds;
+}
+
+std::string medianText(const StageTimes& stage, JobKind kind) {
+  const auto& medians = isTransfer(kind) ? stage.messages : stage.medians;
+  const auto found = std::find_if(medians.begin(), medians.end(),
+                                  [&](const auto& median) { return median.first == kind; });
+  return found == medians.end() ? "-" : formatDuration(found->second);
+}
+
 /// A row for each stage with the medians of its kinds, and the slowest; empty for one stage.
 std::string stageTable(const Timeline& timeline, int threads) {
   constexpr std::size_t kMostStages = 64;
   const std::vector<StageTimes> stages = stageTimesOf(timeline, threads);
   if (stages.size() < 2 || stages.size() > kMostStages) return {};
-  std::set<JobKind> kinds;
+  const std::set<JobKind> kinds = shownKinds(stages);
   std::vector<Nanoseconds> sums;
-  for (const StageTimes& stage : stages) {
-    for (const auto& [kind, median] : stage.medians) kinds.insert(kind);
-    sums.push_back(stage.sum());
-  }
+  for (const StageTimes& stage : stages) sums.push_back(stage.sum());
   std::vector<std::string> header = {"stage", "ranks"};
   for (const JobKind kind : kinds) header.emplace_back(logName(kind));
   TextTable table(std::move(header));
@@ -147,18 +163,16 @@ std::string stageTable(const Timeline& timeline, int threads) {
     if (stage.ranks.size() > 1) {
       row.back() += " and " + std::to_string(stage.ranks.size() - 1) + " more";
     }
-    for (const JobKind kind : kinds) {
-      const auto found = std::find_if(stage.medians.begin(), stage.medians.end(),
-                                      [&](const auto& median) { return median.first == kind; });
-      row.push_back(found == stage.medians.end() ? "-" : formatDuration(found->second));
-    }
+    for (const JobKind kind : kinds) row.push_back(medianText(stage, kind));
     table.addRow(std::move(row));
   }
   const auto slowest =
       std::max_element(stages.begin(), stages.end(),
                        [](const StageTimes& a, const StageTimes& b) { return a.sum() < b.sum(); });
   const Nanoseconds usual = medianOf(sums);
-  std::string text = "\nmedian lengths of jobs\n" + table.toText();
+  const bool hasMessages = std::any_of(kinds.begin(), kinds.end(), isTransfer);
+  std::string text = std::string("\nmedian lengths of jobs") +
+                     (hasMessages ? " and messages" : "") + "\n" + table.toText();
   // Stages that differ by less than this are alike.
   constexpr double kAlike = 1.02;
   const double factor = ratio(slowest->sum(), usual);

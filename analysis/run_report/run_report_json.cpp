@@ -94,6 +94,9 @@ class RunJson {
     if (!given.empty()) object["given_schedule"] = given;
     object["schedule"] = toText(run_.schedule.recognised);
     object["schedules"] = run_.schedule.recognised.names;
+    if (!run_.schedule.ranksOfStage.empty()) {
+      object["ranks_of_stage"] = run_.schedule.ranksOfStage;
+    }
     return object;
   }
 

@@ -12,6 +12,7 @@
 #include "trace/text/folded_line.h"
 #include "trace/text/ranks_text.h"
 #include "trace/text/shell_word.h"
+#include "trace/text/stage_ranks_text.h"
 
 namespace pipetrace {
 namespace {
@@ -33,6 +34,10 @@ std::string scheduleLine(const RunReport& report) {
   const std::vector<std::string>& names = schedule.recognised.names;
   for (std::size_t i = 1; i < names.size(); ++i) {
     text += (i == 1 ? ", also the order of " : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  if (!schedule.ranksOfStage.empty()) {
+    text += (names.empty() ? "; stages on ranks " : " with stages on ranks ") +
+            pipetrace::toText(schedule.ranksOfStage);
   }
   const std::string given = givenScheduleOf(report.timeline);
   if (!given.empty() && (names.empty() || given != names.front())) {

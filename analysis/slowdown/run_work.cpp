@@ -257,6 +257,11 @@ double RunWork::measured(Id work) const {
   return withoutWaiting(node.end - node.begin);
 }
 
+double RunWork::turnsAt(Id work) const {
+  const JobGraph::Node& node = graph_.node(nodeOf(work));
+  return isCompute(node.kind) ? graph_.turnsOf(node.stage) : 1;
+}
+
 void RunWork::findIdeals(int threads) {
   // Medians need all durations, means their sum.
   std::vector<std::vector<double>> durations(kinds_.count());
@@ -267,7 +272,7 @@ void RunWork::findIdeals(int threads) {
     if (kinds_.isCommunication(kind)) {
       durations[kind].push_back(measured(work));
     } else {
-      ideals_[kind] += measured(work);
+      ideals_[kind] += measured(work) / turnsAt(work);
       ++counts[kind];
     }
   };

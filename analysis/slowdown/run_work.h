@@ -84,8 +84,9 @@ class RunWork {
   /// stages().size(). A message is of its receiver's, a fused pair of its forward's.
   std::uint32_t stageOf(Id work) const;
   std::uint16_t setOf(Id work) const { return kinds_.setOf(kindOf_[work]); }
-  double measured(Id work) const;                                 ///< ns, without waiting
-  double ideal(Id work) const { return ideals_[kindOf_[work]]; }  ///< ns
+  double measured(Id work) const;  ///< ns, without waiting
+  /// ns; of a job on a stage that several ranks share, as many times as much.
+  double ideal(Id work) const { return ideals_[kindOf_[work]] * turnsAt(work); }
 
   /// From the first begin to the last end of a step, ns.
   Nanoseconds measuredLength(std::size_t step) const {
@@ -102,6 +103,7 @@ class RunWork {
   };
 
   static constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
+  double turnsAt(Id work) const;
   Id nodeOf(Id work) const { return isCollective(work) ? collective(work).node : work; }
   std::size_t cellOf(std::size_t step, std::size_t rank) const {
     return step * graph_.ranks().size() + rank;

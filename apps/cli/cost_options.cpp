@@ -19,6 +19,11 @@ constexpr SharedOption kReduceMs{
     "Adding up the gradients of a stage that stands on several ranks, while these go on "
     "(default: 0)"};
 
+constexpr SharedOption kAgreeMs{
+    "--agree-ms", "MS",
+    "Adding up numbers of all ranks before the optimizer's step, such as the norm by which "
+    "gradients are clipped (default: 0)"};
+
 CLI::Option* addMeasured(CLI::App& app, CostOptions& to) {
   return addShared(app, shared::kCostsFrom, to.measured)
       ->allow_extra_args(false)
@@ -63,6 +68,7 @@ CLI::Option* addPlanTimeOptions(CLI::App& app, CostOptions& to) {
   time(shared::kTransferMs, to.transferMs);
   time(shared::kLrMs, to.lrMs);
   time(shared::kOptimizerMs, to.optimizerMs);
+  time(kAgreeMs, to.agreeMs);
   CLI::Option* const message =
       app.add_option("--message-mb", to.messageMb,
                      "Length of a message, in 10^6 bytes; with --bandwidth-gbs")

@@ -22,6 +22,7 @@ struct CostOptions {
   std::string transferMs;  ///< this and the next two are one number
   std::string lrMs;
   std::string optimizerMs;
+  std::string agreeMs;  ///< one number
   std::string activationGb;
   std::string freedByInputGb;
   std::string recomputedGb;

@@ -168,6 +168,7 @@ GivenCosts readCosts(const CostOptions& options) {
   readTime(costs.transfer, "--transfer-ms", options.transferMs);
   readTime(costs.lr, "--lr-ms", options.lrMs);
   readTime(costs.optimizer, "--optimizer-ms", options.optimizerMs);
+  readTime(costs.agreement, "--agree-ms", options.agreeMs);
   read(costs.activation, "--activation-gb", options.activationGb, kGb);
   read(costs.freedByInput, "--freed-by-input-gb", options.freedByInputGb, kGb);
   read(costs.recomputed, "--recomputed-gb", options.recomputedGb, kGb);
@@ -194,6 +195,10 @@ Costs completeCostsAndPlan(GivenCosts& given, Plan& plan) {
   const bool reduces = std::any_of(costs.stages.begin(), costs.stages.end(),
                                    [](const StageCosts& stage) { return stage.reduction > 0; });
   if (reduces) plan = withReductions(std::move(plan));
+  if (costs.agreement > 0) {
+    requireAgrees(plan, "--agree-ms");
+    plan = withAgreement(std::move(plan));
+  }
   if (hasOwn) return costs;
   std::vector<bool> stages;
   for (const StageCosts& stage : costs.stages) stages.push_back(stage.recompute > 0);

@@ -5,6 +5,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
 #include "schedule/forward_part.h"
+#include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
 #include "trace/error.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr int kMostMicroBatches = 1'000'000;
 constexpr int kMostChunks = 1024;
 constexpr int kMostReplicas = 1024;
+constexpr int kMostBuckets = 1024;
 
 const CLI::Validator kNotEmpty(
     [](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
@@ -60,6 +62,7 @@ void ScheduleOptions::change(Plan& plan) const {
   if (forwardOnly) plan = forwardPart(plan);
   if (credits) plan.credits = *credits;
   if (replicas) plan = withReplicas(std::move(plan), *replicas);
+  if (buckets) plan = withReductions(std::move(plan), *buckets);
 }
 
 ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
@@ -104,6 +107,7 @@ void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group) {
       ->check(CLI::Range(0, kMostMicroBatches).description(""))
       ->group(group);
   addShared(app, shared::kReplicas, to.replicas)->check(upTo(kMostReplicas))->group(group);
+  addShared(app, shared::kBuckets, to.buckets)->check(upTo(kMostBuckets))->group(group);
 }
 
 }  // namespace pipetrace

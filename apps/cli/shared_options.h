@@ -61,6 +61,10 @@ inline constexpr SharedOption kReplicas{
     "--dp", "N",
     "Replicas of the pipeline, for data parallelism: N times as many ranks; --ranks and "
     "--micro-batches are those of one"};
+inline constexpr SharedOption kBuckets{
+    "--buckets", "N",
+    "Parts into which the gradients of a stage on several ranks are cut, each with a reduction of "
+    "its own (default: 1)"};
 inline constexpr SharedOption kStepCount{"--steps", "N", "Steps to run"};
 
 // Costs of jobs.

@@ -1,40 +1,24 @@
-// Reductions of replicas are rehearsed as they are simulated, and hidden as much on each rank.
+// Reductions of replicas, and the agreement of all ranks, are rehearsed as they are simulated, and
+// reductions are hidden as much on each rank.
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 
+#include "analysis/explain/explanation.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
 
 constexpr int kMostRehearsals = 5;
-
-/// By rank: by how much the last reduction of a step ends after its last job.
-std::map<int, Nanoseconds> exposedOf(const Timeline& timeline, int step) {
-  std::map<int, Nanoseconds> exposed;
-  for (const auto& [rank, info] : timeline.ranks) {
-    const auto lastOf = [&](std::string_view lane) {
-      Nanoseconds last = 0;
-      const Track* const track = timeline.findTrack(rank, lane);
-      if (track == nullptr) return last;
-      for (const Event& event : track->events) {
-        if (event.step == step) last = std::max(last, event.end);
-      }
-      return last;
-    };
-    exposed[rank] = std::max<Nanoseconds>(lastOf(kReductionLane) - lastOf(kComputeLane), 0);
-  }
-  return exposed;
-}
 
 /// "" if the rehearsal has the lengths of the simulation's steps, and hides as much.
 std::string differenceOf(const CheckedPlan& plan, const Costs& costs) {
@@ -42,9 +26,9 @@ std::string differenceOf(const CheckedPlan& plan, const Costs& costs) {
   const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 2});
   const PlanComparison compared = compareWithPlan(timeline, plan, costs);
   if (!compared.agrees()) return compared.findings().front();
-  const auto planned = exposedOf(simulation.timeline, 1);
+  const auto planned = testing::exposedOf(simulation.timeline, 1);
   const auto most = std::max<double>(0.3 * kNsPerMs, 0.005 * simulation.length);
-  for (const auto& [rank, exposed] : exposedOf(timeline, 1)) {
+  for (const auto& [rank, exposed] : testing::exposedOf(timeline, 1)) {
     const Nanoseconds of = planned.at(rank);
     if (std::abs(static_cast<double>(exposed - of)) <= most) continue;
     return "rank " + std::to_string(rank) + " shows " + std::to_string(exposed) + " ns, not " +
@@ -63,9 +47,7 @@ void expectSimulated(const CheckedPlan& plan, const Costs& costs) {
 }
 
 Costs costsWith(const Plan& plan, Nanoseconds reduction) {
-  Costs costs = testing::costsByStage(plan);
-  for (StageCosts& stage : costs.stages) stage.reduction = reduction;
-  return costs;
+  return testing::withReductionsOf(reduction, testing::costsByStage(plan));
 }
 
 class ReductionsRehearsal : public ::testing::TestWithParam<const char*> {};
@@ -89,12 +71,8 @@ TEST(ReductionsRehearsalTest, TheTwoCopiesOfDualPipeKeepToTheSimulation) {
 }
 
 TEST(ReductionsRehearsalTest, ThreeBucketsOfAStageFollowEachOther) {
-  Plan plan = withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2));
-  for (std::vector<Action>& row : plan.ranks) {
-    const Action reduction = row.back();
-    row.insert(row.end(), 2, reduction);
-  }
-  expectSimulated(CheckedPlan(plan), costsWith(plan, 10 * kNsPerMs));
+  const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2), 3));
+  expectSimulated(plan, costsWith(*plan, 10 * kNsPerMs));
 }
 
 TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {
@@ -120,6 +98,17 @@ TEST(ReductionsRehearsalTest, UpdatesWithoutAFlushKeepToTheSimulation) {
   }
 }
 
+TEST(ReductionsRehearsalTest, TheAgreementOfAllRanksComesAfterTheReductions) {
+  const CheckedPlan plan(
+      withAgreement(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2))));
+  Costs costs = costsWith(*plan, 5 * kNsPerMs);
+  costs.agreement = 10 * kNsPerMs;
+  Costs free = costs;
+  free.agreement = 0;
+  ASSERT_EQ(simulate(plan, costs).length, simulate(plan, free).length + 10 * kNsPerMs);
+  expectSimulated(plan, costs);
+}
+
 TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
   const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2)));
   const Timeline timeline =
@@ -131,12 +120,51 @@ TEST(ReductionsRehearsalTest, LogsNameTheRanksOfEach) {
     const Event& event = track->events[0];
     EXPECT_EQ(event.kind, JobKind::kAllReduce);
     EXPECT_EQ(event.stage, rank % 2);
+    // After the job before it, by the clock.
+    const auto& jobs = timeline.findTrack(rank, kComputeLane)->events;
+    EXPECT_GE(event.begin, jobs[jobs.size() - 2].end);
+    EXPECT_GE(jobs.back().begin, event.end) << "the optimizer comes after it";
     std::string members;
     for (const Argument& argument : timeline.argumentsOf(event)) {
       if (timeline.strings[argument.key] == "members") members = timeline.strings[argument.text];
     }
     EXPECT_EQ(members, rank % 2 == 0 ? "0 2" : "1 3");
   }
+}
+
+/// Rank 2 has the stage of rank 0, and takes 7 ms where that takes 5.
+TEST(ReductionsRehearsalTest, TheReportOfARunNamesItsSlowRankFirst) {
+  const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2)));
+  Costs costs = testing::withReductionsOf(3 * kNsPerMs, testing::equalCosts(*plan));
+  for (int microBatch = 4; microBatch < 8; ++microBatch) {
+    for (const JobKind kind : {JobKind::kForward, JobKind::kBackward}) {
+      costs.faults.jobs.push_back({.action = {kind, 0, microBatch}, .longer = 2 * kNsPerMs});
+    }
+  }
+  std::string wrong;
+  for (int i = 0; i < kMostRehearsals; ++i) {
+    const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 3});
+    const Explanation run = explainRun(timeline, {});
+    wrong = run.findings.front().text;
+    const auto unknown = static_cast<std::size_t>(BubbleClass::kUnknown);
+    for (const ExplainedRank& rank : run.ranks) {
+      EXPECT_EQ(rank.bubbles[unknown], 0) << "rank " << rank.rank;
+    }
+    if (wrong.starts_with("rank 2 takes ") && run.findings.front().culprit.rank == 2) return;
+  }
+  ADD_FAILURE() << wrong;
+}
+
+TEST(ReductionsRehearsalTest, LogsOfAMapSayWhichRanksShareAStage) {
+  const CheckedPlan plan(withReductions(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 6)));
+  const Timeline timeline =
+      testing::rehearsed({.plan = plan, .costs = costsWith(*plan, 3 * kNsPerMs), .steps = 2});
+  EXPECT_EQ(statedStageRanks(timeline), plan->placement.ranksOfStage);
+  const Explanation run = explainRun(timeline, {});
+  EXPECT_EQ(run.schedule.recognised.names.front(), "1F1B");
+  EXPECT_TRUE(run.schedule.recognised.isExact);
+  EXPECT_EQ(run.schedule.ranksOfStage, plan->placement.ranksOfStage);
+  EXPECT_EQ(run.schedule.deviationCount, 0);
 }
 
 }  // namespace

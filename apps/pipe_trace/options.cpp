@@ -98,7 +98,7 @@ void addFollow(CLI::App& app, PipeTraceOptions& options) {
       "and can be opened at any time; ends with the run, or at Ctrl-C. Times are as logged "
       "(--align none), since later readings of the clocks would move what is written already");
   for (const char* name : {"--json", "--run", "--pp", "--dp", "--vpp", "--tp", "--absolute-time",
-                           "--pattern", "--time-unit", "--kinds"}) {
+                           "--pattern", "--time-unit", "--kinds", "--pipeline-logger"}) {
     if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
   }
 }
@@ -120,6 +120,10 @@ void addProfileOptions(CLI::App& app, PipeTraceOptions& options) {
                  "Format of outputs whose name does not say it, as of -")
       ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))
       ->check(CLI::IsMember(profileFormatNames()).description(""));
+  app.add_option("--pipeline-logger", options.pipelineLogger,
+                 "Folder to write the run into as PipelineLogger of the VPipe walkthrough does: "
+                 "pipeline_rank<r>.json with the starts and ends of jobs and messages")
+      ->type_name("DIR");
   addSwitch(app, "bubbles", options.load.bubbles,
             "Write profiles with lanes of idle time (default)", "... without them");
   // Not in the help: tests see the advice without a large file.

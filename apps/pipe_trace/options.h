@@ -16,6 +16,7 @@ class CommandApp;
 struct PipeTraceOptions {
   LoadRunOptions load;
   std::vector<std::string> outputs;
+  std::string pipelineLogger;  ///< the folder for files of PipelineLogger; empty: none
   std::string format;  ///< of outputs whose name has no ending; empty: Chrome JSON for "-" only
   bool json = false;
   bool flows = true;

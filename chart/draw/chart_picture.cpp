@@ -6,6 +6,8 @@
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/text_width.h"
 #include "trace/error.h"
+#include "trace/text/stage_ranks_text.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -45,6 +47,9 @@ std::string titleOf(const ChartModel& model) {
   }
   if (!title.empty()) title += ", ";
   title += counted(model.rankCount(), "rank");
+  if (const auto map = statedStageRanks(model.timeline()); !map.empty()) {
+    title += ", stages on ranks " + toText(map);
+  }
   if (microBatches && *microBatches > 0) {
     title += ", " + counted(static_cast<std::size_t>(*microBatches), "micro-batch");
     if (*microBatches != 1) title.insert(title.size() - 1, "e");

@@ -210,8 +210,11 @@ class RowTreeBuilder {
     node.names = node.key + '\n';
     if (!rank.rows.empty()) node.names += rows_[rank.rows.front()].lane + '\n';
     for (const int stage : shape.stages) node.names += "stage " + std::to_string(stage) + '\n';
+    const bool isShared = shape.turns > 1;
+    const std::string turn = std::to_string(shape.turn + 1) + " of " + std::to_string(shape.turns);
+    if (isShared) node.detail += ", " + turn;
     if (isByStage && replicas_.size() > 1) {
-      node.detail = replicaName(shape);
+      node.detail = replicaName(shape) + (isShared ? ", " + turn : "");
     } else if (isByStage && parent == RowNode::kNone && !node.detail.empty()) {
       std::swap(node.label, node.detail);
     }

@@ -51,6 +51,48 @@ TEST(RowTreeTest, AllReplicasButTheSlowestStartFolded) {
             "  . rank 5\n");
 }
 
+TEST(RowTreeTest, TheReplicaThatWorksMostIsUnfoldedWhereAllEndTogether) {
+  Timeline timeline = makeReplicas(2, {.ranks = 2, .steps = 1, .hasTransfers = false});
+  Nanoseconds end = kNsMin;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) end = std::max(end, event.end);
+  }
+  for (Track& track : timeline.tracks) {
+    if (track.lane != kComputeLane) continue;
+    // Replica 0 waits for the other's gradients, and ends a microsecond later.
+    const Nanoseconds begin = end + (track.rank < 2 ? kNsPerUs : 0);
+    track.events.push_back(
+        {.begin = begin, .end = begin + 10, .step = 0, .kind = JobKind::kOptimizer});
+  }
+  EXPECT_EQ(withoutLanes(ChartModel(timeline)),
+            "+ replica 0\n"
+            "- replica 1\n"
+            "  . rank 2\n"
+            "  . rank 3\n");
+}
+
+TEST(RowTreeTest, RanksThatShareAStageSayWhoseTurnIsTheirs) {
+  Timeline timeline = makeTestTimeline({.ranks = 3, .steps = 1, .hasTransfers = false});
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) event.stage = track.rank == 2 ? 1 : 0;
+  }
+  for (auto& [rank, info] : timeline.ranks) {
+    info.worldSize = 3;
+    info.numStages = 2;
+    info.numChunks = 1;
+    info.ranksOfStage = "1,0/2";
+  }
+  const ChartModel model(timeline);
+  const auto detailOf = [&](RowGrouping grouping, const char* key) {
+    const RowTree& tree = model.rowTree(grouping);
+    return tree[tree.find(key)].detail;
+  };
+  EXPECT_EQ(detailOf(RowGrouping::kByRank, "rank 0"), "stage 0, 2 of 2");
+  EXPECT_EQ(detailOf(RowGrouping::kByRank, "rank 1"), "stage 0, 1 of 2");
+  EXPECT_EQ(detailOf(RowGrouping::kByRank, "rank 2"), "stage 1");
+  EXPECT_EQ(detailOf(RowGrouping::kByStage, "rank 0"), "stage 0, 2 of 2");
+}
+
 TEST(RowTreeTest, HostsHoldTheReplicasThatRunOnThem) {
   Timeline timeline = makeReplicas(4, kTwoStages);
   for (auto& [rank, info] : timeline.ranks) info.host = rank < 4 ? "a" : "b";

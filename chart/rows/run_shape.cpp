@@ -26,11 +26,13 @@ std::map<int, RankTracks> tracksByRank(const Timeline& timeline) {
   return found;
 }
 
-std::vector<int> stagesOf(const Timeline& timeline, const RankTracks& tracks) {
+/// The stages of a rank; adds up how long its compute jobs are.
+std::vector<int> stagesOf(const Timeline& timeline, const RankTracks& tracks, double& work) {
   std::set<int> stages;
   for (std::size_t i = tracks.first; i < tracks.last; ++i) {
     std::int32_t latest = kNotGiven;
     for (const Event& event : timeline.tracks[i].events) {
+      if (isCompute(event.kind)) work += static_cast<double>(event.duration());
       if (event.stage == latest || !isCompute(event.kind) || event.stage < 0) continue;
       latest = event.stage;
       stages.insert(latest);
@@ -39,7 +41,8 @@ std::vector<int> stagesOf(const Timeline& timeline, const RankTracks& tracks) {
   return {stages.begin(), stages.end()};
 }
 
-std::optional<int> slowestOf(const std::vector<StepWindow>& windows) {
+/// `work`: of each replica.
+std::optional<int> slowestOf(const std::vector<StepWindow>& windows, std::map<int, double>& work) {
   std::map<int, double> sums;  // a double: many steps of days may not fit 64 bits
   for (const StepWindow& window : windows) {
     sums[window.replica] += static_cast<double>(window.window());
@@ -47,7 +50,12 @@ std::optional<int> slowestOf(const std::vector<StepWindow>& windows) {
   const auto slowest = std::max_element(
       sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (slowest == sums.end()) return std::nullopt;
-  return slowest->first;
+  constexpr double kTogether = 0.99;
+  int most = slowest->first;
+  for (const auto& [replica, sum] : sums) {
+    if (sum >= kTogether * slowest->second && work[replica] > work[most]) most = replica;
+  }
+  return most;
 }
 
 }  // namespace
@@ -56,7 +64,6 @@ RunShape runShapeOf(const Timeline& timeline, const std::vector<StepWindow>& win
   RunShape shape;
   const Topology topology = topologyOf(timeline, 0);
   shape.tensorRanks = topology.tensorRanks;
-  shape.slowestReplica = slowestOf(windows);
   const std::map<int, RankTracks> tracks = tracksByRank(timeline);
   std::vector<RankTracks> ofRank;
   for (const auto& [rank, places] : tracks) {
@@ -66,10 +73,22 @@ RunShape runShapeOf(const Timeline& timeline, const std::vector<StepWindow>& win
     const auto info = timeline.ranks.find(rank);
     if (info != timeline.ranks.end()) added.host = info->second.host;
     const auto place = topology.places.find(rank);
-    if (place != topology.places.end()) added.replica = place->second.replica;
+    if (place == topology.places.end()) continue;
+    added.replica = place->second.replica;
+    for (const std::vector<int>& ranks : topology.ranksOfStage) {
+      const auto turn = std::find(ranks.begin(), ranks.end(), place->second.position);
+      if (turn == ranks.end()) continue;
+      added.turn = static_cast<int>(turn - ranks.begin());
+      added.turns = static_cast<int>(ranks.size());
+    }
   }
-  inParallel(0, ofRank.size(),
-             [&](std::size_t i) { shape.ranks[i].stages = stagesOf(timeline, ofRank[i]); });
+  std::vector<double> work(ofRank.size());
+  inParallel(0, ofRank.size(), [&](std::size_t i) {
+    shape.ranks[i].stages = stagesOf(timeline, ofRank[i], work[i]);
+  });
+  std::map<int, double> workOf;
+  for (std::size_t i = 0; i < work.size(); ++i) workOf[shape.ranks[i].replica] += work[i];
+  shape.slowestReplica = slowestOf(windows, workOf);
   return shape;
 }
 

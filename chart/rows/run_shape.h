@@ -15,13 +15,19 @@ struct RankShape {
   std::string host;         ///< empty: not known
   int replica = 0;          ///< the number of its pipeline, as in Topology
   std::vector<int> stages;  ///< of its compute jobs, ascending
+  /// Where ranks of its pipeline share the micro-batches of its stage: whose turn is its own, from
+  /// 0, and of how many. Else of one.
+  int turn = 0;
+  int turns = 1;
 };
 
 /// The ranks of a run, ascending: those that have a track or a counter.
 struct RunShape {
   std::vector<RankShape> ranks;
-  int tensorRanks = 1;                ///< as in Topology
-  std::optional<int> slowestReplica;  ///< whose steps last longest in sum; of several the first
+  int tensorRanks = 1;  ///< as in Topology
+  /// Whose steps last longest in sum. Where gradients are added up, replicas end together: of those
+  /// within a hundredth of the longest, the one whose ranks work most; of several the first.
+  std::optional<int> slowestReplica;
 };
 
 /// `windows`: stepWindows(timeline).

@@ -15,6 +15,7 @@
 #include "chart/text/text_row.h"
 #include "chart/text/text_scale.h"
 #include "trace/error.h"
+#include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
 
@@ -81,6 +82,7 @@ class TextChart {
     for (const Track* track : tracks_) {
       rows.push_back(
           textRow(*track, timeline_.findTrack(track->rank, kBubbleLane), scale_, labels_));
+      markReductions(rows.back(), reductionsOf(track->rank), scale_);
     }
     std::string text;
     for (int first = 0; first < scale_.columns; first += lineColumns_) {
@@ -91,6 +93,24 @@ class TextChart {
   }
 
  private:
+  /// The all-reduces in the range whose members the log names: sums of gradients.
+  std::vector<const Event*> reductionsOf(int rank) const {
+    std::vector<const Event*> reductions;
+    for (const Track& track : timeline_.tracks) {
+      if (track.rank != rank) continue;
+      for (const Event& event : track.events) {
+        if (event.kind != JobKind::kAllReduce || event.end <= scale_.range.begin) continue;
+        const auto arguments = timeline_.argumentsOf(event);
+        const bool namesMembers =
+            std::any_of(arguments.begin(), arguments.end(), [&](const Argument& argument) {
+              return timeline_.strings[argument.key] == log_format::kMembers;
+            });
+        if (namesMembers && event.begin < scale_.range.end) reductions.push_back(&event);
+      }
+    }
+    return reductions;
+  }
+
   static void checkWidth(int width) {
     if (width >= kMinTextChartWidth && width <= kMaxTextChartWidth) return;
     throw Error("a chart cannot be " + std::to_string(width) + " columns wide; choose " +
@@ -114,6 +134,12 @@ class TextChart {
       part.before = first / scale_.cell * scale_.unit;
       part.range.begin += part.before;
       part.range.end = part.range.begin + part.columns / scale_.cell * scale_.unit;
+    } else if (lineColumns_ < scale_.columns) {
+      const double column = scale_.columnDuration();
+      part.before = static_cast<Nanoseconds>(first * column);
+      part.range.begin += part.before;
+      part.range.end =
+          scale_.range.begin + static_cast<Nanoseconds>((first + part.columns) * column);
     }
     text.append(static_cast<std::size_t>(labelWidth_), ' ');
     addLine(text, axisText(part));
@@ -151,6 +177,19 @@ class TextChart {
     return shows;
   }
 
+  /// Makes the scaled chart wider, up to that many lines, until its jobs have room for their
+  /// numbers. Else leaves it as it was. Where a unit is much shorter than jobs, this takes fewer
+  /// lines than cells.
+  bool wrapScaled(Nanoseconds most) {
+    const int columns = scale_.columns;
+    for (int parts = 2; parts <= most; ++parts) {
+      scale_.columns = parts * lineColumns_;
+      if (showsNumbers()) return true;
+    }
+    scale_.columns = columns;
+    return false;
+  }
+
   void chooseScale() {
     const auto& [begin, end] = scale_.range;
     Nanoseconds unit = end - begin;
@@ -173,9 +212,10 @@ class TextChart {
       if (columnsPerUnit >= 2) scale_.columns = static_cast<int>(cells * columnsPerUnit);
       if (showsNumbers()) return;
       const Nanoseconds cellsOfALine = lineColumns_ / cell;
-      if (cellsOfALine == 0) return;
-      const Nanoseconds parts = (cells + cellsOfALine - 1) / cellsOfALine;
-      if (parts * (std::ssize(tracks_) + 2) > kMostLines) return;
+      const Nanoseconds parts =
+          cellsOfALine == 0 ? kMostLines : (cells + cellsOfALine - 1) / cellsOfALine;
+      const Nanoseconds most = kMostLines / (std::ssize(tracks_) + 2);
+      if (wrapScaled(std::min(parts / 2, most)) || parts > most) return;
       lineColumns_ = static_cast<int>(cellsOfALine * cell);
     }
     scale_.unit = unit;
@@ -275,6 +315,8 @@ class TextChart {
     add(shows(kOptimizer, "O"), hasOpt ? "O or opt optimizer" : "O optimizer");
     add(hasOpt && !shows(kOptimizer, "O"), "opt optimizer");
     add(shows(kData, "D"), "D data");
+    add(shows(kAllReduce, "s"), "sum adding up gradients");
+    add(shows(kAllReduce, "a"), "agr agreement of all ranks");
     for (const auto& [what, isShown] : idleTimes(rows)) add(isShown, what);
     add(shows(TextRow::kIdle, std::string_view(&TextRow::kShortJobs, 1)),
         ": idle but for short jobs");

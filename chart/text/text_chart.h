@@ -32,10 +32,14 @@ struct TextChartOptions {
 /// If all times are multiples of one unit, a unit is a cell, in which every job has room for its
 /// text.
 /// - Cells are drawn in one line if it is no wider than `width`. Else time is scaled to the width.
-/// - If a micro-batch number has no room in the scaled chart, the line of cells is wrapped. Its
-///   parts come one below the other, each with an axis. A job that is cut goes on as '='.
+/// - If a micro-batch number has no room in the scaled chart, the line of cells is wrapped. Where
+///   half as many lines are enough for that, the scaled chart is made wider and wrapped instead.
+///   The parts come one below the other, each with an axis. A job that is cut goes on as '='.
 /// - A chart that would have more than 200 such lines stays scaled, and so does one without a unit.
 ///   Its legend then says that a letter without a number had no room for it.
+///
+/// Where gradients are added up (all-reduces whose members are given) and the rank is idle, the row
+/// has "sum"; where all ranks agree (those without a stage), "agr".
 ///
 /// Throws Error for widths outside kMinTextChartWidth .. kMaxTextChartWidth, and if no compute job
 /// is in the range.

@@ -156,6 +156,42 @@ TEST(TextChart, AJobThatIsWrappedGoesOnWithoutItsName) {
   EXPECT_EQ(lines[4], "rank 0 === F12");
 }
 
+TEST(TextChart, JobsManyUnitsLongAreWrappedOnTheScaleThatTheirNumbersNeed) {
+  // The unit is 1 ms: its cells would take 13 parts.
+  std::vector<Job> jobs;
+  for (int i = 0; i < 8; ++i) {
+    jobs.push_back({0, 10 * i, 10 * i + 10, JobKind::kForward, 10 + i});
+  }
+  jobs.push_back({0, 80, 83, JobKind::kOptimizer, 0});
+  const std::vector<std::string> lines = linesOf(textChart(timelineOf(jobs), {.width = 20}));
+  EXPECT_THAT(lines, testing::ElementsAre("       |0    |20 ms", "rank 0 F10F11F12F13", "",
+                                          "          |50 ms", "rank 0 F14F15F16F17O", "F forward,",
+                                          "  O optimizer", "one column is 3.192", "  ms"));
+}
+
+TEST(TextChart, SumsOfGradientsAreMarkedWhereTheRankIsIdle) {
+  Timeline run = timelineOf({{0, 0, 4, JobKind::kForward, 0},
+                             {0, 4, 8, JobKind::kBackward, 0},
+                             {0, 12, 16, JobKind::kForward, 1}});
+  const auto addReduction = [&](Nanoseconds begin, Nanoseconds end, bool namesMembers) {
+    Event event{
+        .begin = begin * kNsPerMs, .end = end * kNsPerMs, .stage = 0, .kind = JobKind::kAllReduce};
+    if (namesMembers) {
+      const Argument argument =
+          Argument::ofText(run.strings.intern(log_format::kMembers), run.strings.intern("0 1"));
+      run.setArguments(event, {&argument, 1});
+    }
+    run.track(0, "all_reduce").events.push_back(event);
+  };
+  addReduction(9, 10, false);
+  const std::string without = textChart(run, {.width = 60});
+  EXPECT_THAT(without, Not(HasSubstr("sum")));
+  addReduction(6, 14, true);
+  const std::string with = textChart(run, {.width = 60});
+  EXPECT_EQ(linesOf(with)[1], "rank 0 F0 B0 su F1");
+  EXPECT_THAT(with, HasSubstr("F forward, B backward, sum adding up gradients\n"));
+}
+
 TEST(TextChart, AWrappedChartHasAtMostTwoHundredLines) {
   std::vector<Job> jobs;
   for (int i = 0; i < 200; ++i) jobs.push_back({0, i, i + 1, JobKind::kForward, i});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -109,6 +110,31 @@ class RowDrawing {
 };
 
 }  // namespace
+
+void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
+                    const TextScale& scale) {
+  for (const Event* const reduction : reductions) {
+    const std::string_view label = reduction->stage < 0 ? "agr" : "sum";
+    // Cells end with a blank.
+    const int end = scale.columnAt(reduction->end) - (scale.unit > 0 ? 1 : 0);
+    const auto isIdle = [&](int column) {
+      const auto at = static_cast<std::size_t>(column);
+      return row.kinds[at] == TextRow::kIdle && row.text[at] != TextRow::kShortJobs;
+    };
+    int from = scale.columnAt(reduction->begin);
+    const auto isBlank = [&](int column) {
+      return row.text[static_cast<std::size_t>(column)] == ' ';
+    };
+    while (from < end && (!isIdle(from) || isBlank(from))) ++from;
+    for (int column = from; column < std::min(end, from + static_cast<int>(label.size()));
+         ++column) {
+      if (!isIdle(column)) break;
+      const auto at = static_cast<std::size_t>(column);
+      row.text[at] = label[static_cast<std::size_t>(column - from)];
+      row.kinds[at] = reduction->kind;
+    }
+  }
+}
 
 TextRow textRow(const Track& track, const Track* bubbles, const TextScale& scale,
                 const JobText& labels) {

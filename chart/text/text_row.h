@@ -19,6 +19,11 @@ struct TextRow {
   std::vector<BubbleClass> classes;
 };
 
+/// Marks all-reduces in the idle time of a row, as far as there is room. "sum": gradients of a
+/// stage are added up. "agr": it names no stage, and all ranks agree.
+void markReductions(TextRow& row, const std::vector<const Event*>& reductions,
+                    const TextScale& scale);
+
 /// Draws the jobs of `track` as described at textChart(), with the rank's `bubbles` (nullptr: there
 /// are none) where it has none.
 TextRow textRow(const Track& track, const Track* bubbles, const TextScale& scale,

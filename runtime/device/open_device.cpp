@@ -17,7 +17,19 @@ int countOf(c10::DeviceType type) {
   return c10::impl::VirtualGuardImpl(type).deviceCount();
 }
 
+/// Without a driver no library helps.
+void requireDriver() {
+  // It stays loaded; LibTorch's library needs it.
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
+  const char* const why = dlerror();
+  throw Error(
+      "cannot train on CUDA devices: this machine has no NVIDIA GPU, or no driver for it (" +
+      std::string(why != nullptr ? why : "no reason was given") +
+      "). Train with --device cpu, or install the driver first");
+}
+
 void loadCuda() {
+  requireDriver();
   // Not linked: it needs a dozen libraries that are only where somebody trains on GPUs.
   if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* const why = dlerror();

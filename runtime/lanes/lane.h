@@ -54,6 +54,9 @@ class ReceiveLane {
   /// names the message if it is lost, doubled, overtaken by another or has the wrong type. Throws
   /// Error if the transport was aborted, and PeerLost if the peer is gone.
   virtual Arrival take(std::uint64_t number, const MessageKey& key) = 0;
+
+  /// Whether take() would not wait. A lane that cannot tell says no.
+  virtual bool has(std::uint64_t /*number*/) const { return false; }
 };
 
 }  // namespace pipetrace

@@ -106,6 +106,8 @@ class LocalReceiveLane : public ReceiveLane<Payload> {
     return {std::move(letter.payload), letter.stamp};
   }
 
+  bool has(std::uint64_t number) const override { return box_.has(number); }
+
  private:
   RankGroup& group_;
   Mailbox<Payload>& box_;

@@ -7,7 +7,10 @@ std::string toText(const MessageKey& key) {
     return "another copy's gradients of stage " + std::to_string(key.stage) + " in step " +
            std::to_string(key.step);
   }
-  if (key.direction == Direction::kAcknowledgement && key.tensor > 0) {
+  if (LaneName(key.direction, key.tensor) == kAgreementLane) {
+    return "what all ranks agree on in step " + std::to_string(key.step);
+  }
+  if (isOfHost({key.direction, key.tensor})) {
     return "the number of rows in step " + std::to_string(key.step);
   }
   if (key.direction == Direction::kAcknowledgement) return "an acknowledgement";

@@ -27,11 +27,21 @@ inline constexpr LaneName kRowsLane(Direction::kAcknowledgement, 1);
 /// The lane on which a replica says that to another one.
 inline constexpr LaneName kReplicaRowsLane(Direction::kAcknowledgement, 2);
 
+/// The lane on which all ranks agree on the step that the optimizer takes.
+inline constexpr LaneName kAgreementLane(Direction::kAcknowledgement, 3);
+
+/// Whether the messages of a lane are numbers of the host's, also where ranks compute on devices.
+constexpr bool isOfHost(const LaneName& name) {
+  return name.direction == Direction::kAcknowledgement && name.tensor != 0;
+}
+
 /// Names a message: there is exactly one per (step, stage, micro-batch, direction, tensor).
 struct MessageKey {
   int step = 0;
-  int stage = 0;       ///< virtual stage that the message is for
-  int microBatch = 0;  ///< 0 between copies; acknowledgements have neither stage nor micro-batch
+  int stage = 0;  ///< virtual stage that the message is for
+  /// Between copies the round of a reduction, or the use of tied weights. Acknowledgements have
+  /// neither stage nor micro-batch.
+  int microBatch = 0;
   Direction direction = Direction::kForward;
   int tensor = 0;  ///< LaneName::tensor
 

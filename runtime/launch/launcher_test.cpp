@@ -17,6 +17,7 @@
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/has_ended.h"
 
 namespace pipetrace {
 namespace {
@@ -223,11 +224,7 @@ TEST(LauncherTest, ProcessesThatARankStartedEndWithIt) {
   const LaunchOptions options = shellRanks(log, 1, "sleep 1000 & echo child=$!; exit 4");
   EXPECT_EQ(launch(options).exitCode, 2);
   const pid_t child = std::stoi(log.lines("child=").at(0));
-  EXPECT_TRUE(waitFor([&] {
-    return kill(child, 0) != 0 ||
-           test::fileText("/proc/" + std::to_string(child) + "/stat").find(") Z") !=
-               std::string::npos;
-  }));
+  EXPECT_TRUE(waitFor([&] { return test::hasEnded(child); }));
 }
 
 TEST(LauncherTest, CtrlCReachesEachRankOnce) {
@@ -272,15 +269,7 @@ TEST(LauncherTest, RanksDieWithTheLauncher) {
   process.signal(SIGKILL);
   EXPECT_EQ(process.exitStatus(), -SIGKILL);
   for (const pid_t rank : ranks) {
-    const std::string stat = "/proc/" + std::to_string(rank) + "/stat";
-    EXPECT_TRUE(waitFor([&] {
-      try {
-        const std::string text = test::fileText(stat);  // a zombie is dead, whoever reaps it
-        return text.empty() || text.find(") Z") != std::string::npos;
-      } catch (const std::exception&) {
-        return true;  // it ended while the file was read
-      }
-    }));
+    EXPECT_TRUE(waitFor([&] { return test::hasEnded(rank); }));
   }
 }
 

@@ -80,8 +80,11 @@ std::string textOfItem(const RankProgram& program, const Place& place) {
 std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaited) {
   if (awaited.kind == Awaited::kCredit) return "an acknowledgement of activations";
   if (awaited.kind == Awaited::kReceipt) return "the receipt of its messages";
-  if (awaited.kind == Awaited::kSums) return "the gradients of the same weights";
+  if (awaited.kind == Awaited::kSums) {
+    return "the sums of stage " + std::to_string(awaited.index) + "'s gradients";
+  }
   if (awaited.kind == Awaited::kRows) return "the number of rows of its batch";
+  if (awaited.kind == Awaited::kAgreement) return "the agreement of all ranks";
   if (awaited.index >= program.transfers.size()) return "a message";
   MessageKey key = program.transfers[awaited.index].key;
   key.step = awaited.step;
@@ -102,12 +105,13 @@ std::size_t itemThatSends(const RankProgram& program, const MessageKey& key) {
 bool isStillSent(Programs& programs, int rank, const ActionStatus& waiting,
                  const ActionStatus& sender) {
   const AwaitedPlace place = awaitedPlaceOf(waiting);
-  const bool canTell = place.kind == Awaited::kMessage || place.kind == Awaited::kSums;
+  const bool isAtEnd = place.kind == Awaited::kSums || place.kind == Awaited::kAgreement;
+  const bool canTell = place.kind == Awaited::kMessage || isAtEnd;
   if (!canTell || waiting.action < 0 || sender.action < 0) return true;
   const Place at = placeOf(sender.action);
   if (at.step != place.step) return at.step < place.step;
   const RankProgram& program = programs.of(waiting.awaited.peer);
-  if (place.kind == Awaited::kSums) return at.item <= program.items.size();
+  if (isAtEnd) return at.item <= program.items.size();
   const RankProgram& own = programs.of(rank);
   if (place.index >= own.transfers.size()) return true;
   return itemThatSends(program, own.transfers[place.index].key) > at.item;

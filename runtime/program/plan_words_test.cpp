@@ -91,6 +91,13 @@ TEST(PlanWordsTest, EveryNumberPassesThroughTheControlChannel) {
   }
 }
 
+TEST(PlanWordsTest, SumsOfGradientsAreNamedByTheirStage) {
+  const PlanWords words = wordsOf(buildSchedule("DualPipe", 4, 8), 2);
+  const ActionStatus waiting{.action = numberOfItem(3, 1),
+                             .awaited = {.peer = 2, .number = numberOfAwaited(Awaited::kSums, 1)}};
+  EXPECT_EQ(words.message(1, waiting), "the sums of stage 1's gradients");
+}
+
 TEST(PlanWordsTest, ARankThatWaitsInAnEarlierStepIsReportedAtAnyStep) {
   const PlanWords words = wordsOf(buildSchedule("1F1B", 2, 2), 2);
   for (const int step : {1, 1 << 24, 1 << 30}) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/program/numbered_routes.h"
+#include "runtime/program/reduction_order.h"
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
 #include "schedule/planned_message.h"
@@ -78,8 +79,10 @@ class Builder {
     }
     addOtherSends();
     addUpdates();
+    program_.exchanges = exchangesOf(plan_, program_);
     addRows();
     addTies();
+    addAgreement();
     addAcknowledgements();
     return std::move(program_);
   }
@@ -273,6 +276,8 @@ class Builder {
       for (const int member : plan_.ranksOf(stage)) {
         copies.members += (copies.members.empty() ? "" : " ") + std::to_string(member);
       }
+      buckets_.push_back(bucketsOf(plan_.ranks[static_cast<std::size_t>(rank_)], stage));
+      if (!buckets_.back().empty()) copies.buckets = std::ranges::max(buckets_.back()) + 1;
       program_.copies.push_back(std::move(copies));
     }
   }
@@ -284,12 +289,18 @@ class Builder {
       if (copies.stage != stage) continue;
       const auto index = static_cast<int>(program_.reductions.size());
       const auto turn = static_cast<int>(copies.reductions.size());
+      const auto own = buckets_[i].begin() + turn;
+      const bool isLast = std::find(own + 1, buckets_[i].end(), *own) == buckets_[i].end();
       program_.items.push_back({Kind::kReduction, index});
-      program_.reductions.push_back({.copies = static_cast<int>(i), .turn = turn});
+      program_.reductions.push_back({.copies = static_cast<int>(i),
+                                     .turn = turn,
+                                     .bucket = *own,
+                                     .isTrained = isLast || plan_.isAsynchronous()});
       copies.reductions.push_back(index);
       for (const RankProgram::Copies::Peer& peer : copies.peers) {
         for (const int lane : {peer.send.lane, peer.receive.lane}) {
-          program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 1 : 0;
+          // Two rounds each; laneOf() has counted one message.
+          program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 2 : 1;
         }
       }
       return index;
@@ -345,12 +356,35 @@ class Builder {
     (from == rank_ ? program_.tiedSends : program_.tiedReceives).push_back(sum);
   }
 
+  void addAgreement() {
+    if (!flow_.agrees || !program_.updatesAtEnd) return;
+    std::vector<std::vector<int>> stages(plan_.ranks.size());
+    for (int stage = 0; stage < plan_.numStages; ++stage) {
+      stages[static_cast<std::size_t>(plan_.placement.firstRankOf(stage))].push_back(stage);
+    }
+    RankProgram::Agreement own{.stages = stages[static_cast<std::size_t>(rank_)]};
+    const MessageKey key{.direction = kAgreementLane.direction, .tensor = kAgreementLane.tensor};
+    const auto endsWith = [&](int peer) {
+      return RankProgram::Agreement::Ends{
+          .send = {.lane = laneOf(true, peer, kAgreementLane), .key = key},
+          .receive = {.lane = laneOf(false, peer, kAgreementLane), .key = key}};
+    };
+    for (int rank = 0; rank < plan_.numRanks(); ++rank) {
+      own.members += (rank == 0 ? "" : " ") + std::to_string(rank);
+      if (rank_ != 0 || rank == 0) continue;
+      own.others.push_back({stages[static_cast<std::size_t>(rank)], endsWith(rank)});
+    }
+    if (rank_ != 0) own.root = endsWith(0);
+    program_.agreement = std::move(own);
+  }
+
   const Plan& plan_;
   const int rank_;
   const WorkFlow& flow_;
   const NumberedRoutes routes_;
   const std::vector<int> stages_;
   RankProgram program_;
+  std::vector<std::vector<int>> buckets_;         // by copies and turn
   std::map<int, std::vector<int>> updatesAfter_;  // by cell: stages
   std::vector<int> pending_;                      // stages whose update is due
   int begun_ = RankProgram::kNone;                // the reduction of the first of them

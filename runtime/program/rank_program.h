@@ -85,17 +85,43 @@ struct RankProgram {
     std::string members;      ///< all of them: "0 4"
     int chunk = 0;
     std::vector<int> reductions{};  ///< their indices, at least one
+    int buckets = 1;                ///< into which the stage's gradients are cut
   };
   /// A place at which the gradients of such a stage may be added up. Training does so at the last
-  /// one of a stage; without a flush, at each update.
+  /// one of each bucket; without a flush, at each update.
   struct Reduction {
     int copies = 0;  ///< its index
     int turn = 0;    ///< among those of the stage
+    int bucket = 0;
+    bool isTrained = true;  ///< training adds up there
+  };
+  /// A reduction has two rounds. First each rank sends every other one the part of the bucket that
+  /// this one adds up, and then the sum of its own part.
+  enum class Round { kParts, kSums };
+  struct Exchange {
+    int reduction = 0;
+    Round round = Round::kParts;
   };
   /// How many rows another replica has (LaneName kReplicaRowsLane).
   struct Rows {
     int replica = 0;
     Sum message;
+  };
+  /// How all ranks agree before the optimizer's step: each says its numbers to rank 0, and hears
+  /// their sum.
+  struct Agreement {
+    struct Ends {
+      Sum send;
+      Sum receive;
+    };
+    struct Other {
+      std::vector<int> stages;
+      Ends ends;
+    };
+    std::vector<int> stages;    ///< whose numbers this rank says: the first of their ranks
+    std::optional<Ends> root;   ///< of all ranks but rank 0
+    std::vector<Other> others;  ///< of rank 0: the others, ascending
+    std::string members;        ///< all ranks: "0 1 2"
   };
   /// The sum of one use of tied weights (StageWork::ties()).
   struct TiedSum {
@@ -111,10 +137,12 @@ struct RankProgram {
   std::vector<Update> updates;
   std::vector<Copies> copies;
   std::vector<Reduction> reductions;
-  int replica = 0;             ///< of this rank
-  int firstMicroBatch = 0;     ///< of that replica: logs count from there
-  std::optional<Sum> rowsTo;   ///< says its rows, at the start of a step
-  std::vector<Rows> rowsFrom;  ///< compares them with its own
+  std::vector<Exchange> exchanges;  ///< in an order that all ranks have
+  int replica = 0;                  ///< of this rank
+  int firstMicroBatch = 0;          ///< of that replica: logs count from there
+  std::optional<Sum> rowsTo;        ///< says its rows, at the start of a step
+  std::vector<Rows> rowsFrom;       ///< compares them with its own
+  std::optional<Agreement> agreement;
   std::vector<TiedSum> tiedSends;
   std::vector<TiedSum> tiedReceives;
   int credits = 0;           ///< Plan::credits
@@ -128,6 +156,7 @@ struct RankProgram {
 struct WorkFlow {
   TensorRoutes routes;                 ///< StageWork::routes(); empty: chainRoutes()
   std::vector<std::vector<int>> ties;  ///< StageWork::ties()
+  bool agrees = false;                 ///< StageWork::agrees()
 };
 
 /// The program of `rank`. A plan without sends and receives gets those of addTransfers() with

@@ -10,6 +10,7 @@ RankInfo rankInfoOf(const Plan& plan, int rank) {
   info.numStages = plan.numStages;
   info.numChunks = plan.numChunks();
   info.numMicroBatches = plan.microBatchesOfReplica();
+  if (plan.placement.hasSeveralRanks()) info.ranksOfStage = toText(plan.placement.ranksOfStage);
   info.schedule = plan.name;
   info.dataParallelIndex = plan.replicaOf(rank);
   return info;

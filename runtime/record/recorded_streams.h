@@ -24,9 +24,10 @@ struct RecordedStreams {
   std::array<StreamId, 2> recv{};
   std::map<int, StreamId> lines{};  ///< by peer: all messages with it, in place of the four
   std::optional<StreamId> line;     ///< of messages that a device moves in line
-  StreamId reductions = 0;          ///< of sums of gradients
+  StreamId reductions = 0;          ///< of sums of gradients, and of agreements
   JobTrack* track = nullptr;        ///< gets the compute jobs, too; null: there is none
 
+  bool isOn() const { return recorder != nullptr && recorder->isOn(); }
   StreamId of(const Job& transfer) const {
     if (const auto line = lines.find(transfer.peer); line != lines.end()) return line->second;
     return (isSend(transfer.kind) ? send : recv)[isForwardTransfer(transfer.kind) ? 0 : 1];

@@ -11,6 +11,7 @@ EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device, Messag
 void EmulatedWork::accept(const Plan& plan, int rank) {
   versions_.emplace(plan, rank);
   opensWithLr_ = !plan.isForwardOnly();
+  agrees_ = costs_.agreement > 0 && plan.hasAny(isAgreement);
 }
 
 void EmulatedWork::beginStep(int step) {
@@ -78,7 +79,10 @@ Nanoseconds EmulatedWork::reductionTime(int stage) {
   return costs_.stages.at(static_cast<std::size_t>(stage)).reduction;
 }
 
-void EmulatedWork::awaitReduction(Nanoseconds end) { device_.start(end, 0); }
+void EmulatedWork::awaitReduction(Nanoseconds end) {
+  device_.start(end, 0);
+  device_.finish();  // the optimizer's job begins then
+}
 
 /// A message's bytes are those of the stage that makes the activations, and of the gradient that
 /// comes back to it.

@@ -41,6 +41,7 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   void optimizerStep() override;
   void update(int stage) override;
   std::int32_t versionOf(const Action& action) const override { return versions_->of(action); }
+  bool agrees() const override { return agrees_; }
   bool runsBehind() const override { return true; }
   void awaitJob() override;
   void launching(const Action& action, Nanoseconds arrival) override;
@@ -56,6 +57,7 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                bool waitsForPost) override;
   Nanoseconds reductionTime(int stage) override;
+  Nanoseconds agreementTime() override { return costs_.agreement; }
   void awaitReduction(Nanoseconds end) override;
   std::int64_t bytesOf(const MessageKey& key) const;
 
@@ -64,6 +66,7 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   EmulatedStream& device_;
   MessageLines* const lines_;
   bool opensWithLr_ = true;
+  bool agrees_ = false;
   int step_ = 0;
   std::optional<VersionCount> versions_;
   Nanoseconds begin_ = EmulatedStream::kNoArrival;  // of the job that was launched

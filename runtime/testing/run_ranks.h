@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/control/control_channel.h"
 #include "runtime/transport/transport.h"
 
 namespace pipetrace::testing {
@@ -22,5 +23,10 @@ enum class Wiring { kInProcess, kGloo };
 /// runRanks() with a transport for each rank, which is destroyed when its body has ended.
 std::vector<std::string> runConnected(Wiring wiring, int ranks,
                                       const std::function<void(Transport& transport)>& body);
+
+/// The same with a control channel for each rank, which lets this process live on after a stall.
+std::vector<std::string> runControlled(
+    Wiring wiring, int ranks, ControlOptions control,
+    const std::function<void(Transport& transport, ControlChannel& control)>& body);
 
 }  // namespace pipetrace::testing

@@ -1,11 +1,14 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
 #include <torch/utils.h>
 
+#include <cmath>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "runtime/testing/training_case.h"
 #include "runtime/testing/training_parts.h"
@@ -145,6 +148,27 @@ class AloneModel {
     }
   }
 
+  /// The norm of the gradients before it.
+  double clip() const {
+    double sum = 0;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      for (const auto& parameter : blocks_[b]->named_parameters()) {
+        if (isLaterUse(model_.blocks[b].name, parameter.key())) continue;
+        const at::Tensor& gradient = parameter.value().grad();
+        if (!gradient.defined()) continue;
+        const double norm =
+            at::linalg_vector_norm(gradient, 2, {}, false, at::kDouble).item<double>();
+        sum += norm * norm;
+      }
+    }
+    const double factor = training_.clipNorm / (std::sqrt(sum) + 1e-6);
+    if (factor >= 1) return std::sqrt(sum);
+    for (const at::Tensor& parameter : parameters()) {
+      if (parameter.grad().defined()) parameter.grad().mul_(factor);
+    }
+    return std::sqrt(sum);
+  }
+
   void addTied() {
     for (const auto& tie : model_.ties) {
       at::Tensor sum;
@@ -161,6 +185,15 @@ class AloneModel {
       if (model_.blocks[b].name == use.block) return blocks_[b]->named_parameters()[use.parameter];
     }
     return {};
+  }
+
+  bool isLaterUse(const std::string& block, const std::string& parameter) const {
+    for (const auto& tie : model_.ties) {
+      for (std::size_t use = 1; use < tie.size(); ++use) {
+        if (tie[use].block == block && tie[use].parameter == parameter) return true;
+      }
+    }
+    return false;
   }
 
   const TrainingCase& training_;
@@ -248,8 +281,9 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& pla
     }
     model.addTied();
     model.takeOutScale();
-    results[static_cast<std::size_t>(plan.lastRankOf(0))].push_back(
-        lossTensor(lossOf(model, plan, batches, step)));
+    RankResult& ofLast = results[static_cast<std::size_t>(plan.lastRankOf(0))];
+    ofLast.push_back(lossTensor(lossOf(model, plan, batches, step)));
+    if (training.clipNorm > 0) ofLast.push_back(lossTensor(model.clip()));
     append(appendGradients);
     optimizer->step();
   }

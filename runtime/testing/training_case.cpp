@@ -10,7 +10,8 @@
 #include <cstring>
 
 #include "runtime/executor.h"
-#include "runtime/testing/forwarding_work.h"
+#include "runtime/forwarding_work.h"
+#include "runtime/inspect/inspected_work.h"
 #include "runtime/testing/training_parts.h"
 #include "runtime/train/optimize/parameter_groups.h"
 #include "runtime/train/torch_work.h"
@@ -18,13 +19,14 @@
 
 namespace pipetrace::testing {
 
-Batch batchOf(const TrainingCase& training, int step, int replica) {
+namespace {
+
+Batch wholeBatch(const TrainingCase& training, int step, int replica, std::int64_t rows) {
   at::Generator random = at::make_generator<at::CPUGeneratorImpl>(
       99 + static_cast<std::uint64_t>(step + 1000 * replica));
   const auto tokens = [&](std::int64_t most, at::IntArrayRef sizes) {
     return at::randint(most, sizes, random, at::kLong);
   };
-  const std::int64_t rows = training.rowsOf(step);
   Batch batch;
   if (training.model == CaseModel::kMlp) {
     batch["inputs"] = at::randn({rows, 12}, random);
@@ -35,6 +37,18 @@ Batch batchOf(const TrainingCase& training, int step, int replica) {
   batch["features"] = at::randn({rows, 12}, random);
   batch["gains"] = at::randn({rows, 1, 1}, random);
   batch["targets"] = tokens(7, {rows, 3});
+  return batch;
+}
+
+}  // namespace
+
+Batch batchOf(const TrainingCase& training, int step, int replica) {
+  const int parts = training.batchParts;
+  if (parts == 1) return wholeBatch(training, step, replica, training.rowsOf(step));
+  Batch batch = wholeBatch(training, step, 0, std::int64_t{parts} * training.rowsOf(step));
+  for (auto& [name, tensor] : batch) {
+    tensor = tensor.tensor_split(parts)[static_cast<std::size_t>(replica)];
+  }
   return batch;
 }
 
@@ -99,17 +113,31 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
                        .optimizer = makerOf(training),
                        .precision = training.precision,
                        .lossScale = LossScale::fixed(training.lossScale),
+                       .clipNorm = training.clipNorm,
                        .reportsLoss = plan->lastRankOf(0) == transport.rank(),
                        .device = on.device},
                       plan->stagesOfRank(transport.rank()));
   WatchedWork watched(torchWork, beforeBackward);
   const std::unique_ptr<StageWork> own = on.around ? on.around(watched) : nullptr;
-  Executor executor(plan, own ? *own : watched, transport, on.streams, {.control = on.control});
+  StageWork& around = own ? *own : watched;
+  InspectedWork inspected(
+      around, {.every = std::max(on.inspectEvery, 1),
+               .rank = transport.rank(),
+               .parameters = [&](int stage) { return torchWork.stage(stage).namedParameters(); },
+               .lossScale = [&] { return torchWork.agreement().lossScale().value(); }});
+  Executor executor(plan, on.inspectEvery > 0 ? inspected : around, transport, on.streams,
+                    {.control = on.control});
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
     torchWork.load(batchOf(training, step, plan->replicaOf(transport.rank())));
     executor.runStep(step);
-    if (const auto loss = torchWork.loss()) result.push_back(lossTensor(*loss));
+    if (const auto seen = inspected.take()) on.inspected(*seen);
+    if (const auto loss = torchWork.loss()) {
+      result.push_back(lossTensor(*loss));
+      if (training.clipNorm > 0) {
+        result.push_back(lossTensor(torchWork.agreement().norm().value()));
+      }
+    }
     if (on.readsGradients) appendGradients(result, torchWork.parameters());
     if (!torchWork.liveMicroBatches().empty()) throw Error("micro-batches are left over");
   }

@@ -9,6 +9,7 @@
 
 #include "runtime/control/control_channel.h"
 #include "runtime/device/rank_device.h"
+#include "runtime/inspect/step_inspection.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
@@ -40,6 +41,9 @@ struct TrainingCase {
   bool decays = false;
   Precision precision = Precision::kFp32;
   double lossScale = 1;  ///< fixed
+  double clipNorm = 0;
+  /// Replicas have equal parts of the batch of this many times `rows`; 1: batches of their own.
+  int batchParts = 1;
 
   int rowsOf(int step) const {
     return rowsOfSteps.empty() ? rows
@@ -50,8 +54,9 @@ struct TrainingCase {
 Model modelOf(const TrainingCase& training);
 Partition partitionOf(const TrainingCase& training);
 
-/// The results of a rank. For each step: the loss, if it has the last stage, and the gradient of
-/// every parameter of its stages that has one. Then the parameters at the end.
+/// The results of a rank. For each step, if it has the last stage, the loss, and the norm of the
+/// gradients where they are clipped. Then the gradient of each parameter of its stages that has
+/// one. In the end the parameters.
 using RankResult = std::vector<at::Tensor>;
 
 /// Called before each backward of a rank.
@@ -65,6 +70,8 @@ struct OnDevice {
   bool readsGradients = true;  ///< after each step; else the result has none
   /// Makes the work that the executor gets, around the rank's own. Empty: that itself.
   std::function<std::unique_ptr<StageWork>(StageWork& inner)> around = {};
+  int inspectEvery = 0;  ///< InspectOptions::every; 0: nothing is inspected
+  std::function<void(const StepInspection& step)> inspected = {};  ///< gets each inspected step
 };
 
 /// Runs one rank with the executor and TorchWork, finish() included. One thread each, any threads.

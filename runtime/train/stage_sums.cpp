@@ -1,73 +1,162 @@
 #include "runtime/train/stage_sums.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/bitwise_or.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include <algorithm>
 
 namespace pipetrace {
 namespace {
 
-/// Each part begins at a multiple of that, so that it can be seen as numbers of its type.
-constexpr std::int64_t kAlignment = 16;
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+std::int64_t inUnits(std::int64_t bytes) {
+  constexpr std::int64_t kUnit = GradientBuckets::kUnit;
+  return (bytes + kUnit - 1) / kUnit * kUnit;
 }
 
-/// Part of the bytes, as a tensor of that shape and type.
-at::Tensor part(const at::Tensor& packed, std::int64_t offset, const at::Tensor& like) {
-  return packed.narrow(0, offset, static_cast<std::int64_t>(like.nbytes()))
-      .view(like.scalar_type())
-      .view(like.sizes());
+std::int64_t bytesOf(const at::Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.nbytes());
+}
+
+/// The parameters of a bucket: those whose middle is in its share of the bytes.
+std::vector<at::Tensor> shareOf(const std::vector<at::Tensor>& parameters, int number, int of) {
+  std::int64_t all = 0;
+  for (const at::Tensor& parameter : parameters) all += bytesOf(parameter);
+  std::vector<at::Tensor> share;
+  std::int64_t before = 0;
+  for (const at::Tensor& parameter : parameters) {
+    const std::int64_t twiceMiddle = 2 * before + bytesOf(parameter);
+    const std::int64_t its =
+        all == 0 ? 0 : std::min<std::int64_t>(twiceMiddle * of / (2 * all), of - 1);
+    if (its == number) share.push_back(parameter);
+    before += bytesOf(parameter);
+  }
+  return share;
 }
 
 }  // namespace
 
-at::Tensor StageSums::pack(const std::vector<at::Tensor>& parameters, const at::Tensor& loss) {
+void StageSums::addStage(int stage, std::vector<at::Tensor> parameters, Loss loss) {
+  std::reverse(parameters.begin(), parameters.end());
+  stages_[stage] = {.parameters = std::move(parameters), .loss = std::move(loss)};
+}
+
+StageSums::Layout StageSums::makeLayout(const Stage& stage, const GradientBucket& bucket) {
+  Layout layout{.hasLoss = bucket.number == 0 && static_cast<bool>(stage.loss.take),
+                .parameters = shareOf(stage.parameters, bucket.number, bucket.of)};
+  const auto add = [&](std::int64_t size, at::ScalarType type) {
+    layout.parts.push_back({.first = layout.size, .size = size, .type = type});
+    layout.size += inUnits(size);
+  };
+  if (layout.hasLoss) add(sizeof(double), at::kDouble);
+  add(static_cast<std::int64_t>(layout.parameters.size()), at::kByte);
+  for (const at::Tensor& parameter : layout.parameters) {
+    add(bytesOf(parameter), parameter.scalar_type());
+  }
+  return layout;
+}
+
+const StageSums::Layout& StageSums::layoutOf(const GradientBucket& bucket) {
+  const std::pair place(bucket.stage, bucket.number);
+  const auto found = layouts_.find(place);
+  if (found != layouts_.end()) return found->second;
+  return layouts_[place] = makeLayout(stages_.at(bucket.stage), bucket);
+}
+
+at::Tensor StageSums::view(const at::Tensor& bytes, const Layout::Part& part) {
+  return bytes.narrow(0, part.first, part.size).view(part.type);
+}
+
+/// Optimizers call detach_() of gradients, which is not for views that autograd knows as such.
+at::Tensor StageSums::gradientIn(const at::Tensor& bytes, const Layout& layout,
+                                 std::size_t parameter) {
+  const at::AutoDispatchBelowADInplaceOrView unknown;
+  return view(bytes, layout.parts[layout.gradient(parameter)])
+      .view(layout.parameters[parameter].sizes());
+}
+
+at::Tensor StageSums::fill(const GradientBucket& bucket) {
   const at::NoGradGuard noGrad;
-  std::int64_t bytes = kAlignment;
-  for (const at::Tensor& parameter : parameters) {
-    bytes += aligned(static_cast<std::int64_t>(parameter.nbytes()));
+  const Layout& layout = layoutOf(bucket);
+  const Stage& stage = stages_.at(bucket.stage);
+  const at::Tensor loss = layout.hasLoss ? stage.loss.take() : at::Tensor();
+  const at::Device device = !stage.parameters.empty() ? stage.parameters.front().device()
+                            : loss.defined()          ? loss.device()
+                                                      : at::Device(at::kCPU);
+  Filled filled{.bytes = at::empty({layout.size}, at::TensorOptions(at::kByte).device(device))};
+  // The gaps travel, too.
+  for (const Layout::Part& part : layout.parts) {
+    const std::int64_t end = part.first + part.size;
+    if (inUnits(end) != end) filled.bytes.narrow(0, end, inUnits(end) - end).zero_();
   }
-  const at::Device device = !parameters.empty() ? parameters.front().device()
-                            : loss.defined()    ? loss.device()
-                                                : at::Device(at::kCPU);
-  // The gaps between the parts travel, too.
-  at::Tensor packed = at::zeros({bytes}, at::TensorOptions(at::kByte).device(device));
-  if (loss.defined()) lossOf(packed).copy_(loss);
-  const std::vector<at::Tensor> gradients = gradientsOf(packed, parameters);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const at::Tensor& gradient = parameters[i].grad();
-    if (gradient.defined()) at::Tensor(gradients[i]).copy_(gradient);
+  if (layout.hasLoss) {
+    const at::Tensor place = view(filled.bytes, layout.parts[0]).squeeze(0);
+    loss.defined() ? place.copy_(loss) : place.zero_();
   }
-  return packed;
+  const at::Tensor there = view(filled.bytes, layout.parts[layout.there()]);
+  there.fill_(1);
+  for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
+    const at::Tensor& parameter = layout.parameters[i];
+    const at::Tensor own = gradientIn(filled.bytes, layout, i);
+    at::Tensor& gradient = at::Tensor(parameter).mutable_grad();
+    if (gradient.defined()) {
+      own.copy_(gradient);
+      gradient = own;
+      continue;
+    }
+    own.fill_(-0.0);  // to which any number may be added without a change, 0 and -0, too
+    there[static_cast<std::int64_t>(i)].zero_();
+    filled.lacksSome = true;
+  }
+  return (filled_[{bucket.stage, bucket.number}] = std::move(filled)).bytes;
 }
 
-at::Tensor StageSums::lossOf(const at::Tensor& packed) {
-  return packed.narrow(0, 0, static_cast<std::int64_t>(sizeof(double)))
-      .view(at::kDouble)
-      .squeeze(0);
-}
-
-std::vector<at::Tensor> StageSums::gradientsOf(const at::Tensor& packed,
-                                               const std::vector<at::Tensor>& parameters) {
-  std::vector<at::Tensor> gradients;
-  std::int64_t offset = kAlignment;
-  for (const at::Tensor& parameter : parameters) {
-    gradients.push_back(part(packed, offset, parameter));
-    offset += aligned(static_cast<std::int64_t>(parameter.nbytes()));
-  }
-  return gradients;
-}
-
-void StageSums::addUp(const std::vector<at::Tensor>& copies,
-                      const std::vector<at::Tensor>& parameters) {
+at::Tensor StageSums::addUp(const GradientBucket& bucket, std::int64_t first,
+                            const std::vector<at::Tensor>& parts) {
   const at::NoGradGuard noGrad;
-  std::vector<std::vector<at::Tensor>> gradients;
-  for (const at::Tensor& copy : copies) gradients.push_back(gradientsOf(copy, parameters));
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    at::Tensor sum = gradients.front()[i].clone();
-    for (std::size_t c = 1; c < copies.size(); ++c) sum.add_(gradients[c][i]);
-    at::Tensor(parameters[i]).mutable_grad() = sum;
+  at::Tensor sum = at::empty_like(parts.front());
+  const std::int64_t end = first + sum.numel();
+  const Layout& layout = layoutOf(bucket);
+  for (std::size_t i = 0; i < layout.parts.size();) {
+    // Numbers of one type that follow each other are added at once, with the gaps between them.
+    const std::int64_t from = std::max(layout.parts[i].first, first);
+    const at::ScalarType type = layout.parts[i].type;
+    for (++i; i < layout.parts.size() && layout.parts[i].type == type;) ++i;
+    const std::int64_t to =
+        std::min(i < layout.parts.size() ? layout.parts[i].first : layout.size, end);
+    if (from >= to) continue;
+    const Layout::Part run{.first = from - first, .size = to - from, .type = type};
+    at::Tensor its = view(sum, run);
+    for (std::size_t part = 1; part < parts.size(); ++part) {
+      const at::Tensor before = part == 1 ? view(parts[0], run) : its;
+      const at::Tensor other = view(parts[part], run);
+      if (type == at::kByte) {
+        at::bitwise_or_out(its, before, other);
+      } else {
+        at::add_out(its, before, other);
+      }
+    }
+  }
+  return sum;
+}
+
+void StageSums::summed(const GradientBucket& bucket) {
+  const at::NoGradGuard noGrad;
+  const Layout& layout = layoutOf(bucket);
+  const Filled filled = std::move(filled_.extract({bucket.stage, bucket.number}).mapped());
+  if (layout.hasLoss) {
+    stages_.at(bucket.stage).loss.give(view(filled.bytes, layout.parts[0]).squeeze(0).clone());
+  }
+  if (!filled.lacksSome) return;
+  const at::Tensor there = view(filled.bytes, layout.parts[layout.there()]).cpu();
+  for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
+    at::Tensor& gradient = at::Tensor(layout.parameters[i]).mutable_grad();
+    const bool isThere = there[static_cast<std::int64_t>(i)].item<std::uint8_t>() != 0;
+    if (gradient.defined() || !isThere) continue;
+    gradient = gradientIn(filled.bytes, layout, i);
   }
 }
 

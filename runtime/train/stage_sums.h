@@ -3,26 +3,74 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
 #include <vector>
+
+#include "runtime/gradient_buckets.h"
 
 namespace pipetrace {
 
-/// The sums of a stage's gradients in one tensor of bytes, on the parameters' device: the loss as a
-/// double, then each gradient in its own type. All ranks of a stage have the same layout.
-class StageSums {
+/// The gradients of a rank's stages in buckets. A bucket has the gradients of some parameters, each
+/// in its own type, and a byte for each parameter that says whether it has one. Stages are cut from
+/// their last parameter to the first, into buckets of about as many bytes. Where a stage has a
+/// loss, it is in the first bucket, as a double.
+///
+/// A gradient that no rank has stays away, so that optimizers leave its parameter alone. To see
+/// that, a rank that lacks some itself waits for its device.
+class StageSums : public GradientBuckets {
  public:
-  /// Gradients that nobody made count as 0. `loss`: a double on that device; undefined: 0.
-  static at::Tensor pack(const std::vector<at::Tensor>& parameters, const at::Tensor& loss);
+  /// The loss of a stage that goes into a bucket, a double on the parameters' device (undefined:
+  /// 0); and what becomes of the sum.
+  struct Loss {
+    std::function<at::Tensor()> take;
+    std::function<void(at::Tensor sum)> give;
+  };
 
-  /// The parts of a tensor that pack() made of such parameters. They share its memory.
-  static at::Tensor lossOf(const at::Tensor& packed);
-  static std::vector<at::Tensor> gradientsOf(const at::Tensor& packed,
-                                             const std::vector<at::Tensor>& parameters);
+  /// Adds a stage. `loss`: empty functions where it has none.
+  void addStage(int stage, std::vector<at::Tensor> parameters, Loss loss);
 
-  /// Sets the gradients of `parameters` to the sums over such tensors of all copies, in their
-  /// order.
-  static void addUp(const std::vector<at::Tensor>& copies,
-                    const std::vector<at::Tensor>& parameters);
+  at::Tensor fill(const GradientBucket& bucket) override;
+  at::Tensor addUp(const GradientBucket& bucket, std::int64_t first,
+                   const std::vector<at::Tensor>& parts) override;
+  void summed(const GradientBucket& bucket) override;
+
+ private:
+  struct Stage {
+    std::vector<at::Tensor> parameters;  // from the last to the first
+    Loss loss;
+  };
+  /// Where a bucket has its parts, in bytes.
+  struct Layout {
+    struct Part {
+      std::int64_t first = 0;
+      std::int64_t size = 0;
+      at::ScalarType type = at::kByte;
+    };
+    bool hasLoss = false;
+    std::vector<Part> parts;             // the loss, the bytes that say what is there, gradients
+    std::vector<at::Tensor> parameters;  // of the gradients
+    std::int64_t size = 0;
+
+    std::size_t there() const { return hasLoss ? 1 : 0; }
+    std::size_t gradient(std::size_t parameter) const { return there() + 1 + parameter; }
+  };
+  /// A bucket that was filled.
+  struct Filled {
+    at::Tensor bytes;
+    bool lacksSome = false;
+  };
+
+  const Layout& layoutOf(const GradientBucket& bucket);
+  static Layout makeLayout(const Stage& stage, const GradientBucket& bucket);
+  static at::Tensor view(const at::Tensor& bytes, const Layout::Part& part);
+  static at::Tensor gradientIn(const at::Tensor& bytes, const Layout& layout,
+                               std::size_t parameter);
+
+  std::map<int, Stage> stages_;
+  std::map<std::pair<int, int>, Layout> layouts_;  // by stage and number
+  std::map<std::pair<int, int>, Filled> filled_;
 };
 
 }  // namespace pipetrace

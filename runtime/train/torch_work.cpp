@@ -1,28 +1,16 @@
 #include "runtime/train/torch_work.h"
 
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "runtime/train/optimize/unscale_gradients.h"
-#include "runtime/train/stage_sums.h"
 #include "schedule/check/update_meetings.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 
 namespace {
-
-// A rank that does not run the block of the first use makes it for its weights.
-at::Tensor firstWeights(const Model& model, const TiedUse& first, std::uint64_t seed) {
-  StageCut alone;
-  alone.firstBlock = first.block;
-  alone.blocks.resize(1);
-  return Stage(model, alone, seed).parameter(first.block, first.parameter);
-}
 
 Batch inPinnedMemory(Batch batch) {
   for (auto& [name, tensor] : batch) {
@@ -36,7 +24,7 @@ Batch inPinnedMemory(Batch batch) {
 TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
     : options_(std::move(options)),
       cut_(cutModel(options_.model, options_.partition, options_.partition.numStages())),
-      lossScale_(options_.lossScale) {
+      agreement_(options_.lossScale, options_.clipNorm) {
   if (options_.numMicroBatches < 1) throw Error("a step needs at least one micro-batch");
   if (!options_.optimizer) throw Error("training needs an optimizer");
   if (options_.device != nullptr) current_.emplace(*options_.device);
@@ -53,6 +41,7 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
     if (options_.device != nullptr) stages_[stage]->moveTo(options_.device->device());
   }
   copyTiedWeights();
+  addBuckets();
   optimizer_ = options_.optimizer(namedParameters());
   if (!options_.batch) return;
   if (options_.steps < 1) throw Error("loading data ahead needs the number of steps");
@@ -65,28 +54,19 @@ TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
   }
 }
 
-bool TorchWork::needsBatch(int stage) const {
-  return !stages_.at(stage)->cut().batch.empty() || isLast(stage);
+void TorchWork::addBuckets() {
+  for (const auto& [number, stage] : stages_) {
+    StageSums::Loss loss;
+    if (isLast(number)) {
+      loss = {.take = [this] { return std::exchange(lossSum_, {}); },
+              .give = [this](const at::Tensor& sum) { addTo(lossOfAll_, sum); }};
+    }
+    buckets_.addStage(number, stage->parameters(), std::move(loss));
+  }
 }
 
-void TorchWork::copyTiedWeights() {
-  const at::NoGradGuard noGrad;
-  for (const std::vector<TiedUse>& uses : cut_.ties) {
-    at::Tensor first;
-    for (std::size_t use = 0; use < uses.size(); ++use) {
-      if (!stages_.contains(uses[use].stage)) continue;
-      at::Tensor own = at(uses[use].stage).parameter(uses[use].block, uses[use].parameter);
-      if (use == 0) first = own;
-      if (!first.defined()) first = firstWeights(options_.model, uses[0], options_.seed);
-      if (own.sizes() != first.sizes() || own.dtype() != first.dtype()) {
-        throw Error("the parameter " + uses[use].parameter + " of " +
-                    blockName(options_.model, uses[use].block) + " is tied to " +
-                    uses[0].parameter + " of " + blockName(options_.model, uses[0].block) +
-                    ", which has another shape or type");
-      }
-      own.copy_(first);
-    }
-  }
+bool TorchWork::needsBatch(int stage) const {
+  return !stages_.at(stage)->cut().batch.empty() || isLast(stage);
 }
 
 Stage& TorchWork::at(int stage) { return *stages_.at(stage); }
@@ -174,7 +154,8 @@ void TorchWork::accept(const Plan& plan, int rank) {
                 " micro-batches, but the plan " + plan.name + " has " +
                 std::to_string(plan.microBatchesOfReplica()));
   }
-  requireFits(lossScale_, plan);
+  requireFits(options_.lossScale, plan);
+  if (options_.clipNorm > 0 && !forwardOnly_) requireAgrees(plan, "clipping by the norm");
   if (options_.replica < 0 || options_.replica >= plan.replicas) {
     throw Error("the work is for replica " + std::to_string(options_.replica) + ", and the plan " +
                 plan.name + " has " + std::to_string(plan.replicas));
@@ -202,11 +183,10 @@ void TorchWork::accept(const Plan& plan, int rank) {
 
 TensorRoutes TorchWork::routes(const Plan& /*plan*/) const { return cut_.routes; }
 
-std::vector<std::vector<int>> TorchWork::ties() const { return workFlowOf(cut_).ties; }
-
 void TorchWork::beginStep(int step) {
   step_ = step;
-  lossSum_ = lossOfCopies_ = at::Tensor();
+  lossSum_ = at::Tensor();
+  lossOfAll_ = at::Tensor();
   loss_.reset();
   lossCount_ = 0;
   for (const auto& [number, stage] : stages_) stage->clear();
@@ -252,7 +232,7 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
   Stage::Forward forward{.step = step_,
                          .microBatch = microBatch,
-                         .lossScale = lossScale_.value(),
+                         .lossScale = agreement_.lossScale().value(),
                          .keepsNothing = forwardOnly_};
   Tensors batch(batch_.size());
   if (takesBatch) {
@@ -267,15 +247,18 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
   }
   own.forward(forward, messages);
   if (!isLast(stage)) return;
-  addLoss(own.loss(), shares_.meanOfStep(microBatch, batchSplit()), lossSum_);
+  addLoss(own.loss(), shares_.meanOfStep(microBatch, batchSplit()));
   ++lossCount_;
 }
 
 // In double, where the loss is: nobody waits for it.
-void TorchWork::addLoss(const at::Tensor& loss, double factor, at::Tensor& sum) {
+void TorchWork::addLoss(const at::Tensor& loss, double factor) {
   const at::NoGradGuard noGrad;
-  const at::Tensor share = loss.to(at::kDouble).reshape({}) * factor;
-  sum = sum.defined() ? sum + share : share;
+  addTo(lossSum_, loss.to(at::kDouble).reshape({}) * factor);
+}
+
+void TorchWork::addTo(at::Tensor& sum, const at::Tensor& more) {
+  sum = sum.defined() ? sum + more : more;
 }
 
 void TorchWork::recompute(int stage, int microBatch) {
@@ -301,82 +284,55 @@ void TorchWork::backwardWeight(int stage, int microBatch) {
   releaseVersionOf(stage, microBatch);
 }
 
-// Returns whether the optimizer may take its step.
-bool TorchWork::takeOutScale(const std::vector<at::Tensor>& parameters) {
-  const bool isScaled = lossScale_.isDynamic() || lossScale_.value() != 1;
-  if (!isScaled || parameters.empty()) return true;
-  const at::Tensor overflow = unscaleGradients(parameters, lossScale_.value());
-  if (options_.device != nullptr && !lossScale_.isDynamic()) return true;  // nobody waits
-  const bool overflowed = overflow.item<float>() != 0;
-  lossScale_.endStep(overflowed);
-  const std::string failure = lossScale_.failure();
-  if (!failure.empty()) throw Error("step " + std::to_string(step_) + ": " + failure);
-  return !overflowed;
-}
-
 void TorchWork::optimizerStep() {
-  if (takeOutScale(parameters())) optimizer_->step();
+  if (!agreement_.leftOutStep()) optimizer_->step();
 }
 
 void TorchWork::update(int stage) {
-  takeOutScale(at(stage).parameters());
+  agreement_.endUpdate(agreement_.takeOutScale(at(stage).parameters()));
   stashes_.at(stage)->update(lastVersion_[stage]);
   versions_->update(stage);
 }
 
-std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
-
-Message TorchWork::sumsOf(int stage) {
-  return {.tensor =
-              StageSums::pack(at(stage).parameters(), isLast(stage) ? lossSum_ : at::Tensor())};
+bool TorchWork::agrees() const {
+  return agreement_.isNeeded() && !forwardOnly_ && !isAsynchronous();
 }
 
-void TorchWork::addSums(int stage, const std::vector<Message>& sums) {
-  std::vector<at::Tensor> copies;
-  for (const Message& copy : sums) copies.push_back(copy.tensor);
-  StageSums::addUp(copies, at(stage).parameters());
-  if (!isLast(stage)) return;
-  lossSum_ = at::Tensor();
-  for (const at::Tensor& copy : copies) addLoss(StageSums::lossOf(copy), 1, lossOfCopies_);
-  lossCount_ = options_.numMicroBatches;  // others have done those that this copy has not
-}
-
-Message TorchWork::tiedSumOf(int tie, int use) {
-  const TiedUse& own = cut_.ties[static_cast<std::size_t>(tie)][static_cast<std::size_t>(use)];
-  const at::Tensor parameter = at(own.stage).parameter(own.block, own.parameter);
-  const at::Tensor& sum = parameter.grad();
-  return {.tensor = sum.defined() ? sum.clone() : at::zeros_like(parameter)};
-}
-
-void TorchWork::takeTiedSum(int tie, int use, Message sum) {
-  tied_[{tie, use}] = std::move(sum.tensor);
-}
-
-void TorchWork::addTiedSums() {
-  const at::NoGradGuard noGrad;
-  for (std::size_t t = 0; t < cut_.ties.size(); ++t) {
-    const auto tie = static_cast<int>(t);
-    const std::vector<TiedUse>& uses = cut_.ties[t];
-    at::Tensor sum;
-    std::vector<at::Tensor> own;
-    for (std::size_t u = 0; u < uses.size(); ++u) {
-      const auto use = static_cast<int>(u);
-      const bool isHere = stages_.contains(uses[u].stage);
-      if (isHere) own.push_back(at(uses[u].stage).parameter(uses[u].block, uses[u].parameter));
-      const auto other = tied_.find({tie, use});
-      if (!isHere && other == tied_.end()) break;  // this rank has none of the uses
-      const at::Tensor each = isHere ? tiedSumOf(tie, use).tensor : other->second;
-      sum = sum.defined() ? sum + each : each;
-    }
-    for (at::Tensor& parameter : own) parameter.mutable_grad() = sum.clone();
+std::vector<std::vector<double>> TorchWork::agreementTerms(const std::vector<int>& stages) {
+  agreement_.takeOutScale(parameters());
+  std::vector<std::vector<double>> terms;
+  for (const int stage : stages) {
+    const at::Tensor& loss = lossOfAll_.defined() ? lossOfAll_ : lossSum_;
+    terms.push_back(
+        StepAgreement::termsOf(parametersOnce(stage), isLast(stage) ? loss : at::Tensor()));
   }
-  tied_.clear();
+  return terms;
 }
+
+void TorchWork::takeAgreement(double sum) {
+  try {
+    agreement_.endStep(sum, parameters());
+  } catch (const Error& failed) {
+    throw Error("step " + std::to_string(step_) + ": " + failed.what());
+  }
+}
+
+std::vector<std::pair<const char*, double>> TorchWork::counters() const {
+  std::vector<std::pair<const char*, double>> all;
+  if (!options_.reportsLoss) return all;
+  if (const auto norm = agreement_.norm()) all.emplace_back("grad_norm", *norm);
+  const LossScale& scale = agreement_.lossScale();
+  if (scale.isDynamic()) all.emplace_back("loss_scale", scale.value());
+  return all;
+}
+
+std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
 
 std::optional<double> TorchWork::loss() const {
   if (!options_.reportsLoss) return std::nullopt;
-  if (lossCount_ != options_.numMicroBatches) return std::nullopt;
-  if (!loss_) loss_ = (lossOfCopies_.defined() ? lossOfCopies_ : lossSum_).item<double>();
+  // Other copies have done the micro-batches that this one has not.
+  if (!lossOfAll_.defined() && lossCount_ != options_.numMicroBatches) return std::nullopt;
+  if (!loss_) loss_ = (lossOfAll_.defined() ? lossOfAll_ : lossSum_).item<double>();
   return loss_;
 }
 

@@ -18,8 +18,11 @@
 #include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/loss_scale.h"
 #include "runtime/train/optimize/optimizer_maker.h"
+#include "runtime/train/optimize/precision.h"
+#include "runtime/train/optimize/step_agreement.h"
 #include "runtime/train/optimize/weight_stash.h"
 #include "runtime/train/stage.h"
+#include "runtime/train/stage_sums.h"
 
 namespace pipetrace {
 
@@ -36,6 +39,7 @@ struct TorchWorkOptions {
   std::function<double(int step)> learningRate;
   Precision precision = Precision::kFp32;  ///< of blocks and loss
   LossScale lossScale = LossScale::fixed(1);
+  double clipNorm = 0;  ///< gradients are clipped to that norm (StepAgreement); 0: they are not
   /// For plans without a flush.
   StashUpdate stashUpdate = StashUpdate::kNewest;
   /// Whether loss() is to be reported by this rank. A last stage on several ranks, or in several
@@ -69,10 +73,10 @@ struct TorchWorkOptions {
 /// rows. loss() is the mean over all rows of the step.
 ///
 /// In mixed precision each block and the loss run under autocast (Autocast); messages have the
-/// types of what the blocks make. The gradients' sums have the loss scale, until the optimizer's
-/// step takes it out. A gradient that is no finite number ends training then, or, with a dynamic
-/// scale, leaves out the step. On a device with a fixed scale nobody waits to see that: the next
-/// loss is no number then.
+/// types of what the blocks make. The gradients' sums have the loss scale until all ranks agree on
+/// the step (StepAgreement). A gradient that is no finite number, on any rank, leaves out the step
+/// on all. In a plan without a flush it ends training. On a device nobody waits to see that: the
+/// next loss is no number then.
 ///
 /// The weight half of a backward makes the weight gradients of the runtime's linear layers
 /// (linear.h). All other gradients come with the input half.
@@ -93,9 +97,9 @@ class TorchWork : public StageWork {
   void load(const Batch& batch);
 
   /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
-  /// with tied parameters, and for StashUpdate::kOldest where a stage is on several ranks, whose
-  /// micro-batches may have used different versions. Also refuses plans that the loss scale does
-  /// not fit (requireFits()).
+  /// with tied parameters, for clipping, and for loss scales that do not fit (requireFits()). Also
+  /// refuses them for StashUpdate::kOldest where a stage is on several ranks, whose micro-batches
+  /// may have used different versions.
   void accept(const Plan& plan, int rank) override;
   void abandon() override;
   TensorRoutes routes(const Plan& plan) const override;
@@ -111,16 +115,22 @@ class TorchWork : public StageWork {
   void runBackwardInput(int stage, int microBatch, JobMessages messages) override;
   void backwardWeight(int stage, int microBatch) override;
   void recompute(int stage, int microBatch) override;
-  /// Both throw Error for gradients that are no finite numbers, if there is a loss scale.
+  /// Does nothing if takeAgreement() left out the step.
   void optimizerStep() override;
+  /// Throws Error for gradients that are no finite numbers, if there is a loss scale.
   void update(int stage) override;
   std::int32_t versionOf(const Action& action) const override;
-  bool hasSums() const override { return true; }
-  Message sumsOf(int stage) override;
-  void addSums(int stage, const std::vector<Message>& sums) override;
+  GradientBuckets* buckets() override { return &buckets_; }
   Message tiedSumOf(int tie, int use) override;
   void takeTiedSum(int tie, int use, Message sum) override;
   void addTiedSums() override;
+  bool agrees() const override;
+  /// Waits for the device.
+  std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) override;
+  /// Throws Error as StepAgreement::endStep() does.
+  void takeAgreement(double sum) override;
+  /// "grad_norm", and with a dynamic scale "loss_scale", on the rank that reports the loss.
+  std::vector<std::pair<const char*, double>> counters() const override;
   /// The first call after a step waits for the device.
   std::optional<double> loss() const override;
   RankDevice* device() override { return options_.device; }
@@ -134,7 +144,7 @@ class TorchWork : public StageWork {
   const std::set<int>& emptyHalves() const { return emptyHalves_; }
   /// The versions of a stage's weights, in a plan without a flush.
   const WeightStash& stash(int stage) const { return *stashes_.at(stage); }
-  const LossScale& lossScale() const { return lossScale_; }
+  const StepAgreement& agreement() const { return agreement_; }
   /// The stages and micro-batches of which something is kept for a backward, or a half of it;
   /// ascending.
   std::vector<std::pair<int, int>> liveMicroBatches() const;
@@ -145,13 +155,16 @@ class TorchWork : public StageWork {
   /// A stage that takes tensors of the batch, or shares of its rows.
   bool needsBatch(int stage) const;
   void copyTiedWeights();
+  /// A stage's parameters, without those that are tied to one before.
+  std::vector<at::Tensor> parametersOnce(int stage) const;
+  void addBuckets();
   bool isAsynchronous() const { return !stashes_.empty(); }
   /// Points a stage's parameters at the version for that micro-batch.
   void useVersionFor(int stage, int microBatch);
   void releaseVersionOf(int stage, int microBatch);
   void bringToDevice(Tensors& tensors) const;
-  static void addLoss(const at::Tensor& loss, double factor, at::Tensor& sum);
-  bool takeOutScale(const std::vector<at::Tensor>& parameters);
+  void addLoss(const at::Tensor& loss, double factor);
+  static void addTo(at::Tensor& sum, const at::Tensor& more);
   MicroBatchRows batchSplit() const {
     return {.rows = batchRows_, .microBatches = options_.numMicroBatches};
   }
@@ -161,7 +174,8 @@ class TorchWork : public StageWork {
   const ModelCut cut_;
   std::map<int, std::unique_ptr<Stage>> stages_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
-  LossScale lossScale_;
+  StageSums buckets_;
+  StepAgreement agreement_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
   LossShares shares_;
@@ -172,8 +186,8 @@ class TorchWork : public StageWork {
   int step_ = 0;
   bool forwardOnly_ = false;
   std::set<int> emptyHalves_;
-  at::Tensor lossSum_;       // double; undefined: of no micro-batch since the last addSums()
-  at::Tensor lossOfCopies_;  // what these have added up; undefined: nothing
+  at::Tensor lossSum_;    // double; undefined: of no micro-batch, or it went into a bucket
+  at::Tensor lossOfAll_;  // of all copies of the last stage; undefined: they have not been added up
   int lossCount_ = 0;
   mutable std::optional<double> loss_;  // once it was asked for
   std::unique_ptr<DataLoader> data_;    // null: load() gives the batch, or none is needed

@@ -12,6 +12,7 @@
 #include <torch/optim/sgd.h>
 
 #include <atomic>
+#include <numeric>
 
 #include "runtime/testing/error_of.h"
 #include "schedule/build_schedule.h"
@@ -58,6 +59,13 @@ class HandCheckedWork : public ::testing::Test {
   }
   static void forward(TorchWork& work, int microBatch) { work.runForward(0, microBatch, {}); }
   static void backward(TorchWork& work, int microBatch) { work.runBackward(0, microBatch, {}); }
+  /// The end of a step, as the executor has it where one rank has all stages.
+  static void agreeAlone(TorchWork& work) {
+    const std::vector<double> terms = work.agreementTerms({0}).at(0);
+    const double sum = std::accumulate(terms.begin(), terms.end(), 0.0);
+    work.takeAgreement(sum);
+    work.optimizerStep();
+  }
   static void runStep(TorchWork& work, int microBatches) {
     work.beginStep(0);
     work.lr(0);
@@ -191,44 +199,103 @@ TEST_F(HandCheckedWork, ALossScaleMultipliesTheGradientsUntilTheOptimizersStep) 
   runStep(training, 1);
   EXPECT_EQ(training.loss().value(), 4);
   EXPECT_EQ(linear_->weight.grad().item<double>(), 8 * 4);
-  training.optimizerStep();
+  agreeAlone(training);
   EXPECT_EQ(linear_->weight.grad().item<double>(), 4);
   EXPECT_EQ(linear_->weight.item<double>(), 2 - 0.5 * 4);
 }
 
-TEST_F(HandCheckedWork, AGradientThatIsNoFiniteNumberEndsTrainingWithAFixedScale) {
-  TorchWorkOptions scaled = options(chainOf({AnyModule(linear_)}), 1, 1);
-  scaled.lossScale = LossScale::fixed(8);
-  TorchWork training(scaled, {0});
-  training.load({{"inputs", at::full({1, 1}, 1e30)}, {"targets", at::zeros({1, 1})}});
-  runStep(training, 1);
-  EXPECT_THAT(errorOf([&] { training.optimizerStep(); }),
-              HasSubstr("step 0: a gradient is no finite number with the loss scale 8"));
-  EXPECT_EQ(linear_->weight.item<double>(), 2) << "and the weights are as they were";
+Batch batchWithAnOverflow() {
+  return {{"inputs", at::full({1, 1}, 1e30)}, {"targets", at::zeros({1, 1})}};
 }
 
 TEST_F(HandCheckedWork, AnOverflowLeavesOutTheStepAndHalvesADynamicScale) {
   TorchWorkOptions scaled = options(chainOf({AnyModule(linear_)}), 1, 1);
+  for (const bool isDynamic : {true, false}) {
+    {
+      const torch::NoGradGuard guard;
+      linear_->weight.fill_(2);
+    }
+    scaled.lossScale = isDynamic ? LossScale::dynamic() : LossScale::fixed(8);
+    TorchWork training(scaled, {0});
+    const double first = isDynamic ? 32'768 : 8;
+    training.load(batchWithAnOverflow());
+    runStep(training, 1);
+    agreeAlone(training);
+    EXPECT_TRUE(training.agreement().leftOutStep());
+    EXPECT_EQ(linear_->weight.item<double>(), 2) << "the weight is as it was";
+    EXPECT_EQ(training.agreement().lossScale().value(), first);
+    training.load(ones(1));
+    runStep(training, 1);
+    EXPECT_EQ(linear_->weight.grad().item<double>(), first * 4);
+    agreeAlone(training);
+    EXPECT_FALSE(training.agreement().leftOutStep());
+    EXPECT_EQ(linear_->weight.item<double>(), 2 - 0.5 * 4);
+    EXPECT_EQ(training.agreement().lossScale().value(), first);
+  }
+}
+
+TEST_F(HandCheckedWork, The20thOverflowInARowEndsTraining) {
+  TorchWorkOptions scaled = options(chainOf({AnyModule(linear_)}), 1, 1);
   scaled.lossScale = LossScale::dynamic();
   TorchWork training(scaled, {0});
-  const CheckedPlan plan = buildSchedule("1F1B", 1, 1);
+  training.load(batchWithAnOverflow());
+  for (int step = 0; step < 19; ++step) {
+    runStep(training, 1);
+    agreeAlone(training);
+  }
+  runStep(training, 1);
+  EXPECT_THAT(errorOf([&] { agreeAlone(training); }),
+              HasSubstr("step 0: gradients were no finite numbers in 20 steps in a row"));
+}
+
+// loss = (w x)^2 = 4, dloss/dw = 4: a norm of 4.
+TEST_F(HandCheckedWork, GradientsAreClippedToTheNormAndSmallerOnesAreNot) {
+  for (const double most : {1.0, 8.0}) {
+    {
+      const torch::NoGradGuard guard;
+      linear_->weight.fill_(2);
+    }
+    TorchWorkOptions clipped = options(chainOf({AnyModule(linear_)}), 1, 1);
+    clipped.clipNorm = most;
+    TorchWork training(clipped, {0});
+    training.load(ones(1));
+    runStep(training, 1);
+    agreeAlone(training);
+    EXPECT_EQ(training.agreement().norm(), 4);
+    ASSERT_EQ(training.counters().size(), 1U);
+    EXPECT_EQ(training.counters()[0].first, std::string("grad_norm"));
+    EXPECT_EQ(training.counters()[0].second, 4);
+    EXPECT_NEAR(linear_->weight.item<double>(), 2 - 0.5 * std::min(most, 4.0), 1e-6);
+  }
+}
+
+TEST_F(HandCheckedWork, ANormThatIsNoFiniteNumberEndsTrainingWithoutALossScale) {
+  TorchWorkOptions clipped = options(chainOf({AnyModule(linear_)}), 1, 1);
+  clipped.clipNorm = 1;
+  TorchWork training(clipped, {0});
+  training.load(batchWithAnOverflow());
+  runStep(training, 1);
+  EXPECT_THAT(errorOf([&] { agreeAlone(training); }),
+              HasSubstr("step 0: the norm of the gradients is no finite number"));
+}
+
+TEST_F(HandCheckedWork, PlansWithoutAFlushEndTrainingAtAnOverflowAndRefuseToClip) {
+  TorchWorkOptions scaled = options(chainOf({AnyModule(linear_)}), 1, 1);
+  scaled.lossScale = LossScale::fixed(8);
+  const CheckedPlan plan = buildSchedule("PipeDream", 1, 1);
+  TorchWork training(scaled, {0});
   training.accept(*plan, 0);
-  training.load({{"inputs", at::full({1, 1}, 1e30)}, {"targets", at::zeros({1, 1})}});
+  EXPECT_FALSE(training.agrees());
+  training.load(batchWithAnOverflow());
+  training.beginStep(0);
   runStep(training, 1);
-  training.optimizerStep();
-  EXPECT_EQ(linear_->weight.item<double>(), 2);
-  EXPECT_EQ(training.lossScale().value(), 32'768);
-  training.load(ones(1));
-  runStep(training, 1);
-  EXPECT_EQ(linear_->weight.grad().item<double>(), 32'768 * 4);
-  training.optimizerStep();
-  EXPECT_EQ(linear_->weight.item<double>(), 2 - 0.5 * 4);
-  EXPECT_EQ(training.lossScale().value(), 32'768);
-  const CheckedPlan two = buildSchedule("1F1B", 2, 1);
-  TorchWorkOptions onTwo = options(chainOf({AnyModule(linear_), AnyModule(linear_)}), 2, 1);
-  onTwo.lossScale = LossScale::dynamic();
-  TorchWork rank(onTwo, {0});
-  EXPECT_THAT(errorOf([&] { rank.accept(*two, 0); }), HasSubstr("needs all stages on one rank"));
+  EXPECT_THAT(errorOf([&] { training.update(0); }),
+              HasSubstr("a gradient is no finite number with the loss scale 8"));
+  scaled.clipNorm = 1;
+  TorchWork clipping(scaled, {0});
+  EXPECT_THAT(
+      errorOf([&] { clipping.accept(*plan, 0); }),
+      HasSubstr("clipping by the norm: the plan PipeDream changes the weights of each stage"));
 }
 
 TEST_F(HandCheckedWork, AMicroBatchIsKeptFromItsForwardToItsBackward) {

@@ -100,8 +100,7 @@ class GlooTransport : public Transport {
             .tags = tags_,
             // The plan says nothing of when other tensors are sent, so nobody may wait for them.
             .background = overlaps_ || name.tensor != 0,
-            // Rows are a number of the host's.
-            .device = name == kRowsLane ? nullptr : device_};
+            .device = isOfHost(name) ? nullptr : device_};
   }
 
   c10::intrusive_ptr<c10d::Store> store_;

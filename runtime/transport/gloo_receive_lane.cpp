@@ -73,6 +73,8 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     return {std::move(letter.payload.message), letter.stamp};
   }
 
+  bool has(std::uint64_t number) const override { return received_.has(number); }
+
  private:
   [[noreturn]] void giveUp(const MessageKey& key) const {
     const std::string doing = waitingFor(key, options_.peer);

@@ -114,6 +114,11 @@ class LineReceiveLane : public ReceiveLane<Message> {
                           [&] { return lane_.line().arrived(posted.onLine); })};
   }
 
+  bool has(std::uint64_t number) const override {
+    const Posted& posted = posted_[number % posted_.size()];
+    return posted.onHost && host_->has(*posted.onHost);
+  }
+
  private:
   struct Posted {
     std::optional<std::uint64_t> onHost;  ///< its number there

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/testing/device/test_programs.h"
-#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/line_ranks.h"
 #include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"
@@ -66,9 +66,10 @@ struct LineTraining {
   }
 };
 
-/// The messages of a step: the plan's, and the sums of stages on two ranks.
+/// The messages of a step: the plan's, and those of stages on two ranks. There each rank sends a
+/// part of its gradients, and the sum of the other part.
 std::int64_t messagesOf(const Plan& plan) {
-  std::int64_t sends = plan.placement.hasSeveralRanks() ? 2 * plan.numStages : 0;
+  std::int64_t sends = plan.placement.hasSeveralRanks() ? 4 * plan.numStages : 0;
   for (const auto& actions : plan.ranks) {
     sends += std::count_if(actions.begin(), actions.end(),
                            [](const Action& action) { return isSend(action.kind); });
@@ -161,7 +162,7 @@ TEST_F(LineTruth, LanesWithALineOfTheirOwnRunPlansThatWouldDeadlockOnOne) {
 }
 
 /// Counts the host's waits from lr to optimizer, from the second step on.
-class WaitCount : public testing::ForwardingWork {
+class WaitCount : public ForwardingWork {
  public:
   WaitCount(StageWork& inner, std::int64_t& waits) : ForwardingWork(inner), waits_(waits) {}
   void lr(int step) override {

@@ -17,9 +17,9 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/testing/device/test_programs.h"
-#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/train/torch_work.h"
@@ -89,7 +89,7 @@ TEST_F(DeviceFailure, ADeviceThatVanishesEndsTheRunOnAllRanks) {
 }
 
 /// Waits in the optimizer until the run has failed, as a rank whose device hangs does in the end.
-class StuckWork : public testing::ForwardingWork {
+class StuckWork : public ForwardingWork {
  public:
   StuckWork(StageWork& inner, ControlChannel& control) : ForwardingWork(inner), control_(control) {}
   void optimizerStep() override {
@@ -183,7 +183,7 @@ Model tallModel() {
 }
 
 /// Reads how much memory the device has in use before the first forward and after it.
-class MeasuredWork : public testing::ForwardingWork {
+class MeasuredWork : public ForwardingWork {
  public:
   MeasuredWork(StageWork& inner, int device) : ForwardingWork(inner), device_(device) {}
   void runForward(int stage, int microBatch, JobMessages messages) override {

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/testing/device/test_programs.h"
-#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"
@@ -88,12 +89,43 @@ TEST_F(DeviceTruth, MixedPrecisionHasTheBitsOfOneProcessUnderAutocastOnTheCpu) {
         << name;
     training.precision = Precision::kFp16;
     training.lossScale = 512;
+    training.clipNorm = 0.5;
     EXPECT_EQ(
         firstDifference(train(training, plan, Devices::kOneEach, true, testing::Wiring::kGloo),
                         trainAlone(training, *plan)),
         "")
         << name;
   }
+}
+
+TEST_F(DeviceTruth, ATrainingThatIsLookedAtHasThemAndShowsWhatTheCpuShows) {
+  const CheckedPlan plan = buildSchedule("ZBV", 2, 4);
+  const TrainingCase training{.numStages = plan->numStages, .microBatches = 4, .steps = 2};
+  std::vector<RankResult> results(plan->ranks.size());
+  std::vector<std::vector<double>> seen(2);  // on the device, on the CPU
+  for (const bool onDevice : {true, false}) {
+    const auto errors =
+        runConnected(testing::Wiring::kInProcess, plan->numRanks(), [&](Transport& transport) {
+          std::optional<RankDevice> device;
+          if (onDevice) device.emplace(testDevice(transport.rank()), usualJobsAhead(*plan));
+          const auto look = [&](const StepInspection& step) {
+            if (transport.rank() != 0) return;
+            std::vector<double>& all = seen[onDevice ? 0 : 1];
+            for (const SentTensor& sent : step.sent) {
+              all.insert(all.end(), {sent.figures->mean, sent.figures->deviation,
+                                     sent.figures->least, sent.figures->greatest});
+            }
+            for (const GradientNorm& one : step.gradients) all.push_back(one.after.value());
+          };
+          RankResult result = trainRank(
+              training, plan, transport, {},
+              {.device = device ? &*device : nullptr, .inspectEvery = 1, .inspected = look});
+          if (onDevice) results[static_cast<std::size_t>(transport.rank())] = std::move(result);
+        });
+    EXPECT_THAT(errors, Each(IsEmpty()));
+  }
+  EXPECT_EQ(firstDifference(results, trainAlone(training, *plan)), "");
+  EXPECT_EQ(seen[0], seen[1]);
 }
 
 TEST_F(DeviceTruth, RanksOnDevicesOfTheirOwnHaveThem) {
@@ -145,7 +177,7 @@ TEST_F(DeviceTruth, PlansWithoutAFlushHaveTheBitsOfThreadsOnTheCpu) {
 }
 
 /// Counts the host's waits from lr to optimizer.
-class CountedWork : public testing::ForwardingWork {
+class CountedWork : public ForwardingWork {
  public:
   CountedWork(StageWork& inner, HostWaits& waits) : ForwardingWork(inner), waits_(waits) {}
   void lr(int step) override {
@@ -167,7 +199,7 @@ class CountedWork : public testing::ForwardingWork {
 };
 
 std::vector<HostWaits> waitsOfRanks(const CheckedPlan& plan, const TrainingCase& training,
-                                    int ahead) {
+                                    int ahead, int inspectEvery = 0) {
   std::vector<HostWaits> waits(plan->ranks.size());
   const auto errors =
       runConnected(testing::Wiring::kInProcess, plan->numRanks(), [&](Transport& transport) {
@@ -176,7 +208,12 @@ std::vector<HostWaits> waitsOfRanks(const CheckedPlan& plan, const TrainingCase&
           return std::make_unique<CountedWork>(inner,
                                                waits[static_cast<std::size_t>(transport.rank())]);
         };
-        trainRank(training, plan, transport, {}, {.device = &device, .around = around});
+        trainRank(
+            training, plan, transport, {},
+            {.device = &device,
+             .around = around,
+             .inspectEvery = inspectEvery,
+             .inspected = [](const StepInspection& step) { EXPECT_FALSE(step.sent.empty()); }});
       });
   EXPECT_THAT(errors, Each(IsEmpty()));
   return waits;
@@ -197,7 +234,10 @@ TEST_F(DeviceTruth, NobodyWaitsForTheDeviceWithinAStepWhereThereIsRoom) {
   }
   const TrainingCase scaled{.steps = 2, .precision = Precision::kFp16, .lossScale = 512};
   for (const HostWaits& waits : waitsOfRanks(buildSchedule("1F1B", 4, 8), scaled, 1000)) {
-    EXPECT_EQ(waits.total(), 0) << "with a fixed loss scale";
+    EXPECT_EQ(waits.total(), scaled.steps) << "ranks agree on each step";
+  }
+  for (const HostWaits& waits : waitsOfRanks(buildSchedule("1F1B", 4, 8), {.steps = 2}, 1000, 1)) {
+    EXPECT_EQ(waits.total(), 0) << "where each step is inspected";
   }
 }
 

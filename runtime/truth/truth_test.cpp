@@ -253,7 +253,7 @@ TEST_P(EveryScheduleTruthTest, MixedPrecisionHasTheBitsOfOneProcessUnderAutocast
 }
 
 // The scale is no power of two: a place where it is missing or doubled shows.
-TEST_P(EveryScheduleTruthTest, ALossScaleHasTheBitsOfOneProcessWithIt) {
+TEST_P(EveryScheduleTruthTest, ALossScaleAndClippingHaveTheBitsOfOneProcessWithThem) {
   const CheckedPlan plan = buildSchedule(GetParam(), 4, 8);
   TrainingCase training{.numStages = plan->numStages,
                         .microBatches = 8,
@@ -261,7 +261,8 @@ TEST_P(EveryScheduleTruthTest, ALossScaleHasTheBitsOfOneProcessWithIt) {
                         .steps = 2,
                         .model = testing::CaseModel::kRich,
                         .precision = Precision::kFp16,
-                        .lossScale = 1000};
+                        .lossScale = 1000,
+                        .clipNorm = 0.5};
   const auto alone = trainAlone(training, *plan);
   EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, plan), alone), "");
 }

@@ -31,6 +31,7 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
     return std::make_unique<torch::optim::AdamW>(
         decayGroups(parameters, torch::optim::AdamWOptions(rate), decay));
   };
+  requireNames(task.model, options.optimizer);
   task.learningRate = learningRateOf(options.optimizer);
   task.optimizerText = toText(options.optimizer);
   return task;

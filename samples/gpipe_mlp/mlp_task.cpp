@@ -47,6 +47,7 @@ SampleTask makeTask(const OptimizerOptions& options) {
     const torch::optim::SGDOptions usual(rate);
     return std::make_unique<torch::optim::SGD>(decayGroups(parameters, usual, decay), usual);
   };
+  requireNames(task.model, options);
   task.learningRate = learningRateOf(options);
   task.optimizerText = toText(options);
   return task;

@@ -5,6 +5,7 @@ namespace pipetrace {
 std::vector<Problem> check(const ReadablePlan& file, const CheckOptions& options) {
   std::vector<Problem> problems = file.problems;
   if (file.plan.numStages == 0) return problems;  // not one cell could be read
+  if (file.hasWrongRanks) return problems;        // all else depends on the ranks of stages
   const auto isUnreadable = [&](const Problem& problem) {
     if (problem.rank < 0 || problem.cell < 0) return false;
     return file.plan

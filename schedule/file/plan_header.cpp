@@ -204,6 +204,16 @@ std::string PlanHeader::place(Plan& plan) const {
              (plan.replicas > 1 ? ", and a replica has " : ", and the plan has ") + many + " ranks";
     }
   }
+  for (int rank = 0; rank < plan.ranksOfReplica(); ++rank) {
+    const std::vector<Action>& row = plan.ranks[static_cast<std::size_t>(rank)];
+    const auto first = std::find_if(row.begin(), row.end(), [](const Action& action) {
+      return action.stage >= 0 && !isDataParallel(action.kind);
+    });
+    if (first == row.end() || places.hasRank(rank)) continue;
+    return "the header leaves out rank " + std::to_string(rank) +
+           ", whose row has actions of stage " + std::to_string(first->stage) +
+           "; give that stage this rank, too";
+  }
   if (firstReversed && *firstReversed < 2 && plan.numMicroBatches > 2 && rankOfStageReversed) {
     return "first_reversed is at least 2, or half of the micro-batches";
   }
@@ -211,7 +221,7 @@ std::string PlanHeader::place(Plan& plan) const {
   return "";
 }
 
-std::string PlanHeader::applyTo(Plan& plan) const {
+std::string PlanHeader::applyTo(Plan& plan, bool& hasWrongRanks) const {
   if (name) plan.name = *name;
   if (microBatches) plan.numMicroBatches = *microBatches;
   if (updateEvery && updateEvery->size() > 1 &&
@@ -234,7 +244,10 @@ std::string PlanHeader::applyTo(Plan& plan) const {
            " ranks and " + std::to_string(plan.numMicroBatches) + " micro-batches";
   }
   plan.replicas = parts;
-  if (std::string wrong = place(plan); !wrong.empty()) return wrong;
+  if (std::string wrong = place(plan); !wrong.empty()) {
+    hasWrongRanks = true;
+    return wrong;
+  }
   if (!ranks || *ranks == plan.numRanks()) return "";
   const int found = plan.numRanks();
   return (found + 1 == *ranks ? "rank " + std::to_string(found) + " is missing: " : "") +

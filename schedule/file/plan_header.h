@@ -41,7 +41,8 @@ struct PlanHeader {
   std::string read(std::string_view comment);
 
   /// Sets the fields that are given. Returns a description of what is wrong; empty: nothing.
-  std::string applyTo(Plan& plan) const;
+  /// Sets `hasWrongRanks` where that is the ranks of stages.
+  std::string applyTo(Plan& plan, bool& hasWrongRanks) const;
 
  private:
   std::string place(Plan& plan) const;

@@ -62,6 +62,7 @@ std::optional<int> takeNumber(std::string_view& text) {
 }
 
 std::optional<Action> parseAction(std::string_view cell) {
+  if (cell == kAgreeCell) return Action{JobKind::kAllReduce, kAllStages, -1};
   if (cell.starts_with('(')) return parseFused(cell);
   const auto action = takeSingle(cell);
   return cell.empty() ? action : std::nullopt;

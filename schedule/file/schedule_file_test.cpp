@@ -114,6 +114,17 @@ TEST(ScheduleFile, BadCommentsAreErrorsWithTheirLine) {
   EXPECT_THAT(errorOf("# rank_of_stage = 1\n0F0,0B0\n"), HasSubstr("rank 1, and the plan has 1"));
 }
 
+TEST(ScheduleFile, AHeaderWithoutARankIsTheOnlyProblem) {
+  const std::string rows = "0F0,0F2,0B0,0B2\n0F1,0B1\n1F0,1B0,1F1,1B1,1F2,1B2\n";
+  const std::string missing = "# ranks_of_stage = 0/2\n" + rows;
+  EXPECT_EQ(errorOf(missing),
+            "plan.csv:1:1: the header leaves out rank 1, whose row has actions of stage 0; give "
+            "that stage this rank, too");
+  EXPECT_EQ(check(readReadable(missing, "plan.csv")).size(), 1U);
+  EXPECT_EQ(check(readReadable("# ranks_of_stage = 0,3/2\n" + rows, "plan.csv")).size(), 1U);
+  EXPECT_TRUE(check(readReadable("# ranks_of_stage = 0,1/2\n" + rows, "plan.csv")).empty());
+}
+
 TEST(ScheduleFile, HeaderSaysHowManyRanksAndMicroBatchesThereShouldBe) {
   const std::string plan = "0F0,0B0\n1F0,1B0\n";
   EXPECT_THAT(problemsOf("# ranks = 2, micro_batches = 1\n" + plan), testing::IsEmpty());

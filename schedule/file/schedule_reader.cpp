@@ -51,9 +51,10 @@ class Reading {
     }
     plan_.name = name_;
     inferPlacement(plan_);
-    const std::string wrong = header_.applyTo(plan_);
+    bool hasWrongRanks = false;
+    const std::string wrong = header_.applyTo(plan_, hasWrongRanks);
     if (!wrong.empty()) fail(headerLine_, 1, {.message = wrong});
-    return {std::move(plan_), problems_.toVector()};
+    return {std::move(plan_), problems_.toVector(), hasWrongRanks};
   }
   /// As the text of an Error.
   std::string errors() const {

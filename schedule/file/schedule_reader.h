@@ -30,6 +30,9 @@ struct ReadablePlan {
   /// In the order of the file, each with its line and column: the first ProblemList::kMost, and a
   /// last one that counts the rest. Empty: `plan` is the one that readPlan() returns.
   std::vector<Problem> problems;
+  /// Whether the header gives stages ranks that the plan cannot have. `plan` has those that its
+  /// cells suggest.
+  bool hasWrongRanks = false;
 };
 
 /// Like readPlan(), but reads on after a fault, so that the rest of a bad file can be checked too.

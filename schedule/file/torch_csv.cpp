@@ -34,6 +34,7 @@ void requireKnownCells(const Plan& plan, const std::string& who) {
     const auto& row = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < row.size(); ++i) {
       const Action& action = row[i];
+      if (isAgreement(action.kind)) continue;
       const std::string cell =
           toText(action) + " (rank " + std::to_string(rank) + ", cell " + std::to_string(i) + ")";
       if (action.kind == JobKind::kRecompute)
@@ -56,6 +57,21 @@ void requireMessages(const Plan& plan, const std::string& who) {
   }
 }
 
+/// torch knows no buckets, and scales the gradients at each REDUCE_GRAD: the last one stays.
+void inOneBucket(std::vector<Action>& row) {
+  const auto isOfBucket = [](const Action& action) {
+    return action.kind == JobKind::kReduceScatter && action.microBatch >= 0;
+  };
+  std::set<int> seen;
+  std::vector<Action> kept;
+  for (auto action = row.rbegin(); action != row.rend(); ++action) {
+    if (isOfBucket(*action) && !seen.insert(action->stage).second) continue;
+    kept.push_back(*action);
+    if (isOfBucket(*action)) kept.back().microBatch = -1;
+  }
+  row.assign(kept.rbegin(), kept.rend());
+}
+
 }  // namespace
 
 std::string toTorchCsv(const CheckedPlan& plan) {
@@ -65,7 +81,9 @@ std::string toTorchCsv(const CheckedPlan& plan) {
   requireMessages(*plan, who);
   std::vector<std::vector<Action>> rows;
   for (const auto& row : plan->ranks) {
-    rows.push_back(withReductions(row, [](int /*stage*/) { return true; }));
+    std::vector<Action>& own = rows.emplace_back(withReductions(row, [](int) { return true; }));
+    std::erase_if(own, [](const Action& action) { return isAgreement(action.kind); });
+    inOneBucket(own);
   }
   return rowsText(rows);
 }

@@ -49,6 +49,8 @@ TEST(TorchCsv, FusedPairsAreWritten) {
 TEST(TorchCsv, AReductionThatIsThereStaysAlone) {
   const Plan plan = readPlan("0UNSHARD,0F0,0F1,0B0,0B1,0RESHARD,0REDUCE_GRAD\n", "plan");
   EXPECT_EQ(toTorchCsv(CheckedPlan(plan)), "0UNSHARD,0F0,0F1,0B0,0B1,0RESHARD,0REDUCE_GRAD\n");
+  const Plan buckets = readPlan("0F0,0B0,0REDUCE_GRAD0,0UNSHARD,0REDUCE_GRAD1\n", "plan");
+  EXPECT_EQ(toTorchCsv(CheckedPlan(buckets)), "0F0,0B0,0UNSHARD,0REDUCE_GRAD\n");
 }
 
 TEST(TorchCsv, NothingButRowsIsWritten) {

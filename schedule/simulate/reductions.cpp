@@ -17,7 +17,7 @@ int lastToCome(const std::vector<Reductions::Member>& members) {
 
 }  // namespace
 
-Reductions::Reductions(const Plan& plan, const Costs& costs) {
+Reductions::Reductions(const Plan& plan, const Costs& costs) : agreement_(costs.agreement) {
   for (const StageCosts& stage : costs.stages) costs_.push_back(stage.reduction);
   std::map<std::pair<int, int>, std::vector<Member>> found;  // by stage and turn
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
@@ -43,6 +43,7 @@ Reductions::Reductions(const Plan& plan, const Costs& costs) {
     const int before = follows ? static_cast<int>(all_.size()) - 1 : kNone;
     all_.push_back({.stage = place.first, .members = std::move(members), .before = before});
   }
+  if (agreement_ > 0 && plan.hasAny(isAgreement)) addAgreement(plan);
   if (all_.empty()) return;
   for (const auto& row : plan.ranks) places_.emplace_back(row.size(), kNone);
   for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -62,6 +63,16 @@ Reductions::Reductions(const UpdateMeetings& updates, const Costs& costs) {
       reduction.members.push_back({.rank = member.rank, .cell = member.after.cell});
     }
   }
+}
+
+/// The last action of each rank.
+void Reductions::addAgreement(const Plan& plan) {
+  Reduction agreement{.stage = kAllStages};
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const std::size_t size = plan.ranks[static_cast<std::size_t>(rank)].size();
+    agreement.members.push_back({.rank = rank, .cell = static_cast<int>(size) - 1});
+  }
+  all_.push_back(std::move(agreement));
 }
 
 int Reductions::at(int rank, int cell) const {
@@ -86,6 +97,11 @@ void Reductions::run(std::vector<Nanoseconds>& free) {
   last_.assign(free.size(), kNone);
   for (std::size_t i = 0; i < all_.size(); ++i) {
     Reduction& own = all_[i];
+    if (own.stage == kAllStages) {
+      runAgreement(own, free);
+      last_.assign(free.size(), static_cast<int>(i));
+      continue;
+    }
     own.last = lastToCome(own.members);
     own.begin = own.members[static_cast<std::size_t>(own.last)].arrived;
     if (own.before != kNone) {
@@ -99,6 +115,18 @@ void Reductions::run(std::vector<Nanoseconds>& free) {
       last_[rank] = static_cast<int>(i);
     }
   }
+}
+
+void Reductions::runAgreement(Reduction& own, std::vector<Nanoseconds>& free) {
+  const auto last = std::max_element(free.begin(), free.end());
+  own.last = static_cast<int>(last - free.begin());
+  own.before = lastOf(own.last);
+  for (Member& member : own.members) {
+    member.arrived = free[static_cast<std::size_t>(member.rank)];
+  }
+  own.begin = *last;
+  own.end = own.begin + agreement_;
+  free.assign(free.size(), own.end);
 }
 
 int Reductions::lastOf(int rank) const {

@@ -18,6 +18,8 @@ namespace pipetrace {
 /// An asynchronous plan has one at each update of a stage on several ranks, also where its
 /// REDUCE_GRAD is not written. The update waits for it. So one that takes no time holds up a rank,
 /// too, until all have come.
+/// The last one may be AGREE, of stage kAllStages: it begins when all ranks are done with all else,
+/// and lasts Costs::agreement. All ranks end their step with it.
 class Reductions {
  public:
   static constexpr int kNone = -1;
@@ -28,9 +30,10 @@ class Reductions {
     Nanoseconds arrived = 0;  ///< in the last step, when its rank came to it
   };
   struct Reduction {
-    int stage = 0;
+    int stage = 0;                ///< or kAllStages
     std::vector<Member> members;  ///< by rank
-    int before = kNone;           ///< the one of the stage before it
+    int before = kNone;           ///< the one of the stage before it; of AGREE, in the last step:
+                                  ///< the one with which its last member ended all else
     Nanoseconds begin = 0;        ///< in the last step
     Nanoseconds end = 0;
     int last = 0;  ///< the member that it waited for; before it ended later, if `begin` is its end
@@ -56,7 +59,11 @@ class Reductions {
   int lastOf(int rank) const;
 
  private:
-  std::vector<Nanoseconds> costs_;        // by stage
+  void addAgreement(const Plan& plan);
+  void runAgreement(Reduction& own, std::vector<Nanoseconds>& free);
+
+  std::vector<Nanoseconds> costs_;  // by stage
+  Nanoseconds agreement_ = 0;
   std::vector<Reduction> all_;            // by stage, in order
   std::vector<std::vector<int>> places_;  // by rank and cell; empty: the plan has none
   std::vector<int> last_;                 // by rank

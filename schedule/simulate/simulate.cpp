@@ -17,7 +17,6 @@ namespace {
 constexpr int kNone = PlanTiming::kNone;
 
 constexpr std::string_view kLive = "live_activations";
-constexpr std::string_view kMemory = "memory";
 
 /// The place of the rank's two counters, made if missing.
 std::size_t countersOf(int rank, Timeline& timeline) {
@@ -25,7 +24,7 @@ std::size_t countersOf(int rank, Timeline& timeline) {
     if (timeline.counters[i].rank == rank && timeline.counters[i].name == kLive) return i;
   }
   timeline.counters.push_back({.rank = rank, .name = std::string(kLive)});
-  timeline.counters.push_back({.rank = rank, .name = std::string(kMemory), .unit = "bytes"});
+  timeline.counters.push_back({.rank = rank, .name = std::string(kMemoryCounter), .unit = "bytes"});
   return timeline.counters.size() - 2;
 }
 
@@ -34,8 +33,8 @@ void addSample(CounterSeries& series, Nanoseconds time, double value) {
   series.samples.push_back({time, value});
 }
 
-/// Appends to the counters "live_activations" and "memory" of each rank what it holds in the step
-/// that `timing` ran last, whenever that changes.
+/// Appends to the counters "live_activations" and kMemoryCounter of each rank what it holds in the
+/// step that `timing` ran last, whenever that changes.
 void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTiming& timing,
                            Timeline& timeline) {
   const auto weights = weightsByRank(plan, costs, timing.versions());
@@ -66,7 +65,8 @@ class Run {
         costs_(costs),
         options_(options),
         timing_(plan, costs, options.commStreams),
-        stages_(plan_.stagesByRank()) {
+        stages_(plan_.stagesByRank()),
+        stageRanks_(toText(plan_.placement.ranksOfStage)) {
     StringTable& strings = out_.timeline.strings;
     actionKey_ = strings.intern(log_format::kAction);
     versionKey_ = strings.intern(log_format::kVersionKey);
@@ -117,6 +117,7 @@ class Run {
     info.numStages = plan_.numStages;
     info.numChunks = static_cast<int>(stages_[r].size());
     info.numMicroBatches = plan_.microBatchesOfReplica();
+    if (plan_.placement.hasSeveralRanks()) info.ranksOfStage = stageRanks_;
     info.schedule = plan_.name;
     info.dataParallelIndex = plan_.replicaOf(rank);
     info.clock = "simulated";
@@ -260,9 +261,13 @@ class Run {
       event.kind = JobKind::kAllReduce;
       event.step = step_;
       event.stage = reduction.stage;
-      event.chunk = chunkOf(member.rank, reduction.stage);
       event.begin = member.arrived;
-      if (reduction.before != kNone) {
+      if (reduction.stage == kAllStages) {
+        event.stage = kNotGiven;
+      } else {
+        event.chunk = chunkOf(member.rank, reduction.stage);
+      }
+      if (reduction.before != kNone && reduction.stage != kAllStages) {
         event.begin = std::max(event.begin, all[static_cast<std::size_t>(reduction.before)].end);
       }
       event.end = reduction.end;
@@ -358,6 +363,7 @@ class Run {
   const SimulateOptions& options_;
   PlanTiming timing_;
   std::vector<std::vector<int>> stages_;  // by rank
+  std::string stageRanks_;
   Simulation out_;
   StringId actionKey_ = 0;
   StringId versionKey_ = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "schedule/check/checked_plan.h"
@@ -23,6 +24,9 @@ struct SimulateOptions {
   CommStreams commStreams = CommStreams::kAsReached;
 };
 
+/// The counter of the memory that a rank holds; without memory in Costs it counts activations.
+inline constexpr std::string_view kMemoryCounter = "memory";
+
 /// The result of simulate().
 struct Simulation {
   struct Rank {
@@ -40,7 +44,7 @@ struct Simulation {
 
   /// The run as its logs would show it: lanes "compute", and, where messages take time or the plan
   /// says when they move, "send" and "recv". Jobs of asynchronous plans have the argument
-  /// "version". With SimulateOptions::counters, counters "live_activations" and "memory".
+  /// "version". With SimulateOptions::counters, counters "live_activations" and kMemoryCounter.
   Timeline timeline;
   Nanoseconds length = 0;  ///< from the start to the last end of any job
   std::vector<Rank> ranks;

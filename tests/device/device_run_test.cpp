@@ -14,11 +14,11 @@
 #include "parser/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
 #include "runtime/executor.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/testing/device/simulated_cuda.h"
 #include "runtime/testing/device/test_programs.h"
-#include "runtime/testing/forwarding_work.h"
 #include "runtime/testing/line_ranks.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
@@ -190,7 +190,7 @@ TEST_F(DeviceRun, MessagesInLineHaveTheirTurnOnALaneOfTheirOwn) {
 }
 
 /// Fails in the second step.
-class FailingWork : public testing::ForwardingWork {
+class FailingWork : public ForwardingWork {
  public:
   using ForwardingWork::ForwardingWork;
   void lr(int step) override {

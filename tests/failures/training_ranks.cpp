@@ -10,6 +10,7 @@
 #include "runtime/testing/rank_processes.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/has_ended.h"
 
 namespace pipetrace::testing {
 
@@ -38,13 +39,6 @@ void awaitTraining(const std::string& folder) {
   }
 }
 
-/// Whether a process has ended, waited for or not.
-bool hasEnded(int pid) {
-  const std::string stat = test::fileText("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name = stat.rfind(')');  // the state comes after the name
-  return name == std::string::npos || stat.substr(name + 2, 1) == "Z";
-}
-
 }  // namespace
 
 TrainingEnd trainUntil(const Fault& fault, const std::string& folder,
@@ -65,7 +59,7 @@ TrainingEnd trainUntil(const Fault& fault, const std::string& folder,
     stopped = std::thread([pid, pids] {  // it never ends by itself
       const auto isLast = [&] {
         return std::all_of(pids.begin(), pids.end(),
-                           [&](int other) { return other == pid || hasEnded(other); });
+                           [&](int other) { return other == pid || test::hasEnded(other); });
       };
       for (int i = 0; i < kMostLooks && !isLast(); ++i) {
         std::this_thread::sleep_for(milliseconds(20));

@@ -23,7 +23,7 @@
 #include "runtime/device/open_device.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
-#include "runtime/testing/forwarding_work.h"
+#include "runtime/forwarding_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
@@ -40,7 +40,6 @@ constexpr int kMicroBatches = 8;
 const char* const kSchedules[] = {"1F1B", "Interleaved1F1B", "ZB-H1", "ZBV", "DualPipe"};
 
 using testing::firstDifference;
-using testing::ForwardingWork;
 using testing::RankResult;
 using testing::TrainingCase;
 

@@ -43,6 +43,57 @@ TEST_F(PipeTrace, EveryFormatThatIsReadGivesTheSameSummaryAndTheSameProfile) {
   }
 }
 
+/// Rank, kind, micro-batch, begin and end of the events in a CSV, without bubbles; sorted.
+std::vector<std::string> jobsInCsv(const std::string& csv) {
+  std::vector<std::string> jobs;
+  std::istringstream lines(csv);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    std::istringstream text(line);
+    for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+    if (cells[2] == "bubble") continue;
+    jobs.push_back(cells[0] + " " + cells[2] + " " + cells[8] + " " + cells[4] + " " + cells[5]);
+  }
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+TEST_F(PipeTrace, FilesOfPipelineLoggerReadBackHaveTheTimesOfTheLogs) {
+  const std::string folder = logs(sample(2));
+  const ProgramRun written = run({folder, "-o", path("a.csv"), "--pipeline-logger", path("vpipe")});
+  EXPECT_EQ(written.exitCode, 0) << written.err;
+  EXPECT_THAT(written.out,
+              HasSubstr("wrote " + path("vpipe") + ": 336 jobs and messages of 4 ranks\n"));
+  EXPECT_THAT(
+      contents(path("vpipe/pipeline_rank0.json")),
+      StartsWith(
+          "{\"rank\":0,\"event\":\"lr_start\",\"minibatch\":0,\"time\":1697793307.213760986}\n"
+          "{\"rank\":0,\"event\":\"lr_end\",\"minibatch\":0,\"time\":1697793307.213860986}\n"));
+  const ProgramRun read = run({path("vpipe"), "--strict", "-q", "-o", path("b.csv")});
+  EXPECT_EQ(read.exitCode, 0) << read.err;
+  const std::vector<std::string> jobs = jobsInCsv(contents(path("a.csv")));
+  EXPECT_EQ(jobs.size(), 336U);
+  EXPECT_EQ(jobsInCsv(contents(path("b.csv"))), jobs);
+}
+
+TEST_F(PipeTrace, FilesOfPipelineLoggerMixNoRuns) {
+  const std::string folder = logs(sample());
+  expectError(run({folder, "--pipeline-logger", folder}), "is the input folder",
+              "choose another folder");
+  expectError(run({folder, "--pipeline-logger", folder + "/vpipe"}), "is in the input folder",
+              "choose another folder");
+  ASSERT_EQ(run({folder, "--pipeline-logger", path("vpipe")}).exitCode, 0);
+  EXPECT_EQ(run({folder, "--pipeline-logger", path("vpipe")}).exitCode, 0) << "the same again";
+  expectError(run({path("vpipe/pipeline_rank1.json"), "--pipeline-logger", path("vpipe")}),
+              "is an input", "choose another folder");
+  const std::string before = contents(path("vpipe/pipeline_rank0.json"));
+  expectError(run({logs(sample(2, 2), "less"), "--pipeline-logger", path("vpipe")}),
+              "pipeline_rank", "of a rank that is not written now; choose another folder");
+  EXPECT_EQ(contents(path("vpipe/pipeline_rank0.json")), before);
+}
+
 TEST_F(PipeTrace, FormatIsForNamesWithoutAnEnding) {
   const std::string folder = logs(sample());
   run({folder, "-q", "-o", path("a.pftrace"), "-o", path("a.csv")});

@@ -58,6 +58,7 @@ inline constexpr std::string_view kDevice = "device";
 inline constexpr std::string_view kNumStages = "num_stages";
 inline constexpr std::string_view kNumChunks = "num_chunks";
 inline constexpr std::string_view kNumMicroBatches = "num_micro_batches";
+inline constexpr std::string_view kRanksOfStage = "ranks_of_stage";
 inline constexpr std::string_view kSchedule = "schedule";
 inline constexpr std::string_view kDataParallelIndex = "data_parallel_index";
 inline constexpr std::string_view kTensorParallelIndex = "tensor_parallel_index";

@@ -15,11 +15,11 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   std::vector<const void*> visited;
   visitRankFields([&](auto, auto member) { visited.push_back(&(info.*member)); });
   // Does not compile after a field is added to RankInfo: visitRankFields() needs it, too.
-  const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, firstStep,
-               schedule, dataParallelIndex, tensorParallelIndex, clock, lines, flopsPerStep,
-               tokensPerStep, clockReadings, partBegins, runs, isRecording, isSelected, hasEnd,
-               written, dropped, errors, misuses, failedWrites, lateStarts, ownCost,
-               logThreadCost] = info;
+  const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, ranksOfStage,
+               firstStep, schedule, dataParallelIndex, tensorParallelIndex, clock, lines,
+               flopsPerStep, tokensPerStep, clockReadings, partBegins, runs, isRecording,
+               isSelected, hasEnd, written, dropped, errors, misuses, failedWrites, lateStarts,
+               ownCost, logThreadCost] = info;
   const std::vector<const void*> all = {&rank,
                                         &worldSize,
                                         &host,
@@ -27,6 +27,7 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &numStages,
                                         &numChunks,
                                         &numMicroBatches,
+                                        &ranksOfStage,
                                         &firstStep,
                                         &schedule,
                                         &dataParallelIndex,

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "analysis/run_summary.h"
 #include "apps/pipe_run/job_lateness.h"
@@ -60,6 +63,30 @@ inline Costs costsByJob(const Plan& plan) {
     }
   }
   return costs;
+}
+
+/// The costs with reductions of that time for all stages.
+inline Costs withReductionsOf(Nanoseconds time, Costs costs) {
+  for (StageCosts& stage : costs.stages) stage.reduction = time;
+  return costs;
+}
+
+/// By rank: by how much the last reduction of a step ends after its last job.
+inline std::map<int, Nanoseconds> exposedOf(const Timeline& timeline, int step) {
+  std::map<int, Nanoseconds> exposed;
+  for (const auto& [rank, info] : timeline.ranks) {
+    const auto lastOf = [&](std::string_view lane) {
+      Nanoseconds last = 0;
+      const Track* const track = timeline.findTrack(rank, lane);
+      if (track == nullptr) return last;
+      for (const Event& event : track->events) {
+        if (event.step == step) last = std::max(last, event.end);
+      }
+      return last;
+    };
+    exposed[rank] = std::max<Nanoseconds>(lastOf(kReductionLane) - lastOf(kComputeLane), 0);
+  }
+  return exposed;
 }
 
 }  // namespace pipetrace::testing

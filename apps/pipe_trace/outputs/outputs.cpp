@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "apps/pipe_trace/outputs/pipeline_loggers.h"
 #include "parser/byte_source.h"
 #include "parser/csv_writer.h"
 #include "parser/find_logs.h"
@@ -127,6 +128,7 @@ ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& option
 }
 
 void checkOutputs(const PipeTraceOptions& options) {
+  if (!options.pipelineLogger.empty()) requireOutside(options.pipelineLogger, options.load.inputs);
   refuseIdleFormat(options);
   OutputNames names;
   for (const std::string& output : options.outputs) {

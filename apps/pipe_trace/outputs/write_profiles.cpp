@@ -9,6 +9,7 @@
 #include "apps/cli/profile_format.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/pipeline_loggers.h"
 
 namespace pipetrace {
 namespace {
@@ -50,6 +51,9 @@ WrittenProfiles writeProfiles(const Timeline& timeline, const Picture& picture,
     if (formatOf(output, options) == ProfileFormat::kChromeJson) {
       written.advice += adviceOnSize(output, bytes, options.largeJson);
     }
+  }
+  if (!options.pipelineLogger.empty()) {
+    written.lines += addPipelineLoggers(timeline, options.pipelineLogger, files);
   }
   return written;
 }

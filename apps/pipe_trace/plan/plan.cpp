@@ -232,6 +232,10 @@ int runPlan(const PlanOptions& options) {
                           .problems = limitFindings(plan, input.checks),
                           .faults = options.faults.all(),
                           .commStreams = options.messages.commStreams};
+  if (!report.hasMemory) {
+    std::erase_if(simulation.timeline.counters,
+                  [](const CounterSeries& series) { return series.name == kMemoryCounter; });
+  }
   appendBubbles(simulation.timeline, summarize(simulation.timeline));
   if (hosts.empty()) {
     outputs.addRun(simulation.timeline, simulation.timeline, planLine(figures));

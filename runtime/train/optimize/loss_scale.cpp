@@ -34,29 +34,27 @@ void LossScale::endStep(bool overflowed) {
   steps_ = 0;
 }
 
+std::string LossScale::textOfOverflow() const {
+  return "a gradient is no finite number with the loss scale " + numberText(value_) +
+         "; training has failed, a smaller loss scale or learning rate may help";
+}
+
 std::string LossScale::failure() const {
-  if (!isDynamic_ && overflows_ > 0) {
-    return "a gradient is no finite number with the loss scale " + numberText(value_) +
+  if (overflows_ < kMostOverflows) return "";
+  const std::string rows =
+      "gradients were no finite numbers in " + std::to_string(overflows_) + " steps in a row";
+  if (!isDynamic_) {
+    return rows + " with the loss scale " + numberText(value_) +
            "; training has failed, a smaller loss scale or learning rate may help";
   }
-  if (overflows_ < kMostOverflows) return "";
-  return "gradients were no finite numbers in " + std::to_string(overflows_) +
-         " steps in a row, though the loss scale fell to " + numberText(value_) +
+  return rows + ", though the loss scale fell to " + numberText(value_) +
          "; training has failed, a smaller learning rate may help";
 }
 
 void requireFits(const LossScale& scale, const Plan& plan) {
-  if (!scale.isDynamic()) return;
-  if (plan.isAsynchronous()) {
-    throw Error("a dynamic loss scale leaves out whole steps, but the plan " + plan.name +
-                " changes its weights within a step; give a number, such as 1024");
-  }
-  if (plan.numRanks() == 1) return;
-  throw Error(
-      "a dynamic loss scale needs all stages on one rank, as ranks cannot agree yet that "
-      "one of them had an overflow; the plan " +
-      plan.name + " has " + std::to_string(plan.numRanks()) +
-      " ranks, so give a number, such as 1024");
+  if (!scale.isDynamic() || !plan.isAsynchronous()) return;
+  throw Error("a dynamic loss scale leaves out whole steps, but the plan " + plan.name +
+              " changes its weights within a step; give a number, such as 1024");
 }
 
 }  // namespace pipetrace

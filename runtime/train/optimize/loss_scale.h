@@ -10,8 +10,8 @@ struct Plan;
 /// vanish in fp16 (Micikevicius et al., "Mixed Precision Training", 2018). The loss that is
 /// reported and the gradients that the optimizer gets are without it.
 ///
-/// A dynamic one changes from step to step. It doubles after 2000 steps in a row without an
-/// overflow. In a step with one it halves, and the update is left out. It is never below 1.
+/// In a step with an overflow the update is left out. A dynamic scale halves then, and doubles
+/// after 2000 steps in a row without one. It is never below 1.
 class LossScale {
  public:
   static constexpr double kStart = 65'536;
@@ -29,9 +29,10 @@ class LossScale {
   /// A step has ended; `overflowed`: one of its gradients was no finite number.
   void endStep(bool overflowed);
   int overflowsInARow() const { return overflows_; }
-  /// Why training has failed, for people: kMostOverflows in a row, or one with a fixed scale. ""
-  /// if it has not.
+  /// Why training has failed, for people: kMostOverflows in a row. "" if it has not.
   std::string failure() const;
+  /// The same for a single overflow, where no step can be left out.
+  std::string textOfOverflow() const;
 
  private:
   LossScale(double value, bool isDynamic) : value_(value), isDynamic_(isDynamic) {}
@@ -42,8 +43,7 @@ class LossScale {
   int overflows_ = 0;  // in a row
 };
 
-/// Throws Error for a dynamic scale where more than one rank trains, as ranks cannot agree yet that
-/// one of them had an overflow, and in plans without a flush.
+/// Throws Error for a dynamic scale in a plan without a flush.
 void requireFits(const LossScale& scale, const Plan& plan);
 
 }  // namespace pipetrace

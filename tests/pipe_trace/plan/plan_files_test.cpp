@@ -131,7 +131,7 @@ TEST_F(PlanCommand, EveryFileThatWasWrittenIsNamed) {
                                             "--costs-out", path("c.json")};
   const std::string lines = "wrote " + path("logs/") + ": logs of 4 ranks\nwrote " + path("a.svg") +
                             "\nwrote " + path("a.json") +
-                            ": 64 jobs, 0 transfers, 15 bubbles, 56 arrows, 128 counter samples\n" +
+                            ": 64 jobs, 0 transfers, 15 bubbles, 56 arrows, 64 counter samples\n" +
                             "wrote " + path("a.csv") + "\nwrote " + path("c.json") + "\n";
   const ProgramRun drawn = planOf("1F1B", outputs);
   EXPECT_EQ(drawn.out, planOf("1F1B").out + "\n" + lines);

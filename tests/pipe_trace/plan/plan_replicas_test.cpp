@@ -6,6 +6,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST_F(PlanCommand, ReplicasAreMoreRanksOfTheSameSizes) {
@@ -41,6 +42,50 @@ TEST_F(PlanCommand, ReductionsOfReplicasCountWhereNothingHidesThem) {
               HasSubstr("0REDUCE_GRAD"));
 }
 
+TEST_F(PlanCommand, ReductionsOfARunAreMeasuredAndPlannedAgain) {
+  const std::string logs = path("logs") + "/";
+  ASSERT_EQ(planOf("1F1B", {"--dp", "2", "--reduce-ms", "3,1,1,2", "-o", logs}).exitCode, 0);
+  const json given = jsonOf("1F1B", {"--dp", "2", "--reduce-ms", "3,1,1,2"});
+  const json measured = jsonOf("1F1B", {"--dp", "2", "--costs-from", logs});
+  EXPECT_EQ(measured.at("length_ns"), given.at("length_ns"));
+  EXPECT_EQ(measured.at("costs").at("reduce_ms"), given.at("costs").at("reduce_ms"));
+  EXPECT_EQ(measured.at("windows_ns"), given.at("length_ns"));
+}
+
+TEST_F(PlanCommand, ChartsHaveReductionsAndNoMemoryThatNobodyGave) {
+  const std::string picture = path("plan.svg");
+  const auto made = planOf("1F1B", {"--dp", "2", "--reduce-ms", "3", "-o", picture});
+  EXPECT_THAT(made.out, HasSubstr("rank 7 ------F0B0= F1B1="));
+  EXPECT_THAT(made.out, HasSubstr(" sum___"));
+  EXPECT_THAT(made.out, HasSubstr("sum adding up gradients"));
+  EXPECT_THAT(contents(picture), HasSubstr(">all_reduce<"));
+  EXPECT_THAT(contents(picture), testing::Not(HasSubstr("bytes")));
+  planOf("1F1B", {"--activation-gb", "1", "-o", picture});
+  EXPECT_THAT(contents(picture), HasSubstr("memory"));
+}
+
+TEST_F(PlanCommand, TheAgreementOfAllRanksHoldsUpTheStepsEnd) {
+  const json free = jsonOf("1F1B");
+  const json plan = jsonOf("1F1B", {"--agree-ms", "0.5"});
+  EXPECT_EQ(plan.at("length_ns"), free.at("length_ns").get<std::int64_t>() + 500'000);
+  EXPECT_EQ(plan.at("closed_form"), nullptr);
+  EXPECT_EQ(plan.at("critical_path").back().at("action"), "AGREE");
+  EXPECT_EQ(plan.at("costs").at("agree_ms"), 0.5);
+  EXPECT_THAT(planOf("1F1B", {"--agree-ms", "1", "--csv", "-"}).out, HasSubstr("0B7,AGREE\n"));
+  expectError(planOf("PipeDream", {"--agree-ms", "1"}), "--agree-ms: the plan PipeDream changes",
+              "");
+}
+
+TEST_F(PlanCommand, BucketsAreReducedOneAfterTheOther) {
+  EXPECT_THAT(planOf("1F1B", {"--dp", "2", "--buckets", "2", "--csv", "-"}).out,
+              HasSubstr("0B7,0REDUCE_GRAD0,0REDUCE_GRAD1\n"));
+  const json free = jsonOf("1F1B", {"--dp", "2"});
+  const json plan = jsonOf("1F1B", {"--dp", "2", "--buckets", "2", "--reduce-ms", "3"});
+  EXPECT_EQ(plan.at("length_ns"), free.at("length_ns").get<std::int64_t>() + 6'000'000);
+  EXPECT_EQ(plan.at("critical_path").back().at("action"), "0REDUCE_GRAD1");
+  EXPECT_THAT(planOf("1F1B", {"--buckets", "2", "--csv", "-"}).out, Not(HasSubstr("REDUCE")));
+}
+
 TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
   const auto mapped = [](const char* map, std::vector<std::string> more = {}) {
     more.insert(more.begin(),
@@ -48,6 +93,9 @@ TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
     return PlanCommand::plan(more);
   };
   EXPECT_THAT(mapped("0,1/2").out, HasSubstr("0F1,0F3,0B1,0B3\n"));
+  EXPECT_THAT(
+      this->plan({"--schedule", "1F1B", "--stage-ranks", "0,1/2", "--micro-batches", "5"}).out,
+      StartsWith("1F1B, 3 ranks, stages on ranks 0,1/2, 5 micro-batches\n"));
   EXPECT_THAT(mapped("0,1/2", {"--reduce-ms", "1"}).out, HasSubstr("0B3,0REDUCE_GRAD\n"));
   EXPECT_THAT(mapped("0,1/2", {"--stage-depths", "2,1"}).out, HasSubstr("1F0,1F1,1B0,1F2"));
   EXPECT_THAT(planOf("PipeDream", {"--stage-depths", "4,2,1,0", "--csv", "-"}).out,

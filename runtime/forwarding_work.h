@@ -6,9 +6,10 @@
 
 #include "runtime/stage_work.h"
 
-namespace pipetrace::testing {
+namespace pipetrace {
 
-/// Does what another work does. Tests override what they watch or change.
+/// Does what another work does. Derived classes override what they watch or change. A fused pair
+/// runs as its two parts here, so that they see both.
 class ForwardingWork : public StageWork {
  public:
   /// `inner` must outlive it.
@@ -37,23 +38,33 @@ class ForwardingWork : public StageWork {
   void recompute(int stage, int microBatch) override { inner_.recompute(stage, microBatch); }
   void optimizerStep() override { inner_.optimizerStep(); }
   void update(int stage) override { inner_.update(stage); }
-  bool hasSums() const override { return inner_.hasSums(); }
-  Message sumsOf(int stage) override { return inner_.sumsOf(stage); }
-  void addSums(int stage, const std::vector<Message>& sums) override {
-    inner_.addSums(stage, sums);
-  }
+  GradientBuckets* buckets() override { return inner_.buckets(); }
   Message tiedSumOf(int tie, int use) override { return inner_.tiedSumOf(tie, use); }
   void takeTiedSum(int tie, int use, Message sum) override {
     inner_.takeTiedSum(tie, use, std::move(sum));
   }
   void addTiedSums() override { inner_.addTiedSums(); }
+  bool agrees() const override { return inner_.agrees(); }
+  std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) override {
+    return inner_.agreementTerms(stages);
+  }
+  void takeAgreement(double sum) override { inner_.takeAgreement(sum); }
+  std::vector<std::pair<const char*, double>> counters() const override {
+    return inner_.counters();
+  }
   std::int32_t versionOf(const Action& action) const override { return inner_.versionOf(action); }
   std::optional<double> loss() const override { return inner_.loss(); }
+  void launching(const Action& action, Nanoseconds arrival) override {
+    inner_.launching(action, arrival);
+  }
   void abandon() override { inner_.abandon(); }
+  bool runsBehind() const override { return inner_.runsBehind(); }
+  void awaitJob() override { inner_.awaitJob(); }
   RankDevice* device() override { return inner_.device(); }
+  PlannedTransfers* plannedTransfers() override { return inner_.plannedTransfers(); }
 
  private:
   StageWork& inner_;
 };
 
-}  // namespace pipetrace::testing
+}  // namespace pipetrace

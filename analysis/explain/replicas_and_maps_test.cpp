@@ -1,0 +1,143 @@
+// Runs of replicas that add up gradients, and of stages that several ranks share.
+#include <gmock/gmock.h>
+
+#include "analysis/explain/explanation.h"
+#include "analysis/testing/faulty_run.h"
+#include "schedule/with_reductions.h"
+#include "schedule/with_replicas.h"
+
+namespace pipetrace {
+namespace {
+
+using test::completedRun;
+using test::costsOf;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A plan with two replicas of four ranks, whose gradients take 3 ms to add up.
+Plan twoReplicas() { return withReductions(withReplicas(buildSchedule("1F1B", 4, 8), 2)); }
+
+Costs costsWithReductions(const Plan& plan) {
+  Costs costs = costsOf(plan, 0);
+  for (StageCosts& stage : costs.stages) stage.reduction = 3 * kNsPerMs;
+  return costs;
+}
+
+/// Makes the jobs of replica 1 on a stage half as long again.
+void slowDown(Costs& costs, int stage) {
+  for (int microBatch = 8; microBatch < 16; ++microBatch) {
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kForward, stage, microBatch}, .longer = 5 * kNsPerMs});
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kBackward, stage, microBatch}, .longer = 10 * kNsPerMs});
+  }
+}
+
+Nanoseconds idleIn(const ExplainedRank& rank, BubbleClass bubbleClass) {
+  return rank.bubbles[static_cast<std::size_t>(bubbleClass)];
+}
+
+/// Planned begins of collectives may be before the ends of jobs that the clock showed.
+Timeline withEarlyCollectives(Timeline run) {
+  for (Track& track : run.tracks) {
+    for (Event& event : track.events) {
+      if (event.kind == JobKind::kAllReduce) event.begin -= 900;
+    }
+  }
+  return run;
+}
+
+TEST(SlowReplica, IsTheFirstFindingAndTheOneThatTheOthersWaitFor) {
+  const Plan plan = twoReplicas();
+  Costs costs = costsWithReductions(plan);
+  for (int stage = 0; stage < 4; ++stage) slowDown(costs, stage);
+  const Timeline timeline = withEarlyCollectives(completedRun(plan, costs));
+  const Explanation run = explainRun(timeline, {});
+  EXPECT_THAT(run.findings[0].text,
+              StartsWith("pipeline 1 (ranks 4 to 7) takes 1.50 times as long as the others: "
+                         "waiting for it costs "));
+  // A step takes 11 · 30 ms in one replica and half as long again in the other. So each rank of the
+  // fast one waits 165 ms in each of 3 steps. Its path there has 11 jobs that are 55 ms too long,
+  // the reduction, and the optimizer; the last two are sync.
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0);
+    EXPECT_EQ(idleIn(rank, BubbleClass::kLaunch), 0) << "rank " << rank.rank;
+    if (rank.rank >= 4) continue;
+    const Nanoseconds wait = idleIn(rank, BubbleClass::kPeerWait);
+    EXPECT_NEAR(static_cast<double>(wait), 3 * 165e6, 3 * 5e6) << "rank " << rank.rank;
+  }
+}
+
+TEST(SlowReplica, WithOneSlowRankIsBlamedOnThatRank) {
+  const Plan plan = twoReplicas();
+  Costs costs = costsWithReductions(plan);
+  slowDown(costs, 2);
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  EXPECT_THAT(run.findings[0].text,
+              StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
+  EXPECT_EQ(run.findings[0].culprit.rank, 6);
+}
+
+TEST(SharedStage, WhoseJobsAreAsMuchLongerAsItHasRanksIsNotSlow) {
+  Plan plan = buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8);
+  Costs costs = costsOf(plan, 0);
+  StageCosts& shared = costs.stages[0];
+  shared.forward *= 2;
+  shared.backward *= 2;
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(idleIn(rank, BubbleClass::kImbalance), 0) << "rank " << rank.rank;
+  }
+  EXPECT_EQ(run.schedule.recognised.names.front(), "1F1B");
+  EXPECT_EQ(run.schedule.deviationCount, 0);
+  EXPECT_EQ(run.schedule.ranksOfStage, plan.placement.ranksOfStage);
+}
+
+TEST(SharedStage, ThatIsSlowerThanItsShareIsNamed) {
+  const Plan plan = buildOnStageRanks("1F1B", {{0}, {1, 2}, {3}}, 12);
+  Costs costs = costsOf(plan, 0);
+  StageCosts& shared = costs.stages[1];
+  shared.forward *= 3;
+  shared.backward *= 3;
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  EXPECT_THAT(run.findings[0].text,
+              AllOf(StartsWith("stage 1 (ranks 1 and 2) takes 1.50 times as long"),
+                    HasSubstr("imbalance")));
+}
+
+TEST(SharedStage, OneSlowRankOfItIsNamed) {
+  const Plan plan = buildOnStageRanks("1F1B", {{0}, {1, 2}, {3}}, 12);
+  Costs costs = costsOf(plan, 0);
+  costs.stages[1].forward *= 2;
+  costs.stages[1].backward *= 2;
+  for (int microBatch = 1; microBatch < 12; microBatch += 2) {
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kBackward, 1, microBatch}, .longer = 30 * kNsPerMs});
+  }
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  EXPECT_THAT(run.findings[0].text,
+              StartsWith("rank 2 takes 1.50 times as long as the other ranks of stage 1: "));
+}
+
+TEST(SharedStage, WithARankWithoutALogKeepsTheSchedulesOwnShare) {
+  const Plan plan = buildOnStageRanks("1F1B", {{0}, {1, 2}, {3}}, 12);
+  Costs costs = costsOf(plan, 0);
+  costs.stages[1].forward *= 2;
+  costs.stages[1].backward *= 2;
+  Timeline timeline = completedRun(plan, costs);
+  const Explanation whole = explainRun(timeline, {});
+  std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
+  timeline.ranks.erase(2);
+  const Explanation run = explainRun(timeline, {});
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
+    for (const ExplainedRank& other : whole.ranks) {
+      if (other.rank != rank.rank) continue;
+      EXPECT_EQ(rank.bubbles, other.bubbles) << "rank " << rank.rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,85 @@
+#include "runtime/inspect/inspection_file.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json jsonOf(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+Json jsonOf(const std::optional<double>& value) { return value ? jsonOf(*value) : Json(nullptr); }
+
+std::string inFolder(const std::string& folder, int rank) {
+  return (std::filesystem::path(folder) / ("inspect_rank" + std::to_string(rank) + ".jsonl"))
+      .string();
+}
+
+}  // namespace
+
+std::string inspectionLines(const StepInspection& step, int rank) {
+  std::string lines;
+  const auto begin = [&](int stage) {
+    Json line = {{"step", step.step}, {"rank", rank}, {"stage", stage}};
+    if (step.lossScale != 1) line["loss_scale"] = step.lossScale;
+    return line;
+  };
+  for (const SentTensor& sent : step.sent) {
+    Json line = begin(sent.stage);
+    line["sent"] = logName(sent.kind);
+    line["to_stage"] = sent.toStage;
+    line["micro_batch"] = sent.microBatch;
+    line["shape"] = sent.shape;
+    line["type"] = c10::toString(sent.type);
+    if (sent.figures) {
+      line["mean"] = jsonOf(sent.figures->mean);
+      line["deviation"] = jsonOf(sent.figures->deviation);
+      line["least"] = jsonOf(sent.figures->least);
+      line["greatest"] = jsonOf(sent.figures->greatest);
+    }
+    lines += line.dump() + "\n";
+  }
+  for (const GradientNorm& gradient : step.gradients) {
+    Json line = begin(gradient.stage);
+    line["parameter"] = gradient.parameter;
+    line["gradient_norm_before"] = jsonOf(gradient.before);
+    line["gradient_norm_after"] = jsonOf(gradient.after);
+    lines += line.dump() + "\n";
+  }
+  return lines;
+}
+
+InspectionFile::InspectionFile(const std::string& folder, int rank)
+    : rank_(rank), path_(inFolder(folder, rank)) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error("cannot make the folder " + folder + ": " + error.message());
+  errno = 0;
+  out_.open(path_, std::ios::binary | std::ios::trunc);
+  if (!out_) {
+    throw Error("cannot write " + path_ + ": " + std::strerror(errno) +
+                "; choose another folder with --log-dir");
+  }
+}
+
+void InspectionFile::write(const StepInspection& step) {
+  if (!failure_.empty()) return;
+  errno = 0;
+  out_ << inspectionLines(step, rank_) << std::flush;
+  if (out_) return;
+  failure_ = path_ + " is incomplete from step " + std::to_string(step.step) +
+             " on: " + std::strerror(errno);
+}
+
+}  // namespace pipetrace
