@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/program/agreement_of.h"
 #include "runtime/program/numbered_routes.h"
 #include "runtime/program/reduction_order.h"
 #include "schedule/add_transfers.h"
@@ -358,24 +359,8 @@ class Builder {
 
   void addAgreement() {
     if (!flow_.agrees || !program_.updatesAtEnd) return;
-    std::vector<std::vector<int>> stages(plan_.ranks.size());
-    for (int stage = 0; stage < plan_.numStages; ++stage) {
-      stages[static_cast<std::size_t>(plan_.placement.firstRankOf(stage))].push_back(stage);
-    }
-    RankProgram::Agreement own{.stages = stages[static_cast<std::size_t>(rank_)]};
-    const MessageKey key{.direction = kAgreementLane.direction, .tensor = kAgreementLane.tensor};
-    const auto endsWith = [&](int peer) {
-      return RankProgram::Agreement::Ends{
-          .send = {.lane = laneOf(true, peer, kAgreementLane), .key = key},
-          .receive = {.lane = laneOf(false, peer, kAgreementLane), .key = key}};
-    };
-    for (int rank = 0; rank < plan_.numRanks(); ++rank) {
-      own.members += (rank == 0 ? "" : " ") + std::to_string(rank);
-      if (rank_ != 0 || rank == 0) continue;
-      own.others.push_back({stages[static_cast<std::size_t>(rank)], endsWith(rank)});
-    }
-    if (rank_ != 0) own.root = endsWith(0);
-    program_.agreement = std::move(own);
+    program_.agreement = agreementOf(
+        plan_, rank_, [&](bool sends, int peer) { return laneOf(sends, peer, kAgreementLane); });
   }
 
   const Plan& plan_;
