@@ -7,6 +7,7 @@
 
 #include "runtime/program/agreement_of.h"
 #include "runtime/program/numbered_routes.h"
+#include "runtime/program/passes.h"
 #include "runtime/program/reduction_order.h"
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
@@ -16,21 +17,6 @@
 
 namespace pipetrace {
 namespace {
-
-/// Whether the action runs that pass of a stage.
-bool runs(const Action& action, bool forward, int stage) {
-  const bool isPair = action.kind == JobKind::kForwardBackward;
-  if (forward) return (isPair || action.kind == JobKind::kForward) && action.stage == stage;
-  if (isPair) return action.backwardStage == stage;
-  const bool isBackward =
-      action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput;
-  return isBackward && action.stage == stage;
-}
-
-int microBatchOf(const Action& action, bool forward) {
-  const bool isPair = action.kind == JobKind::kForwardBackward;
-  return isPair && !forward ? action.backwardMicroBatch : action.microBatch;
-}
 
 class Builder {
  public:
