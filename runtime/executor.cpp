@@ -16,6 +16,7 @@
 #include "runtime/rank_messages.h"
 #include "runtime/report_failure.h"
 #include "schedule/check/check.h"
+#include "schedule/check/update_meetings.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -28,8 +29,14 @@ void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& tran
     throw Error("the plan " + plan->name + " is for " + std::to_string(plan->numRanks()) +
                 " ranks, but " + std::to_string(transport.worldSize()) + " run");
   }
-  work.accept(*plan);
+  work.accept(*plan, transport.rank());
   if (transport.commStreams() != CommStreams::kAsReached) {
+    if (UpdateMeetings::exist(*plan)) {
+      throw Error("the plan " + plan->name +
+                  " changes the weights of stages on several ranks without a flush, and the sums "
+                  "of these have no place among messages in line; take a communicator a lane, or "
+                  "Gloo");
+    }
     requireRunsInLine(fullPlan(plan, ahead), transport.commStreams());
   }
   if (!transport.sendsBlock()) return;
@@ -149,6 +156,7 @@ class Executor::Impl {
 
   void runUpdate(int index) {
     const RankProgram::Update& update = program_.updates[static_cast<std::size_t>(index)];
+    if (update.reduction != RankProgram::kNone) sums_.addUp(update.reduction);
     const Action action{.kind = JobKind::kOptimizer, .stage = update.stage};
     runEdge({.kind = JobKind::kOptimizer,
              .stage = update.stage,

@@ -86,7 +86,7 @@ TEST(ExecutorTest, EveryRankRunsItsActionsInThePlansOrder) {
       std::vector<std::string> expected = textsOf(*plan, rank);
       const bool trains = !plan->isForwardOnly();
       if (trains) expected.insert(expected.begin(), "lr 0");
-      if (trains && plan->updates.every == 0) expected.emplace_back("optimizer");
+      if (trains && !plan->isAsynchronous()) expected.emplace_back("optimizer");
       EXPECT_EQ(ran, expected) << plan->name << " rank " << rank;
     }
   }
@@ -129,7 +129,7 @@ TEST(ExecutorTest, WeightsChangeWithinThePlanWhereItHasNoFlush) {
               ElementsAre("lr 0", "1F0", "1B0", "update of 1", "1F1", "1B1", "update of 1"));
   // 2BW: after every group of two.
   Plan plan = buildSchedule("1F1B", 2, 4);
-  plan.updates = {.every = 2, .doubleBuffered = true};
+  plan.updates = WeightUpdates::alike(plan.numStages, 2, true);
   EXPECT_THAT(runListed(CheckedPlan(plan))[1].list_,
               ElementsAre("lr 0", "1F0", "1B0", "1F1", "1B1", "update of 1", "1F2", "1B2", "1F3",
                           "1B3", "update of 1"));

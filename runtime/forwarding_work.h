@@ -15,7 +15,7 @@ class ForwardingWork : public StageWork {
   /// `inner` must outlive it.
   explicit ForwardingWork(StageWork& inner) : inner_(inner) {}
 
-  void accept(const Plan& plan) override { inner_.accept(plan); }
+  void accept(const Plan& plan, int rank) override { inner_.accept(plan, rank); }
   TensorRoutes routes(const Plan& plan) const override { return inner_.routes(plan); }
   std::vector<std::vector<int>> ties() const override { return inner_.ties(); }
   void beginStep(int step) override { inner_.beginStep(step); }

@@ -39,7 +39,10 @@ GradientBucket GradientSums::bucketOf(int reduction) const {
 }
 
 bool GradientSums::takesPart(int reduction) const {
-  if (planned_ != nullptr) return planned_->reductionTime(copiesOf(reduction).stage) != 0;
+  if (planned_ != nullptr) {
+    // Updates wait for each other in any case.
+    return !program_.updatesAtEnd || planned_->reductionTime(copiesOf(reduction).stage) != 0;
+  }
   return buckets_ != nullptr && program_.reductions[static_cast<std::size_t>(reduction)].isTrained;
 }
 
@@ -108,6 +111,12 @@ void GradientSums::addUp() {
     if (planned_ != nullptr) addUpPlanned(copies);
   }
   addUpTies();
+}
+
+void GradientSums::addUp(int reduction) {
+  advance(/*waits=*/true);
+  if (planned_ == nullptr) return finishUntil(next_, /*waits=*/true);
+  planned_->awaitReduction(endPlanned(reduction, /*before=*/0));
 }
 
 std::size_t GradientSums::ownMember(int reduction) const {
@@ -187,20 +196,26 @@ void GradientSums::finish(const Exchange& exchange) {
 
 /// As Reductions has it in the simulation.
 void GradientSums::addUpPlanned(const RankProgram::Copies& copies) {
-  const Nanoseconds time = planned_->reductionTime(copies.stage);
-  if (time == 0) return;
+  if (planned_->reductionTime(copies.stage) == 0) return;
   Nanoseconds before = 0;
   for (const int reduction : copies.reductions) {
-    const State& own = at(reduction);
-    Nanoseconds begin = std::max(before, own.planned);
-    for (const Message& come : messages_.finishRound({reduction, Round::kParts}, step_).messages) {
-      begin = std::max(begin, come.deadline);
-    }
-    record(copies, std::max(own.begin, static_cast<DeviceStream::Mark>(before)),
-           static_cast<DeviceStream::Mark>(begin + time), kNotGiven);
-    before = begin + time;
+    before = endPlanned(reduction, before);
     planned_->awaitReduction(before);
   }
+}
+
+/// Waits for the other ranks. `before`: the end of the reduction before.
+Nanoseconds GradientSums::endPlanned(int reduction, Nanoseconds before) {
+  const RankProgram::Copies& copies = copiesOf(reduction);
+  const State& own = at(reduction);
+  Nanoseconds begin = std::max(before, own.planned);
+  for (const Message& come : messages_.finishRound({reduction, Round::kParts}, step_).messages) {
+    begin = std::max(begin, come.deadline);
+  }
+  const Nanoseconds end = begin + planned_->reductionTime(copies.stage);
+  record(copies, std::max(own.begin, static_cast<DeviceStream::Mark>(before)),
+         static_cast<DeviceStream::Mark>(end), kNotGiven);
+  return end;
 }
 
 void GradientSums::addUpTies() {

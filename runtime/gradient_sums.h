@@ -21,7 +21,8 @@ namespace pipetrace {
 /// stage adds up its nth of it, in the order of ranks, and sends the others the sum. So it sends
 /// 2 (n - 1) / n of the bucket's bytes, and gets as many. The rank goes on meanwhile. Between its
 /// jobs it looks what has come, and adds it up; it waits for the rest after the last action of the
-/// step. In line, and where a send waits for its receive, nothing leaves before that.
+/// step. In line, and where a send waits for its receive, nothing leaves before that. In a plan
+/// without a flush each update has a reduction, and the rank waits for the rest right before it.
 ///
 /// It records each as an `all_reduce`, from when this rank's bucket is filled until it holds the
 /// sums of all ranks: on the CPU until the last part has come.
@@ -43,6 +44,8 @@ class GradientSums {
   }
   /// After the last action.
   void addUp();
+  /// Before the update that takes the sums of that reduction.
+  void addUp(int reduction);
 
  private:
   using Round = RankProgram::Round;
@@ -70,6 +73,7 @@ class GradientSums {
   void addPart(const Exchange& exchange);
   void finish(const Exchange& exchange);
   void addUpPlanned(const RankProgram::Copies& copies);
+  Nanoseconds endPlanned(int reduction, Nanoseconds before);
   void addUpTies();
   Part partOf(int reduction, std::size_t member) const;
   std::size_t ownMember(int reduction) const;

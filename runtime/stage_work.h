@@ -77,8 +77,9 @@ class StageWork {
  public:
   virtual ~StageWork() = default;
 
-  /// Called once, before all else. Throws Error for a plan that this work cannot do.
-  virtual void accept(const Plan& /*plan*/) {}
+  /// Called once, before all else, with the rank that the work is for. Throws Error for a plan that
+  /// this work cannot do.
+  virtual void accept(const Plan& /*plan*/, int /*rank*/) {}
   /// The tensors that go from stage to stage, of the whole pipeline; the same on all ranks.
   virtual TensorRoutes routes(const Plan& plan) const { return chainRoutes(plan.numStages); }
 
@@ -122,7 +123,7 @@ class StageWork {
   virtual void update(int /*stage*/) { optimizerStep(); }
 
   /// The gradients of stages that stand on several ranks, which are added up before
-  /// optimizerStep(); null: the work has none.
+  /// optimizerStep(), or before each update(); null: the work has none.
   virtual GradientBuckets* buckets() { return nullptr; }
 
   /// Weights that several stages have in common: for each, the stages of its uses, in the order of

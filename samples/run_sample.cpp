@@ -331,7 +331,7 @@ std::vector<double> runSample(const SampleOptions& options,
   }
   CheckedPlan plan = samplePlan(options);
   if (env) requireWorldSize(*plan, env->worldSize);
-  if (options.stashUpdate != "newest" && plan->updates.every == 0) {
+  if (options.stashUpdate != "newest" && !plan->isAsynchronous()) {
     throw Error("--stash-update " + options.stashUpdate +
                 " is for plans that change weights without a flush, as PipeDream does; " +
                 plan->name + " has one version of them");

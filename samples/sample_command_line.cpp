@@ -55,11 +55,18 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                      ->excludes(file);
   app.add_option("--stage-ranks", options.stageRanks,
                  "the ranks of each stage, which take turns at the micro-batches, in place of "
-                 "--stages: 0,1/2 has stage 0 on ranks 0 and 1 (1F1B, FThenB, GPipe)")
+                 "--stages: 0,1/2 has stage 0 on ranks 0 and 1 (1F1B, FThenB, GPipe, PipeDream)")
       ->option_text("MAP")
       ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "")
       ->excludes(file)
       ->excludes(stages);
+  app.add_option(
+         "--stage-depths", options.stageDepths,
+         "with how many forwards the ranks of each stage warm up, as 2,1 (1F1B, PipeDream); "
+         "default: the ranks of the stages after it, divided by its own")
+      ->option_text("LIST")
+      ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "")
+      ->excludes(file);
   app.add_option("--chunks", options.chunks,
                  "parts of the model per stage, for interleaved schedules (0: the usual number)")
       ->check(CLI::Range(0, 1024))

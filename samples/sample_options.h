@@ -17,8 +17,9 @@ struct SampleOptions {
   std::string stashUpdate = "newest";  ///< or oldest: StashUpdate
   int microBatches = 8;                ///< of a replica
   int replicas = 1;
-  int buckets = 1;         ///< of a stage's gradients, where it is on several ranks
-  std::string stageRanks;  ///< as ScheduleOptions has them; empty: one rank a stage
+  int buckets = 1;          ///< of a stage's gradients, where it is on several ranks
+  std::string stageRanks;   ///< as ScheduleOptions has them; empty: one rank a stage
+  std::string stageDepths;  ///< as ScheduleOptions has them; empty: as usual
   int steps = 1;
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;

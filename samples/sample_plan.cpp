@@ -18,14 +18,22 @@
 
 namespace pipetrace {
 
+namespace {
+
+Plan builtPlan(const SampleOptions& options) {
+  if (options.stageRanks.empty() && options.stageDepths.empty()) {
+    return buildSchedule(options.schedule,
+                         PlanSize{options.stages, options.microBatches, options.chunks});
+  }
+  const StageMap map = stageMapOptions(options.stageRanks, options.stageDepths, options.stages);
+  return buildOnStageRanks(options.schedule, map.ranks, options.microBatches, map.depths);
+}
+
+}  // namespace
+
 CheckedPlan samplePlan(const SampleOptions& options) {
-  Plan plan = !options.stageRanks.empty()
-                  ? buildOnStageRanks(options.schedule, stageRanksOption(options.stageRanks),
-                                      options.microBatches)
-              : options.scheduleFile.empty()
-                  ? buildSchedule(options.schedule,
-                                  PlanSize{options.stages, options.microBatches, options.chunks})
-                  : readScheduleFile(options.scheduleFile);
+  Plan plan =
+      options.scheduleFile.empty() ? builtPlan(options) : readScheduleFile(options.scheduleFile);
   plan = withReplicas(std::move(plan), options.replicas);
   if (options.buckets > 1) plan = withReductions(std::move(plan), options.buckets);
   return CheckedPlan(std::move(plan));

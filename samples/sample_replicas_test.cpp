@@ -44,6 +44,22 @@ TEST(SampleProgramTest, ReplicasPrintTheLossesOfTheirThreads) {
   EXPECT_NE(testing::withoutSpeeds(alone.output), testing::withoutSpeeds(threads.output));
 }
 
+TEST(SampleProgramTest, PipeDreamOnSeveralRanksPrintsTheLossesOfItsThreads) {
+  const std::vector<std::string> command{kMlpProgram,  "--steps",        "3",
+                                         "--schedule", "PipeDream",      "--stage-ranks",
+                                         "0,1/2",      "--stage-depths", "2,1"};
+  const ProcessEnd threads = runProcess(command);
+  EXPECT_EQ(threads.exitCode, 0) << threads.output;
+  EXPECT_THAT(threads.output, HasSubstr("step 2 loss "));
+  auto blocking = command;
+  blocking.emplace_back("--no-send-recv-overlap");
+  for (const auto& each : {command, blocking}) {
+    const auto ends = runProcesses(3, each);
+    for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0) << end.output;
+    EXPECT_EQ(testing::withoutSpeeds(ends[2].output), testing::withoutSpeeds(threads.output));
+  }
+}
+
 TEST(SampleProgramTest, LogsOfReplicasHaveTheirNumbersAndReductions) {
   const ScratchFolder folder;
   const ProcessEnd end = runProcess({kMlpProgram, "--steps", "2", "--stages", "2", "--dp", "2",

@@ -229,16 +229,29 @@ Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput&
 }
 
 Plan buildOnStageRanks(std::string_view name, const std::vector<std::vector<int>>& ranksOfStage,
-                       int microBatches) {
+                       int microBatches, const std::vector<int>& depths) {
   const std::string known(scheduleInfo(name).name);
   const auto build = [&](OrderOfRow order) {
-    return onStageRanks(order, known, ranksOfStage, microBatches);
+    return onStageRanks(order, known, ranksOfStage, microBatches, depths);
   };
   if (known == "FThenB") return build(OrderOfRow::kOldestFirst);
   if (known == "GPipe") return build(OrderOfRow::kNewestFirst);
   if (known == "1F1B") return build(OrderOfRow::kOneFOneB);
+  if (known == "PipeDream") return pipeDreamOnStageRanks(ranksOfStage, microBatches, depths);
+  if (known == "PipeDream-2BW") {
+    return pipeDream2bwOnStageRanks(ranksOfStage, microBatches, depths);
+  }
   throw Error("cannot plan " + known +
-              " with the ranks of each stage; that is for 1F1B, FThenB and GPipe");
+              " with the ranks or depths of each stage; that is for 1F1B, FThenB, GPipe and "
+              "PipeDream");
+}
+
+StageMap stageMapOptions(std::string_view stageRanks, std::string_view stageDepths, int ranks) {
+  StageMap map;
+  if (!stageRanks.empty()) map.ranks = stageRanksOption(stageRanks);
+  for (int rank = 0; rank < ranks && stageRanks.empty(); ++rank) map.ranks.push_back({rank});
+  if (!stageDepths.empty()) map.depths = stageDepthsOption(stageDepths);
+  return map;
 }
 
 bool isSchedule(std::string_view name) { return findEntry(name) != nullptr; }

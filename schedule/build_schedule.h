@@ -28,10 +28,18 @@ struct AutoInput {
 /// the names that are known), for ranks or micro-batches below 1, and for chunks that the schedule
 /// cannot have.
 Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input = {});
-/// The plan of FThenB, GPipe or 1F1B with stages on these ranks (onStageRanks()). Throws Error for
-/// other schedules, too.
+/// The plan of FThenB, GPipe, 1F1B, PipeDream or PipeDream-2BW with stages on these ranks, and with
+/// these depths (onStageRanks()). Throws Error for other schedules, too.
 Plan buildOnStageRanks(std::string_view name, const std::vector<std::vector<int>>& ranksOfStage,
-                       int microBatches);
+                       int microBatches, const std::vector<int>& depths = {});
+/// Its input.
+struct StageMap {
+  std::vector<std::vector<int>> ranks;  ///< of each stage
+  std::vector<int> depths;              ///< with how many forwards each warms up; empty: as usual
+};
+/// The map of the options --stage-ranks and --stage-depths, of which one may be empty; without the
+/// first there is one rank a stage. Throws Error that says what they take.
+StageMap stageMapOptions(std::string_view stageRanks, std::string_view stageDepths, int ranks);
 inline Plan buildSchedule(std::string_view name, int ranks, int microBatches) {
   return buildSchedule(name, PlanSize{ranks, microBatches});
 }

@@ -27,7 +27,7 @@ TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
           ASSERT_EQ(plan.numRanks(), p);
           ASSERT_EQ(plan.numMicroBatches, m);
           ASSERT_EQ(plan.numStages, p * v);
-          ASSERT_EQ(plan.updates.every > 0, info.isAsynchronous);
+          ASSERT_EQ(plan.isAsynchronous(), info.isAsynchronous);
           const auto problems = check(plan);
           ASSERT_TRUE(problems.empty()) << toText(problems.front());
         }

@@ -245,7 +245,7 @@ TEST_F(CreditProperties, TheCriticalPathLeavesNoTimeOut) {
   for (int round = 0; round < 1500; ++round) {
     Plan plan = next();
     if (!plan.isForwardOnly() && !plan.isBidirectional() && random_.below(2) == 0) {
-      plan.updates.every = 1 + random_.below(2);
+      plan.updates = WeightUpdates::alike(plan.numStages, 1 + random_.below(2));
     }
     if (!check(plan).empty()) continue;
     Costs costs = costsFor(plan);

@@ -64,6 +64,16 @@ void addPlacement(const Plan& plan, NumberHash& hash) {
   if (plan.replicas != 1) hash.add(plan.replicas);
 }
 
+/// As ever where all stages have one number.
+void addUpdates(const Plan& plan, NumberHash& hash) {
+  const int every = plan.updates.ofAllStages();
+  const bool areDifferent = every == 0 && plan.isAsynchronous();
+  hash.add(areDifferent ? -1 : every);
+  for (const int ofStage : plan.updates.every) {
+    if (areDifferent) hash.add(ofStage);
+  }
+}
+
 }  // namespace
 
 std::uint64_t fingerprint(const Plan& plan) {
@@ -83,7 +93,7 @@ std::uint64_t fingerprint(const Plan& plan) {
     }
   }
   addPlacement(plan, hash);
-  hash.add(plan.updates.every);
+  addUpdates(plan, hash);
   hash.add(plan.updates.doubleBuffered ? 1 : 0);
   hash.add(plan.credits);
   return hash.value();

@@ -30,7 +30,8 @@ namespace pipetrace {
 /// - Where others have a stage on several ranks: for each stage the number of its ranks, and these;
 ///   then Placement::run.
 /// - With replicas their number.
-/// - updates.every, updates.doubleBuffered (0 or 1), credits.
+/// - updates.every: the number that all stages have, or 0; where they differ, -1 and the number of
+///   each stage. Then updates.doubleBuffered (0 or 1), credits.
 ///
 /// Codes: F 1, B 2, I 3, W 4, a fused pair 5, SEND_F 6, RECV_F 7, SEND_B 8, RECV_B 9, R 10.
 std::uint64_t fingerprint(const Plan& plan);

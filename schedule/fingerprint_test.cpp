@@ -39,6 +39,8 @@ TEST(Fingerprint, PlansThatAreWrittenAndReadKeepTheirs) {
     plan.credits = 5;
     EXPECT_EQ(fingerprint(readPlan(toCsv(plan), "again")), fingerprint(plan)) << name;
   }
+  const Plan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 8);
+  EXPECT_EQ(fingerprint(readPlan(toCsv(plan), "again")), fingerprint(plan));
 }
 
 TEST(Fingerprint, SchedulesDiffer) {
@@ -70,7 +72,7 @@ void forEachChange(Plan plan, int by, const Visit& visit) {
   }
   if (plan.placement.hasSeveralRanks()) changeNumber(plan.placement.run);
   changeNumber(plan.replicas);
-  changeNumber(plan.updates.every);
+  for (int& every : plan.updates.every) changeNumber(every);
   change(plan.updates.doubleBuffered, !plan.updates.doubleBuffered);
   changeNumber(plan.credits);
   for (std::vector<Action>& actions : plan.ranks) {
@@ -94,7 +96,9 @@ TEST(Fingerprint, EveryChangeOfASingleNumberShows) {
   test::RandomPlans random(21);
   int changes = 0;
   for (int round = 0; round < 200; ++round) {
-    const Plan plan = round % 4 == 0 ? random.forwardOnly() : random.any();
+    const Plan plan = round % 4 == 0   ? random.forwardOnly()
+                      : round % 4 == 1 ? random.asynchronous()
+                                       : random.any();
     const std::uint64_t before = fingerprint(plan);
     ASSERT_EQ(fingerprint(Plan(plan)), before);
     for (const int by : {-1, 1, 256, 1 << 24}) {

@@ -28,4 +28,18 @@ std::vector<std::vector<int>> stageRanksOption(std::string_view text) {
               "stage 1");
 }
 
+std::string toText(const std::vector<int>& ofStage) {
+  std::string text;
+  for (const int number : ofStage) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+std::vector<int> stageDepthsOption(std::string_view text) {
+  const std::vector<std::vector<int>> depths = ranksOfStageFrom(text);
+  if (depths.size() == 1) return depths.front();
+  throw Error("--stage-depths " + std::string(text) +
+              ": give with how many forwards the ranks of each stage warm up, as 2,1 for two of "
+              "stage 0 and one of stage 1");
+}
+
 }  // namespace pipetrace

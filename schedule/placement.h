@@ -61,4 +61,9 @@ struct Placement {
 /// ranksOfStageFrom() of the option --stage-ranks. Throws Error that says what it takes.
 std::vector<std::vector<int>> stageRanksOption(std::string_view text);
 
+/// "2,1": a number for each stage.
+std::string toText(const std::vector<int>& ofStage);
+/// The reverse, of the option --stage-depths. Throws Error that says what it takes.
+std::vector<int> stageDepthsOption(std::string_view text);
+
 }  // namespace pipetrace

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,13 +13,27 @@ namespace pipetrace {
 
 /// When a plan's weights change.
 struct WeightUpdates {
-  /// A stage's weights change after the backward passes of this many micro-batches, without a flush
-  /// (an asynchronous plan). 0: once, after all of them.
-  int every = 0;
+  /// By stage: its weights change after the backward passes of this many micro-batches of each
+  /// replica, without a flush (an asynchronous plan). A stage on several ranks takes as many from
+  /// each, so it is a multiple of their number; in PipeDream it is their number. A last update with
+  /// fewer uses what there is. Empty: once, after all of them.
+  std::vector<int> every = {};
   /// Micro-batches of group g (g = microBatch / every) use the weights as group g - 2 left them, so
   /// that two versions are enough (PipeDream-2BW). Else each forward takes the newest weights there
   /// are, and its backward the same (PipeDream's weight stashing).
   bool doubleBuffered = false;
+
+  /// All stages after as many.
+  static WeightUpdates alike(int numStages, int every, bool doubleBuffered = false) {
+    return {std::vector<int>(static_cast<std::size_t>(numStages), every), doubleBuffered};
+  }
+  int everyOf(int stage) const { return every[static_cast<std::size_t>(stage)]; }
+  /// The number that all stages have; 0: they differ, or there is none.
+  int ofAllStages() const {
+    const bool areAlike =
+        std::adjacent_find(every.begin(), every.end(), std::not_equal_to<>()) == every.end();
+    return areAlike && !every.empty() ? every.front() : 0;
+  }
 
   bool operator==(const WeightUpdates&) const = default;
 };
@@ -65,6 +81,8 @@ struct Plan {
     action.backwardMicroBatch = numberInReplica(action.backwardMicroBatch);
     return action;
   }
+  /// Whether weights change without a flush.
+  bool isAsynchronous() const { return !updates.every.empty(); }
   bool isBidirectional() const { return placement.isBidirectional(); }
   /// The rank that runs `stage` for `microBatch`; both in range.
   int rankOf(int stage, int microBatch) const {

@@ -16,7 +16,8 @@ std::vector<Action> withReductions(const std::vector<Action>& row,
                                    int buckets = 1);
 
 /// The plan with a REDUCE_GRAD on each rank of a stage that stands on several; or with as many as
-/// there are buckets.
+/// there are buckets. An asynchronous plan has one at each update of such a stage, in place of
+/// those that it has. (One with problems stays as it is.) Throws Error for buckets of such a plan.
 Plan withReductions(Plan plan, int buckets = 1);
 
 /// The plan with AGREE at the end of each rank's row, unless it has it. Throws as requireAgrees().

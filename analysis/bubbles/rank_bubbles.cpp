@@ -61,8 +61,9 @@ RankBubbles::RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::u
 RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
   if (next == JobGraph::kNone) return JobGraph::kNone;
   const Nanoseconds begin = graph.node(next).begin;
-  if (begin <= span.end) return next;
-  // The window ends the gap. A job of the next step counts where steps overlap.
+  if (begin < window->span.end) return next;
+  // The window ends the gap. A job of the next step counts where steps overlap, and not where it
+  // only is the first of that step.
   return begin < graph.node(window->lastCompute).end ? next : JobGraph::kNone;
 }
 

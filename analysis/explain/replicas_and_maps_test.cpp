@@ -79,6 +79,29 @@ TEST(SlowReplica, WithOneSlowRankIsBlamedOnThatRank) {
   EXPECT_EQ(run.findings[0].culprit.rank, 6);
 }
 
+/// Rank 0 begins its next step as soon as its optimizer, the last of the step, has ended. Its wait
+/// is as long in the first steps as in the last one.
+TEST(SlowReplica, IsWaitedForAlsoByTheRankThatBeginsTheNextStepAtOnce) {
+  const Plan plan = twoReplicas();
+  Costs costs = costsWithReductions(plan);
+  costs.lr = 0;
+  slowDown(costs, 2);
+  Timeline timeline = simulate(CheckedPlan(plan), costs, {.steps = 3}).timeline;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  const Explanation run = explainRun(timeline, {});
+  Nanoseconds waits[3] = {};
+  for (const Bubble& bubble : run.bubbles.byRank[0]) {
+    EXPECT_NE(bubble.bubbleClass, BubbleClass::kUnknown);
+    EXPECT_NE(bubble.bubbleClass, BubbleClass::kLaunch);
+    if (bubble.bubbleClass != BubbleClass::kPeerWait) continue;
+    waits[bubble.step] += bubble.end - bubble.begin;
+  }
+  EXPECT_GT(waits[0], 100 * kNsPerMs);
+  EXPECT_EQ(waits[1], waits[0]);
+  EXPECT_EQ(waits[2], waits[0]);
+}
+
 TEST(SharedStage, WhoseJobsAreAsMuchLongerAsItHasRanksIsNotSlow) {
   Plan plan = buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8);
   Costs costs = costsOf(plan, 0);

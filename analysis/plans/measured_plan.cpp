@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -350,10 +351,6 @@ class PlanMeasuring {
     Plan& plan = result_.plan;
     plan.ranks.resize(result_.rankNumbers.size());
     result_.jobs.resize(plan.ranks.size());
-    const int every = rows_.front().updatesEvery;
-    const bool isAsynchronous = std::all_of(
-        rows_.begin(), rows_.end(), [&](const RankRow& row) { return row.updatesEvery == every; });
-    if (isAsynchronous) plan.updates.every = every;
     for (const RankRow& row : rows_) {
       const auto r = static_cast<std::size_t>(row.position);
       for (const Job& job : row.jobs) {
@@ -363,6 +360,27 @@ class PlanMeasuring {
     }
     result_.stagesFollowTimes = turnVShaped(result_);
     if (!placeSharedStages(plan, topology_.ranksOfStage)) inferPlacement(plan);
+    plan.updates.every = updatesOf(plan);
+  }
+
+  /// WeightUpdates::every. Empty where any rank's weights did not change between its jobs, or those
+  /// of stages did after different numbers on their ranks.
+  std::vector<int> updatesOf(const Plan& plan) const {
+    std::vector<int> every(static_cast<std::size_t>(plan.numStages), 0);
+    for (const RankRow& row : rows_) {
+      for (const int stage : plan.stagesOfRank(row.position)) {
+        int& found = every[static_cast<std::size_t>(stage)];
+        const int ranks = static_cast<int>(plan.placement.ranksOf(stage).size());
+        const int own = row.updatesEvery * ranks;
+        if (own == 0 || (found != 0 && found != own)) return {};
+        found = own;
+      }
+    }
+    const bool isShared = plan.placement.hasSeveralRanks();
+    const bool areAlike =
+        std::adjacent_find(every.begin(), every.end(), std::not_equal_to<>()) == every.end();
+    if (std::find(every.begin(), every.end(), 0) != every.end()) return {};
+    return isShared || areAlike ? every : std::vector<int>();
   }
 
   const Timeline& timeline_;

@@ -16,8 +16,8 @@ struct MeasuredPlan {
   /// backward passes and are left out. Micro-batches are renumbered from 0 in the order of their
   /// numbers. The row of a rank without a log is empty, and its stages are on rank -1, except where
   /// the logs say that ranks share stages (Topology::ranksOfStage). Where
-  /// optimizer jobs stand between the jobs of the step, updates.every is what lies before the
-  /// first. No ranks: there is no plan, and `problem` says why.
+  /// optimizer jobs stand between the jobs of the step, updates.every follows from what lies
+  /// before the first. No ranks: there is no plan, and `problem` says why.
   Plan plan;
   /// Why there is no plan, or why it is not all of the step's work: one sentence without a full
   /// stop. Empty for a whole plan.

@@ -66,7 +66,7 @@ TEST(MeasuredPlan, RowsAreTheJobsInOrderOfTheirBegins) {
   EXPECT_THAT(found.microBatchNumbers, ElementsAre(7, 9));
   EXPECT_THAT(found.rankNumbers, ElementsAre(0, 1));
   EXPECT_FALSE(found.countsMicroBatches);
-  EXPECT_EQ(found.plan.updates.every, 0);
+  EXPECT_FALSE(found.plan.isAsynchronous());
   ASSERT_EQ(found.jobs[1].size(), 4U);
   EXPECT_EQ(found.jobs[1][2]->kind, kForward);
   EXPECT_EQ(found.jobs[1][2]->microBatch, 9);
@@ -161,7 +161,7 @@ TEST(MeasuredPlan, UpdatesBetweenJobsAreThoseOfAnAsynchronousPlan) {
     Timeline timeline = simulated(plan);
     const MeasuredPlan found = measured(timeline);
     EXPECT_TRUE(found.isWhole()) << found.problem;
-    EXPECT_EQ(found.plan.updates.every, every);
+    EXPECT_EQ(found.plan.updates.ofAllStages(), every);
     EXPECT_TRUE(found.plan.ranks == plan.ranks);
     EXPECT_EQ(recogniseSchedule(found.plan).names.front(), name);
   }
@@ -172,7 +172,7 @@ TEST(MeasuredPlan, UpdatesOfOneRankMakeNoAsynchronousPlan) {
   eraseJobs(timeline, [](const Track& track, const Event& event) {
     return track.rank > 0 && event.kind == kOptimizer;
   });
-  EXPECT_EQ(measured(timeline).plan.updates.every, 0);
+  EXPECT_FALSE(measured(timeline).plan.isAsynchronous());
 }
 
 TEST(MeasuredPlan, StepsThatRunIntoEachOtherAreReported) {

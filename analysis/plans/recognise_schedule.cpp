@@ -179,7 +179,7 @@ class Recognition {
     const auto isSecondary = [](const Fit& fit) { return !fit.hasSameJobs; };
     if (!std::all_of(fits.begin(), fits.end(), isSecondary)) std::erase_if(fits, isSecondary);
     const auto changesWeightsAsMeasured = [&](const Fit& fit) {
-      return measured_.updates.every > 0 && fit.plan.updates.every == measured_.updates.every;
+      return measured_.isAsynchronous() && fit.plan.updates.every == measured_.updates.every;
     };
     std::stable_partition(fits.begin(), fits.end(), changesWeightsAsMeasured);
     return fits;

@@ -115,9 +115,9 @@ TEST(RecogniseSchedule, AVShapedRunWithWholeBackwardsIsOnlyLikeTheOneWithHalves)
 
 TEST(RecogniseSchedule, WeightsThatChangeInBetweenPutTheAsynchronousScheduleFirst) {
   Plan run = buildSchedule("1F1B", 4, 8);
-  run.updates.every = 1;
+  run.updates = WeightUpdates::alike(4, 1);
   EXPECT_THAT(recogniseSchedule(run).names, ElementsAre("PipeDream", "1F1B", "PipeDream-2BW"));
-  run.updates.every = 4;
+  run.updates = WeightUpdates::alike(4, 4);
   EXPECT_THAT(recogniseSchedule(run).names, ElementsAre("PipeDream-2BW", "1F1B", "PipeDream"));
 }
 

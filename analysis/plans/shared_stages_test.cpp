@@ -55,6 +55,23 @@ TEST(SharedStages, SchedulesOnMapsHaveTheirNamesAndNoDeviations) {
   }
 }
 
+TEST(SharedStages, UpdatesOfSeveralRanksAreThoseOfPipeDream) {
+  for (const char* const map : kMaps) {
+    for (const char* const name : {"PipeDream", "PipeDream-2BW"}) {
+      const Plan plan = buildOnStageRanks(name, ranksOfStageFrom(map), 24);
+      Costs costs = Costs::equal(plan.numStages, {1000, 2000});
+      costs.optimizer = 100;
+      Timeline timeline = simulate(CheckedPlan(plan), costs).timeline;
+      Diagnostics diagnostics;
+      completeTimeline(timeline, diagnostics);
+      const MeasuredPlan found = measuredPlan(timeline, topologyOf(timeline), 0, 0);
+      ASSERT_TRUE(found.isWhole()) << map << ": " << found.problem;
+      EXPECT_EQ(found.plan.updates.every, plan.updates.every) << map << " " << name;
+      EXPECT_EQ(recogniseSchedule(found.plan).names.front(), name) << map;
+    }
+  }
+}
+
 TEST(SharedStages, TwoJobsThatChangedPlacesAreTheOnlyDeviation) {
   Plan run = buildOnStageRanks("1F1B", {{0, 1}, {2}}, 16);
   std::swap(run.ranks[1][4], run.ranks[1][6]);

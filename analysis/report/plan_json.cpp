@@ -9,6 +9,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A number, or one for each stage where they differ.
+Json updatesJson(const Plan& plan) {
+  const int every = plan.updates.ofAllStages();
+  if (every > 0 || !plan.isAsynchronous()) return every;
+  return plan.updates.every;
+}
+
 Json scheduleJson(const Plan& plan) {
   Json actions = Json::array();
   for (const auto& rank : plan.ranks) {
@@ -25,7 +32,7 @@ Json scheduleJson(const Plan& plan) {
           {"bidirectional", plan.isBidirectional()},
           {"replicas", plan.replicas},
           {"ranks_of_stage", plan.placement.ranksOfStage},
-          {"updates_every", plan.updates.every},
+          {"updates_every", updatesJson(plan)},
           {"forward_only", plan.isForwardOnly()},
           {"credits", plan.credits},
           {"fingerprint", fingerprintText(fingerprint(plan))},

@@ -40,8 +40,9 @@ PlanSize ScheduleOptions::size() const {
 }
 
 Plan ScheduleOptions::build(const AutoInput& input) const {
-  if (stageRanks.empty()) return buildSchedule(schedule, size(), input);
-  return buildOnStageRanks(schedule, stageRanksOption(stageRanks), microBatches.value_or(0));
+  if (stageRanks.empty() && stageDepths.empty()) return buildSchedule(schedule, size(), input);
+  const StageMap map = stageMapOptions(stageRanks, stageDepths, ranks.value_or(0));
+  return buildOnStageRanks(schedule, map.ranks, microBatches.value_or(0), map.depths);
 }
 
 void ScheduleOptions::requireSize() const {
@@ -84,8 +85,13 @@ ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostR
                                       ->excludes(ranks)
                                       ->excludes(chunks)
                                       ->needs(flags.schedule);
+  CLI::Option* const stageDepths = addShared(app, shared::kStageDepths, to.stageDepths)
+                                       ->check(kNotEmpty)
+                                       ->excludes(flags.file)
+                                       ->excludes(chunks)
+                                       ->needs(flags.schedule);
   for (CLI::Option* const each :
-       {flags.file, flags.schedule, ranks, stageRanks, microBatches, chunks}) {
+       {flags.file, flags.schedule, ranks, stageRanks, stageDepths, microBatches, chunks}) {
     each->group(group);
   }
   app.adviseOn([](const std::string& argument) {

@@ -17,6 +17,7 @@ struct ScheduleOptions {
   std::optional<int> ranks;  ///< to build; with a file: that it should have
   std::optional<int> microBatches;
   std::string stageRanks;     ///< of each stage, as toText(Placement::ranksOfStage); empty: one
+  std::string stageDepths;    ///< as StageMap::depths, with commas; empty: as usual
   std::optional<int> chunks;  ///< virtual stages per rank; none: what the schedule usually has
 
   // addPlanChanges() declares these.

@@ -42,7 +42,11 @@ inline constexpr SharedOption kRankCount{
 inline constexpr SharedOption kStageRanks{
     "--stage-ranks", "MAP",
     "The ranks of each stage, as 0,1/2, in place of --ranks; they take turns at the micro-batches "
-    "(1F1B, FThenB, GPipe)"};
+    "(1F1B, FThenB, GPipe, PipeDream)"};
+inline constexpr SharedOption kStageDepths{
+    "--stage-depths", "LIST",
+    "With how many forwards the ranks of each stage warm up, as 2,1 (1F1B, PipeDream; default: the "
+    "ranks of the stages after it, divided by its own)"};
 inline constexpr SharedOption kMicroBatches{
     "--micro-batches", "M", "Micro-batches of a step; with --schedule-file: that it should have"};
 inline constexpr SharedOption kChunks{

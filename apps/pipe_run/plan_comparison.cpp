@@ -230,7 +230,7 @@ PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, con
   Costs planned = costs;
   // Updates that take no time are missing in a simulated timeline, which shows by them that its
   // steps are one.
-  if (plan->updates.every > 0) planned.optimizer = std::max<Nanoseconds>(costs.optimizer, 1);
+  if (plan->isAsynchronous()) planned.optimizer = std::max<Nanoseconds>(costs.optimizer, 1);
   const Simulation simulation =
       simulate(plan, planned, {.steps = count, .commStreams = commStreams});
   std::map<int, ComparedStep> steps = stepsOf(measured, summarize(simulation.timeline));

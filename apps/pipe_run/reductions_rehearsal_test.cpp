@@ -86,6 +86,18 @@ TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {
   expectSimulated(plan, costs);
 }
 
+// PipeDream's {0: [0, 1], 1: [2]}: updates wait for the gradients of both ranks, also where adding
+// them takes no time.
+TEST(ReductionsRehearsalTest, UpdatesWithoutAFlushKeepToTheSimulation) {
+  const CheckedPlan plan(withReductions(buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 7)));
+  for (const Nanoseconds reduction : {Nanoseconds{0}, 8 * kNsPerMs}) {
+    Costs costs = costsWith(*plan, reduction);
+    costs.optimizer = kNsPerMs;
+    costs.faults.jobs.push_back({.action = {JobKind::kBackward, 0, 3}, .longer = 6 * kNsPerMs});
+    expectSimulated(plan, costs);
+  }
+}
+
 TEST(ReductionsRehearsalTest, TheAgreementOfAllRanksComesAfterTheReductions) {
   const CheckedPlan plan(
       withAgreement(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2))));

@@ -47,8 +47,8 @@ InspectedWork::InspectedWork(StageWork& inner, InspectOptions options)
   }
 }
 
-void InspectedWork::accept(const Plan& plan) {
-  ForwardingWork::accept(plan);
+void InspectedWork::accept(const Plan& plan, int rank) {
+  ForwardingWork::accept(plan, rank);
   routes_ = routes(plan);
   firstMicroBatch_ = plan.replicaOf(options_.rank) * plan.microBatchesOfReplica();
   parts_.clear();

@@ -31,7 +31,7 @@ class InspectedWork : public ForwardingWork {
   /// `inner` must outlive it. Throws Error for less than every step.
   InspectedWork(StageWork& inner, InspectOptions options);
 
-  void accept(const Plan& plan) override;
+  void accept(const Plan& plan, int rank) override;
   void beginStep(int step) override;
   void runForward(int stage, int microBatch, JobMessages messages) override;
   void runBackward(int stage, int microBatch, JobMessages messages) override;

@@ -41,7 +41,7 @@ class Builder {
         stages_(full.stagesOfRank(rank)) {
     program_.credits = plan_.credits;
     program_.opensWithLr = !plan_.isForwardOnly();
-    program_.updatesAtEnd = program_.opensWithLr && plan_.updates.every == 0;
+    program_.updatesAtEnd = program_.opensWithLr && !plan_.isAsynchronous();
     for (const WeightVersions::Update& update : weightVersions(plan_).updates) {
       if (update.after.rank == rank_) updatesAfter_[update.after.cell].push_back(update.stage);
     }
@@ -63,7 +63,9 @@ class Builder {
       }
       addOtherSends();
       if (isDataParallel(action.kind)) {
-        addReduction(action.stage);
+        // Where several updates follow each other, each sum begins after the update before it.
+        if (begun_ == RankProgram::kNone) begun_ = addReduction(action.stage);
+        if (!plan_.isAsynchronous()) begun_ = RankProgram::kNone;
         continue;
       }
       addUpdates();
@@ -236,8 +238,10 @@ class Builder {
   /// Updates follow the sends of the backward pass that they follow.
   void addUpdates() {
     for (const int stage : std::exchange(pending_, {})) {
+      int reduction = std::exchange(begun_, RankProgram::kNone);
+      if (reduction == RankProgram::kNone) reduction = addReduction(stage);
       program_.items.push_back({Kind::kUpdate, static_cast<int>(program_.updates.size())});
-      program_.updates.push_back({.stage = stage, .chunk = chunkOf(stage)});
+      program_.updates.push_back({.stage = stage, .chunk = chunkOf(stage), .reduction = reduction});
     }
   }
 
@@ -278,7 +282,8 @@ class Builder {
     }
   }
 
-  void addReduction(int stage) {
+  /// Returns its index; kNone: the stage is on one rank.
+  int addReduction(int stage) {
     for (std::size_t i = 0; i < program_.copies.size(); ++i) {
       RankProgram::Copies& copies = program_.copies[i];
       if (copies.stage != stage) continue;
@@ -287,8 +292,10 @@ class Builder {
       const auto own = buckets_[i].begin() + turn;
       const bool isLast = std::find(own + 1, buckets_[i].end(), *own) == buckets_[i].end();
       program_.items.push_back({Kind::kReduction, index});
-      program_.reductions.push_back(
-          {.copies = static_cast<int>(i), .turn = turn, .bucket = *own, .isTrained = isLast});
+      program_.reductions.push_back({.copies = static_cast<int>(i),
+                                     .turn = turn,
+                                     .bucket = *own,
+                                     .isTrained = isLast || plan_.isAsynchronous()});
       copies.reductions.push_back(index);
       for (const RankProgram::Copies::Peer& peer : copies.peers) {
         for (const int lane : {peer.send.lane, peer.receive.lane}) {
@@ -296,7 +303,9 @@ class Builder {
           program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 2 : 1;
         }
       }
+      return index;
     }
+    return RankProgram::kNone;
   }
 
   /// The ranks of the last stage, which always have the batch, tell the first replica's.
@@ -378,6 +387,7 @@ class Builder {
   std::vector<std::vector<int>> buckets_;         // by copies and turn
   std::map<int, std::vector<int>> updatesAfter_;  // by cell: stages
   std::vector<int> pending_;                      // stages whose update is due
+  int begun_ = RankProgram::kNone;                // the reduction of the first of them
   std::map<Tensor, int> kept_;
   std::map<Tensor, End> makerOf_;  // jobs of this rank
   std::map<Tensor, End> userOf_;

@@ -59,6 +59,7 @@ struct RankProgram {
   struct Update {
     int stage = 0;
     int chunk = 0;
+    int reduction = kNone;  ///< whose gradients it takes; kNone: the stage is on one rank
   };
 
   struct Item {
@@ -87,7 +88,7 @@ struct RankProgram {
     int buckets = 1;                ///< into which the stage's gradients are cut
   };
   /// A place at which the gradients of such a stage may be added up. Training does so at the last
-  /// one of each bucket.
+  /// one of each bucket; without a flush, at each update.
   struct Reduction {
     int copies = 0;  ///< its index
     int turn = 0;    ///< among those of the stage

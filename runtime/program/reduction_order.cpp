@@ -56,7 +56,8 @@ class Order {
       }
       const int stage = action.stage;
       const PlannedReduction own{.stage = stage, .turn = turns[stage]++};
-      const bool follows = std::exchange(last, stage) == stage;
+      // An update comes between those of a plan without a flush.
+      const bool follows = std::exchange(last, stage) == stage && !plan_.isAsynchronous();
       if (plan_.ranksOf(stage).front() != rank) continue;
       if (!follows) groups_.emplace_back();
       groupOf_[{stage, own.turn}] = groups_.size() - 1;

@@ -13,7 +13,8 @@ namespace pipetrace {
 /// Threads: one.
 class VersionCount {
  public:
-  explicit VersionCount(const Plan& plan);
+  /// It is for a rank of the plan.
+  VersionCount(const Plan& plan, int rank);
 
   void beginStep() { before_ = made_; }
   void update(int stage) { ++made_[static_cast<std::size_t>(stage)]; }
@@ -22,13 +23,15 @@ class VersionCount {
   std::int32_t of(const Action& action) const;
   /// The version that a micro-batch uses at a stage, counted from 0 in each step.
   int usedBy(int stage, int microBatch) const;
-  /// By version counted so: how many micro-batches of a step use it at the stage.
-  std::vector<int> usesOf(int stage) const;
+  /// By version counted so: how many of the rank's micro-batches of a step use it at the stage.
+  const std::vector<int>& usesOf(int stage) const { return uses_[static_cast<std::size_t>(stage)]; }
+  const WeightVersions& versions() const { return versions_; }
 
  private:
   int numMicroBatches_ = 0;
   WeightVersions versions_;
-  std::vector<std::int32_t> before_;  // by stage: versions made in earlier steps
+  std::vector<std::vector<int>> uses_;  // by stage
+  std::vector<std::int32_t> before_;    // by stage: versions made in earlier steps
   std::vector<std::int32_t> made_;
 };
 

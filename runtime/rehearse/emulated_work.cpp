@@ -8,8 +8,8 @@ namespace pipetrace {
 EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device, MessageLines* lines)
     : costs_(std::move(costs)), rank_(rank), device_(device), lines_(lines) {}
 
-void EmulatedWork::accept(const Plan& plan) {
-  versions_.emplace(plan);
+void EmulatedWork::accept(const Plan& plan, int rank) {
+  versions_.emplace(plan, rank);
   opensWithLr_ = !plan.isForwardOnly();
   agrees_ = costs_.agreement > 0 && plan.hasAny(isAgreement);
 }

@@ -28,7 +28,7 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   /// every stage of the rank. `lines` must outlive it too; null: messages are not on lines.
   EmulatedWork(Costs costs, int rank, EmulatedStream& device, MessageLines* lines = nullptr);
 
-  void accept(const Plan& plan) override;
+  void accept(const Plan& plan, int rank) override;
   void beginStep(int step) override;
   void lr(int step) override;
   Message forward(int stage, int microBatch, Message input) override;

@@ -224,7 +224,7 @@ TEST(Asynchronous, TiedParametersAreRefused) {
                   .optimizer = adamOf},
                  {0});
   const CheckedPlan plan = buildSchedule("PipeDream", kStages, kMicroBatches);
-  EXPECT_THAT(errorOf([&] { work.accept(*plan); }), HasSubstr("tied parameters"));
+  EXPECT_THAT(errorOf([&] { work.accept(*plan, 0); }), HasSubstr("tied parameters"));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/micro_batch_rows.h"
+#include "schedule/check/update_meetings.h"
 #include "schedule/with_reductions.h"
 #include "trace/error.h"
 
@@ -143,25 +143,7 @@ void TorchWork::bringToDevice(Tensors& tensors) const {
   options_.device->awaitCopies();
 }
 
-// The first row of a micro-batch, and how many there are.
-std::pair<std::int64_t, std::int64_t> TorchWork::rowsOf(int microBatch) const {
-  const MicroBatchRows rows{.rows = batchRows_, .microBatches = options_.numMicroBatches};
-  const int own = microBatch - options_.replica * options_.numMicroBatches;
-  return {rows.firstOf(own), rows.countOf(own)};
-}
-
-double TorchWork::lossShareOf(int microBatch) const {
-  const auto rows = static_cast<double>(rowsOf(microBatch).second);
-  // Without gradients nobody adds up the losses of replicas.
-  const int replicas = forwardOnly_ ? 1 : replicas_;
-  if (updateEvery_ == 0) return rows / static_cast<double>(batchRows_ * replicas);
-  const int first = microBatch / updateEvery_ * updateEvery_;
-  const int last = std::min(first + updateEvery_, options_.numMicroBatches) - 1;
-  const auto [end, more] = rowsOf(last);
-  return rows / static_cast<double>(end + more - rowsOf(first).first);
-}
-
-void TorchWork::accept(const Plan& plan) {
+void TorchWork::accept(const Plan& plan, int rank) {
   forwardOnly_ = plan.isForwardOnly();
   if (plan.numStages != options_.partition.numStages()) {
     throw Error("the model is cut into " + std::to_string(options_.partition.numStages()) +
@@ -178,15 +160,19 @@ void TorchWork::accept(const Plan& plan) {
     throw Error("the work is for replica " + std::to_string(options_.replica) + ", and the plan " +
                 plan.name + " has " + std::to_string(plan.replicas));
   }
-  replicas_ = plan.replicas;
-  updateEvery_ = plan.updates.every;
-  versions_.emplace(plan);
+  versions_.emplace(plan, rank);
+  shares_ = LossShares(plan, versions_->versions());
   stashes_.clear();
-  if (updateEvery_ == 0) return;
+  if (!plan.isAsynchronous()) return;
   if (!cut_.ties.empty()) {
     throw Error("cannot train the plan " + plan.name +
                 ": its weights change without a flush, and the model has tied parameters, which "
                 "change together");
+  }
+  if (options_.stashUpdate == StashUpdate::kOldest && UpdateMeetings::exist(plan)) {
+    throw Error("the plan " + plan.name +
+                " has stages on several ranks, whose updates change the newest version of the "
+                "weights; leave out --stash-update oldest");
   }
   optimizer_.reset();
   for (const auto& [number, stage] : stages_) {
@@ -250,21 +236,18 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
                          .keepsNothing = forwardOnly_};
   Tensors batch(batch_.size());
   if (takesBatch) {
-    const auto [first, count] = rowsOf(microBatch);
+    const MicroBatchRows rows = batchSplit();
+    const int own = microBatch - options_.replica * options_.numMicroBatches;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (batch_[i].defined()) batch[i] = batch_[i].narrow(0, first, count);
+      if (!batch_[i].defined()) continue;
+      batch[i] = batch_[i].narrow(0, rows.firstOf(own), rows.countOf(own));
     }
     forward.batch = &batch;
-    forward.lossShare = lossShareOf(microBatch);
+    forward.lossShare = shares_.lossShare(microBatch, rows);
   }
   own.forward(forward, messages);
   if (!isLast(stage)) return;
-  double factor = 1;
-  if (isAsynchronous()) {
-    const auto rows = static_cast<double>(rowsOf(microBatch).second);
-    factor = rows / static_cast<double>(batchRows_) / forward.lossShare;
-  }
-  addLoss(own.loss(), factor);
+  addLoss(own.loss(), shares_.meanOfStep(microBatch, batchSplit()));
   ++lossCount_;
 }
 
@@ -285,12 +268,14 @@ void TorchWork::recompute(int stage, int microBatch) {
 
 void TorchWork::runBackward(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
+  shares_.rescale(stage, microBatch, cut_.routes, messages);
   at(stage).backward(microBatch, messages);
   releaseVersionOf(stage, microBatch);
 }
 
 void TorchWork::runBackwardInput(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
+  shares_.rescale(stage, microBatch, cut_.routes, messages);
   at(stage).backwardInput(microBatch, messages);
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/stage_work.h"
 #include "runtime/train/batch.h"
 #include "runtime/train/data_loader.h"
+#include "runtime/train/loss_shares.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/loss_scale.h"
@@ -63,13 +64,13 @@ struct TorchWorkOptions {
 /// first. A micro-batch's loss counts with its share of the rows (1/m if they are even). So the
 /// gradients, added up over the micro-batches, are those of the mean over the batch. They are added
 /// in the order in which the plan runs the backwards; floating-point sums depend on it. Stages that
-/// stand on two ranks add their two sums, then tied parameters add the sums of their uses in the
+/// stand on several ranks add their sums, then tied parameters add the sums of their uses in the
 /// order of Model::ties.
 ///
 /// In a plan without a flush a stage keeps as many versions of its weights as the plan needs, and
 /// each job has the version that its micro-batch's forward used. The loss of a micro-batch counts
-/// with its share of the rows of its update. So each update follows the mean over its rows. loss()
-/// is the mean over all rows of the step.
+/// with its share of the rows of its update (LossShares). So each update follows the mean over its
+/// rows. loss() is the mean over all rows of the step.
 ///
 /// In mixed precision each block and the loss run under autocast (Autocast); messages have the
 /// types of what the blocks make. The gradients' sums have the loss scale until all ranks agree on
@@ -96,8 +97,10 @@ class TorchWork : public StageWork {
   void load(const Batch& batch);
 
   /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
-  /// with tied parameters, for clipping, and for loss scales that do not fit (requireFits()).
-  void accept(const Plan& plan) override;
+  /// with tied parameters, for clipping, and for loss scales that do not fit (requireFits()). Also
+  /// refuses them for StashUpdate::kOldest where a stage is on several ranks, whose micro-batches
+  /// may have used different versions.
+  void accept(const Plan& plan, int rank) override;
   void abandon() override;
   TensorRoutes routes(const Plan& plan) const override;
   std::vector<std::vector<int>> ties() const override;
@@ -162,8 +165,9 @@ class TorchWork : public StageWork {
   void bringToDevice(Tensors& tensors) const;
   void addLoss(const at::Tensor& loss, double factor);
   static void addTo(at::Tensor& sum, const at::Tensor& more);
-  std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
-  double lossShareOf(int microBatch) const;
+  MicroBatchRows batchSplit() const {
+    return {.rows = batchRows_, .microBatches = options_.numMicroBatches};
+  }
 
   const TorchWorkOptions options_;
   std::optional<RankDevice::Current> current_;  // before all that makes tensors
@@ -174,8 +178,7 @@ class TorchWork : public StageWork {
   StepAgreement agreement_;
   std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
   std::optional<VersionCount> versions_;
-  int replicas_ = 1;
-  int updateEvery_ = 0;                             // micro-batches
+  LossShares shares_;
   std::map<int, int> lastVersion_;                  // by stage: of the last backward
   Tensors batch_;                                   // by Model::batch; undefined what is not needed
   std::int64_t batchRows_ = 0;                      // 0: not loaded

@@ -175,7 +175,7 @@ TEST_F(HandCheckedWork, UpdatesWithoutAFlushHaveTheLearningRateOfTheirStep) {
   scheduled.learningRate = [](int step) { return 0.1 * (step + 1); };
   TorchWork training(scheduled, {0});
   const CheckedPlan plan = buildSchedule("PipeDream", 1, 2);
-  training.accept(*plan);
+  training.accept(*plan, 0);
   const double expected[] = {2 * 0.8 * 0.8, 2 * 0.8 * 0.8 * 0.6 * 0.6};
   for (int step = 0; step < 2; ++step) {
     training.load(ones(2));
@@ -284,7 +284,7 @@ TEST_F(HandCheckedWork, PlansWithoutAFlushEndTrainingAtAnOverflowAndRefuseToClip
   scaled.lossScale = LossScale::fixed(8);
   const CheckedPlan plan = buildSchedule("PipeDream", 1, 1);
   TorchWork training(scaled, {0});
-  training.accept(*plan);
+  training.accept(*plan, 0);
   EXPECT_FALSE(training.agrees());
   training.load(batchWithAnOverflow());
   training.beginStep(0);
@@ -294,7 +294,7 @@ TEST_F(HandCheckedWork, PlansWithoutAFlushEndTrainingAtAnOverflowAndRefuseToClip
   scaled.clipNorm = 1;
   TorchWork clipping(scaled, {0});
   EXPECT_THAT(
-      errorOf([&] { clipping.accept(*plan); }),
+      errorOf([&] { clipping.accept(*plan, 0); }),
       HasSubstr("clipping by the norm: the plan PipeDream changes the weights of each stage"));
 }
 
@@ -360,7 +360,7 @@ TEST(TorchWork, AMissingOrUnfittingPartIsReported) {
   noLoss.model.loss = nullptr;
   EXPECT_THAT(errorOf([&] { TorchWork(noLoss, {0}); }), HasSubstr("no loss function"));
   TorchWork fine(options(model, 2, 1), {0});
-  EXPECT_THAT(errorOf([&] { fine.accept(buildSchedule("1F1B", 3, 2)); }),
+  EXPECT_THAT(errorOf([&] { fine.accept(buildSchedule("1F1B", 3, 2), 0); }),
               HasSubstr("cut into 2 stages, but the plan 1F1B has 3"));
 }
 

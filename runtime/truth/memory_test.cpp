@@ -30,7 +30,7 @@ class WatchingWork : public StageWork {
   /// Between threads both ranks watch the same storage of an activation.
   WatchingWork(TorchWork& inner, Wiring wiring)
       : inner_(inner), watchers_(wiring == Wiring::kInProcess ? 2 : 1) {}
-  void accept(const Plan& plan) override { inner_.accept(plan); }
+  void accept(const Plan& plan, int rank) override { inner_.accept(plan, rank); }
   void beginStep(int step) override { inner_.beginStep(step); }
   void lr(int step) override { inner_.lr(step); }
   void runForward(int stage, int microBatch, JobMessages messages) override {

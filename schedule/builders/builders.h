@@ -81,10 +81,22 @@ Plan forwardOnly(int ranks, int microBatches, int chunks);
 enum class OrderOfRow { kOldestFirst, kNewestFirst, kOneFOneB };
 /// FThenB, GPipe or 1F1B with stages on several ranks, which take turns at the micro-batches. A
 /// rank has one stage. In 1F1B it warms up with as many forwards as there are ranks in the stages
-/// after its own, divided by those of its own and rounded up. Throws Error for a rank that is left
-/// out or has two stages, and for more ranks of a stage than micro-batches. Source: PipeDream's
-/// stage_to_rank_map, and num_warmup_minibatches in its runtime (Narayanan et al. 2019).
+/// after its own, divided by those of its own and rounded up. `depths`, if given, have another
+/// number for each stage. Throws Error for a rank that is left out or has two stages, and for more
+/// ranks of a stage than micro-batches. It also does for depths of other stages, or of a plan that
+/// runs all forwards first.
+/// Source: PipeDream's stage_to_rank_map and stage_to_depth_map, and num_warmup_minibatches in its
+/// runtime (Narayanan et al. 2019).
 Plan onStageRanks(OrderOfRow order, const std::string& name,
-                  const std::vector<std::vector<int>>& ranksOfStage, int microBatches);
+                  const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
+                  const std::vector<int>& depths = {});
+/// PipeDream on such ranks: an update of a stage takes a micro-batch of each of its ranks, as in
+/// PipeDream's runtime, where LibTorch's DistributedDataParallel takes the mean over them.
+Plan pipeDreamOnStageRanks(const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
+                           const std::vector<int>& depths = {});
+/// PipeDream-2BW on such ranks. All stages have the same groups: at least as many micro-batches as
+/// there are ranks, and as many for each rank of a stage.
+Plan pipeDream2bwOnStageRanks(const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
+                              const std::vector<int>& depths = {});
 
 }  // namespace pipetrace

@@ -165,13 +165,13 @@ TEST(DualPipeV, TwoRanksAndFourMicroBatchesGiveTheRowsWrittenByHand) {
 TEST(PipeDream, IsOneFOneBWithoutFlushAndUpdatesAfterEveryBackwardPass) {
   const Plan plan = pipeDream(4, 9);
   EXPECT_EQ(plan.ranks, oneFOneB(4, 9).ranks);
-  EXPECT_EQ(plan.updates, (WeightUpdates{.every = 1, .doubleBuffered = false}));
+  EXPECT_EQ(plan.updates, WeightUpdates::alike(plan.numStages, 1));
 }
 
 TEST(PipeDream2bw, UpdatesAfterAsManyMicroBatchesAsRanks) {
   EXPECT_EQ(pipeDream2bw(4, 9).ranks, oneFOneB(4, 9).ranks);
-  EXPECT_EQ(pipeDream2bw(4, 9).updates, (WeightUpdates{.every = 4, .doubleBuffered = true}));
-  EXPECT_EQ(pipeDream2bw(4, 2).updates, (WeightUpdates{.every = 2, .doubleBuffered = true}));
+  EXPECT_EQ(pipeDream2bw(4, 9).updates, WeightUpdates::alike(4, 4, true));
+  EXPECT_EQ(pipeDream2bw(4, 2).updates, WeightUpdates::alike(4, 2, true));
 }
 
 TEST(Plan, ChunksFollowFromTheStagesOfARank) {

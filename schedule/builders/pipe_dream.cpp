@@ -9,7 +9,7 @@ Plan pipeDream(int ranks, int microBatches) {
   // forward passes alternate: 1F1B without its flush.
   Plan plan = oneFOneB(ranks, microBatches);
   plan.name = "PipeDream";
-  plan.updates = {.every = 1};
+  plan.updates = WeightUpdates::alike(ranks, 1);
   return plan;
 }
 
@@ -17,7 +17,7 @@ Plan pipeDream2bw(int ranks, int microBatches) {
   Plan plan = oneFOneB(ranks, microBatches);
   plan.name = "PipeDream-2BW";
   // At least as many as there are stages, or a third version would be in use.
-  plan.updates = {.every = std::min(ranks, microBatches), .doubleBuffered = true};
+  plan.updates = WeightUpdates::alike(ranks, std::min(ranks, microBatches), true);
   return plan;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -60,13 +61,27 @@ int ranksAfter(const std::vector<std::vector<int>>& ranksOfStage, std::size_t st
   return static_cast<int>(ranks);
 }
 
+void requireDepths(const std::string& who, OrderOfRow order, std::size_t stages,
+                   const std::vector<int>& depths) {
+  if (depths.empty()) return;
+  if (order != OrderOfRow::kOneFOneB) {
+    throw Error(who + "it runs all forwards first; depths are for 1F1B and PipeDream");
+  }
+  if (depths.size() != stages) {
+    throw Error(who + "there are depths of " + counted(depths.size(), "stage") +
+                ", and the plan has " + std::to_string(stages));
+  }
+}
+
 }  // namespace
 
 Plan onStageRanks(OrderOfRow order, const std::string& name,
-                  const std::vector<std::vector<int>>& ranksOfStage, int microBatches) {
+                  const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
+                  const std::vector<int>& depths) {
   const std::string who = "cannot plan " + name + " on these ranks: ";
   const int ranks = checkedRanks(who, ranksOfStage, microBatches);
   requirePlanSize(name, ranks, microBatches, 1);
+  requireDepths(who, order, ranksOfStage.size(), depths);
   Plan plan{.name = name,
             .numStages = static_cast<int>(ranksOfStage.size()),
             .numMicroBatches = microBatches,
@@ -81,7 +96,8 @@ Plan onStageRanks(OrderOfRow order, const std::string& name,
       const auto add = [&](JobKind kind, int which) {
         row.push_back({kind, stage, turn + which * turns});
       };
-      const int ahead = (ranksAfter(ranksOfStage, s) + turns - 1) / turns;
+      const int ahead =
+          depths.empty() ? (ranksAfter(ranksOfStage, s) + turns - 1) / turns : depths[s];
       const int warmUp = order == OrderOfRow::kOneFOneB ? std::min(own, ahead) : own;
       for (int i = 0; i < warmUp; ++i) add(JobKind::kForward, i);
       for (int i = warmUp; i < own; ++i) {
@@ -94,6 +110,29 @@ Plan onStageRanks(OrderOfRow order, const std::string& name,
       }
     }
   }
+  return plan;
+}
+
+Plan pipeDreamOnStageRanks(const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
+                           const std::vector<int>& depths) {
+  Plan plan = onStageRanks(OrderOfRow::kOneFOneB, "PipeDream", ranksOfStage, microBatches, depths);
+  for (const std::vector<int>& ranks : ranksOfStage) {
+    plan.updates.every.push_back(static_cast<int>(ranks.size()));
+  }
+  return plan;
+}
+
+Plan pipeDream2bwOnStageRanks(const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
+                              const std::vector<int>& depths) {
+  Plan plan =
+      onStageRanks(OrderOfRow::kOneFOneB, "PipeDream-2BW", ranksOfStage, microBatches, depths);
+  int multiple = 1;
+  for (const std::vector<int>& ranks : ranksOfStage) {
+    multiple = std::lcm(multiple, static_cast<int>(ranks.size()));
+  }
+  const int least = std::min(plan.numRanks(), microBatches);
+  const int every = (least + multiple - 1) / multiple * multiple;
+  plan.updates = WeightUpdates::alike(plan.numStages, every, /*doubleBuffered=*/true);
   return plan;
 }
 

@@ -44,8 +44,8 @@ void findMisplaced(const Plan& plan, const PlanIndex& index, ProblemList& proble
 void findMisplacedAgreements(const Plan& plan, ProblemList& problems) {
   if (!plan.hasAny(isAgreement)) return;
   const std::string agree(kAgreeCell);
-  if (plan.updates.every > 0 || plan.isForwardOnly()) {
-    problems.add({.message = agree + (plan.updates.every > 0
+  if (plan.isAsynchronous() || plan.isForwardOnly()) {
+    problems.add({.message = agree + (plan.isAsynchronous()
                                           ? " has no place in a plan without a flush"
                                           : " has no place in a plan without backward passes")});
     return;
@@ -118,7 +118,7 @@ void findWrongSettings(const Plan& plan, ProblemList& problems) {
     problems.add({.message = "the plan has " + std::to_string(plan.credits) +
                              " credits; they are 1 or more, or 0 for any number"});
   }
-  if (plan.updates.every > 0 && plan.isForwardOnly()) {
+  if (plan.isAsynchronous() && plan.isForwardOnly()) {
     problems.add({.message = "the plan has no backward passes, so its weights do not change: it "
                              "is not asynchronous"});
   }

@@ -133,7 +133,7 @@ TEST(CheckLimits, LimitsAreReportedTogetherWithADeadlock) {
 
 TEST(CheckVersions, StageThatKeepsMoreThanTheLimitIsNamed) {
   Plan plan = oneFOneB(3, 8);
-  plan.updates.every = 1;
+  plan.updates = WeightUpdates::alike(3, 1);
   EXPECT_THAT(problemsWithin(plan, {.mostVersions = 3, .mostDistance = 2}), IsEmpty());
   EXPECT_THAT(
       problemsWithin(plan, {.mostVersions = 2}),
@@ -144,10 +144,10 @@ TEST(CheckVersions, StageThatKeepsMoreThanTheLimitIsNamed) {
 
 TEST(CheckVersions, DoubleBufferedPlanMustNotNeedAThirdVersion) {
   Plan plan = oneFOneB(3, 9);
-  plan.updates = {.every = 3, .doubleBuffered = true};
+  plan.updates = WeightUpdates::alike(3, 3, true);
   EXPECT_THAT(problemsWithin(plan, {.mostVersions = 2, .mostDistance = 1}), IsEmpty());
   // With an update after each micro-batch, 0F2 needs what 0B0 leaves, and is planned before it.
-  plan.updates.every = 1;
+  plan.updates = WeightUpdates::alike(3, 1, true);
   EXPECT_THAT(problemsWithin(plan, {}),
               testing::Contains("rank 0, cell 2: 0F2 needs the weights that micro-batches up to 0 "
                                 "leave, and these are not all done: stage 0 would need a third "
@@ -167,10 +167,42 @@ TEST(CheckVersions, ThirdVersionIsReportedUnderAnyBuffers) {
   }
 }
 
-TEST(CheckVersions, AsynchronousPlanInBothDirectionsIsRefused) {
+TEST(CheckVersions, UpdatesThatDoNotTakeAsManyOfEachRankAreRefused) {
   Plan plan = readPlan("0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n", "plan.csv");
-  plan.updates.every = 1;
-  EXPECT_THAT(problemsWithin(plan, {}), ElementsAre(HasSubstr("cannot be asynchronous")));
+  plan.updates = WeightUpdates::alike(2, 1);
+  EXPECT_THAT(problemsWithin(plan, {}),
+              ElementsAre(HasSubstr("stage 0 is on 2 ranks and changes its weights after 1 "
+                                    "micro-batches; make that a multiple of 2")));
+}
+
+TEST(CheckVersions, UpdatesThatCannotBeAreNamed) {
+  const auto problemOf = [](const std::string& header) {
+    const Plan plan = readPlan("# " + header + "\n0F0,0B0\n0F1,0B1\n1F0,1B0,1F1,1B1\n", "file");
+    const std::vector<Problem> problems = check(plan);
+    return problems.size() == 1 ? problems[0].message : std::to_string(problems.size());
+  };
+  EXPECT_EQ(problemOf("update_every = 2,1, ranks_of_stage = 0,1/2"), "0");
+  EXPECT_THAT(problemOf("update_every = 3,1, ranks_of_stage = 0,1/2"),
+              HasSubstr("stage 0 is on 2 ranks and changes its weights after 3 micro-batches"));
+  Plan plan = readPlan("0F0,0B0\n1F0,1B0\n", "file");
+  plan.updates = WeightUpdates::alike(3, 1);
+  EXPECT_THAT(problemsWithin(plan, {}), ElementsAre(HasSubstr("says of 3 stages")));
+  plan.updates.every = {1, 0};
+  EXPECT_THAT(problemsWithin(plan, {}),
+              ElementsAre(HasSubstr("stage 1 changes its weights after 0 micro-batches")));
+  const Plan runs = readPlan(
+      "# update_every = 2, ranks_of_stage = 0,1, run = 2\n0F0,0F1,0B0,0B1\n0F2,0B2\n", "file");
+  EXPECT_THAT(problemsWithin(runs, {}), ElementsAre(HasSubstr("ranks take turns (run = 1)")));
+}
+
+// Rank 0 has done 0B0 and waits for 0B1. That waits for 1F1, and this for 0F2 of rank 0.
+TEST(CheckVersions, RanksThatWaitForEachOtherAtAnUpdateAreADeadlock) {
+  const std::string rows = "0F0,0B0,0F2,0B2\n0F1,0B1\n1F0,1B0,1F2,1F1,1B1,1B2\n";
+  EXPECT_THAT(check(readPlan("# ranks_of_stage = 0,1/2\n" + rows, "file")), IsEmpty());
+  EXPECT_THAT(
+      problemsWithin(readPlan("# update_every = 2,1, ranks_of_stage = 0,1/2\n" + rows, "file"), {}),
+      ElementsAre(AllOf(HasSubstr("deadlock: 0F2 (rank 0, cell 2) waits for 0B1 (rank 1, cell 1)"),
+                        HasSubstr("closes the cycle"))));
 }
 
 TEST(CheckSize, LastRankThatIsMissingIsNamedWhereTheSizeIsKnown) {

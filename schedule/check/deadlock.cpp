@@ -53,11 +53,10 @@ class Cycle {
   }
 
   WaitRules::Wait waitsFor(Position position) const {
-    for (const WaitRules::Wait& wait : rules_.waitsOf(position)) {
+    return rules_.firstOpen(position, [&](const WaitRules::Wait& wait) {
       const PlanQueues::Place needed = queues_.placeOf(wait.position);
-      if (done(needed.queue) < wait.doneNeeded(needed.index)) return wait;
-    }
-    return {};
+      return done(needed.queue) < wait.doneNeeded(needed.index);
+    });
   }
 
   int cellOf(Position position) const {

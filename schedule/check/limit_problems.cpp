@@ -65,11 +65,12 @@ void findHeldTooMuch(const Plan& plan, const CheckOptions& options, const Weight
 void findStaleWeights(const Plan& plan, const CheckOptions& options, const WeightVersions& versions,
                       std::vector<Problem>& problems) {
   for (const WeightVersions::TooEarly& early : versions.tooEarly) {
-    const int group = early.microBatch / plan.updates.every;
+    const int every = plan.updates.everyOf(early.stage);
+    const int own = plan.numberInReplica(early.microBatch);
+    const int last = early.microBatch - own + (own / every - 1) * every - 1;
     problems.push_back({early.at.rank, early.at.cell,
                         std::to_string(early.stage) + "F" + std::to_string(early.microBatch) +
-                            " needs the weights that micro-batches up to " +
-                            std::to_string((group - 1) * plan.updates.every - 1) +
+                            " needs the weights that micro-batches up to " + std::to_string(last) +
                             " leave, and these are not all done: stage " +
                             std::to_string(early.stage) + " would need a third version"});
   }
@@ -101,14 +102,10 @@ std::vector<Problem> limitProblems(const Plan& plan, const CheckOptions& options
                 " stages");
   }
   std::vector<Problem> problems;
+  if (auto wrong = wrongUpdates(plan)) return {*wrong};
   const WeightVersions versions = weightVersions(plan);
   findHeldTooMuch(plan, options, versions, problems);
   findStaleWeights(plan, options, versions, problems);
-  if (plan.updates.every > 0 && (plan.placement.hasSeveralRanks() || plan.replicas > 1)) {
-    problems.push_back({.message = "a plan with replicas, or with stages on several ranks, cannot "
-                                   "be asynchronous: the copies of a stage's weights would drift "
-                                   "apart. 1F1B can be in replicas"});
-  }
   return problems;
 }
 

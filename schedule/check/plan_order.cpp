@@ -39,11 +39,13 @@ class Walk {
     int& done = result_.done[static_cast<std::size_t>(queue)];
     while (done < size) {
       const PlanIndex::Position position = queues_.at({queue, done});
-      for (const WaitRules::Wait& wait : rules_.waitsOf(position)) {
+      const WaitRules::Wait open = rules_.firstOpen(position, [&](const WaitRules::Wait& wait) {
         const PlanQueues::Place needed = queues_.placeOf(wait.position);
-        const int doneNeeded = wait.doneNeeded(needed.index);
-        if (result_.done[static_cast<std::size_t>(needed.queue)] >= doneNeeded) continue;
-        int& first = waitersOf(needed.queue, doneNeeded - 1);
+        return result_.done[static_cast<std::size_t>(needed.queue)] < wait.doneNeeded(needed.index);
+      });
+      if (open.position.exists()) {
+        const PlanQueues::Place needed = queues_.placeOf(open.position);
+        int& first = waitersOf(needed.queue, open.doneNeeded(needed.index) - 1);
         nextWaiter_[static_cast<std::size_t>(queue)] = std::exchange(first, queue);
         return;
       }

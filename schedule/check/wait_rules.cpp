@@ -13,6 +13,25 @@ WaitRules::WaitRules(const Plan& plan, const PlanIndex& index, const MessageRule
       hasLines_(rules.commStreams != CommStreams::kAsReached),
       credits_(credits != nullptr && !credits->channels().empty() ? credits : nullptr) {
   if (buffers_ > 0 && index_.hasTransfers()) findRoomMakers();
+  if (UpdateMeetings::exist(plan) && index.problems().empty() && !wrongUpdates(plan)) {
+    meetings_ = UpdateMeetings(plan, weightVersions(plan), hasLines_);
+  }
+}
+
+/// A rank comes to an update when it has sent what it made before.
+std::vector<WaitRules::Wait> WaitRules::waitsForUpdates(Position position) const {
+  std::vector<Wait> waits;
+  for (const int meeting : meetings_.before(position)) {
+    for (const UpdateMeetings::Member& member :
+         meetings_.all()[static_cast<std::size_t>(meeting)].members) {
+      if (member.rank == position.rank) continue;
+      waits.push_back({member.last});
+      if (credits_ == nullptr || (index_.hasTransfers() && !hasLines_)) continue;
+      const Position giver = credits_->giverOf(member.after);
+      if (giver.exists()) waits.push_back({giver, false, true});
+    }
+  }
+  return waits;
 }
 
 /// Message n of a channel finds room once the receive of message n - buffers is posted.

@@ -4,6 +4,7 @@
 
 #include "schedule/check/credit_givers.h"
 #include "schedule/check/plan_index.h"
+#include "schedule/check/update_meetings.h"
 #include "schedule/comm_streams.h"
 
 namespace pipetrace {
@@ -57,9 +58,24 @@ class WaitRules {
   WaitRules(const Plan& plan, const PlanIndex& index, const MessageRules& rules = {},
             const CreditGivers* credits = nullptr);
 
+  /// Without those for other ranks at an update (UpdateMeetings).
   Waits waitsOf(Position position) const;
 
+  /// The first wait of an action, of all, that is open. Its position does not exist if none is.
+  template <typename IsOpen>
+  Wait firstOpen(Position position, const IsOpen& isOpen) const {
+    for (const Wait& wait : waitsOf(position)) {
+      if (isOpen(wait)) return wait;
+    }
+    if (meetings_.empty()) return {};
+    for (const Wait& wait : waitsForUpdates(position)) {
+      if (isOpen(wait)) return wait;
+    }
+    return {};
+  }
+
  private:
+  std::vector<Wait> waitsForUpdates(Position position) const;
   void findRoomMakers();
   void addCreditOf(Position maker, Waits& waits) const;
   void addCreditOfComputeBefore(Position position, Waits& waits) const;
@@ -73,6 +89,7 @@ class WaitRules {
   const CreditGivers* credits_;
   /// By rank and cell, of bounded buffers only: the receive that makes room for a send.
   std::vector<std::vector<Position>> roomMakers_;
+  UpdateMeetings meetings_;
 };
 
 }  // namespace pipetrace

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "schedule/builders/builders.h"
 #include "schedule/file/schedule_reader.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -70,7 +73,7 @@ TEST(WeightVersions, SynchronousPlanHasOneVersion) {
 // go; B2 leaves 3.
 TEST(WeightVersions, EveryForwardTakesTheNewestWeights) {
   Plan plan = readPlan("0F0,0F1,0B0,0F2,0B1,0B2\n", "plan.csv");
-  plan.updates.every = 1;
+  plan.updates.every = {1};
   const WeightVersions versions = weightVersions(plan);
   EXPECT_EQ(versions.used, (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(versions.stages[0].held, 2);
@@ -79,9 +82,61 @@ TEST(WeightVersions, EveryForwardTakesTheNewestWeights) {
   EXPECT_EQ(versions.stages[0].distanceAt, (PlanIndex::Position{0, 4}));
 }
 
+// PipeDream's {0: [0, 1], 1: [2]}. Rank 0 runs F0, F2, B0, update, F4, B2, update, B4, update, and
+// rank 1 the same with the odd ones, of which there are two.
+TEST(WeightVersions, EachRankOfAStageHasTheVersionsOfItsUpdates) {
+  const Plan plan = pipeDreamOnStageRanks({{0, 1}, {2}}, 5);
+  const WeightVersions versions = weightVersions(plan);
+  EXPECT_EQ(versions.used, (std::vector<int>{0, 0, 0, 0, 1, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(versions.taken, (std::vector<int>{0, 0, 1, 1, 2, 0, 1, 2, 3, 4}));
+  std::vector<std::array<int, 4>> updates;
+  for (const WeightVersions::Update& update : versions.updates) {
+    if (update.stage > 0) continue;
+    updates.push_back({update.after.rank, update.after.cell, update.stage, update.number});
+  }
+  // Rank 1 has no part in the third, and comes to it with the second.
+  EXPECT_EQ(
+      updates,
+      (std::vector<std::array<int, 4>>{
+          {0, 2, 0, 0}, {0, 4, 0, 1}, {0, 5, 0, 2}, {1, 2, 0, 0}, {1, 3, 0, 1}, {1, 3, 0, 2}}));
+}
+
+// PipeDream's runtime keeps num_warmup_minibatches + 1 of them.
+TEST(WeightVersions, PipeDreamOnSeveralRanksHoldsOneMoreThanItsWarmUp) {
+  for (const auto& [map, warmUps] :
+       {std::pair{std::vector<std::vector<int>>{{0, 1}, {2}}, std::vector{1, 0}},
+        {{{0}, {1, 2}}, {2, 0}},
+        {{{0, 1}, {2, 3, 4}, {5}}, {2, 1, 0}},
+        {{{0, 1, 2}, {3}, {4, 5}}, {1, 2, 0}}}) {
+    const WeightVersions versions = weightVersions(pipeDreamOnStageRanks(map, 60));
+    for (std::size_t s = 0; s < map.size(); ++s) {
+      EXPECT_EQ(versions.stages[s].held, warmUps[s] + 1) << s;
+      EXPECT_EQ(versions.stages[s].distance, warmUps[s]) << s;
+    }
+  }
+}
+
+TEST(WeightVersions, ReplicasHaveTheVersionsOfOne) {
+  for (const Plan& one :
+       {pipeDream(3, 7), pipeDream2bw(3, 7), pipeDreamOnStageRanks({{0, 1}, {2}}, 7)}) {
+    const Plan two = withReplicas(one, 2);
+    const WeightVersions ofOne = weightVersions(one);
+    const WeightVersions ofTwo = weightVersions(two);
+    EXPECT_EQ(ofTwo.updates.size(), 2 * ofOne.updates.size());
+    for (int s = 0; s < one.numStages; ++s) {
+      EXPECT_EQ(ofTwo.stages[static_cast<std::size_t>(s)].held,
+                ofOne.stages[static_cast<std::size_t>(s)].held);
+      for (int m = 0; m < two.numMicroBatches; ++m) {
+        EXPECT_EQ(ofTwo.usedBy(two, s, m), ofOne.usedBy(one, s, m % 7));
+        EXPECT_EQ(ofTwo.takenBy(two, s, m), ofOne.takenBy(one, s, m % 7));
+      }
+    }
+  }
+}
+
 TEST(WeightVersions, MicroBatchesLeftOverGetAnUpdateOfTheirOwn) {
   Plan plan = readPlan("0F0,0B0,0F1,0B1,0F2,0B2\n", "plan.csv");
-  plan.updates.every = 2;
+  plan.updates.every = {2};
   const WeightVersions versions = weightVersions(plan);
   ASSERT_EQ(versions.updates.size(), 2U);
   EXPECT_EQ(versions.updates[0].after, (PlanIndex::Position{0, 3}));
@@ -90,7 +145,7 @@ TEST(WeightVersions, MicroBatchesLeftOverGetAnUpdateOfTheirOwn) {
 
 TEST(WeightVersions, UpdateWaitsForTheWeightHalf) {
   Plan plan = readPlan("0F0,0I0,0F1,0W0,0I1,0W1\n", "plan.csv");
-  plan.updates.every = 1;
+  plan.updates.every = {1};
   const WeightVersions versions = weightVersions(plan);
   EXPECT_EQ(versions.used, (std::vector<int>{0, 0}));
   EXPECT_EQ(versions.updates[0].after, (PlanIndex::Position{0, 3}));

@@ -94,7 +94,7 @@ std::vector<PaddleJob> paddleJobList(const Plan& plan, int rank,
   if (rank < 0 || rank >= plan.numRanks()) {
     throw Error(what + "it has no rank " + std::to_string(rank));
   }
-  if (plan.updates.every > 0 || plan.placement.hasSeveralRanks()) {
+  if (plan.isAsynchronous() || plan.placement.hasSeveralRanks()) {
     throw Error(what + "they end with one optimizer job and know one direction only");
   }
   if (plan.isForwardOnly()) {

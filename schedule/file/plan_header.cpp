@@ -90,6 +90,20 @@ std::optional<std::vector<int>> numbers(std::string_view text) {
   return list;
 }
 
+/// 0, or numbers from 1 on.
+std::optional<std::vector<int>> updatesFrom(std::string_view text) {
+  std::vector<int> list;
+  do {
+    if (!list.empty()) text.remove_prefix(1);
+    const auto value = takeNumber(text);
+    if (!value) return {};
+    list.push_back(*value);
+  } while (text.starts_with(','));
+  const bool hasNone = std::find(list.begin(), list.end(), 0) != list.end();
+  if (!text.empty() || (hasNone && list.size() > 1)) return {};
+  return list;
+}
+
 std::string quoted(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
@@ -130,7 +144,7 @@ std::string PlanHeader::read(std::string_view comment) {
     } else if (key == kMicroBatches) {
       isGood = (microBatches = number(value)).value_or(0) > 0;
     } else if (key == kUpdateEvery) {
-      isGood = (updateEvery = number(value)).has_value();
+      isGood = (updateEvery = updatesFrom(value)).has_value();
     } else if (key == kDoubleBuffered) {
       isGood = value == "0" || value == "1";
       doubleBuffered = value == "1";
@@ -210,7 +224,17 @@ std::string PlanHeader::place(Plan& plan) const {
 std::string PlanHeader::applyTo(Plan& plan, bool& hasWrongRanks) const {
   if (name) plan.name = *name;
   if (microBatches) plan.numMicroBatches = *microBatches;
-  if (updateEvery) plan.updates.every = *updateEvery;
+  if (updateEvery && updateEvery->size() > 1 &&
+      updateEvery->size() != static_cast<std::size_t>(plan.numStages)) {
+    return "the header gives update_every for " + std::to_string(updateEvery->size()) +
+           " stages, and the plan has " + std::to_string(plan.numStages);
+  }
+  if (updateEvery && updateEvery->front() == 0) plan.updates.every.clear();
+  if (updateEvery && updateEvery->front() != 0) {
+    plan.updates.every = updateEvery->size() == 1
+                             ? WeightUpdates::alike(plan.numStages, updateEvery->front()).every
+                             : *updateEvery;
+  }
   if (doubleBuffered) plan.updates.doubleBuffered = *doubleBuffered;
   if (credits) plan.credits = *credits;
   const int parts = replicas.value_or(1);
@@ -251,7 +275,9 @@ std::string headerFor(const Plan& plan) {
   if (!plan.name.empty()) add(kName, isPlain ? plan.name : quoted(plan.name));
   if (!sameSize) add(kMicroBatches, std::to_string(plan.numMicroBatches));
   if (plan.updates != WeightUpdates{}) {
-    add(kUpdateEvery, std::to_string(plan.updates.every));
+    const int every = plan.updates.ofAllStages();
+    const bool isOneNumber = every > 0 || !plan.isAsynchronous();
+    add(kUpdateEvery, isOneNumber ? std::to_string(every) : toText(plan.updates.every));
     add(kDoubleBuffered, plan.updates.doubleBuffered ? "1" : "0");
   }
   if (plan.credits != 0) add(kCredits, std::to_string(plan.credits));

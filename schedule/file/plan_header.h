@@ -14,6 +14,9 @@ namespace pipetrace {
 /// name, update_every, double_buffered (0 or 1), credits (Plan::credits), ranks_of_stage
 /// (toText(Placement::ranksOfStage)), run and replicas.
 ///
+/// update_every is a number, or one for each stage with commas between them. It is 0 where weights
+/// change once, after all micro-batches.
+///
 /// Older files have rank_of_stage and rank_of_stage_reversed (ranks with blanks between them), and
 /// first_reversed: from that micro-batch on the stages run where the second list says. A value that
 /// holds
@@ -22,7 +25,7 @@ struct PlanHeader {
   std::optional<std::string> name;
   std::optional<int> ranks;
   std::optional<int> microBatches;
-  std::optional<int> updateEvery;
+  std::optional<std::vector<int>> updateEvery;
   std::optional<bool> doubleBuffered;
   std::optional<int> credits;
   std::optional<std::vector<std::vector<int>>> ranksOfStage;

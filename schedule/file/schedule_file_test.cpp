@@ -58,7 +58,7 @@ TEST(ScheduleFile, HeaderIsWrittenOnlyWhereTheCellsCannotSayIt) {
   EXPECT_THAT(toCsv(buildSchedule("PipeDream", 2, 2)),
               StartsWith("# name = PipeDream, update_every = 1, double_buffered = 0\n0F0"));
   Plan plan = readPlan("0F0,0B0\n1F0,1B0\n", "a, \"b\" \\ c");
-  plan.updates = {.every = 3, .doubleBuffered = true};
+  plan.updates = WeightUpdates::alike(2, 3, true);
   EXPECT_THAT(toCsv(plan), StartsWith("# name = \"a, \\\"b\\\" \\\\ c\", update_every = 3, "
                                       "double_buffered = 1\n"));
   EXPECT_EQ(readPlan(toCsv(plan), "").name, plan.name);
@@ -79,7 +79,7 @@ TEST(ScheduleFile, CommentsAreNoRanks) {
       "plan.csv");
   EXPECT_EQ(plan.numRanks(), 2);
   EXPECT_EQ(plan.name, "mine");
-  EXPECT_EQ(plan.updates.every, 2);
+  EXPECT_EQ(plan.updates, WeightUpdates::alike(2, 2));
 }
 
 TEST(ScheduleFile, CommentCanPlaceStages) {
@@ -91,11 +91,21 @@ TEST(ScheduleFile, CommentCanPlaceStages) {
   EXPECT_TRUE(check(plan).empty());
 }
 
+TEST(ScheduleFile, StagesMayChangeTheirWeightsAfterDifferentNumbers) {
+  const Plan plan = readPlan("# update_every = 2,1\n0F0,0B0\n1F0,1B0\n", "plan.csv");
+  EXPECT_THAT(plan.updates.every, testing::ElementsAre(2, 1));
+  expectSame(readPlan(toCsv(plan), "again"), plan);
+  EXPECT_FALSE(readPlan("# update_every = 0\n0F0,0B0\n", "plan.csv").isAsynchronous());
+  EXPECT_THAT(errorOf("# update_every = 1,1\n0F0,0B0\n"),
+              HasSubstr("update_every for 2 stages, and the plan has 1"));
+}
+
 TEST(ScheduleFile, BadCommentsAreErrorsWithTheirLine) {
   for (const char* comment :
-       {"update_every = x", "update_every = -1", "update_every = 99999999", "double_buffered = 2",
-        "rank_of_stage = 0,1", "rank_of_stage = 0 a", "first_reversed =", "name = \"open",
-        "name = a, updates = 2", "name = \"a\" b"}) {
+       {"update_every = x", "update_every = -1", "update_every = 99999999", "update_every = 1,0",
+        "update_every = 1,", "update_every = 1,2,x", "double_buffered = 2", "rank_of_stage = 0,1",
+        "rank_of_stage = 0 a", "first_reversed =", "name = \"open", "name = a, updates = 2",
+        "name = \"a\" b"}) {
     EXPECT_THAT(errorOf(std::string("0F0,0B0\n# ") + comment + "\n"), StartsWith("plan.csv:2:1: "))
         << comment;
   }

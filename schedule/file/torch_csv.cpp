@@ -18,7 +18,7 @@ void requireWholeSteps(const Plan& plan, const std::string& who) {
   if (plan.placement.hasSeveralRanks() || plan.replicas > 1) {
     throw Error(who + "its stages are on several ranks, and in torch on one each");
   }
-  if (plan.updates.every > 0) {
+  if (plan.isAsynchronous()) {
     throw Error(who +
                 "it is asynchronous, and torch changes the weights once a step, after all "
                 "micro-batches");

@@ -54,8 +54,7 @@ PlanModel::Link PlanModel::linkBetween(int from, int to, const Costs& costs) con
 }
 
 bool PlanModel::covers(const Plan& plan) {
-  if (plan.placement.hasSeveralRanks() || plan.replicas > 1 || plan.updates.every != 0)
-    return false;
+  if (plan.placement.hasSeveralRanks() || plan.replicas > 1 || plan.isAsynchronous()) return false;
   for (const auto& row : plan.ranks) {
     for (const Action& action : row) {
       if (action.kind == JobKind::kForwardBackward) return false;

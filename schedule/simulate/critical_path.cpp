@@ -102,12 +102,44 @@ class WayBack {
     next_ = jobBefore(rank, cell);
     if (next_ == kNone) return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
     if (!isBeforeUpdates) {
-      const Nanoseconds updates = updatesBefore({rank, cell});
-      const bool isHeld = messageThatHeld(rank, cell, now_ - updates) != kNone;
-      addJob(JobKind::kOptimizer, rank, updates, isHeld ? WaitReason::kCredit : WaitReason::kRank);
+      const PlanTiming::Updates updates = updatesBefore({rank, cell});
+      const bool meet = updates.count > 0 && timing_.meetings().of(updates.first) >= 0;
+      if (meet) return goBackOverMeetings(updates);
+      const Nanoseconds time = updates.count * costs_.optimizer;
+      const bool isHeld = messageThatHeld(rank, cell, now_ - time) != kNone;
+      addJob(JobKind::kOptimizer, rank, time, isHeld ? WaitReason::kCredit : WaitReason::kRank);
     }
     const int message = messageThatHeld(rank, cell, now_);
     if (message != kNone) addAcknowledgement(message);
+  }
+
+  /// Goes back over updates that waited for other ranks, to what the last of these did before.
+  void goBackOverMeetings(const PlanTiming::Updates& updates) {
+    int update = updates.first + updates.count - 1;
+    while (true) {
+      const auto at = static_cast<std::size_t>(timing_.meetings().of(update));
+      const UpdateMeetings::Meeting& meeting = timing_.meetings().all()[at];
+      const Reductions::Reduction& own = timing_.reductions().all()[at];
+      addJob(JobKind::kOptimizer, rankOf(update), costs_.optimizer);
+      const UpdateMeetings::Member& last = meeting.members[static_cast<std::size_t>(own.last)];
+      add({.kind = JobKind::kAllReduce,
+           .rank = last.rank,
+           .cell = last.after.cell,
+           .text = toText({JobKind::kReduceScatter, own.stage, -1}),
+           .begin = own.begin,
+           .reason = WaitReason::kMaker});
+      update = last.update - 1;
+      const bool followsAnother =
+          timing_.updatesAfter(timing_.numberOf(last.after)).first < last.update;
+      if (followsAnother) continue;
+      const auto end = static_cast<int>(plan_.ranks[static_cast<std::size_t>(last.rank)].size());
+      return goBackOnRank(last.rank, last.next.exists() ? last.next.cell : end,
+                          /*isBeforeUpdates=*/true);
+    }
+  }
+
+  int rankOf(int update) const {
+    return timing_.versions().updates[static_cast<std::size_t>(update)].after.rank;
   }
 
   /// Goes to what the last reduction of a rank waited for. Returns whether the step ended with one.
@@ -157,7 +189,9 @@ class WayBack {
     if (job == kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
     const int number = computeBefore(position.rank, position.cell);
     if (number == kNone) return timing_.span(job).end;
-    return timing_.handedOverAt(number) + updatesBefore(position);
+    const PlanTiming::Updates updates = updatesBefore(position);
+    if (updates.count == 0) return timing_.handedOverAt(number);
+    return timing_.beginOfUpdate(updates.first + updates.count - 1) + costs_.optimizer;
   }
 
   void visitAction(int number) {
@@ -186,8 +220,7 @@ class WayBack {
     const bool isFirst =
         message == kNone && timing_.lr() == 0 && free == link.begin && isFirstOnRank(position);
     if (isFirst) link.reason = WaitReason::kStepBegin;
-    const bool isHeld = message == kNone &&
-                        (isDataParallel(kind) || updatesBefore(position) == 0) &&
+    const bool isHeld = message == kNone && (isDataParallel(kind) || !hasUpdatesBefore(position)) &&
                         messageThatHeld(position.rank, position.cell, link.begin) != kNone;
     if (isHeld) link.reason = WaitReason::kCredit;
     add(std::move(link));
@@ -198,10 +231,16 @@ class WayBack {
     next_ = message;
   }
 
-  /// The time of the updates of the weights right before an action.
-  Nanoseconds updatesBefore(PlanIndex::Position position) const {
+  /// The updates of the weights right before an action.
+  PlanTiming::Updates updatesBefore(PlanIndex::Position position) const {
     const int number = computeBefore(position.rank, position.cell);
-    return number == kNone ? 0 : timing_.updatesAfter(number) * costs_.optimizer;
+    return number == kNone ? PlanTiming::Updates{} : timing_.updatesAfter(number);
+  }
+  /// Whether the action may have waited for them.
+  bool hasUpdatesBefore(PlanIndex::Position position) const {
+    const PlanTiming::Updates updates = updatesBefore(position);
+    if (updates.count == 0) return false;
+    return costs_.optimizer > 0 || timing_.meetings().of(updates.first) >= 0;
   }
 
   bool isFirstOnRank(PlanIndex::Position position) const {

@@ -87,7 +87,7 @@ TEST(DryRun, StageOnTwoRanksHasItsWeightsOnBoth) {
 
 TEST(DryRun, AsynchronousPlanUpdatesAfterEveryBackwardPassAndKeepsVersions) {
   Plan plan = oneFOneB(3, 8);
-  plan.updates.every = 1;
+  plan.updates = WeightUpdates::alike(3, 1);
   Costs costs = Costs::equal(3, {.forward = 10, .backward = 20, .activation = 0, .weights = 100});
   costs.optimizer = 4;
   const DryRun run = dryRun(CheckedPlan(plan), costs);

@@ -50,10 +50,14 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStr
   }
   if (canBeLate) handedOver_.resize(actions_.size());
   versions_ = weightVersions(plan_);
-  reductions_ = Reductions(plan_, costs_);
-  if (!versions_.updates.empty()) updatesAfter_.assign(actions_.size(), 0);
-  for (const WeightVersions::Update& update : versions_.updates) {
-    ++updatesAfter_[static_cast<std::size_t>(numberOf(update.after))];
+  meetings_ = UpdateMeetings(plan_, versions_, hasLines());
+  reductions_ = plan_.isAsynchronous() ? Reductions(meetings_, costs_) : Reductions(plan_, costs_);
+  updateBegins_.resize(versions_.updates.size());
+  if (!versions_.updates.empty()) updatesAfter_.resize(actions_.size());
+  for (std::size_t i = 0; i < versions_.updates.size(); ++i) {
+    const int number = numberOf(versions_.updates[i].after);
+    Updates& own = updatesAfter_[static_cast<std::size_t>(number)];
+    if (own.count++ == 0) own.first = static_cast<int>(i);
   }
 }
 
@@ -133,7 +137,8 @@ Nanoseconds* PlanTiming::linkOf(int message) {
 void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
   step_ = step;
   std::fill(half_.begin(), half_.end(), 0);
-  pendingUpdates_.assign(free.size(), 0);
+  pendingUpdates_.assign(free.size(), kNone);
+  haveMet_.assign(meetings_.all().size(), 0);
   lastCompute_.assign(free.size(), kNone);
   pending_.assign(free.size(), kNone);
   for (Line& line : lines_) line.last = kNone;
@@ -154,22 +159,57 @@ void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
         if (isPending) handOverPending(sender, free[static_cast<std::size_t>(sender)]);
       }
       handOverPending(rank, now);
-      isDataParallel(action(number).kind) ? runDataParallel(number, now) : runCompute(number, now);
+      isDataParallel(action(number).kind) ? runDataParallel(number, now) : runCompute(number, free);
     }
   }
   for (int rank = 0; rank < plan_.numRanks(); ++rank) {
     handOverPending(rank, free[static_cast<std::size_t>(rank)]);
   }
   keepAcknowledgements();
-  for (std::size_t r = 0; r < free.size(); ++r) free[r] += pendingUpdates_[r] * costs_.optimizer;
+  for (int rank = 0; rank < plan_.numRanks(); ++rank) runUpdates(rank, free);
   reductions_.run(free);
 }
 
-void PlanTiming::runCompute(int number, Nanoseconds& free) {
+/// The updates that are due on a rank.
+void PlanTiming::runUpdates(int rank, std::vector<Nanoseconds>& free) {
+  const int number = std::exchange(pendingUpdates_[static_cast<std::size_t>(rank)], kNone);
+  if (number == kNone) return;
+  const Updates due = updatesAfter(number);
+  for (int update = due.first; update < due.first + due.count; ++update) {
+    const int meeting = meetings_.of(update);
+    Nanoseconds& now = free[static_cast<std::size_t>(rank)];
+    if (meeting >= 0) now = meet(meeting, free);
+    updateBegins_[static_cast<std::size_t>(update)] = now;
+    now += costs_.optimizer;
+  }
+}
+
+/// When all ranks of an update have come, and their gradients are added. The order of the actions
+/// has them come before any goes on.
+Nanoseconds PlanTiming::meet(int meeting, std::vector<Nanoseconds>& free) {
+  const auto at = static_cast<std::size_t>(meeting);
+  if (std::exchange(haveMet_[at], 1) != 0) return reductions_.all()[at].end;
+  for (const UpdateMeetings::Member& member : meetings_.all()[at].members) {
+    Nanoseconds& now = free[static_cast<std::size_t>(member.rank)];
+    const bool followsAnother = updatesAfter(numberOf(member.after)).first < member.update;
+    if (followsAnother) {
+      const auto before = static_cast<std::size_t>(meetings_.of(member.update - 1));
+      reductions_.arrive(meeting, member.rank, reductions_.all()[before].end + costs_.optimizer);
+      continue;
+    }
+    handOverPending(member.rank, now);
+    reductions_.arrive(meeting, member.rank, now);
+  }
+  return reductions_.runOfUpdate(meeting);
+}
+
+void PlanTiming::runCompute(int number, std::vector<Nanoseconds>& times) {
+  const int ofRank = rankOf(number);
+  runUpdates(ofRank, times);
+  if (updatesAfter(number).count > 0) pendingUpdates_[static_cast<std::size_t>(ofRank)] = number;
+  Nanoseconds& free = times[static_cast<std::size_t>(ofRank)];
   Span& span = spans_[static_cast<std::size_t>(number)];
-  int& updates = pendingUpdates_[static_cast<std::size_t>(rankOf(number))];
-  span.begin = free + updates * costs_.optimizer;
-  updates = updatesAfter(number);
+  span.begin = free;
   for (int which = 0; which < 2; ++which) {
     const int input = inputOf(number, which);
     if (input != kNone) span.begin = std::max(span.begin, transfer(input).end);

@@ -82,10 +82,21 @@ class PlanTiming {
   int messageOfTransfer(int number) const { return inputs_[static_cast<std::size_t>(2 * number)]; }
   /// How long a message is; 0 where the costs do not say.
   std::int64_t bytesOf(int message) const;
-  /// How many updates of the weights follow an action (asynchronous plans).
-  int updatesAfter(int number) const {
-    return updatesAfter_.empty() ? 0 : updatesAfter_[static_cast<std::size_t>(number)];
+  /// The updates of the weights that follow an action (asynchronous plans): the indices in
+  /// WeightVersions::updates from `first` on.
+  struct Updates {
+    int first = 0;
+    int count = 0;
+  };
+  Updates updatesAfter(int number) const {
+    return updatesAfter_.empty() ? Updates{} : updatesAfter_[static_cast<std::size_t>(number)];
   }
+  /// When an update began in the last step: its rank had come to it, and its gradients were there.
+  Nanoseconds beginOfUpdate(int update) const {
+    return updateBegins_[static_cast<std::size_t>(update)];
+  }
+  /// Those that wait for other ranks have a reduction, of the same index.
+  const UpdateMeetings& meetings() const { return meetings_; }
   bool hasTransfers() const { return hasTransfers_; }
   bool hasLines() const { return commStreams_ != CommStreams::kAsReached; }
   /// How much later than its inputs allowed an action began in the last step (Faults::Job::late).
@@ -108,7 +119,7 @@ class PlanTiming {
   /// The time of each rank's `lr` and `optimizer` at the begin and the end of a step.
   Nanoseconds lr() const { return isForwardOnly_ ? 0 : costs_.lr; }
   Nanoseconds optimizerAtEnd() const {
-    return isForwardOnly_ || plan_.updates.every > 0 ? 0 : costs_.optimizer;
+    return isForwardOnly_ || plan_.isAsynchronous() ? 0 : costs_.optimizer;
   }
 
  private:
@@ -118,7 +129,9 @@ class PlanTiming {
   void connectInputs(const PlanIndex& index, int number);
   Nanoseconds latencyOf(int message) const;
   Nanoseconds* linkOf(int message);
-  void runCompute(int number, Nanoseconds& free);
+  void runCompute(int number, std::vector<Nanoseconds>& free);
+  void runUpdates(int rank, std::vector<Nanoseconds>& free);
+  Nanoseconds meet(int meeting, std::vector<Nanoseconds>& free);
   void runDataParallel(int number, Nanoseconds& free);
   void runTransfer(int number, Nanoseconds& free);
   void takeUpCredits(const PlanIndex& index);
@@ -141,14 +154,18 @@ class PlanTiming {
   bool hasTransfers_ = false;
   int step_ = 0;
   WeightVersions versions_;
+  UpdateMeetings meetings_;
   Reductions reductions_;
   std::vector<int> firstOfRank_;
   std::vector<int> rankOf_;
   std::vector<const Action*> actions_;
   std::vector<int> order_;
   std::vector<int> inputs_;  // two by action
-  std::vector<int> updatesAfter_;
-  std::vector<int> pendingUpdates_;  // by rank: they come after the sends of what they follow
+  std::vector<Updates> updatesAfter_;
+  std::vector<Nanoseconds> updateBegins_;
+  // By rank: the action whose updates are due; kNone: none. They come after the sends behind it.
+  std::vector<int> pendingUpdates_;
+  std::vector<char> haveMet_;  // by meeting: in this step
   std::vector<Span> spans_;
   std::vector<Transfer> transfers_;
   std::vector<char> half_;             // by message of a full plan: one of its ends is there

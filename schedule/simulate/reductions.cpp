@@ -5,6 +5,17 @@
 #include <utility>
 
 namespace pipetrace {
+namespace {
+
+int lastToCome(const std::vector<Reductions::Member>& members) {
+  const auto last = std::max_element(members.begin(), members.end(),
+                                     [](const Reductions::Member& a, const Reductions::Member& b) {
+                                       return a.arrived < b.arrived;
+                                     });
+  return static_cast<int>(last - members.begin());
+}
+
+}  // namespace
 
 Reductions::Reductions(const Plan& plan, const Costs& costs) : agreement_(costs.agreement) {
   for (const StageCosts& stage : costs.stages) costs_.push_back(stage.reduction);
@@ -43,6 +54,17 @@ Reductions::Reductions(const Plan& plan, const Costs& costs) : agreement_(costs.
   }
 }
 
+Reductions::Reductions(const UpdateMeetings& updates, const Costs& costs) {
+  for (const StageCosts& stage : costs.stages) costs_.push_back(stage.reduction);
+  for (const UpdateMeetings::Meeting& meeting : updates.all()) {
+    Reduction& reduction = all_.emplace_back();
+    reduction.stage = meeting.stage;
+    for (const UpdateMeetings::Member& member : meeting.members) {
+      reduction.members.push_back({.rank = member.rank, .cell = member.after.cell});
+    }
+  }
+}
+
 /// The last action of each rank.
 void Reductions::addAgreement(const Plan& plan) {
   Reduction agreement{.stage = kAllStages};
@@ -64,6 +86,13 @@ void Reductions::arrive(int reduction, int rank, Nanoseconds time) {
   }
 }
 
+Nanoseconds Reductions::runOfUpdate(int reduction) {
+  Reduction& own = all_[static_cast<std::size_t>(reduction)];
+  own.last = lastToCome(own.members);
+  own.begin = own.members[static_cast<std::size_t>(own.last)].arrived;
+  return own.end = own.begin + costs_[static_cast<std::size_t>(own.stage)];
+}
+
 void Reductions::run(std::vector<Nanoseconds>& free) {
   last_.assign(free.size(), kNone);
   for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -73,11 +102,8 @@ void Reductions::run(std::vector<Nanoseconds>& free) {
       last_.assign(free.size(), static_cast<int>(i));
       continue;
     }
-    const auto last =
-        std::max_element(own.members.begin(), own.members.end(),
-                         [](const Member& a, const Member& b) { return a.arrived < b.arrived; });
-    own.last = static_cast<int>(last - own.members.begin());
-    own.begin = last->arrived;
+    own.last = lastToCome(own.members);
+    own.begin = own.members[static_cast<std::size_t>(own.last)].arrived;
     if (own.before != kNone) {
       own.begin = std::max(own.begin, all_[static_cast<std::size_t>(own.before)].end);
     }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "schedule/check/update_meetings.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
 
@@ -14,6 +15,9 @@ namespace pipetrace {
 /// The n-th REDUCE_GRAD of a stage on each rank belong together. Those that some rank lacks take no
 /// time, and neither do those of a stage on one rank.
 ///
+/// An asynchronous plan has one at each update of a stage on several ranks, also where its
+/// REDUCE_GRAD is not written. The update waits for it. So one that takes no time holds up a rank,
+/// too, until all have come.
 /// The last one may be AGREE, of stage kAllStages: it begins when all ranks are done with all else,
 /// and lasts Costs::agreement. All ranks end their step with it.
 class Reductions {
@@ -22,7 +26,7 @@ class Reductions {
 
   struct Member {
     int rank = 0;
-    int cell = 0;
+    int cell = 0;             ///< of an update: that of its backward
     Nanoseconds arrived = 0;  ///< in the last step, when its rank came to it
   };
   struct Reduction {
@@ -37,13 +41,17 @@ class Reductions {
 
   Reductions() = default;
   Reductions(const Plan& plan, const Costs& costs);
+  /// Those of an asynchronous plan, in the order of UpdateMeetings::all().
+  Reductions(const UpdateMeetings& updates, const Costs& costs);
 
   const std::vector<Reduction>& all() const { return all_; }
   /// The one that stands at a cell of a rank; kNone: nothing that takes time.
   int at(int rank, int cell) const;
 
-  /// The rank has come to its REDUCE_GRAD.
+  /// The rank has come to its REDUCE_GRAD, or its update.
   void arrive(int reduction, int rank, Nanoseconds time);
+  /// All ranks have come to an update: gives its reduction its times. Returns its end.
+  Nanoseconds runOfUpdate(int reduction);
   /// All ranks have: gives them their times. `free`: when each rank is done with all else; it
   /// becomes when it is done with these, too.
   void run(std::vector<Nanoseconds>& free);

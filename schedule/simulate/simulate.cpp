@@ -140,7 +140,7 @@ class Run {
     for (const Reductions::Reduction& reduction : timing_.reductions().all()) {
       addReduction(reduction);
     }
-    if (plan_.updates.every > 0) {
+    if (plan_.isAsynchronous()) {
       addUpdates();
     } else if (timing_.optimizerAtEnd() > 0 || !timing_.reductions().all().empty()) {
       // Without one the step would seem to end before its reductions.
@@ -175,19 +175,18 @@ class Run {
   /// The optimizer jobs of an asynchronous plan.
   void addUpdates() {
     std::vector<int> done(static_cast<std::size_t>(plan_.numStages), 0);
-    int previous = kNone;
-    Nanoseconds now = 0;
-    for (const WeightVersions::Update& update : timing_.versions().updates) {
-      const int number = timing_.numberOf(update.after);
-      if (number != previous) now = timing_.handedOverAt(number);
-      previous = number;
-      const int version = ++done[static_cast<std::size_t>(update.stage)];
+    const std::vector<WeightVersions::Update>& updates = timing_.versions().updates;
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      const WeightVersions::Update& update = updates[i];
+      const int version = update.number + 1;
+      int& most = done[static_cast<std::size_t>(update.stage)];
+      most = std::max(most, version);
       if (costs_.optimizer == 0) continue;
       Event event = jobOf(JobKind::kOptimizer, update.after.rank);
       event.stage = update.stage;
       event.chunk = chunkOf(update.after.rank, update.stage);
-      event.begin = now;
-      event.end = now += costs_.optimizer;
+      event.begin = timing_.beginOfUpdate(static_cast<int>(i));
+      event.end = event.begin + costs_.optimizer;
       const Argument argument = Argument::ofInteger(versionKey_, firstVersion_ + version);
       out_.timeline.setArguments(event, {&argument, 1});
       out_.timeline.tracks[static_cast<std::size_t>(update.after.rank)].events.push_back(event);
@@ -215,7 +214,7 @@ class Run {
         Argument::ofInteger(
             versionKey_,
             firstVersion_ + timing_.versions().usedBy(plan_, action.stage, action.microBatch))};
-    const std::size_t count = plan_.updates.every > 0 ? 2 : 1;
+    const std::size_t count = plan_.isAsynchronous() ? 2 : 1;
     out_.timeline.setArguments(event, {arguments, count});
     out_.timeline.tracks[static_cast<std::size_t>(rank)].events.push_back(event);
 

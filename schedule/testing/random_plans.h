@@ -27,7 +27,22 @@ class RandomPlans {
     return plan;
   }
 
-  /// The same, in about half of the cases with its sends and receives.
+  /// Asynchronous ones, many with stages on two ranks that take turns. The ranks may wait for each
+  /// other at their updates, so some of these cannot run.
+  Plan asynchronous() {
+    takesTurns_ = true;
+    Plan plan = any();
+    takesTurns_ = false;
+    plan.updates = WeightUpdates::alike(plan.numStages, 1 + below(3), below(2) == 1);
+    for (int s = 0; s < plan.numStages; ++s) {
+      const auto ranks = static_cast<int>(plan.placement.ranksOf(s).size());
+      int& every = plan.updates.every[static_cast<std::size_t>(s)];
+      if (below(8) != 0) every = ranks * (1 + below(2));
+    }
+    return plan;
+  }
+
+  /// The same as computeOnly(), in about half of the cases with its sends and receives.
   Plan any() {
     Plan plan = computeOnly();
     return below(2) == 0 ? plan : addTransfers(std::move(plan), {.ahead = below(4)});
@@ -54,7 +69,7 @@ class RandomPlans {
       }
       const int most = plan_.numMicroBatches - 1;
       plan_.placement.run = most == 1 ? 1 : 2 + below(most - 1);
-    } else if (below(4) == 0) {
+    } else if (below(takesTurns_ ? 2 : 4) == 0) {
       addMoreRanks(ranks);
     }
     fill();
@@ -67,7 +82,7 @@ class RandomPlans {
       const int other = below(ranks);
       if (other != ofStage.front() && below(2) == 0) ofStage.push_back(other);
     }
-    plan_.placement.run = 1 + below(3);
+    plan_.placement.run = takesTurns_ ? 1 : 1 + below(3);
     if (below(2) == 0) return;
     plan_.replicas = 2;
     plan_.numMicroBatches *= 2;
@@ -135,6 +150,7 @@ class RandomPlans {
   int split_ = 0;
   bool recomputes_ = false;
   bool isForwardOnly_ = false;
+  bool takesTurns_ = false;
 };
 
 }  // namespace pipetrace::test

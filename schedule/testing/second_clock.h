@@ -15,7 +15,8 @@ namespace pipetrace::test {
 
 /// When the actions of a plan run, found in another way than simulate() does: the time goes on by
 /// one nanosecond, and all ranks do what they can do then. For plans that can run, with short jobs,
-/// without bandwidth, faults and updates of the weights; links take costs.transfer.
+/// without bandwidth and faults; links take costs.transfer. It has no lr and no optimizer at the
+/// end of a step, but the updates of asynchronous plans.
 class SecondClock {
  public:
   SecondClock(const Plan& plan, const Costs& costs, int steps = 1)
@@ -68,6 +69,7 @@ class SecondClock {
       const Rank& rank = ranks_[static_cast<std::size_t>(r)];
       const bool done = rank.next == sizeOf(r) * static_cast<std::size_t>(steps_);
       if (!done || rank.isRunning || !rank.unsent.empty()) return false;
+      if (rank.busyUntil >= now_ && now_ > 0) return false;  // with an update
     }
     return true;
   }
@@ -85,8 +87,42 @@ class SecondClock {
       rank.unsent.erase(rank.unsent.begin());
       return true;
     }
+    if (plan_.isAsynchronous() && rank.next > 0 && isBeforeWork(r, rank.next)) {
+      const int step = stepOf(r, rank.next - 1);
+      const int stage = stageToUpdate(r, step);
+      if (stage >= 0) return update(r, step, stage);
+    }
     if (rank.next == sizeOf(r) * static_cast<std::size_t>(steps_)) return false;
     return begin(r, rank);
+  }
+
+  bool isBeforeWork(int r, std::size_t number) const {
+    return number % sizeOf(r) == 0 || isCompute(at(r, number).kind);
+  }
+
+  /// A stage whose next update a rank has come to; below 0: none.
+  int stageToUpdate(int r, int step) {
+    for (int s = 0; s < plan_.numStages; ++s) {
+      const std::vector<int> ranks = plan_.ranksOf(s);
+      if (std::find(ranks.begin(), ranks.end(), r) == ranks.end()) continue;
+      if (updated_[{step, s, r}] < updatesComeTo(plan_, s, r, ended_[{step, s}])) return s;
+    }
+    return -1;
+  }
+
+  /// Waits for the stage's other ranks. Returns whether anything has changed.
+  bool update(int r, int step, int s) {
+    int& number = updated_[{step, s, r}];
+    std::set<int>& come = come_[{step, s, number}];
+    const bool isNew = come.insert(r).second;
+    const std::size_t ranks = plan_.ranksOf(s).size();
+    if (come.size() < ranks) return isNew;
+    ++number;
+    const Nanoseconds reduction =
+        ranks > 1 ? costs_.stages[static_cast<std::size_t>(s)].reduction : 0;
+    length_ = std::max(length_, now_ + reduction + costs_.optimizer);
+    ranks_[static_cast<std::size_t>(r)].busyUntil = now_ + reduction + costs_.optimizer;
+    return true;
   }
 
   const Action& at(int r, std::size_t number) const {
@@ -139,9 +175,10 @@ class SecondClock {
   }
 
   void finish(int r, std::size_t number) {
-    length_ = now_;
+    length_ = std::max(length_, now_);
     const int step = stepOf(r, number);
     for (const auto& [letter, s, m] : itemsOf(at(r, number))) {
+      if (letter == 'B' || letter == 'W') ended_[{step, s}].insert(m);
       if (letter == 'W' || letter == 'C') continue;
       const char made = letter == 'F' ? 'F' : 'B';
       done_.insert({step, made, s, m});
@@ -178,6 +215,10 @@ class SecondClock {
   std::map<Key, Message> messages_;
   std::map<std::pair<int, int>, Channel> channels_;
   std::set<Key> done_;
+  // For asynchronous plans.
+  std::map<std::pair<int, int>, std::set<int>> ended_;       // by step and stage: micro-batches
+  std::map<std::tuple<int, int, int>, int> updated_;         // by step, stage and rank
+  std::map<std::tuple<int, int, int>, std::set<int>> come_;  // by step, stage and update: ranks
 };
 
 }  // namespace pipetrace::test

@@ -9,6 +9,7 @@
 
 #include "schedule/check/wait_rules.h"
 #include "schedule/plan.h"
+#include "schedule/testing/update_opinion.h"
 
 namespace pipetrace::test {
 
@@ -40,7 +41,7 @@ class SecondOpinion {
 
   bool isValid() {
     collect();
-    if (plan_.credits < 0 || (!trains_ && plan_.updates.every > 0)) return false;
+    if (plan_.credits < 0 || (!trains_ && plan_.isAsynchronous())) return false;
     return hasRightWork() && hasRightTransfers() && channelsAreInOrder() && runs();
   }
 
@@ -208,13 +209,48 @@ class SecondOpinion {
 
   bool runs() {
     next_.assign(plan_.ranks.size(), 0);
+    come_.clear();
     unsent_.assign(plan_.ranks.size(), {});
     for (bool moved = true; moved;) {
       moved = false;
-      for (int r = 0; r < plan_.numRanks(); ++r) moved = step(r) || moved;
+      for (int r = 0; r < plan_.numRanks(); ++r) moved = comesToUpdates(r) || step(r) || moved;
     }
     for (std::size_t r = 0; r < next_.size(); ++r) {
       if (next_[r] < plan_.ranks[r].size() || !unsent_[r].empty()) return false;
+    }
+    return true;
+  }
+
+  /// A rank that has sent all that it made before its next work comes to its updates. Returns
+  /// whether it has come to more than before.
+  bool comesToUpdates(int r) {
+    if (!plan_.isAsynchronous() || !updatesFit(plan_)) return false;
+    const auto& actions = plan_.ranks[static_cast<std::size_t>(r)];
+    const std::size_t at = next_[static_cast<std::size_t>(r)];
+    if (!unsent_[static_cast<std::size_t>(r)].empty()) return false;
+    if (at < actions.size() && !isCompute(actions[at].kind)) return false;
+    bool isMore = false;
+    for (int s = 0; s < plan_.numStages; ++s) {
+      const std::vector<int> ranks = plan_.ranksOf(s);
+      if (std::find(ranks.begin(), ranks.end(), r) == ranks.end()) continue;
+      std::set<int> ended;
+      for (int m = 0; m < plan_.numMicroBatches; ++m) {
+        if (done('B', s, m) || done('W', s, m)) ended.insert(m);
+      }
+      const int come = updatesComeTo(plan_, s, r, ended);
+      isMore = isMore || come > come_[{r, s}];
+      come_[{r, s}] = come;
+    }
+    return isMore;
+  }
+
+  /// Whether all ranks of its stages have come to the updates to which a rank has come.
+  bool hasNewWeights(int r) {
+    for (const auto& [place, come] : come_) {
+      if (place.first != r) continue;
+      for (const int other : plan_.ranksOf(place.second)) {
+        if (come_[{other, place.second}] < come) return false;
+      }
     }
     return true;
   }
@@ -231,6 +267,7 @@ class SecondOpinion {
     }
     if (at == actions.size()) return false;
     const std::vector<Item> items = itemsOf(actions[at]);
+    if (isCompute(actions[at].kind) && !hasNewWeights(r)) return false;
     if (!std::all_of(items.begin(), items.end(), [&](const Item& i) { return ready(i, r); })) {
       return false;
     }
@@ -257,7 +294,8 @@ class SecondOpinion {
   std::set<std::pair<Item, int>> all_;
   std::set<Item> done_;
   std::vector<std::size_t> next_;
-  std::vector<std::vector<Item>> unsent_;  // by rank
+  std::vector<std::vector<Item>> unsent_;    // by rank
+  std::map<std::pair<int, int>, int> come_;  // by rank and stage: the updates that it has come to
 };
 
 inline bool secondOpinion(const Plan& plan, int buffers = kUnboundedBuffers) {
@@ -274,31 +312,23 @@ struct VersionOpinion {
 
 class StageHistory {
  public:
-  StageHistory(const Plan& plan, int stage) : plan_(plan) {
-    for (const auto& actions : plan.ranks) {
-      for (const Action& action : actions) {
-        for (const auto& [letter, s, m] : itemsOf(action)) {
-          if (s != stage) continue;
-          if (letter == 'F') forward(m);
-          if (letter == 'B' || letter == 'W') backward(m);
-        }
+  StageHistory(const Plan& plan, int stage, int rank) : plan_(plan), stage_(stage), rank_(rank) {
+    for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
+      for (const auto& [letter, s, m] : itemsOf(action)) {
+        if (s != stage) continue;
+        if (letter == 'F') forward(m);
+        if (letter == 'B' || letter == 'W') backward(m);
       }
     }
   }
   const VersionOpinion& opinion() const { return opinion_; }
 
  private:
-  int groupOf(int m) const { return m / plan_.updates.every; }
-  int updates() const {
-    const int all = plan_.numMicroBatches;
-    if (!plan_.updates.doubleBuffered) {
-      const int done = static_cast<int>(done_.size());
-      return done == all ? groupOf(all - 1) + 1 : groupOf(done);
-    }
-    int first = 0;  // the first that is not done: its group has not been applied
-    while (first < all && done_.count(first) > 0) ++first;
-    return first == all ? groupOf(all - 1) + 1 : groupOf(first);
+  int groupOf(int m) const {
+    return m % plan_.microBatchesOfReplica() /
+           plan_.updates.every[static_cast<std::size_t>(stage_)];
   }
+  int updates() const { return updatesComeTo(plan_, stage_, rank_, done_); }
   int wanted(int m) const {
     return plan_.updates.doubleBuffered ? std::max(0, groupOf(m) - 1) : updates();
   }
@@ -316,7 +346,7 @@ class StageHistory {
   void countHeld() {
     std::set<int> kept = {updates()};
     for (int m = 0; m < plan_.numMicroBatches; ++m) {
-      if (done_.count(m) > 0) continue;
+      if (plan_.rankOf(stage_, m) != rank_ || done_.count(m) > 0) continue;
       if (plan_.updates.doubleBuffered && wanted(m) < updates()) kept.insert(wanted(m));
       if (!plan_.updates.doubleBuffered && taken_.count(m) > 0) kept.insert(taken_[m]);
     }
@@ -324,6 +354,8 @@ class StageHistory {
   }
 
   const Plan& plan_;
+  int stage_;
+  int rank_;
   std::map<int, int> taken_;  // by micro-batch: the version of its forward
   std::set<int> done_;
   VersionOpinion opinion_;
@@ -331,11 +363,13 @@ class StageHistory {
 
 /// Whether an asynchronous plan that can run keeps to these limits.
 inline bool secondOpinionOfVersions(const Plan& plan, int mostVersions, int mostDistance) {
-  if (plan.placement.hasSeveralRanks() || plan.replicas > 1) return false;
+  if (!updatesFit(plan)) return false;
   for (int s = 0; s < plan.numStages; ++s) {
-    const VersionOpinion found = StageHistory(plan, s).opinion();
-    if (found.wantsTooMuch || found.held > mostVersions || found.distance > mostDistance) {
-      return false;
+    for (const int rank : plan.ranksOf(s)) {
+      const VersionOpinion found = StageHistory(plan, s, rank).opinion();
+      if (found.wantsTooMuch || found.held > mostVersions || found.distance > mostDistance) {
+        return false;
+      }
     }
   }
   return true;

@@ -220,7 +220,8 @@ int runPlan(const PlanOptions& options) {
   // The formulas are those of whole plans which nothing holds back.
   const bool isAsKnown = !options.forwardOnly && options.credits.value_or(0) == 0 &&
                          options.messages.commStreams.empty();
-  if (!options.schedule.empty() && options.stageRanks.empty() && isAsKnown) {
+  if (!options.schedule.empty() && options.stageRanks.empty() && options.stageDepths.empty() &&
+      isAsKnown) {
     figures.closedForm = closedFormOf(options.schedule, options.size(), costs);
   }
   const PlanReport report{.plan = *plan,

@@ -52,7 +52,7 @@ std::string LossScale::failure() const {
 }
 
 void requireFits(const LossScale& scale, const Plan& plan) {
-  if (!scale.isDynamic() || plan.updates.every == 0) return;
+  if (!scale.isDynamic() || !plan.isAsynchronous()) return;
   throw Error("a dynamic loss scale leaves out whole steps, but the plan " + plan.name +
               " changes its weights within a step; give a number, such as 1024");
 }

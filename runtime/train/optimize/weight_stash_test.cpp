@@ -43,13 +43,13 @@ Seen runStage(const CheckedPlan& plan, int stage, StashUpdate rule, int steps = 
               const OptimizerMaker& maker = sgdOf(1)) {
   const at::Tensor handle = at::zeros({1}).requires_grad_();
   WeightStash stash({{"0.weight", handle}}, maker, rule);
-  VersionCount count(*plan);
+  const int rank = plan->placement.firstRankOf(stage);
+  VersionCount count(*plan, rank);
   Seen seen;
   for (int step = 0; step < steps; ++step) {
     count.beginStep();
     stash.beginStep(count.usesOf(stage));
     int done = 0;
-    const int rank = plan->placement.firstRankOf(stage);
     for (const Action& action : plan->ranks[static_cast<std::size_t>(rank)]) {
       if (action.stage != stage) continue;
       const int version = count.usedBy(stage, action.microBatch);
@@ -59,7 +59,7 @@ Seen runStage(const CheckedPlan& plan, int stage, StashUpdate rule, int steps = 
       if (isForward) continue;
       at::Tensor(handle).mutable_grad() = at::ones({1});
       stash.release(version);
-      if (++done % plan->updates.every == 0) stash.update(version);
+      if (++done % plan->updates.everyOf(0) == 0) stash.update(version);
     }
   }
   seen.last = handle.item<double>();

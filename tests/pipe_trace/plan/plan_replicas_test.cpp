@@ -97,6 +97,14 @@ TEST_F(PlanCommand, StagesStandOnTheRanksThatTheMapSays) {
       this->plan({"--schedule", "1F1B", "--stage-ranks", "0,1/2", "--micro-batches", "5"}).out,
       StartsWith("1F1B, 3 ranks, stages on ranks 0,1/2, 5 micro-batches\n"));
   EXPECT_THAT(mapped("0,1/2", {"--reduce-ms", "1"}).out, HasSubstr("0B3,0REDUCE_GRAD\n"));
+  EXPECT_THAT(mapped("0,1/2", {"--stage-depths", "2,1"}).out, HasSubstr("1F0,1F1,1B0,1F2"));
+  EXPECT_THAT(planOf("PipeDream", {"--stage-depths", "4,2,1,0", "--csv", "-"}).out,
+              HasSubstr("0F0,0F1,0F2,0F3,0F4,0B0"));
+  const auto ofPipeDream =
+      plan({"--schedule", "PipeDream", "--stage-ranks", "0,1/2", "--micro-batches", "5", "--json"});
+  EXPECT_EQ(json::parse(ofPipeDream.out).at("schedule").at("updates_every"), json({2, 1}));
+  expectError(mapped("0,1/2", {"--stage-depths", "1"}), "depths of 1 stage, and the plan has 2",
+              "");
   expectError(mapped("0,x"), "--stage-ranks 0,x", "0,1/2 for two ranks of stage 0");
   expectError(mapped("0,1/3"), "it leaves out rank 2", "");
   expectError(mapped("0,1/2", {"--ranks", "3"}), "--stage-ranks", "");

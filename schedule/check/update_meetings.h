@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "schedule/check/weight_versions.h"
+
+namespace pipetrace {
+
+/// The updates of an asynchronous plan at which the ranks of a stage wait for each other: each
+/// comes to the update, and none goes on before all have. An update comes right before the next
+/// compute action of its rank, or at the end of the step, so after the sends and receives before
+/// that.
+class UpdateMeetings {
+ public:
+  using Position = PlanIndex::Position;
+
+  struct Member {
+    int rank = 0;
+    int update = 0;  ///< its index in WeightVersions::updates
+    Position after;  ///< WeightVersions::Update::after
+    Position last;   ///< the last action of its queue before the update
+    Position next;   ///< the compute action that waits; it does not exist where the step ends
+  };
+  struct Meeting {
+    int stage = 0;
+    int number = 0;               ///< of the update
+    std::vector<Member> members;  ///< by rank
+  };
+
+  UpdateMeetings() = default;
+  /// `versions` are those of the plan. `hasLines`: sends and receives are in queues of their own.
+  UpdateMeetings(const Plan& plan, const WeightVersions& versions, bool hasLines);
+
+  /// Whether a plan has stages on several ranks, and is asynchronous.
+  static bool exist(const Plan& plan) {
+    return plan.isAsynchronous() && (plan.replicas > 1 || plan.placement.hasSeveralRanks());
+  }
+
+  bool empty() const { return all_.empty(); }
+  const std::vector<Meeting>& all() const { return all_; }  ///< by stage and number
+  /// The indices of those that an action waits for, in order.
+  const std::vector<int>& before(Position position) const;
+  /// The index of the one of an update; below 0: its stage is on one rank.
+  int of(int update) const {
+    return ofUpdate_.empty() ? -1 : ofUpdate_[static_cast<std::size_t>(update)];
+  }
+
+ private:
+  std::vector<Meeting> all_;
+  std::vector<int> ofUpdate_;
+  std::map<std::pair<int, int>, std::vector<int>> before_;  // by rank and cell
+};
+
+}  // namespace pipetrace
