@@ -56,9 +56,9 @@ TEST_F(PipelineLoggerWriterTest, StartsAndEndsHaveSecondsWithNineDecimals) {
 // Receives of one micro-batch, for two stages of the rank, are posted ahead and overlap.
 TEST_F(PipelineLoggerWriterTest, TheReaderFindsTheSameTimesAlsoOfOverlappingMessages) {
   Timeline timeline;
-  auto& receives = timeline.track(0, "recv_forward").events;
-  receives.push_back(loggedJob(JobKind::kRecvForward, 2, -7, 2'000'000'000));
-  receives.push_back(loggedJob(JobKind::kRecvForward, 2, 10, 3'000'000'001));
+  const std::vector<Event> receives{loggedJob(JobKind::kRecvForward, 2, -7, 2'000'000'000),
+                                    loggedJob(JobKind::kRecvForward, 2, 10, 3'000'000'001)};
+  timeline.track(0, "recv_forward").events = receives;
   Event load = loggedJob(JobKind::kOther, 1, 11, 12);
   load.name = timeline.strings.intern("load \"b\"");
   timeline.track(0, kComputeLane).events.push_back(load);
