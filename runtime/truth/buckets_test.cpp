@@ -56,7 +56,7 @@ class SpareBlock : public BlockModule {
   at::Tensor sometimes_;
 };
 
-constexpr std::int64_t kRows = 4;
+constexpr std::int64_t kRowsOfReplica = 4;
 
 Model spareModel(std::int64_t width, int blocks = 1) {
   Model model{.batch = {"x0"}};
@@ -74,7 +74,7 @@ Model spareModel(std::int64_t width, int blocks = 1) {
 
 /// Replica 1 has the rows that begin with a positive number.
 Batch spareBatch(std::int64_t width, int step, int replica) {
-  at::Tensor rows = (at::zeros({kRows, width}) + 0.1 * (step + 1)).cumsum(1);
+  at::Tensor rows = (at::zeros({kRowsOfReplica, width}) + 0.1 * (step + 1)).cumsum(1);
   if (replica != 1) rows = -rows;
   return {{"x0", rows}};
 }
