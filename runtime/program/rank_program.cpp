@@ -77,7 +77,7 @@ class Builder {
     }
     addOtherSends();
     addUpdates();
-    program_.exchanges = exchangesOf(plan_, program_);
+    completeReductions(plan_, rank_, program_);
     addRows();
     addTies();
     addAgreement();
@@ -272,8 +272,6 @@ class Builder {
       for (const int member : plan_.ranksOf(stage)) {
         copies.members += (copies.members.empty() ? "" : " ") + std::to_string(member);
       }
-      buckets_.push_back(bucketsOf(plan_.ranks[static_cast<std::size_t>(rank_)], stage));
-      if (!buckets_.back().empty()) copies.buckets = std::ranges::max(buckets_.back()) + 1;
       program_.copies.push_back(std::move(copies));
     }
   }
@@ -284,18 +282,9 @@ class Builder {
       if (copies.stage != stage) continue;
       const auto index = static_cast<int>(program_.reductions.size());
       const auto turn = static_cast<int>(copies.reductions.size());
-      const auto own = buckets_[i].begin() + turn;
-      const bool isLast = std::find(own + 1, buckets_[i].end(), *own) == buckets_[i].end();
       program_.items.push_back({Kind::kReduction, index});
-      program_.reductions.push_back(
-          {.copies = static_cast<int>(i), .turn = turn, .bucket = *own, .isTrained = isLast});
+      program_.reductions.push_back({.copies = static_cast<int>(i), .turn = turn});
       copies.reductions.push_back(index);
-      for (const RankProgram::Copies::Peer& peer : copies.peers) {
-        for (const int lane : {peer.send.lane, peer.receive.lane}) {
-          // Two rounds each; laneOf() has counted one message.
-          program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 2 : 1;
-        }
-      }
     }
   }
 
@@ -375,7 +364,6 @@ class Builder {
   const NumberedRoutes routes_;
   const std::vector<int> stages_;
   RankProgram program_;
-  std::vector<std::vector<int>> buckets_;         // by copies and turn
   std::map<int, std::vector<int>> updatesAfter_;  // by cell: stages
   std::vector<int> pending_;                      // stages whose update is due
   std::map<Tensor, int> kept_;

@@ -136,7 +136,7 @@ struct RankProgram {
   std::vector<Update> updates;
   std::vector<Copies> copies;
   std::vector<Reduction> reductions;
-  std::vector<Exchange> exchanges;  ///< in an order that all ranks have
+  std::vector<Exchange> exchanges;  ///< in an order that all ranks have (reduction_order.h)
   int replica = 0;                  ///< of this rank
   int firstMicroBatch = 0;          ///< of that replica: logs count from there
   std::optional<Sum> rowsTo;        ///< says its rows, at the start of a step

@@ -99,6 +99,24 @@ void requireAlike(const Plan& plan, int stage) {
   }
 }
 
+void addBuckets(const std::vector<Action>& row, RankProgram::Copies& copies, RankProgram& program) {
+  const std::vector<int> buckets = bucketsOf(row, copies.stage);
+  for (auto own = buckets.begin(); own != buckets.end(); ++own) {
+    const int index = copies.reductions[static_cast<std::size_t>(own - buckets.begin())];
+    RankProgram::Reduction& reduction = program.reductions[static_cast<std::size_t>(index)];
+    reduction.bucket = *own;
+    reduction.isTrained = std::find(own + 1, buckets.end(), *own) == buckets.end();
+    copies.buckets = std::max(copies.buckets, *own + 1);
+  }
+  for (const RankProgram::Copies::Peer& peer : copies.peers) {
+    for (const int lane : {peer.send.lane, peer.receive.lane}) {
+      // Two rounds each; one message is counted already.
+      program.lanes[static_cast<std::size_t>(lane)].messages +=
+          2 * std::max<std::size_t>(buckets.size(), 1) - 1;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<int> bucketsOf(const std::vector<Action>& row, int stage) {
@@ -120,21 +138,22 @@ std::vector<std::vector<PlannedReduction>> reductionOrder(const Plan& plan) {
   return Order(plan).sorted();
 }
 
-std::vector<RankProgram::Exchange> exchangesOf(const Plan& plan, const RankProgram& program) {
-  std::vector<RankProgram::Exchange> exchanges;
-  if (program.reductions.empty()) return exchanges;
+void completeReductions(const Plan& plan, int rank, RankProgram& program) {
+  for (RankProgram::Copies& copies : program.copies) {
+    addBuckets(plan.ranks[static_cast<std::size_t>(rank)], copies, program);
+  }
+  if (program.reductions.empty()) return;
   for (const Group& group : reductionOrder(plan)) {
     for (const auto round : {RankProgram::Round::kParts, RankProgram::Round::kSums}) {
       for (const PlannedReduction& planned : group) {
         for (const RankProgram::Copies& copies : program.copies) {
           if (copies.stage != planned.stage) continue;
           const int reduction = copies.reductions[static_cast<std::size_t>(planned.turn)];
-          exchanges.push_back({.reduction = reduction, .round = round});
+          program.exchanges.push_back({.reduction = reduction, .round = round});
         }
       }
     }
   }
-  return exchanges;
 }
 
 }  // namespace pipetrace
