@@ -21,8 +21,9 @@ struct PlannedReduction {
 /// reductions of it.
 std::vector<std::vector<PlannedReduction>> reductionOrder(const Plan& plan);
 
-/// Fills in the buckets of a rank's reductions and the messages of their lanes, and
-/// RankProgram::exchanges: the rounds in that order, the parts of all of a group, then their sums.
+/// Fills in the buckets of a rank's reductions, the messages of their lanes, and
+/// RankProgram::exchanges. These are the rounds in that order: the parts of all of a group, then
+/// their sums.
 /// Two ranks that have them in one order have their messages to each other in one, too, and no
 /// ranks wait for each other in a circle. The sums of a group come before the parts of the next,
 /// so that they need not wait for a later backward.
