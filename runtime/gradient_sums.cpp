@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/record/record_collective.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 
@@ -156,6 +157,15 @@ void GradientSums::sendParts(const Exchange& exchange) {
   messages_.startRound(exchange, step_, std::move(parts));
 }
 
+void GradientSums::requireAlike(int stage, int peer, const Part& part,
+                                const at::Tensor& come) const {
+  if (come.defined() && come.numel() == part.size) return;
+  throw Error("ranks " + std::to_string(messages_.rank()) + " and " + std::to_string(peer) +
+              " have stage " + std::to_string(stage) +
+              ", but their gradients of it are not of the same size; a stage has the same "
+              "parameters on all its ranks");
+}
+
 void GradientSums::addPart(const Exchange& exchange) {
   const at::NoGradGuard noGrad;
   State& state = at(exchange.reduction);
@@ -163,7 +173,10 @@ void GradientSums::addPart(const Exchange& exchange) {
   const Part part = partOf(exchange.reduction, own);
   const at::Tensor ownPart = state.bucket.narrow(0, part.first, part.size);
   std::vector<at::Tensor> parts;
+  const RankProgram::Copies& copies = copiesOf(exchange.reduction);
+  auto peer = copies.peers.begin();
   for (Message& come : messages_.finishRound({exchange.reduction, Round::kParts}, step_).messages) {
+    requireAlike(copies.stage, (peer++)->rank, part, come.tensor);
     if (parts.size() == own) parts.push_back(ownPart);
     parts.push_back(std::move(come.tensor));
   }

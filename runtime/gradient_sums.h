@@ -66,6 +66,7 @@ class GradientSums {
   };
 
   bool takesPart(int reduction) const;
+  void requireAlike(int stage, int peer, const Part& part, const at::Tensor& come) const;
   void doWhatHasCome();
   void advance(bool waits);
   void finishUntil(std::size_t exchange, bool waits);

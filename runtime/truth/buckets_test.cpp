@@ -146,6 +146,18 @@ TEST(Buckets, AParameterWithoutAGradientIsLeftAloneAsByOneProcess) {
   }
 }
 
+TEST(Buckets, ReplicasWithOtherShapesAreNamed) {
+  const CheckedPlan plan = oneStage(2);
+  const auto errors = runConnected(testing::Wiring::kInProcess, 2, [&](Transport& transport) {
+    TorchWork work(spareOptions(*plan, transport.rank(), transport.rank() == 0 ? 6 : 8), {0});
+    Executor executor(plan, work, transport);
+    executor.runStep(0);
+    executor.finish();
+  });
+  EXPECT_THAT(errors, ::testing::Contains(::testing::HasSubstr(
+                          "have stage 0, but their gradients of it are not of the same size")));
+}
+
 /// Counts the buckets that are filled.
 class CountedBuckets : public GradientBuckets {
  public:
