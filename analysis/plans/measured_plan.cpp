@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -366,21 +365,19 @@ class PlanMeasuring {
   /// WeightUpdates::every. Empty where any rank's weights did not change between its jobs, or those
   /// of stages did after different numbers on their ranks.
   std::vector<int> updatesOf(const Plan& plan) const {
-    std::vector<int> every(static_cast<std::size_t>(plan.numStages), 0);
+    WeightUpdates updates = WeightUpdates::alike(plan.numStages, 0);
     for (const RankRow& row : rows_) {
       for (const int stage : plan.stagesOfRank(row.position)) {
-        int& found = every[static_cast<std::size_t>(stage)];
-        const int ranks = static_cast<int>(plan.placement.ranksOf(stage).size());
-        const int own = row.updatesEvery * ranks;
+        int& found = updates.every[static_cast<std::size_t>(stage)];
+        const int own = row.updatesEvery * static_cast<int>(plan.placement.ranksOf(stage).size());
         if (own == 0 || (found != 0 && found != own)) return {};
         found = own;
       }
     }
-    const bool isShared = plan.placement.hasSeveralRanks();
-    const bool areAlike =
-        std::adjacent_find(every.begin(), every.end(), std::not_equal_to<>()) == every.end();
+    const std::vector<int>& every = updates.every;
     if (std::find(every.begin(), every.end(), 0) != every.end()) return {};
-    return isShared || areAlike ? every : std::vector<int>();
+    const bool isShared = plan.placement.hasSeveralRanks();
+    return isShared || updates.ofAllStages() > 0 ? every : std::vector<int>();
   }
 
   const Timeline& timeline_;
