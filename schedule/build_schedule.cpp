@@ -242,8 +242,8 @@ Plan buildOnStageRanks(std::string_view name, const std::vector<std::vector<int>
     return pipeDream2bwOnStageRanks(ranksOfStage, microBatches, depths);
   }
   throw Error("cannot plan " + known +
-              " with the ranks or depths of each stage; that is for 1F1B, FThenB, GPipe and "
-              "PipeDream");
+              " with the ranks or depths of each stage; that is for 1F1B, FThenB, GPipe, "
+              "PipeDream and PipeDream-2BW");
 }
 
 StageMap stageMapOptions(std::string_view stageRanks, std::string_view stageDepths, int ranks) {

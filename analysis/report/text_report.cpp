@@ -12,6 +12,7 @@
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
 #include "trace/text/fixed_text.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -152,8 +153,15 @@ std::string stageTable(const Timeline& timeline, int threads) {
   const std::vector<StageTimes> stages = stageTimesOf(timeline, threads);
   if (stages.size() < 2 || stages.size() > kMostStages) return {};
   const std::set<JobKind> kinds = shownKinds(stages);
-  std::vector<Nanoseconds> sums;
-  for (const StageTimes& stage : stages) sums.push_back(stage.sum());
+  // Ranks that take turns at a stage share its time.
+  const std::vector<std::vector<int>> turns = statedStageRanks(timeline);
+  const auto lengthOf = [&](const StageTimes& stage) {
+    const auto number = static_cast<std::size_t>(stage.stage);
+    const std::size_t ranks = number < turns.size() ? turns[number].size() : 1;
+    return stage.sum() / static_cast<Nanoseconds>(ranks);
+  };
+  std::vector<Nanoseconds> lengths;
+  for (const StageTimes& stage : stages) lengths.push_back(lengthOf(stage));
   std::vector<std::string> header = {"stage", "ranks"};
   for (const JobKind kind : kinds) header.emplace_back(logName(kind));
   TextTable table(std::move(header));
@@ -166,18 +174,18 @@ std::string stageTable(const Timeline& timeline, int threads) {
     for (const JobKind kind : kinds) row.push_back(medianText(stage, kind));
     table.addRow(std::move(row));
   }
-  const auto slowest =
-      std::max_element(stages.begin(), stages.end(),
-                       [](const StageTimes& a, const StageTimes& b) { return a.sum() < b.sum(); });
-  const Nanoseconds usual = medianOf(sums);
+  const auto slowest = std::max_element(lengths.begin(), lengths.end());
+  const Nanoseconds longest = *slowest;
+  const StageTimes& slowestStage = stages[static_cast<std::size_t>(slowest - lengths.begin())];
+  const Nanoseconds usual = medianOf(lengths);
   const bool hasMessages = std::any_of(kinds.begin(), kinds.end(), isTransfer);
   std::string text = std::string("\nmedian lengths of jobs") +
                      (hasMessages ? " and messages" : "") + "\n" + table.toText();
   // Stages that differ by less than this are alike.
   constexpr double kAlike = 1.02;
-  const double factor = ratio(slowest->sum(), usual);
+  const double factor = ratio(longest, usual);
   if (factor < kAlike) return text;
-  return text + "stage " + std::to_string(slowest->stage) +
+  return text + "stage " + std::to_string(slowestStage.stage) +
          " is the slowest: " + factorText(factor) + " times the median of stages\n";
 }
 

@@ -126,7 +126,7 @@ TEST(StageRanks, MapsThatCannotBeAreRefusedWithRankAndStage) {
   EXPECT_THAT(errorOf("1F1B", {{0, 1, 2}, {3}}, 2),
               HasSubstr("stage 0 has 3 ranks and the plan only 2 micro-batches; give it more"));
   EXPECT_THAT(errorOf("ZBV", {{0, 1}, {2}}, 2),
-              HasSubstr("that is for 1F1B, FThenB, GPipe and PipeDream"));
+              HasSubstr("that is for 1F1B, FThenB, GPipe, PipeDream and PipeDream-2BW"));
   EXPECT_THAT(errorOf("no such", {{0}}, 2), HasSubstr("no schedule is called"));
   EXPECT_THAT(
       [] {

@@ -52,6 +52,18 @@ TEST_F(PlanCommand, ReductionsOfARunAreMeasuredAndPlannedAgain) {
   EXPECT_EQ(measured.at("windows_ns"), given.at("length_ns"));
 }
 
+// Two ranks take turns at stage 0, whose jobs are twice as long: both stages take as long.
+TEST_F(PlanCommand, TheSlowestStageIsTheOneThatTakesLongestWithAllItsRanks) {
+  const std::string logs = path("logs") + "/";
+  const auto summaryOf = [&](const char* forward) {
+    plan({"--schedule", "1F1B", "--stage-ranks", "0,1/2", "--micro-batches", "4", "--forward-ms",
+          forward, "-o", logs});
+    return run({logs}).out;
+  };
+  EXPECT_THAT(summaryOf("10,5"), Not(HasSubstr("is the slowest")));
+  EXPECT_THAT(summaryOf("10,10"), HasSubstr("stage 1 is the slowest"));
+}
+
 TEST_F(PlanCommand, ChartsHaveReductionsAndNoMemoryThatNobodyGave) {
   const std::string picture = path("plan.svg");
   const auto made = planOf("1F1B", {"--dp", "2", "--reduce-ms", "3", "-o", picture});
