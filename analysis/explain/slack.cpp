@@ -119,7 +119,8 @@ void StepSlack::find(const BubbleWindow& window, std::span<Nanoseconds> byJob) {
     }
   }
   for (const Id job : jobs_.jobs(window.index)) {
-    byJob[job] = std::max<Nanoseconds>(0, slackOf(job));
+    const Nanoseconds slack = slackOf(job);
+    byJob[job] = slack < kUnlimited ? std::max<Nanoseconds>(0, slack) : kNotGiven;
   }
   for (const std::size_t index : lowered_) slack_[index] = kNsMax;
   lowered_.clear();

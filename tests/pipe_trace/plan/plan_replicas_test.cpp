@@ -64,6 +64,19 @@ TEST_F(PlanCommand, TheSlowestStageIsTheOneThatTakesLongestWithAllItsRanks) {
   EXPECT_THAT(summaryOf("10,10"), HasSubstr("stage 1 is the slowest"));
 }
 
+// Nothing of a later step waits for the last jobs of a plan without a flush.
+TEST_F(PlanCommand, SlackOfPlansWithoutAFlushIsNoLongerThanTheRun) {
+  const std::string logs = path("logs") + "/";
+  ASSERT_EQ(planOf("PipeDream", {"--optimizer-ms", "0.5", "--steps", "2", "-o", logs}).exitCode, 0);
+  EXPECT_THAT(run({"report", logs}).out, Not(HasSubstr("1152921505")));
+  const json report = json::parse(run({"report", logs, "--json", "--all"}).out);
+  std::int64_t longest = 0;
+  for (const json& job : report.at("slack")) {
+    longest = std::max(longest, job.at("slack_ns").get<std::int64_t>());
+  }
+  EXPECT_LT(longest, 1'000'000'000);
+}
+
 TEST_F(PlanCommand, ChartsHaveReductionsAndNoMemoryThatNobodyGave) {
   const std::string picture = path("plan.svg");
   const auto made = planOf("1F1B", {"--dp", "2", "--reduce-ms", "3", "-o", picture});
