@@ -19,8 +19,8 @@ class StepSlack {
   /// The graph must outlive it, and so must `jobs`, those of `pipeline` (an index).
   StepSlack(const JobGraph& graph, const StepJobs& jobs, std::size_t pipeline);
 
-  /// Writes the slack of the step's jobs into `byJob`, by their ids. -1: it has no limit, as no job
-  /// of the step waits for that one (of another step, in a plan without a flush).
+  /// Writes the slack of the step's jobs into `byJob`, by their ids. -1: it has no limit. So it is
+  /// where no job of the step waits, as with jobs of another step in a plan without a flush.
   void find(const BubbleWindow& window, std::span<Nanoseconds> byJob);
 
  private:
