@@ -1,7 +1,9 @@
 // The samples train with the optimizer and the precision of their options.
+#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <torch/optim/adamw.h>
+#include <torch/utils.h>
 
 #include <string>
 #include <vector>
@@ -121,6 +123,14 @@ TEST(PrecisionOptionsTest, ADynamicLossScaleTrainsOnSeveralRanks) {
   const std::vector<double> losses = lossesOf(options, smallTask());
   ASSERT_EQ(losses.size(), 60U);
   EXPECT_LT(losses.back(), 0.8 * losses.front());
+}
+
+TEST(MlpTaskTest, ReplicasHaveExamplesOfTheirOwnTheSameInEveryStep) {
+  torch::manual_seed(1);
+  const SampleTask task = makeMlpTask();
+  EXPECT_TRUE(task.batch(0, 0).at("inputs").equal(task.batch(5, 0).at("inputs")));
+  EXPECT_FALSE(task.batch(0, 0).at("inputs").equal(task.batch(0, 1).at("inputs")));
+  EXPECT_TRUE(task.batch(0, 0).at("inputs").equal(at::randn({16, 10})));
 }
 
 TEST(PrecisionOptionsTest, AStepWithAnOverflowIsLeftOutAndItsLineSaysSo) {

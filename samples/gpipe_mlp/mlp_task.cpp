@@ -1,5 +1,7 @@
 #include "samples/gpipe_mlp/mlp_task.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <torch/nn/functional/loss.h>
@@ -34,12 +36,20 @@ Model makeMlp() {
   });
 }
 
+/// The same in every step. Those of replica 0 are what the process's generator draws first.
+Batch examplesOf(std::uint64_t seed, int replica) {
+  const at::Generator random =
+      at::make_generator<at::CPUGeneratorImpl>(seed + static_cast<std::uint64_t>(replica));
+  Batch batch{{"inputs", at::randn({kRows, kWidths[0]}, random)}};
+  batch["targets"] = at::randint(kWidths[std::size(kWidths) - 1], {kRows}, random, at::kLong);
+  return batch;
+}
+
 SampleTask makeTask(const OptimizerOptions& options) {
   SampleTask task;
   task.model = makeMlp();
-  const Batch batch{{"inputs", at::randn({kRows, kWidths[0]})},
-                    {"targets", at::randint(kWidths[std::size(kWidths) - 1], {kRows}, at::kLong)}};
-  task.batch = [batch](int, int) { return batch; };
+  const std::uint64_t seed = at::globalContext().defaultGenerator(at::kCPU).current_seed();
+  task.batch = [seed](int /*step*/, int replica) { return examplesOf(seed, replica); };
   task.itemsPerStep = kRows;
   task.itemName = "examples";
   task.optimizer = [rate = options.learningRate,
