@@ -42,7 +42,7 @@ Agreement::Agreement(const RankProgram& program, StageWork& work, RankMessages& 
       recorded_(recorded),
       planned_(planned),
       device_(device) {
-  if (program_.agreement && recorded_.recorder != nullptr) {
+  if (program_.agreement && recorded_.isOn()) {
     members_ = recorded_.recorder->text(program_.agreement->members);
   }
 }
@@ -72,12 +72,13 @@ double Agreement::sumOfAll(const RankProgram::Agreement& own, int step) {
   const std::vector<std::vector<double>> terms = work_.agreementTerms(own.stages);
   if (own.root) {
     messages_.sendOnHost(own.root->send, step, messageOf(packed(terms)));
-    return numbersOf(messages_.receiveOnHost(own.root->receive, step)).at(0);
+    return numbersOf(messages_.receiveOnHost(own.root->receive, step, Awaited::kAgreement)).at(0);
   }
   std::map<int, std::vector<double>> byStage;
   for (std::size_t i = 0; i < own.stages.size(); ++i) byStage[own.stages[i]] = terms.at(i);
   for (const RankProgram::Agreement::Other& other : own.others) {
-    const std::vector<double> all = numbersOf(messages_.receiveOnHost(other.ends.receive, step));
+    const std::vector<double> all =
+        numbersOf(messages_.receiveOnHost(other.ends.receive, step, Awaited::kAgreement));
     auto next = all.begin() + 1;
     for (const int stage : other.stages) {
       const auto count = static_cast<std::ptrdiff_t>(*next++);
@@ -100,10 +101,11 @@ Nanoseconds Agreement::plannedEnd(const RankProgram::Agreement& own, int step) {
   Nanoseconds end = planned_->now();
   if (own.root) {
     messages_.sendOnHost(own.root->send, step, {.deadline = end});
-    return messages_.receiveOnHost(own.root->receive, step).deadline;
+    return messages_.receiveOnHost(own.root->receive, step, Awaited::kAgreement).deadline;
   }
   for (const RankProgram::Agreement::Other& other : own.others) {
-    end = std::max(end, messages_.receiveOnHost(other.ends.receive, step).deadline);
+    end = std::max(end,
+                   messages_.receiveOnHost(other.ends.receive, step, Awaited::kAgreement).deadline);
   }
   end += planned_->agreementTime();
   for (const RankProgram::Agreement::Other& other : own.others) {

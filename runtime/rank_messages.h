@@ -7,6 +7,7 @@
 
 #include "runtime/control/control_channel.h"
 #include "runtime/device/rank_device.h"
+#include "runtime/program/plan_words.h"
 #include "runtime/program/rank_program.h"
 #include "runtime/record/device_transfers.h"
 #include "runtime/record/recorded_streams.h"
@@ -71,9 +72,9 @@ class RankMessages {
   /// Says how many rows this replica's batch has, and hears it of the others. Throws Error where
   /// they differ.
   void compareRows(int step, std::int64_t rows);
-  /// Sends numbers of the host's (isOfHost()) for the agreement of all ranks; and waits for some.
+  /// Sends numbers of the host's (isOfHost()); and waits for some, and says for `what`.
   void sendOnHost(const RankProgram::Sum& to, int step, Message message);
-  Message receiveOnHost(const RankProgram::Sum& from, int step);
+  Message receiveOnHost(const RankProgram::Sum& from, int step, Awaited what);
   /// Sends a sum; and waits for one.
   void sendSum(const RankProgram::Sum& sum, int step, Message message);
   Message receiveSum(const RankProgram::Sum& sum, int step);

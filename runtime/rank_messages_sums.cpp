@@ -73,20 +73,9 @@ RankMessages::Exchanged RankMessages::finishRound(const RankProgram::Exchange& r
 }
 
 void RankMessages::compareRows(int step, std::int64_t rows) {
-  if (program_.rowsTo) {
-    MessageKey key = program_.rowsTo->key;
-    key.step = step;
-    ends_[static_cast<std::size_t>(program_.rowsTo->lane)].send->send(key, {.deadline = rows});
-  }
+  if (program_.rowsTo) sendOnHost(*program_.rowsTo, step, {.deadline = rows});
   for (const RankProgram::Rows& other : program_.rowsFrom) {
-    const std::uint64_t number = postSum(other.message, step);
-    const auto lane = static_cast<std::size_t>(other.message.lane);
-    MessageKey key = other.message.key;
-    key.step = step;
-    const Message said =
-        waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kRows, 0), [&] {
-          return ends_[lane].receive->take(number, key);
-        }).message;
+    const Message said = receiveOnHost(other.message, step, Awaited::kRows);
     if (said.deadline == rows) continue;
     throw Error("replica " + std::to_string(other.replica) + " has a batch of " +
                 std::to_string(said.deadline) + " rows in step " + std::to_string(step) +
@@ -100,12 +89,12 @@ void RankMessages::sendOnHost(const RankProgram::Sum& to, int step, Message mess
   ends_[static_cast<std::size_t>(to.lane)].send->send(key, std::move(message));
 }
 
-Message RankMessages::receiveOnHost(const RankProgram::Sum& from, int step) {
+Message RankMessages::receiveOnHost(const RankProgram::Sum& from, int step, Awaited what) {
   const std::uint64_t number = postSum(from, step);
   MessageKey key = from.key;
   key.step = step;
   const auto lane = static_cast<std::size_t>(from.lane);
-  return waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kAgreement, 0),
+  return waitFor(program_.lanes[lane].peer, numberOfAwaited(what, 0),
                  [&] { return ends_[lane].receive->take(number, key); })
       .message;
 }

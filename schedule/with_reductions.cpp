@@ -109,8 +109,8 @@ void requireAgrees(const Plan& plan, const std::string& who) {
   }
 }
 
-Plan withAgreement(Plan plan) {
-  requireAgrees(plan, "an agreement of all ranks");
+Plan withAgreement(Plan plan, const std::string& who) {
+  requireAgrees(plan, who);
   if (plan.hasAny(isAgreement)) return plan;
   for (std::vector<Action>& row : plan.ranks) row.push_back({JobKind::kAllReduce, kAllStages, -1});
   return plan;

@@ -195,10 +195,7 @@ Costs completeCostsAndPlan(GivenCosts& given, Plan& plan) {
   const bool reduces = std::any_of(costs.stages.begin(), costs.stages.end(),
                                    [](const StageCosts& stage) { return stage.reduction > 0; });
   if (reduces) plan = withReductions(std::move(plan));
-  if (costs.agreement > 0) {
-    requireAgrees(plan, "--agree-ms");
-    plan = withAgreement(std::move(plan));
-  }
+  if (costs.agreement > 0) plan = withAgreement(std::move(plan), "--agree-ms");
   if (hasOwn) return costs;
   std::vector<bool> stages;
   for (const StageCosts& stage : costs.stages) stages.push_back(stage.recompute > 0);

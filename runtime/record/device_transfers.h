@@ -41,7 +41,7 @@ class DeviceTransfers : public LineWatch {
     DeviceStream::Mark begin = 0;  ///< of the one that ends next
   };
 
-  bool records() const { return recorded_.recorder != nullptr && recorded_.recorder->isOn(); }
+  bool records() const { return recorded_.isOn(); }
   Receives& receivesOf(const Job& transfer) {
     return receives_[isForwardTransfer(transfer.kind) ? 0 : 1];
   }
