@@ -110,12 +110,16 @@ RunContents contentsOf(const Timeline& timeline) {
       if (lastStep != kNotGiven) steps.insert(lastStep);
     }
   }
+  std::set<std::string> names;
   for (const CounterSeries& series : timeline.counters) {
     if (!series.samples.empty()) ranks.insert(series.rank);
-    contents.counters +=
+    const auto count =
         std::count_if(series.samples.begin(), series.samples.end(),
                       [](const CounterSample& sample) { return std::isfinite(sample.value); });
+    contents.counters += count;
+    if (count > 0) names.insert(series.name);
   }
+  contents.counterNames.assign(names.begin(), names.end());
   for (const auto& [rank, info] : timeline.ranks) {
     contents.runs = std::max<std::int64_t>(contents.runs, info.runs);
   }

@@ -40,7 +40,8 @@ struct RunContents {
   std::int64_t jobs = 0;      ///< events of the compute lanes, and of the same kinds on other lanes
   std::int64_t events = 0;    ///< all of them: jobs, transfers, kernels, bubbles, ...
   std::int64_t counters = 0;  ///< samples that are finite numbers
-  Timeline::Span span;        ///< first begin and last end, since the Unix epoch
+  std::vector<std::string> counterNames;  ///< ascending, of those that have samples
+  Timeline::Span span;                    ///< first begin and last end, since the Unix epoch
   StatedTopology topology;
   StatedClock clock;
 };

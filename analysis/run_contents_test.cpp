@@ -50,6 +50,7 @@ TEST_F(RunContentsTest, JobsAreEventsOfComputeLanesAndOfTheirKinds) {
   EXPECT_EQ(found.ranks, 3) << "0 and 2, and 5 with its counter";
   EXPECT_EQ(found.steps, 2) << "0 and 7; others have no compute job";
   EXPECT_EQ(found.counters, 2);
+  EXPECT_EQ(found.counterNames, std::vector<std::string>{"loss"});
   EXPECT_EQ(found.runs, 3);
   EXPECT_EQ(found.span.end, 62);
 }
@@ -176,7 +177,7 @@ TEST_F(RunContentsTest, JsonHasTheFieldsUnderTheirKeys) {
   diagnostics.add({Severity::kError, "workerlog.0", 7, "no end", "look"});
   EXPECT_EQ(json::parse(contentsJson(input, diagnostics)), json::parse(R"({
       "format": "job log", "ranks": 1, "runs": 1, "steps": 1, "jobs": 1, "events": 1,
-      "counters": 0, "flows": 5, "begin_ns": 1500000, "end_ns": 4000000,
+      "counters": 0, "counter_names": [], "flows": 5, "begin_ns": 1500000, "end_ns": 4000000,
       "topology": "unknown", "clock": "unknown",
       "diagnostics": [{"severity": "error", "file": "workerlog.0", "line": 7, "count": 1,
                        "message": "no end", "advice": "look"}]})"));

@@ -7,46 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/agreement.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/error_text.h"
-#include "runtime/gradient_sums.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
 #include "runtime/report_failure.h"
-#include "schedule/check/check.h"
-#include "schedule/check/update_meetings.h"
+#include "runtime/require_fits.h"
+#include "runtime/sums/agreement.h"
+#include "runtime/sums/gradient_sums.h"
+#include "runtime/sums/loss_sums.h"
 #include "trace/error.h"
 
 namespace pipetrace {
-
-namespace {
-
-/// Throws Error for a plan that the transport cannot run, or the work.
-void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& transport, int ahead) {
-  if (plan->numRanks() != transport.worldSize()) {
-    throw Error("the plan " + plan->name + " is for " + std::to_string(plan->numRanks()) +
-                " ranks, but " + std::to_string(transport.worldSize()) + " run");
-  }
-  work.accept(*plan, transport.rank());
-  if (transport.commStreams() != CommStreams::kAsReached) {
-    if (UpdateMeetings::exist(*plan)) {
-      throw Error("the plan " + plan->name +
-                  " changes the weights of stages on several ranks without a flush, and the sums "
-                  "of these have no place among messages in line; take a communicator a lane, or "
-                  "Gloo");
-    }
-    requireRunsInLine(fullPlan(plan, ahead), transport.commStreams());
-  }
-  if (!transport.sendsBlock()) return;
-  const std::vector<Problem> stuck = checkLimits(fullPlan(plan, ahead), {.buffers = kPostedOnly});
-  if (stuck.empty()) return;
-  throw Error("the plan " + plan->name +
-              " cannot run where each send waits for its receive: " + toText(stuck.front()));
-}
-
-}  // namespace
 
 class Executor::Impl {
  public:
@@ -133,6 +106,7 @@ class Executor::Impl {
       ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
+    if (planned_ == nullptr) addUpLosses(program_, work_, messages_, step);
     messages_.collectSends();
     if (streams_.recorder == nullptr) return;
     if (const auto loss = work_.loss()) streams_.recorder->counter("loss", *loss);

@@ -153,6 +153,12 @@ class StageWork {
   /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
   virtual std::optional<double> loss() const { return std::nullopt; }
 
+  /// In a plan without backward passes, whose last stage is on several ranks: the share of this
+  /// rank's micro-batches in the loss of its replica. The rank that reports the loss hears that of
+  /// all, takeLoss(), with the rows of each replica as weights.
+  virtual double lossShare() const { return 0; }
+  virtual void takeLoss(double /*ofAll*/) {}
+
   /// Other numbers of the step, for counters of the job log: names that stay, and values.
   virtual std::vector<std::pair<const char*, double>> counters() const { return {}; }
 

@@ -6,7 +6,8 @@
 
 namespace pipetrace {
 
-InspectedTraining::InspectedTraining(const SampleOptions& options, TorchWork& work, int rank)
+InspectedTraining::InspectedTraining(const SampleOptions& options, TorchWork& work, int rank,
+                                     int ranks)
     : own_(work) {
   if (options.inspectEvery == 0) return;
   inspected_.emplace(
@@ -15,7 +16,7 @@ InspectedTraining::InspectedTraining(const SampleOptions& options, TorchWork& wo
                 .rank = rank,
                 .parameters = [&work](int stage) { return work.stage(stage).namedParameters(); },
                 .lossScale = [&work] { return work.agreement().lossScale().value(); }});
-  file_.emplace(options.folderOfLogs(), rank);
+  file_.emplace(options.folderOfLogs(), rank, ranks);
 }
 
 StageWork& InspectedTraining::work() {

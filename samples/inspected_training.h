@@ -17,7 +17,7 @@ class TorchWork;
 class InspectedTraining {
  public:
   /// Both must outlive it. Throws Error if the file cannot be written.
-  InspectedTraining(const SampleOptions& options, TorchWork& work, int rank);
+  InspectedTraining(const SampleOptions& options, TorchWork& work, int rank, int ranks);
 
   /// The work for the executor.
   StageWork& work();

@@ -157,7 +157,7 @@ void note(const std::string& text) {
 void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
                 RecordedStreams streams, RankDevice* device) {
   TorchWork work = makeWork(run, transport.rank(), device);
-  InspectedTraining inspected(run.options, work, transport.rank());
+  InspectedTraining inspected(run.options, work, transport.rank(), transport.worldSize());
   Executor executor(run.plan, inspected.work(), transport, streams, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
@@ -347,6 +347,9 @@ std::vector<double> runSample(const SampleOptions& options,
   const bool isInLine = isNccl && options.ncclCommunicators == "rank";
   if (isInLine) plan = withMessagesInLine(std::move(plan), order);
   if (isInLine && env->rank == 0) note(order);
+  if (options.buckets > 1 && plan->replicas == 1 && !plan->placement.hasSeveralRanks()) {
+    if (!env || env->rank == 0) note("no stage is on several ranks, so --buckets changes nothing");
+  }
   LossReport report(task.itemsPerStep * plan->replicas, task.itemName);
   OpenLogs logs;
   LogLosses losses;

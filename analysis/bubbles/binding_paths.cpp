@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/median.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -28,12 +29,13 @@ Nanoseconds Collected::total() const {
 }
 
 BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads,
-                           StepBegins begins)
+                           StepBegins begins, const std::set<int>& asynchronous)
     : graph_(graph),
       times_(times),
       begins_(std::move(begins)),
       links_(graph.nodes().size()),
       stretches_(graph.nodes().size() / kStride + 1) {
+  for (const int replica : asynchronous) leastUpdates_[replica] = leastUpdateOf(replica);
   constexpr std::size_t kChunk = 16384;
   static_assert(kChunk % kStride == 0);
   const std::size_t count = graph.nodes().size();
@@ -67,6 +69,34 @@ BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
   return stretch;
 }
 
+BindingPaths::LeastUpdate BindingPaths::leastUpdateOf(int replica) const {
+  LeastUpdate least{.optimizer = kNsMax, .collective = kNsMax};
+  for (const JobGraph::Rank& rank : graph_.ranks()) {
+    if (rank.replica != replica) continue;
+    const auto medianOfThose = [&](Id first, Id end, const auto& counts) {
+      std::vector<Nanoseconds> lengths;
+      for (Id id = first; id < end; ++id) {
+        const JobGraph::Node& node = graph_.node(id);
+        if (counts(node)) lengths.push_back(node.end - node.begin);
+      }
+      return medianOf(lengths);
+    };
+    const auto isOptimizer = [](const auto& node) { return node.kind == JobKind::kOptimizer; };
+    const auto any = [](const auto&) { return true; };
+    least.optimizer = std::min(least.optimizer, medianOfThose(rank.first, rank.end, isOptimizer));
+    least.collective =
+        std::min(least.collective, medianOfThose(rank.firstCollective, rank.endOfCollectives, any));
+  }
+  return least;
+}
+
+/// Null: its pipeline is not asynchronous.
+const BindingPaths::LeastUpdate* BindingPaths::leastUpdateOf(const JobGraph::Node& node) const {
+  if (leastUpdates_.empty()) return nullptr;
+  const auto found = leastUpdates_.find(graph_.ranks()[node.rank].replica);
+  return found == leastUpdates_.end() ? nullptr : &found->second;
+}
+
 bool BindingPaths::isBelowClockBound(Id from, Id to, Nanoseconds time) const {
   if (from == JobGraph::kNone) return false;
   const JobGraph::Rank& a = graph_.ranks()[graph_.node(from).rank];
@@ -86,6 +116,10 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     // Nobody knows when a sender or a member that is missing began.
     link.workCause = node.lacksInput ? Cause::kUnknown : Cause::kTransfer;
     link.work = isBelowClockBound(node.inputs[0], id, length) ? 0 : length;
+    if (node.isCollective && leastUpdateOf(node) != nullptr) {
+      link.work -= leastUpdateOf(node)->collective;
+      if (link.workCause == Cause::kTransfer) link.workCause = Cause::kSync;
+    }
   } else if (isCompute(node.kind)) {
     link.group = times_.group(id);
     link.workCause = Cause::kPeerWait;
@@ -94,7 +128,10 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.workCause = Cause::kLaunch;
     link.work = length;
   } else if (endsPaths(node.kind)) {
-    return link;
+    const LeastUpdate* const least = leastUpdateOf(node);
+    if (least == nullptr) return link;
+    link.workCause = Cause::kSync;
+    link.work = length - (node.kind == JobKind::kOptimizer ? least->optimizer : 0);
   }
   link.work = std::max<Nanoseconds>(0, link.work);
   if (!begins_.empty() && opensStep(node)) return link;
@@ -214,6 +251,15 @@ JobGraph::Id BindingPaths::waitedFor(Id id) const {
   return binding;
 }
 
+JobGraph::Id BindingPaths::metBefore(Id job) const {
+  const std::uint32_t rank = graph_.node(job).rank;
+  Id at = predecessor(job);
+  while (at != JobGraph::kNone && graph_.node(at).rank == rank && endsPaths(graph_.node(at).kind)) {
+    at = predecessor(at);
+  }
+  return at != JobGraph::kNone && graph_.node(at).isCollective ? at : JobGraph::kNone;
+}
+
 void BindingPaths::freeTables() {
   hasTables_ = false;
   links_ = {};
@@ -236,6 +282,14 @@ Collected BindingPaths::of(Id node) const {
 PathsOfRank::Path PathsOfRank::upTo(Id node) {
   Collected late;
   Id at = paths_.links_[node].before;
+  const auto isOwnUpdate = [&](Id id) {
+    return id != JobGraph::kNone && paths_.links_[id].rank == rank_ &&
+           endsPaths(paths_.graph_.node(id).kind);
+  };
+  while (isOwnUpdate(at)) {
+    paths_.addLate(at, paths_.links_[at], late);
+    at = paths_.links_[at].before;
+  }
   if (at != JobGraph::kNone && paths_.links_[at].isCollective) {
     paths_.addLate(at, paths_.links_[at], late);
     at = paths_.links_[at].before;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,8 +16,16 @@
 namespace pipetrace {
 
 /// The reasons for excess idle time that a path collects, in the order in which they are drawn.
-enum class Cause : std::uint8_t { kTransfer, kBlocked, kLaunch, kPeerWait, kImbalance, kUnknown };
-inline constexpr std::size_t kCauseCount = 6;
+enum class Cause : std::uint8_t {
+  kTransfer,
+  kBlocked,
+  kLaunch,
+  kPeerWait,
+  kImbalance,
+  kSync,
+  kUnknown
+};
+inline constexpr std::size_t kCauseCount = 7;
 
 /// `element` for each cause.
 template <typename T>
@@ -55,7 +64,10 @@ struct Collected {
 /// that ended last; the one on its rank where they ended together. That of a collective is what its
 /// last member waited for, in another pipeline too. That of a message that waited for its turn on
 /// a line is the job that made its data. That job also stands for a message that begins after the
-/// job which needs it. A path ends at an `lr` or `optimizer` job.
+/// job which needs it. A path ends at an `lr` or `optimizer` job, but for those of asynchronous
+/// pipelines: they lie between the jobs that a pipeline never stops to run. There an update, or a
+/// collective of one, costs what it takes beyond that of the rank where it is shortest: all ranks
+/// have that much anyway.
 /// Several threads may use it.
 class BindingPaths {
  public:
@@ -65,9 +77,9 @@ class BindingPaths {
   using StepBegins = std::map<std::pair<int, std::int32_t>, Nanoseconds>;
 
   /// Both must outlive it. Paths end at the jobs that open the steps of `begins`, as they do at
-  /// `lr`.
+  /// `lr`. `asynchronous`: the replicas of asynchronous pipelines.
   BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads = 1,
-               StepBegins begins = {});
+               StepBegins begins = {}, const std::set<int>& asynchronous = {});
 
   /// The share of the job, message or collective itself.
   Collected of(Id node) const;
@@ -75,6 +87,9 @@ class BindingPaths {
   Collected lateness(Id node) const;
   /// The node that it waited for; kNone: there is none.
   Id predecessor(Id node) const { return hasTables_ ? links_[node].before : linkOf(node).before; }
+  /// The collective that a job waited for, by itself or by an update of its rank right before it in
+  /// an asynchronous pipeline; kNone: it waited for something else.
+  Id metBefore(Id job) const;
   /// The same of any node, whether paths end there or not.
   Id waitedFor(Id node) const;
   /// Whether a time between two nodes of ranks with different clocks is shorter than these are
@@ -99,6 +114,11 @@ class BindingPaths {
     bool isCollective = false;
     bool hasLastMember = false;  // another one: a collective is as late as that
     bool waitsInLine = false;    // a part of its lateness is in `delays_`, and not in `late`
+  };
+  /// An update of an asynchronous pipeline takes at least this on each rank.
+  struct LeastUpdate {
+    Nanoseconds optimizer = 0;
+    Nanoseconds collective = 0;
   };
   /// The time in which messages in front of a message held its line, once its data was there.
   struct LineDelay {
@@ -125,6 +145,8 @@ class BindingPaths {
   };
   static std::uint64_t bitOf(std::uint32_t rank) { return std::uint64_t{1} << rank % 64U; }
 
+  LeastUpdate leastUpdateOf(int replica) const;
+  const LeastUpdate* leastUpdateOf(const JobGraph::Node& node) const;
   bool isEarlier(Id a, Id b) const;
   Id inputOf(Id node, int i) const;
   Link linkOf(Id node) const;
@@ -149,6 +171,7 @@ class BindingPaths {
   const JobGraph& graph_;
   const UsualTimes& times_;
   const StepBegins begins_;
+  std::map<int, LeastUpdate> leastUpdates_;  // by replica, of asynchronous pipelines
   SharedArray<Link> links_;
   std::vector<LineDelay> delays_;   // by message; empty: there are no lines
   SharedArray<Stretch> stretches_;  // by node / kStride
@@ -170,7 +193,8 @@ class PathsOfRank {
     Id end = JobGraph::kNone;  ///< the job of the rank; kNone: the path has none
   };
   /// The sum of what lies before `node` on its path, up to a job of the rank, which is not part of
-  /// it. If `node` waited for a collective, only the lateness of that is.
+  /// it. If `node` waited for a collective, only the lateness of that is. So it is for the rank's
+  /// own updates before `node`, where paths do not end at them.
   Path upTo(Id node);
   /// The same with `node` itself, and with all of a collective that it waited for. A job of the
   /// rank is its own end, with nothing before it.

@@ -10,9 +10,9 @@ namespace pipetrace {
 namespace {
 
 /// By Cause.
-constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer,  BubbleClass::kBlocked,
-                                                    BubbleClass::kLaunch,    BubbleClass::kPeerWait,
-                                                    BubbleClass::kImbalance, BubbleClass::kUnknown};
+constexpr BubbleClass kClassOfCause[kCauseCount] = {
+    BubbleClass::kTransfer,  BubbleClass::kBlocked, BubbleClass::kLaunch, BubbleClass::kPeerWait,
+    BubbleClass::kImbalance, BubbleClass::kSync,    BubbleClass::kUnknown};
 
 /// Divides `time` by the weights, of which one is not 0; rounded down, the largest gets the
 /// remainder.
@@ -113,10 +113,13 @@ void RankBubbles::classify(const Gap& gap) {
   if (hasCause) {
     shareExcess(excess, collected);
   } else {
-    addCause(Cause::kUnknown, excess - missed, JobGraph::kNone);
+    // The others of a collective came late, though nothing on their way took long.
+    const Id met = endedBy == JobGraph::kNone ? JobGraph::kNone : links_.metBefore(endedBy);
+    const Cause cause = met == JobGraph::kNone ? Cause::kUnknown : Cause::kSync;
+    addCause(cause, excess - missed, met);
   }
-  for (const Cause cause :
-       {Cause::kTransfer, Cause::kBlocked, Cause::kLaunch, Cause::kPeerWait, Cause::kImbalance}) {
+  for (const Cause cause : {Cause::kTransfer, Cause::kBlocked, Cause::kLaunch, Cause::kPeerWait,
+                            Cause::kImbalance, Cause::kSync}) {
     addShareOf(cause);
   }
   add(BubbleClass::kSync, sync,

@@ -93,6 +93,15 @@ BindingPaths::StepBegins stepBeginsOf(const JobGraph& graph, const RunSummary& s
   return begins;
 }
 
+/// The replicas whose pipelines are asynchronous.
+std::set<int> asynchronousOf(const RunSummary& summary) {
+  std::set<int> replicas;
+  for (const StepSummary& step : summary.steps) {
+    if (step.isWholeRun) replicas.insert(step.replica);
+  }
+  return replicas;
+}
+
 }  // namespace
 
 PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep,
@@ -103,12 +112,9 @@ PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool i
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph),
       times_(graph, threads),
-      paths_(graph, times_, threads, stepBeginsOf(graph, summary)) {
+      paths_(graph, times_, threads, stepBeginsOf(graph, summary), asynchronousOf(summary)) {
   const std::size_t count = graph.pipelines().size();
-  std::set<int> asynchronous;  // replicas
-  for (const StepSummary& step : summary.steps) {
-    if (step.isWholeRun) asynchronous.insert(step.replica);
-  }
+  const std::set<int> asynchronous = asynchronousOf(summary);
   std::vector<std::optional<PipelineBasis>> made(count);
   const int inside = count == 1 ? threads : 1;
   inParallel(threads, count, [&](std::size_t p) {

@@ -10,7 +10,8 @@ using Id = JobGraph::Id;
 /// A job that ends a step may be an optimizer, where paths end otherwise.
 Id predecessorOf(const RunBasis& basis, Id id) {
   const JobGraph::Node& node = basis.graph().node(id);
-  if (node.kind != JobKind::kOptimizer) return basis.paths().predecessor(id);
+  const Id before = basis.paths().predecessor(id);
+  if (before != JobGraph::kNone || node.kind != JobKind::kOptimizer) return before;
   return node.collective != JobGraph::kNone ? node.collective : node.before;
 }
 

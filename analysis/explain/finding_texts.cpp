@@ -169,19 +169,23 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
     ranks.insert(stage.ranks.begin(), stage.ranks.end());
   }
   const bool isOne = cause.stages.size() == 1;
-  const double factor = usual > 0 ? own / usual : 2;
+  double factor = usual > 0 ? own / usual : 2;
+  // The median of two is the mean of both, which says less than the other stage.
+  const bool hasOneOther = isOne && stages_.count() == 2 && factor < 2;
+  if (hasOneOther) factor /= 2 - factor;
+  const char* const others = hasOneOther ? "the other stage" : "the median of stages";
   const bool isFaster = factor < 0.995;  // than what is printed as 1.00
   const bool isSlower = factor >= 1.005;
   std::string who = isKnown ? named("stage", cause.stages) : "a stage";
   if (!ranks.empty()) who += " (" + named("rank", ranks) + ")";
   std::string text = who + (isOne ? " takes " : " take ");
   if (!isFaster && !isSlower) {
-    text += "as long as the median of stages, but not with each kind of job: imbalance costs ";
+    text +=
+        std::string("as long as ") + others + ", but not with each kind of job: imbalance costs ";
     return {text + cost(cause),
             "compare forward and backward passes: pipe-trace --json has their medians by stage"};
   }
-  text += usual > 0 ? factorText(factor) + " times as long as the median of stages"
-                    : "longer than others";
+  text += usual > 0 ? factorText(factor) + " times as long as " + others : "longer than others";
   const auto& change = ranks_.of(cause.group.rank).change;
   if (ranks.size() == 1 && change && !change->isBesidePeers) text += stretchText(*change);
   text += ": imbalance costs " + cost(cause);
@@ -190,8 +194,12 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
                                  (isOne ? "that stage" : "these stages") + " more layers"};
   }
   if (ranks.size() > 1) {
-    return {std::move(text), std::string("all ranks there are alike, so give ") +
-                                 (isOne ? "that stage" : "these stages") + " fewer layers"};
+    const bool areAlike =
+        std::none_of(ranks.begin(), ranks.end(), [&](int rank) { return ranks_.isSlow(rank); });
+    const char* const who = areAlike ? "all ranks there are alike, so give "
+                                     : "its faster ranks take that long, too, so give ";
+    return {std::move(text),
+            std::string(who) + (isOne ? "that stage" : "these stages") + " fewer layers"};
   }
   return {std::move(text),
           std::string("give ") + (isOne ? "that stage" : "these stages") + " fewer layers; if " +

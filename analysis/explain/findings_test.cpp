@@ -11,6 +11,7 @@
 #include "analysis/explain/explanation.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/sentences_of.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -256,6 +257,31 @@ TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
               StartsWith("stage 2 (ranks 2 and 6) takes 1.30 times as long as the median"));
   EXPECT_THAT(run.findings[0].advice,
               HasSubstr("all ranks there are alike, so give that stage fewer layers"));
+}
+
+TEST(Findings, SlowStageWithAnEvenSlowerRankIsNotSaidToHaveRanksThatAreAlike) {
+  const Plan plan = withReplicas(buildSchedule("1F1B", {4, 8}), 2);
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 2, 1.5);
+  for (int microBatch = 8; microBatch < 16; ++microBatch) {
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kForward, 2, microBatch}, .longer = 10 * kNsPerMs});
+  }
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto stage = std::find_if(run.findings.begin(), run.findings.end(), [](const auto& each) {
+    return each.text.starts_with("stage 2 (ranks 2 and 6) takes 1.50 times as long as the median");
+  });
+  ASSERT_NE(stage, run.findings.end());
+  EXPECT_EQ(stage->advice, "its faster ranks take that long, too, so give that stage fewer layers");
+}
+
+TEST(Findings, OneOfTwoStagesIsComparedWithTheOther) {
+  const Plan plan = buildSchedule("1F1B", {2, 8});
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 1, 1.5);
+  EXPECT_THAT(
+      sentencesOf(completedRun(plan, costs)),
+      Contains(StartsWith("stage 1 (rank 1) takes 1.50 times as long as the other stage: ")));
 }
 
 TEST(Findings, RankThatBecameSlowIsNamedWithTheStep) {

@@ -13,6 +13,7 @@ using test::completedRun;
 using test::costsOf;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// A plan with two replicas of four ranks, whose gradients take 3 ms to add up.
@@ -100,6 +101,49 @@ TEST(SlowReplica, IsWaitedForAlsoByTheRankThatBeginsTheNextStepAtOnce) {
   EXPECT_GT(waits[0], 100 * kNsPerMs);
   EXPECT_EQ(waits[1], waits[0]);
   EXPECT_EQ(waits[2], waits[0]);
+}
+
+/// In a plan without a flush ranks add up gradients between the jobs of a step, so that a slow rank
+/// holds up its peer many times a step.
+TEST(SlowReplica, IsBlamedForTheWaitsOfTheOtherInAPlanWithoutAFlush) {
+  const Plan plan = withReductions(withReplicas(buildSchedule("PipeDream", 4, 16), 2));
+  Costs costs = costsOf(plan, 0);
+  for (StageCosts& stage : costs.stages) stage.reduction = 3 * kNsPerMs;
+  for (int microBatch = 16; microBatch < 32; ++microBatch) {
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kForward, 2, microBatch}, .longer = 5 * kNsPerMs});
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kBackward, 2, microBatch}, .longer = 10 * kNsPerMs});
+  }
+  const Explanation run = explainRun(completedRun(plan, costs, 1), {});
+  EXPECT_THAT(run.findings[0].text,
+              StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
+    EXPECT_EQ(idleIn(rank, BubbleClass::kLaunch), 0) << "rank " << rank.rank;
+    EXPECT_EQ(idleIn(rank, BubbleClass::kImbalance), 0) << "rank " << rank.rank;
+  }
+}
+
+TEST(SharedStage, WithASlowRankInAPlanWithoutAFlushIsNamed) {
+  const Plan plan = withReductions(buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 16));
+  Costs costs = costsOf(plan, 0);
+  costs.stages[0].reduction = 3 * kNsPerMs;
+  costs.stages[1].forward /= 2;
+  costs.stages[1].backward /= 2;
+  for (int microBatch = 0; microBatch < 16; microBatch += 2) {
+    for (const JobKind kind : {JobKind::kForward, JobKind::kBackward}) {
+      costs.faults.jobs.push_back({.action = {kind, 0, microBatch}, .longer = 8 * kNsPerMs});
+    }
+  }
+  const Explanation run = explainRun(completedRun(plan, costs, 1), {});
+  EXPECT_THAT(run.findings[0].text,
+              StartsWith("rank 0 takes 1.53 times as long as the other ranks of stage 0: "));
+  for (const Finding& finding : run.findings) EXPECT_THAT(finding.text, Not(HasSubstr("message")));
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
+    EXPECT_EQ(idleIn(rank, BubbleClass::kLaunch), 0) << "rank " << rank.rank;
+  }
 }
 
 TEST(SharedStage, WhoseJobsAreAsMuchLongerAsItHasRanksIsNotSlow) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 
@@ -24,6 +25,7 @@ class SlowerStages {
   };
   /// A stage without jobs in these steps has 0.
   const Stage& of(std::int32_t stage) const;
+  std::size_t count() const { return stages_.size(); }
 
   /// The stage that makes a job long: of a fused pair the slower one by its other jobs, if both
   /// stages have such, else the job's own.

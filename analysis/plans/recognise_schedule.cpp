@@ -85,10 +85,14 @@ class Recognition {
   RecognisedSchedule run() {
     findCandidates();
     std::vector<Fit> fits = exactFits();
-    const bool isExact = !fits.empty();
-    if (!isExact) fits = nearFits();
-    if (fits.empty()) return {};
     RecognisedSchedule result;
+    if (fits.empty() && (result.depths = depthsOfStages())) fits = exactFits(*result.depths);
+    const bool isExact = !fits.empty();
+    if (!isExact) {
+      result.depths.reset();
+      fits = nearFits();
+    }
+    if (fits.empty()) return {};
     for (const Fit& fit : fits) result.names.push_back(fit.plan.name);
     result.isExact = isExact;
     result.distance = fits.front().distance;
@@ -178,10 +182,58 @@ class Recognition {
     }
     const auto isSecondary = [](const Fit& fit) { return !fit.hasSameJobs; };
     if (!std::all_of(fits.begin(), fits.end(), isSecondary)) std::erase_if(fits, isSecondary);
+    putThoseWithItsUpdatesFirst(fits);
+    return fits;
+  }
+
+  void putThoseWithItsUpdatesFirst(std::vector<Fit>& fits) const {
     const auto changesWeightsAsMeasured = [&](const Fit& fit) {
       return measured_.isAsynchronous() && fit.plan.updates.every == measured_.updates.every;
     };
     std::stable_partition(fits.begin(), fits.end(), changesWeightsAsMeasured);
+  }
+
+  /// With how many forwards the ranks of each stage warm up: one fewer than before their first
+  /// backward pass. None where ranks have several stages, or those of a stage differ. Only orders
+  /// of PipeDream and of ranks that take turns have them: elsewhere few orders are not 1F1B with
+  /// some depths.
+  std::optional<std::vector<int>> depthsOfStages() const {
+    std::vector<int> depths(static_cast<std::size_t>(measured_.numStages), -1);
+    const bool mayHaveThem = sharesStages_ || measured_.isAsynchronous();
+    if (!mayHaveThem || size_.chunks != 1 || measured_.isForwardOnly()) return std::nullopt;
+    for (const std::vector<Action>& row : measured_.ranks) {
+      const auto backward = std::find_if(row.begin(), row.end(), [](const Action& action) {
+        return action.kind != JobKind::kForward && action.kind != JobKind::kRecompute;
+      });
+      if (row.empty() || backward == row.end()) continue;
+      const auto forwards = std::count_if(row.begin(), backward, [](const Action& action) {
+        return action.kind == JobKind::kForward;
+      });
+      int& depth = depths[static_cast<std::size_t>(row.front().stage)];
+      const int own = std::max(0, static_cast<int>(forwards) - 1);
+      if (depth >= 0 && depth != own) return std::nullopt;
+      depth = own;
+    }
+    if (std::find(depths.begin(), depths.end(), -1) != depths.end()) return std::nullopt;
+    return depths;
+  }
+
+  /// The schedules that give the order with these depths.
+  std::vector<Fit> exactFits(const std::vector<int>& depths) {
+    std::vector<Fit> fits;
+    for (const Candidate& candidate : candidates_) {
+      std::optional<Plan> plan;
+      try {
+        plan = buildOnStageRanks(candidate.info->name, measured_.placement.ranksOfStage,
+                                 size_.microBatches, depths);
+      } catch (const Error&) {
+        continue;  // it has no depths
+      }
+      const bool hasSameJobs = isSame(*plan);
+      if (!hasSameJobs && !hasSamePasses(*plan)) continue;
+      fits.push_back({std::move(*plan), 0, hasSameJobs});
+    }
+    putThoseWithItsUpdatesFirst(fits);
     return fits;
   }
 
@@ -306,7 +358,13 @@ RecognisedSchedule recogniseSchedule(const Plan& measured) {
 
 std::string toText(const RecognisedSchedule& schedule) {
   if (schedule.names.empty()) return "unknown order";
-  return (schedule.isExact ? "" : "like ") + schedule.names.front();
+  std::string text = (schedule.isExact ? "" : "like ") + schedule.names.front();
+  if (!schedule.depths) return text;
+  text += " with stage depths ";
+  for (std::size_t stage = 0; stage < schedule.depths->size(); ++stage) {
+    text += (stage == 0 ? "" : ",") + std::to_string((*schedule.depths)[stage]);
+  }
+  return text;
 }
 
 }  // namespace pipetrace

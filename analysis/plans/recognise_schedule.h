@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct RecognisedSchedule {
   bool isExact = false;
   /// The share of passes that are missing, extra or out of order; of an unknown order the whole: 1.
   double distance = 1;
+  /// With how many forwards each stage warms up, if that is not what these schedules usually do.
+  std::optional<std::vector<int>> depths;
   /// The plan of names[0] for a run of this size, in the kinds of jobs that the run has, to compare
   /// with (findDeviations()). Empty where the order is unknown.
   Plan plan;
@@ -35,12 +38,13 @@ inline constexpr double kMostDistance = 0.25;
 /// the input halves count as its backward passes.
 ///
 /// Builds the schedules that have as many ranks, stages and micro-batches and the same placement,
-/// those of buildOnStageRanks() where ranks take turns.
+/// those of buildOnStageRanks() where ranks take turns. If none gives the order, it tries the
+/// depths that the run's stages have, where ranks take turns or weights change without a flush.
 /// It compares each in linear time, one that is only like it in O(n log n). Where micro-batches are
 /// many it first compares the beginnings.
 RecognisedSchedule recogniseSchedule(const Plan& measured);
 
-/// "1F1B", "like 1F1B", "unknown order".
+/// "1F1B", "like 1F1B", "PipeDream with stage depths 2,1", "unknown order".
 std::string toText(const RecognisedSchedule& schedule);
 
 }  // namespace pipetrace

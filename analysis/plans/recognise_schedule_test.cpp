@@ -231,5 +231,21 @@ TEST(RecogniseSchedule, BeginningsOfLongPlansAreThoseOfShorterOnes) {
   }
 }
 
+TEST(RecogniseSchedule, DepthsOfStagesAreNamed) {
+  for (const char* const name : {"PipeDream", "1F1B"}) {
+    const Plan plan = buildOnStageRanks(name, {{0, 1}, {2}}, 12, {2, 1});
+    const RecognisedSchedule found = recogniseSchedule(plan);
+    EXPECT_TRUE(found.isExact);
+    EXPECT_EQ(found.names.front(), name);
+    EXPECT_EQ(toText(found), std::string(name) + " with stage depths 2,1");
+    EXPECT_TRUE(found.plan.ranks == plan.ranks);
+  }
+  const RecognisedSchedule usual = recogniseSchedule(buildOnStageRanks("1F1B", {{0}, {1}}, 12));
+  EXPECT_EQ(toText(usual), "1F1B");
+  const RecognisedSchedule ofSingle =
+      recogniseSchedule(buildOnStageRanks("PipeDream", {{0}, {1}, {2}}, 12, {3, 1, 0}));
+  EXPECT_EQ(toText(ofSingle), "PipeDream with stage depths 3,1,0");
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -7,7 +7,8 @@ namespace pipetrace {
 namespace {
 
 bool hasMedian(const Event& event) {
-  return event.stage >= 0 && (isCompute(event.kind) || isTransfer(event.kind));
+  return event.stage >= 0 && (isCompute(event.kind) || isTransfer(event.kind) ||
+                              isCollective(event.kind) || event.kind == JobKind::kOptimizer);
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ std::vector<StageTimes> stageTimesOf(const Timeline& timeline, int threads) {
       }
     }
     for (auto& [kind, values] : durations) {
-      (isCompute(kind) ? times.medians : times.messages).emplace_back(kind, medianOf(values));
+      (isCompute(kind) ? times.medians : times.others).emplace_back(kind, medianOf(values));
     }
   });
   std::erase_if(stages, [](const StageTimes& stage) { return stage.medians.empty(); });

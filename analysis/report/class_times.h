@@ -13,15 +13,16 @@ namespace pipetrace {
 /// The bubbles of each rank that has some, summed up by class.
 std::map<int, ClassTimes> classTimesOf(const Timeline& timeline, int threads = 1);
 
-/// How long the compute jobs and the messages of a stage are.
+/// How long the jobs, the messages and the collectives of a stage are.
 struct StageTimes {
   std::int32_t stage = 0;
   std::vector<int> ranks;  ///< that run it, ascending
   /// The median by kind, in the order of kinds; of an even count the mean of the middle two,
   /// rounded down.
   std::vector<std::pair<JobKind, Nanoseconds>> medians;
-  /// The same of its sends and receives, as its ranks logged them: with the wait for the other end.
-  std::vector<std::pair<JobKind, Nanoseconds>> messages;
+  /// The same of its sends, receives and collectives, as its ranks logged them: with the wait for
+  /// the other ranks. And of updates that name the stage, as those of plans without a flush do.
+  std::vector<std::pair<JobKind, Nanoseconds>> others;
 
   /// The work of one micro-batch: the sum of the medians.
   Nanoseconds sum() const;

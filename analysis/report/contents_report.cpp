@@ -104,7 +104,9 @@ std::string contentsText(const InputContents& contents, const Diagnostics& diagn
   appendMilliseconds(begin, run.span.begin);
   return line("format", contents.format) + count("ranks", run.ranks) + count("runs", run.runs) +
          count("steps", run.steps) + count("jobs", run.jobs) + count("events", run.events) +
-         count("counters", run.counters) + count("flows", contents.flows) +
+         line("counters", std::to_string(run.counters) +
+                              (run.counterNames.empty() ? "" : ": " + joined(run.counterNames))) +
+         count("flows", contents.flows) +
          line("time", formatDuration(run.span.end - run.span.begin) + " from " + begin +
                           " ms since the epoch") +
          line("topology", toText(run.topology)) + line("clock", toText(run.clock)) +
@@ -115,19 +117,13 @@ std::string contentsJson(const InputContents& contents, const Diagnostics& diagn
   const RunContents& run = contents.run;
   Json findings = Json::array();
   for (const Diagnostic& diagnostic : diagnostics.list()) findings.push_back(toJson(diagnostic));
-  const Json report = {{"format", contents.format},
-                       {"ranks", run.ranks},
-                       {"runs", run.runs},
-                       {"steps", run.steps},
-                       {"jobs", run.jobs},
-                       {"events", run.events},
-                       {"counters", run.counters},
-                       {"flows", contents.flows},
-                       {"begin_ns", run.span.begin},
-                       {"end_ns", run.span.end},
-                       {"topology", toJson(run.topology)},
-                       {"clock", toJson(run.clock)},
-                       {"diagnostics", findings}};
+  const Json report = {{"format", contents.format},  {"ranks", run.ranks},
+                       {"runs", run.runs},           {"steps", run.steps},
+                       {"jobs", run.jobs},           {"events", run.events},
+                       {"counters", run.counters},   {"counter_names", run.counterNames},
+                       {"flows", contents.flows},    {"begin_ns", run.span.begin},
+                       {"end_ns", run.span.end},     {"topology", toJson(run.topology)},
+                       {"clock", toJson(run.clock)}, {"diagnostics", findings}};
   // Names of files need not be UTF-8.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

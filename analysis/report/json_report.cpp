@@ -58,7 +58,7 @@ Json stagesJson(const Timeline& timeline, int threads) {
   for (const StageTimes& stage : stageTimesOf(timeline, threads)) {
     Json medians = Json::object();
     for (const auto& [kind, median] : stage.medians) medians[std::string(logName(kind))] = median;
-    for (const auto& [kind, median] : stage.messages) medians[std::string(logName(kind))] = median;
+    for (const auto& [kind, median] : stage.others) medians[std::string(logName(kind))] = median;
     list.push_back({{"stage", stage.stage}, {"ranks", stage.ranks}, {"medians_ns", medians}});
   }
   return list;

@@ -6,8 +6,10 @@
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "schedule/build_schedule.h"
 #include "schedule/builders/builders.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_reductions.h"
 
 namespace pipetrace {
 namespace {
@@ -48,7 +50,7 @@ TEST(TextReport, ClassesOfBubblesAreColumnsAndTheSlowestStageIsNamed) {
   appendBubbles(run.timeline, summarize(run.timeline));
   const std::string text = textReport(run.timeline, summarize(run.timeline));
   EXPECT_THAT(text, HasSubstr("  rank      busy      idle  bubble ratio   warm_up     drain  "));
-  EXPECT_THAT(text, HasSubstr("stage 1 is the slowest: 1.20 times the median of stages\n"));
+  EXPECT_THAT(text, HasSubstr("stage 1 is the slowest: 1.50 times the other stage\n"));
   const auto json = nlohmann::json::parse(jsonReport(run.timeline, summarize(run.timeline)));
   Nanoseconds sum = 0;
   for (const auto& [name, time] : json["ranks"][0]["bubbles"].items()) {
@@ -81,9 +83,27 @@ TEST(TextReport, MessagesThatTakeTimeHaveTheMediansOfTheirStage) {
                         "  stage  ranks   forward  backward  send_forward  recv_forward\n"
                         "      0      0  10.00 ms  20.00 ms      3.000 ms             -\n"
                         "      1      1  10.00 ms  20.00 ms             -      7.000 ms\n"
+                        "receives and collectives last with the wait for other ranks\n"
                         "\n"));
   const auto json = nlohmann::json::parse(jsonReport(timeline, summary));
   EXPECT_EQ(json["stages"][1]["medians_ns"]["recv_forward"], 7 * kNsPerMs);
+}
+
+// A plan without a flush, whose first stage is on two ranks: updates and sums name their stage.
+TEST(TextReport, UpdatesAndReductionsOfStagesHaveMedians) {
+  const Plan plan = withReductions(buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 8));
+  Costs costs = Costs::equal(2, {20 * kNsPerMs, 40 * kNsPerMs});
+  costs.stages[1] = {10 * kNsPerMs, 20 * kNsPerMs};
+  costs.stages[0].reduction = 3 * kNsPerMs;
+  costs.optimizer = 2 * kNsPerMs;
+  const Timeline timeline = simulate(CheckedPlan(plan), costs).timeline;
+  const auto json = nlohmann::json::parse(jsonReport(timeline, summarize(timeline)));
+  EXPECT_GE(json["stages"][0]["medians_ns"]["all_reduce"], 3 * kNsPerMs);
+  EXPECT_EQ(json["stages"][0]["medians_ns"]["optimizer"], 2 * kNsPerMs);
+  EXPECT_EQ(json["stages"][1]["medians_ns"]["optimizer"], 2 * kNsPerMs);
+  EXPECT_FALSE(json["stages"][1]["medians_ns"].contains("all_reduce"));
+  EXPECT_THAT(textReport(timeline, summarize(timeline)),
+              HasSubstr("  stage         ranks   forward  backward  optimizer  all_reduce\n"));
 }
 
 TEST(TextReport, LongRunsShowTheFirstAndTheLastSteps) {

@@ -128,12 +128,12 @@ std::string rankTable(const Timeline& timeline, const RunSummary& summary, int t
   return table.toText();
 }
 
-/// The kinds with a column in the table of stages: of jobs, and of messages that take time.
+/// The kinds with a column in the table of stages: of jobs, and of all else that takes time.
 std::set<JobKind> shownKinds(const std::vector<StageTimes>& stages) {
   std::set<JobKind> kinds;
   for (const StageTimes& stage : stages) {
     for (const auto& [kind, median] : stage.medians) kinds.insert(kind);
-    for (const auto& [kind, median] : stage.messages) {
+    for (const auto& [kind, median] : stage.others) {
       if (median > 0) kinds.insert(kind);
     }
   }
@@ -141,7 +141,7 @@ std::set<JobKind> shownKinds(const std::vector<StageTimes>& stages) {
 }
 
 std::string medianText(const StageTimes& stage, JobKind kind) {
-  const auto& medians = isTransfer(kind) ? stage.messages : stage.medians;
+  const auto& medians = isCompute(kind) ? stage.medians : stage.others;
   const auto found = std::find_if(medians.begin(), medians.end(),
                                   [&](const auto& median) { return median.first == kind; });
   return found == medians.end() ? "-" : formatDuration(found->second);
@@ -181,12 +181,20 @@ std::string stageTable(const Timeline& timeline, int threads) {
   const bool hasMessages = std::any_of(kinds.begin(), kinds.end(), isTransfer);
   std::string text = std::string("\nmedian lengths of jobs") +
                      (hasMessages ? " and messages" : "") + "\n" + table.toText();
+  const auto waits = [](JobKind kind) { return isRecv(kind) || isCollective(kind); };
+  if (std::any_of(kinds.begin(), kinds.end(), waits)) {
+    text += "receives and collectives last with the wait for other ranks\n";
+  }
   // Stages that differ by less than this are alike.
   constexpr double kAlike = 1.02;
-  const double factor = ratio(longest, usual);
+  // The median of two is the mean of both.
+  const bool areTwo = stages.size() == 2;
+  const double factor =
+      ratio(longest, areTwo ? *std::min_element(lengths.begin(), lengths.end()) : usual);
   if (factor < kAlike) return text;
   return text + "stage " + std::to_string(slowestStage.stage) +
-         " is the slowest: " + factorText(factor) + " times the median of stages\n";
+         " is the slowest: " + factorText(factor) +
+         (areTwo ? " times the other stage\n" : " times the median of stages\n");
 }
 
 std::string stepTable(const RunSummary& summary) {

@@ -205,6 +205,16 @@ Costs completeCostsAndPlan(GivenCosts& given, Plan& plan) {
   return costs;
 }
 
+void warnOfUnusedReductions(const CostOptions& options, const Plan& plan) {
+  const bool areUsed = plan.replicas > 1 || plan.placement.hasSeveralRanks();
+  if (options.reduceMs.empty() || areUsed) return;
+  Diagnostics diagnostics;
+  diagnostics.add(
+      {.message = "--reduce-ms changes nothing: no stage of the plan is on several ranks",
+       .advice = "--dp N or --stage-ranks 0,1/2 puts stages on several"});
+  printDiagnostics(diagnostics, Severity::kWarning);
+}
+
 std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs) {
   if (limitGb.empty()) return 0;
   const std::int64_t limit = number("--limit", limitGb, kGb);

@@ -17,6 +17,9 @@ GivenCosts readCosts(const CostOptions& options);
 /// long. Throws Error as completeCosts() does; `plan` may have problems.
 Costs completeCostsAndPlan(GivenCosts& given, Plan& plan);
 
+/// Warns on stderr about --reduce-ms for a plan without stages on several ranks.
+void warnOfUnusedReductions(const CostOptions& options, const Plan& plan);
+
 /// --limit in bytes; 0: no limit. Throws Error for a text that is no size, and where memory is not
 /// known.
 std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
 #include "schedule/forward_part.h"
@@ -16,11 +17,6 @@ constexpr int kMostMicroBatches = 1'000'000;
 constexpr int kMostChunks = 1024;
 constexpr int kMostReplicas = 1024;
 constexpr int kMostBuckets = 1024;
-
-const CLI::Validator kNotEmpty(
-    [](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
-
-CLI::Validator upTo(int most) { return CLI::Range(1, most).description(""); }
 
 }  // namespace
 
@@ -68,9 +64,9 @@ void ScheduleOptions::change(Plan& plan) const {
 ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
                                  const char* group) {
   ScheduleFlags flags;
-  flags.file = addShared(app, shared::kScheduleFile, to.scheduleFile)->check(kNotEmpty);
+  flags.file = addShared(app, shared::kScheduleFile, to.scheduleFile)->check(notEmpty());
   flags.schedule = addShared(app, shared::kSchedule, to.schedule, "; see pipe-trace plan --list")
-                       ->check(kNotEmpty)
+                       ->check(notEmpty())
                        ->excludes(flags.file);
   CLI::Option* const ranks = addShared(app, shared::kRankCount, to.ranks)->check(upTo(mostRanks));
   CLI::Option* const microBatches =
@@ -80,13 +76,13 @@ ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostR
                                   ->excludes(flags.file)
                                   ->needs(flags.schedule);
   CLI::Option* const stageRanks = addShared(app, shared::kStageRanks, to.stageRanks)
-                                      ->check(kNotEmpty)
+                                      ->check(notEmpty())
                                       ->excludes(flags.file)
                                       ->excludes(ranks)
                                       ->excludes(chunks)
                                       ->needs(flags.schedule);
   CLI::Option* const stageDepths = addShared(app, shared::kStageDepths, to.stageDepths)
-                                       ->check(kNotEmpty)
+                                       ->check(notEmpty())
                                        ->excludes(flags.file)
                                        ->excludes(chunks)
                                        ->needs(flags.schedule);
@@ -103,9 +99,7 @@ ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostR
 
 void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group) {
   addShared(app, shared::kForwardOnly, to.forwardOnly)->group(group);
-  addShared(app, shared::kCredits, to.credits)
-      ->check(CLI::Range(0, kMostMicroBatches).description(""))
-      ->group(group);
+  addShared(app, shared::kCredits, to.credits)->check(range(0, kMostMicroBatches))->group(group);
   addShared(app, shared::kReplicas, to.replicas)->check(upTo(kMostReplicas))->group(group);
   addShared(app, shared::kBuckets, to.buckets)->check(upTo(kMostBuckets))->group(group);
 }

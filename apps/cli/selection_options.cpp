@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/shared_options.h"
 
 namespace pipetrace {
@@ -68,7 +69,7 @@ CLI::Option* addStepOption(CLI::App& app, std::function<void(int)> take, const c
                                      shared::kSteps.names, text);
           },
           "")
-      ->check(CLI::Range(0, kHighestStep).description(""));
+      ->check(range(0, kHighestStep));
 }
 
 CLI::Option* addStepsOption(CLI::App& app, std::function<void(const NumberRange&)> take) {

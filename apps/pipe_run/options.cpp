@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/common_commands.h"
 #include "apps/cli/shared_options.h"
@@ -12,13 +13,7 @@
 namespace pipetrace {
 namespace {
 
-const CLI::Validator kNotEmpty(
-    [](std::string& text) { return text.empty() ? "the folder's name is empty" : std::string(); },
-    "", "not empty");
-
 constexpr int kMostRanks = 1024;
-
-CLI::Validator range(int least, int most) { return CLI::Range(least, most).description(""); }
 
 }  // namespace
 
@@ -48,14 +43,14 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
   app.add_option("--log-dir", options.logDirectory,
                  "Where the job logs go; workerlog.<rank> of earlier runs there are removed")
       ->type_name("DIR")
-      ->check(kNotEmpty)
+      ->check(notEmpty("the folder's name is empty"))
       ->required()
       ->group(kGroup);
   app.add_option(
          "--step-timeout", options.stepTimeout,
          "End the rehearsal when a rank has ended no action for so long (default: 0, never)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 1e9).description(""))
+      ->check(range(0.0, 1e9))
       ->group(kGroup);
   app.add_flag("--strict", options.strict,
                "Exit with 1 if the length of a step is off the plan by over 1 %, the bubble ratio "
@@ -82,7 +77,7 @@ void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
                  "Where each rank's output and job log go, as workerlog.<rank> (default: logs); "
                  "those of earlier runs are removed")
       ->type_name("DIR")
-      ->check(kNotEmpty);
+      ->check(notEmpty("the folder's name is empty"));
   app.add_flag(
       "--visualize-pipeline,--visualize_pipline", options.recording,
       "Switch the recording of jobs on in programs that link the profiler (PIPETRACE=1); the "

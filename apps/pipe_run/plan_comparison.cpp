@@ -27,17 +27,46 @@ T median(std::vector<T> values) {
   return (values[middle - 1] + values[middle]) / 2;
 }
 
+/// A step of all replicas: from the first begin to the last end, and the idle share of their
+/// windows.
+struct StepOfAll {
+  Nanoseconds begin = kNsMax;
+  Nanoseconds end = kNsMin;
+  Nanoseconds busy = 0;
+  Nanoseconds idle = 0;
+
+  double bubbleRatio() const {
+    const Nanoseconds all = busy + idle;
+    return all == 0 ? 0 : static_cast<double>(idle) / static_cast<double>(all);
+  }
+};
+
+std::map<int, StepOfAll> stepsOf(const RunSummary& run) {
+  std::map<int, StepOfAll> steps;
+  for (const StepSummary& of : run.steps) {
+    StepOfAll& step = steps[of.step];
+    step.begin = std::min(step.begin, of.begin);
+    step.end = std::max(step.end, of.end);
+    for (const RankStep& rank : of.ranks) {
+      step.busy += rank.busy;
+      step.idle += rank.idle;
+    }
+  }
+  return steps;
+}
+
 /// The steps of the run beside those of the simulation, by number.
 std::map<int, ComparedStep> stepsOf(const RunSummary& run, const RunSummary& plan) {
   std::map<int, ComparedStep> steps;
-  const std::size_t count = std::min(run.steps.size(), plan.steps.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const StepSummary& measured = run.steps[i];
-    const StepSummary& planned = plan.steps[i];
-    steps[measured.step] = {.measuredStep = measured.duration(),
-                            .plannedStep = planned.duration(),
-                            .measuredBubble = measured.bubbleRatio,
-                            .plannedBubble = planned.bubbleRatio};
+  const std::map<int, StepOfAll> planned = stepsOf(plan);
+  auto beside = planned.begin();
+  for (const auto& [number, measured] : stepsOf(run)) {
+    if (beside == planned.end()) break;
+    steps[number] = {.measuredStep = measured.end - measured.begin,
+                     .plannedStep = beside->second.end - beside->second.begin,
+                     .measuredBubble = measured.bubbleRatio(),
+                     .plannedBubble = beside->second.bubbleRatio()};
+    ++beside;
   }
   return steps;
 }

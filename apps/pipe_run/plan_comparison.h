@@ -12,7 +12,8 @@
 
 namespace pipetrace {
 
-/// The length and bubble ratio of a step, or of most steps, beside what was planned.
+/// The length and bubble ratio of a step of all replicas, or of most steps, beside what was
+/// planned.
 struct ComparedStep {
   Nanoseconds measuredStep = 0;
   Nanoseconds plannedStep = 0;

@@ -4,6 +4,7 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -114,6 +115,22 @@ TEST(PlanComparisonTest, NoMedianIsShownWhereEachStepHasItsOwnFault) {
               AllOf(HasSubstr("each step by itself;"), HasSubstr("step 0 length"),
                     HasSubstr("step 1 length"), Not(HasSubstr("\nstep length"))));
   EXPECT_TRUE(comparison.agrees());
+}
+
+/// Two replicas of 1F1B over 2 ranks and 2 micro-batches with 10 and 20 ms, so 90 ms a step with
+/// 60 ms of work. The first forward of the second replica takes 30 ms longer: in 120 ms its ranks
+/// work 90 and 60 ms.
+TEST(PlanComparisonTest, BubbleRatioOfReplicasIsThatOfAllRanks) {
+  const CheckedPlan plan = withReplicas(buildSchedule("1F1B", 2, 2), 2);
+  Costs costs = Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs});
+  const Costs planned = costs;
+  costs.faults.jobs = {{.action = {JobKind::kForward, 0, 2}, .longer = 30 * kNsPerMs}};
+  const Timeline run = simulate(plan, costs, {.steps = 1}).timeline;
+  const PlanComparison comparison = compareWithPlan(run, plan, planned);
+  EXPECT_EQ(comparison.median.measuredStep, 120 * kNsPerMs);
+  EXPECT_EQ(comparison.median.plannedStep, 90 * kNsPerMs);
+  EXPECT_DOUBLE_EQ(comparison.median.measuredBubble, (30 + 30 + 30 + 60) / (2 * 90 + 2 * 120.0));
+  EXPECT_DOUBLE_EQ(comparison.median.plannedBubble, 1 / 3.0);
 }
 
 }  // namespace

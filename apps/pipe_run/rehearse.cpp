@@ -137,6 +137,7 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
     }
   }
   Plan run = *plan;
+  warnOfUnusedReductions(options.costs, run);
   Costs costs = completeCostsAndPlan(given, run);
   plan = CheckedPlan(asRanksRun(options.messages.change(std::move(run), costs)));
   return costs;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/common_commands.h"
 #include "apps/cli/profile_format.h"
@@ -123,7 +124,8 @@ void addProfileOptions(CLI::App& app, PipeTraceOptions& options) {
   app.add_option("--pipeline-logger", options.pipelineLogger,
                  "Folder to write the run into as PipelineLogger of the VPipe walkthrough does: "
                  "pipeline_rank<r>.json with the starts and ends of jobs and messages")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(notEmpty());
   addSwitch(app, "bubbles", options.load.bubbles,
             "Write profiles with lanes of idle time (default)", "... without them");
   // Not in the help: tests see the advice without a large file.

@@ -6,6 +6,7 @@
 
 #include "analysis/report/waits_report.h"
 #include "analysis/run_summary.h"
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/selection_options.h"
@@ -39,7 +40,7 @@ void addShowOptions(CommandApp& app, ShowOptions& options) {
       app, [&](int step) { options.step = step; }, " (default: the last that is complete)")
       ->excludes("--steps");
   addShared(app, shared::kWidth, options.width)
-      ->check(CLI::Range(kMinTextChartWidth, kMaxTextChartWidth).description(""));
+      ->check(range(kMinTextChartWidth, kMaxTextChartWidth));
 }
 
 }  // namespace

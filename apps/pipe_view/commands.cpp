@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
@@ -66,7 +67,7 @@ void addPicture(CommandApp& app, CLI::Option* find, ExportOptions& to) {
                  "Pixels of a PNG for each pixel of the size, such as 2 for screens of high "
                  "resolution (default: 1)")
       ->type_name("N")
-      ->check(CLI::Range(kLeastScale, kMostScale).description(""))
+      ->check(range(kLeastScale, kMostScale))
       ->needs(picture);
   app.add_flag("--classes,!--no-classes", to.showsClasses,
                "Bubbles with tints and texts of their classes (default), or as plain idle time")

@@ -1,10 +1,14 @@
 #include "runtime/inspect/inspection_file.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "trace/error.h"
 
@@ -21,9 +25,33 @@ Json jsonOf(double value) {
 
 Json jsonOf(const std::optional<double>& value) { return value ? jsonOf(*value) : Json(nullptr); }
 
+constexpr std::string_view kPrefix = "inspect_rank";
+constexpr std::string_view kSuffix = ".jsonl";
+
 std::string inFolder(const std::string& folder, int rank) {
-  return (std::filesystem::path(folder) / ("inspect_rank" + std::to_string(rank) + ".jsonl"))
-      .string();
+  const std::string name = std::string(kPrefix) + std::to_string(rank) + std::string(kSuffix);
+  return (std::filesystem::path(folder) / name).string();
+}
+
+/// The rank whose file has this name; -1: it is no such file.
+int rankOf(std::string_view name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return -1;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(std::min(name.size(), kSuffix.size()));
+  int rank = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  return error == std::errc() && end == name.data() + name.size() ? rank : -1;
+}
+
+/// Leaves those that cannot be removed.
+void removeFilesFrom(int rank, const std::string& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> old;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (rankOf(entry->path().filename().string()) >= rank) old.push_back(entry->path());
+  }
+  for (const std::filesystem::path& path : old) std::filesystem::remove(path, error);
 }
 
 }  // namespace
@@ -60,11 +88,12 @@ std::string inspectionLines(const StepInspection& step, int rank) {
   return lines;
 }
 
-InspectionFile::InspectionFile(const std::string& folder, int rank)
+InspectionFile::InspectionFile(const std::string& folder, int rank, int ranks)
     : rank_(rank), path_(inFolder(folder, rank)) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error("cannot make the folder " + folder + ": " + error.message());
+  if (rank == 0) removeFilesFrom(ranks, folder);
   errno = 0;
   out_.open(path_, std::ios::binary | std::ios::trunc);
   if (!out_) {

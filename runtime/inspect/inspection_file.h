@@ -12,13 +12,15 @@ namespace pipetrace {
 std::string inspectionLines(const StepInspection& step, int rank);
 
 /// `inspect_rank<r>.jsonl` in a folder: the lines of a rank's inspected steps, each step as soon as
-/// it has been seen. It replaces what was there.
+/// it has been seen. It replaces what was there. Rank 0 removes the files of ranks that an earlier
+/// run had and this one does not have.
 ///
 /// Threads: one.
 class InspectionFile {
  public:
-  /// Makes the folder if it is missing. Throws Error if the file cannot be written.
-  InspectionFile(const std::string& folder, int rank);
+  /// `ranks`: how many there are. Makes the folder if it is missing. Throws Error if the file
+  /// cannot be written.
+  InspectionFile(const std::string& folder, int rank, int ranks);
 
   void write(const StepInspection& step);
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "runtime/testing/rank_processes.h"
@@ -44,7 +46,7 @@ TEST(InspectionFileTest, StepsAreThereAsSoonAsTheyWereSeenInPlaceOfOlderOnes) {
   const testing::ScratchFolder folder;
   const std::string inner = folder.path("logs");
   for (const int times : {2, 1}) {
-    InspectionFile file(inner, 1);
+    InspectionFile file(inner, 1, 2);
     for (int i = 0; i < times; ++i) file.write(madeUpInspection());
     std::string expected;
     for (int i = 0; i < times; ++i) expected += kInspectionLines;
@@ -53,10 +55,29 @@ TEST(InspectionFileTest, StepsAreThereAsSoonAsTheyWereSeenInPlaceOfOlderOnes) {
   }
 }
 
+TEST(InspectionFileTest, FilesOfRanksThatTheRunDoesNotHaveAreRemoved) {
+  const testing::ScratchFolder folder;
+  for (const char* const name :
+       {"inspect_rank1.jsonl", "inspect_rank2.jsonl", "inspect_rank10.jsonl",
+        "inspect_rank2.jsonl.old", "inspect_rank.jsonl", "workerlog.7"}) {
+    std::ofstream(folder.path(name)) << "old";
+  }
+  const InspectionFile ofRank1(folder.path(), 1, 2);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("inspect_rank2.jsonl")));
+  const InspectionFile ofRank0(folder.path(), 0, 2);
+  for (const char* const name : {"inspect_rank2.jsonl", "inspect_rank10.jsonl"}) {
+    EXPECT_FALSE(std::filesystem::exists(folder.path(name))) << name;
+  }
+  for (const char* const name : {"inspect_rank0.jsonl", "inspect_rank1.jsonl",
+                                 "inspect_rank2.jsonl.old", "inspect_rank.jsonl", "workerlog.7"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder.path(name))) << name;
+  }
+}
+
 TEST(InspectionFileTest, AFullDiskIsNamedWithTheStepFromWhichOnLinesAreMissing) {
   const testing::ScratchFolder folder;
   std::filesystem::create_symlink("/dev/full", folder.path("inspect_rank0.jsonl"));
-  InspectionFile file(folder.path(), 0);
+  InspectionFile file(folder.path(), 0, 1);
   file.write(madeUpInspection());
   EXPECT_THAT(file.failure(), HasSubstr("inspect_rank0.jsonl is incomplete from step 20 on: No "
                                         "space left on device"));
@@ -65,7 +86,7 @@ TEST(InspectionFileTest, AFullDiskIsNamedWithTheStepFromWhichOnLinesAreMissing) 
 
 TEST(InspectionFileTest, AFolderThatCannotBeMadeIsNamed) {
   try {
-    InspectionFile("/dev/null/logs", 0);
+    InspectionFile("/dev/null/logs", 0, 1);
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot make the folder /dev/null/logs"));

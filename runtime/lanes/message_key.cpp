@@ -10,6 +10,9 @@ std::string toText(const MessageKey& key) {
   if (LaneName(key.direction, key.tensor) == kAgreementLane) {
     return "what all ranks agree on in step " + std::to_string(key.step);
   }
+  if (LaneName(key.direction, key.tensor) == kLossLane) {
+    return "the losses of step " + std::to_string(key.step);
+  }
   if (isOfHost({key.direction, key.tensor})) {
     return "the number of rows in step " + std::to_string(key.step);
   }

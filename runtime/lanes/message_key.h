@@ -30,6 +30,9 @@ inline constexpr LaneName kReplicaRowsLane(Direction::kAcknowledgement, 2);
 /// The lane on which all ranks agree on the step that the optimizer takes.
 inline constexpr LaneName kAgreementLane(Direction::kAcknowledgement, 3);
 
+/// The lane on which ranks of the last stage say their losses, where no gradients travel.
+inline constexpr LaneName kLossLane(Direction::kAcknowledgement, 4);
+
 /// Whether the messages of a lane are numbers of the host's, also where ranks compute on devices.
 constexpr bool isOfHost(const LaneName& name) {
   return name.direction == Direction::kAcknowledgement && name.tensor != 0;

@@ -85,6 +85,7 @@ std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaite
   }
   if (awaited.kind == Awaited::kRows) return "the number of rows of its batch";
   if (awaited.kind == Awaited::kAgreement) return "the agreement of all ranks";
+  if (awaited.kind == Awaited::kLosses) return "the losses of other ranks";
   if (awaited.index >= program.transfers.size()) return "a message";
   MessageKey key = program.transfers[awaited.index].key;
   key.step = awaited.step;
@@ -105,7 +106,8 @@ std::size_t itemThatSends(const RankProgram& program, const MessageKey& key) {
 bool isStillSent(Programs& programs, int rank, const ActionStatus& waiting,
                  const ActionStatus& sender) {
   const AwaitedPlace place = awaitedPlaceOf(waiting);
-  const bool isAtEnd = place.kind == Awaited::kSums || place.kind == Awaited::kAgreement;
+  const bool isAtEnd = place.kind == Awaited::kSums || place.kind == Awaited::kAgreement ||
+                       place.kind == Awaited::kLosses;
   const bool canTell = place.kind == Awaited::kMessage || isAtEnd;
   if (!canTell || waiting.action < 0 || sender.action < 0) return true;
   const Place at = placeOf(sender.action);

@@ -18,6 +18,7 @@ enum class Awaited : std::uint8_t {
   kTurn,       ///< of a receive: what comes before it on the lines of its ends; as kMessage
   kRows,       ///< the number of rows of the step's batch
   kAgreement,  ///< the others, before the optimizer's step
+  kLosses,     ///< the losses of the last stage's other ranks
 };
 
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come

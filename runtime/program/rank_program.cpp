@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/program/agreement_of.h"
+#include "runtime/program/host_sums.h"
 #include "runtime/program/numbered_routes.h"
 #include "runtime/program/passes.h"
 #include "runtime/program/reduction_order.h"
@@ -69,7 +69,7 @@ class Builder {
     program_.exchanges = exchangesOf(plan_, program_);
     addRows();
     addTies();
-    addAgreement();
+    addHostSums();
     addAcknowledgements();
     return std::move(program_);
   }
@@ -343,10 +343,13 @@ class Builder {
     (from == rank_ ? program_.tiedSends : program_.tiedReceives).push_back(sum);
   }
 
-  void addAgreement() {
+  void addHostSums() {
+    const auto laneTo = [&](const LaneName& name) {
+      return [&, name](bool sends, int peer) { return laneOf(sends, peer, name); };
+    };
+    program_.lossSum = lossSumOf(plan_, rank_, laneTo(kLossLane));
     if (!flow_.agrees || !program_.updatesAtEnd) return;
-    program_.agreement = agreementOf(
-        plan_, rank_, [&](bool sends, int peer) { return laneOf(sends, peer, kAgreementLane); });
+    program_.agreement = agreementOf(plan_, rank_, laneTo(kAgreementLane));
   }
 
   const Plan& plan_;

@@ -123,6 +123,16 @@ struct RankProgram {
     std::vector<Other> others;  ///< of rank 0: the others, ascending
     std::string members;        ///< all ranks: "0 1 2"
   };
+  /// Where nothing else brings the losses of the last stage's ranks together: in a plan without
+  /// backward passes. All say theirs to the first of them, which has their mean.
+  struct LossSum {
+    struct Other {
+      bool opensReplica = false;  ///< the first of its replica's ranks
+      Sum message;
+    };
+    std::optional<Sum> to;    ///< of all others
+    std::vector<Other> from;  ///< of the first: the others, ascending
+  };
   /// The sum of one use of tied weights (StageWork::ties()).
   struct TiedSum {
     int tie = 0;
@@ -143,6 +153,7 @@ struct RankProgram {
   std::optional<Sum> rowsTo;        ///< says its rows, at the start of a step
   std::vector<Rows> rowsFrom;       ///< compares them with its own
   std::optional<Agreement> agreement;
+  std::optional<LossSum> lossSum;
   std::vector<TiedSum> tiedSends;
   std::vector<TiedSum> tiedReceives;
   int credits = 0;           ///< Plan::credits

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/gradient_buckets.h"
+#include "runtime/sums/gradient_buckets.h"
 
 namespace pipetrace {
 

@@ -328,11 +328,16 @@ std::vector<std::pair<const char*, double>> TorchWork::counters() const {
 
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
 
+double TorchWork::lossShare() const { return lossSum_.defined() ? lossSum_.item<double>() : 0; }
+
+void TorchWork::takeLoss(double ofAll) { loss_ = ofAll; }
+
 std::optional<double> TorchWork::loss() const {
   if (!options_.reportsLoss) return std::nullopt;
+  if (loss_) return loss_;
   // Other copies have done the micro-batches that this one has not.
   if (!lossOfAll_.defined() && lossCount_ != options_.numMicroBatches) return std::nullopt;
-  if (!loss_) loss_ = (lossOfAll_.defined() ? lossOfAll_ : lossSum_).item<double>();
+  loss_ = (lossOfAll_.defined() ? lossOfAll_ : lossSum_).item<double>();
   return loss_;
 }
 

@@ -133,6 +133,9 @@ class TorchWork : public StageWork {
   std::vector<std::pair<const char*, double>> counters() const override;
   /// The first call after a step waits for the device.
   std::optional<double> loss() const override;
+  /// Waits for the device.
+  double lossShare() const override;
+  void takeLoss(double ofAll) override;
   RankDevice* device() override { return options_.device; }
 
   const Stage& stage(int stage) const { return *stages_.at(stage); }

@@ -25,7 +25,8 @@ struct GlooLaneOptions {
   std::size_t messages = 1;  ///< the most that are on their way
   GlooTags tags;
   /// Whether a thread of the lane waits for the transfers, so that the compute thread does not.
-  /// Else a send waits until the peer has received it.
+  /// Else a send waits until the peer has received it: what it can receive when it has posted the
+  /// receive, without bytes that wait for the header.
   bool background = true;
   /// Where the rank's messages are; null: in the host's memory. The lane's thread moves them
   /// through pinned memory, on a stream of its own.

@@ -19,7 +19,9 @@ namespace {
 struct Sending {
   MessageKey key;
   Message message;  // with a device: its thread brings it to the host, and issues the send
-  GlooGroup::WorkPtr works[3];
+  GlooGroup::WorkPtr header;
+  GlooGroup::WorkPtr body;
+  GlooGroup::WorkPtr late;  // of bytes whose receive is posted only when the header has come
 };
 
 struct Sent {
@@ -57,6 +59,8 @@ class GlooSendLane : public SendLane<Message> {
     if (!options_.background) {
       const std::exception_ptr error = await(sending);
       if (error) std::rethrow_exception(error);
+      // The peer takes them when it needs the message, and until then it may wait for this rank.
+      if (sending.late) lates_.push_back(std::move(sending));
       if (clock_) stamps_.push_back(clock_());
       return;
     }
@@ -75,6 +79,10 @@ class GlooSendLane : public SendLane<Message> {
 
   void awaitAll() override {
     while (options_.background && done_ < sent_) keepDone();
+    for (const Sending& sending : lates_) {
+      group_.guarded(doing(sending.key), options_.peer, [&] { group_.await(sending.late); });
+    }
+    lates_.clear();
   }
 
  private:
@@ -90,28 +98,31 @@ class GlooSendLane : public SendLane<Message> {
     const GlooHeader header{
         .header = {.key = sending.key, .sequence = number, .shape = shapeOf(message)},
         .deadline = message.deadline};
-    const auto post = [&](int which, const at::Tensor& tensor, GlooPart part) {
-      sending.works[which] =
-          group_.send(tensor, options_.peer, options_.tags.tag(sending.key, number, part));
+    const auto post = [&](GlooGroup::WorkPtr& work, const at::Tensor& tensor, GlooPart part) {
+      work = group_.send(tensor, options_.peer, options_.tags.tag(sending.key, number, part));
     };
     const std::int64_t bytes = message.bytes();
     const std::int64_t room = rooms_.of(sending.key);
     rooms_.note(sending.key, bytes);
-    post(0, header.toTensor(), GlooPart::kHeader);
-    const bool isFirst = room == GlooRooms::kUnknown;
-    const bool fits = bytes > 0 && (isFirst || bytes <= room);
-    if (fits) post(1, message.tensor.contiguous(), GlooPart::kBody);
-    if (isFirst || fits) return;
-    if (room > 0) post(1, at::empty({1}, at::kByte), GlooPart::kBody);
-    if (bytes > 0) post(2, message.tensor.contiguous(), GlooPart::kLongBody);
+    post(sending.header, header.toTensor(), GlooPart::kHeader);
+    if (room == GlooRooms::kUnknown) {
+      if (bytes > 0) post(sending.late, message.tensor.contiguous(), GlooPart::kBody);
+      return;
+    }
+    if (bytes > 0 && bytes <= room) {
+      post(sending.body, message.tensor.contiguous(), GlooPart::kBody);
+      return;
+    }
+    if (room > 0) post(sending.body, at::empty({1}, at::kByte), GlooPart::kBody);
+    if (bytes > 0) post(sending.late, message.tensor.contiguous(), GlooPart::kLongBody);
   }
 
   std::exception_ptr await(const Sending& sending) const {
     try {
       group_.guarded(doing(sending.key), options_.peer, [&] {
-        for (const GlooGroup::WorkPtr& work : sending.works) {
-          if (work) group_.await(work);
-        }
+        group_.await(sending.header);
+        if (sending.body) group_.await(sending.body);
+        if (sending.late && options_.background) group_.await(sending.late);
       });
     } catch (...) {
       return std::current_exception();
@@ -158,6 +169,7 @@ class GlooSendLane : public SendLane<Message> {
   Mailbox<Sent> sents_;
   std::optional<DeviceStage> stage_;
   GlooRooms rooms_;
+  std::vector<Sending> lates_;  // without a thread: whose last bytes may be under way
   std::uint64_t issued_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t done_ = 0;

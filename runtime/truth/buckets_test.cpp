@@ -17,8 +17,8 @@
 
 #include "runtime/executor.h"
 #include "runtime/forwarding_work.h"
-#include "runtime/gradient_buckets.h"
 #include "runtime/launch/local_port.h"
+#include "runtime/sums/gradient_buckets.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/train/torch_work.h"

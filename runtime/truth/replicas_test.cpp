@@ -11,6 +11,7 @@
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
+#include "schedule/forward_part.h"
 #include "schedule/with_recompute.h"
 #include "schedule/with_replicas.h"
 
@@ -127,22 +128,63 @@ TEST(StagesOnSeveralRanks, HaveTheBitsOfOneProcess) {
   }
 }
 
-TEST(Replicas, WithoutBackwardsGiveTheLossOfTheFirst) {
-  const TrainingCase training{.numStages = 2, .microBatches = 4};
-  std::vector<RankResult> ofLastRank;
-  for (const int replicas : {1, 2}) {
-    const CheckedPlan plan = replicated("ForwardOnly", 2, 4, replicas);
-    RankResult result;
-    const auto errors =
-        runConnected(Wiring::kInProcess, plan->numRanks(), [&](Transport& transport) {
-          RankResult own = trainRank(training, plan, transport, {}, {.readsGradients = false});
-          if (transport.rank() == plan->lastRankOf(0)) result = std::move(own);
-        });
+/// The loss of the first step of the plan without its backwards.
+double lossOfForwards(Wiring wiring, const TrainingCase& training, const CheckedPlan& plan) {
+  const CheckedPlan forwards(forwardPart(*plan));
+  at::Tensor loss;
+  const auto errors = runConnected(wiring, plan->numRanks(), [&](Transport& transport) {
+    const RankResult own = trainRank(training, forwards, transport, {}, {.readsGradients = false});
+    if (transport.rank() == plan->lastRankOf(0)) loss = own.at(0);
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+  return loss.item<double>();
+}
+
+/// The loss of the first step before any weight has changed, as one process has it.
+double lossOfOneProcess(const TrainingCase& training, const CheckedPlan& plan) {
+  const auto ofRanks = trainAlone(training, *plan);
+  return ofRanks.at(static_cast<std::size_t>(plan->lastRankOf(0))).at(0).item<double>();
+}
+
+TEST(StagesOnSeveralRanks, WithoutBackwardsGiveTheMeanLossOfAll) {
+  const auto expectSame = [](const CheckedPlan& plan, int microBatches, int rows) {
+    const TrainingCase training{
+        .numStages = plan->numStages, .microBatches = microBatches, .rows = rows, .steps = 1};
+    const double loss = lossOfOneProcess(training, plan);
+    EXPECT_NEAR(lossOfForwards(Wiring::kInProcess, training, plan), loss, 1e-6) << plan->name;
+    EXPECT_NEAR(lossOfForwards(Wiring::kGloo, training, plan), loss, 1e-6) << plan->name;
+  };
+  expectSame(replicated("1F1B", 2, 4, 3), 4, 12);
+  expectSame(replicated("DualPipe", 2, 4, 1), 4, 16);
+  expectSame(replicated("DualPipe", 2, 4, 2), 4, 16);
+  for (const char* const text : kUneven) expectSame(CheckedPlan(readPlan(text, text)), 5, 17);
+}
+
+// Three micro-batches of a replica with 16 rows count with 16, those of one with 20 rows with 20.
+TEST(Replicas, WithoutBackwardsMayHaveOtherNumbersOfRows) {
+  const auto lossWith = [](int rowsOfFirst, int rowsOfSecond) {
+    const CheckedPlan plan = replicated("1F1B", 2, 3, 2);
+    const CheckedPlan forwards(forwardPart(*plan));
+    double loss = 0;
+    const auto errors = runConnected(Wiring::kInProcess, 4, [&](Transport& transport) {
+      const TrainingCase training{.numStages = 2,
+                                  .microBatches = 3,
+                                  .rows = transport.rank() < 2 ? rowsOfFirst : rowsOfSecond,
+                                  .steps = 1};
+      const auto own = trainRank(training, forwards, transport, {}, {.readsGradients = false});
+      if (transport.rank() == plan->lastRankOf(0)) loss = own.at(0).item<double>();
+    });
     EXPECT_THAT(errors, Each(IsEmpty()));
-    ofLastRank.push_back(std::move(result));
-  }
-  EXPECT_GT(ofLastRank[0].size(), static_cast<std::size_t>(training.steps)) << "losses";
-  EXPECT_EQ(testing::firstDifference(ofLastRank[1], ofLastRank[0]), "");
+    return loss;
+  };
+  const auto lossAlone = [](int rows) {
+    const CheckedPlan plan = replicated("1F1B", 2, 3, 1);
+    return lossOfOneProcess({.numStages = 2, .microBatches = 3, .rows = rows, .steps = 1}, plan);
+  };
+  // With equal rows the mean of the two is known, and from it the loss of the second replica.
+  const double first = lossAlone(16);
+  const double second = 2 * lossWith(20, 20) - lossAlone(20);
+  EXPECT_NEAR(lossWith(16, 20), (16 * first + 20 * second) / 36, 1e-6);
 }
 
 TEST(Replicas, WithOtherNumbersOfRowsAreRefusedBeforeAnyBackward) {

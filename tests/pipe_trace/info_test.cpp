@@ -87,7 +87,8 @@ TEST_F(InfoCommand, KeysComeInTheDocumentedOrder) {
   const auto found = nlohmann::ordered_json::parse(result.out);
   for (const auto& [key, value] : found.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("format", "ranks", "runs", "steps", "jobs", "events", "counters",
-                                "flows", "begin_ns", "end_ns", "topology", "clock", "diagnostics"));
+                                "counter_names", "flows", "begin_ns", "end_ns", "topology", "clock",
+                                "diagnostics"));
 }
 
 TEST_F(InfoCommand, AllRunsOfALogAreCounted) {

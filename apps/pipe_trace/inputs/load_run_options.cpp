@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/selection_options.h"
 #include "apps/pipe_trace/inputs/foreign_options.h"
 
@@ -26,9 +27,7 @@ void addSelectionOptions(CLI::App& app, Selection& selection) {
 
 void addTopologyOptions(CLI::App& app, GivenTopology& topology) {
   const auto add = [&](const char* name, std::optional<int>& number, const char* what) {
-    app.add_option(name, number, what)
-        ->type_name("N")
-        ->check(CLI::Range(1, kMostRanks).description(""));
+    app.add_option(name, number, what)->type_name("N")->check(range(1, kMostRanks));
   };
   add("--pp", topology.pipelineRanks, "Ranks of a pipeline, where the logs do not say it");
   add("--dp", topology.replicas, "Pipelines (data parallel), where the logs do not say it");
@@ -48,12 +47,12 @@ void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
   app.add_option("--threads", options.reading.threads,
                  "How many threads may read and write (default: 0, one per core)")
       ->type_name("N")
-      ->check(CLI::Range(0, kMostThreads).description(""));
+      ->check(range(0, kMostThreads));
   app.add_option(
          "--run", options.reading.run,
          "Of logs that hold several runs, read this one, counted from 0 (default: the last)")
       ->type_name("N")
-      ->check(CLI::Range(0, kHighestRun).description(""));
+      ->check(range(0, kHighestRun));
   addForeignOptions(app, options);
   addSelectionOptions(app, options.selection);
   addTopologyOptions(app, options.topology);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/profile_format.h"
@@ -67,7 +68,7 @@ void addOpenOptions(CommandApp& app, OpenOptions& options) {
   app.add_option("--port", options.port,
                  "Port to listen on; Perfetto's own UI accepts none but 9001 (0: any)")
       ->type_name("N")
-      ->check(CLI::Range(0, 65535).description(""));
+      ->check(range(0, 65535));
   app.add_flag("--no-browser", options.noBrowser, "Print the link only, as without a display");
 }
 

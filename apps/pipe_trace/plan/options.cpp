@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/profile_format.h"
 #include "apps/cli/shared_options.h"
@@ -10,11 +11,6 @@
 
 namespace pipetrace {
 namespace {
-
-const CLI::Validator kNotEmpty(
-    [](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
-
-CLI::Validator range(int least, int most) { return CLI::Range(least, most).description(""); }
 
 class PlanFlags {
  public:
@@ -86,13 +82,13 @@ class PlanFlags {
         ->check(range(1, 100'000));
     csv_ = value(kGroup, "--csv", to_.csv, "FILE",
                  "Write the plan itself as a schedule file, a row a rank; - is standard output")
-               ->check(kNotEmpty);
+               ->check(notEmpty());
     value(kGroup, "--for", to_.csvFor, "torch",
           "Write it as that program loads it: torch.distributed.pipelining, with --transfers")
         ->needs(csv_);
     costsOut_ = value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
                       "Write the costs as a costs file, to go on from")
-                    ->check(kNotEmpty);
+                    ->check(notEmpty());
     json_ = app_.add_flag("--json", to_.json, "Print all figures as JSON instead of the chart")
                 ->group(kGroup);
     jobList_ = app_.add_flag("--job-list", to_.jobList,

@@ -112,6 +112,7 @@ PlanInput readInput(const PlanOptions& options) {
   input.source = planOf(options, input.given, limit);
   Plan& plan = input.source.plan;
   options.change(plan);
+  warnOfUnusedReductions(options.costs, plan);
   input.costs = completeCostsAndPlan(input.given, plan);
   input.checks.commStreams = options.messages.lines();
   // Without --transfers a plan that cannot run is checked as it is.

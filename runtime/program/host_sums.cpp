@@ -1,12 +1,12 @@
-#include "runtime/program/agreement_of.h"
+#include "runtime/program/host_sums.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 namespace pipetrace {
 
-RankProgram::Agreement agreementOf(const Plan& plan, int rank,
-                                   const std::function<int(bool sends, int peer)>& laneTo) {
+RankProgram::Agreement agreementOf(const Plan& plan, int rank, const LaneTo& laneTo) {
   std::vector<std::vector<int>> stages(plan.ranks.size());  // by the first of their ranks
   for (int stage = 0; stage < plan.numStages; ++stage) {
     stages[static_cast<std::size_t>(plan.placement.firstRankOf(stage))].push_back(stage);
@@ -23,6 +23,25 @@ RankProgram::Agreement agreementOf(const Plan& plan, int rank,
     own.others.push_back({stages[static_cast<std::size_t>(other)], endsWith(other)});
   }
   if (rank != 0) own.root = endsWith(0);
+  return own;
+}
+
+std::optional<RankProgram::LossSum> lossSumOf(const Plan& plan, int rank, const LaneTo& laneTo) {
+  const std::vector<int> ranks = plan.ranksOf(plan.numStages - 1);
+  const bool isOne = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  if (ranks.size() == 1 || !isOne || !plan.isForwardOnly()) return std::nullopt;
+  const MessageKey key{.direction = kLossLane.direction, .tensor = kLossLane.tensor};
+  RankProgram::LossSum own;
+  const int first = plan.lastRankOf(0);
+  if (rank != first) {
+    own.to = {.lane = laneTo(true, first), .key = key};
+    return own;
+  }
+  for (const int other : ranks) {
+    if (other == first) continue;
+    own.from.push_back({.opensReplica = other == plan.lastRankOf(plan.replicaOf(other)),
+                        .message = {.lane = laneTo(false, other), .key = key}});
+  }
   return own;
 }
 

@@ -1,25 +1,13 @@
-#include "runtime/agreement.h"
-
-#include <ATen/ops/empty.h>
+#include "runtime/sums/agreement.h"
 
 #include <algorithm>
 
 #include "runtime/program/plan_words.h"
 #include "runtime/record/record_collective.h"
+#include "runtime/sums/host_numbers.h"
 
 namespace pipetrace {
 namespace {
-
-Message messageOf(const std::vector<double>& numbers) {
-  at::Tensor tensor = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kDouble);
-  std::copy(numbers.begin(), numbers.end(), tensor.mutable_data_ptr<double>());
-  return {.tensor = tensor};
-}
-
-std::vector<double> numbersOf(const Message& message) {
-  const double* const first = message.tensor.const_data_ptr<double>();
-  return {first, first + message.tensor.numel()};
-}
 
 /// The numbers of stages, one after the other, each with their count before them. They begin with
 /// the number of stages, so no message is empty.

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
-#include "runtime/gradient_buckets.h"
 #include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
+#include "runtime/sums/gradient_buckets.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "runtime/gradient_sums.h"
+#include "runtime/sums/gradient_sums.h"
 
 #include <ATen/core/grad_mode.h>
 

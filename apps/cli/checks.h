@@ -1,0 +1,24 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace pipetrace {
+
+/// Refuses an empty text: "--file: it is empty".
+inline CLI::Validator notEmpty(const std::string& error = "it is empty") {
+  return CLI::Validator([error](std::string& text) { return text.empty() ? error : std::string(); },
+                        "");
+}
+
+/// A number from `least` to `most`, without a word about it in the help.
+template <typename Number>
+CLI::Validator range(Number least, Number most) {
+  return CLI::Range(least, most).description("");
+}
+
+/// A number from 1 to `most`.
+inline CLI::Validator upTo(int most) { return range(1, most); }
+
+}  // namespace pipetrace

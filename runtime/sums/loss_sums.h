@@ -1,0 +1,16 @@
+#pragma once
+
+#include "runtime/program/rank_program.h"
+#include "runtime/rank_messages.h"
+#include "runtime/stage_work.h"
+
+namespace pipetrace {
+
+/// Ends a step of a plan without backward passes whose last stage is on several ranks. They say
+/// their losses to the first of them, which adds them in the order of ranks
+/// (StageWork::takeLoss()). Does nothing on other ranks and in other plans.
+///
+/// Threads: the compute thread. It waits for the device.
+void addUpLosses(const RankProgram& program, StageWork& work, RankMessages& messages, int step);
+
+}  // namespace pipetrace
