@@ -203,7 +203,7 @@ TEST_F(InfoCommand, PeopleReadALineForEachThing) {
             "steps     1\n"
             "jobs      4\n"
             "events    5\n"
-            "counters  1\n"
+            "counters  1: loss\n"
             "flows     2\n"
             "time      10 ns from 1000.000001 ms since the epoch\n"
             "topology  pp 2, dp 1, vpp 2\n"
