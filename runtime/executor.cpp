@@ -12,6 +12,7 @@
 #include "runtime/program/plan_words.h"
 #include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
+#include "runtime/record/record_job.h"
 #include "runtime/report_failure.h"
 #include "runtime/require_fits.h"
 #include "runtime/sums/agreement.h"
@@ -30,14 +31,15 @@ class Executor::Impl {
         planned_(work.plannedTransfers()),
         device_(work.device()),
         transport_(transport),
-        streams_(streams),
-        program_((requireFits(plan, work, transport, options.ahead),
-                  rankProgram(plan, rank_, options.ahead,
-                              {work.routes(*plan), work.ties(), work.agrees()}))),
+        streams_(withStepsBefore(streams)),
+        program_(
+            (requireFits(plan, work, transport, options.ahead),
+             rankProgram(plan, rank_, options.ahead,
+                         {work.routes(*plan), work.ties(), work.agrees(), work.hasMetrics()}))),
         control_(options.control),
-        messages_(program_, transport, streams, planned_, control_, device_),
-        sums_(program_, work, messages_, streams, planned_, device_),
-        agreement_(program_, work, messages_, streams, planned_, device_),
+        messages_(program_, transport, streams_, planned_, control_, device_),
+        sums_(program_, work, messages_, streams_, planned_, device_),
+        agreement_(program_, work, messages_, streams_, planned_, device_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
@@ -61,8 +63,21 @@ class Executor::Impl {
     flushRecorder();
   }
 
-  void runStep(int step) {
+  void runStep(int step, int number) {
+    stepsBefore_ = number - step;
     guarded([&] { runStepUnguarded(step); });
+  }
+
+  void pause() {
+    guarded([&] {
+      messages_.settleSends();
+      if (device_ != nullptr) device_->record()->synchronize();
+    });
+  }
+
+  void endPlan() {
+    guarded([&] { messages_.awaitSends(); });
+    finished_ = true;
   }
 
   void finish() {
@@ -76,13 +91,20 @@ class Executor::Impl {
 
  private:
   using Kind = RankProgram::Item::Kind;
+
+  RecordedStreams withStepsBefore(RecordedStreams streams) const {
+    streams.stepsBefore = &stepsBefore_;
+    return streams;
+  }
+
   void runStepUnguarded(int step) {
     step_ = step;
     next_ = 0;
     work_.beginStep(step);
     if (work_.hasData()) {
       runEdge(
-          {.kind = JobKind::kData}, [&] { work_.awaitData(step); }, numberOfData(step));
+          {.kind = JobKind::kData}, [&] { work_.awaitData(step); },
+          numberOfData(step + stepsBefore_));
     }
     messages_.beginStep(step, work_.rows());
     sums_.beginStep(step);
@@ -111,20 +133,20 @@ class Executor::Impl {
     if (streams_.recorder == nullptr) return;
     if (const auto loss = work_.loss()) streams_.recorder->counter("loss", *loss);
     for (const auto& [name, value] : work_.counters()) streams_.recorder->counter(name, value);
-    streams_.recorder->endStep(step);
+    streams_.recorder->endStep(streams_.inLog(step));
   }
 
   // data, lr and optimizer.
   template <typename Body>
   void runEdge(Job job, Body body) {
-    runEdge(job, body, numberOfItem(step_, next_));
+    runEdge(job, body, numberOfNext());
   }
   template <typename Body>
   void runEdge(Job job, Body body, std::int64_t number) {
     begin(number);
-    job.step = step_;
+    job.step = streams_.inLog(step_);
     job.id = nextId();
-    record(job, body);
+    recordJob(streams_, job, body);
     end();
   }
 
@@ -142,20 +164,20 @@ class Executor::Impl {
   void runJob(int index) {
     const auto at = static_cast<std::size_t>(index);
     const RankProgram::Job& job = program_.jobs[at];
-    begin(numberOfItem(step_, next_));
+    begin(numberOfNext());
     const std::int64_t id = ids_[at];
     if (device_ != nullptr) device_->awaitRoom();
     const Nanoseconds arrival = takeInputs(job);
     work_.launching(job.action, arrival);
     const Job recorded{.kind = job.action.kind,
                        .microBatch = job.action.microBatch - program_.firstMicroBatch,
-                       .step = step_,
+                       .step = streams_.inLog(step_),
                        .stage = job.action.stage,
                        .chunk = job.chunk,
                        .id = id,
                        .action = texts_.empty() ? nullptr : texts_[at],
                        .version = work_.versionOf(job.action)};
-    record(recorded, [&] {
+    recordJob(streams_, recorded, [&] {
       run(job.action);
       keep(job);
       if (!work_.runsBehind()) return;
@@ -172,6 +194,8 @@ class Executor::Impl {
     if (!work_.runsBehind()) acknowledge(job);
     end();
   }
+
+  std::int64_t numberOfNext() const { return numberOfItem(step_ + stepsBefore_, next_); }
 
   // `number`: numberOfItem() of next_, whose item is the one before it; or numberOfData().
   void begin(std::int64_t number) {
@@ -256,7 +280,7 @@ class Executor::Impl {
     });
     const std::shared_ptr<const DeviceEvent> end = device_->record();
     forEachSent([&](int transfer) { outgoing_[static_cast<std::size_t>(transfer)].made = end; });
-    device_->queued(end, numberOfItem(step_, next_));
+    device_->queued(end, numberOfNext());
   }
 
   /// Says that the job needs its activations no longer.
@@ -276,29 +300,6 @@ class Executor::Impl {
   void send(int transfer) {
     const auto at = static_cast<std::size_t>(transfer);
     messages_.send(transfer, step_, idOf(transfer), std::exchange(outgoing_[at], {}));
-  }
-
-  // Runs `body` as a job of the compute lane. A body that throws ends its job as well.
-  template <typename Body>
-  void record(const Job& job, Body body) {
-    if (streams_.recorder == nullptr) {
-      body();
-      return;
-    }
-    streams_.recorder->begin(streams_.compute, job);
-    if (streams_.track != nullptr) streams_.track->begin(job);
-    try {
-      body();
-    } catch (...) {
-      endRecord();
-      throw;
-    }
-    endRecord();
-  }
-
-  void endRecord() {
-    if (streams_.track != nullptr) streams_.track->end();
-    streams_.recorder->end(streams_.compute);
   }
 
   std::int64_t nextId() {
@@ -334,12 +335,12 @@ class Executor::Impl {
     if (streams_.recorder == nullptr) return;
     try {
       streams_.recorder->flush();
-    } catch (...) {
-      // close() reports what could not be written.
+    } catch (...) {  // close() reports what could not be written
     }
   }
 
   const int rank_;
+  int stepsBefore_ = 0;  // RecordedStreams::stepsBefore
   StageWork& work_;
   PlannedTransfers* const planned_;
   RankDevice* const device_;
@@ -367,7 +368,11 @@ Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, Reco
 
 Executor::~Executor() = default;
 
-void Executor::runStep(int step) { impl_->runStep(step); }
+void Executor::runStep(int step, int number) { impl_->runStep(step, number); }
+
+void Executor::pause() { impl_->pause(); }
+
+void Executor::end() { impl_->endPlan(); }
 
 void Executor::finish() { impl_->finish(); }
 

@@ -49,8 +49,8 @@ class Executor {
   Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedStreams streams = {},
            ExecutorOptions options = {});
 
-  /// Calls abort() of the transport unless finish() was called, and writes out what the recorder
-  /// still holds.
+  /// Calls abort() of the transport unless finish() or end() was called, and writes out what the
+  /// recorder still holds.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -60,7 +60,17 @@ class Executor {
   /// the work and the transport, after it has aborted the transport so that the peers stop; the
   /// executor is of no use then. With a control channel the error says what ended the run, on
   /// whichever rank that was.
-  void runStep(int step);
+  void runStep(int step) { runStep(step, step); }
+  /// The same, where several plans run in turn: `number` is the step's in the log and in errors,
+  /// and counts over all of them.
+  void runStep(int step, int number);
+
+  /// Call it after a step before ranks go on with another plan's executor. Waits until the sends
+  /// are done and recorded, and the device has ended its jobs.
+  void pause();
+  /// Call it after the last step if other executors use the transport, in place of finish(). Waits
+  /// until all sent messages have arrived.
+  void end();
 
   /// Waits until all sent messages have arrived and all ranks are here. Call it after the last
   /// step.

@@ -54,8 +54,9 @@ class ForwardingWork : public StageWork {
   }
   std::int32_t versionOf(const Action& action) const override { return inner_.versionOf(action); }
   std::optional<double> loss() const override { return inner_.loss(); }
-  double lossShare() const override { return inner_.lossShare(); }
-  void takeLoss(double ofAll) override { inner_.takeLoss(ofAll); }
+  bool hasMetrics() const override { return inner_.hasMetrics(); }
+  std::vector<double> sharesOfStep() const override { return inner_.sharesOfStep(); }
+  void takeSums(const std::vector<double>& ofAll) override { inner_.takeSums(ofAll); }
   void launching(const Action& action, Nanoseconds arrival) override {
     inner_.launching(action, arrival);
   }

@@ -91,7 +91,7 @@ void RankMessages::post(int transfer, int step, std::int64_t job) {
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
-  state.job.step = step;
+  state.job.step = recorded_.inLog(step);
   state.job.id = job;
   if (planned_ != nullptr) {
     state.postedAt = static_cast<std::uint64_t>(planned_->now());
@@ -148,7 +148,7 @@ bool RankMessages::isInLine(std::size_t transfer, int step) const {
 void RankMessages::made(int transfer, int step, std::int64_t job, const Message& message) {
   if (isInLine(static_cast<std::size_t>(transfer), step)) return;
   State& state = states_[static_cast<std::size_t>(transfer)];
-  state.job.step = step;
+  state.job.step = recorded_.inLog(step);
   state.job.id = job;
   onDevice_->made(state.job, message.bytes());
 }
@@ -157,7 +157,7 @@ void RankMessages::send(int transfer, int step, std::int64_t job, Message messag
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
   const MessageKey key = keyOf(transfer, step);
-  state.job.step = step;
+  state.job.step = recorded_.inLog(step);
   state.job.id = job;
   state.job.bytes = message.bytes();
   const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
@@ -252,6 +252,10 @@ void RankMessages::awaitSends() {
       });
     }
   }
+  settleSends();
+}
+
+void RankMessages::settleSends() {
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (!ends_[i].send) continue;
     waitFor(program_.lanes[i].peer, numberOfAwaited(Awaited::kReceipt, 0), [&] {

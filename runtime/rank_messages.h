@@ -79,8 +79,10 @@ class RankMessages {
   void sendSum(const RankProgram::Sum& sum, int step, Message message);
   Message receiveSum(const RankProgram::Sum& sum, int step);
 
-  /// Records the sends that are done; and waits for all.
+  /// Records the sends that are done; and waits for all of them.
   void collectSends();
+  void settleSends();
+  /// The same, after the last step: takes the acknowledgements that are still to come.
   void awaitSends();
 
  private:

@@ -153,11 +153,14 @@ class StageWork {
   /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
   virtual std::optional<double> loss() const { return std::nullopt; }
 
-  /// In a plan without backward passes, whose last stage is on several ranks: the share of this
-  /// rank's micro-batches in the loss of its replica. The rank that reports the loss hears that of
-  /// all, takeLoss(), with the rows of each replica as weights.
-  virtual double lossShare() const { return 0; }
-  virtual void takeLoss(double /*ofAll*/) {}
+  /// Whether the last stage has figures beside the loss; the same on all ranks.
+  virtual bool hasMetrics() const { return false; }
+  /// Where the last stage is on several ranks, at the end of a step: the shares of this rank's
+  /// micro-batches in the figures of its replica. They are the loss, in a plan without backward
+  /// passes, and then the metrics. The rank that reports them hears those of all, takeSums(), with
+  /// the rows of each replica as weights.
+  virtual std::vector<double> sharesOfStep() const { return {}; }
+  virtual void takeSums(const std::vector<double>& /*ofAll*/) {}
 
   /// Other numbers of the step, for counters of the job log: names that stay, and values.
   virtual std::vector<std::pair<const char*, double>> counters() const { return {}; }

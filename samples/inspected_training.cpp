@@ -1,8 +1,8 @@
 #include "samples/inspected_training.h"
 
+#include "runtime/engine/say.h"
 #include "runtime/train/torch_work.h"
 #include "samples/sample_options.h"
-#include "samples/say.h"
 
 namespace pipetrace {
 

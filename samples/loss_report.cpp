@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "samples/say.h"
+#include "runtime/engine/say.h"
 
 namespace pipetrace {
 

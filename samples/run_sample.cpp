@@ -7,38 +7,26 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <exception>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
 #include "runtime/device/open_device.h"
-#include "runtime/device/rank_device.h"
-#include "runtime/executor.h"
-#include "runtime/program/plan_words.h"
-#include "runtime/record/rank_info_of.h"
-#include "runtime/record/rank_recording.h"
-#include "runtime/report_failure.h"
+#include "runtime/engine/say.h"
+#include "runtime/session/session.h"
 #include "runtime/train/empty_halves.h"
-#include "runtime/transport/gloo.h"
-#include "runtime/transport/in_process.h"
+#include "runtime/train/torch_work.h"
 #include "samples/inspected_training.h"
-#include "samples/log_losses.h"
 #include "samples/loss_report.h"
-#include "samples/open_logs.h"
-#include "samples/over_nccl.h"
 #include "samples/sample_plan.h"
 #include "samples/sample_precision.h"
 #include "samples/sample_task.h"
-#include "samples/say.h"
 #include "schedule/fingerprint.h"
 #include "schedule/with_reductions.h"
 #include "trace/error.h"
@@ -47,24 +35,7 @@ namespace pipetrace {
 
 namespace {
 
-/// Has the first signal end the run for all ranks, while this lives. From then on it changes
-/// nothing: the run has ended, and its ranks have yet to close what they opened and to say why.
-class StopsRun {
- public:
-  StopsRun(StopSignal& stop, std::function<void(const std::string& why)> callback) : stop_(stop) {
-    stop_.onStop(std::move(callback));
-  }
-  ~StopsRun() {
-    stop_.onStop([](const std::string&) {});
-  }
-  StopsRun(const StopsRun&) = delete;
-  StopsRun& operator=(const StopsRun&) = delete;
-
- private:
-  StopSignal& stop_;
-};
-
-// The state that the ranks of this process share; only read once the first of them has started.
+/// The ranks of this process share it. It is only read once the first of them has started.
 struct Run {
   const SampleOptions& options;
   const CheckedPlan plan;
@@ -73,12 +44,6 @@ struct Run {
   const LossScale lossScale;
   const StopSignal& stop;
   LossReport& report;  // written by the one rank that has the last stage
-  const std::optional<ProcessEnv> env;
-  const c10::DeviceType device;
-  const std::string logDirectory;  // empty: nothing is recorded
-  const StepRange steps;
-  OpenLogs& logs;
-  LogLosses& losses;
 };
 
 /// Where to record; empty: not at all.
@@ -115,24 +80,25 @@ void requireNcclOptions(const SampleOptions& options) {
   }
 }
 
-TorchWork makeWork(const Run& run, int rank, RankDevice* device) {
-  return TorchWork({.model = run.task.model,
-                    .partition = run.partition,
-                    .numMicroBatches = run.plan->microBatchesOfReplica(),
-                    .replica = run.plan->replicaOf(rank),
-                    .seed = run.options.seed,
-                    .optimizer = run.task.optimizer,
-                    .learningRate = run.task.learningRate,
-                    .precision = precisionOf(run.options.precision),
-                    .lossScale = run.lossScale,
-                    .clipNorm = run.options.clipGradNorm,
-                    .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
-                                                                       : StashUpdate::kNewest,
-                    .reportsLoss = run.plan->lastRankOf(0) == rank,
-                    .batch = run.task.batch,
-                    .device = device,
-                    .steps = run.options.steps},
-                   run.plan->stagesOfRank(rank));
+std::unique_ptr<TorchWork> makeWork(const Run& run, int rank, RankDevice* device) {
+  return std::make_unique<TorchWork>(
+      TorchWorkOptions{.model = run.task.model,
+                       .partition = run.partition,
+                       .numMicroBatches = run.plan->microBatchesOfReplica(),
+                       .replica = run.plan->replicaOf(rank),
+                       .seed = run.options.seed,
+                       .optimizer = run.task.optimizer,
+                       .learningRate = run.task.learningRate,
+                       .precision = precisionOf(run.options.precision),
+                       .lossScale = run.lossScale,
+                       .clipNorm = run.options.clipGradNorm,
+                       .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
+                                                                          : StashUpdate::kNewest,
+                       .reportsLoss = run.plan->lastRankOf(0) == rank,
+                       .batch = run.task.batch,
+                       .device = device,
+                       .steps = run.options.steps},
+      run.plan->stagesOfRank(rank));
 }
 
 /// A step that was left out may have any loss.
@@ -154,15 +120,15 @@ void note(const std::string& text) {
   if (!text.empty()) sayOnStderr("note: " + text);
 }
 
-void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
-                RecordedStreams streams, RankDevice* device) {
-  TorchWork work = makeWork(run, transport.rank(), device);
-  InspectedTraining inspected(run.options, work, transport.rank(), transport.worldSize());
-  Executor executor(run.plan, inspected.work(), transport, streams, {.control = &control});
+void trainRank(const Run& run, SessionRank& rank) {
+  TorchWork& work = rank.keep(makeWork(run, rank.rank(), rank.device()));
+  InspectedTraining& inspected = rank.keep(
+      std::make_unique<InspectedTraining>(run.options, work, rank.rank(), run.plan->numRanks()));
+  const int program = rank.add(run.plan, inspected.work());
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     const auto begin = std::chrono::steady_clock::now();
-    executor.runStep(step);
+    rank.runStep(program, step);
     inspected.stepEnded();
     if (step == 0) note(noteOfEmptyHalves(run.plan, work.emptyHalves()));
     if (const auto loss = work.loss()) {
@@ -171,72 +137,6 @@ void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
       run.report.add(step, *loss, seconds.count(), textOfOverflow(work.agreement()));
     }
   }
-  executor.finish();
-}
-
-/// `nccl`: null, if messages go through `host` alone.
-void recordAndTrain(const Run& run, Transport& host, ControlChannel& control,
-                    std::optional<RunClock> clock, const NcclRank* nccl) {
-  // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
-  torch::set_num_threads(1);
-  std::optional<RankDevice> ownDevice;
-  if (run.device != c10::kCPU) {
-    ownDevice.emplace(deviceOfRank(run.device, run.env ? run.env->localRank : host.rank(),
-                                   run.options.shareDevices),
-                      usualJobsAhead(*run.plan));
-  }
-  RankDevice* const device = ownDevice ? &*ownDevice : nullptr;
-  std::optional<RankOverNccl> line;
-  if (nccl != nullptr) line.emplace(*nccl, *device, *run.plan);
-  Transport& transport = line ? line->transport() : host;
-  if (run.logDirectory.empty()) {
-    trainSteps(run, transport, control, {}, device);
-    return;
-  }
-  RankRecording recording({.logDirectory = run.logDirectory,
-                           .info = rankInfoOf(*run.plan, transport.rank()),
-                           .steps = run.steps,
-                           .isProcess = run.env.has_value(),
-                           .device = device,
-                           .hasLine = transport.commStreams() == CommStreams::kRank,
-                           .clock = std::move(clock)});
-  // When training throws, the destructor closes the log; an error of its own must not replace what
-  // went wrong.
-  {
-    const OpenLog open(run.logs, *recording.streams().recorder);
-    trainSteps(run, transport, control, recording.streams(), device);
-  }
-  try {
-    recording.close();
-  } catch (const LogLost& lost) {
-    run.losses.add(lost.loss());
-  }
-}
-
-/// Throws Error with what ended the run, on whichever rank that was.
-void trainRank(const Run& run, Transport& transport, ControlChannel& control,
-               std::optional<RunClock> clock = std::nullopt, const NcclRank* nccl = nullptr) {
-  try {
-    recordAndTrain(run, transport, control, std::move(clock), nccl);
-  } catch (...) {
-    reportFailure(control);
-  }
-}
-
-ControlOptions controlOptions(const Run& run) {
-  ControlOptions options;
-  options.limits.stall.stepTimeout = static_cast<Nanoseconds>(run.options.stepTimeout * 1e9);
-  if (run.options.silence > 0) {
-    options.limits.silence = static_cast<Nanoseconds>(run.options.silence * 1e9);
-  }
-  if (run.options.stepTimeout == 0) options.limits.silence = 0;  // somebody debugs a rank
-  options.words = wordsOf(run.plan, ExecutorOptions{}.ahead,
-                          workFlowOf(cutModel(run.task.model, run.partition, run.plan->numStages)));
-  options.beforeExit = [&logs = run.logs](const std::string& text) {
-    sayOnStderr("error: " + text);
-    logs.flush();
-  };
-  return options;
 }
 
 std::string partitionText(const Partition& partition) {
@@ -263,55 +163,30 @@ RunFacts factsOf(const Run& run) {
           {"--stash-update", run.options.stashUpdate}};
 }
 
-void trainInThreads(const Run& run, StopSignal& stop) {
-  const int ranks = run.plan->numRanks();
-  InProcessHub hub(ranks);
-  std::vector<std::unique_ptr<Transport>> transports;
-  std::vector<Transport*> pointers;
-  for (int rank = 0; rank < ranks; ++rank) {
-    pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
-  }
-  const auto controls = controlInProcess(controlOptions(run), pointers);
-  const StopsRun onStop(stop, [&](const std::string& why) { controls[0]->stop(why); });
-  // The first to fail is the one to report; the others fail because of it.
-  std::mutex mutex;
-  std::exception_ptr firstError;
-  std::vector<std::thread> threads;
-  for (Transport* transport : pointers) {
-    threads.emplace_back([&, transport] {
-      try {
-        trainRank(run, *transport, *controls[static_cast<std::size_t>(transport->rank())]);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!firstError) firstError = std::current_exception();
-        transport->abort("it ended early");
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  if (firstError) std::rethrow_exception(firstError);
-}
+Nanoseconds nanoseconds(double seconds) { return static_cast<Nanoseconds>(seconds * 1e9); }
 
-void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
-  const auto nanoseconds = [](double seconds) { return static_cast<Nanoseconds>(seconds * 1e9); };
-  NcclPlace line;
-  ControlOptions control = controlOptions(run);
-  control.onFailure = [&line](const FailureCause&, const std::string& text) { line.abort(text); };
-  GlooRun connected = connectGlooRun({.env = env,
-                                      .connectTimeout = nanoseconds(run.options.connectTimeout),
-                                      .linkTimeout = nanoseconds(run.options.linkTimeout),
-                                      .overlaps = !run.options.noSendRecvOverlap},
-                                     std::move(control), factsOf(run));
-  const StopsRun onStop(stop, [&](const std::string& why) { connected.control->stop(why); });
-  const NcclRank nccl{.run = connected,
-                      .env = env,
-                      .place = line,
-                      .communicators = run.options.ncclCommunicators == "lane"
-                                           ? NcclCommunicators::kLane
-                                           : NcclCommunicators::kRank,
-                      .connectTimeout = nanoseconds(run.options.connectTimeout)};
-  trainRank(run, *connected.transport, *connected.control, std::move(connected.clock),
-            run.options.transport == SampleTransport::kNccl ? &nccl : nullptr);
+SessionOptions sessionOptions(const Run& run, const std::optional<ProcessEnv>& env,
+                              c10::DeviceType device) {
+  const SampleOptions& options = run.options;
+  const Switches switches = Switches::fromEnvironment();
+  SessionOptions session{.plan = run.plan,
+                         .env = env,
+                         .facts = factsOf(run),
+                         .connectTimeout = nanoseconds(options.connectTimeout),
+                         .linkTimeout = nanoseconds(options.linkTimeout),
+                         .stepTimeout = nanoseconds(options.stepTimeout),
+                         .silence = nanoseconds(options.silence),
+                         .overlaps = !options.noSendRecvOverlap,
+                         .device = device,
+                         .sharesDevices = options.shareDevices,
+                         .logDirectory = logDirectoryOf(options, switches),
+                         .recordedSteps = switches.steps,
+                         .say = sayOnStderr};
+  if (options.transport == SampleTransport::kNccl) {
+    session.nccl =
+        options.ncclCommunicators == "lane" ? NcclCommunicators::kLane : NcclCommunicators::kRank;
+  }
+  return session;
 }
 
 }  // namespace
@@ -351,24 +226,15 @@ std::vector<double> runSample(const SampleOptions& options,
     if (!env || env->rank == 0) note("no stage is on several ranks, so --buckets changes nothing");
   }
   LossReport report(task.itemsPerStep * plan->replicas, task.itemName);
-  OpenLogs logs;
-  LogLosses losses;
-  const Switches switches = Switches::fromEnvironment();
-  const Run run{options,         std::move(plan),
-                std::move(task), std::move(partition),
-                lossScale,       stop,
-                report,          env,
-                device,          logDirectoryOf(options, switches),
-                switches.steps,  logs,
-                losses};
+  const Run run{options, std::move(plan), std::move(task), std::move(partition), lossScale,
+                stop,    report};
   useStaticNcclPlugin();
-  if (env) {
-    trainOverGloo(run, *env, stop);
-  } else {
-    trainInThreads(run, stop);
-  }
+  Session session(sessionOptions(run, env, device));
+  const StopCallback onStop(
+      &stop, [&](const std::string& why) { session.stop(why); }, StopCallback::Later::kNothing);
+  session.run([&](SessionRank& rank) { trainRank(run, rank); });
+  session.finish();
   report.close();
-  note(losses.text());
   return report.losses();
 }
 

@@ -1,4 +1,4 @@
-#include "samples/sample_main.h"
+#include "runtime/engine/engine_main.h"
 
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 // An at::Tensor operation that fails says where in LibTorch it did, with a backtrace.
 TEST(SampleMainTest, ErrorsOfLibTorchAreShownWithoutBacktrace) {
   ::testing::internal::CaptureStderr();
-  const int code = sampleMain([](StopSignal&) { at::ones({2, 3}).mm(at::ones({2, 3})); });
+  const int code = engineMain([](StopSignal&) { at::ones({2, 3}).mm(at::ones({2, 3})); });
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(code, 2);
   EXPECT_THAT(text, HasSubstr("error: mat1 and mat2"));
@@ -47,7 +47,7 @@ TEST(SampleMainDeathTest, ASignalThatComesAfterARunHasFailedTakesNoErrorAway) {
       throw;
     }
   };
-  EXPECT_EXIT(std::exit(sampleMain(body)), ::testing::ExitedWithCode(128 + SIGTERM),
+  EXPECT_EXIT(std::exit(engineMain(body)), ::testing::ExitedWithCode(128 + SIGTERM),
               "error: .*the loss is gone");
 }
 

@@ -9,12 +9,12 @@
 #include <ctime>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "profiler/testing/recorded_log.h"
 #include "runtime/chain_work.h"
 #include "runtime/executor.h"
+#include "runtime/lanes/rank_threads.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/transport/in_process.h"
 #include "schedule/build_schedule.h"
@@ -60,14 +60,11 @@ Round run(const CheckedPlan& plan, int steps) {
   }
   const Nanoseconds wall = read(CLOCK_MONOTONIC);
   const Nanoseconds cpu = read(CLOCK_PROCESS_CPUTIME_ID);
-  std::vector<std::thread> threads;
-  for (const auto& executor : executors) {
-    threads.emplace_back([&, steps] {
-      for (int step = 0; step < steps; ++step) executor->runStep(step);
-      executor->finish();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  runRankThreads(plan->numRanks(), [&](int rank) {
+    Executor& executor = *executors[static_cast<std::size_t>(rank)];
+    for (int step = 0; step < steps; ++step) executor.runStep(step);
+    executor.finish();
+  });
   const auto perAction = [&](Nanoseconds since, clockid_t clock) {
     return static_cast<double>(read(clock) - since) / 1000 / static_cast<double>(actions);
   };

@@ -19,7 +19,7 @@
 
 #include "runtime/executor.h"
 #include "runtime/launch/local_port.h"
-#include "runtime/reuse_memory.h"
+#include "runtime/launch/reuse_memory.h"
 #include "runtime/train/torch_work.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"

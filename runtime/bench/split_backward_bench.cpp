@@ -13,7 +13,7 @@
 #include <ctime>
 #include <vector>
 
-#include "runtime/reuse_memory.h"
+#include "runtime/launch/reuse_memory.h"
 #include "runtime/train/model/linear.h"
 #include "trace/nanoseconds.h"
 

@@ -52,6 +52,9 @@ class ControlChannel {
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;
 
+  /// The actions from now on are of that plan, among those that the ranks run in turn. On a device
+  /// all actions of the plan before must have ended.
+  void enter(int program) noexcept { progress_.enter(program); }
   /// The rank begins an action, an index of its plan.
   void begin(std::int64_t action) noexcept { progress_.begin(action); }
   /// The action goes on when message `number` (below 2^48) of rank `peer` is there.

@@ -10,14 +10,15 @@ namespace pipetrace {
 enum class Direction { kForward, kBackward, kBetweenCopies, kAcknowledgement };
 
 /// Names a lane between two ranks: one for each direction, and more for tensors beside those that
-/// the plan itself sends.
+/// the plan itself sends. Plans that ranks run in turn have lanes of their own.
 struct LaneName {
   Direction direction = Direction::kForward;
-  int tensor = 0;  ///< 0: the plan's own; else its number among the others
+  int tensor = 0;   ///< 0: the plan's own; else its number among the others
+  int program = 0;  ///< the number of the plan among those that the ranks run in turn
 
   // NOLINTNEXTLINE(google-explicit-constructor): the plan's own lanes are named by their direction
-  constexpr LaneName(Direction itsDirection, int itsTensor = 0)
-      : direction(itsDirection), tensor(itsTensor) {}
+  constexpr LaneName(Direction itsDirection, int itsTensor = 0, int itsProgram = 0)
+      : direction(itsDirection), tensor(itsTensor), program(itsProgram) {}
   constexpr auto operator<=>(const LaneName&) const = default;
 };
 

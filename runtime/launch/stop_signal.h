@@ -43,19 +43,32 @@ class StopSignal {
 /// The callback of a signal, for as long as this lives.
 class StopCallback {
  public:
+  /// The first signal that comes later does this.
+  enum class Later {
+    kEndsProgram,
+    kNothing,  ///< the program is about to end, and has yet to close what it opened and to say why
+  };
+
   /// `stop` must outlive it; null: there is none.
-  StopCallback(StopSignal* stop, std::function<void(const std::string& reason)> callback)
-      : stop_(stop) {
+  StopCallback(StopSignal* stop, std::function<void(const std::string& reason)> callback,
+               Later later = Later::kEndsProgram)
+      : stop_(stop), later_(later) {
     if (stop_ != nullptr) stop_->onStop(std::move(callback));
   }
   ~StopCallback() {
-    if (stop_ != nullptr) stop_->onStop({});
+    if (stop_ == nullptr) return;
+    if (later_ == Later::kNothing) {
+      stop_->onStop([](const std::string&) {});
+    } else {
+      stop_->onStop({});
+    }
   }
   StopCallback(const StopCallback&) = delete;
   StopCallback& operator=(const StopCallback&) = delete;
 
  private:
   StopSignal* const stop_;
+  const Later later_;
 };
 
 }  // namespace pipetrace

@@ -26,10 +26,12 @@ RankProgram::Agreement agreementOf(const Plan& plan, int rank, const LaneTo& lan
   return own;
 }
 
-std::optional<RankProgram::LossSum> lossSumOf(const Plan& plan, int rank, const LaneTo& laneTo) {
+std::optional<RankProgram::LossSum> lossSumOf(const Plan& plan, bool hasMetrics, int rank,
+                                              const LaneTo& laneTo) {
   const std::vector<int> ranks = plan.ranksOf(plan.numStages - 1);
   const bool isOne = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-  if (ranks.size() == 1 || !isOne || !plan.isForwardOnly()) return std::nullopt;
+  const bool isNeeded = plan.isForwardOnly() || hasMetrics;
+  if (ranks.size() == 1 || !isOne || !isNeeded) return std::nullopt;
   const MessageKey key{.direction = kLossLane.direction, .tensor = kLossLane.tensor};
   RankProgram::LossSum own;
   const int first = plan.lastRankOf(0);

@@ -14,8 +14,9 @@ using LaneTo = std::function<int(bool sends, int peer)>;
 /// How a rank of the plan agrees with all others.
 RankProgram::Agreement agreementOf(const Plan& plan, int rank, const LaneTo& laneTo);
 
-/// How the ranks of the last stage add up their losses in a plan without backward passes. Nullopt
-/// for other ranks, and for the only one of that stage.
-std::optional<RankProgram::LossSum> lossSumOf(const Plan& plan, int rank, const LaneTo& laneTo);
+/// How the ranks of the last stage add up their figures, in a plan without backward passes or with
+/// metrics. Nullopt for other ranks, and for the only one of that stage.
+std::optional<RankProgram::LossSum> lossSumOf(const Plan& plan, bool hasMetrics, int rank,
+                                              const LaneTo& laneTo);
 
 }  // namespace pipetrace

@@ -86,6 +86,7 @@ std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaite
   if (awaited.kind == Awaited::kRows) return "the number of rows of its batch";
   if (awaited.kind == Awaited::kAgreement) return "the agreement of all ranks";
   if (awaited.kind == Awaited::kLosses) return "the losses of other ranks";
+  if (awaited.kind == Awaited::kRanks) return "what is said between two steps";
   if (awaited.index >= program.transfers.size()) return "a message";
   MessageKey key = program.transfers[awaited.index].key;
   key.step = awaited.step;
@@ -134,8 +135,8 @@ std::uint64_t numberOfAwaited(Awaited kind, int index) {
 PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow) {
   const auto programs = std::make_shared<Programs>(plan, ahead, flow);
   PlanWords words;
-  words.action = [programs](int rank, std::int64_t action) {
-    const Place place = placeOf(action);
+  words.action = [programs](int rank, const ActionStatus& status) {
+    const Place place = placeOf(status.action);
     return textOfItem(programs->of(rank), place) + " of step " + std::to_string(place.step);
   };
   words.message = [programs](int rank, const ActionStatus& waiting) {

@@ -19,6 +19,7 @@ enum class Awaited : std::uint8_t {
   kRows,       ///< the number of rows of the step's batch
   kAgreement,  ///< the others, before the optimizer's step
   kLosses,     ///< the losses of the last stage's other ranks
+  kRanks,      ///< what another rank says between two steps
 };
 
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come

@@ -31,7 +31,8 @@ TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {
   const auto isSentFrom = [&](int step, const std::string& action) {
     for (std::size_t item = 0; item < 20; ++item) {
       const std::int64_t number = numberOfItem(step, item);
-      if (words.action(0, number) != action + " of step " + std::to_string(step)) continue;
+      if (words.action(0, {.action = number}) != action + " of step " + std::to_string(step))
+        continue;
       return words.isStillSent(1, waiting, {.action = number});
     }
     ADD_FAILURE() << action;
@@ -39,7 +40,7 @@ TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {
   };
   EXPECT_TRUE(words.isStillSent(1, waiting, {}));
   EXPECT_TRUE(isSentFrom(4, "the optimizer"));
-  EXPECT_EQ(words.action(0, numberOfData(5)), "data loading of step 5");
+  EXPECT_EQ(words.action(0, {.action = numberOfData(5)}), "data loading of step 5");
   EXPECT_TRUE(words.isStillSent(1, waiting, {.action = numberOfData(5)}));
   EXPECT_FALSE(words.isStillSent(1, waiting, {.action = numberOfData(6)}));
   EXPECT_TRUE(isSentFrom(5, "lr"));
@@ -66,11 +67,11 @@ TEST(PlanWordsTest, AMessageWithAHighNumberIsNotTakenForOneWithALowNumber) {
 
 TEST(PlanWordsTest, AnItemWithAHighNumberIsOfItsOwnStep) {
   const PlanWords words = wordsOf(buildSchedule("1F1B", 2, 2), 2);
-  EXPECT_EQ(words.action(0, numberOfItem(5, (1 << 24) - 2)), "the optimizer of step 5");
+  EXPECT_EQ(words.action(0, {.action = numberOfItem(5, (1 << 24) - 2)}), "the optimizer of step 5");
   for (const int item : {(1 << 24) - 1, 1 << 24, 1 << 30, kMost - 1}) {
     for (const int step : {0, 5, kMost}) {
       const auto place = static_cast<std::size_t>(item);
-      EXPECT_EQ(words.action(0, numberOfItem(step, place)),
+      EXPECT_EQ(words.action(0, {.action = numberOfItem(step, place)}),
                 "the optimizer of step " + std::to_string(step));
     }
   }

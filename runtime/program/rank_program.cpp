@@ -347,7 +347,7 @@ class Builder {
     const auto laneTo = [&](const LaneName& name) {
       return [&, name](bool sends, int peer) { return laneOf(sends, peer, name); };
     };
-    program_.lossSum = lossSumOf(plan_, rank_, laneTo(kLossLane));
+    program_.lossSum = lossSumOf(plan_, flow_.hasMetrics, rank_, laneTo(kLossLane));
     if (!flow_.agrees || !program_.updatesAtEnd) return;
     program_.agreement = agreementOf(plan_, rank_, laneTo(kAgreementLane));
   }

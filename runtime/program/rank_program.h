@@ -123,8 +123,8 @@ struct RankProgram {
     std::vector<Other> others;  ///< of rank 0: the others, ascending
     std::string members;        ///< all ranks: "0 1 2"
   };
-  /// Where nothing else brings the losses of the last stage's ranks together: in a plan without
-  /// backward passes. All say theirs to the first of them, which has their mean.
+  /// Where gradients do not bring the figures of the last stage's ranks together: in a plan without
+  /// backward passes, and for metrics. All say theirs to the first of them, which has their mean.
   struct LossSum {
     struct Other {
       bool opensReplica = false;  ///< the first of its replica's ranks
@@ -168,6 +168,7 @@ struct WorkFlow {
   TensorRoutes routes;                 ///< StageWork::routes(); empty: chainRoutes()
   std::vector<std::vector<int>> ties;  ///< StageWork::ties()
   bool agrees = false;                 ///< StageWork::agrees()
+  bool hasMetrics = false;             ///< StageWork::hasMetrics()
 };
 
 /// The program of `rank`. A plan without sends and receives gets those of addTransfers() with

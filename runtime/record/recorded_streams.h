@@ -26,8 +26,13 @@ struct RecordedStreams {
   std::optional<StreamId> line;     ///< of messages that a device moves in line
   StreamId reductions = 0;          ///< of sums of gradients, and of agreements
   JobTrack* track = nullptr;        ///< gets the compute jobs, too; null: there is none
+  /// The log counts steps over all plans that the ranks run in turn: the number of a plan's step
+  /// plus this. Null: plus nothing.
+  const int* stepsBefore = nullptr;
 
   bool isOn() const { return recorder != nullptr && recorder->isOn(); }
+  /// The number of a plan's step in the log.
+  int inLog(int step) const { return stepsBefore == nullptr ? step : step + *stepsBefore; }
   StreamId of(const Job& transfer) const {
     if (const auto line = lines.find(transfer.peer); line != lines.end()) return line->second;
     return (isSend(transfer.kind) ? send : recv)[isForwardTransfer(transfer.kind) ? 0 : 1];

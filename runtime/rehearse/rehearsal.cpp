@@ -6,16 +6,15 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "profiler/clock/clock_comparison.h"
 #include "profiler/emulated_stream.h"
 #include "profiler/recorder.h"
 #include "runtime/executor.h"
+#include "runtime/lanes/rank_threads.h"
 #include "runtime/launch/stop_signal.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/record/rank_info_of.h"
@@ -235,25 +234,18 @@ void rehearse(const RehearsalOptions& options) {
   for (const auto& transport : transports) pointers.push_back(transport.get());
   const auto controls = controlInProcess(controlOptions(options, plan, ranks), pointers);
   const StopCallback onStop(options.stop, [&](const std::string& why) { controls[0]->stop(why); });
-  std::mutex mutex;
-  std::exception_ptr firstError;
   const Nanoseconds origin = monotonicNow() + kStartDelay;
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        const auto between = options.between ? options.between(*transports[i]) : nullptr;
-        ranks[i]->run(plan, between ? *between : *transports[i], *controls[i], origin);
-      } catch (const std::exception& e) {
-        const std::string text = controls[i]->fail(e.what());
-        transports[i]->abort(text);
-        const std::lock_guard lock(mutex);
-        if (!firstError) firstError = std::make_exception_ptr(Error(text));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  if (firstError) std::rethrow_exception(firstError);
+  runRankThreads(numRanks, [&](int rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    try {
+      const auto between = options.between ? options.between(*transports[i]) : nullptr;
+      ranks[i]->run(plan, between ? *between : *transports[i], *controls[i], origin);
+    } catch (const std::exception& e) {
+      const std::string text = controls[i]->fail(e.what());
+      transports[i]->abort(text);
+      throw Error(text);
+    }
+  });
 }
 
 }  // namespace pipetrace

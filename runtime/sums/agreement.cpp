@@ -38,9 +38,10 @@ Agreement::Agreement(const RankProgram& program, StageWork& work, RankMessages& 
 void Agreement::run(int step) {
   if (!program_.agreement) return;
   const RankProgram::Agreement& own = *program_.agreement;
-  RecordedCollective recorded{
-      .job = {
-          .kind = JobKind::kAllReduce, .microBatch = kNotGiven, .step = step, .action = members_}};
+  RecordedCollective recorded{.job = {.kind = JobKind::kAllReduce,
+                                      .microBatch = kNotGiven,
+                                      .step = recorded_.inLog(step),
+                                      .action = members_}};
   if (planned_ != nullptr) {
     recorded.begin = plannedMarkOf(recorded_, planned_->now());
     const Nanoseconds end = plannedEnd(own, step);

@@ -248,7 +248,7 @@ void GradientSums::record(const RankProgram::Copies& copies, DeviceStream::Mark 
   const auto index = static_cast<std::size_t>(&copies - program_.copies.data());
   recordCollective(recorded_, {.job = {.kind = JobKind::kAllReduce,
                                        .microBatch = kNotGiven,
-                                       .step = step_,
+                                       .step = recorded_.inLog(step_),
                                        .stage = copies.stage,
                                        .chunk = copies.chunk,
                                        .action = members_[index]},

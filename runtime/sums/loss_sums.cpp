@@ -6,19 +6,22 @@ namespace pipetrace {
 
 void addUpLosses(const RankProgram& program, StageWork& work, RankMessages& messages, int step) {
   if (!program.lossSum) return;
+  std::vector<double> sums = work.sharesOfStep();
   const auto rows = static_cast<double>(work.rows());
   if (program.lossSum->to) {
-    return messages.sendOnHost(*program.lossSum->to, step, messageOf({work.lossShare(), rows}));
+    sums.push_back(rows);
+    return messages.sendOnHost(*program.lossSum->to, step, messageOf(sums));
   }
-  double sum = work.lossShare() * rows;
+  for (double& sum : sums) sum *= rows;
   double allRows = rows;
   for (const RankProgram::LossSum::Other& other : program.lossSum->from) {
     const std::vector<double> said =
         numbersOf(messages.receiveOnHost(other.message, step, Awaited::kLosses));
-    sum += said.at(0) * said.at(1);
-    if (other.opensReplica) allRows += said.at(1);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += said.at(i) * said.back();
+    if (other.opensReplica) allRows += said.back();
   }
-  work.takeLoss(sum / allRows);
+  for (double& sum : sums) sum /= allRows;
+  work.takeSums(sums);
 }
 
 }  // namespace pipetrace

@@ -6,9 +6,9 @@
 
 namespace pipetrace {
 
-/// Ends a step of a plan without backward passes whose last stage is on several ranks. They say
-/// their losses to the first of them, which adds them in the order of ranks
-/// (StageWork::takeLoss()). Does nothing on other ranks and in other plans.
+/// Ends a step whose last stage is on several ranks. They say their figures to the first of them,
+/// which adds them in the order of ranks (StageWork::takeSums()). Does nothing on other ranks, and
+/// where there are no figures: gradients bring the loss along.
 ///
 /// Threads: the compute thread. It waits for the device.
 void addUpLosses(const RankProgram& program, StageWork& work, RankMessages& messages, int step);

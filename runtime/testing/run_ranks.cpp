@@ -1,8 +1,8 @@
 #include "runtime/testing/run_ranks.h"
 
 #include <exception>
-#include <thread>
 
+#include "runtime/lanes/rank_threads.h"
 #include "runtime/launch/local_port.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
@@ -12,17 +12,13 @@ namespace pipetrace::testing {
 
 std::vector<std::string> runRanks(int ranks, const std::function<void(int rank)>& body) {
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        body(rank);
-      } catch (const std::exception& e) {
-        errors[static_cast<std::size_t>(rank)] = e.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  runRankThreads(ranks, [&](int rank) {
+    try {
+      body(rank);
+    } catch (const std::exception& e) {
+      errors[static_cast<std::size_t>(rank)] = e.what();
+    }
+  });
   return errors;
 }
 

@@ -12,7 +12,7 @@
 #include "runtime/inspect/step_inspection.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
-#include "runtime/train/batch.h"
+#include "runtime/train/data/batch.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/precision.h"

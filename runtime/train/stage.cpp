@@ -135,17 +135,6 @@ void Stage::runBlocks(int first, int last, const Forward& at, Tensors& slots) co
   }
 }
 
-at::Tensor Stage::lossOf(const Tensors& slots, const Forward& at) const {
-  Tensors inputs;
-  for (const int slot : cut_.lossInputs) inputs.push_back(slots[static_cast<std::size_t>(slot)]);
-  const FixedInputs fixed(cut_, cut_.lossInputs, slots);
-  const Autocast autocast(precision_, device_);
-  const at::Tensor loss = model_.loss(inputs);
-  fixed.requireSame("the loss", model_.lossInputs);
-  if (!loss.defined() || loss.numel() != 1) throw Error("the loss function made no single number");
-  return loss * at.lossShare;
-}
-
 bool Stage::isRecomputed(const StageCut::End& outgoing) const {
   return outgoing.block - cut_.firstBlock >= cut_.firstRecomputed();
 }
@@ -179,6 +168,7 @@ void Stage::forward(const Forward& at, JobMessages messages) {
   const at::AutoGradMode gradients(!at.keepsNothing);
   Live live{.at = at};
   live.at.batch = nullptr;  // the caller's
+  live.at.metrics = nullptr;
   Tensors slots(static_cast<std::size_t>(cut_.numSlots));
   for (std::size_t i = 0; i < cut_.incoming.size(); ++i) {
     const StageCut::End& end = cut_.incoming[i];
@@ -206,11 +196,15 @@ void Stage::forward(const Forward& at, JobMessages messages) {
     if (!cut_.lossInputs.empty()) loss_ = lossOf(slots, at);
   } else {
     runBlocks(cut_.firstRecomputed(), size, at, slots);
-    if (!cut_.lossInputs.empty()) {
+    if (at.predicts) takePredictions(slots);
+    if (!cut_.lossInputs.empty() && !at.predicts) {
       const at::Tensor loss = lossOf(slots, at);
       if (loss.requires_grad()) live.loss = torch::autograd::impl::gradient_edge(loss);
       loss_ = loss.detach();
     }
+  }
+  if (!cut_.lossInputs.empty() && !at.predicts && at.metrics != nullptr) {
+    takeMetrics(slots, *at.metrics);
   }
   live.outgoing.resize(cut_.outgoing.size());
   for (std::size_t i = 0; i < cut_.outgoing.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/stage_work.h"
+#include "runtime/train/metric.h"
 #include "runtime/train/model/linear.h"
 #include "runtime/train/model/model_cut.h"
 #include "runtime/train/optimize/optimizer_maker.h"
@@ -43,6 +44,8 @@ class Stage {
     double lossShare = 1;            ///< the loss is multiplied by it
     double lossScale = 1;            ///< the backward's gradients are, but not the loss
     bool keepsNothing = false;       ///< there is no backward
+    bool predicts = false;           ///< the last stage has predictions() and no loss
+    const std::vector<Metric>* metrics = nullptr;  ///< of the last stage; null: there are none
   };
   /// Throws Error that names the block if it fails, or makes another number of tensors than its
   /// definition says. Throws the same if a tensor has another type or shape than for the
@@ -50,6 +53,14 @@ class Stage {
   void forward(const Forward& at, JobMessages messages);
   /// The loss of the last forward, on the last stage.
   const at::Tensor& loss() const { return loss_; }
+  /// The metrics of the last forward, on the last stage.
+  const Tensors& metrics() const { return metrics_; }
+  /// The tensors of Model::lossInputs that blocks have made in it.
+  const Tensors& predictions() const { return predictions_; }
+
+  /// Begins to train, or to evaluate: puts the modules into that mode. Tensors may have other types
+  /// and shapes than before.
+  void beginUse(bool toTrain);
 
   /// Runs the blocks again that the forward keeps nothing of. A backward does it itself otherwise.
   void recompute(int microBatch);
@@ -88,6 +99,9 @@ class Stage {
 
   void runBlocks(int first, int last, const Forward& at, Tensors& slots) const;
   at::Tensor lossOf(const Tensors& slots, const Forward& at) const;
+  Tensors lossInputsIn(const Tensors& slots) const;
+  void takeMetrics(const Tensors& slots, const std::vector<Metric>& metrics);
+  void takePredictions(const Tensors& slots);
   void keepEdges(Live& live, const Tensors& slots, bool ofRecomputed) const;
   bool isRecomputed(const StageCut::End& outgoing) const;
   void requireSameShape(std::size_t route, const at::Tensor& output);
@@ -103,6 +117,8 @@ class Stage {
   std::vector<std::shared_ptr<BlockModule>> blocks_;
   std::map<int, Live> live_;  // by micro-batch
   at::Tensor loss_;
+  Tensors metrics_;
+  Tensors predictions_;
   std::vector<std::optional<TensorShape>> shapes_;  // of the first output, by outgoing route
 };
 

@@ -21,41 +21,72 @@ Batch inPinnedMemory(Batch batch) {
 
 }  // namespace
 
+namespace {
+
+TrainedStagesOptions stagesOptionsOf(const TorchWorkOptions& options) {
+  return {.model = options.model,
+          .partition = options.partition,
+          .seed = options.seed,
+          .optimizer = options.optimizer,
+          .precision = options.precision,
+          .lossScale = options.lossScale,
+          .clipNorm = options.clipNorm,
+          .stashUpdate = options.stashUpdate,
+          .device = options.device};
+}
+
+TorchProgramOptions programOptionsOf(TorchWorkOptions options) {
+  if (options.numMicroBatches < 1) throw Error("a step needs at least one micro-batch");
+  if (!options.optimizer) throw Error("training needs an optimizer");
+  return {.numMicroBatches = options.numMicroBatches,
+          .replica = options.replica,
+          .learningRate = std::move(options.learningRate),
+          .reportsLoss = options.reportsLoss,
+          .batch = std::move(options.batch),
+          .steps = options.steps,
+          .batchesAhead = options.batchesAhead};
+}
+
+}  // namespace
+
 TorchWork::TorchWork(TorchWorkOptions options, const std::vector<int>& stages)
-    : options_(std::move(options)),
-      cut_(cutModel(options_.model, options_.partition, options_.partition.numStages())),
-      agreement_(options_.lossScale, options_.clipNorm) {
+    : TorchWork(std::make_unique<TrainedStages>(stagesOptionsOf(options), stages),
+                programOptionsOf(options)) {}
+
+TorchWork::TorchWork(std::unique_ptr<TrainedStages> own, TorchProgramOptions options)
+    : own_(std::move(own)), stages_(*own_), options_(std::move(options)) {
+  begin();
+}
+
+TorchWork::TorchWork(TrainedStages& stages, TorchProgramOptions options)
+    : stages_(stages), options_(std::move(options)) {
+  begin();
+}
+
+void TorchWork::begin() {
   if (options_.numMicroBatches < 1) throw Error("a step needs at least one micro-batch");
-  if (!options_.optimizer) throw Error("training needs an optimizer");
-  if (options_.device != nullptr) current_.emplace(*options_.device);
-  requireAutocast(options_.precision,
-                  options_.device == nullptr ? c10::kCPU : options_.device->device().type());
-  for (const int stage : stages) {
-    if (stage < 0 || stage >= options_.partition.numStages()) {
-      throw Error("stage " + std::to_string(stage) + " is none of the " +
-                  std::to_string(options_.partition.numStages()) + " stages of the pipeline");
-    }
-    stages_[stage] =
-        std::make_unique<Stage>(options_.model, cut_.stages[static_cast<std::size_t>(stage)],
-                                options_.seed, options_.precision);
-    if (options_.device != nullptr) stages_[stage]->moveTo(options_.device->device());
-  }
-  copyTiedWeights();
+  if (!model().loss && !options_.predicts) throw Error("the model has no loss function");
   addBuckets();
-  optimizer_ = options_.optimizer(namedParameters());
-  if (!options_.batch) return;
-  if (options_.steps < 1) throw Error("loading data ahead needs the number of steps");
-  if (std::any_of(stages.begin(), stages.end(), [&](int stage) { return needsBatch(stage); })) {
-    const auto batch = [this](int step) {
-      Batch made = options_.batch(step, options_.replica);
-      return options_.device == nullptr ? made : inPinnedMemory(made);
-    };
-    data_ = std::make_unique<DataLoader>(batch, options_.steps, options_.batchesAhead);
-  }
+  if (options_.batch) loadFrom(options_.batch, options_.firstStep, options_.steps);
+}
+
+void TorchWork::loadFrom(std::function<Batch(int step, int replica)> batch, int firstStep,
+                         int steps) {
+  data_.reset();
+  if (!batch) return;
+  if (steps < 1) throw Error("loading data ahead needs the number of steps");
+  const bool isNeeded = std::any_of(stages_.stages().begin(), stages_.stages().end(),
+                                    [&](const auto& each) { return needsBatch(each.first); });
+  if (!isNeeded) return;
+  const auto make = [this, batch = std::move(batch)](int step) {
+    Batch made = batch(step, options_.replica);
+    return device() == nullptr ? made : inPinnedMemory(made);
+  };
+  data_ = std::make_unique<DataLoader>(make, steps, options_.batchesAhead, firstStep);
 }
 
 void TorchWork::addBuckets() {
-  for (const auto& [number, stage] : stages_) {
+  for (const auto& [number, stage] : stages_.stages()) {
     StageSums::Loss loss;
     if (isLast(number)) {
       loss = {.take = [this] { return std::exchange(lossSum_, {}); },
@@ -66,24 +97,12 @@ void TorchWork::addBuckets() {
 }
 
 bool TorchWork::needsBatch(int stage) const {
-  return !stages_.at(stage)->cut().batch.empty() || isLast(stage);
-}
-
-Stage& TorchWork::at(int stage) { return *stages_.at(stage); }
-
-std::vector<at::Tensor> TorchWork::parameters() const { return tensorsOf(namedParameters()); }
-
-NamedParameters TorchWork::namedParameters() const {
-  NamedParameters all;
-  for (const auto& [number, stage] : stages_) {
-    for (auto& parameter : stage->namedParameters()) all.push_back(std::move(parameter));
-  }
-  return all;
+  return !stages_.at(stage).cut().batch.empty() || isLast(stage);
 }
 
 std::vector<std::pair<int, int>> TorchWork::liveMicroBatches() const {
   std::vector<std::pair<int, int>> all;
-  for (const auto& [number, stage] : stages_) {
+  for (const auto& [number, stage] : stages_.stages()) {
     for (const int microBatch : stage->liveMicroBatches()) all.emplace_back(number, microBatch);
   }
   return all;
@@ -91,24 +110,25 @@ std::vector<std::pair<int, int>> TorchWork::liveMicroBatches() const {
 
 std::vector<std::string> TorchWork::neededOfBatch() const {
   std::set<int> needed;
-  for (const auto& [number, stage] : stages_) {
-    for (const auto& [slot, index] : stage->cut().batch) needed.insert(index);
+  for (const auto& [number, stage] : stages_.stages()) {
+    const std::set<int> slots = stage->cut().slotsOfBlocks();
+    for (const auto& [slot, index] : stage->cut().batch) {
+      if (!options_.predicts || slots.contains(slot)) needed.insert(index);
+    }
   }
   std::vector<std::string> names;
-  for (const int index : needed) {
-    names.push_back(options_.model.batch[static_cast<std::size_t>(index)]);
-  }
+  for (const int index : needed) names.push_back(model().batch[static_cast<std::size_t>(index)]);
   return names;
 }
 
 void TorchWork::load(const Batch& batch) {
   std::int64_t rows = 0;
   std::string first;
-  Tensors tensors(options_.model.batch.size());
+  Tensors tensors(model().batch.size());
   const std::vector<std::string> needed = neededOfBatch();
   const std::set<std::string> isNeeded(needed.begin(), needed.end());
-  for (std::size_t i = 0; i < options_.model.batch.size(); ++i) {
-    const std::string& name = options_.model.batch[i];
+  for (std::size_t i = 0; i < model().batch.size(); ++i) {
+    const std::string& name = model().batch[i];
     const auto found = batch.find(name);
     if (found == batch.end() && !isNeeded.contains(name)) continue;
     if (found == batch.end()) throw Error("the batch has no tensor " + name);
@@ -130,7 +150,7 @@ void TorchWork::load(const Batch& batch) {
     }
     if (isNeeded.contains(name)) tensors[i] = tensor;
   }
-  if (options_.device != nullptr) bringToDevice(tensors);
+  if (device() != nullptr) bringToDevice(tensors);
   batch_ = std::move(tensors);
   batchRows_ = rows;
 }
@@ -138,15 +158,15 @@ void TorchWork::load(const Batch& batch) {
 void TorchWork::bringToDevice(Tensors& tensors) const {
   for (at::Tensor& tensor : tensors) {
     if (!tensor.defined()) continue;
-    tensor = options_.device->copied(tensor.is_pinned() ? tensor : tensor.pin_memory());
+    tensor = stages_.options().device->copied(tensor.is_pinned() ? tensor : tensor.pin_memory());
   }
-  options_.device->awaitCopies();
+  stages_.options().device->awaitCopies();
 }
 
 void TorchWork::accept(const Plan& plan, int rank) {
   forwardOnly_ = plan.isForwardOnly();
-  if (plan.numStages != options_.partition.numStages()) {
-    throw Error("the model is cut into " + std::to_string(options_.partition.numStages()) +
+  if (plan.numStages != stages_.numStages()) {
+    throw Error("the model is cut into " + std::to_string(stages_.numStages()) +
                 " stages, but the plan " + plan.name + " has " + std::to_string(plan.numStages));
   }
   if (plan.microBatchesOfReplica() != options_.numMicroBatches) {
@@ -154,34 +174,37 @@ void TorchWork::accept(const Plan& plan, int rank) {
                 " micro-batches, but the plan " + plan.name + " has " +
                 std::to_string(plan.microBatchesOfReplica()));
   }
-  requireFits(options_.lossScale, plan);
-  if (options_.clipNorm > 0 && !forwardOnly_) requireAgrees(plan, "clipping by the norm");
+  requireFits(stages_.options().lossScale, plan);
+  if (stages_.options().clipNorm > 0 && !forwardOnly_) requireAgrees(plan, "clipping by the norm");
   if (options_.replica < 0 || options_.replica >= plan.replicas) {
     throw Error("the work is for replica " + std::to_string(options_.replica) + ", and the plan " +
                 plan.name + " has " + std::to_string(plan.replicas));
   }
+  if (options_.predicts && !forwardOnly_) {
+    throw Error("the plan " + plan.name + " has backward passes, and predictions have none");
+  }
   versions_.emplace(plan, rank);
   shares_ = LossShares(plan, versions_->versions());
-  stashes_.clear();
-  if (!plan.isAsynchronous()) return;
-  if (!cut_.ties.empty()) {
+  replicasOfShares_ = forwardOnly_ ? 1 : plan.replicas;
+  isAsynchronous_ = plan.isAsynchronous() && !forwardOnly_;
+  if (isAsynchronous_) requireVersionsFit(plan);
+  if (!forwardOnly_) stages_.keepVersions(isAsynchronous_);
+}
+
+void TorchWork::requireVersionsFit(const Plan& plan) const {
+  if (!stages_.cut().ties.empty()) {
     throw Error("cannot train the plan " + plan.name +
                 ": its weights change without a flush, and the model has tied parameters, which "
                 "change together");
   }
-  if (options_.stashUpdate == StashUpdate::kOldest && UpdateMeetings::exist(plan)) {
+  if (stages_.options().stashUpdate == StashUpdate::kOldest && UpdateMeetings::exist(plan)) {
     throw Error("the plan " + plan.name +
                 " has stages on several ranks, whose updates change the newest version of the "
                 "weights; leave out --stash-update oldest");
   }
-  optimizer_.reset();
-  for (const auto& [number, stage] : stages_) {
-    stashes_[number] = std::make_unique<WeightStash>(stage->namedParameters(), options_.optimizer,
-                                                     options_.stashUpdate);
-  }
 }
 
-TensorRoutes TorchWork::routes(const Plan& /*plan*/) const { return cut_.routes; }
+TensorRoutes TorchWork::routes(const Plan& /*plan*/) const { return stages_.cut().routes; }
 
 void TorchWork::beginStep(int step) {
   step_ = step;
@@ -189,11 +212,20 @@ void TorchWork::beginStep(int step) {
   lossOfAll_ = at::Tensor();
   loss_.reset();
   lossCount_ = 0;
-  for (const auto& [number, stage] : stages_) stage->clear();
+  metricSums_.assign(options_.metrics.size(), at::Tensor());
+  metricsOfAll_.clear();
+  predictions_.clear();
+  stages_.beUsedBy(this, /*toTrain=*/!forwardOnly_);
+  for (const auto& [number, stage] : stages_.stages()) stage->clear();
   tied_.clear();
-  if (!isAsynchronous()) return;
+  if (forwardOnly_) {
+    for (const auto& [number, stash] : stages_.stashes()) stash->use(stash->newest());
+  }
+  if (!isAsynchronous_) return;
   versions_->beginStep();
-  for (const auto& [number, stash] : stashes_) stash->beginStep(versions_->usesOf(number));
+  for (const auto& [number, stash] : stages_.stashes()) {
+    stash->beginStep(versions_->usesOf(number));
+  }
 }
 
 void TorchWork::abandon() { data_.reset(); }
@@ -202,9 +234,11 @@ void TorchWork::awaitData(int step) { load(data_->take(step)); }
 
 void TorchWork::lr(int step) {
   std::vector<torch::optim::Optimizer*> optimizers;
-  if (optimizer_) optimizers.push_back(optimizer_.get());
-  for (const auto& [number, stash] : stashes_) optimizers.push_back(&stash->optimizer());
-  if (optimizer_) optimizer_->zero_grad();
+  if (!isAsynchronous_) {
+    optimizers.push_back(&stages_.theOptimizer());
+    optimizers.back()->zero_grad();
+  }
+  for (const auto& [number, stash] : stages_.stashes()) optimizers.push_back(&stash->optimizer());
   if (!options_.learningRate) return;
   const double rate = options_.learningRate(step);
   for (torch::optim::Optimizer* const optimizer : optimizers) {
@@ -213,13 +247,13 @@ void TorchWork::lr(int step) {
 }
 
 void TorchWork::useVersionFor(int stage, int microBatch) {
-  if (isAsynchronous()) stashes_.at(stage)->use(versions_->usedBy(stage, microBatch));
+  if (isAsynchronous_) stages_.stashes().at(stage)->use(versions_->usedBy(stage, microBatch));
 }
 
 void TorchWork::releaseVersionOf(int stage, int microBatch) {
-  if (!isAsynchronous()) return;
+  if (!isAsynchronous_) return;
   const int version = versions_->usedBy(stage, microBatch);
-  stashes_.at(stage)->release(version);
+  stages_.stashes().at(stage)->release(version);
   lastVersion_[stage] = version;
 }
 
@@ -232,8 +266,10 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
   Stage::Forward forward{.step = step_,
                          .microBatch = microBatch,
-                         .lossScale = agreement_.lossScale().value(),
-                         .keepsNothing = forwardOnly_};
+                         .lossScale = stages_.agreement().lossScale().value(),
+                         .keepsNothing = forwardOnly_,
+                         .predicts = options_.predicts,
+                         .metrics = &options_.metrics};
   Tensors batch(batch_.size());
   if (takesBatch) {
     const MicroBatchRows rows = batchSplit();
@@ -246,19 +282,7 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
     forward.lossShare = shares_.lossShare(microBatch, rows);
   }
   own.forward(forward, messages);
-  if (!isLast(stage)) return;
-  addLoss(own.loss(), shares_.meanOfStep(microBatch, batchSplit()));
-  ++lossCount_;
-}
-
-// In double, where the loss is: nobody waits for it.
-void TorchWork::addLoss(const at::Tensor& loss, double factor) {
-  const at::NoGradGuard noGrad;
-  addTo(lossSum_, loss.to(at::kDouble).reshape({}) * factor);
-}
-
-void TorchWork::addTo(at::Tensor& sum, const at::Tensor& more) {
-  sum = sum.defined() ? sum + more : more;
+  if (isLast(stage)) addResults(own, microBatch);
 }
 
 void TorchWork::recompute(int stage, int microBatch) {
@@ -268,14 +292,14 @@ void TorchWork::recompute(int stage, int microBatch) {
 
 void TorchWork::runBackward(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
-  shares_.rescale(stage, microBatch, cut_.routes, messages);
+  shares_.rescale(stage, microBatch, stages_.cut().routes, messages);
   at(stage).backward(microBatch, messages);
   releaseVersionOf(stage, microBatch);
 }
 
 void TorchWork::runBackwardInput(int stage, int microBatch, JobMessages messages) {
   useVersionFor(stage, microBatch);
-  shares_.rescale(stage, microBatch, cut_.routes, messages);
+  shares_.rescale(stage, microBatch, stages_.cut().routes, messages);
   at(stage).backwardInput(microBatch, messages);
 }
 
@@ -285,60 +309,38 @@ void TorchWork::backwardWeight(int stage, int microBatch) {
 }
 
 void TorchWork::optimizerStep() {
-  if (!agreement_.leftOutStep()) optimizer_->step();
+  if (!stages_.agreement().leftOutStep()) stages_.theOptimizer().step();
 }
 
 void TorchWork::update(int stage) {
-  agreement_.endUpdate(agreement_.takeOutScale(at(stage).parameters()));
-  stashes_.at(stage)->update(lastVersion_[stage]);
+  stages_.agreement().endUpdate(stages_.agreement().takeOutScale(at(stage).parameters()));
+  stages_.stashes().at(stage)->update(lastVersion_[stage]);
   versions_->update(stage);
 }
 
 bool TorchWork::agrees() const {
-  return agreement_.isNeeded() && !forwardOnly_ && !isAsynchronous();
+  return stages_.agreement().isNeeded() && !forwardOnly_ && !isAsynchronous_;
 }
 
 std::vector<std::vector<double>> TorchWork::agreementTerms(const std::vector<int>& stages) {
-  agreement_.takeOutScale(parameters());
+  stages_.agreement().takeOutScale(parameters());
   std::vector<std::vector<double>> terms;
   for (const int stage : stages) {
     const at::Tensor& loss = lossOfAll_.defined() ? lossOfAll_ : lossSum_;
     terms.push_back(
-        StepAgreement::termsOf(parametersOnce(stage), isLast(stage) ? loss : at::Tensor()));
+        StepAgreement::termsOf(stages_.parametersOnce(stage), isLast(stage) ? loss : at::Tensor()));
   }
   return terms;
 }
 
 void TorchWork::takeAgreement(double sum) {
   try {
-    agreement_.endStep(sum, parameters());
+    stages_.agreement().endStep(sum, parameters());
   } catch (const Error& failed) {
     throw Error("step " + std::to_string(step_) + ": " + failed.what());
   }
 }
 
-std::vector<std::pair<const char*, double>> TorchWork::counters() const {
-  std::vector<std::pair<const char*, double>> all;
-  if (!options_.reportsLoss) return all;
-  if (const auto norm = agreement_.norm()) all.emplace_back("grad_norm", *norm);
-  const LossScale& scale = agreement_.lossScale();
-  if (scale.isDynamic()) all.emplace_back("loss_scale", scale.value());
-  return all;
-}
-
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
-
-double TorchWork::lossShare() const { return lossSum_.defined() ? lossSum_.item<double>() : 0; }
-
-void TorchWork::takeLoss(double ofAll) { loss_ = ofAll; }
-
-std::optional<double> TorchWork::loss() const {
-  if (!options_.reportsLoss) return std::nullopt;
-  if (loss_) return loss_;
-  // Other copies have done the micro-batches that this one has not.
-  if (!lossOfAll_.defined() && lossCount_ != options_.numMicroBatches) return std::nullopt;
-  loss_ = (lossOfAll_.defined() ? lossOfAll_ : lossSum_).item<double>();
-  return loss_;
-}
 
 }  // namespace pipetrace

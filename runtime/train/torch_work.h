@@ -11,54 +11,63 @@
 #include "runtime/device/rank_device.h"
 #include "runtime/program/version_count.h"
 #include "runtime/stage_work.h"
-#include "runtime/train/batch.h"
-#include "runtime/train/data_loader.h"
+#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 #include "runtime/train/loss_shares.h"
-#include "runtime/train/model/model.h"
-#include "runtime/train/model/partition.h"
-#include "runtime/train/optimize/loss_scale.h"
-#include "runtime/train/optimize/optimizer_maker.h"
-#include "runtime/train/optimize/precision.h"
-#include "runtime/train/optimize/step_agreement.h"
-#include "runtime/train/optimize/weight_stash.h"
-#include "runtime/train/stage.h"
+#include "runtime/train/metric.h"
 #include "runtime/train/stage_sums.h"
+#include "runtime/train/trained_stages.h"
 
 namespace pipetrace {
 
-struct TorchWorkOptions {
-  Model model;
-  Partition partition;      ///< over all stages of the pipeline
+/// A plan's part of the training of some stages.
+struct TorchProgramOptions {
   int numMicroBatches = 1;  ///< of a replica
   int replica = 0;          ///< of the rank (Plan::replicaOf())
-  std::uint64_t seed = 0;   ///< of initial weights and dropout
-  /// Called once, with the parameters of the rank's stages in the order of the stages. In plans
-  /// without a flush it is called for each stage.
-  OptimizerMaker optimizer;
   /// The learning rate of a step; empty: as the optimizer was made.
-  std::function<double(int step)> learningRate;
-  Precision precision = Precision::kFp32;  ///< of blocks and loss
-  LossScale lossScale = LossScale::fixed(1);
-  double clipNorm = 0;  ///< gradients are clipped to that norm (StepAgreement); 0: they are not
-  /// For plans without a flush.
-  StashUpdate stashUpdate = StashUpdate::kNewest;
+  std::function<double(int step)> learningRate = {};
   /// Whether loss() is to be reported by this rank. A last stage on several ranks, or in several
   /// replicas, gives it on all: that of all their rows.
   bool reportsLoss = true;
+  std::vector<Metric> metrics = {};  ///< the same on all ranks
+  /// A plan without backward passes makes the tensors of the loss, but no loss (predictions()).
+  bool predicts = false;
   /// Makes the examples of a replica's step, in place of load(). A DataLoader calls it ahead, on
   /// its thread, and each step waits for its own examples in a job `data`. Not called on ranks that
   /// need nothing of the batch. Empty: load() gives the examples.
-  std::function<Batch(int step, int replica)> batch;
-  /// Where the stages compute; null: on the CPU. Must outlive the work.
-  RankDevice* device = nullptr;
-  int steps = 0;         ///< with `batch`: how many steps there are, the first of them step 0
+  std::function<Batch(int step, int replica)> batch = {};
+  int firstStep = 0;     ///< with `batch`
+  int steps = 0;         ///< with `batch`: how many steps there are from `firstStep` on
   int batchesAhead = 1;  ///< with `batch`: 0 makes each batch when its step begins
 };
 
-/// Trains the stages of one rank with the blocks of a model and autograd, on the CPU or on a device
-/// with streams. There the thread's work goes to the rank's compute stream while the work lives
-/// (RankDevice::Current). Blocks make their weights on the CPU, from where they are moved, so that
-/// their bits are the same. A batch is copied from pinned memory on the data stream.
+/// TrainedStagesOptions and TorchProgramOptions of stages that only one plan trains.
+struct TorchWorkOptions {
+  Model model;
+  Partition partition;
+  int numMicroBatches = 1;
+  int replica = 0;
+  std::uint64_t seed = 0;
+  OptimizerMaker optimizer;
+  std::function<double(int step)> learningRate;
+  Precision precision = Precision::kFp32;
+  LossScale lossScale = LossScale::fixed(1);
+  double clipNorm = 0;
+  StashUpdate stashUpdate = StashUpdate::kNewest;
+  bool reportsLoss = true;
+  std::function<Batch(int step, int replica)> batch;
+  RankDevice* device = nullptr;
+  int steps = 0;
+  int batchesAhead = 1;
+};
+
+/// Trains or evaluates the stages of one rank under a plan, with the blocks of a model and
+/// autograd, on the CPU or on a device with streams. There a batch is copied from pinned memory on
+/// the data stream.
+///
+/// A plan without backward passes evaluates: modules are in eval() mode, and there is no autograd.
+/// Weights, their versions and the learning rate stay as they are. Where there are several
+/// versions, the newest is used.
 ///
 /// A batch of B rows is split into micro-batches of floor(B/m) or ceil(B/m) rows, the longer ones
 /// first. A micro-batch's loss counts with its share of the rows (1/m if they are even). So the
@@ -82,10 +91,14 @@ struct TorchWorkOptions {
 /// (linear.h). All other gradients come with the input half.
 class TorchWork : public StageWork {
  public:
-  /// Makes the blocks of `stages`. Throws Error for a model or partition that does not fit
-  /// (cutModel()), a stage out of range, a missing optimizer, batches without steps, or a device
-  /// without autocast (requireAutocast()). Begins to load data, if the options have `batch`.
+  /// Makes the stages, too. Throws Error as TrainedStages does, for a missing optimizer, and for
+  /// batches without steps. Begins to load data, if the options have `batch`.
   TorchWork(TorchWorkOptions options, const std::vector<int>& stages);
+  /// `stages` must outlive it. Several works may use them in turn, step by step.
+  TorchWork(TrainedStages& stages, TorchProgramOptions options);
+
+  /// Takes the data of other steps from now on, between two steps; an empty function: of none.
+  void loadFrom(std::function<Batch(int step, int replica)> batch, int firstStep, int steps);
 
   /// The names of the batch's tensors that this rank's blocks need.
   std::vector<std::string> neededOfBatch() const;
@@ -133,53 +146,61 @@ class TorchWork : public StageWork {
   std::vector<std::pair<const char*, double>> counters() const override;
   /// The first call after a step waits for the device.
   std::optional<double> loss() const override;
+  bool hasMetrics() const override { return !options_.metrics.empty(); }
   /// Waits for the device.
-  double lossShare() const override;
-  void takeLoss(double ofAll) override;
-  RankDevice* device() override { return options_.device; }
+  std::vector<double> sharesOfStep() const override;
+  void takeSums(const std::vector<double>& ofAll) override;
+  /// Those of the step, by Metrics; nullopt where loss() is.
+  std::optional<std::vector<double>> metrics() const;
+  /// A plan that predicts makes this of a micro-batch.
+  struct Prediction {
+    std::int64_t firstRow = 0;  ///< of the replica's batch
+    Tensors tensors;            ///< those of Model::lossInputs that blocks make
+  };
+  /// Those of the step, in the order of the forwards; empty where the rank has no last stage.
+  const std::vector<Prediction>& predictions() const { return predictions_; }
+  RankDevice* device() override { return stages_.options().device; }
 
-  const Stage& stage(int stage) const { return *stages_.at(stage); }
+  const Stage& stage(int stage) const { return stages_.at(stage); }
   /// The parameters of the rank's stages, in the order of the stages.
-  std::vector<at::Tensor> parameters() const;
+  std::vector<at::Tensor> parameters() const { return tensorsOf(namedParameters()); }
   /// The same with their names: block of the model and name, "3.weight".
-  NamedParameters namedParameters() const;
+  NamedParameters namedParameters() const { return stages_.namedParameters(); }
   /// Stages whose weight halves had nothing to do so far.
   const std::set<int>& emptyHalves() const { return emptyHalves_; }
   /// The versions of a stage's weights, in a plan without a flush.
-  const WeightStash& stash(int stage) const { return *stashes_.at(stage); }
-  const StepAgreement& agreement() const { return agreement_; }
+  const WeightStash& stash(int stage) const { return *stages_.stashes().at(stage); }
+  const StepAgreement& agreement() const { return stages_.agreement(); }
   /// The stages and micro-batches of which something is kept for a backward, or a half of it;
   /// ascending.
   std::vector<std::pair<int, int>> liveMicroBatches() const;
 
  private:
-  Stage& at(int stage);
-  bool isLast(int stage) const { return stage == options_.partition.numStages() - 1; }
+  TorchWork(std::unique_ptr<TrainedStages> own, TorchProgramOptions options);
+  void begin();
+  void requireVersionsFit(const Plan& plan) const;
+  Stage& at(int stage) { return stages_.at(stage); }
+  bool isLast(int stage) const { return stages_.isLast(stage); }
+  const Model& model() const { return stages_.options().model; }
   /// A stage that takes tensors of the batch, or shares of its rows.
   bool needsBatch(int stage) const;
-  void copyTiedWeights();
-  /// A stage's parameters, without those that are tied to one before.
-  std::vector<at::Tensor> parametersOnce(int stage) const;
   void addBuckets();
-  bool isAsynchronous() const { return !stashes_.empty(); }
   /// Points a stage's parameters at the version for that micro-batch.
   void useVersionFor(int stage, int microBatch);
   void releaseVersionOf(int stage, int microBatch);
   void bringToDevice(Tensors& tensors) const;
-  void addLoss(const at::Tensor& loss, double factor);
+  void addResults(const Stage& last, int microBatch);
   static void addTo(at::Tensor& sum, const at::Tensor& more);
   MicroBatchRows batchSplit() const {
     return {.rows = batchRows_, .microBatches = options_.numMicroBatches};
   }
 
-  const TorchWorkOptions options_;
-  std::optional<RankDevice::Current> current_;  // before all that makes tensors
-  const ModelCut cut_;
-  std::map<int, std::unique_ptr<Stage>> stages_;
-  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  const std::unique_ptr<TrainedStages> own_;  // null: they are another's
+  TrainedStages& stages_;
+  const TorchProgramOptions options_;
   StageSums buckets_;
-  StepAgreement agreement_;
-  std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
+  bool isAsynchronous_ = false;
+  int replicasOfShares_ = 1;  // whose rows make up LossShares::lossShare()
   std::optional<VersionCount> versions_;
   LossShares shares_;
   std::map<int, int> lastVersion_;                  // by stage: of the last backward
@@ -192,6 +213,9 @@ class TorchWork : public StageWork {
   at::Tensor lossSum_;    // double; undefined: of no micro-batch, or it went into a bucket
   at::Tensor lossOfAll_;  // of all copies of the last stage; undefined: they have not been added up
   int lossCount_ = 0;
+  std::vector<at::Tensor> metricSums_;  // as lossSum_, of metrics
+  std::vector<double> metricsOfAll_;    // of all ranks of the last stage; empty: as lossOfAll_
+  std::vector<Prediction> predictions_;
   mutable std::optional<double> loss_;  // once it was asked for
   std::unique_ptr<DataLoader> data_;    // null: load() gives the batch, or none is needed
 };

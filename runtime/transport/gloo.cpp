@@ -94,10 +94,12 @@ class GlooTransport : public Transport {
                   " among " + std::to_string(worldSize()) + " ranks");
     }
     group_.open(peer);
+    GlooTags tags = tags_;
+    tags.program = name.program;
     return {.peer = peer,
             .name = name,
             .messages = messages,
-            .tags = tags_,
+            .tags = tags,
             // The plan says nothing of when other tensors are sent, so nobody may wait for them.
             .background = overlaps_ || name.tensor != 0,
             .device = isOfHost(name) ? nullptr : device_};

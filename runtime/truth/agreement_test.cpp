@@ -18,6 +18,7 @@
 #include "runtime/train/torch_work.h"
 #include "schedule/build_schedule.h"
 #include "schedule/with_replicas.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {

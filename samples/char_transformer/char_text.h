@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/train/batch.h"
+#include "runtime/train/data/batch.h"
 
 namespace pipetrace {
 

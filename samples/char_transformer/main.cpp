@@ -1,9 +1,9 @@
 #include <cstdint>
 
+#include "runtime/engine/engine_main.h"
 #include "samples/char_transformer/char_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
-#include "samples/sample_main.h"
 
 namespace {
 
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   }
   task.seed = options.seed;
   task.optimizer.steps = options.steps;
-  return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
+  return pipetrace::engineMain([&](pipetrace::StopSignal& stop) {
     pipetrace::runSample(options, pipetrace::charTaskMaker(task), stop);
   });
 }

@@ -1,7 +1,7 @@
+#include "runtime/engine/engine_main.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
-#include "samples/sample_main.h"
 
 int main(int argc, char** argv) {
   pipetrace::SampleOptions options{.schedule = "GPipe", .steps = 200};
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   optimizer.steps = options.steps;
-  return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
+  return pipetrace::engineMain([&](pipetrace::StopSignal& stop) {
     pipetrace::runSample(options, pipetrace::mlpTaskMaker(optimizer), stop);
   });
 }

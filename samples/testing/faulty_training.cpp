@@ -23,11 +23,11 @@
 #include <string>
 #include <vector>
 
+#include "runtime/engine/engine_main.h"
 #include "samples/char_transformer/char_task.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
-#include "samples/sample_main.h"
 #include "samples/sample_plan.h"
 #include "samples/sample_task.h"
 #include "samples/testing/faulty_batch.h"
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   options.layers.seed = options.sample.seed;
-  return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
+  return pipetrace::engineMain([&](pipetrace::StopSignal& stop) {
     const auto losses = pipetrace::runSample(
         options.sample, [&] { return pipetrace::makeFaultyTask(options); }, stop);
     pipetrace::writeLosses(options.losses, losses);

@@ -127,7 +127,8 @@ ControlOptions optionsOf(const Arguments& a, Ring& ring) {
   options.limits.stall.stepTimeout = a.number("--timeout-ms", 0) * kNsPerMs;
   options.limits.silence = a.number("--silence-ms", 8000) * kNsPerMs;
   options.exitDelay = kNsPerSecond / 2;
-  options.words.action = [](int rank, std::int64_t action) {
+  options.words.action = [](int rank, const ActionStatus& status) {
+    const std::int64_t action = status.action;
     return std::to_string(rank) + (passesIn(rank, action) ? "S" : "R") + std::to_string(action / 2);
   };
   options.words.message = [](int, const ActionStatus& waiting) {

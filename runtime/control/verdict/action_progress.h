@@ -23,6 +23,7 @@ struct AwaitedMessage {
 /// Where a rank is in its plan, as it was when somebody looked.
 struct ActionStatus {
   std::int64_t action = -1;  ///< the action begun last, an index of the rank's plan; -1: none yet
+  int program = 0;           ///< the number of that plan among those that the ranks run in turn
   bool inside = false;       ///< that action has not ended
   bool finishing = false;    ///< the rank has ended all its actions and waits in finish()
   AwaitedMessage awaited;
@@ -48,6 +49,8 @@ struct QueuedActions {
 /// follow() from any.
 class ActionProgress {
  public:
+  /// The actions from now on are of that plan. Below 2^31.
+  void enter(int program) noexcept { program_.store(program, std::memory_order_relaxed); }
   /// The rank begins an action, an index of its plan from 0.
   void begin(std::int64_t action) noexcept {
     awaited_.store(0, std::memory_order_relaxed);
@@ -84,6 +87,7 @@ class ActionProgress {
     const std::int64_t action = action_.load(std::memory_order_relaxed);
     const std::uint64_t awaited = awaited_.load(std::memory_order_relaxed);
     status.action = action >> 1;
+    status.program = program_.load(std::memory_order_relaxed);
     status.inside = action >= 0 && (action & 1) != 0;
     status.awaited = {.peer = static_cast<int>(awaited >> 48) - 1, .number = awaited & kNumberMask};
     status.ended = ended_.load(std::memory_order_relaxed);
@@ -101,7 +105,8 @@ class ActionProgress {
   static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << 48) - 1;
 
   alignas(64) std::atomic<std::int64_t> action_{-2};  // twice its index, plus 1 inside
-  std::atomic<std::uint64_t> awaited_{0};             // peer + 1 in the upper 16 bits
+  std::atomic<int> program_{0};
+  std::atomic<std::uint64_t> awaited_{0};  // peer + 1 in the upper 16 bits
   std::atomic<std::uint64_t> ended_{0};
   mutable std::mutex mutex_;
   std::function<QueuedActions()> queued_;

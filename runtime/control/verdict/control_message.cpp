@@ -45,7 +45,8 @@ class ByteWriter {
   }
   void status(const ActionStatus& s) {
     integer(s.action);
-    number((s.inside ? 1U : 0U) | (s.finishing ? 2U : 0U));
+    const auto program = static_cast<std::uint64_t>(s.program);
+    number((s.inside ? 1U : 0U) | (s.finishing ? 2U : 0U) | program << 2);
     integer(s.awaited.peer);
     number(s.awaited.number);
     number(s.ended);
@@ -97,6 +98,7 @@ class ByteReader {
     const std::uint64_t flags = number();
     s.inside = (flags & 1) != 0;
     s.finishing = (flags & 2) != 0;
+    s.program = static_cast<int>(flags >> 2);
     s.awaited.peer = rank();
     s.awaited.number = number();
     s.ended = number();

@@ -104,10 +104,12 @@ TEST(ControlMessage, ACountOfRanksBeyondTheBytesIsRefused) {
 TEST(ActionProgress, ShowsWhatTheRankSaid) {
   ActionProgress progress;
   EXPECT_EQ(progress.look(), ActionStatus{});
+  progress.enter(3);
   progress.begin(7);
   progress.waitingFor(65533, (1ULL << 48) - 1);
   ActionStatus status = progress.look();
   EXPECT_EQ(status.action, 7);
+  EXPECT_EQ(status.program, 3);
   EXPECT_TRUE(status.inside);
   EXPECT_EQ(status.awaited.peer, 65533);
   EXPECT_EQ(status.awaited.number, (1ULL << 48) - 1);

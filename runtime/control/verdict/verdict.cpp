@@ -8,8 +8,8 @@ namespace {
 
 std::string rankName(int rank) { return "rank " + std::to_string(rank); }
 
-std::string actionName(int rank, std::int64_t action, const PlanWords& words) {
-  return words.action ? words.action(rank, action) : "action " + std::to_string(action);
+std::string actionName(int rank, const ActionStatus& status, const PlanWords& words) {
+  return words.action ? words.action(rank, status) : "action " + std::to_string(status.action);
 }
 
 std::string messageText(int rank, const ActionStatus& waiting, const PlanWords& words) {
@@ -77,7 +77,7 @@ std::string statusText(int rank, const ActionStatus& status, const PlanWords& wo
   if (status.finishing) return "after its last action, waiting for the others to finish";
   std::string text = "before its first action";
   if (status.action >= 0) {
-    text = (status.inside ? "in " : "after ") + actionName(rank, status.action, words);
+    text = (status.inside ? "in " : "after ") + actionName(rank, status, words);
   }
   text += " (" + std::to_string(status.ended) + (status.ended == 1 ? " action" : " actions") +
           " ended)";

@@ -57,7 +57,7 @@ struct FailureCause {
 /// Only the plan knows these. All functions may be called by any thread; empty ones are allowed.
 struct PlanWords {
   /// The name of an action of a rank, such as "1F3".
-  std::function<std::string(int rank, std::int64_t action)> action;
+  std::function<std::string(int rank, const ActionStatus& status)> action;
   /// The name of the message for which the rank waits: "the activation of micro-batch 3".
   std::function<std::string(int rank, const ActionStatus& waiting)> message;
   /// Whether the plan of `rank` has it wait for that message in that action. Without it, a rank

@@ -21,8 +21,8 @@ FailureCause causeOf(CauseKind kind, int rank, const ActionStatus& status = {}) 
 
 PlanWords planWords() {
   PlanWords words;
-  words.action = [](int rank, std::int64_t action) {
-    return std::to_string(rank) + "F" + std::to_string(action);
+  words.action = [](int rank, const ActionStatus& status) {
+    return std::to_string(rank) + "F" + std::to_string(status.action);
   };
   words.message = [](int, const ActionStatus& rank) {
     return "activation " + std::to_string(rank.awaited.number);

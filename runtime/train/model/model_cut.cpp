@@ -107,7 +107,6 @@ class Cutter {
         if (!output.hasGradient) fix(s, slots.outputs.back());
       }
     }
-    if (!model_.loss) throw Error("the model has no loss function");
     for (const std::string& input : model_.lossInputs) {
       at(numStages_ - 1)
           .lossInputs.push_back(slotFor(numStages_ - 1, input, originFor(input, kLoss)));
@@ -247,6 +246,12 @@ class Cutter {
 };
 
 }  // namespace
+
+std::set<int> StageCut::slotsOfBlocks() const {
+  std::set<int> slots;
+  for (const BlockSlots& block : blocks) slots.insert(block.inputs.begin(), block.inputs.end());
+  return slots;
+}
 
 ModelCut cutModel(const Model& model, const Partition& partition, int numStages) {
   return Cutter(model, partition, numStages).cut();

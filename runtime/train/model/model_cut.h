@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,8 @@ struct StageCut {
   /// in one process.
   std::vector<int> gradientOrder;
 
+  /// The slots that its blocks need.
+  std::set<int> slotsOfBlocks() const;
   int firstRecomputed() const { return static_cast<int>(blocks.size()) - recomputed; }
 };
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/launch/process_env.h"
-#include "runtime/reuse_memory.h"
+#include "runtime/launch/reuse_memory.h"
 #include "tests/bench/pipelining/train.h"
 
 namespace pipetrace::bench {

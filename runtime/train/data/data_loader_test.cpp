@@ -1,4 +1,4 @@
-#include "runtime/train/data_loader.h"
+#include "runtime/train/data/data_loader.h"
 
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>

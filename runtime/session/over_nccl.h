@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "runtime/device/rank_device.h"
@@ -12,18 +14,19 @@
 
 namespace pipetrace {
 
-/// The place of a rank's RankOverNccl, through which the end of a run reaches it. The run may end
+/// The transports of a rank through NCCL, so that the end of a run reaches them. The run may end
 /// before there is one.
 ///
 /// Threads: any.
 class NcclPlace {
  public:
   void abort(const std::string& text);
-  void use(Transport* line);
+  void add(Transport& line);
+  void remove(Transport& line);
 
  private:
   std::mutex mutex_;
-  Transport* line_ = nullptr;
+  std::set<Transport*> lines_;
   std::optional<std::string> failure_;
 };
 
@@ -36,20 +39,21 @@ struct NcclRank {
   Nanoseconds connectTimeout = 0;
 };
 
-/// A rank's transport through NCCL, with Gloo for what stays on the host.
+/// A rank's communicators of NCCL, which all plans share that the ranks run in turn.
 class RankOverNccl {
  public:
   /// Connects with the other ranks. Throws Error as connectNccl() does.
-  RankOverNccl(const NcclRank& rank, const RankDevice& device, const Plan& plan);
-  ~RankOverNccl() { place_.use(nullptr); }
+  RankOverNccl(const NcclRank& rank, const RankDevice& device);
   RankOverNccl(const RankOverNccl&) = delete;
   RankOverNccl& operator=(const RankOverNccl&) = delete;
 
-  Transport& transport() { return transport_; }
+  /// The transport of a plan, with `host` for what stays on the host. Both must outlive it.
+  std::unique_ptr<Transport> lineOf(Transport& host, const Plan& plan);
 
  private:
+  const int rank_;
   NcclPlace& place_;
-  LineTransport transport_;
+  const LineTransportOptions options_;
 };
 
 }  // namespace pipetrace

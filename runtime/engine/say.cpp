@@ -1,4 +1,4 @@
-#include "samples/say.h"
+#include "runtime/engine/say.h"
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-#include "samples/log_losses.h"
+#include "runtime/session/log_losses.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/train/data_loader.h"
+#include "runtime/train/data/data_loader.h"
 
 #include <string>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-DataLoader::DataLoader(std::function<Batch(int step)> batch, int steps, int ahead)
-    : batch_(std::move(batch)), steps_(steps), ahead_(ahead) {
+DataLoader::DataLoader(std::function<Batch(int step)> batch, int steps, int ahead, int first)
+    : batch_(std::move(batch)), first_(first), steps_(steps), ahead_(ahead), next_(first) {
   if (!batch_) throw Error("loading data needs a function that makes a batch");
   if (steps_ < 0) throw Error("there cannot be " + std::to_string(steps_) + " steps of data");
   if (ahead_ < 0) throw Error("cannot load " + std::to_string(ahead_) + " batches ahead");
@@ -30,9 +30,10 @@ Batch DataLoader::take(int step) {
     throw Error("the data of step " + std::to_string(step) + " was asked for, but next is step " +
                 std::to_string(next_));
   }
-  if (step >= steps_) {
+  if (step - first_ >= steps_) {
     throw Error("there is no data for step " + std::to_string(step) + ", only for " +
-                std::to_string(steps_) + " steps");
+                std::to_string(steps_) + " steps" +
+                (first_ == 0 ? "" : " from step " + std::to_string(first_) + " on"));
   }
   ++next_;
   if (ahead_ == 0) return batch_(step);
@@ -49,7 +50,7 @@ Batch DataLoader::take(int step) {
 }
 
 void DataLoader::makeAll() {
-  for (int step = 0; step < steps_; ++step) {
+  for (int step = first_; step - first_ < steps_; ++step) {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return ends_ || !isFull(); });

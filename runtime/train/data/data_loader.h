@@ -7,21 +7,22 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/train/batch.h"
+#include "runtime/train/data/batch.h"
 
 namespace pipetrace {
 
-/// Makes the batches of steps 0, 1, 2, … ahead of their use, on a thread of its own.
+/// Makes the batches of a row of steps ahead of their use, on a thread of its own.
 ///
 /// Threads: one takes. The function is called on the loader's thread, one call at a time, in the
 /// order of the steps; with 0 ahead on the thread that takes.
 class DataLoader {
  public:
-  /// Begins to load. At most `ahead` batches are made or in the making that were not taken yet,
-  /// none of them of step `steps` or later. With 0 there is no thread: take() makes the batch.
+  /// Begins to load the batches of `steps` steps, the first of them `first`. At most `ahead`
+  /// batches are made or in the making that were not taken yet. With 0 there is no thread: take()
+  /// makes the batch.
   ///
   /// Throws Error for an empty function and negative numbers.
-  DataLoader(std::function<Batch(int step)> batch, int steps, int ahead = 1);
+  DataLoader(std::function<Batch(int step)> batch, int steps, int ahead = 1, int first = 0);
   /// Waits for the call of the function that runs, and lets go of the batches not taken.
   ~DataLoader();
   DataLoader(const DataLoader&) = delete;
@@ -42,6 +43,7 @@ class DataLoader {
   bool isFull() const { return made_.size() >= static_cast<std::size_t>(ahead_); }
 
   const std::function<Batch(int step)> batch_;
+  const int first_;
   const int steps_;
   const int ahead_;
   int next_ = 0;  // the step to take; of the thread that takes

@@ -1,16 +1,16 @@
-#include "samples/sample_main.h"
+#include "runtime/engine/engine_main.h"
 
 #include <csignal>
 #include <exception>
 #include <string>
 
+#include "runtime/engine/say.h"
 #include "runtime/error_text.h"
-#include "runtime/reuse_memory.h"
-#include "samples/say.h"
+#include "runtime/launch/reuse_memory.h"
 
 namespace pipetrace {
 
-int sampleMain(const std::function<void(StopSignal& stop)>& body) {
+int engineMain(const std::function<void(StopSignal& stop)>& body) {
   std::signal(SIGPIPE, SIG_IGN);
   reuseFreedMemory();
   StopSignal stop;

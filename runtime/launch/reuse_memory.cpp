@@ -1,4 +1,4 @@
-#include "runtime/reuse_memory.h"
+#include "runtime/launch/reuse_memory.h"
 
 #include <climits>
 

@@ -1,0 +1,83 @@
+#include "runtime/engine/data_set.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+void requireData(const DataSet& data) {
+  if (!data.batch) throw Error("the data has no function that makes a batch");
+  if (data.batchSize < 1) throw Error("a batch needs at least one row");
+}
+
+}  // namespace
+
+DataSet dataSetOf(Batch all, std::int64_t batchSize) {
+  if (all.empty()) throw Error("the data has no tensor");
+  const std::int64_t rows = all.begin()->second.size(0);
+  for (const auto& [name, tensor] : all) {
+    if (tensor.size(0) == rows) continue;
+    throw Error("the data has " + std::to_string(rows) + " rows of " + all.begin()->first +
+                ", but " + std::to_string(tensor.size(0)) + " of " + name);
+  }
+  return {.rows = rows,
+          .batchSize = batchSize,
+          .batch = [all = std::move(all)](std::int64_t first, std::int64_t count) {
+            Batch batch;
+            for (const auto& [name, tensor] : all) batch[name] = tensor.narrow(0, first, count);
+            return batch;
+          }};
+}
+
+DataSteps DataSteps::ofTraining(const DataSet& data, int replicas, int microBatches) {
+  requireData(data);
+  DataSteps steps;
+  steps.replicas_ = replicas;
+  const std::int64_t whole = data.batchSize * replicas;
+  if (data.batchSize < microBatches) {
+    throw Error("a batch of " + std::to_string(data.batchSize) + " rows cannot be split into " +
+                std::to_string(microBatches) + " micro-batches");
+  }
+  std::int64_t first = 0;
+  for (; first + whole <= data.rows; first += whole) steps.steps_.push_back({first, whole});
+  const std::int64_t ofReplica = (data.rows - first) / replicas;
+  if (ofReplica >= microBatches) {
+    steps.steps_.push_back({first, ofReplica * replicas});
+    first += ofReplica * replicas;
+  }
+  steps.leftOut_ = data.rows - first;
+  if (steps.steps_.empty()) {
+    throw Error("the data has " + std::to_string(data.rows) +
+                " rows, fewer than a step takes: " + std::to_string(replicas * microBatches));
+  }
+  return steps;
+}
+
+DataSteps DataSteps::ofEvaluation(const DataSet& data, int replicas) {
+  requireData(data);
+  if (data.rows < replicas) {
+    throw Error("the data has " + std::to_string(data.rows) + " rows, and there are " +
+                std::to_string(replicas) + " replicas, each of which needs one");
+  }
+  DataSteps steps;
+  steps.replicas_ = replicas;
+  const std::int64_t whole = data.batchSize * replicas;
+  const std::int64_t count = std::min((data.rows + whole - 1) / whole, data.rows / replicas);
+  for (std::int64_t step = 0; step < count; ++step) {
+    const std::int64_t first = data.rows * step / count;
+    steps.steps_.push_back({first, data.rows * (step + 1) / count - first});
+  }
+  return steps;
+}
+
+RowRange DataSteps::rowsOf(int step, int replica) const {
+  const RowRange all = rowsOf(step);
+  const std::int64_t first = all.count * replica / replicas_;
+  return {all.first + first, all.count * (replica + 1) / replicas_ - first};
+}
+
+}  // namespace pipetrace

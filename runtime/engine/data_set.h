@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/train/data/batch.h"
+
+namespace pipetrace {
+
+/// Examples in rows, which an epoch goes through once, in this order.
+struct DataSet {
+  std::int64_t rows = 0;
+  std::int64_t batchSize = 0;  ///< rows of a step of one replica
+  /// Makes the rows [first, first + count): the same on all ranks. Called ahead of its use, on a
+  /// thread of each rank that needs it, so from several threads at a time.
+  std::function<Batch(std::int64_t first, std::int64_t count)> batch;
+};
+
+/// The rows of tensors in memory. Throws Error for tensors of different numbers of rows.
+DataSet dataSetOf(Batch all, std::int64_t batchSize);
+
+/// Rows [first, first + count).
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// Cuts the rows of an epoch into steps, and these into parts for the replicas.
+class DataSteps {
+ public:
+  /// Training: each step has batchSize rows of each replica, the last one as many as are left, the
+  /// same for each replica and no fewer than `microBatches`. Rows that do not fit are left
+  /// out. Throws Error if there is no step.
+  static DataSteps ofTraining(const DataSet& data, int replicas, int microBatches);
+  /// Evaluation: no row is left out. Steps have at most batchSize rows of each replica, and as
+  /// equal numbers as possible. Throws Error for fewer rows than replicas.
+  static DataSteps ofEvaluation(const DataSet& data, int replicas);
+
+  int count() const { return static_cast<int>(steps_.size()); }
+  std::int64_t leftOut() const { return leftOut_; }
+  /// All rows of a step.
+  RowRange rowsOf(int step) const { return steps_[static_cast<std::size_t>(step)]; }
+  RowRange rowsOf(int step, int replica) const;
+  /// The fewest rows of a replica in that step.
+  std::int64_t leastRowsOf(int step) const { return rowsOf(step).count / replicas_; }
+
+ private:
+  int replicas_ = 1;
+  std::int64_t leftOut_ = 0;
+  std::vector<RowRange> steps_;
+};
+
+}  // namespace pipetrace

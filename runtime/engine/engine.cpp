@@ -1,0 +1,282 @@
+#include "runtime/engine/engine.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "profiler/switches.h"
+#include "runtime/engine/engine_rank.h"
+#include "runtime/engine/say.h"
+#include "runtime/program/plan_words.h"
+#include "runtime/session/session.h"
+#include "runtime/train/model/model_cut.h"
+#include "schedule/fingerprint.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/with_reductions.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+/// Empty unless a launcher has started this process as one of several ranks.
+std::optional<ProcessEnv> placeByLauncher() {
+  const char* const worldSize = std::getenv("WORLD_SIZE");
+  if (worldSize == nullptr || std::string_view(worldSize) == "1") return std::nullopt;
+  return readProcessEnv();
+}
+
+RunFacts factsOf(const EngineShared& shared) {
+  const Plan& plan = *shared.plan;
+  std::string blocks;
+  for (const int count : shared.partition.blocks) {
+    blocks += (blocks.empty() ? "" : ", ") + std::to_string(count);
+  }
+  RunFacts facts{{"plan", plan.name + " of " + std::to_string(plan.numRanks()) + " ranks and " +
+                              std::to_string(plan.numMicroBatches) +
+                              " micro-batches, fingerprint " + fingerprintText(fingerprint(plan))},
+                 {"partition of the model into", blocks + " blocks"},
+                 {"seed", std::to_string(shared.options.seed)},
+                 {"buckets", std::to_string(shared.strategy.buckets)},
+                 {"clipping by the norm", std::to_string(shared.strategy.clipNorm)}};
+  facts.insert(facts.end(), shared.options.facts.begin(), shared.options.facts.end());
+  return facts;
+}
+
+std::string logDirectoryOf(const EngineOptions& options, const Switches& switches) {
+  const std::string folder =
+      switches.logDirectory.empty() ? options.logDirectory : switches.logDirectory;
+  if (switches.isOn) return folder.empty() ? "logs" : folder;
+  return switches.isOn.isDecided() ? "" : folder;
+}
+
+/// The rows in their order, each tensor in one piece.
+std::vector<at::Tensor> joined(std::vector<PredictedRows> rows) {
+  std::sort(rows.begin(), rows.end(),
+            [](const PredictedRows& a, const PredictedRows& b) { return a.first < b.first; });
+  std::vector<at::Tensor> all;
+  const std::size_t count = rows.empty() ? 0 : rows.front().tensors.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<at::Tensor> parts;
+    for (const PredictedRows& part : rows) parts.push_back(part.tensors[i]);
+    all.push_back(at::cat(parts));
+  }
+  return all;
+}
+
+}  // namespace
+
+void EngineShared::print(const std::string& line) const {
+  options.print ? options.print(line) : sayOnStdout(line);
+}
+
+void EngineShared::say(const std::string& line) const {
+  options.say ? options.say(line) : sayOnStderr(line);
+}
+
+class Engine::Impl {
+ public:
+  Impl(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics, Strategy strategy,
+       EngineOptions options)
+      : Impl(std::move(model), std::move(optimizer), std::move(metrics), strategy,
+             std::move(options), planOf(strategy)) {}
+
+  void prepare() {
+    const Plan& plan = *shared_.plan;
+    cutModel(shared_.model, shared_.partition, plan.numStages);
+    requireFits(shared_.strategy.lossScale, plan);
+    if (shared_.strategy.clipNorm > 0) requireAgrees(plan, "clipping by the norm");
+    if (!shared_.env || shared_.env->worldSize == plan.numRanks()) return;
+    throw Error("WORLD_SIZE is " + std::to_string(shared_.env->worldSize) + ", but the plan " +
+                plan.name + " is for " + std::to_string(plan.numRanks()) + " ranks");
+  }
+
+  EngineCost cost(const Costs& costs) const {
+    const Simulation simulation = simulate(shared_.plan, costs);
+    EngineCost cost{.step = simulation.length};
+    Nanoseconds busy = 0;
+    for (const Simulation::Rank& rank : simulation.ranks) {
+      busy += rank.busy;
+      cost.peakBytes.push_back(rank.peakMemory);
+    }
+    const double all =
+        static_cast<double>(simulation.length) * static_cast<double>(simulation.ranks.size());
+    if (all > 0) cost.bubbleRatio = 1 - static_cast<double>(busy) / all;
+    return cost;
+  }
+
+  FitResult fit(const DataSet& train, const FitOptions& options) {
+    FitResult result;
+    onRanks([&](EngineRank& rank, SessionRank& place) {
+      FitResult unused;
+      const bool reports = place.rank() == shared_.reporter();
+      rank.fit(train, options, reports ? result : unused);
+      if (shared_.env) shareResult(place, result);
+    });
+    return result;
+  }
+
+  Evaluation evaluate(const DataSet& data, int steps) {
+    Evaluation result;
+    onRanks([&](EngineRank& rank, SessionRank& place) {
+      Evaluation own = rank.evaluate(data, steps);
+      if (shared_.env) {
+        result = std::move(own);
+        shareEvaluation(place, result);
+      } else if (place.rank() == shared_.reporter()) {
+        result = std::move(own);
+      }
+    });
+    return result;
+  }
+
+  std::vector<at::Tensor> predict(const DataSet& data, bool everywhere) {
+    std::vector<PredictedRows> rows;
+    std::vector<at::Tensor> result;
+    std::mutex mutex;
+    onRanks([&](EngineRank& rank, SessionRank& place) {
+      std::vector<PredictedRows> own = rank.predict(data);
+      if (shared_.env) {
+        result = gathered(place, std::move(own));
+        if (everywhere) place.hosts().broadcast(shared_.reporter(), result);
+        return;
+      }
+      const std::lock_guard lock(mutex);
+      std::move(own.begin(), own.end(), std::back_inserter(rows));
+    });
+    return shared_.env ? result : joined(std::move(rows));
+  }
+
+  void finish() {
+    if (session_) session_->finish();
+  }
+
+ private:
+  Impl(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics, const Strategy& strategy,
+       EngineOptions options, CheckedPlan plan)
+      : shared_{.model = std::move(model),
+                .optimizer = std::move(optimizer),
+                .metrics = std::move(metrics),
+                .strategy = strategy,
+                .options = std::move(options),
+                .plan = plan,
+                .partition = partitionOf(strategy, static_cast<int>(shared_.model.blocks.size()),
+                                         plan->numStages),
+                .env = shared_.options.env ? shared_.options.env : placeByLauncher()} {
+    prepare();
+  }
+
+  using Body = std::function<void(EngineRank& rank, SessionRank& place)>;
+  void onRanks(const Body& body) {
+    if (!session_) begin();
+    session_->run([&](SessionRank& place) { body(*ranks_[indexOf(place.rank())], place); });
+  }
+
+  void begin() {
+    const EngineOptions& options = shared_.options;
+    const Switches switches = Switches::fromEnvironment();
+    SessionOptions session{.plan = shared_.plan,
+                           .env = shared_.env,
+                           .facts = factsOf(shared_),
+                           .stepTimeout = options.stepTimeout,
+                           .overlaps = shared_.strategy.overlaps,
+                           .device = options.device,
+                           .sharesDevices = options.sharesDevices,
+                           .nccl = options.nccl,
+                           .logDirectory = logDirectoryOf(options, switches),
+                           .recordedSteps = switches.steps,
+                           .say = [this](const std::string& line) { shared_.say(line); }};
+    session_.emplace(std::move(session));
+    onStop_.emplace(
+        options.stop, [this](const std::string& why) { session_->stop(why); },
+        StopCallback::Later::kNothing);
+    ranks_.resize(shared_.env ? 1 : static_cast<std::size_t>(shared_.plan->numRanks()));
+    session_->run([this](SessionRank& place) {
+      ranks_[indexOf(place.rank())] = &place.keep(std::make_unique<EngineRank>(shared_, place));
+    });
+  }
+
+  std::size_t indexOf(int rank) const { return shared_.env ? 0 : static_cast<std::size_t>(rank); }
+
+  void shareEvaluation(SessionRank& place, Evaluation& evaluation) const {
+    std::vector<double> numbers{evaluation.loss};
+    for (const Metric& metric : shared_.metrics) numbers.push_back(evaluation.metrics[metric.name]);
+    place.hosts().broadcast(shared_.reporter(), numbers);
+    evaluation.loss = numbers.at(0);
+    for (std::size_t i = 0; i < shared_.metrics.size(); ++i) {
+      evaluation.metrics[shared_.metrics[i].name] = numbers.at(i + 1);
+    }
+  }
+
+  void shareResult(SessionRank& place, FitResult& result) const {
+    const int from = shared_.reporter();
+    place.hosts().broadcast(from, result.losses);
+    for (const Metric& metric : shared_.metrics) {
+      place.hosts().broadcast(from, result.metrics[metric.name]);
+    }
+    std::vector<double> rest{result.wasEnded ? 1.0 : 0.0,
+                             static_cast<double>(result.evaluations.size())};
+    place.hosts().broadcast(from, rest);
+    result.wasEnded = rest.at(0) != 0;
+    result.evaluations.resize(static_cast<std::size_t>(rest.at(1)));
+    for (Evaluation& evaluation : result.evaluations) shareEvaluation(place, evaluation);
+  }
+
+  /// On the rank that reports the loss: the rows of all ranks of the last stage.
+  std::vector<at::Tensor> gathered(SessionRank& place, std::vector<PredictedRows> own) const {
+    std::vector<at::Tensor> tensors;
+    for (const PredictedRows& rows : own) {
+      tensors.push_back(at::scalar_tensor(rows.first, at::kLong));
+      tensors.insert(tensors.end(), rows.tensors.begin(), rows.tensors.end());
+    }
+    const Plan& plan = *shared_.plan;
+    const auto all =
+        place.hosts().gather(plan.ranksOf(plan.numStages - 1), shared_.reporter(), tensors);
+    const std::size_t outputs = own.empty() ? 0 : own.front().tensors.size();
+    std::vector<PredictedRows> rows;
+    for (const std::vector<at::Tensor>& ofRank : all) {
+      for (std::size_t i = 0; i + outputs < ofRank.size(); i += outputs + 1) {
+        PredictedRows& each =
+            rows.emplace_back(PredictedRows{.first = ofRank[i].item<std::int64_t>()});
+        for (std::size_t k = 1; k <= outputs; ++k) each.tensors.push_back(ofRank[i + k]);
+      }
+    }
+    return joined(std::move(rows));
+  }
+
+  const EngineShared shared_;
+  std::optional<Session> session_;
+  std::optional<StopCallback> onStop_;
+  std::vector<EngineRank*> ranks_;
+};
+
+Engine::Engine(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics,
+               Strategy strategy, EngineOptions options)
+    : impl_(std::make_unique<Impl>(std::move(model), std::move(optimizer), std::move(metrics),
+                                   std::move(strategy), std::move(options))) {}
+
+Engine::~Engine() = default;
+
+void Engine::prepare() { impl_->prepare(); }
+
+EngineCost Engine::cost(const Costs& costs) const { return impl_->cost(costs); }
+
+FitResult Engine::fit(const DataSet& train, const FitOptions& options) {
+  return impl_->fit(train, options);
+}
+
+Evaluation Engine::evaluate(const DataSet& data, int steps) { return impl_->evaluate(data, steps); }
+
+std::vector<at::Tensor> Engine::predict(const DataSet& data, bool everywhere) {
+  return impl_->predict(data, everywhere);
+}
+
+void Engine::finish() { impl_->finish(); }
+
+}  // namespace pipetrace

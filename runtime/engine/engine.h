@@ -1,0 +1,139 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/data_set.h"
+#include "runtime/engine/strategy.h"
+#include "runtime/launch/process_env.h"
+#include "runtime/launch/stop_signal.h"
+#include "runtime/train/metric.h"
+#include "runtime/train/model/model.h"
+#include "runtime/train/optimize/optimizer_maker.h"
+#include "runtime/transport/nccl.h"
+#include "schedule/costs.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Where an engine runs, and what it says.
+struct EngineOptions {
+  std::uint64_t seed = 1;  ///< of initial weights and dropout
+  /// The learning rate of a training step, from 0 on; empty: as the optimizer was made.
+  std::function<double(int step)> learningRate = {};
+  /// Names and values that must be the same on all ranks, beside the strategy: {"width", "128"}.
+  std::vector<std::pair<std::string, std::string>> facts = {};
+  /// The place of this process, which is one rank. Empty: as the environment says, if a launcher
+  /// started the process as one of several ranks (WORLD_SIZE). Else all ranks are threads of it.
+  std::optional<ProcessEnv> env = {};
+  c10::DeviceType device = c10::kCPU;
+  bool sharesDevices = false;
+  std::optional<NcclCommunicators> nccl = {};
+  Nanoseconds stepTimeout = 600 * kNsPerSecond;  ///< for one action; 0: no limit
+  /// Where the logs go; empty: nothing is recorded. The environment (Switches) goes before: its
+  /// folder, whether anything is recorded, and which steps.
+  std::string logDirectory = {};
+  /// Ends the run when a signal comes; may be null. Must outlive the engine.
+  StopSignal* stop = nullptr;
+  /// Gets the lines of the rank that reports the loss. Empty: stdout.
+  std::function<void(const std::string& line)> print = {};
+  /// Gets notes and why the run ended. Empty: stderr. Any thread.
+  std::function<void(const std::string& line)> say = {};
+};
+
+/// The figures of a training step, or of an evaluation.
+struct StepReport {
+  int step = 0;  ///< of the training, from 0 on
+  int epoch = 0;
+  double loss = 0;
+  std::map<std::string, double> metrics;
+  double rowsPerSecond = 0;
+  bool wasLeftOut = false;  ///< an overflow: the optimizer did not take it
+};
+
+/// Called on the process of the rank that reports the loss. Returning false ends the training on
+/// all ranks after that step.
+struct FitCallback {
+  int everySteps = 1;
+  std::function<bool(const StepReport& report)> call;
+};
+
+struct FitOptions {
+  int epochs = 1;
+  int stepsPerEpoch = 0;           ///< 0: all
+  const DataSet* valid = nullptr;  ///< evaluated after epochs; null: nothing is
+  int validFreq = 1;               ///< epochs between two evaluations
+  int validSteps = 0;              ///< of an evaluation; 0: all
+  int logFreq = 10;                ///< steps between two lines; 0: none
+  std::vector<FitCallback> callbacks = {};
+};
+
+/// The means over the rows of an evaluation.
+struct Evaluation {
+  double loss = 0;
+  std::map<std::string, double> metrics;
+};
+
+/// All ranks have it.
+struct FitResult {
+  std::vector<double> losses;  ///< by step
+  std::map<std::string, std::vector<double>> metrics;
+  std::vector<Evaluation> evaluations;
+  bool wasEnded = false;  ///< by a callback
+};
+
+struct EngineCost {
+  Nanoseconds step = 0;                 ///< simulated, all ranks
+  double bubbleRatio = 0;               ///< 1 - work / (ranks * step)
+  std::vector<std::int64_t> peakBytes;  ///< by rank; 0 where the costs do not say
+};
+
+/// Trains a model under a pipeline schedule, evaluates it and predicts with it, in one process
+/// group. The ranks are threads of this process, or a launcher (pipe-run, torchrun) has started a
+/// process for each: then all processes call the same functions in the same order.
+///
+/// The group comes together with the first function that needs it, and ends with finish() or the
+/// engine. If a run fails, all ranks throw the same first cause, and the engine is of no use then.
+///
+/// Threads: one at a time.
+class Engine {
+ public:
+  /// The model has its loss. Throws Error for a strategy, a model or a partition that do not fit.
+  Engine(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics, Strategy strategy,
+         EngineOptions options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// All checks that need no run: the plan fits the world, the transport and the model.
+  void prepare();
+  /// The step as it would be with these costs.
+  EngineCost cost(const Costs& costs) const;
+
+  /// Trains. A call after another goes on with its weights, and steps count on. Throws Error for
+  /// data of which there is no step. It does so, too, for a loss that is no finite number, and for
+  /// an exception of a block, a metric or a callback.
+  FitResult fit(const DataSet& train, const FitOptions& options = {});
+  /// `steps`: the first ones; 0: all. Weights, random numbers and learning rate stay as they are.
+  Evaluation evaluate(const DataSet& data, int steps = 0);
+  /// The tensors of Model::lossInputs that blocks make, with all rows of `data` in their order. The
+  /// rank with the last stage has them; with `everywhere` all have. The others get none. Batches
+  /// need no tensor that only the loss needs.
+  std::vector<at::Tensor> predict(const DataSet& data, bool everywhere = false);
+
+  /// Ends in order, and closes the logs. Throws as fit() does.
+  void finish();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <functional>
+
+#include "runtime/launch/stop_signal.h"
+
+namespace pipetrace {
+
+/// The frame of a training program's main(): signals, memory that is used again, errors to standard
+/// error, exit code. The code is 0: done, 2: failed, 128 + n: stopped by signal n.
+int engineMain(const std::function<void(StopSignal& stop)>& body);
+
+}  // namespace pipetrace

@@ -1,0 +1,230 @@
+#include "runtime/engine/engine_rank.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+TrainedStagesOptions stagesOptionsOf(const EngineShared& shared, RankDevice* device) {
+  return {.model = shared.model,
+          .partition = shared.partition,
+          .seed = shared.options.seed,
+          .optimizer = shared.optimizer,
+          .precision = shared.strategy.precision,
+          .lossScale = shared.strategy.lossScale,
+          .clipNorm = shared.strategy.clipNorm,
+          .stashUpdate = shared.strategy.stashUpdate,
+          .device = device};
+}
+
+std::string withFourDigits(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
+std::string textOf(const std::map<std::string, double>& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics) text += ", " + name + " " + withFourDigits(value);
+  return text;
+}
+
+/// A step that was left out may have any loss.
+void requireFinite(const StepReport& report) {
+  if (std::isfinite(report.loss) || report.wasLeftOut) return;
+  throw Error("the loss of step " + std::to_string(report.step) +
+              " is no finite number; training has failed, a smaller learning rate may help");
+}
+
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+EngineRank::EngineRank(const EngineShared& shared, SessionRank& rank)
+    : shared_(shared),
+      rank_(rank),
+      stages_(stagesOptionsOf(shared, rank.device()), shared.plan->stagesOfRank(rank.rank())) {}
+
+EngineRank::Program& EngineRank::training() {
+  if (training_) return *training_;
+  auto program = std::make_unique<Program>();
+  program->work = std::make_unique<TorchWork>(
+      stages_, TorchProgramOptions{.numMicroBatches = shared_.microBatches(),
+                                   .replica = shared_.plan->replicaOf(rank_.rank()),
+                                   .learningRate = shared_.options.learningRate,
+                                   .reportsLoss = reports(),
+                                   .metrics = shared_.metrics});
+  program->number = rank_.add(shared_.plan, *program->work);
+  training_ = std::move(program);
+  return *training_;
+}
+
+EngineRank::Program& EngineRank::evaluating(bool predicts, int microBatches) {
+  Program& program = evaluating_[{predicts, microBatches}];
+  if (program.work) return program;
+  program.work = std::make_unique<TorchWork>(
+      stages_, TorchProgramOptions{.numMicroBatches = microBatches,
+                                   .replica = shared_.plan->replicaOf(rank_.rank()),
+                                   .reportsLoss = reports(),
+                                   .metrics = predicts ? std::vector<Metric>() : shared_.metrics,
+                                   .predicts = predicts});
+  program.number = rank_.add(forwardsOf(shared_.plan, microBatches), *program.work);
+  return program;
+}
+
+std::map<std::string, double> EngineRank::named(const std::vector<double>& metrics) const {
+  std::map<std::string, double> all;
+  for (std::size_t i = 0; i < metrics.size(); ++i) all[shared_.metrics[i].name] = metrics[i];
+  return all;
+}
+
+StepReport EngineRank::reportOf(const TorchWork& work, int epoch, std::int64_t rows,
+                                double seconds) const {
+  return {.step = training_->steps,
+          .epoch = epoch,
+          .loss = *work.loss(),
+          .metrics = named(*work.metrics()),
+          .rowsPerSecond = seconds > 0 ? static_cast<double>(rows) / seconds : 0,
+          .wasLeftOut = work.agreement().leftOutStep()};
+}
+
+void EngineRank::printStep(const StepReport& report) const {
+  std::string line = "step " + std::to_string(report.step) + " loss " +
+                     withFourDigits(report.loss) + textOf(report.metrics);
+  if (report.rowsPerSecond > 0) {
+    line += ", " + std::to_string(std::llround(report.rowsPerSecond)) + " rows/s";
+  }
+  if (report.wasLeftOut) line += ", left out: a gradient is no finite number";
+  shared_.print(line);
+}
+
+void EngineRank::printEvaluation(const Evaluation& evaluation) const {
+  shared_.print("evaluation after step " + std::to_string(training_->steps - 1) + ": loss " +
+                withFourDigits(evaluation.loss) + textOf(evaluation.metrics));
+}
+
+/// Whether training goes on, which all ranks hear.
+bool EngineRank::callBack(const FitOptions& options, const StepReport& report) {
+  bool isDue = false;
+  bool goesOn = true;
+  for (const FitCallback& callback : options.callbacks) {
+    if (report.step % std::max(1, callback.everySteps) != 0) continue;
+    isDue = true;
+    if (reports() && !callback.call(report)) goesOn = false;
+  }
+  if (!isDue) return true;
+  std::vector<double> said{goesOn ? 1.0 : 0.0};
+  rank_.hosts().broadcast(shared_.reporter(), said);
+  return said.at(0) != 0;
+}
+
+void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult& result) {
+  Program& own = training();
+  const int replicas = shared_.plan->replicas;
+  const DataSteps data = DataSteps::ofTraining(train, replicas, shared_.microBatches());
+  const int perEpoch =
+      options.stepsPerEpoch > 0 ? std::min(options.stepsPerEpoch, data.count()) : data.count();
+  const int first = own.steps;
+  const int steps = options.epochs * perEpoch;
+  if (steps < 1) return;
+  own.work->loadFrom(
+      [&, first](int step, int replica) {
+        const RowRange rows = data.rowsOf((step - first) % perEpoch, replica);
+        return train.batch(rows.first, rows.count);
+      },
+      first, steps);
+  bool goesOn = true;
+  for (int i = 0; i < steps && goesOn; ++i) {
+    const int epoch = i / perEpoch;
+    const auto begin = std::chrono::steady_clock::now();
+    rank_.runStep(own.number, own.steps);
+    StepReport report{.step = own.steps, .epoch = epoch};
+    if (own.work->loss()) {
+      report = reportOf(*own.work, epoch, data.rowsOf(i % perEpoch).count, secondsSince(begin));
+      requireFinite(report);
+      result.losses.push_back(report.loss);
+      for (const auto& [name, value] : report.metrics) result.metrics[name].push_back(value);
+      const bool isLast = i + 1 == steps;
+      if (options.logFreq > 0 && (report.step % options.logFreq == 0 || isLast)) printStep(report);
+    }
+    goesOn = callBack(options, report);
+    if (!goesOn && reports()) result.wasEnded = true;
+    ++own.steps;
+    const bool endsEpoch = i % perEpoch + 1 == perEpoch;
+    if (!endsEpoch || options.valid == nullptr || (epoch + 1) % options.validFreq != 0) continue;
+    const Evaluation evaluation = evaluate(*options.valid, options.validSteps);
+    if (!reports()) continue;
+    result.evaluations.push_back(evaluation);
+    printEvaluation(evaluation);
+  }
+  own.work->loadFrom({}, 0, 0);
+}
+
+void EngineRank::runForwards(
+    const DataSet& data, bool predicts, int steps,
+    const std::function<void(const TorchWork& work, RowRange rows)>& ended) {
+  const DataSteps all = DataSteps::ofEvaluation(data, shared_.plan->replicas);
+  const int count = steps > 0 ? std::min(steps, all.count()) : all.count();
+  // Steps with fewer rows than micro-batches have a plan of their own.
+  std::map<int, std::vector<int>> byMicroBatches;
+  for (int step = 0; step < count; ++step) {
+    const auto least =
+        static_cast<int>(std::min<std::int64_t>(shared_.microBatches(), all.leastRowsOf(step)));
+    byMicroBatches[least].push_back(step);
+  }
+  for (const auto& [microBatches, own] : byMicroBatches) {
+    Program& program = evaluating(predicts, microBatches);
+    const int first = program.steps;
+    program.work->loadFrom(
+        [&, first](int step, int replica) {
+          const RowRange rows = all.rowsOf(own[static_cast<std::size_t>(step - first)], replica);
+          return data.batch(rows.first, rows.count);
+        },
+        first, static_cast<int>(own.size()));
+    for (const int step : own) {
+      rank_.runStep(program.number, program.steps++);
+      ended(*program.work,
+            predicts ? all.rowsOf(step, shared_.plan->replicaOf(rank_.rank())) : all.rowsOf(step));
+    }
+    program.work->loadFrom({}, 0, 0);
+  }
+}
+
+Evaluation EngineRank::evaluate(const DataSet& data, int steps) {
+  double rows = 0;
+  double loss = 0;
+  std::vector<double> metrics(shared_.metrics.size());
+  runForwards(data, /*predicts=*/false, steps, [&](const TorchWork& work, RowRange ofStep) {
+    if (!work.loss()) return;
+    const auto weight = static_cast<double>(ofStep.count);
+    rows += weight;
+    loss += *work.loss() * weight;
+    const std::vector<double> own = *work.metrics();
+    for (std::size_t i = 0; i < metrics.size(); ++i) metrics[i] += own[i] * weight;
+  });
+  if (rows == 0) return {};
+  for (double& metric : metrics) metric /= rows;
+  return {.loss = loss / rows, .metrics = named(metrics)};
+}
+
+std::vector<PredictedRows> EngineRank::predict(const DataSet& data) {
+  std::vector<PredictedRows> predicted;
+  runForwards(data, /*predicts=*/true, 0, [&](const TorchWork& work, RowRange ofReplica) {
+    for (const TorchWork::Prediction& each : work.predictions()) {
+      PredictedRows& rows =
+          predicted.emplace_back(PredictedRows{.first = ofReplica.first + each.firstRow});
+      for (const at::Tensor& tensor : each.tensors) rows.tensors.push_back(tensor.cpu());
+    }
+  });
+  return predicted;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,139 @@
+#include "runtime/engine/strategy.h"
+
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using Setter = std::function<void(Strategy& strategy, std::string_view value)>;
+
+template <typename Number>
+Number numberIn(std::string_view text, Number least, Number most) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool isNumber = error == std::errc() && end == text.data() + text.size();
+  if (!isNumber || !(number >= least) || !(number <= most)) {
+    throw Error("it is no number from " + std::to_string(least) + " on");
+  }
+  return number;
+}
+
+bool truthIn(std::string_view text) {
+  if (text == "true" || text == "True" || text == "1") return true;
+  if (text == "false" || text == "False" || text == "0") return false;
+  throw Error("it is neither true nor false");
+}
+
+Setter number(int Strategy::*field, int least) {
+  return [=](Strategy& strategy, std::string_view value) {
+    strategy.*field = numberIn(value, least, std::numeric_limits<int>::max());
+  };
+}
+
+Setter text(std::string Strategy::*field) {
+  return [=](Strategy& strategy, std::string_view value) { strategy.*field = value; };
+}
+
+void setLossScale(Strategy& strategy, std::string_view value) {
+  strategy.lossScale =
+      value == "dynamic"
+          ? LossScale::dynamic()
+          : LossScale::fixed(numberIn(value, 0.0, std::numeric_limits<double>::max()));
+}
+
+void setStashUpdate(Strategy& strategy, std::string_view value) {
+  if (value != "newest" && value != "oldest") throw Error("it is newest or oldest");
+  strategy.stashUpdate = value == "newest" ? StashUpdate::kNewest : StashUpdate::kOldest;
+}
+
+/// PaddlePaddle's names of schedules.
+void setScheduleMode(Strategy& strategy, std::string_view value) {
+  static const std::map<std::string_view, const char*> kNames = {
+      {"VPP", "Interleaved1F1B"}, {"ZBH1", "ZB-H1"}, {"ZBVPP", "InterleavedZeroBubble"}};
+  const auto found = kNames.find(value);
+  strategy.schedule = found == kNames.end() ? std::string(value) : found->second;
+}
+
+/// Replicas take the mean over the rows of all, so that a sum would be another learning rate.
+void requireGradientScale(std::string_view value) {
+  if (!truthIn(value)) {
+    throw Error(
+        "the gradients of replicas are those of the mean over all rows; multiply the learning rate "
+        "by the number of replicas for their sum");
+  }
+}
+
+void requireSemi(std::string_view value) {
+  if (value == "semi") return;
+  throw Error(
+      "the engine finds no partition by itself; say semi, and name the blocks of each stage in "
+      "`partition`");
+}
+
+const std::map<std::string, Setter, std::less<>>& setters() {
+  static const std::map<std::string, Setter, std::less<>> kSetters = {
+      {"accumulate_steps", number(&Strategy::microBatches, 1)},
+      {"auto_mode", [](Strategy&, std::string_view value) { requireSemi(value); }},
+      {"buckets", number(&Strategy::buckets, 1)},
+      {"chunks", number(&Strategy::chunks, 0)},
+      {"clip_grad_norm",
+       [](Strategy& strategy, std::string_view value) {
+         strategy.clipNorm = numberIn(value, 0.0, std::numeric_limits<double>::max());
+       }},
+      {"dp", number(&Strategy::replicas, 1)},
+      {"enable_send_recv_overlap",
+       [](Strategy& strategy, std::string_view value) { strategy.overlaps = truthIn(value); }},
+      {"gradient_scale", [](Strategy&, std::string_view value) { requireGradientScale(value); }},
+      {"loss_scale", setLossScale},
+      {"micro_batches", number(&Strategy::microBatches, 1)},
+      {"partition",
+       [](Strategy& strategy, std::string_view value) {
+         strategy.partition = readPartition(std::string(value));
+       }},
+      {"precision",
+       [](Strategy& strategy, std::string_view value) {
+         strategy.precision = precisionOf(std::string(value));
+       }},
+      {"ranks", number(&Strategy::ranks, 1)},
+      {"recompute_ratio",
+       [](Strategy& strategy, std::string_view value) {
+         strategy.recomputeRatio = numberIn(value, 0.0, 1.0);
+       }},
+      {"schedule", text(&Strategy::schedule)},
+      {"schedule_file", text(&Strategy::scheduleFile)},
+      {"schedule_mode", setScheduleMode},
+      {"stage_depths", text(&Strategy::stageDepths)},
+      {"stage_ranks", text(&Strategy::stageRanks)},
+      {"stash_update", setStashUpdate},
+  };
+  return kSetters;
+}
+
+}  // namespace
+
+void setOption(Strategy& strategy, std::string_view name, std::string_view value) {
+  const auto found = setters().find(name);
+  if (found == setters().end()) {
+    std::string known;
+    for (const std::string& each : strategyOptions()) known += (known.empty() ? "" : ", ") + each;
+    throw Error("a strategy has no option " + std::string(name) + "; it has " + known);
+  }
+  try {
+    found->second(strategy, value);
+  } catch (const Error& error) {
+    throw Error(found->first + " = " + std::string(value) + ": " + error.what());
+  }
+}
+
+std::vector<std::string> strategyOptions() {
+  std::vector<std::string> names;
+  for (const auto& [name, setter] : setters()) names.push_back(name);
+  return names;
+}
+
+}  // namespace pipetrace

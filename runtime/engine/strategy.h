@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/train/model/partition.h"
+#include "runtime/train/optimize/loss_scale.h"
+#include "runtime/train/optimize/precision.h"
+#include "runtime/train/optimize/weight_stash.h"
+#include "schedule/check/checked_plan.h"
+
+namespace pipetrace {
+
+/// How a model is trained on the ranks of a run.
+struct Strategy {
+  std::string schedule = "1F1B";  ///< any that `pipe-trace plan --list` names
+  std::string scheduleFile;       ///< a plan as CSV, in place of schedule, ranks and microBatches
+  int ranks = 1;                  ///< of one pipeline
+  int chunks = 0;                 ///< stages of a rank; 0: as many as the schedule usually has
+  int microBatches = 1;           ///< of a step of one replica
+  int replicas = 1;               ///< equal pipelines (data parallelism)
+  std::string stageRanks;         ///< "0,1/2": the ranks of each stage; empty: one each
+  std::string stageDepths;        ///< "2,1": with how many forwards each stage warms up
+  int buckets = 1;                ///< of a stage's gradients, where it is on several ranks
+  Partition partition;            ///< empty: as equal numbers of blocks as possible
+  double recomputeRatio = 0;      ///< of each stage's blocks, where `partition` is empty
+
+  Precision precision = Precision::kFp32;
+  LossScale lossScale = LossScale::fixed(1);
+  double clipNorm = 0;  ///< gradients are clipped to that norm; 0: they are not
+  StashUpdate stashUpdate = StashUpdate::kNewest;
+  bool overlaps = true;  ///< messages move while a rank computes (PaddlePaddle's
+                         ///< enable_send_recv_overlap)
+};
+
+/// Sets a field of the strategy by its name in configuration files, and by those of PaddlePaddle's
+/// Strategy: `schedule_mode`, `accumulate_steps`, `enable_send_recv_overlap`, `gradient_scale`,
+/// `auto_mode`. Throws Error for a name that there is not, with those that there are, and for a
+/// value that means nothing or cannot be had.
+void setOption(Strategy& strategy, std::string_view name, std::string_view value);
+
+/// The names that setOption() knows, ascending.
+std::vector<std::string> strategyOptions();
+
+/// The plan of a training step, of all replicas. Throws Error as buildSchedule() does.
+CheckedPlan planOf(const Strategy& strategy);
+
+/// The plan's forwards with `microBatches` of each replica, at most as many as the plan has. For
+/// evaluation: forwardPart() of the plan without the others.
+CheckedPlan forwardsOf(const CheckedPlan& plan, int microBatches);
+
+/// The partition of a model of that many blocks over the stages of the plan.
+Partition partitionOf(const Strategy& strategy, int blocks, int numStages);
+
+}  // namespace pipetrace

@@ -1,0 +1,103 @@
+#include "runtime/engine/strategy.h"
+
+#include <gmock/gmock.h>
+
+#include "runtime/engine/data_set.h"
+#include "runtime/testing/error_of.h"
+#include "schedule/check/check.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Strategy, OptionsHaveTheirNamesAndThoseOfPaddlePaddle) {
+  Strategy strategy;
+  setOption(strategy, "schedule_mode", "VPP");
+  EXPECT_EQ(strategy.schedule, "Interleaved1F1B");
+  setOption(strategy, "schedule_mode", "FThenB");
+  EXPECT_EQ(strategy.schedule, "FThenB");
+  setOption(strategy, "accumulate_steps", "12");
+  EXPECT_EQ(strategy.microBatches, 12);
+  setOption(strategy, "enable_send_recv_overlap", "False");
+  EXPECT_FALSE(strategy.overlaps);
+  setOption(strategy, "precision", "bf16");
+  setOption(strategy, "clip_grad_norm", "1.5");
+  EXPECT_EQ(strategy.precision, Precision::kBf16);
+  EXPECT_EQ(strategy.clipNorm, 1.5);
+  setOption(strategy, "gradient_scale", "true");
+  setOption(strategy, "auto_mode", "semi");
+}
+
+TEST(Strategy, WrongOptionsAreNamedWithWhatIsWrong) {
+  const auto errorOf = [](const char* name, const char* value) {
+    Strategy strategy;
+    return testing::errorOf([&] { setOption(strategy, name, value); });
+  };
+  EXPECT_THAT(errorOf("schedul", "1F1B"), HasSubstr("no option schedul; it has accumulate_steps"));
+  EXPECT_THAT(errorOf("dp", "two"), HasSubstr("dp = two: "));
+  EXPECT_THAT(errorOf("dp", "0"), HasSubstr("from 1 on"));
+  EXPECT_THAT(errorOf("recompute_ratio", "1.5"), HasSubstr("recompute_ratio = 1.5"));
+  EXPECT_THAT(errorOf("auto_mode", "full"), HasSubstr("`partition`"));
+  EXPECT_THAT(errorOf("gradient_scale", "false"), HasSubstr("the mean over all rows"));
+  EXPECT_THAT(errorOf("enable_send_recv_overlap", "maybe"), HasSubstr("neither true nor false"));
+}
+
+// All schedules, so that forwards are left whose order was made for more micro-batches.
+TEST(Strategy, ForwardsOfFewerMicroBatchesAreARightPlan) {
+  for (const char* const name : {"1F1B", "Interleaved1F1B", "DualPipe", "ZBV", "PipeDream"}) {
+    const CheckedPlan plan =
+        planOf({.schedule = name, .ranks = 4, .microBatches = 8, .replicas = 2});
+    for (int microBatches = 1; microBatches <= 8; ++microBatches) {
+      const CheckedPlan forwards = forwardsOf(plan, microBatches);
+      EXPECT_THAT(check(*forwards), IsEmpty()) << name;
+      EXPECT_TRUE(forwards->isForwardOnly());
+      EXPECT_EQ(forwards->numMicroBatches, 2 * microBatches);
+      std::size_t count = 0;
+      for (const auto& row : forwards->ranks) count += row.size();
+      EXPECT_EQ(count, static_cast<std::size_t>(2 * microBatches * plan->numStages)) << name;
+    }
+  }
+}
+
+DataSet rowsOf(std::int64_t rows, std::int64_t batchSize) {
+  return {.rows = rows, .batchSize = batchSize, .batch = [](auto, auto) { return Batch(); }};
+}
+
+TEST(DataSteps, TrainingLeavesOutWhatNoStepCanTake) {
+  // Two replicas of 8 rows: two steps, and 5 rows are left, 2 for each with one to spare.
+  const DataSteps steps = DataSteps::ofTraining(rowsOf(37, 8), 2, 2);
+  EXPECT_EQ(steps.count(), 3);
+  EXPECT_EQ(steps.leftOut(), 1);
+  EXPECT_EQ(steps.rowsOf(1, 1).first, 24);
+  EXPECT_EQ(steps.rowsOf(1, 1).count, 8);
+  EXPECT_EQ(steps.rowsOf(2, 1).first, 34);
+  EXPECT_EQ(steps.rowsOf(2, 1).count, 2);
+  EXPECT_EQ(DataSteps::ofTraining(rowsOf(37, 8), 2, 3).count(), 2) << "3 micro-batches need 3 rows";
+}
+
+TEST(DataSteps, EvaluationTakesEachRowOnce) {
+  for (const int replicas : {1, 2, 3}) {
+    for (std::int64_t rows = replicas; rows < 40; ++rows) {
+      const DataSteps steps = DataSteps::ofEvaluation(rowsOf(rows, 4), replicas);
+      std::int64_t next = 0;
+      for (int step = 0; step < steps.count(); ++step) {
+        for (int replica = 0; replica < replicas; ++replica) {
+          const RowRange part = steps.rowsOf(step, replica);
+          ASSERT_EQ(part.first, next);
+          ASSERT_GE(part.count, 1);
+          next += part.count;
+        }
+        ASSERT_GE(steps.leastRowsOf(step), 1);
+      }
+      ASSERT_EQ(next, rows);
+    }
+  }
+  EXPECT_THAT(testing::errorOf([] { DataSteps::ofEvaluation(rowsOf(2, 4), 3); }),
+              HasSubstr("2 rows, and there are 3 replicas"));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,336 @@
+#include "runtime/session/session.h"
+
+#include <torch/utils.h>
+
+#include <utility>
+#include <vector>
+
+#include "runtime/device/open_device.h"
+#include "runtime/executor.h"
+#include "runtime/lanes/rank_threads.h"
+#include "runtime/program/plan_words.h"
+#include "runtime/record/rank_info_of.h"
+#include "runtime/record/rank_recording.h"
+#include "runtime/report_failure.h"
+#include "runtime/session/log_losses.h"
+#include "runtime/session/open_logs.h"
+#include "runtime/session/over_nccl.h"
+#include "runtime/session/program_transport.h"
+#include "runtime/session/program_words.h"
+#include "runtime/transport/gloo.h"
+#include "runtime/transport/in_process.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+/// All ranks of this process share it.
+struct SharedBySession {
+  SessionOptions options;
+  ProgramWords words;
+  OpenLogs logs;
+  LogLosses losses;
+
+  void say(const std::string& line) const {
+    if (options.say) options.say(line);
+  }
+};
+
+/// The clock of a recorder, for the stamps of a rank's transport. Devices know their own times.
+StampClock stampsOf(const RankRecording* recording, const RankDevice* device) {
+  if (recording == nullptr || device != nullptr) return {};
+  const RecordedStreams streams = recording->streams();
+  return [recorder = streams.recorder, stream = streams.send[0]] { return recorder->mark(stream); };
+}
+
+class RankOfSession : public SessionRank {
+ public:
+  /// `nccl` is empty, or connects through NCCL.
+  RankOfSession(SharedBySession& shared, Transport& transport, ControlChannel& control,
+                std::optional<RunClock> clock, const NcclRank* nccl)
+      : shared_(shared), transport_(transport), control_(control) {
+    const SessionOptions& options = shared_.options;
+    // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
+    torch::set_num_threads(1);
+    if (options.device != c10::kCPU) {
+      const int local = options.env ? options.env->localRank : transport.rank();
+      device_.emplace(deviceOfRank(options.device, local, options.sharesDevices),
+                      usualJobsAhead(*options.plan));
+    }
+    if (nccl != nullptr) overNccl_.emplace(*nccl, *device_);
+    if (!options.logDirectory.empty()) openLog(std::move(clock));
+    transport_.useClock(stampsOf(recording_.get(), device()));
+  }
+
+  /// Unless finish() came, peers that wait for this rank get an error.
+  ~RankOfSession() override { endPrograms(); }
+
+  int rank() const override { return transport_.rank(); }
+  RankDevice* device() override { return device_ ? &*device_ : nullptr; }
+  int stepsRun() const override { return stepsRun_; }
+  HostGroup& hosts() override {
+    pause();
+    if (!hosts_) hosts_.emplace(transport_, control_);
+    return *hosts_;
+  }
+
+  int add(const CheckedPlan& plan, StageWork& work) override {
+    pause();
+    const auto number = static_cast<int>(programs_.size());
+    control_.enter(number);
+    auto program = std::make_unique<Program>(transport_, number);
+    if (overNccl_) program->line = overNccl_->lineOf(program->transport, *plan);
+    const RecordedStreams streams = recording_ ? recording_->streams() : RecordedStreams{};
+    program->executor.emplace(plan, work, program->used(), streams,
+                              ExecutorOptions{.control = &control_});
+    shared_.words.add(number,
+                      wordsOf(plan, ExecutorOptions{}.ahead,
+                              {work.routes(*plan), work.ties(), work.agrees(), work.hasMetrics()}));
+    programs_.push_back(std::move(program));
+    return number;
+  }
+
+  void runStep(int program, int step) override {
+    if (program != current_) {
+      pause();
+      control_.enter(current_ = program);
+    }
+    programs_.at(static_cast<std::size_t>(program))->executor->runStep(step, stepsRun_);
+    ++stepsRun_;
+  }
+
+  void finish() {
+    for (const auto& program : programs_) program->executor->end();
+    control_.finish();
+  }
+
+  void closeLog() {
+    endPrograms();
+    open_.reset();
+    if (!recording_) return;
+    try {
+      recording_->close();
+    } catch (const LogLost& lost) {
+      shared_.losses.add(lost.loss());
+    }
+  }
+
+ private:
+  struct Program {
+    Program(Transport& inner, int number) : transport(inner, number) {}
+    Transport& used() { return line ? static_cast<Transport&>(*line) : transport; }
+
+    ProgramTransport transport;
+    std::unique_ptr<Transport> line;  // over NCCL
+    std::optional<Executor> executor;
+  };
+
+  void keepAny(std::shared_ptr<void> own) override { kept_.push_back(std::move(own)); }
+
+  void endPrograms() {
+    programs_.clear();
+    hosts_.reset();
+    while (!kept_.empty()) kept_.pop_back();
+    transport_.useClock({});
+  }
+
+  void openLog(std::optional<RunClock> clock) {
+    const SessionOptions& options = shared_.options;
+    recording_ = std::make_unique<RankRecording>(
+        RankRecordingOptions{.logDirectory = options.logDirectory,
+                             .info = rankInfoOf(*options.plan, transport_.rank()),
+                             .steps = options.recordedSteps,
+                             .isProcess = options.env.has_value(),
+                             .device = device(),
+                             .hasLine = options.nccl == NcclCommunicators::kRank,
+                             .clock = std::move(clock)});
+    open_.emplace(shared_.logs, *recording_->streams().recorder);
+  }
+
+  void pause() {
+    if (current_ >= 0) programs_[static_cast<std::size_t>(current_)]->executor->pause();
+  }
+
+  SharedBySession& shared_;
+  Transport& transport_;
+  ControlChannel& control_;
+  std::optional<RankDevice> device_;
+  std::optional<RankOverNccl> overNccl_;
+  std::unique_ptr<RankRecording> recording_;
+  std::optional<OpenLog> open_;
+  std::vector<std::shared_ptr<void>> kept_;
+  std::optional<HostGroup> hosts_;
+  std::vector<std::unique_ptr<Program>> programs_;
+  int current_ = -1;
+  int stepsRun_ = 0;
+};
+
+ControlOptions controlOptions(SharedBySession& shared) {
+  const SessionOptions& own = shared.options;
+  ControlOptions options;
+  options.limits.stall.stepTimeout = own.stepTimeout;
+  if (own.silence > 0) options.limits.silence = own.silence;
+  if (own.stepTimeout == 0) options.limits.silence = 0;  // somebody debugs a rank
+  options.words = shared.words.words();
+  options.beforeExit = [&shared](const std::string& text) {
+    shared.say("error: " + text);
+    shared.logs.flush();
+  };
+  return options;
+}
+
+void requireRanks(const SessionOptions& options) {
+  if (!options.env) {
+    if (options.nccl) throw Error("messages through NCCL need a process for each rank");
+    return;
+  }
+  if (options.env->worldSize != options.plan->numRanks()) {
+    throw Error("the plan " + options.plan->name + " is for " +
+                std::to_string(options.plan->numRanks()) + " ranks, but " +
+                std::to_string(options.env->worldSize) + " run");
+  }
+}
+
+}  // namespace
+
+/// The ranks are on threads of their own, or the only one is on the caller's.
+class Session::Impl {
+ public:
+  explicit Impl(SessionOptions options) : shared_{.options = std::move(options)} {
+    requireRanks(shared_.options);
+    shared_.options.env ? connectProcess() : connectThreads();
+    try {
+      onEachRank([this](int rank) { makeRank(rank); });
+    } catch (...) {
+      leave();
+      throw;
+    }
+  }
+
+  ~Impl() { leave(); }
+
+  void run(const std::function<void(SessionRank& rank)>& body) {
+    if (hasFailed_) throw Error("this session has failed before");
+    if (isFinished_) throw Error("this session has ended");
+    onEachRank([&](int rank) { body(*ranks_[indexOf(rank)]); });
+  }
+
+  void stop(const std::string& reason) {
+    (gloo_ ? *gloo_->control : *controls_.front()).stop(reason);
+  }
+
+  void finish() {
+    if (isFinished_) return;
+    run([this](SessionRank& rank) { ranks_[indexOf(rank.rank())]->finish(); });
+    isFinished_ = true;
+    forEachThread([this](int rank) { ranks_[indexOf(rank)]->closeLog(); });
+    if (const std::string lost = shared_.losses.text(); !lost.empty()) {
+      shared_.say("note: " + lost);
+    }
+  }
+
+ private:
+  void connectThreads() {
+    const int ranks = shared_.options.plan->numRanks();
+    hub_.emplace(ranks);
+    std::vector<Transport*> pointers;
+    for (int rank = 0; rank < ranks; ++rank) {
+      pointers.push_back(transports_.emplace_back(hub_->connect(rank)).get());
+    }
+    controls_ = controlInProcess(controlOptions(shared_), pointers);
+    threads_.emplace(ranks);
+    ranks_.resize(static_cast<std::size_t>(ranks));
+  }
+
+  void connectProcess() {
+    const SessionOptions& options = shared_.options;
+    ControlOptions control = controlOptions(shared_);
+    control.onFailure = [this](const FailureCause&, const std::string& text) { nccl_.abort(text); };
+    gloo_ = connectGlooRun({.env = *options.env,
+                            .connectTimeout = options.connectTimeout,
+                            .linkTimeout = options.linkTimeout,
+                            .overlaps = options.overlaps},
+                           std::move(control), options.facts);
+    ranks_.resize(1);
+  }
+
+  void makeRank(int rank) {
+    std::unique_ptr<RankOfSession>& place = ranks_[indexOf(rank)];
+    if (!gloo_) {
+      place = std::make_unique<RankOfSession>(shared_, *transports_[indexOf(rank)],
+                                              *controls_[indexOf(rank)], std::nullopt, nullptr);
+      return;
+    }
+    const SessionOptions& options = shared_.options;
+    const NcclRank nccl{.run = *gloo_,
+                        .env = *options.env,
+                        .place = nccl_,
+                        .communicators = options.nccl.value_or(NcclCommunicators::kRank),
+                        .connectTimeout = options.connectTimeout};
+    place =
+        std::make_unique<RankOfSession>(shared_, *gloo_->transport, *gloo_->control,
+                                        std::move(gloo_->clock), options.nccl ? &nccl : nullptr);
+  }
+
+  /// Ranks belong to their threads.
+  void leave() {
+    forEachThread([this](int rank) { ranks_[indexOf(rank)].reset(); });
+  }
+
+  std::size_t indexOf(int rank) const { return gloo_ ? 0 : static_cast<std::size_t>(rank); }
+
+  void forEachThread(const std::function<void(int rank)>& body) {
+    if (threads_) return threads_->run(body);
+    if (gloo_) body(gloo_->transport->rank());
+  }
+
+  /// A rank that fails ends the run for all.
+  void onEachRank(const std::function<void(int rank)>& body) {
+    try {
+      forEachThread([&](int rank) {
+        try {
+          body(rank);
+        } catch (...) {
+          failOn(rank);
+        }
+      });
+    } catch (...) {
+      hasFailed_ = true;
+      throw;
+    }
+  }
+
+  [[noreturn]] void failOn(int rank) {
+    ControlChannel& control = gloo_ ? *gloo_->control : *controls_[indexOf(rank)];
+    Transport& transport = gloo_ ? *gloo_->transport : *transports_[indexOf(rank)];
+    try {
+      reportFailure(control);
+    } catch (...) {
+      transport.abort("it ended early");
+      throw;
+    }
+  }
+
+  SharedBySession shared_;
+  NcclPlace nccl_;
+  std::optional<InProcessHub> hub_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<std::unique_ptr<ControlChannel>> controls_;
+  std::optional<GlooRun> gloo_;
+  std::optional<RankThreads> threads_;
+  std::vector<std::unique_ptr<RankOfSession>> ranks_;
+  bool hasFailed_ = false;
+  bool isFinished_ = false;
+};
+
+Session::Session(SessionOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+Session::~Session() = default;
+
+void Session::run(const std::function<void(SessionRank& rank)>& body) { impl_->run(body); }
+
+void Session::stop(const std::string& reason) { impl_->stop(reason); }
+
+void Session::finish() { impl_->finish(); }
+
+}  // namespace pipetrace
