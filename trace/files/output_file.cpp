@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include "trace/files/file_behind.h"
@@ -17,19 +18,30 @@ namespace pipetrace {
 namespace {
 
 constexpr std::size_t kBufferSize = std::size_t{1} << 17;
+constexpr int kNewLetters = 6;
 
 bool isSpecialFile(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/// The mode that the file has, or that open(2) would give a new one; mkostemp() gives 0600.
-mode_t fileMode(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) return status.st_mode & 0777;
-  const mode_t mask = ::umask(0);  // there is no way to read it without setting it
-  ::umask(mask);
-  return 0666 & ~mask;
+/// Makes a file of a new name that begins with `name`, which becomes it. Its mode is the one that
+/// open(2) gives a new file. (mkostemp() gives another one; to correct it one would have to set the
+/// umask, which threads share, to read it.) Returns -1 with errno.
+int makeNewFile(std::string& name) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  constexpr int kTries = 100;
+  std::random_device random;
+  for (int left = kTries;; --left) {
+    std::string tried = name;
+    for (int i = 0; i < kNewLetters; ++i) tried += kLetters[random() % kLetters.size()];
+    const int fd = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+      name = tried;
+      return fd;
+    }
+    if (errno != EEXIST || left == 0) return -1;
+  }
 }
 
 }  // namespace
@@ -50,10 +62,10 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   }
   // The file that a link names is replaced, not the link.
   if (std::filesystem::is_symlink(path_, ignored)) path_ = fileBehind(path_);
-  temporary_ = path_ + ".part-XXXXXX";
+  temporary_ = path_ + ".part-";
   {
     const SignalsHeldBack heldBack;
-    fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    fd_ = makeNewFile(temporary_);
     if (fd_ >= 0) unfinished_ = rememberUnfinishedFile(temporary_);
   }
   if (fd_ < 0) {
@@ -61,7 +73,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     temporary_.clear();
     fail("create", error);
   }
-  ::fchmod(fd_, fileMode(path_));
+  struct stat old {};
+  if (::stat(path_.c_str(), &old) == 0) ::fchmod(fd_, old.st_mode & 0777);
 }
 
 OutputFile::~OutputFile() {

@@ -9,8 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
+#include <vector>
 
 #include "trace/error.h"
+#include "trace/files/sync_folder.h"
 #include "trace/testing/file_text.h"
 
 namespace pipetrace {
@@ -69,6 +72,24 @@ TEST_F(OutputFileTest, ModeFollowsTheUmaskAndAnOldFileKeepsIts) {
   writeWholeFile(path("a"), "2");
   ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST_F(OutputFileTest, ThreadsThatWriteAtOnceLeaveTheUmaskAlone) {
+  const mode_t mask = ::umask(027);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 100; ++i) OutputFile(path(std::to_string(thread).c_str())).write("x");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(::umask(mask), 027U);
+}
+
+TEST_F(OutputFileTest, AFolderIsSyncedAndAMissingOneIsAnError) {
+  syncFolder(folder_);
+  EXPECT_THAT([&] { syncFolder(path("missing")); },
+              ThrowsMessage<Error>(HasSubstr("cannot open " + path("missing"))));
 }
 
 TEST_F(OutputFileTest, ALinkIsWrittenThrough) {

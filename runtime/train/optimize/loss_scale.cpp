@@ -24,6 +24,13 @@ LossScale LossScale::fixed(double value) {
   throw Error("a loss scale is a positive number, not " + numberText(value));
 }
 
+void LossScale::resume(const State& state) {
+  if (!isDynamic_ || !state.isDynamic) return;
+  value_ = fixed(state.value).value();
+  steps_ = state.stepsWithoutOverflow;
+  overflows_ = state.overflowsInARow;
+}
+
 void LossScale::endStep(bool overflowed) {
   overflows_ = overflowed ? overflows_ + 1 : 0;
   steps_ = overflowed ? 0 : steps_ + 1;

@@ -18,10 +18,29 @@ class LossScale {
   static constexpr int kStepsToDouble = 2000;
   static constexpr int kMostOverflows = 20;
 
+  /// All that changes from step to step, for a checkpoint.
+  struct State {
+    double value = 1;
+    bool isDynamic = false;
+    int stepsWithoutOverflow = 0;  ///< since the scale changed
+    int overflowsInARow = 0;
+    bool operator==(const State&) const = default;
+  };
+
   /// Always `value`: positive and finite; a power of two loses no bits of the gradients. Throws
   /// Error for others.
   static LossScale fixed(double value);
   static LossScale dynamic() { return {kStart, true}; }
+
+  State state() const {
+    return {.value = value_,
+            .isDynamic = isDynamic_,
+            .stepsWithoutOverflow = steps_,
+            .overflowsInARow = overflows_};
+  }
+  /// Goes on as one with that state would, if both are dynamic. Else this one begins as it is.
+  /// Throws Error for a value that is not positive and finite.
+  void resume(const State& state);
 
   double value() const { return value_; }
   bool isDynamic() const { return isDynamic_; }

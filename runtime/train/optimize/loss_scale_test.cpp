@@ -86,6 +86,34 @@ TEST(LossScaleTest, ScalesThatAreNoPositiveNumbersAreRefused) {
   }
 }
 
+TEST(LossScaleTest, ADynamicOneGoesOnWhereAnotherOneEnded) {
+  LossScale first = LossScale::dynamic();
+  endSteps(first, 3, true);
+  endSteps(first, 1500, false);
+  LossScale second = LossScale::dynamic();
+  second.resume(first.state());
+  EXPECT_EQ(second.state(), first.state());
+  EXPECT_EQ(second.value(), 8192);
+  endSteps(second, 500, false);
+  EXPECT_EQ(second.value(), 16'384);
+  endSteps(first, 19, true);
+  second.resume(first.state());
+  endSteps(second, 1, true);
+  EXPECT_THAT(second.failure(), HasSubstr("20 steps in a row"));
+}
+
+TEST(LossScaleTest, AFixedOneStaysWhatTheProgramSays) {
+  LossScale fixed = LossScale::fixed(1024);
+  fixed.resume(LossScale::dynamic().state());
+  EXPECT_EQ(fixed.value(), 1024);
+  fixed.resume(LossScale::fixed(8).state());
+  EXPECT_EQ(fixed.value(), 1024);
+  LossScale dynamic = LossScale::dynamic();
+  dynamic.resume(LossScale::fixed(8).state());
+  EXPECT_EQ(dynamic.value(), 65'536);
+  EXPECT_THROW(dynamic.resume({.value = 0, .isDynamic = true}), Error);
+}
+
 TEST(LossScaleTest, ADynamicOneIsForPlansWithAFlush) {
   const LossScale dynamic = LossScale::dynamic();
   const CheckedPlan two = buildSchedule("1F1B", 2, 4);

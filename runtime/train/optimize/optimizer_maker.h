@@ -19,6 +19,10 @@ using OptimizerMaker =
     std::function<std::unique_ptr<torch::optim::Optimizer>(const NamedParameters& parameters)>;
 
 /// Without the names.
-std::vector<at::Tensor> tensorsOf(const NamedParameters& parameters);
+inline std::vector<at::Tensor> tensorsOf(const NamedParameters& parameters) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& [name, tensor] : parameters) tensors.push_back(tensor);
+  return tensors;
+}
 
 }  // namespace pipetrace

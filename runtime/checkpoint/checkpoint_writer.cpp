@@ -1,0 +1,101 @@
+#include "runtime/checkpoint/checkpoint_writer.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "runtime/checkpoint/checkpoint_steps.h"
+#include "runtime/checkpoint/make_folder.h"
+#include "trace/files/signals_held_back.h"
+#include "trace/files/sync_folder.h"
+
+namespace pipetrace {
+namespace {
+
+std::int64_t nanosecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(std::string folder, Around around)
+    : folder_(std::move(folder)), around_(std::move(around)) {
+  const SignalsHeldBack heldBack;  // the thread inherits it
+  thread_ = std::thread([this] { run(); });
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  giveUp_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void CheckpointWriter::save(std::int64_t step, const std::vector<BlockState>& states) {
+  wait();
+  SavedBlocks saved{.step = step};
+  const auto begin = std::chrono::steady_clock::now();
+  snapshot_.take(states);
+  saved.copyNs = nanosecondsSince(begin);
+  saved.bytes = snapshot_.bytes();
+  {
+    const std::lock_guard lock(mutex_);
+    current_ = std::move(saved);
+    isBusy_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool CheckpointWriter::isBusy() const {
+  const std::lock_guard lock(mutex_);
+  return isBusy_;
+}
+
+std::optional<SavedBlocks> CheckpointWriter::result() {
+  const std::lock_guard lock(mutex_);
+  if (results_.empty()) return std::nullopt;
+  SavedBlocks oldest = std::move(results_.front());
+  results_.pop_front();
+  return oldest;
+}
+
+void CheckpointWriter::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !isBusy_; });
+}
+
+void CheckpointWriter::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return isBusy_ || ends_; });
+    if (ends_) return;
+    SavedBlocks saved = std::move(current_);
+    lock.unlock();
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      const auto writing = [&] { write(saved); };
+      around_ ? around_(writing) : writing();
+    } catch (const std::exception& e) {
+      saved.error = e.what();
+    }
+    saved.writeNs = nanosecondsSince(begin);
+    lock.lock();
+    results_.push_back(std::move(saved));
+    isBusy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void CheckpointWriter::write(SavedBlocks& saved) {
+  const std::string own = stepFolder(folder_, saved.step);
+  makeFolder(own);
+  for (const BlockState& state : snapshot_.states()) {
+    saved.files.push_back(writeBlockFile(own, state, giveUp_));
+  }
+  syncFolder(own);
+}
+
+}  // namespace pipetrace
