@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "profiler/testing/recorded_log.h"
-#include "runtime/chain_work.h"
 #include "runtime/executor.h"
 #include "runtime/record/rank_info_of.h"
+#include "runtime/rehearse/chain_work.h"
 #include "runtime/testing/count_allocations.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/in_process.h"

@@ -117,8 +117,16 @@ class Engine::Impl {
       FitResult unused;
       const bool reports = place.rank() == shared_.reporter();
       rank.fit(train, options, reports ? result : unused);
-      if (shared_.env) shareResult(place, result);
+      if (shared_.env) {
+        if (!reports) result.stoppedBy = unused.stoppedBy;
+        shareResult(place, result);
+      }
     });
+    if (result.stoppedBy == kStoppedBySignal) {
+      session_->finish();
+      throw Error(result.stoppedBy + "; the training is saved in " +
+                  shared_.options.checkpoints.folder);
+    }
     return result;
   }
 
@@ -194,7 +202,11 @@ class Engine::Impl {
                            .say = [this](const std::string& line) { shared_.say(line); }};
     session_.emplace(std::move(session));
     onStop_.emplace(
-        options.stop, [this](const std::string& why) { session_->stop(why); },
+        options.stop,
+        [this](const std::string& why) {
+          // Else the ranks look for it after each step.
+          if (!shared_.options.checkpoints.onStop) session_->stop(why);
+        },
         StopCallback::Later::kNothing);
     ranks_.resize(shared_.env ? 1 : static_cast<std::size_t>(shared_.plan->numRanks()));
     session_->run([this](SessionRank& place) {

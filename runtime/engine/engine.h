@@ -23,6 +23,18 @@
 
 namespace pipetrace {
 
+/// The checkpoints of a training: what makes it possible to go on with it, under another plan, too.
+struct CheckpointOptions {
+  std::string folder = {};             ///< empty: there are none. Ranks on several hosts share it
+  int everySteps = 0;                  ///< of the training; 0: never by itself
+  int keep = 2;                        ///< the newest ones, at least 1
+  bool resumes = false;                ///< goes on from one
+  std::optional<int> resumeStep = {};  ///< from that; empty: from the newest
+  /// The first signal ends the step on all ranks, and saves. Else it ends the run at once.
+  bool onStop = false;
+  double exitAfterMinutes = 0;  ///< saves and ends the training then; 0: never
+};
+
 /// Where an engine runs, and what it says.
 struct EngineOptions {
   std::uint64_t seed = 1;  ///< of initial weights and dropout
@@ -40,6 +52,7 @@ struct EngineOptions {
   /// Where the logs go; empty: nothing is recorded. The environment (Switches) goes before: its
   /// folder, whether anything is recorded, and which steps.
   std::string logDirectory = {};
+  CheckpointOptions checkpoints = {};
   /// Ends the run when a signal comes; may be null. Must outlive the engine.
   StopSignal* stop = nullptr;
   /// Gets the lines of the rank that reports the loss. Empty: stdout.
@@ -87,6 +100,7 @@ struct FitResult {
   std::map<std::string, std::vector<double>> metrics;
   std::vector<Evaluation> evaluations;
   bool wasEnded = false;  ///< by a callback
+  std::string stoppedBy;  ///< why it ended after a save: "30 minutes are over"; else empty
 };
 
 struct EngineCost {
@@ -117,9 +131,11 @@ class Engine {
   /// The step as it would be with these costs.
   EngineCost cost(const Costs& costs) const;
 
-  /// Trains. A call after another goes on with its weights, and steps count on. Throws Error for
-  /// data of which there is no step. It does so, too, for a loss that is no finite number, and for
-  /// an exception of a block, a metric or a callback.
+  /// Trains. A call after another goes on with its weights, and steps count on. The first call
+  /// after a checkpoint was resumed runs the steps that are left of its epochs, and throws Error if
+  /// none is. Where a signal saves (CheckpointOptions::onStop), it throws Error when that is done.
+  /// Throws Error for data of which there is no step, and for a loss that is no finite number. So
+  /// it does for an exception of a block, a metric or a callback.
   FitResult fit(const DataSet& train, const FitOptions& options = {});
   /// `steps`: the first ones; 0: all. Weights, random numbers and learning rate stay as they are.
   Evaluation evaluate(const DataSet& data, int steps = 0);

@@ -1,10 +1,12 @@
 #include "runtime/engine/engine_rank.h"
 
+#include <ATen/ops/scalar_tensor.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <string>
+#include <numeric>
+#include <utility>
 
 #include "trace/error.h"
 
@@ -51,7 +53,11 @@ double secondsSince(std::chrono::steady_clock::time_point begin) {
 EngineRank::EngineRank(const EngineShared& shared, SessionRank& rank)
     : shared_(shared),
       rank_(rank),
-      stages_(stagesOptionsOf(shared, rank.device()), shared.plan->stagesOfRank(rank.rank())) {}
+      stages_(stagesOptionsOf(shared, rank.device()), shared.plan->stagesOfRank(rank.rank())) {
+  if (shared_.options.checkpoints.folder.empty()) return;
+  checkpoints_ = std::make_unique<RankCheckpoints>(shared_, rank_, stages_);
+  resumed_ = checkpoints_->resume();
+}
 
 EngineRank::Program& EngineRank::training() {
   if (training_) return *training_;
@@ -63,6 +69,7 @@ EngineRank::Program& EngineRank::training() {
                                    .reportsLoss = reports(),
                                    .metrics = shared_.metrics});
   program->number = rank_.add(shared_.plan, *program->work);
+  program->steps = resumed_;
   training_ = std::move(program);
   return *training_;
 }
@@ -132,17 +139,23 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
   const DataSteps data = DataSteps::ofTraining(train, replicas, shared_.microBatches());
   const int perEpoch =
       options.stepsPerEpoch > 0 ? std::min(options.stepsPerEpoch, data.count()) : data.count();
-  const int first = own.steps;
   const int steps = options.epochs * perEpoch;
   if (steps < 1) return;
+  // The steps of this call that were run before the checkpoint.
+  const int before = std::exchange(resumed_, 0);
+  if (before > 0 && before >= steps) {
+    throw Error("the checkpoint is of step " + std::to_string(before) + ", and the training has " +
+                std::to_string(steps) + " steps: none is left");
+  }
+  const int first = own.steps - before;
   own.work->loadFrom(
       [&, first](int step, int replica) {
         const RowRange rows = data.rowsOf((step - first) % perEpoch, replica);
         return train.batch(rows.first, rows.count);
       },
-      first, steps);
+      own.steps, steps - before);
   bool goesOn = true;
-  for (int i = 0; i < steps && goesOn; ++i) {
+  for (int i = before; i < steps && goesOn; ++i) {
     const int epoch = i / perEpoch;
     const auto begin = std::chrono::steady_clock::now();
     rank_.runStep(own.number, own.steps);
@@ -156,8 +169,16 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
       if (options.logFreq > 0 && (report.step % options.logFreq == 0 || isLast)) printStep(report);
     }
     goesOn = callBack(options, report);
-    if (!goesOn && reports()) result.wasEnded = true;
+    result.wasEnded = !goesOn;
     ++own.steps;
+    if (checkpoints_) {
+      checkpoints_->stepEnded(own.steps);
+      result.stoppedBy = reasonToStop();
+      if (!result.stoppedBy.empty()) {
+        checkpoints_->save(own.steps);
+        break;
+      }
+    }
     const bool endsEpoch = i % perEpoch + 1 == perEpoch;
     if (!endsEpoch || options.valid == nullptr || (epoch + 1) % options.validFreq != 0) continue;
     const Evaluation evaluation = evaluate(*options.valid, options.validSteps);
@@ -166,6 +187,27 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
     printEvaluation(evaluation);
   }
   own.work->loadFrom({}, 0, 0);
+  if (checkpoints_) checkpoints_->finish();
+}
+
+/// Why the training ends after this step, on all ranks; "": it goes on.
+std::string EngineRank::reasonToStop() {
+  const CheckpointOptions& options = shared_.options.checkpoints;
+  if (!options.onStop && options.exitAfterMinutes <= 0) return "";
+  const StopSignal* const stop = shared_.options.stop;
+  const bool isStopped = options.onStop && stop != nullptr && stop->received() != 0;
+  const double minutes = secondsSince(begun_) / 60;
+  const bool isOver = options.exitAfterMinutes > 0 && minutes >= options.exitAfterMinutes;
+  const at::Tensor own = at::scalar_tensor(isStopped ? 2 : isOver ? 1 : 0, at::kLong);
+  std::vector<int> all(static_cast<std::size_t>(shared_.plan->numRanks()));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<double> most{0};
+  for (const std::vector<at::Tensor>& each : rank_.hosts().gather(all, 0, {own})) {
+    most[0] = std::max(most[0], each.at(0).item<double>());
+  }
+  rank_.hosts().broadcast(0, most);
+  if (most.at(0) == 2) return kStoppedBySignal;
+  return most.at(0) == 1 ? withFourDigits(options.exitAfterMinutes) + " minutes are over" : "";
 }
 
 void EngineRank::runForwards(

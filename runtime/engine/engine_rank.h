@@ -1,34 +1,17 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "runtime/engine/engine.h"
-#include "runtime/session/session.h"
+#include "runtime/engine/engine_shared.h"
+#include "runtime/engine/rank_checkpoints.h"
 #include "runtime/train/torch_work.h"
 
 namespace pipetrace {
-
-/// The ranks of an engine have this in common. It is only read while they run.
-struct EngineShared {
-  const Model model;
-  const OptimizerMaker optimizer;
-  const std::vector<Metric> metrics;
-  const Strategy strategy;
-  const EngineOptions options;
-  const CheckedPlan plan;
-  const Partition partition;
-  const std::optional<ProcessEnv> env;  ///< empty: the ranks are threads of this process
-
-  int microBatches() const { return plan->microBatchesOfReplica(); }
-  /// The rank that reports the loss.
-  int reporter() const { return plan->lastRankOf(0); }
-  void print(const std::string& line) const;
-  void say(const std::string& line) const;
-};
 
 /// Rows of a prediction, by their place among all rows.
 struct PredictedRows {
@@ -43,7 +26,7 @@ class EngineRank {
  public:
   EngineRank(const EngineShared& shared, SessionRank& rank);
 
-  /// Fills `result` on the rank that reports the loss.
+  /// Fills `result` on the rank that reports the loss; `wasEnded` and `stoppedBy` on all.
   void fit(const DataSet& train, const FitOptions& options, FitResult& result);
   /// Returns the means on the rank that reports the loss.
   Evaluation evaluate(const DataSet& data, int steps);
@@ -54,7 +37,7 @@ class EngineRank {
   struct Program {
     std::unique_ptr<TorchWork> work;
     int number = 0;
-    int steps = 0;  // run so far
+    int steps = 0;  // run so far; of training those before a checkpoint, too
   };
 
   bool reports() const { return rank_.rank() == shared_.reporter(); }
@@ -67,11 +50,15 @@ class EngineRank {
   void printStep(const StepReport& report) const;
   bool callBack(const FitOptions& options, const StepReport& report);
   void printEvaluation(const Evaluation& evaluation) const;
+  std::string reasonToStop();
   std::map<std::string, double> named(const std::vector<double>& metrics) const;
 
   const EngineShared& shared_;
   SessionRank& rank_;
   TrainedStages stages_;
+  std::unique_ptr<RankCheckpoints> checkpoints_;  // null: there are none
+  int resumed_ = 0;                               // steps before the checkpoint
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::unique_ptr<Program> training_;
   std::map<std::pair<bool, int>, Program> evaluating_;  // by whether it predicts, and micro-batches
 };

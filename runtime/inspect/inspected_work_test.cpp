@@ -10,8 +10,8 @@
 #include <mutex>
 #include <set>
 
-#include "runtime/chain_work.h"
 #include "runtime/executor.h"
+#include "runtime/rehearse/chain_work.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"

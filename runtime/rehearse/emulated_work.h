@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "profiler/emulated_stream.h"
-#include "runtime/chain_work.h"
 #include "runtime/program/version_count.h"
+#include "runtime/rehearse/chain_work.h"
 #include "runtime/rehearse/message_lines.h"
 #include "schedule/costs.h"
 

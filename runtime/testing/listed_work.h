@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/chain_work.h"
+#include "runtime/rehearse/chain_work.h"
 
 namespace pipetrace::testing {
 

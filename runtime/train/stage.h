@@ -81,6 +81,7 @@ class Stage {
   /// A parameter of a block of this stage. Throws Error if the block has none of that name.
   at::Tensor parameter(int block, const std::string& name) const;
   const StageCut& cut() const { return cut_; }
+  const std::vector<std::shared_ptr<BlockModule>>& blocks() const { return blocks_; }
 
  private:
   struct Live {

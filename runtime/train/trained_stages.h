@@ -67,6 +67,7 @@ class TrainedStages {
   /// Weights have versions from now on, or have one. Throws Error if there is no optimizer, or if
   /// the stages were trained the other way before.
   void keepVersions(bool several);
+  bool hasVersions() const { return hasVersions_.value_or(false); }
   /// That of all stages. Throws as keepVersions(false) does.
   torch::optim::Optimizer& theOptimizer() {
     keepVersions(false);

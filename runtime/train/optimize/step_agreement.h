@@ -29,6 +29,8 @@ class StepAgreement {
   /// Whether a step needs it: gradients are clipped, or have a loss scale.
   bool isNeeded() const { return mostNorm_ > 0 || isScaled(); }
   const LossScale& lossScale() const { return scale_; }
+  /// Goes on with the scale of a checkpoint (LossScale::resume()).
+  void goOnWith(const LossScale::State& state) { scale_.resume(state); }
 
   /// Takes the loss scale out of the gradients. Nobody waits for a device. Returns one number on
   /// their device, not 0 if one of them is no finite number; undefined: there is nothing to do.

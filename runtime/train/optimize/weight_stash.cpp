@@ -21,11 +21,18 @@ WeightStash::WeightStash(const NamedParameters& handles, const OptimizerMaker& m
     // Not detach(): that would share the handle's count of changes in place, and an update would
     // then make backwards of other versions fail.
     first.values.push_back(handle.variable_data());
+    names_.push_back(name);
     masters.emplace_back(name, handle.variable_data().requires_grad_());
   }
   versions_[0] = std::move(first);
   masters_ = tensorsOf(masters);
   optimizer_ = makeOptimizer(masters);
+}
+
+NamedParameters WeightStash::masters() const {
+  NamedParameters all;
+  for (std::size_t i = 0; i < names_.size(); ++i) all.emplace_back(names_[i], masters_[i]);
+  return all;
 }
 
 int WeightStash::usesOf(int version) const {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/train/optimize/optimizer_maker.h"
@@ -41,6 +42,8 @@ class WeightStash {
   void update(int usedVersion);
 
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
+  /// The parameters as the optimizer has them, with their names.
+  NamedParameters masters() const;
   int newest() const { return newest_; }
   /// Versions kept now, and the most so far.
   int held() const { return static_cast<int>(versions_.size()); }
@@ -59,6 +62,7 @@ class WeightStash {
   std::vector<at::Tensor> takeFree();
 
   const std::vector<at::Tensor> handles_;
+  std::vector<std::string> names_;
   const StashUpdate rule_;
   std::vector<at::Tensor> masters_;  // what the optimizer has
   std::unique_ptr<torch::optim::Optimizer> optimizer_;

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/engine.h"
+#include "runtime/session/session.h"
+#include "runtime/train/trained_stages.h"
+
+namespace pipetrace {
+
+/// FitResult::stoppedBy of CheckpointOptions::onStop.
+inline constexpr const char* kStoppedBySignal = "stopped by a signal";
+
+/// The ranks of an engine have this in common. It is only read while they run.
+struct EngineShared {
+  const Model model;
+  const OptimizerMaker optimizer;
+  const std::vector<Metric> metrics;
+  const Strategy strategy;
+  const EngineOptions options;
+  const CheckedPlan plan;
+  const Partition partition;
+  const std::optional<ProcessEnv> env;  ///< empty: the ranks are threads of this process
+
+  int microBatches() const { return plan->microBatchesOfReplica(); }
+  /// The rank that reports the loss.
+  int reporter() const { return plan->lastRankOf(0); }
+  void print(const std::string& line) const;
+  void say(const std::string& line) const;
+};
+
+}  // namespace pipetrace
