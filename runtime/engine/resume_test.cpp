@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -168,25 +170,37 @@ TEST(Resume, ASecondRunThatSavesInTheSameFolderIsRefused) {
   first.finish();
 }
 
-TEST(Resume, ASignalEndsTheStepAndSaves) {
-  const ResumedCase trained{.model = CaseModel::kMlp};
-  const ScratchFolder folder;
-  const std::vector<double> whole = lossesUnder(trained, {.ranks = 2});
+/// Trains until a signal comes in step 2, and prints why it ended. For a process of its own:
+/// signals must be blocked in all its threads.
+[[noreturn]] void trainUntilASignal(const std::string& folder) {
   StopSignal stop;
-  Engine engine =
-      engineOfCase(trained, {.ranks = 2}, {.folder = folder.path(), .onStop = true}, &stop);
+  Engine engine = engineOfCase({.model = CaseModel::kMlp}, {.ranks = 2},
+                               {.folder = folder, .onStop = true}, &stop);
   const FitCallback interrupts{.everySteps = 1, .call = [&](const StepReport& report) {
                                  if (report.step != 2) return true;
                                  kill(getpid(), SIGTERM);
                                  while (stop.received() == 0) std::this_thread::yield();
                                  return true;
                                }};
-  EXPECT_THAT(
-      testing::errorOf([&] { engine.fit(rowsOfCase(trained), {.callbacks = {interrupts}}); }),
-      HasSubstr("stopped by a signal; the training is saved in " + folder.path()));
-  const CheckpointOptions resumes{.folder = folder.path(), .resumes = true};
-  const std::vector<double> rest = lossesUnder(trained, {.ranks = 2}, resumes);
+  const std::string error = testing::errorOf(
+      [&] { engine.fit(rowsOfCase({.model = CaseModel::kMlp}), {.callbacks = {interrupts}}); });
+  std::fputs(error.c_str(), stderr);
+  std::_Exit(stop.received());
+}
+
+TEST(ResumeDeathTest, ASignalEndsTheStepAndSaves) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const ResumedCase trained{.model = CaseModel::kMlp};
+  // The same in the process of the death test.
+  const std::string folder = ::testing::TempDir() + "/pipetrace_saved_by_a_signal";
+  std::filesystem::remove_all(folder);
+  EXPECT_EXIT(trainUntilASignal(folder), ::testing::ExitedWithCode(SIGTERM),
+              "stopped by a signal; the training is saved in .*saved_by_a_signal");
+  const std::vector<double> whole = lossesUnder(trained, {.ranks = 2});
+  const std::vector<double> rest =
+      lossesUnder(trained, {.ranks = 2}, {.folder = folder, .resumes = true});
   EXPECT_EQ(rest, lastOf(whole, 5)) << "step 2 ended";
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Resume, ATimeEndsTheTrainingAndSaves) {
