@@ -18,6 +18,7 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/checkpoint_steps.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "trace/error.h"
 
@@ -81,7 +82,8 @@ void measure(const std::string& folder, int megabytes, int blocks, int rounds) {
   CheckpointWriter writer(checkpoints.path());
   std::vector<double> copies, writes, finishes, cpu, disk, reads;
   double firstCopy = 0;
-  for (int step = 0; step <= rounds; ++step) {
+  const std::int64_t first = newestCheckpoint(folder).value_or(0) + 1;
+  for (std::int64_t step = first; step <= first + rounds; ++step) {
     disk.push_back(diskMilliseconds(folder, raw));
     const double cpuBefore = cpuMilliseconds();
     checkpoints.beginStep(step);
@@ -98,7 +100,7 @@ void measure(const std::string& folder, int megabytes, int blocks, int rounds) {
     begin = std::chrono::steady_clock::now();
     Checkpoint(folder, step).verify();
     reads.push_back(millisecondsSince(begin));
-    if (step == 0) {  // makes the snapshot's memory
+    if (step == first) {  // makes the snapshot's memory
       firstCopy = copies[0];
       for (auto* list : {&copies, &writes, &finishes, &cpu, &disk, &reads}) list->clear();
       std::printf("%.1f MB in %d blocks; snapshot's memory %.1f MB\n", megabytes * 1.0, blocks,
