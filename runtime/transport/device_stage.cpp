@@ -4,13 +4,14 @@
 #include <c10/core/StreamGuard.h>
 
 #include <memory>
+#include <utility>
 
 namespace pipetrace {
 
 DeviceStage::DeviceStage(RankDevice& device)
     : device_(device.device()), stream_(device.newStream()) {}
 
-Message DeviceStage::toHost(Message message) const {
+Message DeviceStage::toHost(Message message, at::Tensor place) const {
   if (!message.tensor.defined()) {
     if (message.made != nullptr) message.made->synchronize();
     message.made = nullptr;
@@ -22,11 +23,12 @@ Message DeviceStage::toHost(Message message) const {
   const at::Tensor onDevice = message.tensor.contiguous();
   // Autograd may keep it, too, and let it go on the compute thread, which does not wait here.
   if (RankDevice::keeps(kToHostMemory)) message.tensor.record_stream(stream_);
-  const at::Tensor onHost =
-      at::empty_like(onDevice, onDevice.options().device(c10::kCPU).pinned_memory(true));
-  onHost.copy_(onDevice, /*non_blocking=*/true);
+  if (!place.defined()) {
+    place = at::empty_like(onDevice, onDevice.options().device(c10::kCPU).pinned_memory(true));
+  }
+  place.copy_(onDevice, /*non_blocking=*/true);
   if (RankDevice::keeps(kOnHost)) DeviceEvent(stream_).synchronize();
-  message.tensor = onHost;
+  message.tensor = std::move(place);
   message.made = nullptr;
   return message;
 }

@@ -16,9 +16,9 @@ class DeviceStage {
   /// Takes a stream of the device. Throws Error where there is none left.
   explicit DeviceStage(RankDevice& device);
 
-  /// The message in pinned memory, once it is there. Waits for Message::made, also without a
-  /// tensor.
-  Message toHost(Message message) const;
+  /// The message in pinned memory, once it is there: in that of `place`, which has its type and
+  /// sizes, or in memory of its own. Waits for Message::made, also without a tensor.
+  Message toHost(Message message, at::Tensor place = {}) const;
   /// The message on the device, once Message::made has passed. `message` may be in pinned memory,
   /// which is used until then.
   Message toDevice(Message message) const;

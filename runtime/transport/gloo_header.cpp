@@ -2,9 +2,12 @@
 
 #include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
+#include <c10/core/alignment.h>
 #include <c10/util/strides.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 
 #include "trace/error.h"
@@ -27,8 +30,12 @@ enum Word {
   kFirstSize,
 };
 static_assert(kFirstSize + TensorShape::kMaxDimensions == GlooHeader::kWords);
+static_assert(GlooHeader::kBodyOffset >= GlooHeader::kBytes);
+static_assert(GlooHeader::kBodyOffset % c10::gAlignment == 0);
 
-constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0003;  // "PipeTr", format 3
+constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0004;  // "PipeTr", format 4
+
+using Words = std::array<std::int64_t, GlooHeader::kWords>;
 
 bool isSane(const TensorShape& shape) {
   return shape.type >= TensorShape::kNoTensor &&
@@ -39,9 +46,8 @@ bool isSane(const TensorShape& shape) {
 
 }  // namespace
 
-at::Tensor GlooHeader::toTensor() const {
-  at::Tensor tensor = at::empty({kWords}, at::kLong);
-  auto* const words = tensor.mutable_data_ptr<std::int64_t>();
+void GlooHeader::writeTo(const at::Tensor& buffer) const {
+  Words words{};
   words[kMagic] = kMagicNumber;
   words[kStep] = header.key.step;
   words[kStage] = header.key.stage;
@@ -52,12 +58,13 @@ at::Tensor GlooHeader::toTensor() const {
   words[kDeadline] = deadline;
   words[kType] = header.shape.type;
   words[kDimensions] = header.shape.dimensions;
-  std::copy(header.shape.sizes.begin(), header.shape.sizes.end(), words + kFirstSize);
-  return tensor;
+  std::ranges::copy(header.shape.sizes, words.begin() + kFirstSize);
+  std::memcpy(buffer.mutable_data_ptr(), words.data(), kBytes);
 }
 
-GlooHeader GlooHeader::fromTensor(const at::Tensor& tensor) {
-  const auto* const words = tensor.const_data_ptr<std::int64_t>();
+GlooHeader GlooHeader::readFrom(const at::Tensor& buffer) {
+  Words words{};
+  std::memcpy(words.data(), buffer.const_data_ptr(), kBytes);
   if (words[kMagic] != kMagicNumber) throw Error("what arrived is no message of this program");
   GlooHeader result;
   result.header.key = {.step = static_cast<int>(words[kStep]),
@@ -70,7 +77,7 @@ GlooHeader GlooHeader::fromTensor(const at::Tensor& tensor) {
   TensorShape& shape = result.header.shape;
   shape.type = words[kType];
   shape.dimensions = words[kDimensions];
-  std::copy(words + kFirstSize, words + kWords, shape.sizes.begin());
+  std::copy(words.begin() + kFirstSize, words.end(), shape.sizes.begin());
   if (!isSane(shape)) throw Error("the header of " + toText(result.header.key) + " is damaged");
   return result;
 }
@@ -86,7 +93,7 @@ std::int64_t GlooHeader::bytes() const {
   return bytes;
 }
 
-Message GlooHeader::makeMessage(const at::Tensor& buffer) const {
+Message GlooHeader::makeMessage(const at::Tensor& buffer, std::int64_t offset) const {
   Message message{.deadline = deadline};
   const TensorShape& shape = header.shape;
   if (shape.type == TensorShape::kNoTensor) return message;
@@ -97,7 +104,8 @@ Message GlooHeader::makeMessage(const at::Tensor& buffer) const {
     return message;
   }
   message.tensor = at::empty({0}, type);
-  message.tensor.set_(buffer.storage(), 0, sizes, c10::contiguous_strides(sizes));
+  message.tensor.set_(buffer.storage(), offset / static_cast<std::int64_t>(c10::elementSize(type)),
+                      sizes, c10::contiguous_strides(sizes));
   return message;
 }
 

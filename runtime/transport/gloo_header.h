@@ -10,20 +10,24 @@ namespace pipetrace {
 /// The fixed-size part that travels with a message's bytes: the message's header and deadline.
 struct GlooHeader {
   static constexpr int kWords = 18;
+  static constexpr std::int64_t kBytes = kWords * std::int64_t{8};
+  /// Where the tensor begins in a buffer that it shares with its header: aligned as LibTorch aligns
+  /// memory.
+  static constexpr std::int64_t kBodyOffset = 192;
 
   MessageHeader header;
   Nanoseconds deadline = 0;
 
-  /// An int64 tensor of kWords, and back. Throws Error for words that are no header, or have a type
-  /// or sizes that cannot be.
-  at::Tensor toTensor() const;
-  static GlooHeader fromTensor(const at::Tensor& words);
+  /// Into the first kBytes of a tensor of bytes, and back. Throws Error for words that are no
+  /// header, or have a type or sizes that cannot be.
+  void writeTo(const at::Tensor& buffer) const;
+  static GlooHeader readFrom(const at::Tensor& buffer);
 
   /// Bytes of the tensor that it announces.
   std::int64_t bytes() const;
-  /// The announced message, with its tensor in the first bytes of `buffer` (undefined: it has
-  /// none).
-  Message makeMessage(const at::Tensor& buffer) const;
+  /// The announced message. Its tensor has the bytes of `buffer` from `offset` on, a multiple of
+  /// 64; a tensor without bytes needs no buffer.
+  Message makeMessage(const at::Tensor& buffer, std::int64_t offset) const;
 };
 
 }  // namespace pipetrace

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "runtime/device/rank_device.h"
 #include "runtime/lanes/lane.h"
 #include "runtime/transport/gloo_group.h"
+#include "runtime/transport/gloo_rooms.h"
 #include "runtime/transport/gloo_tags.h"
 #include "runtime/transport/message.h"
 
@@ -12,13 +14,18 @@ namespace pipetrace {
 
 /// The two ends of a lane over Gloo. `group` and `clock` must outlive them.
 ///
-/// A message is a header and the tensor's bytes, which travel apart. The body is received together
-/// with the header, in a buffer as long as the message's room (GlooRooms): one round trip. The
-/// first message to a stage has no room, and its body waits for the header. A body that is longer
-/// than its room travels under a tag of its own, and one byte in its place: a second round trip.
+/// A message is a header and the tensor's bytes, for which the receiver has a buffer as long as the
+/// message's room (GlooRooms). From the second step of a stage on both travel in one buffer, in one
+/// transfer. The received tensor is a view of that buffer.
+///
+/// In the first step, and where the room is long, they travel apart: the body is received together
+/// with the header, in one round trip. The first message to a stage has no room, and its body waits
+/// for the header. A body that is longer than its room travels under a tag of its own, after the
+/// header: a second round trip. Where header and body travel apart, one byte goes in its place.
 ///
 /// A received tensor keeps its whole buffer: as many bytes as the longest message to its stage in
-/// the steps before.
+/// the steps before. Where its receive was posted before all messages of those steps had come, it
+/// keeps as many as travel together at most.
 struct GlooLaneOptions {
   int peer = 0;
   LaneName name = Direction::kForward;
@@ -31,6 +38,7 @@ struct GlooLaneOptions {
   /// Where the rank's messages are; null: in the host's memory. The lane's thread moves them
   /// through pinned memory, on a stream of its own.
   RankDevice* device = nullptr;
+  std::int64_t longestTogether = GlooRooms::kLongestTogether;  ///< of GlooRooms; alike at both ends
 };
 
 std::unique_ptr<SendLane<Message>> makeGlooSendLane(GlooGroup& group,

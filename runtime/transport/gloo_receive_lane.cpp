@@ -19,8 +19,8 @@ namespace {
 /// A receive that was posted.
 struct Posted {
   MessageKey key;
-  at::Tensor header;
-  at::Tensor body;  ///< a buffer of the message's room, if that was known
+  at::Tensor header;  ///< with space for the body behind it, if it may come so
+  at::Tensor body;    ///< a buffer of the message's room, if it travels apart and that was known
   GlooGroup::WorkPtr headerWork;
   GlooGroup::WorkPtr bodyWork;
 };
@@ -37,7 +37,8 @@ class GlooReceiveLane : public ReceiveLane<Message> {
         options_(options),
         clock_(clock),
         posted_(options.messages, group.bell(), bell_),
-        received_(options.messages, bell_, group.bell()) {
+        received_(options.messages, bell_, group.bell()),
+        rooms_(options.longestTogether) {
     if (options_.device != nullptr) stage_.emplace(*options_.device);
     group_.addBell(bell_);
     if (options_.background) thread_ = std::thread([this] { run(); });
@@ -51,11 +52,13 @@ class GlooReceiveLane : public ReceiveLane<Message> {
 
   std::uint64_t post(const MessageKey& key) override {
     const std::uint64_t number = numbers_++;
-    Posted posted{.key = key, .header = at::empty({GlooHeader::kWords}, at::kLong)};
+    const Buffers buffers = buffersAtPost(key, number);
+    Posted posted{.key = key};
     group_.guarded(waitingFor(key, options_.peer), options_.peer, [&] {
+      posted.header = bufferOf(buffers.header);
       posted.headerWork = receive(posted.header, key, number, GlooPart::kHeader);
-      if (const std::int64_t room = roomAtPost(key, number); room > 0) {
-        posted.body = bufferOf(room);
+      if (buffers.body > 0) {
+        posted.body = bufferOf(buffers.body);
         posted.bodyWork = receive(posted.body, key, number, GlooPart::kBody);
       }
     });
@@ -91,31 +94,47 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     return group_.receive(tensor, options_.peer, options_.tags.tag(key, number, part));
   }
 
-  /// The room of a message that is being posted. It is unknown while messages of the steps before
-  /// are still to come: they may be longer than all so far.
-  std::int64_t roomAtPost(const MessageKey& key, std::uint64_t number) {
+  /// Bytes of the buffers of a message that is being posted; 0: none.
+  struct Buffers {
+    std::int64_t header = GlooHeader::kBytes;
+    std::int64_t body = 0;
+  };
+  static std::int64_t together(std::int64_t room) {
+    return room > 0 ? GlooHeader::kBodyOffset + room : GlooHeader::kBytes;
+  }
+
+  /// The room is unknown while messages of the steps before are still to come: they may be longer
+  /// than all so far.
+  Buffers buffersAtPost(const MessageKey& key, std::uint64_t number) {
     if (number == 0 || key.step != step_) {
       step_ = key.step;
       firstOfStep_ = number;
     }
     const std::uint64_t come = awaited_.load();
+    if (come < firstOfStep_) {
+      deferred_ = number + 1;
+      return {.header = together(options_.longestTogether)};
+    }
+    const Room room = roomOf(key);
+    if (room.isTogether) return {.header = together(room.bytes)};
     // The receive that is posted first gets the first message of its tag.
     const bool overtakes = deferred_ > come && number >= come + options_.tags.numbers();
-    std::int64_t room = GlooRooms::kUnknown;
-    if (come >= firstOfStep_ && !overtakes) {
-      const std::lock_guard lock(mutex_);
-      room = rooms_.of(key);
-    }
-    if (room == GlooRooms::kUnknown) deferred_ = number + 1;
-    return room;
+    if (room.bytes != GlooRooms::kUnknown && !overtakes) return {.body = room.bytes};
+    deferred_ = number + 1;
+    return {};
   }
 
-  /// The room of the next message, whose header has come. Notes its length.
-  std::int64_t roomAtArrival(const MessageKey& key, std::int64_t bytes) {
+  struct Room {
+    std::int64_t bytes = GlooRooms::kUnknown;
+    bool isTogether = false;
+  };
+  Room roomOf(const MessageKey& key) const {
     const std::lock_guard lock(mutex_);
-    const std::int64_t room = rooms_.of(key);
+    return {.bytes = rooms_.of(key), .isTogether = rooms_.isTogether(key)};
+  }
+  void note(const MessageKey& key, std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
     rooms_.note(key, bytes);
-    return room;
   }
 
   // The lane's thread.
@@ -133,9 +152,9 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     try {
       group_.guarded(waitingFor(posted.key, options_.peer), options_.peer, [&] {
         group_.await(posted.headerWork);
-        const GlooHeader announced = GlooHeader::fromTensor(posted.header);
+        const GlooHeader announced = GlooHeader::readFrom(posted.header);
         header = announced.header;
-        received.message = announced.makeMessage(awaitBody(posted, announced.bytes(), awaited_));
+        received.message = awaitMessage(posted, announced, awaited_);
         if (stage_) received.message = stage_->toDevice(std::move(received.message));
       });
     } catch (...) {
@@ -146,24 +165,30 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     return received_.put(header, std::move(received), clock_ ? clock_() : 0);
   }
 
-  /// Waits for the bytes that the header has announced, and returns a tensor that begins with them.
-  at::Tensor awaitBody(Posted& posted, std::int64_t bytes, std::uint64_t number) {
+  /// Waits for the bytes that the header has announced.
+  Message awaitMessage(Posted& posted, const GlooHeader& announced, std::uint64_t number) {
     const MessageKey& key = posted.key;
+    const std::int64_t bytes = announced.bytes();
+    const Room room = roomOf(key);
+    note(key, bytes);
+    if (room.isTogether && bytes <= room.bytes) {
+      return announced.makeMessage(posted.header, GlooHeader::kBodyOffset);
+    }
     const auto receiveNow = [&](std::int64_t length, GlooPart part) {
       at::Tensor body = bufferOf(length);
       group_.await(receive(body, key, number, part));
       return body;
     };
-    const std::int64_t room = roomAtArrival(key, bytes);
-    const bool isFirst = room == GlooRooms::kUnknown;
-    if (isFirst && bytes == 0) return {};
-    if (isFirst) return receiveNow(bytes, GlooPart::kBody);
+    const bool isFirst = room.bytes == GlooRooms::kUnknown;
     if (posted.bodyWork) {
       group_.await(posted.bodyWork);
-    } else if (room > 0) {
-      posted.body = receiveNow(room, GlooPart::kBody);
+    } else if (isFirst && bytes > 0) {
+      posted.body = receiveNow(bytes, GlooPart::kBody);
+    } else if (!room.isTogether && room.bytes > 0) {
+      posted.body = receiveNow(room.bytes, GlooPart::kBody);
     }
-    return bytes > room ? receiveNow(bytes, GlooPart::kLongBody) : posted.body;
+    if (!isFirst && bytes > room.bytes) posted.body = receiveNow(bytes, GlooPart::kLongBody);
+    return announced.makeMessage(posted.body, 0);
   }
 
   GlooGroup& group_;
@@ -178,8 +203,8 @@ class GlooReceiveLane : public ReceiveLane<Message> {
   std::atomic<std::uint64_t> awaited_ = 0;  // messages that have come
   int step_ = 0;                            // of the message posted last
   std::uint64_t firstOfStep_ = 0;           // the number of the first one posted in that step
-  std::uint64_t deferred_ = 0;              // after the last one whose room was unknown
-  std::mutex mutex_;
+  std::uint64_t deferred_ = 0;              // after the last one whose body was not posted
+  mutable std::mutex mutex_;
   GlooRooms rooms_;  // of messages whose headers have come
   std::thread thread_;
 };

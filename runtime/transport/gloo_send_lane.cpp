@@ -1,5 +1,6 @@
 #include <ATen/ops/empty.h>
 
+#include <cstring>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -35,7 +36,8 @@ class GlooSendLane : public SendLane<Message> {
         options_(options),
         clock_(clock),
         sendings_(options.messages, group.bell(), bell_),
-        sents_(options.messages, bell_, group.bell()) {
+        sents_(options.messages, bell_, group.bell()),
+        rooms_(options.longestTogether) {
     if (options_.device != nullptr) stage_.emplace(*options_.device);
     group_.addBell(bell_);
     if (options_.background) thread_ = std::thread([this] { run(); });
@@ -53,7 +55,8 @@ class GlooSendLane : public SendLane<Message> {
       group_.guarded(doing(key), options_.peer, [&] { group_.throwIfAborted(); });
       sending.message = std::move(message);
     } else {
-      group_.guarded(doing(key), options_.peer, [&] { issue(sending, std::move(message)); });
+      group_.guarded(doing(key), options_.peer,
+                     [&] { issue(sending, pack(key, std::move(message))); });
     }
     ++sent_;
     if (!options_.background) {
@@ -93,28 +96,75 @@ class GlooSendLane : public SendLane<Message> {
     throw Error("a lane was ended while it was sending " + toText(key));
   }
 
-  void issue(Sending& sending, Message&& message) {
-    const std::uint64_t number = issued_++;
+  /// A message as it travels. Tensors are undefined where nothing does.
+  struct Parts {
+    std::uint64_t number = 0;
+    at::Tensor header;  ///< with the body behind it
+    at::Tensor body;
+    at::Tensor late;
+    GlooPart latePart = GlooPart::kLongBody;
+  };
+
+  /// The message in the host's memory, once it is there.
+  Parts pack(const MessageKey& key, Message&& message) {
+    Parts parts{.number = packed_++};
     const GlooHeader header{
-        .header = {.key = sending.key, .sequence = number, .shape = shapeOf(message)},
+        .header = {.key = key, .sequence = parts.number, .shape = shapeOf(message)},
         .deadline = message.deadline};
-    const auto post = [&](GlooGroup::WorkPtr& work, const at::Tensor& tensor, GlooPart part) {
-      work = group_.send(tensor, options_.peer, options_.tags.tag(sending.key, number, part));
-    };
     const std::int64_t bytes = message.bytes();
-    const std::int64_t room = rooms_.of(sending.key);
-    rooms_.note(sending.key, bytes);
-    post(sending.header, header.toTensor(), GlooPart::kHeader);
-    if (room == GlooRooms::kUnknown) {
-      if (bytes > 0) post(sending.late, message.tensor.contiguous(), GlooPart::kBody);
+    const std::int64_t room = rooms_.of(key);
+    const bool isTogether = rooms_.isTogether(key);
+    rooms_.note(key, bytes);
+    const bool fits = bytes > 0 && bytes <= room;
+    if (isTogether && fits) {
+      parts.header = bufferOf(GlooHeader::kBodyOffset + bytes);
+      header.writeTo(parts.header);
+      copyBody(std::move(message), header, parts.header);
+      return parts;
+    }
+    parts.header = bufferOf(GlooHeader::kBytes);
+    header.writeTo(parts.header);
+    at::Tensor tensor = onHost(std::move(message));
+    if (fits) {
+      parts.body = std::move(tensor);
+      return parts;
+    }
+    if (room > 0 && !isTogether) parts.body = at::empty({1}, at::kByte);
+    if (bytes > 0) parts.late = std::move(tensor);
+    if (room == GlooRooms::kUnknown) parts.latePart = GlooPart::kBody;
+    return parts;
+  }
+
+  at::Tensor bufferOf(std::int64_t bytes) const {
+    return at::empty({bytes}, at::TensorOptions(at::kByte).pinned_memory(stage_.has_value()));
+  }
+  void copyBody(Message&& message, const GlooHeader& header, const at::Tensor& buffer) const {
+    if (!stage_ && message.tensor.is_contiguous()) {
+      std::memcpy(buffer.mutable_data_ptr<std::uint8_t>() + GlooHeader::kBodyOffset,
+                  message.tensor.const_data_ptr(), message.tensor.nbytes());
       return;
     }
-    if (bytes > 0 && bytes <= room) {
-      post(sending.body, message.tensor.contiguous(), GlooPart::kBody);
-      return;
+    const at::Tensor place = header.makeMessage(buffer, GlooHeader::kBodyOffset).tensor;
+    if (stage_) {
+      stage_->toHost(std::move(message), place);
+    } else {
+      place.copy_(message.tensor);
     }
-    if (room > 0) post(sending.body, at::empty({1}, at::kByte), GlooPart::kBody);
-    if (bytes > 0) post(sending.late, message.tensor.contiguous(), GlooPart::kLongBody);
+  }
+  at::Tensor onHost(Message&& message) const {
+    if (stage_) return stage_->toHost(std::move(message)).tensor;
+    return message.tensor.defined() ? message.tensor.contiguous() : at::Tensor();
+  }
+
+  void issue(Sending& sending, const Parts& parts) {
+    const auto post = [&](GlooGroup::WorkPtr& work, const at::Tensor& tensor, GlooPart part) {
+      if (!tensor.defined()) return;
+      const int tag = options_.tags.tag(sending.key, parts.number, part);
+      work = group_.send(tensor, options_.peer, tag);
+    };
+    post(sending.header, parts.header, GlooPart::kHeader);
+    post(sending.body, parts.body, GlooPart::kBody);
+    post(sending.late, parts.late, parts.latePart);
   }
 
   std::exception_ptr await(const Sending& sending) const {
@@ -132,8 +182,8 @@ class GlooSendLane : public SendLane<Message> {
 
   std::exception_ptr bringAndIssue(Sending& sending) {
     try {
-      Message onHost = stage_->toHost(std::exchange(sending.message, {}));
-      group_.guarded(doing(sending.key), options_.peer, [&] { issue(sending, std::move(onHost)); });
+      const Parts parts = pack(sending.key, std::exchange(sending.message, {}));
+      group_.guarded(doing(sending.key), options_.peer, [&] { issue(sending, parts); });
     } catch (...) {
       return std::current_exception();
     }
@@ -170,7 +220,7 @@ class GlooSendLane : public SendLane<Message> {
   std::optional<DeviceStage> stage_;
   GlooRooms rooms_;
   std::vector<Sending> lates_;  // without a thread: whose last bytes may be under way
-  std::uint64_t issued_ = 0;
+  std::uint64_t packed_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t done_ = 0;
   std::vector<std::uint64_t> stamps_;  // of sends that are done, not asked for yet

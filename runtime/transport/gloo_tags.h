@@ -6,7 +6,7 @@
 
 namespace pipetrace {
 
-/// The parts of a message, which travel on their own.
+/// The parts of a message, which travel on their own. The header may have the body behind it.
 enum class GlooPart { kHeader, kBody, kLongBody };
 
 /// No message has it: their tags have another part. For GlooGroup::barrier().

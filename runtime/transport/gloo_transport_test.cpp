@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "runtime/testing/passed_messages.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/gloo.h"
+#include "runtime/transport/gloo_rooms.h"
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
 
@@ -180,6 +182,132 @@ TEST(GlooTransportTest, UnevenMicroBatchesOfManyStepsArriveWholeWithAndWithoutOv
       const auto errors = runGlooPair(
           options, [&](Transport& transport) { passAll(transport, keys, messages, ahead); });
       EXPECT_EQ(errors[0] + errors[1], "");
+    }
+  }
+}
+
+MessageKey keyOf(int step, int microBatch = 0) {
+  return {.step = step, .stage = 1, .microBatch = microBatch};
+}
+
+TEST(GlooTransportTest, ATensorThatCameWithItsHeaderIsAViewOfTheirBufferOnABoundaryOf64Bytes) {
+  const auto errors = runGlooPair({}, [](Transport& transport) {
+    if (transport.rank() == 0) {
+      const auto lane = sendTo(transport, 1);
+      for (const int step : {0, 1}) lane->send(keyOf(step), {.tensor = numbers(4, at::kFloat)});
+      lane->awaitAll();
+    } else {
+      const auto lane = receiveFrom(transport, 0);
+      EXPECT_EQ(receive(*lane, keyOf(0)).tensor.storage_offset(), 0);
+      const at::Tensor got = receive(*lane, keyOf(1)).tensor;
+      expectSame(got, numbers(4, at::kFloat));
+      EXPECT_GT(got.storage_offset(), 0);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(got.data_ptr()) % 64, 0);
+    }
+    transport.finish();
+  });
+  EXPECT_EQ(errors[0] + errors[1], "");
+}
+
+// The plan's check counts on it (requireFits()).
+TEST(GlooTransportTest, WithoutOverlapASendWaitsUntilItsReceiveIsPostedAndNoLonger) {
+  GlooOptions options;
+  options.overlaps = false;
+  // Each length that a message can have beside the steps before: the first, as long, longer, short.
+  const std::vector<int> rows{4, 4, 9, 0, 1};
+  std::vector<std::promise<void>> sent(rows.size());
+  const auto errors = runGlooPair(options, [&](Transport& transport) {
+    const auto lane = transport.rank() == 0 ? sendTo(transport, 1) : nullptr;
+    const auto back = transport.rank() == 1 ? receiveFrom(transport, 0) : nullptr;
+    for (std::size_t step = 0; step < rows.size(); ++step) {
+      const MessageKey key = keyOf(static_cast<int>(step));
+      const at::Tensor tensor = numbers(rows[step], at::kFloat);
+      if (lane) {
+        lane->send(key, {.tensor = tensor});
+        sent[step].set_value();
+        continue;
+      }
+      auto done = sent[step].get_future();
+      EXPECT_EQ(done.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout) << step;
+      const std::uint64_t number = back->post(key);
+      EXPECT_EQ(done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << step;
+      expectSame(back->take(number, key).message.tensor, tensor);
+    }
+    if (lane) lane->awaitAll();
+    transport.finish();
+  });
+  EXPECT_EQ(errors[0] + errors[1], "");
+}
+
+TEST(GlooTransportTest, ReceivesPostedBeforeTheMessagesOfStepsBeforeHaveComeGetTheirs) {
+  // The first is short, so that nobody can know how long the others are when they are posted.
+  const std::vector<int> rows{1, 7, 3, 0, 12, 2};
+  std::promise<void> posted;
+  const auto errors = runGlooPair({}, [&](Transport& transport) {
+    if (transport.rank() == 0) {
+      const auto lane = sendTo(transport, 1);
+      posted.get_future().wait();
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        lane->send(keyOf(static_cast<int>(i / 2)), {.tensor = numbers(rows[i], at::kFloat)});
+      }
+      lane->awaitAll();
+    } else {
+      const auto lane = receiveFrom(transport, 0);
+      for (std::size_t i = 0; i < rows.size(); ++i) lane->post(keyOf(static_cast<int>(i / 2)));
+      posted.set_value();
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        expectSame(lane->take(i, keyOf(static_cast<int>(i / 2))).message.tensor,
+                   numbers(rows[i], at::kFloat));
+      }
+    }
+    transport.finish();
+  });
+  EXPECT_EQ(errors[0] + errors[1], "");
+}
+
+TEST(GlooTransportTest, MessagesLongerThanTravelTogetherArriveWhole) {
+  const std::int64_t most = GlooRooms::kLongestTogether / 12;  // rows of three floats
+  std::vector<MessageKey> keys;
+  std::vector<Message> messages;
+  int step = 0;
+  for (const std::int64_t rows : {most, most, most + 1, most + 1, most, std::int64_t{5}}) {
+    keys.push_back(keyOf(step++));
+    messages.push_back({.tensor = numbers(rows, at::kFloat)});
+  }
+  for (const bool overlaps : {true, false}) {
+    for (const std::size_t ahead : {0, 3}) {
+      GlooOptions options;
+      options.overlaps = overlaps;
+      const auto errors = runGlooPair(
+          options, [&](Transport& transport) { passAll(transport, keys, messages, ahead); });
+      EXPECT_EQ(errors[0] + errors[1], "") << overlaps << ahead;
+    }
+  }
+}
+
+// In the step after the first, when messages travel together.
+TEST(GlooTransportTest, APeerThatEndsWhileItIsWaitedForIsNamed) {
+  for (const bool overlaps : {true, false}) {
+    for (const int stays : {0, 1}) {
+      GlooOptions options;
+      options.overlaps = overlaps;
+      const auto errors = runGlooPair(options, [&](Transport& transport) {
+        const auto send = transport.rank() == 0 ? sendTo(transport, 1) : nullptr;
+        const auto receives = transport.rank() == 1 ? receiveFrom(transport, 0) : nullptr;
+        const auto pass = [&](int step) {
+          if (receives) receive(*receives, keyOf(step));
+          if (!send) return;
+          send->send(keyOf(step), {.tensor = numbers(50'000, at::kFloat)});
+          send->awaitAll();
+        };
+        pass(0);
+        if (transport.rank() == stays) pass(1);
+      });
+      EXPECT_THAT(errors[static_cast<std::size_t>(stays)],
+                  AllOf(HasSubstr("the activations of micro-batch 0 for stage 1 in step 1"),
+                        HasSubstr("rank " + std::to_string(1 - stays) + " is gone")))
+          << overlaps;
+      EXPECT_EQ(errors[static_cast<std::size_t>(1 - stays)], "");
     }
   }
 }

@@ -60,11 +60,15 @@ std::vector<Message> assortedMessages() {
 }
 
 TEST_P(TransportTest, MessagesOfAnyTypeAndShapeArriveWhole) {
-  const std::vector<Message> messages = assortedMessages();
+  std::vector<Message> messages;
   std::vector<MessageKey> keys;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    keys.push_back({.step = 3, .stage = static_cast<int>(i)});
+  for (const int step : {3, 4, 5}) {  // how they travel may depend on the steps before
+    for (const Message& message : assortedMessages()) {
+      keys.push_back({.step = step, .stage = static_cast<int>(messages.size()) % 9});
+      messages.push_back(message);
+    }
   }
+  ASSERT_EQ(messages.size(), 27);
   const auto pass = [&](Transport& transport) { passAll(transport, keys, messages, 2); };
   runPair(pass, pass);
 }
