@@ -5,7 +5,7 @@
 
 #include "parser/json/text_buffer.h"
 #include "parser/profile/argument_json.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -55,6 +55,8 @@ void addEvent(TextBuffer& out, const Timeline& timeline, const Track& track,
   out.add(bubbleClassName(event.bubbleClass));
   out.add(',');
   if (event.argumentCount > 0) addText(out, argumentsToJson(timeline, event));
+  out.add(',');
+  out.add(logName(event.phase));
   out.add('\n');
 }
 
