@@ -155,9 +155,11 @@ void completeOtherLane(Track& track, const JobsOfRank& jobs) {
       if (event.stage == kNotGiven) event.stage = owner->stage;
       if (event.chunk == kNotGiven) event.chunk = owner->chunk;
     }
-    if (event.step != kNotGiven) continue;
-    if (owner == nullptr) owner = jobs.at(event.begin);
-    if (owner != nullptr) event.step = owner->step;
+    const bool hasStep = event.step != kNotGiven;
+    if (!hasStep && owner == nullptr) owner = jobs.at(event.begin);
+    if (owner == nullptr) continue;
+    if (!hasStep) event.step = owner->step;
+    if (event.phase == Phase::kTraining && event.step == owner->step) event.phase = owner->phase;
   }
 }
 

@@ -99,6 +99,7 @@ RunContents contentsOf(const Timeline& timeline) {
   RunContents contents;
   std::set<int> ranks;
   std::set<std::int32_t> steps;
+  std::map<Phase, std::set<std::int32_t>> ofPhases;
   std::int32_t lastStep = kNotGiven;
   for (const Track& track : timeline.tracks) {
     if (!track.events.empty()) ranks.insert(track.rank);
@@ -107,7 +108,9 @@ RunContents contentsOf(const Timeline& timeline) {
       if (isJob(track, event)) ++contents.jobs;
       if (!isCompute(event.kind) || event.step == lastStep) continue;
       lastStep = event.step;
-      if (lastStep != kNotGiven) steps.insert(lastStep);
+      if (lastStep == kNotGiven) continue;
+      steps.insert(lastStep);
+      if (event.phase != Phase::kTraining) ofPhases[event.phase].insert(lastStep);
     }
   }
   std::set<std::string> names;
@@ -125,6 +128,9 @@ RunContents contentsOf(const Timeline& timeline) {
   }
   contents.ranks = static_cast<std::int64_t>(ranks.size());
   contents.steps = static_cast<std::int64_t>(steps.size());
+  for (const auto& [phase, ofPhase] : ofPhases) {
+    contents.stepsOfPhase[phase] = static_cast<std::int64_t>(ofPhase.size());
+  }
   contents.span = timeline.span();
   contents.topology = statedTopology(timeline);
   contents.clock = statedClock(timeline);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,9 +35,11 @@ struct StatedClock {
 
 /// The contents of a timeline: the counts of `pipe-trace info`.
 struct RunContents {
-  std::int64_t ranks = 0;     ///< with an event or a counter sample
-  std::int64_t runs = 1;      ///< in the log that has the most; the timeline holds one run
-  std::int64_t steps = 0;     ///< with compute jobs; a step of several replicas counts once
+  std::int64_t ranks = 0;  ///< with an event or a counter sample
+  std::int64_t runs = 1;   ///< in the log that has the most; the timeline holds one run
+  std::int64_t steps = 0;  ///< with compute jobs; a step of several replicas counts once
+  /// Those among them that are of other phases than training.
+  std::map<Phase, std::int64_t> stepsOfPhase;
   std::int64_t jobs = 0;      ///< events of the compute lanes, and of the same kinds on other lanes
   std::int64_t events = 0;    ///< all of them: jobs, transfers, kernels, bubbles, ...
   std::int64_t counters = 0;  ///< samples that are finite numbers

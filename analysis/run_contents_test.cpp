@@ -55,6 +55,25 @@ TEST_F(RunContentsTest, JobsAreEventsOfComputeLanesAndOfTheirKinds) {
   EXPECT_EQ(found.span.end, 62);
 }
 
+TEST_F(RunContentsTest, StepsOfAllPhasesCountAndThoseOfOthersAreNamed) {
+  made_.add(0, kForward, 0, 10, 0);
+  made_.add(0, kForward, 10, 20, 1).phase = Phase::kEvaluate;
+  made_.add(1, kForward, 10, 20, 1).phase = Phase::kEvaluate;
+  made_.add(0, kForward, 20, 30, 2).phase = Phase::kEvaluate;
+  EXPECT_THAT(contentsText({.run = contents()}, {}),
+              HasSubstr("steps     3, of them 2 evaluate\n"));
+  made_.add(0, kForward, 30, 40, 3).phase = Phase::kPredict;
+  const RunContents found = contents();
+  EXPECT_EQ(found.steps, 4);
+  EXPECT_THAT(contentsText({.run = found}, {}), HasSubstr("4, of them 2 evaluate and 1 predict\n"));
+  const json report = json::parse(contentsJson({.run = found}, {}));
+  EXPECT_EQ(report["steps"], 4);
+  EXPECT_EQ(report["steps_of_phase"], json::parse(R"({"evaluate": 2, "predict": 1})"));
+  made_ = {};
+  made_.add(0, kForward, 0, 10, 0);
+  EXPECT_FALSE(json::parse(contentsJson({.run = contents()}, {})).contains("steps_of_phase"));
+}
+
 TEST_F(RunContentsTest, ClocksAreAlignedOnceAllOffsetsAreZero) {
   EXPECT_TRUE(clock().isUnknown());
   EXPECT_FALSE(clock().aligned) << "nobody compared them";

@@ -35,7 +35,9 @@ struct RankSummary {
 
 /// The metrics of a run, as docs/metrics.md defines them.
 struct RunSummary {
-  std::vector<StepSummary> steps;  ///< by replica, then step
+  Phase phase = Phase::kTraining;      ///< that all figures are about: countedPhaseOf()
+  std::vector<StepSummary> steps;      ///< of that phase, by replica, then step
+  std::vector<StepWindow> otherSteps;  ///< those of other phases, in the same order
   std::vector<RankSummary> ranks;
   double bubbleRatio = 0;  ///< over all steps: 1 − Σ busy / Σ (ranks · window)
   bool topologyInferred = false;
@@ -51,7 +53,8 @@ struct RunSummary {
 /// difference to the result.
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads = 1);
 
-/// The metrics of a completed timeline. Ignores bubble events in it. Uses that many threads, which
+/// The metrics of a completed timeline. Ignores bubble events in it. Steps of other phases than
+/// `phase` of the result only cut the windows of those that count. Uses that many threads, which
 /// makes no difference to the result.
 RunSummary summarize(const Timeline& timeline, int threads = 1);
 

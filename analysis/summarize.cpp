@@ -39,15 +39,26 @@ void addCompute(RankWork& rank, const Event& job) {
   rank.busyUpTo = job.end;
 }
 
-std::vector<PerStep<RankWork>::Entry> workOf(const Timeline& timeline, int rank) {
-  PerStep<RankWork> steps;
+/// The steps of a rank, or of a pipeline: those of the phase that counts, and all others.
+template <typename Work>
+struct Steps {
+  PerStep<Work> counted;
+  std::map<std::pair<Phase, std::int32_t>, StepTimes> others;
+};
+
+Steps<RankWork> workOf(const Timeline& timeline, int rank, Phase phase) {
+  Steps<RankWork> steps;
   RankJobs jobs(timeline, rank, isOfStep);
   while (const Event* const job = jobs.next()) {
-    RankWork& work = steps[job->step];
+    if (job->phase != phase) {
+      if (job->step != kNotGiven) steps.others[{job->phase, job->step}].add(*job);
+      continue;
+    }
+    RankWork& work = steps.counted[job->step];
     work.times.add(*job);
     if (isCompute(job->kind)) addCompute(work, *job);
   }
-  return steps.take();
+  return steps;
 }
 
 void add(StepWork& step, const RankWork& rank) {
@@ -58,19 +69,21 @@ void add(StepWork& step, const RankWork& rank) {
 }
 
 /// The work in each step, over all ranks of a pipeline.
-std::vector<PerStep<StepWork>::Entry> workOf(const Timeline& timeline,
-                                             const std::vector<int>& ranks, int threads) {
-  PerStep<StepWork> steps;
+Steps<StepWork> workOf(const Timeline& timeline, const std::vector<int>& ranks, Phase phase,
+                       int threads) {
+  Steps<StepWork> steps;
   std::atomic<std::size_t> next{0};
   Turns::run(threadCount(threads), [&](Turns& turns) {
     for (std::size_t i = 0; (i = next++) < ranks.size();) {
-      const auto ofRank = workOf(timeline, ranks[i]);
+      Steps<RankWork> ofRank = workOf(timeline, ranks[i], phase);
+      const auto counted = ofRank.counted.take();
       if (!turns.await(static_cast<std::int64_t>(i))) return;
-      for (const auto& [number, work] : ofRank) add(steps[number], work);
+      for (const auto& [number, work] : counted) add(steps.counted[number], work);
+      for (const auto& [key, times] : ofRank.others) steps.others[key].add(times);
       turns.finish();
     }
   });
-  return steps.take();
+  return steps;
 }
 
 void fillRanks(const std::vector<StepSummary*>& order, const Timeline& timeline,
@@ -92,23 +105,51 @@ void fillRanks(const std::vector<StepSummary*>& order, const Timeline& timeline,
 }
 
 /// When the pipeline of that first rank is full.
-FullPipeline fullPipelineOf(const Timeline& timeline, int firstRank) {
+FullPipeline fullPipelineOf(const Timeline& timeline, int firstRank, Phase phase) {
   FullPipeline full;
   RankJobs jobs(timeline, firstRank, isCompute);
   while (const Event* const job = jobs.next()) {
-    if (job->step != kNotGiven) full.add(*job);
+    if (job->step != kNotGiven && job->phase == phase) full.add(*job);
   }
   return full;
 }
 
+/// Cuts the windows of one pipeline. Returns the steps that count in the order of their begins.
+std::vector<StepSummary*> cutInOrder(std::span<StepSummary> steps, std::span<StepWindow> others,
+                                     std::span<const Nanoseconds> partBegins) {
+  std::vector<StepWindow*> all;
+  std::vector<StepSummary*> order;
+  all.reserve(steps.size() + others.size());
+  for (StepSummary& step : steps) {
+    all.push_back(&step);
+    order.push_back(&step);
+  }
+  for (StepWindow& step : others) all.push_back(&step);
+  cutWindows(all, partBegins);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return a->begin < b->begin; });
+  return order;
+}
+
 /// Appends the steps of one pipeline. `firstRank`: at its position 0; −1: not known.
-void addSteps(std::vector<StepSummary>& steps, const Timeline& timeline, int replica,
-              const std::vector<int>& ranks, int firstRank, int threads) {
+void addSteps(RunSummary& run, const Timeline& timeline, int replica, const std::vector<int>& ranks,
+              int firstRank, int threads) {
+  std::vector<StepSummary>& steps = run.steps;
   const std::size_t before = steps.size();
+  std::vector<StepWindow> others;
   const std::vector<Nanoseconds> partBegins = partBeginsOf(timeline);
   {
     bool isAsynchronous = false;
-    const auto work = workOf(timeline, ranks, threads);
+    Steps<StepWork> all = workOf(timeline, ranks, run.phase, threads);
+    for (const auto& [key, times] : all.others) {
+      if (!times.hasCompute) continue;
+      others.push_back({.step = key.second,
+                        .replica = replica,
+                        .begin = times.begin,
+                        .end = times.end,
+                        .phase = key.first});
+    }
+    const auto work = all.counted.take();
     steps.reserve(before + work.size());
     for (const auto& [number, step] : work) {
       if (!step.times.hasCompute) continue;
@@ -116,16 +157,22 @@ void addSteps(std::vector<StepSummary>& steps, const Timeline& timeline, int rep
       StepSummary& summary = steps.emplace_back();
       summary.step = number;
       summary.replica = replica;
+      summary.phase = run.phase;
       summary.begin = step.times.begin;
       summary.end = step.times.end;
       summary.spanBubble = ratio(step.longest - step.workOfThat, step.longest);
     }
     if (isAsynchronous && firstRank >= 0) {
-      joinAsynchronousSteps(steps, before, fullPipelineOf(timeline, firstRank), partBegins);
+      joinAsynchronousSteps(steps, before, fullPipelineOf(timeline, firstRank, run.phase), others,
+                            partBegins);
     }
   }
-  const std::vector<StepSummary*> order = cutWindows(std::span(steps).subspan(before), partBegins);
+  const std::vector<StepSummary*> order =
+      cutInOrder(std::span(steps).subspan(before), others, partBegins);
   fillRanks(order, timeline, ranks, threads);
+  std::stable_sort(others.begin(), others.end(),
+                   [](const StepWindow& a, const StepWindow& b) { return a.step < b.step; });
+  run.otherSteps.insert(run.otherSteps.end(), others.begin(), others.end());
   for (StepSummary* const step : order) {
     if (!step->isWholeRun) continue;
     // The window is just the span of the first rank.
@@ -162,13 +209,14 @@ void addRanks(RunSummary& summary, const Topology& topology) {
 RunSummary summarize(const Timeline& timeline, int threads) {
   RunSummary summary;
   const Topology topology = topologyOf(timeline, threads);
+  summary.phase = countedPhaseOf(timeline);
   summary.topologyInferred = topology.inferred;
   summary.tensorRanks = topology.tensorRanks;
   for (const auto& [replica, ranks] : topology.replicas()) {
     const auto first = std::find_if(ranks.begin(), ranks.end(), [&](int rank) {
       return topology.places.at(rank).position == 0;
     });
-    addSteps(summary.steps, timeline, replica, ranks, first == ranks.end() ? -1 : *first, threads);
+    addSteps(summary, timeline, replica, ranks, first == ranks.end() ? -1 : *first, threads);
   }
   addRanks(summary, topology);
   summary.deviceWork = deviceWorkOf(timeline);

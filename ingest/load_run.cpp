@@ -50,7 +50,7 @@ Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
   checkForJobs(timeline, diagnostics);
   checkSelection(timeline, request.selection, diagnostics);
   if (files != nullptr) *files = std::move(read);
-  return timeline;
+  return inPhaseOf(request.selection.steps, std::move(timeline));
 }
 
 ReadyRun withBubbles(Timeline run, const RunRequest& request) {

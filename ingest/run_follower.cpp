@@ -298,7 +298,13 @@ void RunFollower::handOn(bool isEnd) {
 }
 
 void RunFollower::handOn(Timeline timeline, std::int32_t last, bool everything) {
-  if (request_.bubbles) appendBubbles(timeline, summarize(timeline));
+  if (request_.bubbles) {
+    const RunSummary summary = summarize(timeline);
+    const bool isTraining = summary.phase == Phase::kTraining;
+    hasTraining_ = hasTraining_ || (isTraining && !summary.steps.empty());
+    // An evaluation alone may be pending.
+    if (isTraining || !hasTraining_) appendBubbles(timeline, summary);
+  }
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& event) {
       const bool isFinished = event.step != kNotGiven && event.step <= last;

@@ -55,6 +55,8 @@ void addEvent(TextBuffer& out, const Timeline& timeline, const Track& track,
   out.add(bubbleClassName(event.bubbleClass));
   out.add(',');
   if (event.argumentCount > 0) addText(out, argumentsToJson(timeline, event));
+  out.add(',');
+  out.add(logName(event.phase));
   out.add('\n');
 }
 

@@ -22,7 +22,7 @@ class CsvWriterTest : public test::FolderTest {
 
 constexpr const char* kHeader =
     "rank,lane,kind,name,begin_ns,end_ns,duration_ns,step,micro_batch,stage,chunk,part,number,job,"
-    "peer,class,arguments\n";
+    "peer,class,arguments,phase\n";
 
 TEST_F(CsvWriterTest, EventsAreLinesWithWholeNanoseconds) {
   Timeline t;
@@ -36,6 +36,7 @@ TEST_F(CsvWriterTest, EventsAreLinesWithWholeNanoseconds) {
   e.stage = 0;
   e.chunk = 0;
   e.number = 3;
+  e.phase = Phase::kEvaluate;
   const Argument action = Argument::ofText(t.strings.intern("action"), t.strings.intern("0F2"));
   t.setArguments(e, {&action, 1});
   t.track(3, kComputeLane).events.push_back(e);
@@ -47,8 +48,8 @@ TEST_F(CsvWriterTest, EventsAreLinesWithWholeNanoseconds) {
   t.track(3, kBubbleLane).events.push_back(bubble);
   EXPECT_EQ(text(t), std::string(kHeader) +
                          "3,compute,forward,forward 2,1697793307213760986,1697793307254006104,"
-                         "40245118,7,2,0,0,,3,41,,,\"{\"\"action\"\":\"\"0F2\"\"}\"\n"
-                         "3,bubbles,bubble,bubble drain,5,5,0,,,,,,,,,drain,\n");
+                         "40245118,7,2,0,0,,3,41,,,\"{\"\"action\"\":\"\"0F2\"\"}\",evaluate\n"
+                         "3,bubbles,bubble,bubble drain,5,5,0,,,,,,,,,drain,,\n");
   EXPECT_EQ(summary_.jobs, 1);
   EXPECT_EQ(summary_.bubbles, 1);
 }
@@ -58,7 +59,8 @@ TEST_F(CsvWriterTest, NamesWithCommasQuotesAndLineEndsAreQuoted) {
   Event e;
   e.name = t.strings.intern("a,\"b\"\nc");
   t.track(0, "x,y").events.push_back(e);
-  EXPECT_EQ(text(t), std::string(kHeader) + "0,\"x,y\",other,\"a,\"\"b\"\"\nc\",0,0,0,,,,,,,,,,\n");
+  EXPECT_EQ(text(t),
+            std::string(kHeader) + "0,\"x,y\",other,\"a,\"\"b\"\"\nc\",0,0,0,,,,,,,,,,,\n");
 }
 
 TEST_F(CsvWriterTest, EveryEventHasALineWithAllFields) {
@@ -72,7 +74,7 @@ TEST_F(CsvWriterTest, EveryEventHasALineWithAllFields) {
     if (c == ',' && !quoted) ++fields;
     if (c != '\n' || quoted) continue;
     ++lines;
-    EXPECT_EQ(fields, 17U);
+    EXPECT_EQ(fields, 18U);
     fields = 1;
   }
   EXPECT_EQ(lines, t.eventCount() + 1);

@@ -27,6 +27,9 @@ static_assert(PIPETRACE_LR == static_cast<int>(JobKind::kLr) &&
                   PIPETRACE_SEND_FORWARD == static_cast<int>(JobKind::kSendForward) &&
                   PIPETRACE_COPY == static_cast<int>(JobKind::kCopy),
               "a kind of the C header is the JobKind of that number");
+static_assert(PIPETRACE_EVALUATE == static_cast<int>(Phase::kEvaluate) &&
+                  PIPETRACE_PREDICT == static_cast<int>(Phase::kPredict),
+              "and so are the phases");
 
 thread_local std::string lastError;
 
@@ -237,6 +240,12 @@ void pipetrace_end(pipetrace_recorder* recorder, int stream) noexcept {
 
 void pipetrace_begin_step(pipetrace_recorder* recorder, int32_t step) noexcept {
   if (recorder != nullptr) recorder->recorder.beginStep(step);
+}
+
+void pipetrace_set_phase(pipetrace_recorder* recorder, int32_t phase) noexcept {
+  if (recorder == nullptr) return;
+  if (phase < PIPETRACE_TRAINING || phase > PIPETRACE_PREDICT) return recorder->recorder.refuse(-1);
+  recorder->recorder.setPhase(static_cast<Phase>(phase));
 }
 
 void pipetrace_end_step(pipetrace_recorder* recorder, int32_t step) noexcept {

@@ -64,6 +64,9 @@ enum pipetrace_kind {
   PIPETRACE_COPY = 17
 };
 
+/* What a program does in its steps. No figure of training counts the steps of other phases. */
+enum pipetrace_phase { PIPETRACE_TRAINING = 0, PIPETRACE_EVALUATE = 1, PIPETRACE_PREDICT = 2 };
+
 typedef struct pipetrace_options {
   size_t size;        /* sizeof(pipetrace_options) */
   int32_t enabled;    /* enum pipetrace_switch */
@@ -143,6 +146,11 @@ PIPETRACE_API void pipetrace_end(pipetrace_recorder* recorder, int stream) PIPET
  * stream, as pipetrace_end_step(). */
 PIPETRACE_API void pipetrace_begin_step(pipetrace_recorder* recorder,
                                         int32_t step) PIPETRACE_NOEXCEPT;
+/* Jobs that begin from now on, on all streams, are of this phase (enum pipetrace_phase); at first
+ * they are of training. Between two steps, when no job is open. Any thread. Another number is
+ * counted as an error and changes nothing. After version 0.1 */
+PIPETRACE_API void pipetrace_set_phase(pipetrace_recorder* recorder,
+                                       int32_t phase) PIPETRACE_NOEXCEPT;
 /* All compute jobs of the step have ended: its lines can be written. */
 PIPETRACE_API void pipetrace_end_step(pipetrace_recorder* recorder,
                                       int32_t step) PIPETRACE_NOEXCEPT;

@@ -190,6 +190,10 @@ void Recorder::beginStep(std::int32_t step) noexcept {
   if (isOn()) impl_->state.currentStep.store(step, std::memory_order_relaxed);
 }
 
+void Recorder::setPhase(Phase phase) noexcept {
+  if (isOn()) impl_->state.phase.store(phase, std::memory_order_relaxed);
+}
+
 void Recorder::endStep(std::int32_t step) noexcept {
   if (!isOn()) return;
   Lane* const compute = impl_->state.computeLane.load(std::memory_order_relaxed);

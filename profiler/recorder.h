@@ -117,6 +117,11 @@ class Recorder {
 
   /// Says that jobs which name no step belong to `step` from now on.
   void beginStep(std::int32_t step) noexcept;
+  /// Says that jobs which begin from now on, on all streams, are of `phase`; at first they are of
+  /// training. Their lines have `phase = evaluate` or `phase = predict`; those of training have no
+  /// such key. Samples have no phase. Call it between two steps, when no job is open: the steps of
+  /// all phases have one numbering. Any thread; it has an effect on jobs that begin after it.
+  void setPhase(Phase phase) noexcept;
   /// Says that all compute jobs of `step` have been closed, so that its lines can be written.
   void endStep(std::int32_t step) noexcept;
 

@@ -5,6 +5,7 @@
 #include "trace/bubble_class.h"
 #include "trace/job_kind.h"
 #include "trace/nanoseconds.h"
+#include "trace/phase.h"
 #include "trace/strings/string_table.h"
 
 namespace pipetrace {
@@ -31,6 +32,7 @@ struct Event {
   std::int16_t part = kNotGiven;   ///< sub-job
   JobKind kind = JobKind::kOther;
   BubbleClass bubbleClass = BubbleClass::kNone;
+  Phase phase = Phase::kTraining;  ///< of its step
 
   Nanoseconds duration() const { return end - begin; }
 };

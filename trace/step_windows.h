@@ -65,9 +65,14 @@ struct StepWindow {
   Nanoseconds begin = 0;      ///< first start of its compute jobs, over the pipeline's ranks
   Nanoseconds end = 0;        ///< last end of its compute and optimizer jobs
   Nanoseconds windowEnd = 0;  ///< `end`, cut where the step that begins next begins
-  /// From windowEnd to the start of the step with the next number; 0 where that is not there.
+  /// From windowEnd to where the next step of its phase begins, without the time of otherPhases; 0
+  /// where that step is not there. It is there if it has the next number, apart from those of the
+  /// steps of other phases in between.
   Nanoseconds betweenSteps = 0;
+  /// From where the first of these begins to where the last one ends; 0 without.
+  Nanoseconds otherPhases = 0;
   bool isWholeRun = false;  ///< all steps of an asynchronous run, while its pipeline is full
+  Phase phase = Phase::kTraining;
 
   Nanoseconds duration() const { return end - begin; }
   Nanoseconds window() const { return windowEnd - begin; }
@@ -76,11 +81,17 @@ struct StepWindow {
 
 /// Makes the steps of an asynchronous pipeline, from index `first` on, one: there is no flush
 /// between them. `full`: of its first rank. Does nothing where that rank runs no backward. Parts of
-/// a run are too far apart for this.
+/// a run are too far apart for this, and steps of other phases (`others`) between them have a
+/// flush.
 template <typename Step>
 void joinAsynchronousSteps(std::vector<Step>& steps, std::size_t first, const FullPipeline& full,
+                           std::span<const StepWindow> others,
                            std::span<const Nanoseconds> partBegins) {
   if (steps.size() == first || full.begin >= full.end || !partBegins.empty()) return;
+  const auto isBetween = [&](const StepWindow& other) {
+    return steps[first].step < other.step && other.step < steps.back().step;
+  };
+  if (std::any_of(others.begin(), others.end(), isBetween)) return;
   steps.resize(first + 1);
   StepWindow& window = steps[first];
   window.begin = full.begin;
@@ -88,32 +99,13 @@ void joinAsynchronousSteps(std::vector<Step>& steps, std::size_t first, const Fu
   window.isWholeRun = true;
 }
 
-/// Sets windowEnd and betweenSteps of the steps of one pipeline, given in any order. Returns them
-/// in the order of their begins; equal begins keep their order. A Step is a StepWindow or a class
-/// derived from it. `partBegins`: of the run (partBeginsOf()).
-template <typename Step>
-std::vector<Step*> cutWindows(std::span<Step> steps, std::span<const Nanoseconds> partBegins) {
-  std::vector<Step*> order;
-  order.reserve(steps.size());
-  for (Step& step : steps) order.push_back(&step);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return a->begin < b->begin; });
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    StepWindow& step = *order[i];
-    step.windowEnd = step.end;
-    step.betweenSteps = 0;
-    if (i + 1 == order.size()) break;
-    const Nanoseconds next = order[i + 1]->begin;
-    step.windowEnd = std::min(step.end, next);
-    const bool follows = order[i + 1]->step == step.step + 1;  // else steps were not recorded
-    if (!follows || partAt(partBegins, step.begin) != partAt(partBegins, next)) continue;
-    step.betweenSteps = next - step.windowEnd;
-  }
-  return order;
-}
+/// Sets windowEnd, betweenSteps and otherPhases of the steps of one pipeline, of all phases and in
+/// any order, and sorts them by begin; equal begins keep their order. `partBegins`: of the run
+/// (partBeginsOf()).
+void cutWindows(std::span<StepWindow*> steps, std::span<const Nanoseconds> partBegins);
 
-/// The steps that have compute jobs, in the order of replica (topologyOf) and number. Jobs without
-/// a step count in no step. Runs on the calling thread.
+/// The steps of all phases that have compute jobs, in the order of replica (topologyOf) and number.
+/// Jobs without a step count in no step. Runs on the calling thread.
 std::vector<StepWindow> stepWindows(const Timeline& timeline);
 
 }  // namespace pipetrace

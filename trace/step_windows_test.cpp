@@ -44,6 +44,33 @@ TEST(StepWindows, AWindowIsCutWhereTheNextStepBegins) {
                                      {2, 0, 50, 60, 60, 0}}));
 }
 
+TEST(StepWindows, StepsOfOtherPhasesCutWindowsAndAreApartFromTheTimeBetweenSteps) {
+  RunOfRanks run;
+  const auto add = [&](Phase phase, Nanoseconds begin, Nanoseconds end, std::int32_t step) {
+    run.add(0, kForward, begin, end, step);
+    run.timeline.tracks[0].events.back().phase = phase;
+  };
+  add(Phase::kTraining, 0, 10, 0);
+  add(Phase::kEvaluate, 13, 20, 1);
+  add(Phase::kPredict, 22, 40, 2);
+  add(Phase::kTraining, 45, 50, 3);
+  add(Phase::kEvaluate, 48, 60, 4);
+  add(Phase::kTraining, 64, 70, 6);  // step 5 was not recorded
+  const std::vector<StepWindow> expected = {
+      {.step = 0, .begin = 0, .end = 10, .windowEnd = 10, .betweenSteps = 8, .otherPhases = 27},
+      {1, 0, 13, 20, 20, 2, 26, false, Phase::kEvaluate},
+      {2, 0, 22, 40, 40, 0, 0, false, Phase::kPredict},
+      {3, 0, 45, 50, 48, 0, 0},
+      {4, 0, 48, 60, 60, 0, 0, false, Phase::kEvaluate},
+      {6, 0, 64, 70, 70, 0, 0}};
+  EXPECT_EQ(run.windows(), expected);
+  for (Event& event : run.timeline.tracks[0].events) event.phase = Phase::kPredict;
+  for (const StepWindow& window : run.windows()) {
+    EXPECT_EQ(window.phase, Phase::kPredict);
+    EXPECT_EQ(window.otherPhases, 0);
+  }
+}
+
 /// PipeDream on two ranks: weights change after every backward.
 RunOfRanks asynchronousRun() {
   RunOfRanks run;

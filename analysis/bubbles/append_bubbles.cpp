@@ -46,6 +46,7 @@ RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
     event.step = bubble.step;
     event.kind = JobKind::kBubble;
     event.bubbleClass = bubble.bubbleClass;
+    event.phase = graph.phase();
     if (bubble.culprit == JobGraph::kNone) continue;
     event.peer = graph.ranks()[culpritRankOf(graph, bubble)].number;
     event.job = culpritEventOf(graph, bubble).job;

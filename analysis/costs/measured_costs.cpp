@@ -22,10 +22,11 @@ namespace {
 
 using Durations = std::vector<Nanoseconds>;
 
-CountedSteps countedStepsOf(const Timeline& timeline) {
+CountedSteps countedStepsOf(const Timeline& timeline, Phase phase) {
   const std::vector<std::int32_t> incomplete = incompleteSteps(timeline, topologyOf(timeline));
   std::vector<CountedSteps::Step> steps;
   for (const StepWindow& step : stepWindows(timeline)) {
+    if (step.phase != phase) continue;
     const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
     steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
   }
@@ -35,11 +36,13 @@ CountedSteps countedStepsOf(const Timeline& timeline) {
 class Measuring {
  public:
   explicit Measuring(const Timeline& timeline)
-      : timeline_(timeline), counted_(countedStepsOf(timeline)) {
+      : timeline_(timeline),
+        phase_(countedPhaseOf(timeline)),
+        counted_(countedStepsOf(timeline, phase_)) {
     for (const Track& track : timeline.tracks) {
       std::map<ReductionKey, int> seen;
       for (const Event& event : track.events) {
-        if (!counted_.contains(event.step)) continue;
+        if (!isMeasured(event)) continue;
         event.kind == JobKind::kAllReduce ? addReduction(event, seen) : add(event);
       }
     }
@@ -76,6 +79,10 @@ class Measuring {
   }
 
  private:
+  bool isMeasured(const Event& event) const {
+    return event.phase == phase_ && counted_.contains(event.step);
+  }
+
   /// Step, members and stage.
   using ReductionKey = std::tuple<std::int32_t, StringId, std::int32_t>;
 
@@ -127,8 +134,8 @@ class Measuring {
 
   Nanoseconds transfer() const {
     Durations durations;
-    const auto isMeasured = [&](const Event& event) { return counted_.contains(event.step); };
-    for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline_, isMeasured)) {
+    const auto isWanted = [&](const Event& event) { return isMeasured(event); };
+    for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline_, isWanted)) {
       durations.push_back(
           std::max<Nanoseconds>(0, receive->end - std::max(send->begin, receive->begin)));
     }
@@ -136,6 +143,7 @@ class Measuring {
   }
 
   const Timeline& timeline_;
+  Phase phase_;
   CountedSteps counted_;
   // By stage: durations of forward, backward, its halves, fused pairs, recomputes.
   std::map<std::int32_t, std::array<Durations, 6>> stages_;

@@ -7,7 +7,8 @@ namespace pipetrace {
 
 /// The costs of a run's jobs, to plan or rehearse with. They are medians over all ranks,
 /// micro-batches and steps. The median of an even count is the mean of the middle two, rounded
-/// down. A long first step is left out (CountedSteps).
+/// down. A long first step is left out (CountedSteps), and so are steps of other phases than the
+/// one that counts (countedPhaseOf()).
 ///
 /// - A stage has the costs of its forward, backward, input-half, weight-half and recompute jobs.
 /// Where a run

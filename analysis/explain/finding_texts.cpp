@@ -55,6 +55,10 @@ std::string adviceFor(const Pauses& pauses) {
       return "load batches ahead of the step that needs them: more workers, faster storage";
     case Pauses::Reason::kCheckpoint:
       return "save checkpoints less often, or from a copy while training goes on";
+    case Pauses::Reason::kEvaluation:
+    case Pauses::Reason::kPrediction:
+      return "evaluate and predict less often, or on fewer micro-batches; --steps selects such "
+             "steps by number";
     default:
       return "see what the program does between these steps: record it as jobs, or look "
              "at its output";

@@ -38,6 +38,12 @@ Id earliestMessage(const JobGraph& graph, LinkTimes::Link link, const CountedSte
   return earliest;
 }
 
+/// Whether the program means to pause.
+bool isWanted(const Pauses& pauses) {
+  return pauses.reason == Pauses::Reason::kEvaluation ||
+         pauses.reason == Pauses::Reason::kPrediction;
+}
+
 /// The steps of the pipelines that no rank is missing of, of those that count. Where a rank is
 /// missing, the time between steps may be warm-up and drain.
 RunSummary stepsOfWholePipelines(const FindingInputs& run) {
@@ -48,6 +54,8 @@ RunSummary stepsOfWholePipelines(const FindingInputs& run) {
     if (isWhole) whole.insert(pipeline.replica);
   }
   RunSummary steps;
+  steps.phase = run.summary.phase;
+  steps.otherSteps = run.summary.otherSteps;
   for (const StepSummary& step : run.summary.steps) {
     if (whole.contains(step.replica) && run.counted.contains(step.step))
       steps.steps.push_back(step);
@@ -184,8 +192,9 @@ class Findings {
 
   void addPauses() {
     for (Pauses& pauses : pausesOf(run_.timeline, stepsOfWholePipelines(run_))) {
-      findings_.push_back(
-          {.severity = Severity::kWarning, .text = toText(pauses), .advice = adviceFor(pauses)});
+      findings_.push_back({.severity = isWanted(pauses) ? Severity::kNote : Severity::kWarning,
+                           .text = toText(pauses),
+                           .advice = adviceFor(pauses)});
       findings_.back().pauses = std::move(pauses);
     }
   }

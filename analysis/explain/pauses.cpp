@@ -48,6 +48,7 @@ struct Stall {
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
   std::map<std::pair<int, Reason>, PauseWork> works;
+  Nanoseconds otherPhases = 0;  // from the first of their steps to the last
 
   Nanoseconds length() const { return end - begin; }
 };
@@ -60,17 +61,17 @@ std::vector<Stall> stallsOf(const RunSummary& summary) {
     if (step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
     lengths.push_back(step.duration());
   }
-  if (pauses.empty()) return {};
-  const Nanoseconds usual = medianOf(pauses);
+  if (lengths.empty()) return {};
+  const Nanoseconds usual = pauses.empty() ? 0 : medianOf(pauses);
   const Nanoseconds length = medianOf(lengths);
   std::map<std::int32_t, Stall> byStep;
   for (const StepSummary& each : summary.steps) {
-    const bool isStall =
-        each.betweenSteps > length / 10 && (each.betweenSteps > 3 * usual || usual > length / 10);
+    const Nanoseconds pause = each.betweenSteps + each.otherPhases;
+    const bool isStall = pause > length / 10 && (pause > 3 * usual || usual > length / 10);
     if (!isStall) continue;
     Stall& stall = byStep[each.step];
-    if (stall.length() >= each.betweenSteps) continue;
-    stall = {each.step, each.windowEnd, each.windowEnd + each.betweenSteps, {}};
+    if (stall.length() >= pause) continue;
+    stall = {each.step, each.windowEnd, each.windowEnd + pause, {}, each.otherPhases};
   }
   std::vector<Stall> stalls;
   for (auto& [step, stall] : byStep) stalls.push_back(std::move(stall));
@@ -111,12 +112,66 @@ void fillStalls(const Timeline& timeline, std::vector<Stall>& stalls) {
   }
 }
 
-void findNext(const Timeline& timeline, Pauses& pauses) {
+/// The steps of other phases in a pause, if they are its reason; `pause` gets the rest.
+bool isOfOtherPhase(const RunSummary& summary, const Stall& stall, Pauses& pause) {
+  if (2 * stall.otherPhases <= stall.length()) return false;
+  std::map<Phase, Nanoseconds> times;
+  std::int32_t first = 0;
+  std::int32_t last = -1;
+  for (const StepWindow& step : summary.otherSteps) {
+    if (step.begin < stall.begin || step.begin >= stall.end) continue;
+    times[step.phase] += step.window();
+    first = last < 0 ? step.step : std::min(first, step.step);
+    last = std::max(last, step.step);
+  }
+  const bool isPrediction = times[Phase::kPredict] > times[Phase::kEvaluate];
+  pause.reason = isPrediction ? Reason::kPrediction : Reason::kEvaluation;
+  pause.workTime = stall.otherPhases;
+  pause.work = first == last ? "step " + std::to_string(first)
+                             : "steps " + std::to_string(first) + " to " + std::to_string(last);
+  return true;
+}
+
+/// Adds a pause to those of its reason and rank.
+void addTo(Pauses& group, Pauses pause) {
+  const Nanoseconds time = group.time + pause.end - pause.begin;
+  const Nanoseconds workTime = group.workTime + pause.workTime;
+  const int count = group.count + 1;
+  if (pause.end - pause.begin > group.end - group.begin) group = std::move(pause);
+  group.count = count;
+  group.time = time;
+  group.workTime = workTime;
+}
+
+/// One of the stalls, with its reason.
+Pauses pauseOf(const Timeline& timeline, const RunSummary& summary, const Stall& stall) {
+  Pauses pause{.step = stall.step, .begin = stall.begin, .end = stall.end};
+  if (isOfOtherPhase(summary, stall, pause)) return pause;
+  const PauseWork* most = nullptr;
+  for (const auto& [who, work] : stall.works) {
+    if (2 * work.time <= stall.length() || (most != nullptr && most->time >= work.time)) continue;
+    most = &work;
+    std::tie(pause.rank, pause.reason) = who;
+  }
+  for (const auto& [who, work] : stall.works) {
+    pause.ranks += who.second == pause.reason && 2 * work.time > stall.length() ? 1 : 0;
+  }
+  if (most == nullptr) return pause;
+  pause.workTime = most->time;
+  pause.longestWork = most->longest;
+  pause.work = displayName(timeline, *most->longest);
+  return pause;
+}
+
+void findNext(const Timeline& timeline, Phase phase, Pauses& pauses) {
   for (const Track& track : timeline.tracks) {
     const auto& events = track.events;
     auto event = std::partition_point(events.begin(), events.end(),
                                       [&](const Event& each) { return each.begin < pauses.end; });
-    while (event != events.end() && !isCompute(event->kind)) ++event;
+    const auto counts = [&](const Event& each) {
+      return isCompute(each.kind) && each.phase == phase;
+    };
+    event = std::find_if(event, events.end(), counts);
     if (event == events.end()) continue;
     if (pauses.next != nullptr && pauses.next->begin <= event->begin) continue;
     pauses.next = &*event;
@@ -132,34 +187,13 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
   fillStalls(timeline, stalls);
   std::map<std::tuple<Reason, int>, Pauses> groups;
   for (const Stall& stall : stalls) {
-    Pauses pause{.step = stall.step, .begin = stall.begin, .end = stall.end};
-    const PauseWork* most = nullptr;
-    for (const auto& [who, work] : stall.works) {
-      if (2 * work.time <= stall.length() || (most != nullptr && most->time >= work.time)) continue;
-      most = &work;
-      std::tie(pause.rank, pause.reason) = who;
-    }
-    for (const auto& [who, work] : stall.works) {
-      pause.ranks += who.second == pause.reason && 2 * work.time > stall.length() ? 1 : 0;
-    }
+    Pauses pause = pauseOf(timeline, summary, stall);
     Pauses& group = groups[{pause.reason, pause.rank}];
-    if (stall.length() > group.end - group.begin) {
-      pause.count = group.count;
-      pause.time = group.time;
-      pause.workTime = group.workTime;
-      if (most != nullptr) {
-        pause.longestWork = most->longest;
-        pause.work = displayName(timeline, *most->longest);
-      }
-      group = std::move(pause);
-    }
-    ++group.count;
-    group.time += stall.length();
-    if (most != nullptr) group.workTime += most->time;
+    addTo(group, std::move(pause));
   }
   std::vector<Pauses> result;
   for (auto& [key, group] : groups) {
-    findNext(timeline, group);
+    findNext(timeline, summary.phase, group);
     result.push_back(std::move(group));
   }
   std::stable_sort(result.begin(), result.end(),
@@ -168,8 +202,11 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
 }
 
 std::string toText(const Pauses& pauses) {
-  std::string text = "the run stands still after step " + std::to_string(pauses.step) + " for " +
-                     formatDuration(pauses.end - pauses.begin);
+  const bool isEvaluation = pauses.reason == Reason::kEvaluation;
+  const bool isOtherPhase = isEvaluation || pauses.reason == Reason::kPrediction;
+  std::string text = isOtherPhase ? "training pauses" : "the run stands still";
+  text += " after step " + std::to_string(pauses.step) + " for " +
+          formatDuration(pauses.end - pauses.begin);
   if (pauses.count > 1) {
     text += ", and after " + std::to_string(pauses.count - 1) +
             (pauses.count == 2 ? " more step: " : " more steps: ") + formatDuration(pauses.time) +
@@ -177,6 +214,10 @@ std::string toText(const Pauses& pauses) {
   }
   if (pauses.reason == Reason::kUnknown) {
     return text + " (data, a checkpoint or an evaluation between steps)";
+  }
+  if (isOtherPhase) {
+    return text + (isEvaluation ? "; the evaluation (" : "; the prediction (") + pauses.work +
+           ") takes " + formatDuration(pauses.workTime) + " of that";
   }
   const bool isData = pauses.reason == Reason::kData;
   text += "; rank " + std::to_string(pauses.rank) +

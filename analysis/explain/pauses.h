@@ -11,7 +11,7 @@ namespace pipetrace {
 
 /// Time in which the run stood still between steps, for one reason.
 struct Pauses {
-  enum class Reason : std::uint8_t { kUnknown, kData, kCheckpoint };
+  enum class Reason : std::uint8_t { kUnknown, kData, kCheckpoint, kEvaluation, kPrediction };
 
   std::int32_t step = 0;  ///< before the longest of them
   Nanoseconds begin = 0;  ///< of that one
@@ -19,10 +19,14 @@ struct Pauses {
   int count = 0;
   Nanoseconds time = 0;  ///< of all
   Reason reason = Reason::kUnknown;
-  int rank = -1;             ///< the one that fills most of them with work of that reason; -1: none
+  /// The one that fills most of them with work of that reason; -1: none, or the steps of another
+  /// phase do.
+  int rank = -1;
   int ranks = 0;             ///< how many fill more than half of the longest
-  Nanoseconds workTime = 0;  ///< of that rank, inside the pauses
-  std::string work;          ///< the name of its longest job there
+  Nanoseconds workTime = 0;  ///< of that rank, inside the pauses; or from step to step
+  /// The name of its longest job there; of an evaluation the first and last of its steps in the
+  /// longest pause: "step 6", "steps 6 to 8".
+  std::string work;
   /// That job in the longest of them, and the first compute job after that pause, in the timeline;
   /// null where there is none.
   const Event* longestWork = nullptr;
@@ -31,7 +35,9 @@ struct Pauses {
 };
 
 /// The pauses that stand out: longer than a tenth of a median step, and longer than three median
-/// pauses, unless the median pause is that long itself. Those of one reason and rank count
+/// pauses, unless the median pause is that long itself. Steps of other
+/// phases between two that count are part of the pause (StepWindow::otherPhases), and of no median.
+/// They are its reason if they fill more than half of it. Those of one reason and rank count
 /// together; the most expensive first. Pipelines pause together: a step's pause is that of the one
 /// that paused longest.
 ///

@@ -137,6 +137,39 @@ TEST_F(AllPausesTest, PausesWithOneReasonAreOneFinding) {
             "all; rank 1 loads data for 160.0 ms of that");
 }
 
+/// Steps of 100 ms, 10 ms apart, with 2 steps of `phase` after the third, from 302 + 18 to 520 ms.
+Timeline stepsAround(Phase phase) {
+  HandMadeTimeline made;
+  Nanoseconds begin = 0;
+  for (const std::int32_t step : {0, 1, 2, 5, 6, 7}) {
+    if (step == 5) begin = 530;
+    made.add(0, JobKind::kForward, begin * kMs, (begin + 100) * kMs, step);
+    begin += 101;
+  }
+  made.add(0, JobKind::kForward, 320 * kMs, 400 * kMs, 3).phase = phase;
+  made.add(0, JobKind::kForward, 410 * kMs, 520 * kMs, 4).phase = phase;
+  made.timeline.sort();
+  return made.timeline;
+}
+
+TEST(PausesOfPhases, AnEvaluationBetweenStepsIsNamedWithItsSteps) {
+  for (const auto& [phase, reason, name] :
+       {std::tuple(Phase::kEvaluate, Reason::kEvaluation, "evaluation"),
+        std::tuple(Phase::kPredict, Reason::kPrediction, "prediction")}) {
+    const Timeline run = stepsAround(phase);
+    const auto found = pausesOf(run, summarize(run));
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].reason, reason);
+    EXPECT_EQ(found[0].step, 2);
+    EXPECT_EQ(found[0].time, (530 - 302) * kMs);
+    EXPECT_EQ(found[0].workTime, 200 * kMs);
+    ASSERT_NE(found[0].next, nullptr);
+    EXPECT_EQ(found[0].next->step, 5);
+    EXPECT_EQ(toText(found[0]), "training pauses after step 2 for 228.0 ms; the " +
+                                    std::string(name) + " (steps 3 to 4) takes 200.0 ms of that");
+  }
+}
+
 TEST(NoPauses, StepsThatFollowEachOtherHaveNone) {
   HandMadeTimeline made;
   for (int step = 0; step < 3; ++step) {

@@ -51,6 +51,7 @@ void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
     const std::size_t before = events.ends.size();
     JobCounter counter;
     for (const Event& event : track->events) {
+      if (event.phase != graph_.phase_) continue;
       if (isCollective(event.kind)) {
         events.collectives.push_back({.event = &event, .track = t});
       } else if (isTransfer(event.kind)) {

@@ -23,6 +23,7 @@ JobGraphBuilder::JobGraphBuilder(const Timeline& timeline, JobGraph& graph, int 
       graph_(graph),
       threads_(threads),
       numberKey_(timeline.strings.find("seq_id")) {
+  graph.phase_ = countedPhaseOf(timeline);
   const auto arrived = timeline.strings.find(message_arguments::kArrived);
   const auto early = timeline.strings.find(message_arguments::kEarly);
   if (arrived && early) early_ = {*arrived, *early};
@@ -143,7 +144,9 @@ bool JobGraphBuilder::hasNumber(const Event& event) const {
 
 void JobGraphBuilder::findJobs(std::uint32_t r, RankEvents& events) const {
   RankJobs all(timeline_, graph_.ranks_[r].number, isComputeLane);
-  while (const Event* const job = all.next()) events.jobs.push_back(job);
+  while (const Event* const job = all.next()) {
+    if (job->phase == graph_.phase_) events.jobs.push_back(job);
+  }
 }
 
 void JobGraphBuilder::fillJobs(std::uint32_t r, RankEvents& events) {

@@ -13,7 +13,8 @@
 
 namespace pipetrace {
 
-/// The jobs, messages and collectives of a run, and which of these each of them waited for. Nodes
+/// The jobs, messages and collectives of a run, and which of these each of them waited for. Those
+/// of steps of other phases than the one that counts (countedPhaseOf()) are left out. Nodes
 /// are numbered: the jobs of the compute lanes first, rank after rank in the order of their begins,
 /// then messages, then collectives rank after rank.
 ///
@@ -99,6 +100,8 @@ class JobGraph {
   /// `timeline` must be completed, and outlive the graph. Uses that many threads.
   JobGraph(const Timeline& timeline, const Topology& topology, int threads = 1);
 
+  /// The phase of all nodes.
+  Phase phase() const { return phase_; }
   const Node& node(Id id) const { return nodes_[id]; }
   std::span<const Node> nodes() const { return {nodes_.data(), nodeCount_}; }
   /// Jobs are [0, jobCount()), messages [jobCount(), messageEnd()), then collectives.
@@ -157,6 +160,7 @@ class JobGraph {
  private:
   friend class JobGraphBuilder;
 
+  Phase phase_ = Phase::kTraining;
   SharedArray<Node> nodes_;
   std::size_t nodeCount_ = 0;
   std::size_t jobCount_ = 0;

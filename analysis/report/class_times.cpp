@@ -6,9 +6,10 @@
 namespace pipetrace {
 namespace {
 
-bool hasMedian(const Event& event) {
-  return event.stage >= 0 && (isCompute(event.kind) || isTransfer(event.kind) ||
-                              isCollective(event.kind) || event.kind == JobKind::kOptimizer);
+bool hasMedian(const Event& event, Phase phase) {
+  return event.stage >= 0 && event.phase == phase &&
+         (isCompute(event.kind) || isTransfer(event.kind) || isCollective(event.kind) ||
+          event.kind == JobKind::kOptimizer);
 }
 
 }  // namespace
@@ -40,13 +41,14 @@ Nanoseconds StageTimes::sum() const {
 
 std::vector<StageTimes> stageTimesOf(const Timeline& timeline, int threads) {
   using Counts = std::map<std::pair<std::int32_t, JobKind>, std::size_t>;  // by stage and kind
+  const Phase phase = countedPhaseOf(timeline);
   std::vector<Counts> ofTracks(timeline.tracks.size());
   inParallel(threads, ofTracks.size(), [&](std::size_t t) {
     const Track& track = timeline.tracks[t];
     if (track.lane == kBubbleLane) return;
     auto latest = ofTracks[t].end();
     for (const Event& job : track.events) {
-      if (!hasMedian(job)) continue;
+      if (!hasMedian(job, phase)) continue;
       const std::pair key(job.stage, job.kind);
       if (latest == ofTracks[t].end() || latest->first != key) {
         latest = ofTracks[t].try_emplace(key).first;
@@ -73,7 +75,7 @@ std::vector<StageTimes> stageTimesOf(const Timeline& timeline, int threads) {
         times.ranks.push_back(track.rank);
       }
       for (const Event& job : track.events) {
-        if (job.stage != times.stage || !hasMedian(job)) continue;
+        if (job.stage != times.stage || !hasMedian(job, phase)) continue;
         durations[job.kind].push_back(job.duration());
       }
     }

@@ -53,6 +53,16 @@ std::string line(std::string name, const std::string& value) {
   return name + value + "\n";
 }
 
+/// "12", "12, of them 3 evaluate and 1 predict".
+std::string stepsText(const RunContents& run) {
+  std::string others;
+  for (const auto& [phase, steps] : run.stepsOfPhase) {
+    others += (others.empty() ? ", of them " : " and ") + std::to_string(steps) + " " +
+              std::string(logName(phase));
+  }
+  return std::to_string(run.steps) + others;
+}
+
 std::string toText(const StatedTopology& topology) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::optional<int>& number) {
@@ -103,7 +113,7 @@ std::string contentsText(const InputContents& contents, const Diagnostics& diagn
   std::string begin;
   appendMilliseconds(begin, run.span.begin);
   return line("format", contents.format) + count("ranks", run.ranks) + count("runs", run.runs) +
-         count("steps", run.steps) + count("jobs", run.jobs) + count("events", run.events) +
+         line("steps", stepsText(run)) + count("jobs", run.jobs) + count("events", run.events) +
          line("counters", std::to_string(run.counters) +
                               (run.counterNames.empty() ? "" : ": " + joined(run.counterNames))) +
          count("flows", contents.flows) +
@@ -117,13 +127,17 @@ std::string contentsJson(const InputContents& contents, const Diagnostics& diagn
   const RunContents& run = contents.run;
   Json findings = Json::array();
   for (const Diagnostic& diagnostic : diagnostics.list()) findings.push_back(toJson(diagnostic));
-  const Json report = {{"format", contents.format},  {"ranks", run.ranks},
-                       {"runs", run.runs},           {"steps", run.steps},
-                       {"jobs", run.jobs},           {"events", run.events},
-                       {"counters", run.counters},   {"counter_names", run.counterNames},
-                       {"flows", contents.flows},    {"begin_ns", run.span.begin},
-                       {"end_ns", run.span.end},     {"topology", toJson(run.topology)},
-                       {"clock", toJson(run.clock)}, {"diagnostics", findings}};
+  Json report = {{"format", contents.format},  {"ranks", run.ranks},
+                 {"runs", run.runs},           {"steps", run.steps},
+                 {"jobs", run.jobs},           {"events", run.events},
+                 {"counters", run.counters},   {"counter_names", run.counterNames},
+                 {"flows", contents.flows},    {"begin_ns", run.span.begin},
+                 {"end_ns", run.span.end},     {"topology", toJson(run.topology)},
+                 {"clock", toJson(run.clock)}, {"diagnostics", findings}};
+  if (!run.stepsOfPhase.empty()) {
+    Json& steps = report["steps_of_phase"] = Json::object();
+    for (const auto& [phase, count] : run.stepsOfPhase) steps[std::string(logName(phase))] = count;
+  }
   // Names of files need not be UTF-8.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/class_times.h"
+#include "analysis/report/other_phases.h"
 #include "analysis/report/summary_figures.h"
 
 namespace pipetrace {
@@ -86,6 +87,7 @@ std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int 
                  {"ranks", ranks},
                  {"stages", stagesJson(timeline, threads)},
                  {"steps", steps}};
+  addPhases(summary, report);
   if (!summary.deviceWork.empty()) {
     Json& work = report["device_work"] = Json::array();
     for (const StageDeviceWork& each : overSteps(summary.deviceWork)) work.push_back(toJson(each));

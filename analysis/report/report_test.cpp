@@ -43,6 +43,54 @@ TEST(TextReport, TablesAreAlignedAndHaveTheMetricsOfTheRun) {
             "     1  120.0 ms        0 ns        0.2500       0.2500\n");
 }
 
+/// Steps of 10 ms: two of training around one evaluation and one prediction of 5 ms.
+HandMadeTimeline stepsOfAllPhases() {
+  constexpr Nanoseconds kMs = kNsPerMs;
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, 0, 10 * kMs, 0).stage = 0;
+  made.add(0, JobKind::kForward, 10 * kMs, 20 * kMs, 1).phase = Phase::kEvaluate;
+  made.add(0, JobKind::kForward, 20 * kMs, 30 * kMs, 2).phase = Phase::kEvaluate;
+  made.add(0, JobKind::kForward, 30 * kMs, 35 * kMs, 3).phase = Phase::kPredict;
+  made.add(0, JobKind::kForward, 36 * kMs, 46 * kMs, 4).stage = 0;
+  made.timeline.ranks[0].rank = 0;
+  return made;
+}
+
+TEST(TextReport, StepsOfOtherPhasesAreInNoTableAndHaveALine) {
+  const Timeline run = stepsOfAllPhases().timeline;
+  EXPECT_EQ(textReport(run, summarize(run)),
+            "1 rank, 2 steps\n"
+            "steps 1 and 2 are of the phase evaluate and take 20.00 ms; no figure counts them\n"
+            "step 3 is of the phase predict and takes 5.000 ms; no figure counts it\n"
+            "bubble ratio 0.0000\n"
+            "\n"
+            "  rank      busy  idle  bubble ratio\n"
+            "     0  20.00 ms  0 ns        0.0000\n"
+            "\n"
+            "  step    length  until next  bubble ratio  span bubble\n"
+            "     0  10.00 ms    1.000 ms        0.0000       0.0000\n"
+            "     4  10.00 ms        0 ns        0.0000       0.0000\n");
+  const auto json = nlohmann::json::parse(jsonReport(run, summarize(run)));
+  EXPECT_EQ(json["other_phases"],
+            nlohmann::json::parse(R"([{"phase": "evaluate", "steps": [1, 2], "time_ns": 20000000},
+                                      {"phase": "predict", "steps": [3], "time_ns": 5000000}])"));
+  EXPECT_FALSE(json.contains("phase"));
+}
+
+TEST(TextReport, ARunWithoutTrainingSaysWhichPhaseTheFiguresAreAbout) {
+  HandMadeTimeline made = stepsOfAllPhases();
+  auto& events = made.timeline.tracks[0].events;
+  std::erase_if(events, [](const Event& event) { return event.phase == Phase::kTraining; });
+  EXPECT_THAT(textReport(made.timeline, summarize(made.timeline)),
+              StartsWith("1 rank, 2 steps\n"
+                         "no step is of training: all figures are about the phase evaluate\n"
+                         "step 3 is of the phase predict and takes 5.000 ms; no figure counts it\n"
+                         "bubble ratio"));
+  const auto json = nlohmann::json::parse(jsonReport(made.timeline, summarize(made.timeline)));
+  EXPECT_EQ(json["phase"], "evaluate");
+  EXPECT_EQ(json["steps"].size(), 2U);
+}
+
 TEST(TextReport, ClassesOfBubblesAreColumnsAndTheSlowestStageIsNamed) {
   Costs costs = Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs});
   costs.stages[1] = {15 * kNsPerMs, 30 * kNsPerMs};

@@ -7,6 +7,7 @@
 #include "analysis/median.h"
 #include "analysis/ratio.h"
 #include "analysis/report/class_times.h"
+#include "analysis/report/other_phases.h"
 #include "analysis/report/summary_figures.h"
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
@@ -44,7 +45,7 @@ std::string headline(const Timeline& timeline, const RunSummary& summary) {
     text += ", " + counted(static_cast<std::size_t>(std::max(0, *info.numMicroBatches)),
                            "micro-batch", "micro-batches");
   }
-  return text + "\n" + asynchronousLine(summary);
+  return text + "\n" + asynchronousLine(summary) + phaseLines(summary);
 }
 
 /// The contents of a run in which nothing can be measured: "1 rank, 2 streams (recv, send), 480

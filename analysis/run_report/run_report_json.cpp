@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/bubbles/largest_bubbles.h"
+#include "analysis/report/other_phases.h"
 #include "analysis/run_report/find_query.h"
 #include "analysis/run_report/jobs_as_json.h"
 #include "analysis/run_report/run_figures.h"
@@ -21,6 +22,17 @@ const char* severityName(Severity severity) {
     case Severity::kWarning: return "warning";
     default: return "note";
   }
+}
+
+const char* reasonName(Pauses::Reason reason) {
+  switch (reason) {
+    case Pauses::Reason::kData: return "data";
+    case Pauses::Reason::kCheckpoint: return "checkpoint";
+    case Pauses::Reason::kEvaluation: return "evaluation";
+    case Pauses::Reason::kPrediction: return "prediction";
+    case Pauses::Reason::kUnknown: break;
+  }
+  return "unknown";
 }
 
 class RunJson {
@@ -97,6 +109,7 @@ class RunJson {
     if (!run_.schedule.ranksOfStage.empty()) {
       object["ranks_of_stage"] = run_.schedule.ranksOfStage;
     }
+    addPhases(run_.summary, object);
     return object;
   }
 
@@ -115,8 +128,8 @@ class RunJson {
                    {"count", pauses.count},
                    {"time_ns", pauses.time}};
     if (pauses.reason == Pauses::Reason::kUnknown) return object;
-    object["reason"] = pauses.reason == Pauses::Reason::kData ? "data" : "checkpoint";
-    object["rank"] = pauses.rank;
+    object["reason"] = reasonName(pauses.reason);
+    if (pauses.rank >= 0) object["rank"] = pauses.rank;
     object["work"] = pauses.work;
     object["work_ns"] = pauses.workTime;
     return object;

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <set>
 
+#include "analysis/report/other_phases.h"
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
 #include "analysis/run_report/find_query.h"
@@ -74,7 +75,8 @@ std::string headline(const RunReport& report) {
   }
   text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
           numbered(run.jobs, "compute job", "compute jobs");
-  text += "\n" + scheduleLine(report) + asynchronousLine(report.explanation.summary);
+  const RunSummary& summary = report.explanation.summary;
+  text += "\n" + scheduleLine(report) + asynchronousLine(summary) + phaseLines(summary);
   return text + countedLine(report.explanation, run.steps.size());
 }
 

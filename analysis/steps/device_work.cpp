@@ -58,11 +58,13 @@ std::vector<StageDeviceWork> deviceWorkOf(const Timeline& timeline) {
   const Reader reader(timeline);
   std::vector<StageDeviceWork> list;
   if (!reader.canHave()) return list;
+  const Phase phase = countedPhaseOf(timeline);
   Works found;
   for (const Track& track : timeline.tracks) {
     if (track.lane != kComputeLane) continue;
     for (const Event& job : track.events) {
-      if (isCompute(job.kind) && job.argumentCount > 0) reader.add(job, found, track.rank);
+      const bool counts = isCompute(job.kind) && job.phase == phase;
+      if (counts && job.argumentCount > 0) reader.add(job, found, track.rank);
     }
   }
   for (auto& [key, work] : found) {

@@ -21,7 +21,8 @@ struct StageDeviceWork {
   Nanoseconds launchBound() const { return length - busy - commInside; }  ///< neither
 };
 
-/// By rank, stage and step; empty for a run without such jobs (trace/device_arguments.h).
+/// By rank, stage and step, of the steps that count (countedPhaseOf()); empty for a run without
+/// such jobs (trace/device_arguments.h).
 std::vector<StageDeviceWork> deviceWorkOf(const Timeline& timeline);
 
 /// The sums over the steps, by rank and stage; `step` is that of the first. `work` is in the order

@@ -38,11 +38,12 @@ struct LackingSteps {
   bool isGoingOn = false;
 };
 
-StepCounts countSteps(const Timeline& timeline, int rank) {
+StepCounts countSteps(const Timeline& timeline, int rank, Phase phase) {
   PerStep<JobCounts> steps;
   for (const Track& track : timeline.tracks) {
     if (track.rank != rank) continue;
     for (const Event& event : track.events) {
+      if (event.phase != phase) continue;
       if (isCompute(event.kind)) {
         ++steps[event.step].compute;
       } else if (event.kind == JobKind::kOptimizer) {
@@ -101,11 +102,11 @@ std::vector<std::int32_t> stepsOf(const std::vector<StepCounts>& ranks) {
   return steps;
 }
 
-void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int threads,
+void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, Phase phase, int threads,
                   std::map<std::int32_t, Lack>& lacks) {
   std::vector<StepCounts> byRank(ranks.size());
   inParallel(threads, ranks.size(),
-             [&](std::size_t i) { byRank[i] = countSteps(timeline, ranks[i]); });
+             [&](std::size_t i) { byRank[i] = countSteps(timeline, ranks[i], phase); });
   const std::vector<std::int32_t> steps = stepsOf(byRank);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     StepCounts& counts = byRank[i];
@@ -132,8 +133,9 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int t
 std::map<std::int32_t, Lack> lacksOf(const Timeline& timeline, const Topology& topology,
                                      int threads) {
   std::map<std::int32_t, Lack> lacks;
+  const Phase phase = countedPhaseOf(timeline);
   for (const auto& [replica, ranks] : topology.replicas()) {
-    collectLacks(timeline, ranks, threads, lacks);
+    collectLacks(timeline, ranks, phase, threads, lacks);
   }
   return lacks;
 }

@@ -18,7 +18,8 @@ std::int64_t usualCount(std::vector<std::int64_t>& counts);
 ///
 /// The usual number is the median over all steps (of an even count the upper one). At least half of
 /// the other steps must have exactly that number; else the run varies its steps, and they are not
-/// compared. Needs the steps that completeTimeline() gives. Uses that many threads.
+/// compared. Only steps of the phase that counts are (countedPhaseOf()): an evaluation may end with
+/// a smaller batch. Needs the steps that completeTimeline() gives. Uses that many threads.
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "analysis/steps/skipped_types.h"
@@ -62,6 +63,21 @@ Timeline withSteps(Timeline timeline, const std::vector<NumberRange>& steps) {
   return timeline;
 }
 
+Timeline inPhaseOf(const std::vector<NumberRange>& steps, Timeline timeline) {
+  if (steps.empty()) return timeline;
+  std::optional<Phase> chosen;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isCompute(event.kind) || !isIn(steps, event.step)) continue;
+      if (!chosen || event.phase < *chosen) chosen = event.phase;
+      if (event.phase == Phase::kTraining) return timeline;
+    }
+  }
+  if (!chosen || *chosen == countedPhaseOf(timeline)) return timeline;
+  keepEvents(timeline, [&](const Event& event) { return event.phase == *chosen; });
+  return timeline;
+}
+
 Timeline withRanks(Timeline timeline, const std::vector<NumberRange>& ranks) {
   std::erase_if(timeline.tracks, [&](const Track& track) { return !isIn(ranks, track.rank); });
   std::erase_if(timeline.counters,
@@ -95,6 +111,8 @@ RunSummary selected(RunSummary summary, const Selection& selection) {
                   [&](const RankStep& rank) { return !selection.wantsRank(rank.rank); });
     return !selection.wantsStep(step.step) || step.ranks.empty();
   });
+  std::erase_if(summary.otherSteps,
+                [&](const StepWindow& step) { return !selection.wantsStep(step.step); });
   std::erase_if(summary.ranks,
                 [&](const RankSummary& rank) { return !selection.wantsRank(rank.rank); });
   std::erase_if(summary.deviceWork, [&](const StageDeviceWork& work) {

@@ -30,6 +30,9 @@ void checkSelection(const Timeline& timeline, const Selection& selection, Diagno
 
 /// Keeps the events of these steps, and the counter samples between their first begin and last end.
 Timeline withSteps(Timeline timeline, const std::vector<NumberRange>& steps);
+/// Where none of these steps is of the phase that counts (countedPhaseOf()), keeps the events of
+/// their phase alone, so that all figures are about that. Else changes nothing.
+Timeline inPhaseOf(const std::vector<NumberRange>& steps, Timeline timeline);
 Timeline withRanks(Timeline timeline, const std::vector<NumberRange>& ranks);
 Timeline withoutTypes(Timeline timeline, const std::vector<std::string>& types);
 

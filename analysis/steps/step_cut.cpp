@@ -19,12 +19,13 @@ bool isOfType(const Event& a, const Event& b) {
 void fillBetween(std::span<Event> jobs) {
   const auto firstGiven =
       std::find_if(jobs.begin(), jobs.end(), [](const Event& e) { return e.step != kNotGiven; });
-  std::int32_t step = firstGiven->step;
+  const Event* before = &*firstGiven;
   for (Event& job : jobs) {
     if (job.step == kNotGiven) {
-      job.step = step;
+      job.step = before->step;
+      if (job.phase == Phase::kTraining) job.phase = before->phase;
     } else {
-      step = job.step;
+      before = &job;
     }
   }
 }

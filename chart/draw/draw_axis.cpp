@@ -40,6 +40,7 @@ class StepBand {
         theme_(view.model.theme()),
         box_(box),
         steps_(view.model.steps()) {
+    for (const StepSpan& step : steps_) counted_ = std::min(counted_, step.phase);
     first_ = firstStepInView(steps_, view.axis.begin());
     last_ = first_;
     while (last_ < steps_.size() && steps_[last_].begin < view.axis.end()) {
@@ -76,8 +77,8 @@ class StepBand {
       const int left = std::max(view_.xOf(steps_[i].begin), free);
       const int end = std::min(std::max(view_.xOf(steps_[i].end), left + 1), view_.area.right());
       if (left >= end) continue;
-      const bool isSlow =
-          steps_.size() > 2 && steps_[i].end - steps_[i].begin > median + median / kSlowerBy;
+      const bool isSlow = steps_.size() > 2 && steps_[i].phase == counted_ &&
+                          steps_[i].end - steps_[i].begin > median + median / kSlowerBy;
       if (!isSlow && (i % 2 == 0 || end - left < kShadedFrom)) continue;
       canvas_.fill({left, box_.y, end - left, kStepBand},
                    isSlow ? mix(theme_.paper, kSlow, 110) : mix(theme_.paper, theme_.grid, 180));
@@ -96,8 +97,11 @@ class StepBand {
       drawLine(left, {0, view_.area.y, 0, gridHeight(view_)});
       const int from = std::max(left, view_.area.x);
       const int to = std::min(right(i), view_.area.right());
-      const std::string label = word + std::to_string(steps_[i].step);
-      if (canvas_.textWidth(label, kStepStyle) > to - from) continue;
+      std::string label = word + numberText(steps_[i]);
+      if (canvas_.textWidth(label, kStepStyle) > to - from) {
+        label = word + std::to_string(steps_[i].step);  // without its phase
+        if (canvas_.textWidth(label, kStepStyle) > to - from) continue;
+      }
       canvas_.text({from, box_.y, to - from, kStepBand}, label, kStepStyle.in(theme_.ink));
     }
   }
@@ -110,7 +114,7 @@ class StepBand {
     for (std::size_t i = first_; i < last_; ++i) {
       const int left = view_.xOf(steps_[i].begin);
       if (steps_[i].step % n != 0 || left < freeFrom) continue;
-      const std::string label = "step " + std::to_string(steps_[i].step);
+      const std::string label = "step " + numberText(steps_[i]);
       TextStyle style = kStepStyle.in(theme_.ink);
       style.align = TextAlign::kLeft;
       const int width = canvas_.textWidth(label, style);
@@ -129,6 +133,7 @@ class StepBand {
   std::size_t first_ = 0;
   std::size_t last_ = 0;
   std::int32_t largest_ = 0;
+  Phase counted_ = Phase::kPredict;  // of the steps that figures are about
 };
 
 }  // namespace

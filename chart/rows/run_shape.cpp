@@ -44,7 +44,10 @@ std::vector<int> stagesOf(const Timeline& timeline, const RankTracks& tracks, do
 /// `work`: of each replica.
 std::optional<int> slowestOf(const std::vector<StepWindow>& windows, std::map<int, double>& work) {
   std::map<int, double> sums;  // a double: many steps of days may not fit 64 bits
+  Phase phase = Phase::kPredict;
+  for (const StepWindow& window : windows) phase = std::min(phase, window.phase);
   for (const StepWindow& window : windows) {
+    if (window.phase != phase) continue;
     sums[window.replica] += static_cast<double>(window.window());
   }
   const auto slowest = std::max_element(

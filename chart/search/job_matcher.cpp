@@ -136,7 +136,8 @@ bool JobMatcher::matches(const Event& event) {
     return bits == 0 || (bits >> static_cast<unsigned>(value) & 1U) != 0;
   };
   return hasBit(query_.kinds, event.kind) && hasBit(query_.classes, event.bubbleClass) &&
-         allowsNumbers(event) && allowsTimes(event) && allowsTexts(event);
+         hasBit(query_.phases, event.phase) && allowsNumbers(event) && allowsTimes(event) &&
+         allowsTexts(event);
 }
 
 }  // namespace pipetrace

@@ -28,6 +28,7 @@ Timeline makeRun() {
     event.end = event.begin + (i % 7) * kNsPerMs;
     event.kind = JobKind::kAllReduce;
     event.step = i / 10;
+    event.phase = static_cast<Phase>(i % 3);
     event.name = timeline.strings.intern(i % 2 == 0 ? "Gradients Sum" : "barrier");
   }
   timeline.sort();
@@ -67,6 +68,7 @@ const std::vector<Case>& cases() {
          return e.kind == JobKind::kForward || e.kind == JobKind::kSendForward ||
                 e.kind == JobKind::kRecvForward;
        }},
+      {"phase:evaluate", [](const Track&, const Event& e) { return e.phase == Phase::kEvaluate; }},
       {"kind:forward step:1..2 rank:3",
        [](const Track& t, const Event& e) {
          return t.rank == 3 && e.kind == JobKind::kForward && (e.step == 1 || e.step == 2);

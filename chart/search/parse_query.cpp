@@ -7,6 +7,7 @@
 #include "trace/bubble_class.h"
 #include "trace/error.h"
 #include "trace/job_kind.h"
+#include "trace/phase.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/typed_text.h"
 
@@ -150,7 +151,7 @@ constexpr std::array kNumberKeys = {
     NumberKey{"id", &SearchQuery::jobs}};
 
 constexpr const char* kKeys =
-    "kind, class, lane, name, step, rank, mb, stage, chunk, peer, id, longer, shorter, at";
+    "kind, class, phase, lane, name, step, rank, mb, stage, chunk, peer, id, longer, shorter, at";
 
 void addPart(SearchQuery& query, const Token& token) {
   const std::string& key = token.key;
@@ -169,6 +170,10 @@ void addPart(SearchQuery& query, const Token& token) {
   } else if (key == "class") {
     query.classes = bitsOf(token, 1, kBubbleClassCount, [](int bubbleClass) {
       return bubbleClassName(static_cast<BubbleClass>(bubbleClass));
+    });
+  } else if (key == "phase") {
+    query.phases = bitsOf(token, 0, kPhaseCount, [](int phase) {
+      return phase == 0 ? std::string_view("training") : logName(static_cast<Phase>(phase));
     });
   } else if (key == "lane") {
     query.lanes = listOf(lowerCase(token.value));

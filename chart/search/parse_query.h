@@ -10,7 +10,8 @@ namespace pipetrace {
 ///
 /// - `forward`, `"my kernel"`: the name or the kind has this text in it; so has `2F5`, the forward
 ///   pass of micro-batch 5 on stage 2
-/// - `kind:forward`, `class:imbalance`, `lane:send`, `name:nccl`
+/// - `kind:forward`, `class:imbalance`, `phase:evaluate` (or training, predict), `lane:send`,
+///   `name:nccl`
 /// - `step:12`, `step:3..5`, `rank:0,2,8..`; likewise mb, stage, chunk, peer, id
 /// - `longer:2ms`, `shorter:50us`, `at:401.5ms` (after the start of the run)
 ///

@@ -55,6 +55,9 @@ TEST(ParseQueryTest, KindsAndClassesAreThoseOfTheLog) {
     EXPECT_EQ(parseQuery("class:" + name).classes, 1U << static_cast<unsigned>(i)) << name;
   }
   EXPECT_EQ(parseQuery("kind:lr,forward").kinds, 3U);
+  EXPECT_EQ(parseQuery("phase:evaluate").phases, 2U);
+  EXPECT_EQ(parseQuery("phase:training,predict").phases, 5U);
+  EXPECT_THAT(problemOf("phase:eval"), HasSubstr("choose training, evaluate, predict"));
 }
 
 TEST(ParseQueryTest, TimesHaveUnits) {

@@ -35,6 +35,7 @@ struct SearchQuery {
   std::vector<std::string> lanes;  ///< lower case; one of them is in the lane's name
   std::uint32_t kinds = 0;         ///< bit n: JobKind n; 0 allows all
   std::uint32_t classes = 0;       ///< bit n: BubbleClass n; 0 allows all, jobs too
+  std::uint32_t phases = 0;        ///< bit n: Phase n; 0 allows all
   NumberSpans ranks;
   NumberSpans steps;
   NumberSpans microBatches;

@@ -24,7 +24,7 @@ bool isLegible(const ChartModel& model, const Timeline::Span& span, int width) {
 }  // namespace
 
 StepChoice legibleSteps(const ChartModel& model, int width) {
-  const std::vector<StepSpan>& steps = model.steps();
+  const std::vector<StepSpan> steps = countedSteps(model.steps());
   if (steps.size() <= 3 && isLegible(model, model.span(), width)) return allSteps(model);
   const std::size_t second = std::min<std::size_t>(1, steps.size() - 1);
   const std::size_t third = std::min<std::size_t>(2, steps.size() - 1);

@@ -9,7 +9,8 @@ bool isShorter(const StepSpan& a, const StepSpan& b) { return a.end - a.begin < 
 
 }  // namespace
 
-std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& steps) {
+std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& all) {
+  const std::vector<StepSpan> steps = countedSteps(all);
   const auto longest = std::max_element(steps.begin(), steps.end(), isShorter);
   if (longest == steps.end()) return std::nullopt;
   return *longest;
@@ -17,7 +18,7 @@ std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& steps) {
 
 std::optional<StepSpan> medianStep(const std::vector<StepSpan>& steps) {
   if (steps.empty()) return std::nullopt;
-  std::vector<StepSpan> byLength = steps;
+  std::vector<StepSpan> byLength = countedSteps(steps);
   std::stable_sort(byLength.begin(), byLength.end(), isShorter);
   return byLength[(byLength.size() - 1) / 2];
 }

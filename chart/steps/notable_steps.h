@@ -7,6 +7,8 @@
 
 namespace pipetrace {
 
+// Both are about countedSteps().
+
 /// The longest step, the first of several; nothing without steps.
 std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& steps);
 

@@ -118,6 +118,9 @@ RunPicture::RunPicture(const ChartModel& model, PictureOptions options)
   std::string note =
       options_.caption + (options_.caption.empty() ? "" : "; ") + columns +
       "; in it, from below, the work of the rank by kind, from above its idle time by cause";
+  if (countedSteps(model.steps()).size() < model.steps().size()) {
+    note += "; steps of other phases have no column";
+  }
   if (notShown > 0) {
     note += "; " + std::to_string(notShown) + (notShown == 1 ? " rank has" : " ranks have") +
             " no line";

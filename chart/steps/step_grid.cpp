@@ -73,9 +73,9 @@ void addPartsIn(const StepWindow& window, const std::vector<Stretch>& stretches,
 /// Where a step goes in the table.
 using ColumnOfStep = std::map<std::int32_t, std::size_t>;
 
-ColumnOfStep addColumns(StepGrid& grid, const Timeline& timeline, int stepsAColumn) {
+ColumnOfStep addColumns(StepGrid& grid, const std::vector<StepWindow>& windows, int stepsAColumn) {
   ColumnOfStep columnOf;
-  for (const StepSpan& step : stepSpans(timeline)) {
+  for (const StepSpan& step : stepSpans(windows)) {
     if (grid.columns.empty() || grid.columns.back().steps == stepsAColumn) {
       grid.columns.push_back({.first = step.step, .last = step.step});
     }
@@ -145,8 +145,10 @@ StepShares& StepShares::operator+=(const StepShares& other) {
 
 StepGrid stepGridOf(const Timeline& timeline, int stepsAColumn) {
   StepGrid grid;
-  const ColumnOfStep columnOf = addColumns(grid, timeline, stepsAColumn);
   std::vector<StepWindow> windows = stepWindows(timeline);
+  const Phase phase = countedPhaseOf(timeline);
+  std::erase_if(windows, [&](const StepWindow& window) { return window.phase != phase; });
+  const ColumnOfStep columnOf = addColumns(grid, windows, stepsAColumn);
   addDurations(grid, windows, columnOf);
   std::stable_sort(windows.begin(), windows.end(),
                    [](const StepWindow& a, const StepWindow& b) { return a.begin < b.begin; });

@@ -22,7 +22,8 @@ struct StepShares {
 };
 
 /// A run as a table: a column for every step, or for several steps in a row, and a line for every
-/// rank that computes. The shares are exact sums over the steps' windows (StepWindow), as
+/// rank that computes. Steps of other phases than the one that counts (countedPhaseOf()) have no
+/// column. The shares are exact sums over the steps' windows (StepWindow), as
 /// summarize() has them.
 struct StepGrid {
   struct Column {

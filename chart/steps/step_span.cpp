@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace pipetrace {
 
@@ -11,10 +12,11 @@ std::vector<StepSpan> stepSpans(const Timeline& timeline) {
 }
 
 std::vector<StepSpan> stepSpans(const std::vector<StepWindow>& windows) {
-  std::map<std::int32_t, StepSpan> byNumber;
+  std::map<std::pair<std::int32_t, Phase>, StepSpan> byNumber;
   for (const StepWindow& window : windows) {
     const auto [at, isNew] =
-        byNumber.try_emplace(window.step, StepSpan{window.step, window.begin, window.windowEnd});
+        byNumber.try_emplace({window.step, window.phase},
+                             StepSpan{window.step, window.begin, window.windowEnd, window.phase});
     if (isNew) continue;
     at->second.begin = std::min(at->second.begin, window.begin);
     at->second.end = std::max(at->second.end, window.windowEnd);
@@ -28,11 +30,26 @@ std::vector<StepSpan> stepSpans(const std::vector<StepWindow>& windows) {
   return steps;
 }
 
+std::string numberText(const StepSpan& step) {
+  const std::string number = std::to_string(step.step);
+  if (step.phase == Phase::kTraining) return number;
+  return number + " (" + std::string(logName(step.phase)) + ")";
+}
+
+std::vector<StepSpan> countedSteps(const std::vector<StepSpan>& steps) {
+  std::vector<StepSpan> counted;
+  for (const StepSpan& step : steps) {
+    if (!counted.empty() && step.phase > counted.front().phase) continue;
+    if (!counted.empty() && step.phase < counted.front().phase) counted.clear();
+    counted.push_back(step);
+  }
+  return counted;
+}
+
 Nanoseconds medianDuration(const std::vector<StepSpan>& steps) {
   if (steps.empty()) return 0;
   std::vector<Nanoseconds> durations;
-  durations.reserve(steps.size());
-  for (const StepSpan& step : steps) durations.push_back(step.end - step.begin);
+  for (const StepSpan& step : countedSteps(steps)) durations.push_back(step.end - step.begin);
   const auto middle = durations.begin() + static_cast<std::ptrdiff_t>((durations.size() - 1) / 2);
   std::nth_element(durations.begin(), middle, durations.end());
   return *middle;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "trace/step_windows.h"
@@ -17,7 +18,11 @@ struct StepSpan {
   std::int32_t step = 0;
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
+  Phase phase = Phase::kTraining;
 };
+
+/// "12", "12 (evaluate)".
+std::string numberText(const StepSpan& step);
 
 /// The steps that have compute jobs, in the order of their begins.
 std::vector<StepSpan> stepSpans(const Timeline& timeline);
@@ -29,7 +34,10 @@ std::vector<StepSpan> stepSpans(const std::vector<StepWindow>& windows);
 std::optional<Timeline::Span> spanOfSteps(const std::vector<StepSpan>& steps, std::int32_t first,
                                           std::int32_t last);
 
-/// The median duration of the steps, of an even count the lower one; 0 without steps.
+/// Those that figures are about (countedPhaseOf()).
+std::vector<StepSpan> countedSteps(const std::vector<StepSpan>& steps);
+
+/// The median duration of countedSteps(), of an even count the lower one; 0 without steps.
 Nanoseconds medianDuration(const std::vector<StepSpan>& steps);
 
 }  // namespace pipetrace

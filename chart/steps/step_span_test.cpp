@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "chart/draw/svg_writer.h"
+#include "chart/steps/notable_steps.h"
+#include "chart/steps/step_grid.h"
 #include "chart/testing/gpipe_timeline.h"
 #include "chart/testing/paper_colors.h"
 #include "chart/testing/xml_check.h"
@@ -39,6 +42,52 @@ TEST(StepSpanTest, AStepOfSeveralPipelinesLastsFromItsFirstToItsLastWindow) {
   EXPECT_EQ(steps[0].end, 32);
   EXPECT_EQ(steps[1].begin, 30);
   EXPECT_EQ(steps[1].end, 60);
+}
+
+/// GpipeRun with its middle step an evaluation that takes long.
+Timeline withEvaluation() {
+  Timeline timeline = GpipeRun::make(3);
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      if (event.step != 1) continue;
+      event.phase = Phase::kEvaluate;
+    }
+  }
+  return timeline;
+}
+
+TEST(StepSpanTest, AStepOfAnotherPhaseHasItInItsLabelAndIsNoMeasure) {
+  std::vector<StepSpan> steps = stepSpans(withEvaluation());
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(numberText(steps[0]), "0");
+  EXPECT_EQ(numberText(steps[1]), "1 (evaluate)");
+  ASSERT_EQ(countedSteps(steps).size(), 2U);
+  EXPECT_EQ(countedSteps(steps)[1].step, 2);
+  const Nanoseconds median = medianDuration(steps);
+  steps[1].end += kNsPerSecond;
+  EXPECT_EQ(medianDuration(steps), median);
+  EXPECT_NE(slowestStep(steps)->step, 1);
+  EXPECT_NE(medianStep(steps)->step, 1);
+  steps = {steps[1]};
+  EXPECT_EQ(medianDuration(steps), steps[0].end - steps[0].begin) << "a run that only evaluates";
+
+  const Timeline timeline = withEvaluation();
+  const ChartModel model(timeline);
+  std::vector<std::string> labels;
+  for (const XmlElement& e : parseXml(renderSvg(model, {}))) {
+    if (e.name == "text" && e.text.starts_with("step ")) labels.push_back(e.text);
+  }
+  EXPECT_EQ(labels, (std::vector<std::string>{"step 0", "step 1 (evaluate)", "step 2"}));
+}
+
+TEST(StepSpanTest, ColumnsOfStepsAreThoseOfThePhaseThatCounts) {
+  const StepGrid grid = stepGridOf(withEvaluation(), 1);
+  ASSERT_EQ(grid.columns.size(), 2U);
+  EXPECT_EQ(grid.columns[0].first, 0);
+  EXPECT_EQ(grid.columns[1].first, 2);
+  const StepGrid all = stepGridOf(GpipeRun::make(3), 1);
+  EXPECT_EQ(grid.columns[1].all.window, all.columns[2].all.window);
+  EXPECT_EQ(grid.columns[1].all.busyTime(), all.columns[2].all.busyTime());
 }
 
 TEST(StepSpanTest, MarksAreDrawnAtTheFirstForward) {

@@ -1,6 +1,7 @@
 #include "parser/chrome/event_fields.h"
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "parser/profile/common_format.h"
@@ -33,6 +34,13 @@ bool setClass(const ChromeArgument& argument, BubbleClass& field) {
   return true;
 }
 
+bool setPhase(const ChromeArgument& argument, Phase& field) {
+  if (argument.type != ChromeArgument::Type::kText) return false;
+  const std::optional<Phase> phase = phaseFromLogName(argument.text);
+  if (phase) field = *phase;
+  return phase.has_value();
+}
+
 /// Whether the argument is a field of the event; if so, it has been set.
 bool takeField(const ChromeArgument& argument, Event& event) {
   const std::string_view key = argument.key;
@@ -44,6 +52,7 @@ bool takeField(const ChromeArgument& argument, Event& event) {
   if (key == cf::kPart) return setField(argument, event.part);
   if (key == cf::kNumber) return setField(argument, event.number);
   if (key == cf::kPeer) return setField(argument, event.peer);
+  if (key == cf::kPhase) return setPhase(argument, event.phase);
   if (key == cf::kClass) return setClass(argument, event.bubbleClass);
   return key == cf::kOwnName;
 }

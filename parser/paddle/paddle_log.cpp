@@ -8,6 +8,8 @@
 #include <optional>
 #include <system_error>
 
+#include "trace/log/log_format.h"
+#include "trace/phase.h"
 #include "trace/text/log_numbers.h"
 #include "trace/text/utf8.h"
 
@@ -45,6 +47,17 @@ std::optional<double> toDouble(std::string_view text) {
              : std::nullopt;
 }
 
+/// Whether the rest of a job's line names the phase evaluate or predict.
+bool isOfOtherPhase(std::string_view rest) {
+  constexpr std::string_view kSeparator = ", ";
+  const std::string key = std::string(kSeparator) + std::string(log_format::kPhase) + " = ";
+  rest = rest.substr(0, rest.find('\n'));
+  const std::size_t at = rest.find(key);
+  if (at == std::string_view::npos) return false;
+  const std::string_view value = rest.substr(at + key.size());
+  return phaseFromLogName(value.substr(0, value.find(kSeparator))).has_value();
+}
+
 }  // namespace
 
 PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& diagnostics) {
@@ -66,6 +79,7 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
     log.startStep = step.value_or(0);
   }
   std::int64_t badTimes = 0;
+  std::int64_t otherPhases = 0;
   // Jobs are searched for by hand and then matched, as most lines of most logs are no jobs.
   for (std::size_t at = text.find(kJobBegin); at != std::string::npos;
        at = text.find(kJobBegin, at)) {
@@ -76,6 +90,10 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
       continue;
     }
     at = static_cast<std::size_t>(rest.data() - text.data());
+    if (isOfOtherPhase({rest.data(), rest.size()})) {
+      ++otherPhases;
+      continue;
+    }
     const auto beginMs = toDouble({begin.data(), begin.size()});
     const auto endMs = toDouble({end.data(), end.size()});
     if (!beginMs || !endMs) {
@@ -92,6 +110,13 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
     log.jobs.push_back({std::string(id.data(), id.size()), std::string(type.data(), type.size()),
                         std::string(microBatch.data(), microBatch.size()), *beginMs * 1000,
                         *endMs * 1000});
+  }
+  if (otherPhases > 0) {
+    diagnostics.add({.severity = Severity::kNote,
+                     .file = name,
+                     .message = std::to_string(otherPhases) +
+                                " jobs of the phases evaluate and predict were left out",
+                     .ofSeveral = "jobs of the phases evaluate and predict were left out"});
   }
   return log;
 }

@@ -23,7 +23,9 @@ struct PaddleLog {
   std::int64_t startStep = 0;  ///< `Schedule Profiler start at step N and end at step`, else 0
 };
 
-/// Reads the text of one log, the file `name`, with the script's regular expressions.
+/// Reads the text of one log, the file `name`, with the script's regular expressions. Jobs whose
+/// lines name the phase evaluate or predict are left out, with a note: the script knows training
+/// steps only.
 PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

@@ -44,6 +44,29 @@ class PaddleProfileTest : public test::FolderTest {
   std::vector<std::string> diagnostics_;
 };
 
+TEST_F(PaddleProfileTest, StepsOfOtherPhasesAreLeftOut) {
+  const auto step = [](int number, const std::string& keys) {
+    const std::string at = "100" + std::to_string(number);
+    std::string line = job("0", "forward", "0", at + ".100000", at + ".200000");
+    line.insert(line.size() - 1, ", id = " + at + keys);
+    return line;
+  };
+  const std::string training = step(0, ", step = 0") + step(3, ", step = 3, action = 0F0");
+  write("workerlog.0", training);
+  EXPECT_EQ(convert({.devices = {0}}).steps, 2);
+  const std::string without = profile() + perfetto();
+  EXPECT_THAT(diagnostics_, IsEmpty());
+  write("workerlog.0", step(0, ", step = 0") + step(1, ", step = 1, phase = evaluate") +
+                           step(2, ", phase = predict, step = 2") +
+                           step(3, ", step = 3, action = 0F0"));
+  const PaddleSummary summary = convert({.devices = {0}});
+  EXPECT_EQ(summary.steps, 2);
+  EXPECT_EQ(summary.jobs, 2);
+  EXPECT_EQ(profile() + perfetto(), without);
+  EXPECT_THAT(diagnostics_,
+              ElementsAre(HasSubstr("2 jobs of the phases evaluate and predict were left out")));
+}
+
 /// The only genuine lines known; the doubles are what Python computes for them.
 TEST_F(PaddleProfileTest, GenuineLinesGiveTheScriptsText) {
   write("workerlog.0",

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "parser/perfetto/format.h"
@@ -34,6 +35,13 @@ bool setClass(const Argument& argument, const StringTable& strings, BubbleClass&
   if (bubbleClassName(bubbleClass) != text) return false;
   field = bubbleClass;
   return true;
+}
+
+bool setPhase(const Argument& argument, const StringTable& strings, Phase& field) {
+  if (argument.type != ArgumentType::kText) return false;
+  const std::optional<Phase> phase = phaseFromLogName(strings[argument.text]);
+  if (phase) field = *phase;
+  return phase.has_value();
 }
 
 /// Whether displayName() gives `name` to the event as it is, without a name of its own.
@@ -208,6 +216,7 @@ class EventReader {
       case Field::kPart: return setField(argument, event.part);
       case Field::kNumber: return setField(argument, event.number);
       case Field::kPeer: return setField(argument, event.peer);
+      case Field::kPhase: return setPhase(argument, timeline_.strings, event.phase);
       case Field::kClass: return setClass(argument, timeline_.strings, event.bubbleClass);
       case Field::kOwnName: ownName_ = true; return true;
     }

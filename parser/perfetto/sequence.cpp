@@ -18,8 +18,9 @@ namespace pf = perfetto_format;
 using namespace perfetto_wire;
 
 /// The names of an event's own fields; the interned number of each is its position plus one.
-constexpr std::array kFields = {cf::kJob,  cf::kStep,   cf::kMicroBatch, cf::kStage, cf::kChunk,
-                                cf::kPart, cf::kNumber, cf::kPeer,       cf::kClass, cf::kOwnName};
+constexpr std::array kFields = {cf::kJob,   cf::kStep,  cf::kMicroBatch, cf::kStage,
+                                cf::kChunk, cf::kPart,  cf::kNumber,     cf::kPeer,
+                                cf::kPhase, cf::kClass, cf::kOwnName};
 enum Field : std::uint32_t {
   kJobField,
   kStepField,
@@ -29,6 +30,7 @@ enum Field : std::uint32_t {
   kPartField,
   kNumberField,
   kPeerField,
+  kPhaseField,
   kClassField,
   kOwnNameField,
 };
@@ -192,6 +194,9 @@ char* PerfettoSequence::putArguments(char* to, const Event& event) {
   to = putField(to, kPartField, event.part);
   to = putField(to, kNumberField, event.number);
   to = putField(to, kPeerField, event.peer);
+  if (event.phase != Phase::kTraining) {
+    to = putField(to, kPhaseField, static_cast<std::int64_t>(event.phase));
+  }
   if (event.bubbleClass != BubbleClass::kNone) {
     to = putField(to, kClassField, static_cast<std::int64_t>(event.bubbleClass));
   }
@@ -202,15 +207,18 @@ char* PerfettoSequence::putArguments(char* to, const Event& event) {
   return to;
 }
 
-/// Writes a field, unless it was not given. The class of a bubble is written as its name.
+/// Writes a field, unless it was not given. Phases and classes of bubbles are written as names.
 char* PerfettoSequence::putField(char* to, std::uint32_t field, std::int64_t value) {
   if (value == kNotGiven) return to;
   if ((fieldsSent_ & (1U << field)) == 0) {
     fieldsSent_ |= 1U << field;
     intern(pf::interned::kAnnotationNames, field + 1, kFields[field]);
   }
-  if (field != kClassField) return putArgument(to, field + 1, Argument::ofInteger(0, value));
-  const std::string_view text = bubbleClassName(static_cast<BubbleClass>(value));
+  const bool isName = field == kPhaseField || field == kClassField;
+  if (!isName) return putArgument(to, field + 1, Argument::ofInteger(0, value));
+  const std::string_view text = field == kPhaseField
+                                    ? logName(static_cast<Phase>(value))
+                                    : bubbleClassName(static_cast<BubbleClass>(value));
   to = putVarint(putTag(to, pf::event::kAnnotation, 2), 4 + text.size());
   to = putVarintField(to, pf::annotation::kNameIid, field + 1);
   to = putVarint(putTag(to, pf::annotation::kText, 2), text.size());

@@ -33,7 +33,7 @@ std::string_view unescaped(std::string_view key) {
 
 PerfettoState::Key PerfettoState::keyOf(std::string_view name, StringTable& strings) {
   using Field = Key::Field;
-  constexpr std::array<std::pair<std::string_view, Field>, 10> kFields = {
+  constexpr std::array<std::pair<std::string_view, Field>, 11> kFields = {
       {{cf::kJob, Field::kJob},
        {cf::kStep, Field::kStep},
        {cf::kMicroBatch, Field::kMicroBatch},
@@ -42,6 +42,7 @@ PerfettoState::Key PerfettoState::keyOf(std::string_view name, StringTable& stri
        {cf::kPart, Field::kPart},
        {cf::kNumber, Field::kNumber},
        {cf::kPeer, Field::kPeer},
+       {cf::kPhase, Field::kPhase},
        {cf::kClass, Field::kClass},
        {cf::kOwnName, Field::kOwnName}}};
   Key key;

@@ -25,6 +25,7 @@ class PerfettoState {
       kPart,
       kNumber,
       kPeer,
+      kPhase,
       kClass,
       kOwnName,
     };

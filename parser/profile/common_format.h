@@ -29,6 +29,7 @@ inline constexpr std::string_view kChunk = "chunk";
 inline constexpr std::string_view kPart = "part";
 inline constexpr std::string_view kNumber = "number";
 inline constexpr std::string_view kPeer = "peer";
+inline constexpr std::string_view kPhase = "phase";        ///< as in the job log; training: none
 inline constexpr std::string_view kClass = "class";        ///< of a bubble
 inline constexpr std::string_view kOwnName = "own_name";   ///< the name looks made up but is not
 inline constexpr std::string_view kEscapedKey = "arg.";    ///< + position + "." + key

@@ -104,7 +104,8 @@ class RingReader {
             .job = slot.id,
             .step = slot.step,
             .stage = slot.stage,
-            .chunk = slot.chunk};
+            .chunk = slot.chunk,
+            .phase = rf::phaseOf(slot)};
   }
 
   void addDropped(std::uint64_t count) {

@@ -91,7 +91,8 @@ class LineAdder {
                                     .stream = from.stream,
                                     .action = job.action,
                                     .part = job.part,
-                                    .version = job.version});
+                                    .version = job.version,
+                                    .phase = from.phase});
     } else {
       StreamLine line = job.line;
       line.members = job.action;

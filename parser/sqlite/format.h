@@ -20,15 +20,17 @@ inline constexpr std::string_view kTables[] = {
     "rank INTEGER NOT NULL, lane TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, "
     "begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, "
     "step INTEGER, micro_batch INTEGER, stage INTEGER, chunk INTEGER, part INTEGER, "
-    "number INTEGER, job INTEGER, peer INTEGER, own_name INTEGER NOT NULL, arguments TEXT)",
+    "number INTEGER, job INTEGER, peer INTEGER, own_name INTEGER NOT NULL, arguments TEXT, "
+    "phase TEXT)",
     "CREATE TABLE bubble (id INTEGER PRIMARY KEY, track INTEGER NOT NULL REFERENCES track, "
     "rank INTEGER NOT NULL, lane TEXT NOT NULL, class TEXT, name TEXT NOT NULL, "
     "begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, "
     "step INTEGER, micro_batch INTEGER, stage INTEGER, chunk INTEGER, part INTEGER, "
-    "number INTEGER, job INTEGER, peer INTEGER, own_name INTEGER NOT NULL, arguments TEXT)",
+    "number INTEGER, job INTEGER, peer INTEGER, own_name INTEGER NOT NULL, arguments TEXT, "
+    "phase TEXT)",
     "CREATE TABLE step (step INTEGER NOT NULL, replica INTEGER NOT NULL, "
     "begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, "
-    "window_ns INTEGER NOT NULL, between_steps_ns INTEGER NOT NULL, "
+    "window_ns INTEGER NOT NULL, between_steps_ns INTEGER NOT NULL, phase TEXT, "
     "PRIMARY KEY (step, replica)) WITHOUT ROWID",
     "CREATE TABLE counter (id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NOT NULL, "
     "time_ns INTEGER NOT NULL, value NOT NULL)",

@@ -113,11 +113,16 @@ class ProfileReader {
     const bool hasBubbles = database_.hasColumns(
         "bubble", {"id", "track", "class", "name", "begin_ns", "end_ns", "step", "micro_batch",
                    "stage", "chunk", "part", "number", "job", "peer", "own_name", "arguments"});
-    const std::string columns =
-        ", name, begin_ns, end_ns, step, micro_batch, stage, chunk, part, number, job, peer, "
-        "own_name, arguments FROM ";
-    std::string sql = "SELECT id, track, kind, 0 AS is_bubble" + columns + "job";
-    if (hasBubbles) sql += " UNION ALL SELECT id, track, class, 1" + columns + "bubble";
+    // Files of earlier versions have no phases.
+    const auto columnsOf = [&](const char* table) {
+      const char* const phase = database_.hasColumns(table, {"phase"}) ? "phase" : "NULL";
+      return std::string(
+                 ", name, begin_ns, end_ns, step, micro_batch, stage, chunk, part, number, job, "
+                 "peer, own_name, arguments, ") +
+             phase + " FROM " + table;
+    };
+    std::string sql = "SELECT id, track, kind, 0 AS is_bubble" + columnsOf("job");
+    if (hasBubbles) sql += " UNION ALL SELECT id, track, class, 1" + columnsOf("bubble");
     SqliteStatement rows = database_.prepare(sql + " ORDER BY 1");
     while (rows.next()) {
       const auto place = places_.find(rows.integer(1));
@@ -155,6 +160,7 @@ class ProfileReader {
                          getGiven(row, 12, event.number) && getGiven(row, 13, event.job) &&
                          getGiven(row, 14, event.peer);
     if (!isWhole || event.end < event.begin) return std::nullopt;
+    if (!row.isNull(17)) event.phase = phaseFromLogName(row.text(17)).value_or(event.phase);
     if (row.integer(15) != 0) event.name = timeline_.strings.intern(toUtf8(row.text(4)));
     if (!row.isNull(16)) {
       std::vector<Argument> arguments;

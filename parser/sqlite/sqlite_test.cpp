@@ -81,6 +81,22 @@ TEST_F(SqliteTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   }
 }
 
+TEST_F(SqliteTest, AProfileWithoutPhasesIsReadAsTraining) {
+  const Timeline timeline = test::oneFOneB(2, 2, 2);
+  Timeline evaluated = timeline;
+  for (Track& track : evaluated.tracks) {
+    for (Event& event : track.events) {
+      if (event.step == 1) event.phase = Phase::kEvaluate;
+    }
+  }
+  written(evaluated);
+  EXPECT_THAT(ask("p.sqlite", "SELECT step, phase FROM step"), ElementsAre("0|-", "1|evaluate"));
+  EXPECT_THAT(ask("p.sqlite", "SELECT DISTINCT phase FROM job WHERE step = 1"),
+              ElementsAre("evaluate"));
+  ask("p.sqlite", "ALTER TABLE job DROP COLUMN phase; ALTER TABLE bubble DROP COLUMN phase");
+  EXPECT_EQ(test::describe(readSqlite(contents("p.sqlite")).timeline), test::describe(timeline));
+}
+
 TEST_F(SqliteTest, LoadingKnowsTheFormatByItsContent) {
   const Timeline timeline = test::oneFOneB(2, 2, 1);
   write("noname", written(timeline));

@@ -31,13 +31,22 @@ void bindGiven(SqliteStatement& statement, int parameter, std::int64_t value) {
   }
 }
 
-/// The tables job and bubble: nineteen columns, of which one differs.
+/// NULL for training.
+void bindPhase(SqliteStatement& statement, int parameter, Phase phase) {
+  if (phase == Phase::kTraining) {
+    statement.bindNull(parameter);
+  } else {
+    statement.bind(parameter, logName(phase));
+  }
+}
+
+/// The tables job and bubble: twenty columns, of which one differs.
 class EventTable {
  public:
   EventTable(const SqliteDatabase& database, std::string_view table)
       : insert_(database.prepare("INSERT INTO " + std::string(table) +
                                  " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,"
-                                 "?17,?18,?19)")) {}
+                                 "?17,?18,?19,?20)")) {}
 
   void add(std::int64_t id, std::int64_t trackId, const Track& track, const Timeline& timeline,
            const Event& event) {
@@ -68,6 +77,7 @@ class EventTable {
     } else {
       insert_.bind(18, arguments);
     }
+    bindPhase(insert_, 19, event.phase);
     insert_.run();
   }
 
@@ -76,7 +86,8 @@ class EventTable {
 };
 
 void writeSteps(const SqliteDatabase& database, const Timeline& timeline) {
-  SqliteStatement insert = database.prepare("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  SqliteStatement insert =
+      database.prepare("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
   for (const StepWindow& step : stepWindows(timeline)) {
     insert.bind(0, std::int64_t{step.step});
     insert.bind(1, std::int64_t{step.replica});
@@ -85,6 +96,7 @@ void writeSteps(const SqliteDatabase& database, const Timeline& timeline) {
     insert.bind(4, step.duration());
     insert.bind(5, step.window());
     insert.bind(6, step.betweenSteps);
+    bindPhase(insert, 7, step.phase);
     insert.run();
   }
 }

@@ -86,6 +86,7 @@ class Dice {
     e.number = givenOrNot(1 << 30);
     e.chunk = static_cast<std::int16_t>(givenOrNot(32767));
     e.part = static_cast<std::int16_t>(givenOrNot(5));
+    if (chance()) e.phase = static_cast<Phase>(upTo(kPhaseCount - 1));
     if (e.kind == JobKind::kBubble) {
       e.bubbleClass = static_cast<BubbleClass>(1 + upTo(kBubbleClassCount - 2));
     }

@@ -46,7 +46,7 @@ void describe(std::ostream& out, const Timeline& t, const Event& e) {
   out << "  " << e.begin << " " << e.end << " " << logName(e.kind) << " '" << t.strings[e.name]
       << "' job " << e.job << " step " << e.step << " mb " << e.microBatch << " stage " << e.stage
       << " peer " << e.peer << " number " << e.number << " chunk " << e.chunk << " part " << e.part
-      << " class '" << bubbleClassName(e.bubbleClass) << "'";
+      << " class '" << bubbleClassName(e.bubbleClass) << "' phase '" << logName(e.phase) << "'";
   for (const Argument& a : t.argumentsOf(e)) {
     out << " [" << t.strings[a.key] << "]=";
     switch (a.type) {

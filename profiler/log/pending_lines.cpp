@@ -48,7 +48,8 @@ void PendingLines::add(const TimedJob& timed) {
                  .end = timed.end,
                  .id = job.id,
                  .peer = job.peer,
-                 .action = textAt(job.action)};
+                 .action = textAt(job.action),
+                 .phase = ring_format::phaseOf(job)};
   if (lane.isCompute()) {
     line.part = ring_format::partOf(job.bytesOrPart);
     line.version = ring_format::versionOf(job.bytesOrPart);

@@ -85,9 +85,9 @@ bool Lane::makeRoom() noexcept {
   return true;
 }
 
-void Lane::beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept {
+void Lane::beginTimed(Job job, std::int64_t id, std::int32_t step, Phase phase) noexcept {
   const std::uint64_t start = ticksNow(source_);
-  open(job, id, step);
+  open(job, id, step, phase);
   addTimed(start);
 }
 

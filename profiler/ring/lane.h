@@ -52,8 +52,9 @@ class Lane {
   /// Where the lane is in its file; 0: it is in none.
   std::uint64_t offsetInFile() const { return piece_.isInFile ? piece_.offset : 0; }
 
-  /// Opens `job` under this id and step, in place of its own.
-  [[gnu::always_inline]] void begin(const Job& job, std::int64_t id, std::int32_t step) noexcept;
+  /// Opens `job` under this id and step, in place of its own, and in this phase.
+  [[gnu::always_inline]] void begin(const Job& job, std::int64_t id, std::int32_t step,
+                                    Phase phase = Phase::kTraining) noexcept;
   /// begin() for a job that is not to be recorded.
   void skip() noexcept;
   /// Replaces the start of the open job, if there is one.
@@ -117,14 +118,15 @@ class Lane {
   /// A chunk or part, or kNotGiven if it is too large for a slot.
   static std::int16_t narrow(std::int32_t number) noexcept;
 
-  [[gnu::always_inline]] void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
+  [[gnu::always_inline]] void open(const Job& job, std::int64_t id, std::int32_t step,
+                                   Phase phase) noexcept;
   void close(DeviceStream::Mark mark, std::int64_t bytes) noexcept;
   DeviceStream::Mark now() noexcept { return readsTicks_ ? ticksNow(source_) : stream_->mark(); }
   bool makeRoom() noexcept;
   // By value: a job whose address is passed on would have to be in memory. For the same reason the
   // caller builds a new one: a job that is copied as a whole is in memory even where the recorder
   // is off.
-  void beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept;
+  void beginTimed(Job job, std::int64_t id, std::int32_t step, Phase phase) noexcept;
   void endTimed(std::int64_t bytes) noexcept;
   void endOfNone() noexcept;
   void drawBlock(std::atomic<std::int64_t>& next) noexcept;
@@ -182,7 +184,7 @@ inline std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {
   return nextId_++;
 }
 
-inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step) noexcept {
+inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step, Phase phase) noexcept {
   const bool isInOrder =
       state_.load(std::memory_order_relaxed) == State::kIdle && begun_ - knownFreed_ <= mask_;
   if (!isInOrder && !makeRoom()) [[unlikely]]
@@ -194,6 +196,7 @@ inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step) noexc
   constexpr std::uint64_t kAhead = 4;
   __builtin_prefetch(&slots_[(number + kAhead) & mask_], 1);
   put(slot.kind, static_cast<std::uint8_t>(job.kind));
+  put(slot.phase, static_cast<std::uint8_t>(phase));
   put(slot.chunk, narrow(job.chunk));
   put(slot.id, id);
   put(slot.action, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(job.action)));
@@ -218,7 +221,7 @@ inline void Lane::close(DeviceStream::Mark mark, std::int64_t bytes) noexcept {
   finished_.store(begun, std::memory_order_release);
 }
 
-inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
+inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step, Phase phase) noexcept {
   if (isTimed(begun_)) [[unlikely]] {
     beginTimed({.kind = job.kind,
                 .microBatch = job.microBatch,
@@ -229,9 +232,9 @@ inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noex
                 .action = job.action,
                 .part = job.part,
                 .version = job.version},
-               id, step);
+               id, step, phase);
   } else {
-    open(job, id, step);
+    open(job, id, step, phase);
   }
 }
 

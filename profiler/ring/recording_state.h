@@ -55,6 +55,8 @@ struct RecordingState {
   /// Lanes below laneCount are complete and stay where they are.
   std::array<std::unique_ptr<Lane>, ring_format::kMaxLanes> lanes;
   std::atomic<int> laneCount = 0;
+  /// Recorder::setPhase(). On the cache line of laneCount, which each job reads.
+  std::atomic<Phase> phase = Phase::kTraining;
   std::atomic<Lane*> computeLane = nullptr;
 
   SpscRing<EndedStep> endedSteps{1024};  ///< full: the step's lines wait for the hold limit
@@ -95,7 +97,7 @@ struct RecordingState {
     }
     const bool needsId = job.id == kNotGiven && at->isCompute();
     const std::int64_t id = needsId ? at->drawId(nextJobId) : job.id;
-    at->begin(job, id, step);
+    at->begin(job, id, step, phase.load(std::memory_order_relaxed));
     return id;
   }
   /// In place of begin(), for an argument that is no job.

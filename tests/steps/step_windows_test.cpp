@@ -109,9 +109,11 @@ std::vector<Row> rowsOfSqlite(const Timeline& timeline) {
     for (int i = 0; i < count; ++i) row.push_back(std::stoll(values[i]));
     return 0;
   };
-  EXPECT_EQ(
-      sqlite3_exec(database, "SELECT * FROM step ORDER BY step, replica", keep, &rows, nullptr),
-      SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database,
+                         "SELECT step, replica, begin_ns, end_ns, duration_ns, window_ns, "
+                         "between_steps_ns FROM step ORDER BY step, replica",
+                         keep, &rows, nullptr),
+            SQLITE_OK);
   sqlite3_close(database);
   std::filesystem::remove(path);
   return rows;

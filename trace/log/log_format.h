@@ -33,6 +33,7 @@ inline constexpr std::string_view kChunk = "chunk";
 inline constexpr std::string_view kStreamKey = "stream";
 inline constexpr std::string_view kAction = "action";
 inline constexpr std::string_view kPart = "part";
+inline constexpr std::string_view kPhase = "phase";
 inline constexpr std::string_view kVersionKey = "version";  ///< of the weights; of the log in Meta
 
 // Keys of `Profiler Stream:` that Info lacks.

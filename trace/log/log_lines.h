@@ -23,6 +23,7 @@ struct JobLine {
   std::string_view action;
   std::int64_t part = kNotGiven;
   std::int64_t version = kNotGiven;  ///< of the weights
+  Phase phase = Phase::kTraining;
 };
 
 /// One `Profiler Stream:` line: an event of a stream other than the compute stream.
@@ -39,6 +40,7 @@ struct StreamLine {
   std::int64_t step = kNotGiven;
   std::int64_t stage = kNotGiven;
   std::int64_t chunk = kNotGiven;
+  Phase phase = Phase::kTraining;
 };
 
 /// One `Profiler Kernel:` line: an event on a device, which a driver or a library reported.

@@ -34,6 +34,7 @@ void addStream(LogLineBuilder& fields, const StreamLine& line) {
   fields.givenNumber(kLogKey<lf::kStep>, line.step);
   fields.givenNumber(kLogKey<lf::kStage>, line.stage);
   fields.givenNumber(kLogKey<lf::kChunk>, line.chunk);
+  fields.givenText(kLogKey<lf::kPhase>, logName(line.phase));
 }
 
 void addField(LogLineBuilder& fields, const LogPiece& key, std::int64_t value) {
@@ -125,6 +126,7 @@ void LogWriter::append(InPlaceText& out, const JobLine& line) {
   fields.givenText(kLogKey<lf::kAction>, line.action);
   fields.givenNumber(kLogKey<lf::kPart>, line.part);
   fields.givenNumber(kLogKey<lf::kVersionKey>, line.version);
+  fields.givenText(kLogKey<lf::kPhase>, logName(line.phase));
   fields.endLine();
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "trace/log/clock_anchors.h"
+#include "trace/phase.h"
 
 /// The ring file holds the records that a recorder has not written to its job log yet. It is mapped
 /// into memory, so it outlives the process (docs/log-format.md). Each run of a rank has one beside
@@ -104,7 +105,7 @@ struct LaneHeader {
 struct Slot {
   std::uint32_t sequence;  ///< n + 1, cut to 32 bits, for job n. Written last
   std::uint8_t kind;       ///< JobKind
-  std::uint8_t reserved;
+  std::uint8_t phase;      ///< Phase; 0, training, in older files
   std::int16_t chunk;
   std::uint64_t begin;  ///< mark
   std::uint64_t end;    ///< mark; on an asynchronous lane it may be the start's mark plus one
@@ -127,6 +128,11 @@ constexpr std::int16_t partOf(std::int64_t partAndVersion) {
 }
 constexpr std::int32_t versionOf(std::int64_t partAndVersion) {
   return static_cast<std::int32_t>(partAndVersion >> 32);
+}
+
+/// Training for a number that this version does not know.
+constexpr Phase phaseOf(const Slot& slot) {
+  return slot.phase < kPhaseCount ? static_cast<Phase>(slot.phase) : Phase::kTraining;
 }
 
 /// The times of the job in the slot of the same index, as far as the log thread knows them.

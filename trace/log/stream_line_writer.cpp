@@ -107,6 +107,8 @@ void StreamLineWriter::appendCompute(InPlaceText& out, const StreamJob& job) {
     fields.givenNumber(kLogKey<lf::kPart>, job.part);
     fields.givenNumber(kLogKey<lf::kVersionKey>, job.version);
   }
+  if (job.phase != Phase::kTraining) [[unlikely]]
+    fields.text(kLogKey<lf::kPhase>, logName(job.phase));
   fields.endLine();
 }
 
@@ -124,6 +126,8 @@ void StreamLineWriter::appendOther(InPlaceText& out, const StreamJob& job) {
   fields.givenText(kLogKey<lf::kMembers>, job.action);
   if (job.id != kNotGiven) fields.number(kLogKey<lf::kJobKey>, ids_, job.id);
   fields.kept(place.text.data(), place.size);
+  if (job.phase != Phase::kTraining) [[unlikely]]
+    fields.text(kLogKey<lf::kPhase>, logName(job.phase));
   fields.endLine();
 }
 

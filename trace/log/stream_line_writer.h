@@ -28,6 +28,7 @@ struct StreamJob {
   std::string_view action;           ///< on other lanes the members of a collective; see Job
   std::int16_t part = kNotGiven;     ///< on a compute lane only, as the rest
   std::int32_t version = kNotGiven;  ///< of the weights
+  Phase phase = Phase::kTraining;    ///< on all lanes
 };
 
 /// Formats the lines of one stream's jobs, with the same characters as LogWriter in half the time:

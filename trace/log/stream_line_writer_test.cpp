@@ -32,7 +32,8 @@ std::string byLogWriter(const StreamJob& job, std::string_view stream, bool isCo
                                .stream = stream,
                                .action = job.action,
                                .part = job.part,
-                               .version = job.version});
+                               .version = job.version,
+                               .phase = job.phase});
   } else {
     writer.append(out, StreamLine{.type = logName(job.kind),
                                   .microBatch = job.microBatch,
@@ -45,7 +46,8 @@ std::string byLogWriter(const StreamJob& job, std::string_view stream, bool isCo
                                   .job = job.id,
                                   .step = job.step,
                                   .stage = job.stage,
-                                  .chunk = job.chunk});
+                                  .chunk = job.chunk,
+                                  .phase = job.phase});
   }
   return out;
 }
@@ -74,7 +76,8 @@ class StreamLineWriterTest : public testing::TestWithParam<bool> {
                   .bytes = any<std::int64_t>(),
                   .action = actions_[random_() % actions_.size()],
                   .part = any<std::int16_t>(),
-                  .version = any<std::int32_t>()};
+                  .version = any<std::int32_t>(),
+                  .phase = static_cast<Phase>(random_() % kPhaseCount)};
     job.end = job.begin + any<std::int32_t>();
     return job;
   }

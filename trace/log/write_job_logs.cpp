@@ -81,7 +81,8 @@ class RankLog {
                  .step = event.step,
                  .stage = event.stage,
                  .chunk = event.chunk,
-                 .part = event.part};
+                 .part = event.part,
+                 .phase = event.phase};
     for (const Argument& argument : timeline_.argumentsOf(event)) {
       const std::string_view key = timeline_.strings[argument.key];
       if (key == lf::kAction && argument.type == ArgumentType::kText) {
@@ -105,7 +106,8 @@ class RankLog {
                     .job = event.job,
                     .step = event.step,
                     .stage = event.stage,
-                    .chunk = event.chunk};
+                    .chunk = event.chunk,
+                    .phase = event.phase};
     for (const Argument& argument : timeline_.argumentsOf(event)) {
       const bool isBytes = timeline_.strings[argument.key] == lf::kBytes;
       if (isBytes && argument.type == ArgumentType::kInteger) {

@@ -69,9 +69,11 @@ void ChartWidget::selectStep(const StepSpan& step) {
 QString ChartWidget::stepText(const StepSpan& step) const {
   const Nanoseconds median = model_->medianStep();
   const Nanoseconds duration = step.end - step.begin;
-  QString text =
-      tr("step %1, %2").arg(step.step).arg(QString::fromStdString(formatDuration(duration)));
-  if (model_->steps().size() > 2 && median > 0) {
+  QString text = tr("step %1, %2")
+                     .arg(QString::fromStdString(numberText(step)),
+                          QString::fromStdString(formatDuration(duration)));
+  const bool isCounted = step.phase == countedPhaseOf(model_->timeline());
+  if (model_->steps().size() > 2 && median > 0 && isCounted) {
     const double more = 100.0 * (static_cast<double>(duration) / static_cast<double>(median) - 1);
     text += more >= 0 ? tr(", %1 % longer than the median").arg(more, 0, 'f', 1)
                       : tr(", %1 % shorter than the median").arg(-more, 0, 'f', 1);

@@ -69,7 +69,8 @@ std::vector<PickerEntry> stepEntries(ChartWidget& chart) {
   entries.push_back(
       stepEntry(chart, median, pickerText("Step of median length (%1)").arg(median.step)));
   for (const StepSpan& step : steps) {
-    entries.push_back(stepEntry(chart, step, pickerText("Step %1").arg(step.step)));
+    entries.push_back(stepEntry(
+        chart, step, pickerText("Step %1").arg(QString::fromStdString(numberText(step)))));
   }
   return entries;
 }
@@ -82,7 +83,9 @@ std::vector<PickerEntry> placeEntries(ChartWidget& chart, const QString& typed) 
   if (place->kind == TypedPlace::Kind::kStep) {
     for (const StepSpan& step : model.steps()) {
       if (step.step == place->step) {
-        return {stepEntry(chart, step, pickerText("Go to step %1").arg(step.step))};
+        return {
+            stepEntry(chart, step,
+                      pickerText("Go to step %1").arg(QString::fromStdString(numberText(step))))};
       }
     }
     return {{pickerText("There is no step %1").arg(place->step), {}, {}}};

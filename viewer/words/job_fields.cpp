@@ -127,6 +127,7 @@ std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, co
   fields.number("Rank", row.rank);
   fields.text("Lane", isBubble ? QString() : toQString(row.lane));
   fields.number("Step", event.step);
+  fields.text("Phase", toQString(logName(event.phase)));
   fields.number("Micro-batch", event.microBatch);
   fields.number("Stage", event.stage);
   fields.number("Chunk", event.chunk);

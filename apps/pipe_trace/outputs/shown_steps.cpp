@@ -25,7 +25,7 @@ std::map<std::int32_t, std::int64_t> jobsOfSteps(const Timeline& timeline) {
 
 /// The last step that has the largest number of jobs. A run that was stopped has fewer in its last
 /// step.
-const StepSpan& lastComplete(const std::vector<StepSpan>& steps, const Timeline& timeline) {
+StepSpan lastComplete(const std::vector<StepSpan>& steps, const Timeline& timeline) {
   const auto jobs = jobsOfSteps(timeline);
   const StepSpan* best = &steps.front();
   for (const StepSpan& step : steps) {
@@ -44,7 +44,7 @@ std::pair<std::int32_t, std::int32_t> leastAndGreatest(const std::vector<StepSpa
 /// "3", or "0 to 4", by the numbers of the steps.
 std::string numbersOf(const std::vector<StepSpan>& steps) {
   const auto [first, last] = leastAndGreatest(steps);
-  return first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+  return steps.size() == 1 ? numberText(steps.front()) : fmt::format("{} to {}", first, last);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ ShownSteps::ShownSteps(const Timeline& timeline, const std::vector<NumberRange>&
     : all_(stepSpans(timeline)) {
   if (all_.empty()) throw Error("there is no step to draw: the run has no compute job");
   if (wanted.empty()) {
-    shown_ = {lastComplete(all_, timeline)};
+    shown_ = {lastComplete(countedSteps(all_), timeline)};
     return;
   }
   std::copy_if(all_.begin(), all_.end(), std::back_inserter(shown_),

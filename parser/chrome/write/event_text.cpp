@@ -26,8 +26,9 @@ void addReal(TextBuffer& out, double value) {
 
 /// Keys that mean a field of the event, or could be taken for an escaped key.
 bool isReserved(std::string_view key) {
-  constexpr std::array kWords = {cf::kJob,  cf::kStep,   cf::kMicroBatch, cf::kStage, cf::kChunk,
-                                 cf::kPart, cf::kNumber, cf::kPeer,       cf::kClass, cf::kOwnName};
+  constexpr std::array kWords = {cf::kJob,   cf::kStep,  cf::kMicroBatch, cf::kStage,
+                                 cf::kChunk, cf::kPart,  cf::kNumber,     cf::kPeer,
+                                 cf::kPhase, cf::kClass, cf::kOwnName};
   return std::find(kWords.begin(), kWords.end(), key) != kWords.end() ||
          key.starts_with(cf::kEscapedKey) || key.starts_with(cf::kEscapedReal);
 }
@@ -143,6 +144,10 @@ void ChromeEventText::addArguments(TextBuffer& out, const Event& event, bool own
   addGiven(out, first, cf::kPart, event.part);
   addGiven(out, first, cf::kNumber, event.number);
   addGiven(out, first, cf::kPeer, event.peer);
+  if (event.phase != Phase::kTraining) {
+    addKey(out, first, cf::kPhase);
+    out.addQuoted(logName(event.phase));
+  }
   if (event.bubbleClass != BubbleClass::kNone) {
     addKey(out, first, cf::kClass);
     out.addQuoted(bubbleClassName(event.bubbleClass));

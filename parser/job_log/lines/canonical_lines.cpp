@@ -99,7 +99,23 @@ bool CanonicalLines::readField(LogScanner& scan, Line& line, std::string_view ke
   if (key == lf::kPeer) return readNumber(scan, event.peer);
   if (key == (line.isJob ? lf::kId : lf::kJobKey)) return readNumber(scan, event.job);
   if (!line.isJob && isOfStreamHead(key)) return false;
+  if (key == lf::kPhase) {
+    if (scan.rest().starts_with('"')) return false;  // LogEvents knows whether it is a phase
+    if (readPhase(scan, line.event)) return true;
+  }
   return readText(scan, line, key);
+}
+
+/// Takes a phase; nothing where the text is another, which is an argument then.
+bool CanonicalLines::readPhase(LogScanner& scan, Event& event) {
+  LogScanner ahead = scan;
+  std::string_view name;
+  const bool isRead = ahead.bareValue(name);
+  const auto phase = isRead ? phaseFromLogName(name) : std::nullopt;
+  if (!phase) return false;
+  event.phase = *phase;
+  scan = ahead;
+  return true;
 }
 
 bool CanonicalLines::readText(LogScanner& scan, Line& line, std::string_view key) {

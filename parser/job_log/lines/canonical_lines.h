@@ -59,6 +59,7 @@ class CanonicalLines {
   bool readStream(LogScanner& scan, Line& line);
   bool readFields(LogScanner& scan, Line& line);
   bool readField(LogScanner& scan, Line& line, std::string_view key);
+  static bool readPhase(LogScanner& scan, Event& event);
   bool readText(LogScanner& scan, Line& line, std::string_view key);
   void setType(Event& event, std::string_view type);
   void add(const Line& line);

@@ -28,6 +28,10 @@ const std::vector<std::string> kCanonical = {
     kJob + ", stream = side, note = \"a, b = c\", id = 123456789012345678",
     kSend,
     kSend + ", step = 7, stage = 1, chunk = 0",
+    kJob + ", step = 7, phase = evaluate",
+    kJob + ", version = 12, phase = predict",
+    kJob + ", phase = training, note = x",
+    kSend + ", step = 7, phase = evaluate",
     "Profiler Stream: type = all_reduce, start_time = 1.000000, end_time = 2.000000, "
     "stream = nccl:0, bytes = 12345678901",
     "Profiler Info: Job (0), type = lr, micro_batch_id = 0, job_start_time = 0.000001, "
@@ -78,6 +82,7 @@ TEST(CanonicalLinesTest, LinesThatNeedADiagnosticOrAPatternAreNotReadByHand) {
            kJob + ", step = -1",
            kJob + ", chunk = 32768",
            kJob + ", malformed",
+           kJob + ", phase = \"evaluate\"",
            kJob + ", a = \"\\u0041\"",
            kJob + ", a = \"open",
            kJob + ", name = 前向",

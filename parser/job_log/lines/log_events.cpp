@@ -47,6 +47,11 @@ bool readReal(std::string_view text, double& out) {
   return result.ec == std::errc{} && result.ptr == end;
 }
 
+/// The phase that a field names.
+std::optional<Phase> phaseOf(const LogFields::Field& field) {
+  return field.key == lf::kPhase ? phaseFromLogName(field.value) : std::nullopt;
+}
+
 /// The lane of a stream that its line does not name.
 std::string_view defaultLane(const Event& event) {
   if (event.kind == JobKind::kKernel) return kKernelsLane;
@@ -79,6 +84,8 @@ void LogEvents::addField(RankPart& part, Event& event, const LogFields::Field& f
     fits = readInto(field.value, event.part);
   } else if (field.key == lf::kPeer) {
     fits = readInto(field.value, event.peer);
+  } else if (const auto phase = phaseOf(field)) {
+    event.phase = *phase;
   } else {
     arguments_.push_back(argumentFromLog(field.key, field.value, field.quoted, strings_));
   }
