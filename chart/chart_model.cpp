@@ -78,6 +78,7 @@ ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
       // Mostly on one core, so it begins first.
       const std::vector<StepWindow> windows = stepWindows(timeline);
       steps_ = stepSpans(windows);
+      countedPhase_ = countedPhaseOf(timeline);
       shape = runShapeOf(timeline, windows);
     } else {
       facts[i - 1].find(tracks[i - 1], *colors_);

@@ -42,7 +42,9 @@ class ChartModel {
   const std::vector<ChartRow>& rows() const { return rows_; }
   const std::vector<StepSpan>& steps() const { return steps_; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
-  /// The median duration of the steps, of an even count the lower one; 0 without steps.
+  /// The phase that figures are about (countedPhaseOf()).
+  Phase countedPhase() const { return countedPhase_; }
+  /// The median duration of countedSteps(), of an even count the lower one; 0 without steps.
   Nanoseconds medianStep() const { return medianStep_; }
   /// The rows as a tree. Indices of its nodes are those of rows() and counters().
   const RowTree& rowTree(RowGrouping grouping) const {
@@ -96,6 +98,7 @@ class ChartModel {
   std::size_t transferCount_ = 0;
   std::size_t rankCount_ = 0;
   Nanoseconds medianStep_ = 0;
+  Phase countedPhase_ = Phase::kTraining;
   Nanoseconds typicalJob_ = 0;
   std::array<Nanoseconds, kJobKindCount> usualDurations_{};
   std::int32_t largestMicroBatch_ = 0;

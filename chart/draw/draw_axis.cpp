@@ -40,7 +40,6 @@ class StepBand {
         theme_(view.model.theme()),
         box_(box),
         steps_(view.model.steps()) {
-    for (const StepSpan& step : steps_) counted_ = std::min(counted_, step.phase);
     first_ = firstStepInView(steps_, view.axis.begin());
     last_ = first_;
     while (last_ < steps_.size() && steps_[last_].begin < view.axis.end()) {
@@ -77,7 +76,7 @@ class StepBand {
       const int left = std::max(view_.xOf(steps_[i].begin), free);
       const int end = std::min(std::max(view_.xOf(steps_[i].end), left + 1), view_.area.right());
       if (left >= end) continue;
-      const bool isSlow = steps_.size() > 2 && steps_[i].phase == counted_ &&
+      const bool isSlow = steps_.size() > 2 && steps_[i].phase == view_.model.countedPhase() &&
                           steps_[i].end - steps_[i].begin > median + median / kSlowerBy;
       if (!isSlow && (i % 2 == 0 || end - left < kShadedFrom)) continue;
       canvas_.fill({left, box_.y, end - left, kStepBand},
@@ -133,7 +132,6 @@ class StepBand {
   std::size_t first_ = 0;
   std::size_t last_ = 0;
   std::int32_t largest_ = 0;
-  Phase counted_ = Phase::kPredict;  // of the steps that figures are about
 };
 
 }  // namespace

@@ -72,7 +72,7 @@ QString ChartWidget::stepText(const StepSpan& step) const {
   QString text = tr("step %1, %2")
                      .arg(QString::fromStdString(numberText(step)),
                           QString::fromStdString(formatDuration(duration)));
-  const bool isCounted = step.phase == countedPhaseOf(model_->timeline());
+  const bool isCounted = step.phase == model_->countedPhase();
   if (model_->steps().size() > 2 && median > 0 && isCounted) {
     const double more = 100.0 * (static_cast<double>(duration) / static_cast<double>(median) - 1);
     text += more >= 0 ? tr(", %1 % longer than the median").arg(more, 0, 'f', 1)
