@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "profiler/cpu_stream.h"
 #include "profiler/pipetrace.h"
@@ -79,7 +80,8 @@ TEST(RecordedPhaseTest, TheHeaderForCSetsItAndCountsANumberThatIsNoPhase) {
   ASSERT_EQ(pipetrace_add_stream(recorder, "compute"), 0);
   pipetrace_job job;
   pipetrace_job_init(&job, PIPETRACE_FORWARD);
-  for (const int phase : {PIPETRACE_PREDICT, 3, -1, PIPETRACE_EVALUATE, PIPETRACE_TRAINING}) {
+  for (const std::int32_t phase : std::vector<std::int32_t>{
+           PIPETRACE_PREDICT, 3, -1, PIPETRACE_EVALUATE, PIPETRACE_TRAINING}) {
     pipetrace_set_phase(recorder, phase);
     pipetrace_begin(recorder, 0, &job);
     pipetrace_end(recorder, 0);
