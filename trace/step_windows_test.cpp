@@ -113,6 +113,24 @@ TEST(StepWindows, AnAsynchronousRunOfSeveralPartsKeepsItsSteps) {
   EXPECT_EQ(run.windows().size(), 2U);
 }
 
+TEST(StepWindows, AnEvaluationBetweenStepsOfAnAsynchronousRunKeepsThemApart) {
+  for (const bool isBetween : {true, false}) {
+    RunOfRanks run = asynchronousRun();
+    const std::int32_t number = isBetween ? 1 : 2;
+    for (Track& track : run.timeline.tracks) {
+      for (Event& event : track.events) {
+        if (event.step >= number) event.step += 1;
+      }
+    }
+    const Nanoseconds begin = isBetween ? 90 : 300;
+    run.add(0, kForward, begin, begin + 5, number);
+    run.timeline.tracks[0].events.back().phase = Phase::kEvaluate;
+    const auto windows = run.windows();
+    ASSERT_EQ(windows.size(), isBetween ? 3U : 2U);
+    EXPECT_EQ(windows[0].isWholeRun, !isBetween);
+  }
+}
+
 TEST(StepWindows, TheTimeBetweenTwoPartsOfARunIsBetweenNoSteps) {
   RunOfRanks run;
   for (const int rank : {0, 1}) {

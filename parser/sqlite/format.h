@@ -30,8 +30,7 @@ inline constexpr std::string_view kTables[] = {
     "phase TEXT)",
     "CREATE TABLE step (step INTEGER NOT NULL, replica INTEGER NOT NULL, "
     "begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, "
-    "window_ns INTEGER NOT NULL, between_steps_ns INTEGER NOT NULL, phase TEXT, "
-    "PRIMARY KEY (step, replica)) WITHOUT ROWID",
+    "window_ns INTEGER NOT NULL, between_steps_ns INTEGER NOT NULL, phase TEXT)",
     "CREATE TABLE counter (id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NOT NULL, "
     "time_ns INTEGER NOT NULL, value NOT NULL)",
 };

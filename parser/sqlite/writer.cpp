@@ -88,7 +88,10 @@ class EventTable {
 void writeSteps(const SqliteDatabase& database, const Timeline& timeline) {
   SqliteStatement insert =
       database.prepare("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-  for (const StepWindow& step : stepWindows(timeline)) {
+  std::vector<StepWindow> steps = stepWindows(timeline);
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepWindow& a, const StepWindow& b) { return a.step < b.step; });
+  for (const StepWindow& step : steps) {
     insert.bind(0, std::int64_t{step.step});
     insert.bind(1, std::int64_t{step.replica});
     insert.bind(2, step.begin);
