@@ -72,5 +72,44 @@ TEST_F(Follow, BubblesHaveTheClassesAndCulpritsOfAWholeConversion) {
   EXPECT_EQ(bubblesIn(profile()), expected);
 }
 
+TEST_F(Follow, BubblesAreThoseOfTrainingStepsAlone) {
+  constexpr int kSteps = 6;
+  Simulation run = simulate(oneFOneB(2, 4), Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs}),
+                            {.steps = kSteps, .begin = 1'697'793'307'213'760'986});
+  for (Track& track : run.timeline.tracks) {
+    std::erase_if(track.events, [](const Event& event) {
+      return (event.step == 2 || event.step == 3) && event.kind != JobKind::kForward;
+    });
+    for (Event& event : track.events) {
+      if (event.step == 2 || event.step == 3) event.phase = Phase::kEvaluate;
+    }
+  }
+  const std::string whole = logs(run, "whole");
+  const auto grow = [&](pid_t) {
+    std::vector<std::string> lines[] = {linesOf(whole, 0), linesOf(whole, 1)};
+    std::size_t at[] = {0, 0};
+    // Each step with the first line of the next one, so that it is known to be over.
+    for (int next = 1; next <= kSteps; ++next) {
+      for (const int rank : {0, 1}) {
+        std::string text;
+        const std::string mark = "step = " + std::to_string(next);
+        while (at[rank] < lines[rank].size()) {
+          text += lines[rank][at[rank]++];
+          if (text.find(mark) != std::string::npos) break;
+        }
+        append(rank, text);
+      }
+      EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(next - 1); })) << next;
+    }
+  };
+  const ProgramRun result = follow(grow);
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  std::set<std::string> steps;
+  for (const std::string& bubble : bubblesIn(profile())) {
+    steps.insert(bubble.substr(bubble.find("\"step\":"), 8));
+  }
+  EXPECT_THAT(steps, testing::ElementsAre("\"step\":0", "\"step\":1", "\"step\":4", "\"step\":5"));
+}
+
 }  // namespace
 }  // namespace pipetrace
