@@ -5,7 +5,7 @@
 
 #include "parser/json/text_buffer.h"
 #include "parser/profile/argument_json.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

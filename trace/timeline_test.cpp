@@ -6,7 +6,7 @@
 #include <random>
 
 #include "trace/diagnostic.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

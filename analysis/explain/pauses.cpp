@@ -10,8 +10,8 @@
 
 #include "analysis/median.h"
 #include "analysis/steps/interval_union.h"
-#include "trace/display_name.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

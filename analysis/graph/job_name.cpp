@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "schedule/action.h"
-#include "trace/display_name.h"
 #include "trace/log/fused_pair.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 

@@ -7,7 +7,7 @@
 #include "chart/draw/exact_columns.h"
 #include "chart/lane_piece.h"
 #include "chart/text/cell_label.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

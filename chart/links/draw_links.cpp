@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chart/links/link_colors.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "chart/text/bubble_text.h"
-#include "trace/display_name.h"
 #include "trace/log/fused_pair.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

@@ -7,7 +7,7 @@
 #include "parser/perfetto/format.h"
 #include "parser/perfetto/wire.h"
 #include "parser/profile/common_format.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

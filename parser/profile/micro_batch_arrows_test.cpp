@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "parser/testing/timelines.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

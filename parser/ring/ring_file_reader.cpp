@@ -13,10 +13,10 @@
 #include "parser/job_log/lines/log_meta.h"
 #include "parser/ring/recorder_state.h"
 #include "parser/ring/ring_contents.h"
-#include "trace/display_name.h"
 #include "trace/log/log_format.h"
 #include "trace/log/log_writer.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/display_name.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {

@@ -10,7 +10,7 @@
 #include "parser/profile/profile_metadata.h"
 #include "parser/sqlite/format.h"
 #include "parser/trace_reader.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 #include "trace/text/log_numbers.h"
 #include "trace/text/utf8.h"
 

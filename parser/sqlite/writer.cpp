@@ -13,9 +13,9 @@
 #include "parser/profile/profile_metadata.h"
 #include "parser/sqlite/database.h"
 #include "parser/sqlite/format.h"
-#include "trace/display_name.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
+#include "trace/text/display_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

@@ -2,7 +2,7 @@
 
 #include "analysis/explain/evidence.h"
 #include "analysis/graph/job_name.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 #include "viewer/words/job_fields.h"
 
 namespace pipetrace {

@@ -6,9 +6,9 @@
 
 #include "chart/text/bubble_text.h"
 #include "trace/bubble_arguments.h"
-#include "trace/display_name.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

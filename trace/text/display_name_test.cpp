@@ -1,4 +1,4 @@
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 
 #include <gtest/gtest.h>
 
