@@ -232,7 +232,7 @@ void EngineRank::runForwards(
         },
         first, static_cast<int>(own.size()));
     for (const int step : own) {
-      rank_.runStep(program.number, program.steps++);
+      rank_.runStep(program.number, program.steps++, predicts ? Phase::kPredict : Phase::kEvaluate);
       ended(*program.work,
             predicts ? all.rowsOf(step, shared_.plan->replicaOf(rank_.rank())) : all.rowsOf(step));
     }

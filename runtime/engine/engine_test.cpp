@@ -6,22 +6,28 @@
 #include <gmock/gmock.h>
 #include <torch/optim/adam.h>
 
+#include <map>
+#include <sstream>
 #include <string>
 
 #include "runtime/launch/local_port.h"
 #include "runtime/testing/error_of.h"
+#include "runtime/testing/rank_processes.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/testing/training_parts.h"
 #include "trace/error.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
 
 using testing::CaseModel;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using testing::TrainingCase;
 using testing::Wiring;
@@ -225,6 +231,39 @@ TEST(Engine, ACallbackEndsTrainingOnAllRanks) {
     EXPECT_THAT(engine.fit(dataOf(training, 1, 3)).losses, SizeIs(3)) << "it can go on";
     engine.finish();
   });
+}
+
+// Two steps of training, two of an evaluation, one that predicts, and one of training.
+TEST(Engine, LogsHaveThePhaseOfEachStepAndNoNumberTwice) {
+  const TrainingCase training{.numStages = 2, .microBatches = 2, .rows = 8};
+  const testing::ScratchFolder folder;
+  EngineOptions options = quiet();
+  options.logDirectory = folder.path();
+  Engine engine = engineOf(training, strategyOf(training, "1F1B", 2), {}, options);
+  engine.fit(dataOf(training, 1, 2));
+  engine.evaluate(dataOf(training, 1, 2));
+  engine.predict(dataOf(training, 1, 1));
+  engine.fit(dataOf(training, 1, 1));
+  engine.finish();
+  for (const char* const name : {"workerlog.0", "workerlog.1"}) {
+    const std::string log = test::fileText(folder.path(name));
+    std::map<std::string, std::string> phases;  // by step
+    std::istringstream lines(log);
+    for (std::string line; std::getline(lines, line);) {
+      const auto after = [&](const std::string& key) {
+        const std::size_t at = line.find(key + " = ");
+        const std::size_t begin = at + key.size() + 3;
+        return at == std::string::npos
+                   ? ""
+                   : line.substr(begin, line.find_first_of(",;\n ", begin) - begin);
+      };
+      if (line.find("type = forward") == std::string::npos) continue;
+      phases[after("step")] = after("phase");
+    }
+    EXPECT_THAT(phases, ElementsAre(Pair("0", ""), Pair("1", ""), Pair("2", "evaluate"),
+                                    Pair("3", "evaluate"), Pair("4", "predict"), Pair("5", "")))
+        << log;
+  }
 }
 
 TEST(Engine, AMetricThatThrowsIsNamedOnAllRanks) {

@@ -90,11 +90,12 @@ class RankOfSession : public SessionRank {
     return number;
   }
 
-  void runStep(int program, int step) override {
+  void runStep(int program, int step, Phase phase) override {
     if (program != current_) {
       pause();
       control_.enter(current_ = program);
     }
+    if (recording_) recording_->streams().recorder->setPhase(phase);
     programs_.at(static_cast<std::size_t>(program))->executor->runStep(step, stepsRun_);
     ++stepsRun_;
   }

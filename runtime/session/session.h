@@ -17,6 +17,7 @@
 #include "runtime/transport/nccl.h"
 #include "schedule/check/checked_plan.h"
 #include "trace/nanoseconds.h"
+#include "trace/phase.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
@@ -66,8 +67,9 @@ class SessionRank {
   /// constructor does, and for a plan of another number of ranks.
   virtual int add(const CheckedPlan& plan, StageWork& work) = 0;
   /// Runs a step of a plan. `step` is the plan's own (Executor::runStep()). In logs and errors
-  /// steps count over all plans. All ranks run the same steps in the same order.
-  virtual void runStep(int program, int step) = 0;
+  /// steps count over all plans. All ranks run the same steps in the same order. The log has its
+  /// jobs in that phase.
+  virtual void runStep(int program, int step, Phase phase = Phase::kTraining) = 0;
   /// For messages between steps.
   virtual HostGroup& hosts() = 0;
   /// How many steps were run so far, of all plans: the number of the next one in the log.
