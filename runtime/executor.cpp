@@ -153,6 +153,7 @@ class Executor::Impl {
                        .stage = job.action.stage,
                        .chunk = job.chunk,
                        .id = id,
+                       .part = job.action.part,
                        .action = texts_.empty() ? nullptr : texts_[at],
                        .version = work_.versionOf(job.action)};
     record(recorded, [&] {
@@ -184,6 +185,7 @@ class Executor::Impl {
   }
 
   void run(const Action& action) {
+    if (action.isPart()) return work_.runPart(action, messagesOf(1));
     const int stage = action.stage;
     const int microBatch = action.microBatch;
     switch (action.kind) {

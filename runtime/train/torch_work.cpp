@@ -61,7 +61,7 @@ void TorchWork::addBuckets() {
       loss = {.take = [this] { return std::exchange(lossSum_, {}); },
               .give = [this](const at::Tensor& sum) { addTo(lossOfAll_, sum); }};
     }
-    buckets_.addStage(number, stage->parameters(), std::move(loss));
+    buckets_.addStage(number, stage->parameters(), std::move(loss), stage->parameterCounts());
   }
 }
 
@@ -163,6 +163,9 @@ void TorchWork::accept(const Plan& plan, int rank) {
   versions_.emplace(plan, rank);
   shares_ = LossShares(plan, versions_->versions());
   stashes_.clear();
+  for (const auto& [number, stage] : stages_) {
+    stage->cutBackwards(plan.ranks[static_cast<std::size_t>(rank)], number);
+  }
   if (!plan.isAsynchronous()) return;
   if (!cut_.ties.empty()) {
     throw Error("cannot train the plan " + plan.name +
@@ -282,6 +285,13 @@ void TorchWork::runBackwardInput(int stage, int microBatch, JobMessages messages
 void TorchWork::backwardWeight(int stage, int microBatch) {
   if (!at(stage).backwardWeight(microBatch)) emptyHalves_.insert(stage);
   releaseVersionOf(stage, microBatch);
+}
+
+void TorchWork::runPart(const Action& part, JobMessages messages) {
+  Stage& own = at(part.stage);
+  if (part.kind == JobKind::kBackward)
+    return own.backwardPart(part.microBatch, part.part, messages);
+  own.backwardWeightPart(part.microBatch, part.part);
 }
 
 void TorchWork::optimizerStep() {
