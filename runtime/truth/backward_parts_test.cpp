@@ -29,7 +29,7 @@ using testing::TrainingCase;
 using testing::Wiring;
 
 /// "" if all ranks have the bits of one process, which knows no parts.
-std::string differenceOf(Wiring wiring, const TrainingCase& training, const CheckedPlan& plan) {
+std::string partsDifference(Wiring wiring, const TrainingCase& training, const CheckedPlan& plan) {
   std::vector<RankResult> results(plan->ranks.size());
   const auto errors = runConnected(wiring, plan->numRanks(), [&](Transport& transport) {
     results[static_cast<std::size_t>(transport.rank())] = trainRank(training, plan, transport);
@@ -41,7 +41,7 @@ std::string differenceOf(Wiring wiring, const TrainingCase& training, const Chec
 }
 
 /// Eight blocks with skips, ties and dropout.
-TrainingCase richCase(const Plan& plan, double recompute = 0) {
+TrainingCase richInParts(const Plan& plan, double recompute = 0) {
   return {.numStages = plan.numStages,
           .microBatches = plan.microBatchesOfReplica(),
           .rows = 2 * plan.microBatchesOfReplica() + 1,
@@ -60,12 +60,12 @@ class EveryScheduleInParts : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryScheduleInParts, HasTheBitsOfOneProcess) {
   const CheckedPlan plan = inParts(GetParam(), 2, 4, 2);
-  EXPECT_EQ(differenceOf(Wiring::kInProcess, richCase(*plan), plan), "");
+  EXPECT_EQ(partsDifference(Wiring::kInProcess, richInParts(*plan), plan), "");
 }
 
 TEST_P(EveryScheduleInParts, HasThemInTwoReplicas) {
   const CheckedPlan plan = inParts(GetParam(), 2, 4, 2, 2);
-  EXPECT_EQ(differenceOf(Wiring::kInProcess, richCase(*plan), plan), "");
+  EXPECT_EQ(partsDifference(Wiring::kInProcess, richInParts(*plan), plan), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryScheduleInParts,
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryScheduleInParts,
 TEST(BackwardPartsTruth, ReplicasHaveTheBitsOfOneProcessOverGloo) {
   for (const char* const name : {"1F1B", "ZB-H1"}) {
     const CheckedPlan plan = inParts(name, 2, 4, 3, 2);
-    EXPECT_EQ(differenceOf(Wiring::kGloo, richCase(*plan), plan), "") << name;
+    EXPECT_EQ(partsDifference(Wiring::kGloo, richInParts(*plan), plan), "") << name;
   }
 }
 
@@ -83,7 +83,7 @@ TEST(BackwardPartsTruth, AsManyPartsAsBlocksHaveThemInOneStageAndInTwo) {
   for (const int ranks : {1, 2}) {
     for (const char* const name : {"1F1B", "ZB-H1"}) {
       const CheckedPlan plan = inParts(name, ranks, 3, 8 / ranks, 3);
-      EXPECT_EQ(differenceOf(Wiring::kInProcess, richCase(*plan), plan), "") << name << ranks;
+      EXPECT_EQ(partsDifference(Wiring::kInProcess, richInParts(*plan), plan), "") << name << ranks;
     }
   }
 }
@@ -95,11 +95,11 @@ TEST(BackwardPartsTruth, StagesThatRecomputeHaveThemWhereverTheyAreCut) {
         Plan plan = withReplicas(buildSchedule(name, 2, 4), 2);
         const Plan cut = withLastBackwardParts(plan, parts);
         const CheckedPlan again(withRecompute(cut, {true, true}));
-        const TrainingCase training = richCase(cut, recompute);
-        EXPECT_EQ(differenceOf(Wiring::kInProcess, training, again), "")
+        const TrainingCase training = richInParts(cut, recompute);
+        EXPECT_EQ(partsDifference(Wiring::kInProcess, training, again), "")
             << name << " " << recompute << " " << parts;
         // Without jobs of its own for them, the first part recomputes.
-        EXPECT_EQ(differenceOf(Wiring::kInProcess, training, CheckedPlan(cut)), "");
+        EXPECT_EQ(partsDifference(Wiring::kInProcess, training, CheckedPlan(cut)), "");
       }
     }
   }
@@ -107,20 +107,20 @@ TEST(BackwardPartsTruth, StagesThatRecomputeHaveThemWhereverTheyAreCut) {
 
 TEST(BackwardPartsTruth, ClippingAndMixedPrecisionHaveThem) {
   const CheckedPlan plan(withAgreement(*inParts("1F1B", 2, 4, 2, 2)));
-  TrainingCase training = richCase(*plan);
+  TrainingCase training = richInParts(*plan);
   training.clipNorm = 0.1;
-  EXPECT_EQ(differenceOf(Wiring::kInProcess, training, plan), "");
+  EXPECT_EQ(partsDifference(Wiring::kInProcess, training, plan), "");
 }
 
 TEST(BackwardPartsTruth, AStageOnTwoOfThreeRanksAndOneBucketHaveThem) {
   const CheckedPlan map(withLastBackwardParts(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 6), 2));
-  EXPECT_EQ(differenceOf(Wiring::kInProcess, richCase(*map), map), "");
+  EXPECT_EQ(partsDifference(Wiring::kInProcess, richInParts(*map), map), "");
   // A file may reduce all at once, behind the last part.
   const CheckedPlan atOnce = readPlan(
       "# ranks_of_stage = 0, replicas = 2\n0F0,0B0.0,0B0.1,0REDUCE_GRAD\n"
       "0F1,0B1.0,0B1.1,0REDUCE_GRAD\n",
       "at once");
-  EXPECT_EQ(differenceOf(Wiring::kInProcess, richCase(*atOnce), atOnce), "");
+  EXPECT_EQ(partsDifference(Wiring::kInProcess, richInParts(*atOnce), atOnce), "");
 }
 
 /// Training without parts, of the same plan, on the same ranks.
@@ -128,7 +128,7 @@ TEST(BackwardPartsTruth, TrainingHasTheBitsOfTheSamePlanWithoutParts) {
   const auto train = [](const CheckedPlan& plan) {
     std::vector<RankResult> results(plan->ranks.size());
     const auto errors = runConnected(Wiring::kInProcess, plan->numRanks(), [&](Transport& to) {
-      results[static_cast<std::size_t>(to.rank())] = trainRank(richCase(*plan), plan, to);
+      results[static_cast<std::size_t>(to.rank())] = trainRank(richInParts(*plan), plan, to);
     });
     EXPECT_THAT(errors, Each(""));
     return results;
@@ -143,7 +143,7 @@ TEST(BackwardPartsTruth, TrainingHasTheBitsOfTheSamePlanWithoutParts) {
 
 TEST(BackwardPartsTruth, MorePartsThanBlocksAreRefusedWithTheStage) {
   const CheckedPlan plan = inParts("1F1B", 2, 2, 5);
-  EXPECT_THAT(differenceOf(Wiring::kInProcess, richCase(*plan), plan),
+  EXPECT_THAT(partsDifference(Wiring::kInProcess, richInParts(*plan), plan),
               HasSubstr("the last backward of stage 0 is in 5 parts, and the stage has 4 blocks"));
 }
 
@@ -152,7 +152,7 @@ TEST(BackwardPartsTruth, RanksOfAStageThatCutItDifferentlyAreRefused) {
       "# ranks_of_stage = 0, replicas = 2\n0F0,0B0.0,0REDUCE_GRAD0,0B0.1,0REDUCE_GRAD1\n"
       "0F1,0B1,0REDUCE_GRAD0,0REDUCE_GRAD1\n",
       "unlike");
-  EXPECT_THAT(differenceOf(Wiring::kInProcess, richCase(*plan), plan),
+  EXPECT_THAT(partsDifference(Wiring::kInProcess, richInParts(*plan), plan),
               HasSubstr("rank 1 has the last backward of stage 0 in 1, and rank 0 in 2"));
 }
 
@@ -195,7 +195,7 @@ class NotedWork : public ForwardingWork {
 TEST(BackwardPartsTruth, ABucketIsFilledRightBehindItsPart) {
   for (const char* const name : {"1F1B", "ZB-H1"}) {
     const CheckedPlan plan = inParts(name, 1, 2, 2, 2);
-    TrainingCase training = richCase(*plan);
+    TrainingCase training = richInParts(*plan);
     training.steps = 1;
     std::vector<std::string> notes;
     const auto errors = runConnected(Wiring::kInProcess, 2, [&](Transport& transport) {
