@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
@@ -60,7 +61,7 @@ TEST(BackwardParts, AreMadeOfTheLastBackwardOfEachStage) {
   EXPECT_EQ(read.ranks[0].back().parts, 2);
   const Plan whole = buildSchedule("1F1B", 2, 2);
   EXPECT_EQ(withLastBackwardParts(whole, 1).ranks, whole.ranks);
-  EXPECT_EQ(toCsv(withLastBackwardParts(whole, {3})),
+  EXPECT_EQ(toCsv(withLastBackwardParts(whole, std::vector<int>{3})),
             "0F0,0F1,0B0,0B1.0,0B1.1,0B1.2\n1F0,1B0,1F1,1B1\n");
 }
 
@@ -212,7 +213,9 @@ TEST(BackwardParts, AddUpToTheWholeByBlockOrEvenly) {
           most = std::max(most, own);
         }
         EXPECT_EQ(sum, whole);
-        if (blocks == 0) EXPECT_LE(most, whole / parts + 1);
+        if (blocks == 0) {
+          EXPECT_LE(most, whole / parts + 1);
+        }
       }
     }
   }

@@ -47,10 +47,11 @@ TEST_F(PlanCommand, ReductionsOfReplicasCountWhereNothingHidesThem) {
 }
 
 TEST_F(PlanCommand, LastBackwardsInPartsHideTheReductionsOfAllPartsButTheLast) {
-  const std::int64_t free = jsonOf("1F1B", {"--dp", "2"}).at("length_ns");
+  const std::int64_t free = jsonOf("1F1B", {"--dp", "2"}).at("length_ns").get<std::int64_t>();
   const auto lengthOf = [&](const char* parts, const char* reduction) -> std::int64_t {
     return jsonOf("1F1B", {"--dp", "2", "--last-backward-parts", parts, "--reduce-ms", reduction})
-        .at("length_ns");
+        .at("length_ns")
+        .get<std::int64_t>();
   };
   // A backward takes 2 ms.
   EXPECT_EQ(lengthOf("1", "1"), free + 1'000'000);
