@@ -50,7 +50,7 @@ void EmulatedWork::backwardWeight(int stage, int microBatch) {
   start({JobKind::kBackwardWeight, stage, microBatch});
 }
 
-Message EmulatedWork::part(const Action& part, Message /*gradient*/) { return start(part); }
+Message EmulatedWork::backwardPart(const Action& part, Message /*gradient*/) { return start(part); }
 
 void EmulatedWork::recompute(int stage, int microBatch) {
   start({JobKind::kRecompute, stage, microBatch});
