@@ -11,8 +11,8 @@ namespace {
 
 using Id = JobGraph::Id;
 /// A kind of jobs: whole ones (kNotGiven), or a part of them.
-using Kind = std::pair<JobKind, std::int16_t>;
-using StageKind = std::pair<std::int32_t, Kind>;
+using PartKind = std::pair<JobKind, std::int16_t>;
+using StageKind = std::pair<std::int32_t, PartKind>;
 
 /// The jobs of one stage and kind on a rank.
 struct JobsOfStage {
@@ -57,7 +57,7 @@ UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& c
     for (const JobsOfStage& each : ofRank) ofRanks[each.key].push_back(each.median);
   }
   std::map<StageKind, std::uint32_t> groups;
-  std::map<Kind, std::vector<Nanoseconds>> ofKinds;
+  std::map<PartKind, std::vector<Nanoseconds>> ofKinds;
   for (auto& [key, medians] : ofRanks) {
     groups[key] = static_cast<std::uint32_t>(medians_.size());
     medians_.push_back(lowerMedianOf(medians));
@@ -69,7 +69,7 @@ UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& c
       for (const Id job : each.jobs) group_[job] = group;
     }
   });
-  std::map<Kind, Nanoseconds> usual;
+  std::map<PartKind, Nanoseconds> usual;
   for (auto& [kind, medians] : ofKinds) {
     usual[kind] = medianOf(medians);
     if (kind.second == kNotGiven) {
