@@ -153,8 +153,8 @@ class Executor::Impl {
                        .stage = job.action.stage,
                        .chunk = job.chunk,
                        .id = id,
-                       .part = job.action.part,
                        .action = texts_.empty() ? nullptr : texts_[at],
+                       .part = job.action.part,
                        .version = work_.versionOf(job.action)};
     record(recorded, [&] {
       run(job.action);
