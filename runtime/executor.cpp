@@ -176,6 +176,7 @@ class Executor::Impl {
                        .chunk = job.chunk,
                        .id = id,
                        .action = texts_.empty() ? nullptr : texts_[at],
+                       .part = job.action.part,
                        .version = work_.versionOf(job.action)};
     recordJob(streams_, recorded, [&] {
       run(job.action);
@@ -208,6 +209,7 @@ class Executor::Impl {
   }
 
   void run(const Action& action) {
+    if (action.isPart()) return work_.runPart(action, messagesOf(1));
     const int stage = action.stage;
     const int microBatch = action.microBatch;
     switch (action.kind) {

@@ -35,6 +35,9 @@ class ForwardingWork : public StageWork {
   void backwardWeight(int stage, int microBatch) override {
     inner_.backwardWeight(stage, microBatch);
   }
+  void runPart(const Action& part, JobMessages messages) override {
+    inner_.runPart(part, messages);
+  }
   void recompute(int stage, int microBatch) override { inner_.recompute(stage, microBatch); }
   void optimizerStep() override { inner_.optimizerStep(); }
   void update(int stage) override { inner_.update(stage); }

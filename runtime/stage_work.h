@@ -11,6 +11,7 @@
 #include "runtime/program/tensor_routes.h"
 #include "runtime/transport/message.h"
 #include "schedule/plan.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 
@@ -105,6 +106,12 @@ class StageWork {
     runBackward(stage, microBatch, messages);
   }
   virtual void backwardWeight(int /*stage*/, int /*microBatch*/) {}
+
+  /// Runs a part of a backward or of a weight half (Action::part). The first part gets the inputs
+  /// of the whole, and the last makes its outputs. As it stands, throws Error.
+  virtual void runPart(const Action& part, JobMessages /*messages*/) {
+    throw Error("this work cannot run " + toText(part) + ": it has no backward in parts");
+  }
 
   /// Runs a forward again, before the backward that needs it, where a plan says so. As it stands,
   /// it does nothing: for work that keeps its activations, or recomputes within its backward.

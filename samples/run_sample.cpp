@@ -217,6 +217,10 @@ std::vector<double> runSample(const SampleOptions& options,
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
   Partition partition = samplePartition(options, task.model, plan->numStages);
+  std::string flagNote;
+  const int parts = lastBackwardPartsOf(options, flagNote);
+  if (!env || env->rank == 0) note(flagNote);
+  plan = withGradientsCut(plan, options, parts, partition);
   plan = withRecomputes(std::move(plan), partition);
   std::string order;
   const bool isInLine = isNccl && options.ncclCommunicators == "rank";

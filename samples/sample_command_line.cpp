@@ -86,6 +86,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "parts into which the gradients of a stage on several ranks are cut; one is added "
                  "up while others travel")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--last-backward-parts", options.lastBackwardParts,
+                 "jobs into which the last backward of each stage is cut, at most one a block; the "
+                 "gradients of one are added up under the next")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--stash-update", options.stashUpdate,
                  "in plans without a flush, what an update changes: the newest version of the "
                  "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")

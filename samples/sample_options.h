@@ -17,7 +17,9 @@ struct SampleOptions {
   std::string stashUpdate = "newest";  ///< or oldest: StashUpdate
   int microBatches = 8;                ///< of a replica
   int replicas = 1;
-  int buckets = 1;          ///< of a stage's gradients, where it is on several ranks
+  int buckets = 1;  ///< of a stage's gradients, where it is on several ranks
+  /// Jobs of the last backward of each stage, or as many as it has blocks if these are fewer.
+  int lastBackwardParts = 1;
   std::string stageRanks;   ///< as ScheduleOptions has them; empty: one rank a stage
   std::string stageDepths;  ///< as ScheduleOptions has them; empty: as usual
   int steps = 1;

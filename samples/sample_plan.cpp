@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "runtime/executor.h"
 #include "runtime/program/rank_program.h"
+#include "schedule/backward_parts.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
@@ -34,9 +38,41 @@ Plan builtPlan(const SampleOptions& options) {
 CheckedPlan samplePlan(const SampleOptions& options) {
   Plan plan =
       options.scheduleFile.empty() ? builtPlan(options) : readScheduleFile(options.scheduleFile);
-  plan = withReplicas(std::move(plan), options.replicas);
-  if (options.buckets > 1) plan = withReductions(std::move(plan), options.buckets);
-  return CheckedPlan(std::move(plan));
+  return CheckedPlan(withReplicas(std::move(plan), options.replicas));
+}
+
+int lastBackwardPartsOf(const SampleOptions& options, std::string& note) {
+  constexpr const char* kFlag = "FLAGS_1f1b_backward_forward_overlap";
+  const char* const flag = std::getenv(kFlag);
+  const std::string_view value = flag == nullptr ? "" : flag;
+  const bool isSet = value == "1" || value == "true" || value == "True";
+  if (!isSet || options.lastBackwardParts > 1) return options.lastBackwardParts;
+  const bool isFile = !options.scheduleFile.empty();
+  const std::string name =
+      isFile ? options.scheduleFile : std::string(scheduleInfo(options.schedule).name);
+  if (isFile || name != "1F1B") {
+    note = fmt::format(
+        "{}=1 has no effect with {}; --last-backward-parts 2 cuts its last backwards", kFlag, name);
+    return 1;
+  }
+  note = fmt::format(
+      "{}=1 is --last-backward-parts 2 here: the gradients of a stage's last backward are reduced "
+      "under its second part. PaddlePaddle cuts each backward that a forward follows, for the "
+      "collectives of tensor parallelism, which is not there",
+      kFlag);
+  return 2;
+}
+
+CheckedPlan withGradientsCut(const CheckedPlan& plan, const SampleOptions& options, int parts,
+                             const Partition& partition) {
+  Plan cut = *plan;
+  if (parts > 1) {
+    std::vector<int> ofStage;
+    for (const int blocks : partition.blocks) ofStage.push_back(std::clamp(blocks, 1, parts));
+    cut = withLastBackwardParts(std::move(cut), ofStage);
+  }
+  if (options.buckets > 1) cut = withReductions(std::move(cut), options.buckets);
+  return CheckedPlan(std::move(cut));
 }
 
 Partition samplePartition(const SampleOptions& options, const Model& model, int numStages) {

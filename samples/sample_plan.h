@@ -10,8 +10,19 @@
 namespace pipetrace {
 
 /// The plan that the options ask for, by name or from a file. Throws Error if the file cannot be
-/// read or is no plan that can run.
+/// read or is no plan that can run. Its gradients are not cut yet (withGradientsCut()).
 CheckedPlan samplePlan(const SampleOptions& options);
+
+/// How many parts the last backwards have: as the options say, else 2 under 1F1B where the
+/// environment has PaddlePaddle's FLAGS_1f1b_backward_forward_overlap=1. `note` says how that
+/// differs from PaddlePaddle, or that it does nothing here; else it stays empty.
+int lastBackwardPartsOf(const SampleOptions& options, std::string& note);
+
+/// The plan with its last backwards in parts, and the gradients of others in the options' buckets,
+/// where stages are on several ranks. A stage with fewer blocks has one part for each. Throws Error
+/// where no backward is the last, and for buckets of a plan without a flush.
+CheckedPlan withGradientsCut(const CheckedPlan& plan, const SampleOptions& options, int parts,
+                             const Partition& partition);
 
 /// How the model is spread over the stages: as --partition says, else evenly. Throws Error if that
 /// does not fit.

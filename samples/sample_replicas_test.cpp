@@ -39,6 +39,10 @@ TEST(SampleProgramTest, ReplicasPrintTheLossesOfTheirThreads) {
   inBuckets.insert(inBuckets.end(), {"--buckets", "3"});
   EXPECT_EQ(testing::withoutSpeeds(runProcess(inBuckets).output),
             testing::withoutSpeeds(threads.output));
+  auto inParts = command;
+  inParts.insert(inParts.end(), {"--last-backward-parts", "2"});
+  EXPECT_EQ(testing::withoutSpeeds(runProcess(inParts).output),
+            testing::withoutSpeeds(threads.output));
   // Each replica has data of its own.
   const ProcessEnd alone = runProcess(smallTransformer({"--steps", "3", "--stages", "2"}));
   EXPECT_NE(testing::withoutSpeeds(alone.output), testing::withoutSpeeds(threads.output));

@@ -35,7 +35,8 @@ std::string toText(const Action& action) {
     return "(" + cell(action.stage, "F", action.microBatch) + ";" +
            cell(action.backwardStage, "B", action.backwardMicroBatch) + ")OVERLAP_F_B";
   }
-  return cell(action.stage, letters(action.kind), action.microBatch);
+  const std::string whole = cell(action.stage, letters(action.kind), action.microBatch);
+  return action.isPart() ? whole + "." + std::to_string(action.part) : whole;
 }
 
 }  // namespace pipetrace

@@ -43,13 +43,36 @@ struct Action {
   int microBatch = 0;
   int backwardStage = -1;       ///< forward_backward only: the fused backward's stage
   int backwardMicroBatch = -1;  ///< forward_backward only
+  /// A backward or a weight half may be cut into several jobs: the number of this one, from 0.
+  /// kWhole: it is not cut. Part 0 has the last blocks of the stage (schedule/backward_parts.h).
+  int part = kWhole;
+  /// How many parts there are; follows from the other actions of its plan (withPartCounts()). 0: it
+  /// is a part, and that is not known.
+  int parts = 1;
 
-  bool operator==(const Action&) const = default;
+  static constexpr int kWhole = -1;
+  bool isPart() const { return part != kWhole; }
+  /// Whether it begins what it is a part of, and takes the inputs of that. So does a whole one.
+  bool isFirstPart() const { return part <= 0; }
+  /// Whether it ends it, and makes the results.
+  bool isLastPart() const { return part + 1 == parts || part == kWhole; }
+
+  /// Without `parts`.
+  bool operator==(const Action& other) const {
+    return kind == other.kind && stage == other.stage && microBatch == other.microBatch &&
+           backwardStage == other.backwardStage && backwardMicroBatch == other.backwardMicroBatch &&
+           part == other.part;
+  }
 };
+
+/// Whether an action of that kind may be cut into parts.
+constexpr bool mayHaveParts(JobKind kind) {
+  return kind == JobKind::kBackward || kind == JobKind::kBackwardWeight;
+}
 
 /// The cell of a schedule file: "0F3", "1B2", "2I0", "2W0", "2R0", "(0F7;7B3)OVERLAP_F_B",
 /// "1SEND_F2", "0UNSHARD",
-/// "AGREE".
+/// "AGREE", "3B7.0" for a part.
 std::string toText(const Action& action);
 
 }  // namespace pipetrace

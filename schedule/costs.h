@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/backward_parts.h"
 #include "schedule/faults.h"
 #include "trace/nanoseconds.h"
 
@@ -33,6 +34,21 @@ struct StageCosts {
 
   /// Where the stage stands on several ranks: adding up its gradients, for each REDUCE_GRAD.
   Nanoseconds reduction = 0;
+
+  /// The number of its blocks, alike in time, at whose boundaries a backward is cut into parts
+  /// (blocksOfPart()); 0: parts are even.
+  std::int64_t blocks = 0;
+
+  /// The time of a part, if that of the whole is `whole`. The parts add up to it.
+  Nanoseconds timeOfPart(Nanoseconds whole, const Action& action) const {
+    if (!action.isPart()) return whole;
+    const auto after = [&](int done) {
+      if (blocks == 0) return cutOfParts(whole, done, action.parts);
+      return whole / blocks * cutOfParts(blocks, done, action.parts) +
+             whole % blocks * cutOfParts(blocks, done, action.parts) / blocks;
+    };
+    return after(action.part + 1) - after(action.part);
+  }
 };
 
 /// The costs that a plan is simulated, rehearsed or compared with.
@@ -53,9 +69,9 @@ struct Costs {
     const StageCosts& stage = stages[static_cast<std::size_t>(action.stage)];
     switch (action.kind) {
       case JobKind::kForward: return stage.forward;
-      case JobKind::kBackward: return stage.backward;
+      case JobKind::kBackward: return stage.timeOfPart(stage.backward, action);
       case JobKind::kBackwardInput: return stage.backwardInput;
-      case JobKind::kBackwardWeight: return stage.backwardWeight;
+      case JobKind::kBackwardWeight: return stage.timeOfPart(stage.backwardWeight, action);
       case JobKind::kRecompute: return stage.recompute;
       case JobKind::kForwardBackward:
         if (stage.forwardBackward >= 0) return stage.forwardBackward;

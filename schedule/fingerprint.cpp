@@ -90,6 +90,9 @@ std::uint64_t fingerprint(const Plan& plan) {
                                action.backwardStage, action.backwardMicroBatch}) {
         hash.add(number);
       }
+      if (!action.isPart()) continue;
+      hash.add(-1);  // no action begins with that
+      hash.add(action.part);
     }
   }
   addPlacement(plan, hash);

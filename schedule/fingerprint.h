@@ -22,8 +22,8 @@ namespace pipetrace {
 ///
 /// - The numbers of stages, of micro-batches and of ranks.
 /// - For each rank the number of its actions, then each action: its code, stage, micro-batch,
-///   backward stage and backward micro-batch. Data-parallel actions do not count: they change
-///   no result.
+///   backward stage and backward micro-batch. A part of a backward (Action::part) then has -1 and
+///   its number. Data-parallel actions do not count: they change no result.
 /// - The number of stages, and the first rank of each.
 /// - In a bidirectional plan the number of stages, the second rank of each, and Placement::run; in
 ///   others 0 and 0.

@@ -24,6 +24,7 @@ Action receiveOf(const PlannedMessage& message) {
 
 PlannedMessages messagesTo(const Action& compute) {
   PlannedMessages messages;
+  if (!compute.isFirstPart()) return messages;
   switch (compute.kind) {
     case JobKind::kForward: messages.add({true, compute.stage - 1, compute.microBatch}); break;
     case JobKind::kBackward:
@@ -41,6 +42,7 @@ PlannedMessages messagesTo(const Action& compute) {
 
 PlannedMessages messagesFrom(const Action& compute) {
   PlannedMessages messages;
+  if (!compute.isLastPart()) return messages;
   switch (compute.kind) {
     case JobKind::kForward: messages.add({true, compute.stage, compute.microBatch}); break;
     case JobKind::kBackward:

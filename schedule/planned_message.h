@@ -22,7 +22,9 @@ Action sendOf(const PlannedMessage& message);
 Action receiveOf(const PlannedMessage& message);
 
 /// The messages that a compute action needs, or makes: at most one in each direction. They may come
-/// from no stage (the first has none before it), and may stay on their rank.
+/// from no stage (the first has none before it), and may stay on their rank. Where a
+/// backward is in parts, the first one needs the gradient, and the last makes the one for the stage
+/// before.
 struct PlannedMessages {
   PlannedMessage list[2];
   int count = 0;

@@ -37,7 +37,7 @@ Plan withRecompute(const Plan& plan, const std::vector<bool>& stages) {
       const int microBatch = isPair ? action.backwardMicroBatch : action.microBatch;
       const bool startsBackward =
           isPair || action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput;
-      if (startsBackward && isWanted(stage, microBatch)) {
+      if (startsBackward && action.isFirstPart() && isWanted(stage, microBatch)) {
         row.push_back({JobKind::kRecompute, stage, microBatch});
       }
       row.push_back(action);

@@ -22,28 +22,46 @@ int stageThatMayEnd(const Action& action) {
   }
 }
 
-/// The row of a rank; `stages` by cell: whose gradients are reduced after it.
+using ReductionsByCell = std::map<int, std::vector<Action>>;
+
+/// The row of a rank with reductions behind its cells, and behind the sends right after these.
 std::vector<Action> withReductionsAfter(const std::vector<Action>& row,
-                                        const std::map<int, std::vector<int>>& stages,
-                                        int buckets) {
+                                        const ReductionsByCell& after) {
   std::vector<Action> result;
-  std::vector<int> due;
+  std::vector<Action> due;
   const auto addDue = [&] {
-    for (const int stage : due) {
-      for (int bucket = 0; bucket < buckets; ++bucket) {
-        result.push_back({JobKind::kReduceScatter, stage, buckets == 1 ? -1 : bucket});
-      }
-    }
+    result.insert(result.end(), due.begin(), due.end());
     due.clear();
   };
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (!isSend(row[i].kind)) addDue();
     result.push_back(row[i]);
-    const auto found = stages.find(static_cast<int>(i));
-    if (found != stages.end()) due.insert(due.end(), found->second.begin(), found->second.end());
+    const auto found = after.find(static_cast<int>(i));
+    if (found != after.end()) due.insert(due.end(), found->second.begin(), found->second.end());
   }
   addDue();
   return result;
+}
+
+/// Adds the reductions of a stage whose last backward is at `cell`: behind each of its parts, else
+/// as many as there are buckets.
+void addReductions(const std::vector<Action>& row, int stage, std::size_t cell, int buckets,
+                   ReductionsByCell& after) {
+  const Action& last = row[cell];
+  if (!last.isPart()) {
+    for (int bucket = 0; bucket < buckets; ++bucket) {
+      after[static_cast<int>(cell)].push_back(
+          {JobKind::kReduceScatter, stage, buckets == 1 ? -1 : bucket});
+    }
+    return;
+  }
+  for (std::size_t i = 0; i <= cell; ++i) {
+    const bool isOfIt = row[i].isPart() && row[i].kind == last.kind && row[i].stage == stage &&
+                        row[i].microBatch == last.microBatch;
+    if (isOfIt) {
+      after[static_cast<int>(i)].push_back({JobKind::kReduceScatter, stage, row[i].part});
+    }
+  }
 }
 
 Plan withReductionsAtUpdates(Plan plan) {
@@ -57,13 +75,14 @@ Plan withReductionsAtUpdates(Plan plan) {
       return action.kind == JobKind::kReduceScatter && isReduced(action.stage);
     });
   }
-  std::vector<std::map<int, std::vector<int>>> stages(plan.ranks.size());  // by rank and cell
+  std::vector<ReductionsByCell> after(plan.ranks.size());
   for (const WeightVersions::Update& update : weightVersions(plan).updates) {
     if (!isReduced(update.stage)) continue;
-    stages[static_cast<std::size_t>(update.after.rank)][update.after.cell].push_back(update.stage);
+    after[static_cast<std::size_t>(update.after.rank)][update.after.cell].push_back(
+        {JobKind::kReduceScatter, update.stage, -1});
   }
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
-    plan.ranks[r] = withReductionsAfter(plan.ranks[r], stages[r], 1);
+    plan.ranks[r] = withReductionsAfter(plan.ranks[r], after[r]);
   }
   return plan;
 }
@@ -73,16 +92,17 @@ Plan withReductionsAtUpdates(Plan plan) {
 std::vector<Action> withReductions(const std::vector<Action>& row,
                                    const std::function<bool(int stage)>& isReduced, int buckets) {
   std::set<int> reduced;
-  std::map<int, int> last;  // by stage
+  std::map<int, std::size_t> last;  // by stage
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (row[i].kind == JobKind::kReduceScatter) reduced.insert(row[i].stage);
-    if (const int stage = stageThatMayEnd(row[i]); stage >= 0) last[stage] = static_cast<int>(i);
+    if (const int stage = stageThatMayEnd(row[i]); stage >= 0) last[stage] = i;
   }
-  std::map<int, std::vector<int>> stages;
+  ReductionsByCell after;
   for (const auto& [stage, cell] : last) {
-    if (!reduced.contains(stage) && isReduced(stage)) stages[cell].push_back(stage);
+    if (reduced.contains(stage) || !isReduced(stage)) continue;
+    addReductions(row, stage, cell, buckets, after);
   }
-  return withReductionsAfter(row, stages, buckets);
+  return withReductionsAfter(row, after);
 }
 
 Plan withReductions(Plan plan, int buckets) {

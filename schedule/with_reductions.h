@@ -10,14 +10,16 @@ namespace pipetrace {
 
 /// The row with a REDUCE_GRAD of each stage that `isReduced` after its last backward or weight
 /// half, and after the sends right behind that. Stages that have one get no second. With several
-/// `buckets` there is one for each, with its number.
+/// `buckets` there is one for each, with its number. A last backward in parts (Action::part) is a
+/// bucket a part instead: one REDUCE_GRAD stands behind each part, with the number of that.
 std::vector<Action> withReductions(const std::vector<Action>& row,
                                    const std::function<bool(int stage)>& isReduced,
                                    int buckets = 1);
 
 /// The plan with a REDUCE_GRAD on each rank of a stage that stands on several; or with as many as
-/// there are buckets. An asynchronous plan has one at each update of such a stage, in place of
-/// those that it has. (One with problems stays as it is.) Throws Error for buckets of such a plan.
+/// there are buckets, or parts of its last backward. An asynchronous plan has one at each update of
+/// such a stage, in place of those that it has. (One with problems stays as it is.) Throws Error
+/// for buckets of such a plan.
 Plan withReductions(Plan plan, int buckets = 1);
 
 /// The plan with AGREE at the end of each rank's row, unless it has it. Throws as requireAgrees().

@@ -33,7 +33,8 @@ constexpr StageKey kStageKeys[] = {{"forward_ms", &GivenCosts::forward},
                                    {"freed_by_input_bytes", &GivenCosts::freedByInput},
                                    {"recomputed_bytes", &GivenCosts::recomputed},
                                    {"weights_bytes", &GivenCosts::weights},
-                                   {"message_bytes", &GivenCosts::message}};
+                                   {"message_bytes", &GivenCosts::message},
+                                   {"blocks", &GivenCosts::blocks}};
 
 struct TimeKey {
   std::string_view name;
@@ -162,6 +163,9 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   bool jobKey(const std::string& cell) {
     key_ = cell;
     const std::optional<Action> action = parseAction(cell);
+    if (action && action->isPart()) {
+      fail("is a part of a backward, which has its share of the whole; give that, and blocks");
+    }
     if (!action || isTransfer(action->kind) || isAgreement(action->kind)) {
       fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5, 2R5, 2UNSHARD");
     }
@@ -180,7 +184,8 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   std::int64_t bytes(const std::string& text) const {
     const std::optional<std::int64_t> bytes = parseDecimalTime(text, 1);
     if (!bytes || text.find('.') != std::string::npos || *bytes > kLongest) {
-      fail("is " + text + ", which is no whole number of bytes");
+      fail("is " + text + ", which is no whole number" +
+           (key_.ends_with("_bytes") ? " of bytes" : ""));
     }
     return *bytes;
   }

@@ -83,6 +83,7 @@ class Completion {
     costs.recomputed = of(given_.recomputed, "recomputed", stage).value_or(0);
     costs.weights = of(given_.weights, "weights", stage).value_or(0);
     costs.message = of(given_.message, "message", stage).value_or(0);
+    costs.blocks = of(given_.blocks, "blocks", stage).value_or(0);
     if (costs.freedByInput > costs.activation) {
       throw Error("stage " + std::to_string(stage) +
                   ": the input half frees more memory than the forward takes");
@@ -142,6 +143,7 @@ GivenCosts givenCosts(const Costs& costs) {
                    .recomputed = shared(costs, &StageCosts::recomputed),
                    .weights = shared(costs, &StageCosts::weights),
                    .message = shared(costs, &StageCosts::message),
+                   .blocks = shared(costs, &StageCosts::blocks),
                    .transfer = costs.transfer,
                    .lr = costs.lr,
                    .optimizer = costs.optimizer,
@@ -157,6 +159,7 @@ GivenCosts givenCosts(const Costs& costs) {
   dropIfAll(given.recomputed, 0);
   dropIfAll(given.weights, 0);
   dropIfAll(given.message, 0);
+  dropIfAll(given.blocks, 0);
   const bool isCounted =
       given.weights.empty() && given.freedByInput.empty() && given.recomputed.empty();
   if (isCounted) dropIfAll(given.activation, 1);

@@ -25,6 +25,7 @@ struct GivenCosts {
   Values recomputed;
   Values weights;
   Values message;
+  Values blocks;  ///< numbers
   Nanoseconds transfer = 0;
   Nanoseconds lr = 0;
   Nanoseconds optimizer = 0;

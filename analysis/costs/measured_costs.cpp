@@ -45,6 +45,7 @@ class Measuring {
         if (!isMeasured(event)) continue;
         event.kind == JobKind::kAllReduce ? addReduction(event, seen) : add(event);
       }
+      addWholes();
     }
     for (const auto& [key, span] : reductions_) {
       reductionsOf_[std::get<2>(key.first)].push_back(span.end - span.begin);
@@ -86,6 +87,13 @@ class Measuring {
   /// Step, members and stage.
   using ReductionKey = std::tuple<std::int32_t, StringId, std::int32_t>;
 
+  /// Kind (as in stages_), step, stage and micro-batch.
+  using PartsKey = std::tuple<std::size_t, std::int32_t, std::int32_t, std::int32_t>;
+  struct Parts {
+    std::int16_t last = 0;
+    Nanoseconds sum = 0;
+  };
+
   /// The n-th of a step, members and stage on each of its ranks are one. It begins with the last.
   void addReduction(const Event& event, std::map<ReductionKey, int>& seen) {
     for (const Argument& argument : timeline_.argumentsOf(event)) {
@@ -117,7 +125,25 @@ class Measuring {
 
   void addToStage(std::size_t kind, const Event& event) {
     if (event.stage < 0) return;
+    if (event.part != kNotGiven) return addPart(kind, event);
     stages_[event.stage][kind].push_back(event.duration());
+  }
+
+  /// The parts of a job are one: they add up.
+  void addPart(std::size_t kind, const Event& event) {
+    const PartsKey key{kind, event.step, event.stage, event.microBatch};
+    const auto [place, isNew] = parts_.try_emplace(key);
+    Parts& parts = place->second;
+    if (!isNew && event.part <= parts.last) addWhole(key, parts);
+    parts.last = event.part;
+    parts.sum += event.duration();
+  }
+  void addWhole(const PartsKey& key, Parts& parts) {
+    stages_[std::get<2>(key)][std::get<0>(key)].push_back(std::exchange(parts.sum, 0));
+  }
+  void addWholes() {
+    for (auto& [key, parts] : parts_) addWhole(key, parts);
+    parts_.clear();
   }
 
   /// The bytes of a stage's message are those that it sends on, and those of the gradient sent back
@@ -147,6 +173,7 @@ class Measuring {
   CountedSteps counted_;
   // By stage: durations of forward, backward, its halves, fused pairs, recomputes.
   std::map<std::int32_t, std::array<Durations, 6>> stages_;
+  std::map<PartsKey, Parts> parts_;                          // of the track that is read
   std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
   std::map<std::pair<ReductionKey, int>, Interval> reductions_;
   std::map<std::int32_t, Durations> reductionsOf_;  // by stage; without one: agreements

@@ -6,10 +6,13 @@
 
 namespace pipetrace {
 std::uint64_t AlikeJobs::whatOf(const JobGraph::Node& node) {
-  constexpr std::uint64_t kStages = (std::uint64_t{1} << 24U) - 1;
+  constexpr std::uint64_t kNumbers = (std::uint64_t{1} << 24U) - 1;
+  constexpr std::uint64_t kParts = (std::uint64_t{1} << 8U) - 1;
+  const int part = node.isMessage ? 0 : node.event->part + 1;
   return (static_cast<std::uint64_t>(node.kind) << kKindShift) |
-         ((static_cast<std::uint32_t>(node.stage) & kStages) << 32U) |
-         static_cast<std::uint32_t>(node.microBatch);
+         ((static_cast<std::uint32_t>(node.stage) & kNumbers) << 32U) |
+         ((static_cast<std::uint32_t>(node.microBatch) & kNumbers) << 8U) |
+         (static_cast<std::uint32_t>(part) & kParts);
 }
 
 AlikeJobs::AlikeJobs(const JobGraph& graph, int threads)

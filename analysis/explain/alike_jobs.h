@@ -9,8 +9,8 @@ namespace pipetrace {
 
 /// Numbers the jobs, collectives and ends of messages on lines that are alike in every step, such
 /// as forward 5 of stage 2.
-/// Those are of one rank, and have the same kind, stage and micro-batch. Numbers count from 0, rank
-/// after rank. Several threads may use it.
+/// Those are of one rank, and have the same kind, stage, micro-batch and part. Numbers count from
+/// 0, rank after rank. Several threads may use it.
 class AlikeJobs {
  public:
   using Id = JobGraph::Id;
@@ -35,7 +35,7 @@ class AlikeJobs {
     return static_cast<JobKind>(whatOf(number) >> kKindShift) == JobKind::kForwardBackward;
   }
   /// A word that says what they are. It is the same on all ranks; words have the order of kind,
-  /// stage and micro-batch.
+  /// stage, micro-batch and part.
   std::uint64_t whatOf(Number number) const { return firsts_[number].what; }
 
  private:

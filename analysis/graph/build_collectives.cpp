@@ -133,7 +133,10 @@ Id JobGraphBuilder::gradientsBefore(const JobGraph::Rank& rank,
                             job.kind == JobKind::kForwardBackward;
     const bool isOfStage = collective.stage < 0 || job.stage == collective.stage ||
                            job.kind == JobKind::kForwardBackward;
-    if (isBackward && isOfStage) return static_cast<Id>(at - jobs);
+    // The gradients of one part are added up while the next one runs.
+    const bool isUnderPart =
+        job.event->part != kNotGiven && 8 * (job.end - collective.begin) > job.end - job.begin;
+    if (isBackward && isOfStage && !isUnderPart) return static_cast<Id>(at - jobs);
   }
   return JobGraph::kNone;
 }

@@ -10,7 +10,9 @@ namespace pipetrace {
 namespace {
 
 using Id = JobGraph::Id;
-using StageKind = std::pair<std::int32_t, JobKind>;
+/// A kind of jobs: whole ones (kNotGiven), or a part of them.
+using PartKind = std::pair<JobKind, std::int16_t>;
+using StageKind = std::pair<std::int32_t, PartKind>;
 
 /// The jobs of one stage and kind on a rank.
 struct JobsOfStage {
@@ -27,7 +29,7 @@ std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank&
   for (Id id = rank.first; id < rank.end; ++id) {
     const JobGraph::Node& job = graph.node(id);
     if (!isCompute(job.kind) || !counted.contains(job.step)) continue;
-    const StageKind key{job.stage, job.kind};
+    const StageKind key{job.stage, {job.kind, job.event->part}};
     std::size_t place = 0;
     while (place < found.size() && place < kFew && found[place].key != key) ++place;
     if (place == kFew) place = places.try_emplace(key, found.size()).first->second;
@@ -55,11 +57,11 @@ UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& c
     for (const JobsOfStage& each : ofRank) ofRanks[each.key].push_back(each.median);
   }
   std::map<StageKind, std::uint32_t> groups;
-  std::map<JobKind, std::vector<Nanoseconds>> ofKind;
+  std::map<PartKind, std::vector<Nanoseconds>> ofKinds;
   for (auto& [key, medians] : ofRanks) {
     groups[key] = static_cast<std::uint32_t>(medians_.size());
     medians_.push_back(lowerMedianOf(medians));
-    ofKind[key.second].push_back(medians_.back() / graph.turnsOf(key.first));
+    ofKinds[key.second].push_back(medians_.back() / graph.turnsOf(key.first));
   }
   inParallel(threads, ranks.size(), [&](std::size_t r) {
     for (const JobsOfStage& each : ranks[r]) {
@@ -67,12 +69,18 @@ UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& c
       for (const Id job : each.jobs) group_[job] = group;
     }
   });
-  for (auto& [kind, medians] : ofKind) ofKind_[static_cast<std::size_t>(kind)] = medianOf(medians);
+  std::map<PartKind, Nanoseconds> usual;
+  for (auto& [kind, medians] : ofKinds) {
+    usual[kind] = medianOf(medians);
+    if (kind.second == kNotGiven) {
+      ofKind_[static_cast<std::size_t>(kind.first)] = usual[kind];
+    } else {
+      ofParts_[kind] = usual[kind];
+    }
+  }
   imbalances_.resize(medians_.size());
   for (const auto& [key, group] : groups) {
-    const Nanoseconds ofKindThere =
-        ofKind_[static_cast<std::size_t>(key.second)] * graph.turnsOf(key.first);
-    imbalances_[group] = medians_[group] - ofKindThere;
+    imbalances_[group] = medians_[group] - usual.at(key.second) * graph.turnsOf(key.first);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
@@ -9,7 +11,8 @@
 
 namespace pipetrace {
 
-/// How long the compute jobs of a run usually are, by stage and kind. A rank has the median of its
+/// How long the compute jobs of a run usually are, by stage and kind; of jobs in parts
+/// (Event::part), each part is a kind of its own. A rank has the median of its
 /// jobs over the steps that count; of an even count it is the mean of the middle two, rounded down.
 /// A stage has the lower median of its ranks: replicas, tensor-parallel peers and all others that
 /// run it. So what all of them have in common is the stage's, and what one rank has alone is its
@@ -32,7 +35,7 @@ class UsualTimes {
   /// like those of the other stages. 0 for other than compute jobs.
   Nanoseconds balanced(JobGraph::Id job) const {
     const JobGraph::Node& node = graph_.node(job);
-    return ofKind_[static_cast<std::size_t>(node.event->kind)] * graph_.turnsOf(node.stage);
+    return ofKind(*node.event) * graph_.turnsOf(node.stage);
   }
 
  private:
@@ -40,7 +43,13 @@ class UsualTimes {
   std::vector<std::uint32_t> group_;     // by job; 0: no compute job
   std::vector<Nanoseconds> medians_;     // by group
   std::vector<Nanoseconds> imbalances_;  // by group
-  std::array<Nanoseconds, kJobKindCount> ofKind_{};
+  Nanoseconds ofKind(const Event& event) const {
+    if (event.part == kNotGiven) return ofKind_[static_cast<std::size_t>(event.kind)];
+    const auto found = ofParts_.find({event.kind, event.part});
+    return found == ofParts_.end() ? 0 : found->second;
+  }
+  std::array<Nanoseconds, kJobKindCount> ofKind_{};  // of whole jobs
+  std::map<std::pair<JobKind, std::int16_t>, Nanoseconds> ofParts_;
 };
 
 }  // namespace pipetrace

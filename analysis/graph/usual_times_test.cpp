@@ -46,6 +46,34 @@ class UsualTimesOfReplicas : public testing::Test {
   int replicas_ = 0;
 };
 
+/// Two backwards, of which the last is in two parts. Together the medians would be 10 and 20.
+TEST(UsualTimesOfParts, EachPartIsAKindOfItsOwn) {
+  HandMadeTimeline made;
+  for (const int stage : {0, 1}) {
+    made.timeline.ranks[stage].numStages = 2;
+    const Nanoseconds unit = stage == 0 ? 10 : 14;
+    const auto add = [&](Nanoseconds begin, Nanoseconds end, int microBatch, int part) {
+      Event& event = made.add(stage, JobKind::kBackward, begin * unit, end * unit, 0, microBatch);
+      event.stage = stage;
+      event.part = static_cast<std::int16_t>(part);
+    };
+    add(0, 3, 0, kNotGiven);
+    add(3, 4, 1, 0);
+    add(4, 6, 1, 1);
+  }
+  made.timeline.sort();
+  const JobGraph graph(made.timeline, topologyOf(made.timeline));
+  const UsualTimes times(graph);
+  const JobGraph::Id first = graph.ranks()[0].first;
+  const Nanoseconds medians[] = {30, 10, 20};
+  const Nanoseconds balanced[] = {36, 12, 24};  // those of stage 1 are 42, 14 and 28
+  for (JobGraph::Id job = 0; job < 3; ++job) {
+    EXPECT_EQ(times.median(first + job), medians[job]);
+    EXPECT_EQ(times.balanced(first + job), balanced[job]);
+    EXPECT_EQ(times.imbalanceOf(times.group(first + job)), medians[job] - balanced[job]);
+  }
+}
+
 /// The medians of the ranks are 11 (10, 12) and 30. All jobs together would give 21. The stages
 /// have 11 and 40: their median is 25, rounded down.
 TEST_F(UsualTimesOfReplicas, TheFasterOfTwoRanksCounts) {

@@ -5,6 +5,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
+#include "schedule/backward_parts.h"
 #include "schedule/forward_part.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
@@ -17,6 +18,7 @@ constexpr int kMostMicroBatches = 1'000'000;
 constexpr int kMostChunks = 1024;
 constexpr int kMostReplicas = 1024;
 constexpr int kMostBuckets = 1024;
+constexpr int kMostParts = 1024;
 
 }  // namespace
 
@@ -58,6 +60,7 @@ void ScheduleOptions::change(Plan& plan) const {
   if (forwardOnly) plan = forwardPart(plan);
   if (credits) plan.credits = *credits;
   if (replicas) plan = withReplicas(std::move(plan), *replicas);
+  if (lastBackwardParts) plan = withLastBackwardParts(std::move(plan), *lastBackwardParts);
   if (buckets) plan = withReductions(std::move(plan), *buckets);
 }
 
@@ -102,6 +105,9 @@ void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group) {
   addShared(app, shared::kCredits, to.credits)->check(range(0, kMostMicroBatches))->group(group);
   addShared(app, shared::kReplicas, to.replicas)->check(upTo(kMostReplicas))->group(group);
   addShared(app, shared::kBuckets, to.buckets)->check(upTo(kMostBuckets))->group(group);
+  addShared(app, shared::kLastBackwardParts, to.lastBackwardParts)
+      ->check(upTo(kMostParts))
+      ->group(group);
 }
 
 }  // namespace pipetrace

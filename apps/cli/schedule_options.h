@@ -25,6 +25,7 @@ struct ScheduleOptions {
   std::optional<int> credits;  ///< none: those of the plan
   std::optional<int> replicas;
   std::optional<int> buckets;
+  std::optional<int> lastBackwardParts;
 
   /// The plan of the schedule, as it is built.
   Plan build(const AutoInput& input) const;
@@ -32,8 +33,9 @@ struct ScheduleOptions {
   PlanSize size() const;
   /// Throws Error where the schedule is unknown, or its size is not given.
   void requireSize() const;
-  /// Takes the forward part of a plan, sets its credits, makes replicas of it, and reduces
-  /// gradients in buckets, where that was asked for. The plan may have problems.
+  /// Takes the forward part of a plan, sets its credits, makes replicas of it, cuts its last
+  /// backwards into parts, and reduces gradients in buckets, where that was asked for. The plan may
+  /// have problems.
   void change(Plan& plan) const;
 };
 
@@ -49,8 +51,8 @@ struct ScheduleFlags {
 ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
                                  const char* group);
 
-/// Declares --forward-only, --credits, --dp and --buckets, for a plan of a schedule and for one
-/// from a file. `to` must outlive `app`.
+/// Declares --forward-only, --credits, --dp, --buckets and --last-backward-parts, for a plan of a
+/// schedule and for one from a file. `to` must outlive `app`.
 void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group);
 
 }  // namespace pipetrace

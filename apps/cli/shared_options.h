@@ -65,6 +65,10 @@ inline constexpr SharedOption kBuckets{
     "--buckets", "N",
     "Parts into which the gradients of a stage on several ranks are cut, each with a reduction of "
     "its own (default: 1)"};
+inline constexpr SharedOption kLastBackwardParts{
+    "--last-backward-parts", "N",
+    "Jobs into which the last backward of each stage is cut, so that the gradients of one part are "
+    "reduced under the next (default: 1)"};
 inline constexpr SharedOption kStepCount{"--steps", "N", "Steps to run"};
 
 // Costs of jobs.

@@ -122,14 +122,15 @@ std::vector<Action> workOf(std::vector<Action> actions) {
 /// A fused pair's event has its forward.
 bool isOf(const Event& job, const Action& action) {
   return job.kind == action.kind && job.stage == action.stage &&
-         job.microBatch == action.microBatch;
+         job.microBatch == action.microBatch && job.part == action.part;
 }
 
 std::string cell(const Event& job) {
   if (job.kind == JobKind::kForwardBackward) {
     return fmt::format("the pair of {}F{}", job.stage, job.microBatch);
   }
-  return toText(Action{.kind = job.kind, .stage = job.stage, .microBatch = job.microBatch});
+  return toText(
+      Action{.kind = job.kind, .stage = job.stage, .microBatch = job.microBatch, .part = job.part});
 }
 
 std::string orderDeviationOf(const Track& track, const std::vector<Action>& row) {

@@ -5,14 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/explain/explanation.h"
 #include "apps/pipe_run/testing/rehearsed.h"
+#include "schedule/backward_parts.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
+#include "trace/display_name.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
@@ -73,6 +77,83 @@ TEST(ReductionsRehearsalTest, TheTwoCopiesOfDualPipeKeepToTheSimulation) {
 TEST(ReductionsRehearsalTest, ThreeBucketsOfAStageFollowEachOther) {
   const CheckedPlan plan(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2), 3));
   expectSimulated(plan, costsWith(*plan, 10 * kNsPerMs));
+}
+
+/// The plan with its last backwards in that many parts, and a reduction behind each.
+CheckedPlan inParts(const char* schedule, int parts) {
+  Plan plan = withReplicas(buildSchedule(schedule, 4, 8), 2);
+  return CheckedPlan(withReductions(withLastBackwardParts(std::move(plan), parts)));
+}
+
+/// The time of reductions that is under jobs of their ranks, over all ranks of a step.
+Nanoseconds hiddenOf(const Timeline& timeline, int step) {
+  Nanoseconds hidden = 0;
+  for (const auto& [rank, info] : timeline.ranks) {
+    const Track* const jobs = timeline.findTrack(rank, kComputeLane);
+    const Track* const reductions = timeline.findTrack(rank, kReductionLane);
+    for (const Event& reduction : reductions->events) {
+      if (reduction.step != step) continue;
+      for (const Event& job : jobs->events) {
+        if (!isCompute(job.kind) || job.step != step) continue;
+        hidden += std::max<Nanoseconds>(
+            0, std::min(job.end, reduction.end) - std::max(job.begin, reduction.begin));
+      }
+    }
+  }
+  return hidden;
+}
+
+class PartsRehearsal : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PartsRehearsal, LastBackwardsInPartsKeepToTheSimulation) {
+  const CheckedPlan plan = inParts(GetParam(), 2);
+  expectSimulated(plan, costsWith(*plan, 20 * kNsPerMs));
+}
+
+// 20 ms at once, or 10 ms for each of two parts.
+TEST_P(PartsRehearsal, TwoPartsHideMoreOfTheSameReductionsThanNone) {
+  const auto hidden = [](const CheckedPlan& plan, Nanoseconds reduction) {
+    const Costs costs = costsWith(*plan, reduction);
+    const Nanoseconds planned = hiddenOf(simulate(plan, costs, {.steps = 2}).timeline, /*step=*/1);
+    Nanoseconds found = 0;
+    for (int i = 0; i < kMostRehearsals; ++i) {
+      found = hiddenOf(testing::rehearsed({.plan = plan, .costs = costs, .steps = 2}), 1);
+      // A job may begin up to 0.2 ms late on each of eight ranks.
+      if (std::abs(static_cast<double>(found - planned)) < 1.6 * kNsPerMs) break;
+    }
+    EXPECT_NEAR(static_cast<double>(found), static_cast<double>(planned), 1.6 * kNsPerMs);
+    return found;
+  };
+  const Nanoseconds parts = hidden(inParts(GetParam(), 2), 10 * kNsPerMs);
+  const Nanoseconds whole = hidden(inParts(GetParam(), 1), 20 * kNsPerMs);
+  // On each rank the first part's reduction begins half a job earlier: 2 to 3.5 ms of it.
+  EXPECT_GT(parts, whole + 12 * kNsPerMs);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PartsRehearsal, ::testing::Values("1F1B", "ZB-H1"),
+                         [](const auto& test) {
+                           return test.param[0] == '1' ? std::string("OneFOneB") : "ZBH1";
+                         });
+
+TEST(PartsRehearsalTest, LogsNumberThePartsOfOneBackward) {
+  const CheckedPlan plan = inParts("1F1B", 3);
+  const Timeline timeline =
+      testing::rehearsed({.plan = plan, .costs = costsWith(*plan, kNsPerMs), .steps = 1});
+  for (int rank = 0; rank < 8; ++rank) {
+    std::vector<std::string> last;
+    for (const Event& job : timeline.findTrack(rank, kComputeLane)->events) {
+      if (job.part == kNotGiven) continue;
+      EXPECT_EQ(job.kind, JobKind::kBackward);
+      EXPECT_EQ(job.microBatch, 7);
+      last.push_back(actionName(job));
+    }
+    const std::string stage = std::to_string(rank % 4);
+    EXPECT_THAT(last, ::testing::ElementsAre(stage + "B7.0", stage + "B7.1", stage + "B7.2"));
+  }
+  const Explanation run = explainRun(timeline, {});
+  EXPECT_EQ(run.schedule.recognised.names.front(), "1F1B");
+  EXPECT_TRUE(run.schedule.recognised.isExact);
+  EXPECT_EQ(run.schedule.deviationCount, 0);
 }
 
 TEST(ReductionsRehearsalTest, OneSlowReplicaHoldsUpTheOther) {

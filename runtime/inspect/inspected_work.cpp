@@ -87,6 +87,12 @@ void InspectedWork::backwardWeight(int stage, int microBatch) {
   backwardPart(stage, [&] { ForwardingWork::backwardWeight(stage, microBatch); });
 }
 
+void InspectedWork::runPart(const Action& part, JobMessages messages) {
+  backwardPart(part.stage, [&] { ForwardingWork::runPart(part, messages); });
+  const bool hasSent = part.kind == JobKind::kBackward && part.isLastPart();
+  if (hasSent) lookAt(false, part.stage, part.microBatch, messages);
+}
+
 template <typename Run>
 void InspectedWork::backwardPart(int stage, Run run) {
   if (!queued_) return run();

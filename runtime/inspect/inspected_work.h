@@ -37,6 +37,7 @@ class InspectedWork : public ForwardingWork {
   void runBackward(int stage, int microBatch, JobMessages messages) override;
   void runBackwardInput(int stage, int microBatch, JobMessages messages) override;
   void backwardWeight(int stage, int microBatch) override;
+  void runPart(const Action& part, JobMessages messages) override;
 
   /// Returns what was seen of the step that has just ended, once; nothing if it was not inspected.
   /// Waits for the device.

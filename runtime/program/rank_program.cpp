@@ -122,12 +122,14 @@ class Builder {
       const int user = forward ? route.to : route.from;
       const bool isOther = route.tensor != 0;
       if (user == stage) {
+        if (!job.action.isFirstPart()) continue;
         const End end{index, places.inputs.size()};
         places.inputs.push_back({.kept = keptIf(plan_.rankOf(maker, microBatch), tensor)});
         if (places.inputs.back().kept != RankProgram::kNone) continue;
         userOf_[tensor] = end;
         if (isOther) othersFor_[static_cast<std::size_t>(index)].push_back(tensor);
       } else if (maker == stage) {
+        if (!job.action.isLastPart()) continue;
         const End end{index, places.outputs.size()};
         places.outputs.push_back({.kept = keptIf(plan_.rankOf(user, microBatch), tensor)});
         if (places.outputs.back().kept != RankProgram::kNone) continue;
@@ -215,7 +217,7 @@ class Builder {
         otherLanes_.try_emplace(std::tuple(sender, tensor.forward, tensor.route));
     if (!isNew) return found->second;
     for (const Action& action : plan_.ranks[static_cast<std::size_t>(sender)]) {
-      if (!runs(action, tensor.forward, maker)) continue;
+      if (!runs(action, tensor.forward, maker) || !action.isLastPart()) continue;
       const int microBatch = microBatchOf(action, tensor.forward);
       if (plan_.rankOf(user, microBatch) == rank_) found->second.order.push_back(microBatch);
     }
@@ -265,6 +267,8 @@ class Builder {
       }
       buckets_.push_back(bucketsOf(plan_.ranks[static_cast<std::size_t>(rank_)], stage));
       if (!buckets_.back().empty()) copies.buckets = std::ranges::max(buckets_.back()) + 1;
+      const int parts = partsOf(plan_.ranks[static_cast<std::size_t>(rank_)], stage);
+      copies.areOfParts = parts > 1 && parts == copies.buckets;
       program_.copies.push_back(std::move(copies));
     }
   }

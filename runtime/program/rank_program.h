@@ -86,6 +86,7 @@ struct RankProgram {
     int chunk = 0;
     std::vector<int> reductions{};  ///< their indices, at least one
     int buckets = 1;                ///< into which the stage's gradients are cut
+    bool areOfParts = false;        ///< each is of the blocks of a part of the last backward
   };
   /// A place at which the gradients of such a stage may be added up. Training does so at the last
   /// one of each bucket; without a flush, at each update.

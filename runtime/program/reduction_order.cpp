@@ -91,6 +91,15 @@ void requireAlike(const Plan& plan, int stage) {
     return bucketsOf(plan.ranks[static_cast<std::size_t>(rank)], stage);
   };
   for (const int rank : ranks) {
+    const auto parts = [&](int at) {
+      return partsOf(plan.ranks[static_cast<std::size_t>(at)], stage);
+    };
+    if (parts(rank) != parts(ranks.front())) {
+      throw Error("rank " + std::to_string(rank) + " has the last backward of stage " +
+                  std::to_string(stage) + " in " + std::to_string(parts(rank)) + ", and rank " +
+                  std::to_string(ranks.front()) + " in " + std::to_string(parts(ranks.front())) +
+                  "; cut it alike on all of its ranks");
+    }
     if (of(rank) == of(ranks.front())) continue;
     const auto count = [&](int at) { return std::to_string(of(at).size()); };
     throw Error("rank " + std::to_string(rank) + " has " + count(rank) + " REDUCE_GRAD of stage " +
@@ -114,6 +123,14 @@ std::vector<int> bucketsOf(const std::vector<Action>& row, int stage) {
     bucket = static_cast<int>(std::distance(numbers.begin(), numbers.find(bucket)));
   }
   return buckets;
+}
+
+int partsOf(const std::vector<Action>& row, int stage) {
+  int parts = 1;
+  for (const Action& action : row) {
+    if (action.isPart() && action.stage == stage) parts = action.parts;
+  }
+  return parts;
 }
 
 std::vector<std::vector<PlannedReduction>> reductionOrder(const Plan& plan) {

@@ -31,4 +31,7 @@ std::vector<RankProgram::Exchange> exchangesOf(const Plan& plan, const RankProgr
 /// order of those in the plan's cells.
 std::vector<int> bucketsOf(const std::vector<Action>& row, int stage);
 
+/// The parts into which a stage's last backward is cut on a rank (Action::parts); 1: it is whole.
+int partsOf(const std::vector<Action>& row, int stage);
+
 }  // namespace pipetrace

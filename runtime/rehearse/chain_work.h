@@ -35,6 +35,13 @@ class ChainWork : public StageWork {
     return results;
   }
 
+  /// Runs a part of a backward or of a weight half. `gradient` comes with the first part of a
+  /// backward, and the result of the last one goes to stage - 1.
+  virtual Message backwardPart(const Action& part, Message /*gradient*/) {
+    StageWork::runPart(part, {});
+    return {};
+  }
+
   void runForward(int stage, int microBatch, JobMessages messages) final {
     give(messages, forward(stage, microBatch, inputOf(messages)));
   }
@@ -43,6 +50,9 @@ class ChainWork : public StageWork {
   }
   void runBackwardInput(int stage, int microBatch, JobMessages messages) final {
     give(messages, backwardInput(stage, microBatch, inputOf(messages)));
+  }
+  void runPart(const Action& part, JobMessages messages) final {
+    give(messages, backwardPart(part, inputOf(messages)));
   }
   void runForwardBackward(const Action& pair, JobMessages ofForward, JobMessages ofBackward) final {
     auto results = forwardBackward(pair, {inputOf(ofForward), inputOf(ofBackward)});

@@ -50,6 +50,8 @@ void EmulatedWork::backwardWeight(int stage, int microBatch) {
   start({JobKind::kBackwardWeight, stage, microBatch});
 }
 
+Message EmulatedWork::backwardPart(const Action& part, Message /*gradient*/) { return start(part); }
+
 void EmulatedWork::recompute(int stage, int microBatch) {
   start({JobKind::kRecompute, stage, microBatch});
 }

@@ -35,6 +35,7 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   Message backward(int stage, int microBatch, Message gradient) override;
   Message backwardInput(int stage, int microBatch, Message gradient) override;
   void backwardWeight(int stage, int microBatch) override;
+  Message backwardPart(const Action& part, Message gradient) override;
   void recompute(int stage, int microBatch) override;
   std::array<Message, 2> forwardBackward(const Action& pair,
                                          std::array<Message, 2> inputs) override;

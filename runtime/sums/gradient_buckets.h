@@ -12,6 +12,9 @@ struct GradientBucket {
   int stage = 0;
   int number = 0;  ///< from 0
   int of = 1;      ///< how many there are
+  /// Whether it has the parameters of the blocks of that part of the last backward
+  /// (blocksOfPart()).
+  bool isOfPart = false;
 };
 
 /// The gradients of stages that stand on several ranks. A bucket is a tensor of bytes on the rank's

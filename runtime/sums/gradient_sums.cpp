@@ -36,7 +36,8 @@ GradientBucket GradientSums::bucketOf(int reduction) const {
   const RankProgram::Copies& copies = copiesOf(reduction);
   return {.stage = copies.stage,
           .number = program_.reductions[static_cast<std::size_t>(reduction)].bucket,
-          .of = copies.buckets};
+          .of = copies.buckets,
+          .isOfPart = copies.areOfParts};
 }
 
 bool GradientSums::takesPart(int reduction) const {

@@ -213,6 +213,7 @@ std::vector<int> orderOf(const Plan& plan, int rank, int stage, bool backward) {
     if (a.stage != stage) continue;
     const bool isBackward = a.kind == JobKind::kBackward || a.kind == JobKind::kBackwardInput;
     const bool isForward = isPair || a.kind == JobKind::kForward;
+    if (!a.isFirstPart()) continue;
     if (backward ? isBackward : isForward) order.push_back(a.microBatch);
   }
   return order;

@@ -13,6 +13,7 @@
 #include "runtime/train/model/model_cut.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/train/optimize/precision.h"
+#include "runtime/train/stage_segments.h"
 
 namespace pipetrace {
 
@@ -70,6 +71,13 @@ class Stage {
   /// Returns whether there was anything to do.
   bool backwardWeight(int microBatch);
 
+  /// Cuts the backwards of this stage, `number`, that a rank's row has in parts; all others are
+  /// whole. Before their forwards. Throws Error as segmentsOf().
+  void cutBackwards(const std::vector<Action>& row, int number);
+  /// The parts of backward() and of backwardWeight(), in their order.
+  void backwardPart(int microBatch, int part, JobMessages messages);
+  bool backwardWeightPart(int microBatch, int part);
+
   /// Forgets all micro-batches.
   void clear() { live_.clear(); }
   /// Micro-batches of which it keeps something for a backward, or a half of it; ascending.
@@ -78,37 +86,51 @@ class Stage {
   /// By block of the model and name: {"3.weight", …}.
   NamedParameters namedParameters() const;
   std::vector<at::Tensor> parameters() const;
+  std::vector<std::size_t> parameterCounts() const;  ///< how many of them each block has
   /// A parameter of a block of this stage. Throws Error if the block has none of that name.
   at::Tensor parameter(int block, const std::string& name) const;
   const StageCut& cut() const { return cut_; }
   const std::vector<std::shared_ptr<BlockModule>>& blocks() const { return blocks_; }
 
  private:
+  /// A segment needs these, by boundary: as they were given, and as the leaves from which it
+  /// starts.
+  struct Entry {
+    Tensors given;
+    Tensors leaves;
+  };
   struct Live {
     Forward at;
-    Tensors incoming;  // leaves of this stage's own graph
-    Tensors boundary;  // what the blocks that run again need
-    Tensors batch;     // for them
+    const StageSegments* segments = nullptr;
+    int parts = 1;
+    Tensors incoming;            // leaves of this stage's own graph
+    Tensors boundary;            // what the blocks that run again need
+    std::vector<Entry> entries;  // by segment
     // Where the backward begins; by outgoing route. The outputs themselves are not kept.
     std::vector<torch::autograd::Edge> outgoing;
     torch::autograd::Edge loss;
-    Tensors again;  // the leaves from which the recomputed blocks start, by boundary
     bool isRecomputed = false;
-    std::unique_ptr<WeightHalf> weights;  // what the input half has left
-    bool isThrough = false;               // the input half has run
+    Tensors gradients;  // that have come, by outgoing route
+    // By part: what the input half has left.
+    std::vector<std::unique_ptr<WeightHalf>> weights;
+    bool isThrough = false;  // the input half has run
   };
 
   void runBlocks(int first, int last, const Forward& at, Tensors& slots) const;
+  void runSegments(Live& live, bool again, Tensors& slots) const;
+  static void enter(Live& live, std::size_t segment, Tensors& slots);
   at::Tensor lossOf(const Tensors& slots, const Forward& at) const;
   Tensors lossInputsIn(const Tensors& slots) const;
   void takeMetrics(const Tensors& slots, const std::vector<Metric>& metrics);
   void takePredictions(const Tensors& slots);
-  void keepEdges(Live& live, const Tensors& slots, bool ofRecomputed) const;
-  bool isRecomputed(const StageCut::End& outgoing) const;
+  void keepEdges(Live& live, const Tensors& slots) const;
   void requireSameShape(std::size_t route, const at::Tensor& output);
   Live& liveOf(int microBatch);
-  void runBackward(Live& live, JobMessages messages);
-  void propagate(Live& live, const Tensors& gradients);
+  const StageSegments& segmentsFor(int parts, int number);
+  void takeGradients(Live& live, JobMessages messages) const;
+  void giveGradients(const Live& live, JobMessages messages) const;
+  void runPart(Live& live, int part) const;
+  void propagate(Live& live, int segment) const;
 
   const Model& model_;
   const StageCut& cut_;
@@ -116,7 +138,9 @@ class Stage {
   const Precision precision_;
   c10::DeviceType device_ = c10::kCPU;
   std::vector<std::shared_ptr<BlockModule>> blocks_;
-  std::map<int, Live> live_;  // by micro-batch
+  std::map<int, StageSegments> segments_;  // by number of parts
+  std::map<int, int> parts_;               // by micro-batch, of those in parts
+  std::map<int, Live> live_;               // by micro-batch
   at::Tensor loss_;
   Tensors metrics_;
   Tensors predictions_;

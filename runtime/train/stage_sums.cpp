@@ -8,6 +8,9 @@
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
+#include <numeric>
+
+#include "schedule/backward_parts.h"
 
 namespace pipetrace {
 namespace {
@@ -39,14 +42,27 @@ std::vector<at::Tensor> shareOf(const std::vector<at::Tensor>& parameters, int n
 
 }  // namespace
 
-void StageSums::addStage(int stage, std::vector<at::Tensor> parameters, Loss loss) {
+void StageSums::addStage(int stage, std::vector<at::Tensor> parameters, Loss loss,
+                         std::vector<std::size_t> ofBlocks) {
   std::reverse(parameters.begin(), parameters.end());
-  stages_[stage] = {.parameters = std::move(parameters), .loss = std::move(loss)};
+  stages_[stage] = {.parameters = std::move(parameters),
+                    .loss = std::move(loss),
+                    .ofBlocks = std::move(ofBlocks)};
+}
+
+std::vector<at::Tensor> StageSums::parametersOf(const Stage& stage, const GradientBucket& bucket) {
+  if (!bucket.isOfPart) return shareOf(stage.parameters, bucket.number, bucket.of);
+  const std::vector<std::size_t>& blocks = stage.ofBlocks;
+  const auto [first, end] = blocksOfPart(static_cast<int>(blocks.size()), bucket.number, bucket.of);
+  const auto behind = [&](int block) {
+    return std::accumulate(blocks.begin() + block, blocks.end(), std::ptrdiff_t{0});
+  };
+  return {stage.parameters.begin() + behind(end), stage.parameters.begin() + behind(first)};
 }
 
 StageSums::Layout StageSums::makeLayout(const Stage& stage, const GradientBucket& bucket) {
   Layout layout{.hasLoss = bucket.number == 0 && static_cast<bool>(stage.loss.take),
-                .parameters = shareOf(stage.parameters, bucket.number, bucket.of)};
+                .parameters = parametersOf(stage, bucket)};
   const auto add = [&](std::int64_t size, at::ScalarType type) {
     layout.parts.push_back({.first = layout.size, .size = size, .type = type});
     layout.size += inUnits(size);
@@ -60,7 +76,7 @@ StageSums::Layout StageSums::makeLayout(const Stage& stage, const GradientBucket
 }
 
 const StageSums::Layout& StageSums::layoutOf(const GradientBucket& bucket) {
-  const std::pair place(bucket.stage, bucket.number);
+  const std::tuple place(bucket.stage, bucket.number, bucket.of, bucket.isOfPart);
   const auto found = layouts_.find(place);
   if (found != layouts_.end()) return found->second;
   return layouts_[place] = makeLayout(stages_.at(bucket.stage), bucket);

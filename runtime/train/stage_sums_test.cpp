@@ -26,6 +26,23 @@ Tensors parameters(double value = 1.5) {
   return all;
 }
 
+/// The parameters of a bucket, from its length alone.
+TEST(StageSums, BucketsOfPartsHaveTheParametersOfTheirBlocks) {
+  StageSums sums;
+  const Tensors all = parameters();
+  sums.addStage(kStage, all, {}, {1, 2, 1});
+  const auto lengthOf = [&](int number, bool isOfPart) {
+    return sums.fill({.stage = kStage, .number = number, .of = 2, .isOfPart = isOfPart}).numel();
+  };
+  // 16 bytes that say what is there, then each gradient in units of 16: the last block has the
+  // scalar, and the two others 24, 40 and 6 bytes.
+  EXPECT_EQ(lengthOf(0, true), 16 + 16);
+  EXPECT_EQ(lengthOf(1, true), 16 + 32 + 48 + 16);
+  // By bytes the first bucket has those from the end up to half of them all.
+  EXPECT_EQ(lengthOf(0, false) + lengthOf(1, false), lengthOf(0, true) + lengthOf(1, true));
+  EXPECT_NE(lengthOf(0, false), lengthOf(0, true));
+}
+
 /// A rank with one stage.
 struct Copy {
   explicit Copy(Tensors its, double loss = 0.25) : parameters(std::move(its)) {

@@ -92,7 +92,7 @@ void TorchWork::addBuckets() {
       loss = {.take = [this] { return std::exchange(lossSum_, {}); },
               .give = [this](const at::Tensor& sum) { addTo(lossOfAll_, sum); }};
     }
-    buckets_.addStage(number, stage->parameters(), std::move(loss));
+    buckets_.addStage(number, stage->parameters(), std::move(loss), stage->parameterCounts());
   }
 }
 
@@ -188,7 +188,11 @@ void TorchWork::accept(const Plan& plan, int rank) {
   replicasOfShares_ = forwardOnly_ ? 1 : plan.replicas;
   isAsynchronous_ = plan.isAsynchronous() && !forwardOnly_;
   if (isAsynchronous_) requireVersionsFit(plan);
-  if (!forwardOnly_) stages_.keepVersions(isAsynchronous_);
+  if (forwardOnly_) return;
+  stages_.keepVersions(isAsynchronous_);
+  for (const auto& [number, stage] : stages_.stages()) {
+    stage->cutBackwards(plan.ranks[static_cast<std::size_t>(rank)], number);
+  }
 }
 
 void TorchWork::requireVersionsFit(const Plan& plan) const {
@@ -306,6 +310,13 @@ void TorchWork::runBackwardInput(int stage, int microBatch, JobMessages messages
 void TorchWork::backwardWeight(int stage, int microBatch) {
   if (!at(stage).backwardWeight(microBatch)) emptyHalves_.insert(stage);
   releaseVersionOf(stage, microBatch);
+}
+
+void TorchWork::runPart(const Action& part, JobMessages messages) {
+  Stage& own = at(part.stage);
+  if (part.kind == JobKind::kBackward)
+    return own.backwardPart(part.microBatch, part.part, messages);
+  own.backwardWeightPart(part.microBatch, part.part);
 }
 
 void TorchWork::optimizerStep() {

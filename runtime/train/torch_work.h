@@ -127,6 +127,7 @@ class TorchWork : public StageWork {
   void runBackward(int stage, int microBatch, JobMessages messages) override;
   void runBackwardInput(int stage, int microBatch, JobMessages messages) override;
   void backwardWeight(int stage, int microBatch) override;
+  void runPart(const Action& part, JobMessages messages) override;
   void recompute(int stage, int microBatch) override;
   /// Does nothing if takeAgreement() left out the step.
   void optimizerStep() override;

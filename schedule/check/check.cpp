@@ -8,6 +8,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/check/deadlock.h"
 #include "schedule/check/limit_problems.h"
+#include "schedule/check/part_problems.h"
 #include "schedule/check/transfer_problems.h"
 #include "trace/error.h"
 
@@ -171,6 +172,7 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   problems.append(transferProblems(plan, index));
   findTooEarly(plan, index, problems);
   findLateRecomputes(plan, index, problems);
+  problems.append(partProblems(plan));
   findWrongSettings(plan, problems);
   if (problems.count() == sizeProblems) {  // a plan of another size can still run
     if (auto deadlock = deadlockOf(plan, index, {options.buffers, options.commStreams})) {

@@ -42,8 +42,10 @@ struct CheckOptions {
 /// backward pass before its forward, and a weight half before its input half. A forward may be run
 /// again once (a recompute), after it and before its backward pass or input half. A plan without
 /// any backward pass is forward-only and misses none; in others each forward has one. A plan is as
-/// large as its numbers say. One exception: a last stage or micro-batch that has hardly any work is
-/// taken for a mistake in those cells, not for missing work (sizeWithoutStrays()).
+/// large as its numbers say. The last backward of a stage on a rank, or its weight half, may be in
+/// parts (Action::part), which are all there and follow each other in their order. One exception: a
+/// last stage or micro-batch that has hardly any work is taken for a mistake in those cells, not
+/// for missing work (sizeWithoutStrays()).
 ///
 /// Messages. A result that one rank makes and another needs is a message. A plan without sends and
 /// receives leaves open when messages move. In a plan that has any (a full plan), every message

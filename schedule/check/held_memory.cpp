@@ -40,6 +40,7 @@ void HeldMemory::end(const Action& action) {
   const bool hasForward =
       action.kind == JobKind::kForward || action.kind == JobKind::kForwardBackward;
   if (hasForward && isRecomputed(action)) memory_ -= costsOf(action.stage).recomputed;
+  if (!action.isLastPart()) return;
   switch (action.kind) {
     case JobKind::kForward:
       if (heldFor_ != HeldFor::kBackward) endForward(action);

@@ -23,10 +23,10 @@ HeldFor whatActivationsAreHeldFor(const Plan& plan);
 /// The activations and the memory that a rank holds while it does its actions in order: call
 /// begin() and end() for each. A forward takes its activation when it begins. The input half gives
 /// back StageCosts::freedByInput of it when it ends, the weight half the rest. A whole backward
-/// pass gives back all of it. A forward that the rank recomputes gives back StageCosts::recomputed
-/// when it ends, and the recompute takes it again; it counts as held all the time. In a
-/// forward-only plan an activation is given back when its output has been used or sent. Receives
-/// hold nothing.
+/// pass gives back all of it; in parts, the last one does. A forward that the rank recomputes gives
+/// back StageCosts::recomputed when it ends, and the recompute takes it again; it counts as held
+/// all the time. In a forward-only plan an activation is given back when its output has been used
+/// or sent. Receives hold nothing.
 class HeldMemory {
  public:
   /// `costs` has all stages; plan and costs must outlive this. `weights` is what the rank's weights

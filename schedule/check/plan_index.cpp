@@ -6,12 +6,6 @@
 namespace pipetrace {
 namespace {
 
-std::string work(int stage, const char* letter, int microBatch) {
-  return std::to_string(stage) + letter + std::to_string(microBatch);
-}
-
-constexpr const char* kPassLetters[] = {"F", "B", "W"};
-
 bool isWork(const Action& action) { return !isDataParallel(action.kind); }
 
 std::int64_t actionCount(const Plan& plan) {
@@ -50,6 +44,7 @@ PlanIndex::PlanIndex(const Plan& plan)
   size_ = sizeWithoutStrays(plan);
   problems_ = {};
   table_.clear();
+  parts_.clear();
   transfers_.clear();
   if (isOfSaneSize()) {
     addAll();
@@ -113,6 +108,7 @@ void PlanIndex::addAll() {
       addAction(list[i], {rank, static_cast<int>(i)});
     }
   }
+  closeParts();
   findMissing();
 }
 
@@ -139,11 +135,29 @@ PlanIndex::Position PlanIndex::makerOf(const PlannedMessage& message) const {
 }
 
 PlanIndex::Position PlanIndex::userOf(const PlannedMessage& message) const {
-  return find(message.forward ? kForwardPass : kBackwardPass, message.to(), message.microBatch);
+  return findFirst(message.forward ? kForwardPass : kBackwardPass, message.to(),
+                   message.microBatch);
 }
 
 PlanIndex::Position PlanIndex::backwardOf(const Action& recompute) const {
-  return find(kBackwardPass, recompute.stage, recompute.microBatch);
+  return findFirst(kBackwardPass, recompute.stage, recompute.microBatch);
+}
+
+PlanIndex::Position PlanIndex::findFirst(Pass pass, int stage, int microBatch) const {
+  if (!parts_.empty() && inRange(stage, microBatch)) {
+    const auto found = parts_.find({cellOf(stage, microBatch), pass});
+    if (found != parts_.end()) return found->second.begin()->second;
+  }
+  return find(pass, stage, microBatch);
+}
+
+PlanIndex::Position PlanIndex::findPart(const Action& action, int part) const {
+  if (!inRange(action.stage, action.microBatch)) return {};
+  const Pass pass = action.kind == JobKind::kBackwardWeight ? kWeightPass : kBackwardPass;
+  const auto found = parts_.find({cellOf(action.stage, action.microBatch), pass});
+  if (found == parts_.end()) return {};
+  const auto at = found->second.find(part);
+  return at == found->second.end() ? Position{} : at->second;
 }
 
 bool PlanIndex::crossesRanks(const PlannedMessage& message) const {
@@ -192,6 +206,50 @@ void PlanIndex::addWork(Pass pass, int stage, int microBatch, Position position)
                 [&] { return toText(at(position)) + whyOutOfRange(stage, microBatch); });
 }
 
+void PlanIndex::addPart(const Action& action, Position position) {
+  const bool isWeight = action.kind == JobKind::kBackwardWeight;
+  if (!mayHaveParts(action.kind)) {
+    problems_.add(position.rank, position.cell, [&] {
+      return toText(action) + " is a part, and only backwards and weight halves have parts";
+    });
+  } else if (!inRange(action.stage, action.microBatch)) {
+    problems_.add(position.rank, position.cell,
+                  [&] { return toText(action) + whyOutOfRange(action.stage, action.microBatch); });
+  } else {
+    const Pass pass = isWeight ? kWeightPass : kBackwardPass;
+    put(parts_[{cellOf(action.stage, action.microBatch), pass}][action.part], position);
+  }
+}
+
+/// The last part stands for the whole.
+void PlanIndex::closeParts() {
+  for (const auto& [place, parts] : parts_) {
+    int expected = 0;
+    for (const auto& [part, position] : parts) {
+      const Action& action = at(position);
+      Action other = action;
+      other.part = expected++;
+      if (part != other.part) {
+        problems_.add(position.rank, position.cell,
+                      [&] { return toText(other) + " is missing before " + toText(action); });
+        expected = part + 1;
+      } else if (parts.size() == 1) {
+        other.part = 1;
+        problems_.add(position.rank, position.cell, [&] {
+          return toText(other) + " is missing: " + toText(action) +
+                 " is a part, and the only one of its backward";
+        });
+      } else if (action.parts != parts.rbegin()->first + 1) {
+        problems_.add(position.rank, position.cell, [&] {
+          return toText(action) + " is one of " + std::to_string(action.parts) +
+                 " parts, and the plan has " + std::to_string(parts.rbegin()->first + 1);
+        });
+      }
+    }
+    put(table_[place.first * kPassCount + place.second], parts.rbegin()->second);
+  }
+}
+
 void PlanIndex::addTransfer(const Action& action, Position position) {
   if (!inRange(action.stage, action.microBatch)) {
     problems_.add(position.rank, position.cell,
@@ -219,6 +277,7 @@ void PlanIndex::addTransfer(const Action& action, Position position) {
 }
 
 void PlanIndex::addAction(const Action& action, Position position) {
+  if (action.isPart()) return addPart(action, position);
   switch (action.kind) {
     case JobKind::kForward: addWork(kForwardPass, action.stage, action.microBatch, position); break;
     case JobKind::kBackward:
@@ -250,96 +309,12 @@ void PlanIndex::addRecompute(const Action& action, Position position) {
   });
 }
 
-bool PlanIndex::hasAny(int stage, int microBatch) const {
-  return find(kForwardPass, stage, microBatch).exists() ||
-         find(kBackwardPass, stage, microBatch).exists() ||
-         find(kWeightPass, stage, microBatch).exists();
-}
-
-void PlanIndex::findMissing() {
-  const std::vector<bool> isMissingStage = findMissingStages();
-  const std::vector<bool> isMissingMicroBatch = findMissingMicroBatches();
-  for (int stage = 0; stage < size_.stages; ++stage) {
-    if (isMissingStage[static_cast<std::size_t>(stage)]) continue;
-    for (int m = 0; m < size_.microBatches; ++m) {
-      if (!isMissingMicroBatch[static_cast<std::size_t>(m)]) findMissing(stage, m);
-    }
-  }
-}
-
-std::vector<bool> PlanIndex::findMissingStages() {
-  std::vector<bool> isMissing;
-  for (int stage = 0; stage < size_.stages; ++stage) {
-    bool found = false;
-    for (int m = 0; m < size_.microBatches && !found; ++m) found = hasAny(stage, m);
-    isMissing.push_back(!found);
-  }
-  const bool isRank = std::count(isMissing.begin(), isMissing.end(), false) == plan_.numRanks();
-  for (int stage = 0; stage < size_.stages; ++stage) {
-    if (!isMissing[static_cast<std::size_t>(stage)]) continue;
-    const std::string number = std::to_string(stage);
-    problems_.add({.message = isRank
-                                  ? "rank " + number + " is missing: no rank has stage " + number
-                                  : "stage " + number + " is missing: no rank has any work of it"});
-  }
-  return isMissing;
-}
-
-std::vector<bool> PlanIndex::findMissingMicroBatches() {
-  std::vector<bool> isMissing;
-  for (int m = 0; m < size_.microBatches; ++m) {
-    bool found = false;
-    for (int stage = 0; stage < size_.stages && !found; ++stage) found = hasAny(stage, m);
-    isMissing.push_back(!found);
-  }
-  if (std::find(isMissing.begin(), isMissing.end(), false) == isMissing.end()) return isMissing;
-  for (auto from = isMissing.begin(); from != isMissing.end();) {
-    const auto to = std::find(from, isMissing.end(), !*from);
-    const auto first = std::to_string(from - isMissing.begin());
-    const auto last = std::to_string(to - isMissing.begin() - 1);
-    if (*from) {
-      problems_.add(
-          {.message =
-               (to - from == 1 ? "micro-batch " + first + " is missing: no rank has any work of it"
-                               : "micro-batches " + first + " to " + last +
-                                     " are missing: no rank has any work of them")});
-    }
-    from = to;
-  }
-  return isMissing;
-}
-
-void PlanIndex::findMissing(int stage, int m) {
-  const Position backward = find(kBackwardPass, stage, m);
-  const Position weight = find(kWeightPass, stage, m);
-  const bool split = backward.exists() && at(backward).kind == JobKind::kBackwardInput;
-  if (find(kForwardPass, stage, m).exists() && backward.exists() && split == weight.exists())
-    return;
-
-  const int rank = plan_.rankOf(stage, m);
-  if (isForwardOnly_) {
-    if (find(kForwardPass, stage, m).exists()) return;
-    problems_.add(rank, -1, [&] { return work(stage, "F", m) + " is missing"; });
-    return;
-  }
-  for (const Pass pass : {kForwardPass, kBackwardPass}) {
-    if (find(pass, stage, m).exists()) continue;
-    problems_.add(rank, -1, [&] { return work(stage, kPassLetters[pass], m) + " is missing"; });
-  }
-  if (split && !weight.exists()) {
-    problems_.add({rank, -1,
-                   work(stage, "W", m) + " is missing: the plan has only the half " +
-                       work(stage, "I", m) + " of that backward pass"});
-  }
-  if (!split && backward.exists() && weight.exists()) {
-    problems_.add({weight.rank, weight.cell,
-                   work(stage, "W", m) + " is done already by the whole backward pass " +
-                       work(stage, "B", m)});
-  }
-}
-
 PlanIndex::Inputs PlanIndex::inputsOf(const Action& action) const {
   Inputs inputs;
+  if (!action.isFirstPart()) {
+    inputs.add(findPart(action, action.part - 1));
+    return inputs;
+  }
   const auto addBackward = [&](int stage, int microBatch) {
     inputs.add(find(kForwardPass, stage, microBatch));
     inputs.add(find(kBackwardPass, stage + 1, microBatch));

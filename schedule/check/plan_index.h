@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedule/check/plan_size.h"
@@ -23,8 +25,8 @@ class PlanIndex {
   /// `plan` must outlive the index.
   explicit PlanIndex(const Plan& plan);
 
-  /// Work and transfers that are out of range or there twice, and work that is missing. Never about
-  /// data-parallel actions.
+  /// Work and transfers that are out of range or there twice, and work that is missing, parts of a
+  /// backward too. Never about data-parallel actions.
   const ProblemList& problems() const { return problems_; }
 
   /// The plan's size; for a plan that is not whole, without numbers that are there by mistake.
@@ -42,8 +44,9 @@ class PlanIndex {
   }
 
   /// The actions that make the input of an action, apart from the action before it on its rank: at
-  /// most three, for a fused pair. Inputs that the plan lacks are left out. Transfers have none
-  /// here, and data-parallel actions none at all.
+  /// most three, for a fused pair. A part of a backward has the part before it, and the first one
+  /// the inputs of the whole. Inputs that the plan lacks are left out. Transfers have none here,
+  /// and data-parallel actions none at all.
   struct Inputs {
     Position positions[3];
     int count = 0;
@@ -62,12 +65,14 @@ class PlanIndex {
   bool hasTransfers() const { return !transfers_.empty(); }
 
   /// The compute actions at both ends of a message, and the actions that move it. Where the plan
-  /// lacks one, the Position does not exist.
+  /// lacks one, the Position does not exist. The last part of a backward makes the message, and the
+  /// first one needs that of the stage behind.
   Position makerOf(const PlannedMessage& message) const;
   Position userOf(const PlannedMessage& message) const;
   Position sendAt(const PlannedMessage& message) const;
   Position receiveAt(const PlannedMessage& message) const;
-  /// The backward pass, its input half or the fused pair that a recompute is for.
+  /// The backward pass, its input half or the fused pair that a recompute is for; of one in parts,
+  /// the first.
   Position backwardOf(const Action& recompute) const;
   /// Whether both its stages are stages of the plan, on two different ranks.
   bool crossesRanks(const PlannedMessage& message) const;
@@ -84,6 +89,9 @@ class PlanIndex {
     if (table_.empty() || !inRange(stage, microBatch)) return {};
     return table_[cellOf(stage, microBatch) * kPassCount + pass];
   }
+  /// The first part of a pass, or the whole.
+  Position findFirst(Pass pass, int stage, int microBatch) const;
+  Position findPart(const Action& action, int part) const;
   Position findTransfer(const PlannedMessage& message, bool sends) const;
   bool hasPlaces();
   bool isOfSaneSize() const;
@@ -93,6 +101,8 @@ class PlanIndex {
   void addWork(Pass pass, int stage, int microBatch, Position position);
   void addTransfer(const Action& action, Position position);
   void addRecompute(const Action& action, Position position);
+  void addPart(const Action& action, Position position);
+  void closeParts();
   void put(Position& slot, Position position);
   std::string whyOutOfRange(int stage, int microBatch) const;
   bool hasAny(int stage, int microBatch) const;
@@ -103,7 +113,9 @@ class PlanIndex {
 
   const Plan& plan_;
   bool isForwardOnly_;
-  std::vector<Position> table_;      // by stage, micro-batch and pass
+  std::vector<Position> table_;  // by stage, micro-batch and pass; of one in parts, the last
+  using Parts = std::map<int, Position>;                 // by number
+  std::map<std::pair<std::size_t, Pass>, Parts> parts_;  // by cellOf(); few have any
   std::vector<Position> transfers_;  // by making stage, micro-batch, direction, send or receive
   StagesAndMicroBatches size_;
   ProblemList problems_;

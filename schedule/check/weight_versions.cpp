@@ -117,7 +117,7 @@ class Walk {
     const bool fused = action.kind == JobKind::kForwardBackward;
     if (fused || action.kind == JobKind::kForward) forward(action.stage, action.microBatch, at);
     if (fused) backward(action.backwardStage, action.backwardMicroBatch, at);
-    if (action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardWeight) {
+    if (mayHaveParts(action.kind) && action.isLastPart()) {
       backward(action.stage, action.microBatch, at);
     }
   }

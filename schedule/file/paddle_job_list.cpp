@@ -10,11 +10,18 @@
 namespace pipetrace {
 namespace {
 
+/// A backward in parts is one job: PaddlePaddle cuts those before a forward, and no last one.
+std::vector<Action> jobsOfRow(const std::vector<Action>& row) {
+  std::vector<Action> jobs = withoutDataParallel(row);
+  std::erase_if(jobs, [](const Action& action) { return !action.isFirstPart(); });
+  return jobs;
+}
+
 class JobList {
  public:
   JobList(const Plan& plan, int rank, const PaddleJobListOptions& options)
       : plan_(plan),
-        row_(withoutDataParallel(plan.ranks[static_cast<std::size_t>(rank)])),
+        row_(jobsOfRow(plan.ranks[static_cast<std::size_t>(rank)])),
         options_(options),
         chunked_(plan.numChunks() > 1) {}
 

@@ -36,7 +36,13 @@ std::optional<Action> takeSingle(std::string_view& rest) {
     if (!take(rest, letters.text)) continue;
     const auto microBatch = takeNumber(rest);
     if (!microBatch && !isDataParallel(letters.kind)) return {};
-    return Action{letters.kind, *stage, microBatch.value_or(-1)};
+    Action action{letters.kind, *stage, microBatch.value_or(-1)};
+    if (!mayHaveParts(letters.kind) || !take(rest, ".")) return action;
+    const auto part = takeNumber(rest);
+    if (!part) return {};
+    action.part = *part;
+    action.parts = 0;
+    return action;
   }
   return {};
 }
@@ -46,6 +52,7 @@ std::optional<Action> parseFused(std::string_view rest) {
   const auto backward = take(rest, ";") ? takeSingle(rest) : std::nullopt;
   if (!forward || !backward || !take(rest, ")OVERLAP_F_B") || !rest.empty()) return {};
   if (forward->kind != JobKind::kForward || backward->kind != JobKind::kBackward) return {};
+  if (backward->isPart()) return {};
   return Action{JobKind::kForwardBackward, forward->stage, forward->microBatch, backward->stage,
                 backward->microBatch};
 }

@@ -11,8 +11,8 @@ namespace pipetrace {
 inline constexpr int kLargestPlanNumber = 9'999'999;
 
 /// The inverse of toText(Action); nothing for a text that is not exactly that. Numbers go up to
-/// kLargestPlanNumber. Data-parallel work is "0REDUCE_GRAD", "3UNSHARD", "3RESHARD", with or
-/// without a micro-batch.
+/// kLargestPlanNumber. The cell of a part, "3B7.0", does not say how many there are. Data-parallel
+/// work is "0REDUCE_GRAD", "3UNSHARD", "3RESHARD", with or without a micro-batch.
 std::optional<Action> parseAction(std::string_view cell);
 
 /// The number at the front of `text`, taken off it: digits only, up to kLargestPlanNumber.

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <utility>
 
+#include "schedule/backward_parts.h"
 #include "schedule/check/problem.h"
 #include "schedule/file/infer_placement.h"
 #include "schedule/file/plan_header.h"
@@ -50,6 +51,7 @@ class Reading {
       throw Error(name_ + ": no actions; a schedule file has one row a rank with cells as 0F0,0B0");
     }
     plan_.name = name_;
+    plan_ = withPartCounts(std::move(plan_));
     inferPlacement(plan_);
     bool hasWrongRanks = false;
     const std::string wrong = header_.applyTo(plan_, hasWrongRanks);

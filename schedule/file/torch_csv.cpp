@@ -39,6 +39,7 @@ void requireKnownCells(const Plan& plan, const std::string& who) {
           toText(action) + " (rank " + std::to_string(rank) + ", cell " + std::to_string(i) + ")";
       if (action.kind == JobKind::kRecompute)
         throw Error(who + "torch has no recompute like " + cell);
+      if (action.isPart()) throw Error(who + "torch has no backward in parts like " + cell);
       const bool isOwn = std::binary_search(stages.begin(), stages.end(), action.stage);
       if (isOwn) continue;
       throw Error(who + cell + " is on another rank than its stage, which torch refuses");

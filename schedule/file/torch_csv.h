@@ -13,7 +13,7 @@ namespace pipetrace {
 ///
 /// Throws Error for a plan that torch does not run. Such are plans with recomputes, forward-only,
 /// asynchronous and bidirectional plans, those without sends and receives, and those with
-/// data-parallel work on a rank that does not have its stage.
+/// data-parallel work on a rank that does not have its stage. So are backwards in parts.
 ///
 /// Source: _Action.from_str(), _validate_schedule() and _add_reduce_grad() in torch 2.11.
 std::string toTorchCsv(const CheckedPlan& plan);

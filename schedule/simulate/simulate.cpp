@@ -207,6 +207,7 @@ class Run {
     event.stage = action.stage;
     event.microBatch = event.number = plan_.numberInReplica(action.microBatch);
     event.chunk = chunkOf(rank, action.stage);
+    event.part = static_cast<std::int16_t>(action.part);
     event.begin = span.begin;
     event.end = span.end;
     const Argument arguments[] = {

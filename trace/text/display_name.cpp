@@ -23,7 +23,11 @@ std::string shortName(const Event& event) {
   return event.microBatch < 0 ? letter : letter + std::to_string(event.microBatch);
 }
 
-std::string actionName(const Event& event) { return actionName(event.stage, shortName(event)); }
+std::string actionName(const Event& event) {
+  std::string name = actionName(event.stage, shortName(event));
+  if (event.part != kNotGiven && !name.empty()) name += "." + std::to_string(event.part);
+  return name;
+}
 
 std::string actionName(int stage, const std::string& shortForm) {
   return stage < 0 || shortForm.empty() ? shortForm : std::to_string(stage) + shortForm;

@@ -46,6 +46,48 @@ TEST_F(PlanCommand, ReductionsOfReplicasCountWhereNothingHidesThem) {
               HasSubstr("0REDUCE_GRAD"));
 }
 
+TEST_F(PlanCommand, LastBackwardsInPartsHideTheReductionsOfAllPartsButTheLast) {
+  const std::int64_t free = jsonOf("1F1B", {"--dp", "2"}).at("length_ns").get<std::int64_t>();
+  const auto lengthOf = [&](const char* parts, const char* reduction) -> std::int64_t {
+    return jsonOf("1F1B", {"--dp", "2", "--last-backward-parts", parts, "--reduce-ms", reduction})
+        .at("length_ns")
+        .get<std::int64_t>();
+  };
+  // A backward takes 2 ms.
+  EXPECT_EQ(lengthOf("1", "1"), free + 1'000'000);
+  EXPECT_EQ(lengthOf("2", "0.5"), free + 500'000);
+  EXPECT_EQ(lengthOf("4", "0.25"), free + 250'000);
+  const std::string csv =
+      planOf("1F1B", {"--dp", "2", "--last-backward-parts", "2", "--reduce-ms", "1", "--csv", "-"})
+          .out;
+  EXPECT_THAT(csv, HasSubstr(",3B7.0,3REDUCE_GRAD0,3B7.1,3REDUCE_GRAD1\n"));
+  write("parts.csv", csv);
+  EXPECT_EQ(plan({"--schedule-file", path("parts.csv"), "--check"}).exitCode, 0);
+  EXPECT_EQ(planOf("1F1B", {"--last-backward-parts", "2", "--job-list"}).out,
+            planOf("1F1B", {"--job-list"}).out);
+  expectError(planOf("1F1B", {"--last-backward-parts", "2", "--transfers", "in-time", "--csv", "-",
+                              "--for", "torch"}),
+              "torch has no backward in parts like", "");
+  expectError(planOf("PipeDream", {"--last-backward-parts", "2"}), "without a flush", "");
+}
+
+// Parts of a run are measured as one backward, so that its plan is as long again.
+TEST_F(PlanCommand, RunsWithPartsAreMeasuredAsIfTheyHadNone) {
+  const std::string logs = path("logs") + "/";
+  for (const char* const name : {"1F1B", "ZB-H1"}) {
+    const auto planOfTwo = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), {"--schedule", name, "--ranks", "2", "--micro-batches", "2"});
+      return this->plan(more);
+    };
+    ASSERT_EQ(planOfTwo({"--last-backward-parts", "3", "-o", logs}).exitCode, 0);
+    const json measured = json::parse(planOfTwo({"--costs-from", logs, "--json"}).out);
+    const json given = json::parse(planOfTwo({"--json"}).out);
+    EXPECT_EQ(measured.at("length_ns"), given.at("length_ns")) << name;
+    EXPECT_EQ(measured.at("costs").at("backward_ms"), given.at("costs").at("backward_ms"));
+    EXPECT_THAT(run({"report", logs}).out, HasSubstr("schedule: " + std::string(name)));
+  }
+}
+
 TEST_F(PlanCommand, ReductionsOfARunAreMeasuredAndPlannedAgain) {
   const std::string logs = path("logs") + "/";
   ASSERT_EQ(planOf("1F1B", {"--dp", "2", "--reduce-ms", "3,1,1,2", "-o", logs}).exitCode, 0);
