@@ -14,7 +14,7 @@
 #include "runtime/engine/strategy.h"
 #include "runtime/launch/process_env.h"
 #include "runtime/launch/stop_signal.h"
-#include "runtime/train/metric.h"
+#include "runtime/train/model/metric.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/transport/nccl.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/stage_work.h"
-#include "runtime/train/metric.h"
 #include "runtime/train/model/linear.h"
+#include "runtime/train/model/metric.h"
 #include "runtime/train/model/model_cut.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/train/optimize/precision.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/error_text.h"
-#include "runtime/train/fixed_inputs.h"
+#include "runtime/train/model/fixed_inputs.h"
 #include "runtime/train/stage.h"
 #include "trace/error.h"
 

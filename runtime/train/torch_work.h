@@ -14,7 +14,7 @@
 #include "runtime/train/data/batch.h"
 #include "runtime/train/data/data_loader.h"
 #include "runtime/train/loss_shares.h"
-#include "runtime/train/metric.h"
+#include "runtime/train/model/metric.h"
 #include "runtime/train/stage_sums.h"
 #include "runtime/train/trained_stages.h"
 

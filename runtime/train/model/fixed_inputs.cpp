@@ -1,4 +1,4 @@
-#include "runtime/train/fixed_inputs.h"
+#include "runtime/train/model/fixed_inputs.h"
 
 #include "trace/error.h"
 
