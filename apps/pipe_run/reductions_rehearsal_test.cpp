@@ -16,7 +16,7 @@
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
-#include "trace/display_name.h"
+#include "trace/text/display_name.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
