@@ -1,7 +1,6 @@
 #include "samples/run_sample.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <torch/utils.h>
 
 #include <chrono>
@@ -19,16 +18,14 @@
 #include "profiler/switches.h"
 #include "runtime/device/open_device.h"
 #include "runtime/engine/say.h"
+#include "runtime/engine/training_plan.h"
 #include "runtime/session/session.h"
 #include "runtime/train/empty_halves.h"
 #include "runtime/train/torch_work.h"
 #include "samples/inspected_training.h"
 #include "samples/loss_report.h"
-#include "samples/sample_plan.h"
-#include "samples/sample_precision.h"
+#include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
-#include "schedule/fingerprint.h"
-#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -38,10 +35,10 @@ namespace {
 /// The ranks of this process share it. It is only read once the first of them has started.
 struct Run {
   const SampleOptions& options;
+  const Strategy strategy;
   const CheckedPlan plan;
   const SampleTask task;
   const Partition partition;
-  const LossScale lossScale;
   const StopSignal& stop;
   LossReport& report;  // written by the one rank that has the last stage
 };
@@ -89,11 +86,10 @@ std::unique_ptr<TorchWork> makeWork(const Run& run, int rank, RankDevice* device
                        .seed = run.options.seed,
                        .optimizer = run.task.optimizer,
                        .learningRate = run.task.learningRate,
-                       .precision = precisionOf(run.options.precision),
-                       .lossScale = run.lossScale,
-                       .clipNorm = run.options.clipGradNorm,
-                       .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
-                                                                          : StashUpdate::kNewest,
+                       .precision = run.strategy.precision,
+                       .lossScale = lossScaleOf(run.strategy),
+                       .clipNorm = run.strategy.clipNorm,
+                       .stashUpdate = run.strategy.stashUpdate,
                        .reportsLoss = run.plan->lastRankOf(0) == rank,
                        .batch = run.task.batch,
                        .device = device,
@@ -139,28 +135,16 @@ void trainRank(const Run& run, SessionRank& rank) {
   }
 }
 
-std::string partitionText(const Partition& partition) {
-  std::string text = fmt::format("{} blocks", fmt::join(partition.blocks, ", "));
-  if (partition.recomputeRatio.empty()) return text;
-  return text + fmt::format(", recomputed {}", fmt::join(partition.recomputeRatio, ", "));
-}
-
 /// These must be the same on all ranks.
 RunFacts factsOf(const Run& run) {
-  return {{"plan", fmt::format("{} of {} ranks and {} micro-batches, fingerprint {}",
-                               run.plan->name, run.plan->numRanks(), run.plan->numMicroBatches,
-                               fingerprintText(fingerprint(*run.plan)))},
-          {"partition of the model into", partitionText(run.partition)},
-          {"model of", run.task.sizes.empty() ? "its only sizes" : run.task.sizes},
-          {"seed", std::to_string(run.options.seed)},
-          {"number of steps", std::to_string(run.options.steps)},
-          {"optimizer with",
-           run.task.optimizerText.empty() ? "its usual options" : run.task.optimizerText},
-          {"--buckets", std::to_string(run.options.buckets)},
-          {"--precision", run.options.precision},
-          {"--loss-scale", run.options.lossScale},
-          {"--clip-grad-norm", fmt::format("{}", run.options.clipGradNorm)},
-          {"--stash-update", run.options.stashUpdate}};
+  RunFacts facts = factsOf({run.plan, run.partition, {}}, run.strategy, run.options.seed);
+  const auto orUsual = [](const std::string& text, const char* usual) {
+    return text.empty() ? usual : text;
+  };
+  facts.emplace_back("model of", orUsual(run.task.sizes, "its only sizes"));
+  facts.emplace_back("number of steps", std::to_string(run.options.steps));
+  facts.emplace_back("optimizer with", orUsual(run.task.optimizerText, "its usual options"));
+  return facts;
 }
 
 Nanoseconds nanoseconds(double seconds) { return static_cast<Nanoseconds>(seconds * 1e9); }
@@ -176,7 +160,7 @@ SessionOptions sessionOptions(const Run& run, const std::optional<ProcessEnv>& e
                          .linkTimeout = nanoseconds(options.linkTimeout),
                          .stepTimeout = nanoseconds(options.stepTimeout),
                          .silence = nanoseconds(options.silence),
-                         .overlaps = !options.noSendRecvOverlap,
+                         .overlaps = run.strategy.overlaps,
                          .device = device,
                          .sharesDevices = options.shareDevices,
                          .logDirectory = logDirectoryOf(options, switches),
@@ -193,7 +177,6 @@ SessionOptions sessionOptions(const Run& run, const std::optional<ProcessEnv>& e
 
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
-  const bool isNccl = options.transport == SampleTransport::kNccl;
   requireNcclOptions(options);
   requireDevicesToShare(options);
   // Before LibTorch's generators: they look once for the devices that there are.
@@ -204,34 +187,27 @@ std::vector<double> runSample(const SampleOptions& options,
   } else {
     env = readProcessEnv();
   }
-  CheckedPlan plan = samplePlan(options);
-  if (env) requireWorldSize(*plan, env->worldSize);
-  if (options.stashUpdate != "newest" && !plan->isAsynchronous()) {
-    throw Error("--stash-update " + options.stashUpdate +
-                " is for plans that change weights without a flush, as PipeDream does; " +
-                plan->name + " has one version of them");
-  }
-  const LossScale lossScale = sampleLossScale(options);
-  requireFits(lossScale, *plan);
-  if (options.clipGradNorm > 0) requireAgrees(*plan, "--clip-grad-norm");
+  Strategy strategy = strategyOf(options);
+  const CheckedPlan whole = planOf(strategy);
+  if (env) requireWorldSize(*whole, env->worldSize);
+  requireFits(strategy, *whole);
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
-  Partition partition = samplePartition(options, task.model, plan->numStages);
-  std::string flagNote;
-  const int parts = lastBackwardPartsOf(options, flagNote);
-  if (!env || env->rank == 0) note(flagNote);
-  plan = withGradientsCut(plan, options, parts, partition);
-  plan = withRecomputes(std::move(plan), partition);
-  std::string order;
-  const bool isInLine = isNccl && options.ncclCommunicators == "rank";
-  if (isInLine) plan = withMessagesInLine(std::move(plan), order);
-  if (isInLine && env->rank == 0) note(order);
-  if (options.buckets > 1 && plan->replicas == 1 && !plan->placement.hasSeveralRanks()) {
-    if (!env || env->rank == 0) note("no stage is on several ranks, so --buckets changes nothing");
+  const bool isInLine =
+      options.transport == SampleTransport::kNccl && options.ncclCommunicators == "rank";
+  TrainingPlan training =
+      trainingPlanOf(strategy, static_cast<int>(task.model.blocks.size()), isInLine);
+  if (!env || env->rank == 0) {
+    for (const std::string& each : training.notes) note(each);
   }
-  LossReport report(task.itemsPerStep * plan->replicas, task.itemName);
-  const Run run{options, std::move(plan), std::move(task), std::move(partition), lossScale,
-                stop,    report};
+  LossReport report(task.itemsPerStep * whole->replicas, task.itemName);
+  const Run run{.options = options,
+                .strategy = std::move(strategy),
+                .plan = std::move(training.plan),
+                .task = std::move(task),
+                .partition = std::move(training.partition),
+                .stop = stop,
+                .report = report};
   useStaticNcclPlugin();
   Session session(sessionOptions(run, env, device));
   const StopCallback onStop(

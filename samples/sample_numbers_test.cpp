@@ -13,7 +13,6 @@
 #include "samples/char_transformer/char_task.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
-#include "samples/sample_precision.h"
 #include "samples/sample_task.h"
 #include "samples/task_optimizer.h"
 #include "trace/error.h"
@@ -156,14 +155,6 @@ TEST(ClippingOptionsTest, LossesAreTheSameForEveryNumberOfStagesAndTheNormIsInTh
                                      "--transport", "in-process", "--log-dir", folder.path()});
   EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_THAT(test::fileText(folder.path("workerlog.3")), HasSubstr("Counter: name = grad_norm"));
-}
-
-TEST(PrecisionOptionsTest, TheUsualLossScaleIsForFp16Alone) {
-  EXPECT_EQ(sampleLossScale({.precision = "fp16"}).value(), 1024);
-  EXPECT_EQ(sampleLossScale({.precision = "bf16"}).value(), 1);
-  EXPECT_EQ(sampleLossScale({}).value(), 1);
-  EXPECT_EQ(sampleLossScale({.precision = "fp16", .lossScale = "256"}).value(), 256);
-  EXPECT_TRUE(sampleLossScale({.precision = "fp16", .lossScale = "dynamic"}).isDynamic());
 }
 
 TEST(SampleNumbersTest, ProcessesWithOtherOptimizersAreNamedBeforeTheFirstStep) {

@@ -12,14 +12,13 @@
 #include <utility>
 
 #include "profiler/switches.h"
+#include "runtime/device/open_device.h"
 #include "runtime/engine/engine_rank.h"
 #include "runtime/engine/say.h"
-#include "runtime/program/plan_words.h"
+#include "runtime/engine/training_plan.h"
 #include "runtime/session/session.h"
 #include "runtime/train/model/model_cut.h"
-#include "schedule/fingerprint.h"
 #include "schedule/simulate/simulate.h"
-#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -33,18 +32,8 @@ std::optional<ProcessEnv> placeByLauncher() {
 }
 
 RunFacts factsOf(const EngineShared& shared) {
-  const Plan& plan = *shared.plan;
-  std::string blocks;
-  for (const int count : shared.partition.blocks) {
-    blocks += (blocks.empty() ? "" : ", ") + std::to_string(count);
-  }
-  RunFacts facts{{"plan", plan.name + " of " + std::to_string(plan.numRanks()) + " ranks and " +
-                              std::to_string(plan.numMicroBatches) +
-                              " micro-batches, fingerprint " + fingerprintText(fingerprint(plan))},
-                 {"partition of the model into", blocks + " blocks"},
-                 {"seed", std::to_string(shared.options.seed)},
-                 {"buckets", std::to_string(shared.strategy.buckets)},
-                 {"clipping by the norm", std::to_string(shared.strategy.clipNorm)}};
+  RunFacts facts =
+      factsOf({shared.plan, shared.partition, {}}, shared.strategy, shared.options.seed);
   facts.insert(facts.end(), shared.options.facts.begin(), shared.options.facts.end());
   return facts;
 }
@@ -80,21 +69,38 @@ void EngineShared::say(const std::string& line) const {
   options.say ? options.say(line) : sayOnStderr(line);
 }
 
+static EngineShared sharedOf(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics,
+                             Strategy strategy, EngineOptions options,
+                             std::vector<std::string>& notes) {
+  const bool isInLine = options.nccl == NcclCommunicators::kRank;
+  TrainingPlan training = trainingPlanOf(strategy, static_cast<int>(model.blocks.size()), isInLine);
+  notes = std::move(training.notes);
+  std::optional<ProcessEnv> env = options.env ? options.env : placeByLauncher();
+  return {.model = std::move(model),
+          .optimizer = std::move(optimizer),
+          .metrics = std::move(metrics),
+          .strategy = std::move(strategy),
+          .options = std::move(options),
+          .plan = std::move(training.plan),
+          .partition = std::move(training.partition),
+          .env = std::move(env)};
+}
+
 class Engine::Impl {
  public:
   Impl(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics, Strategy strategy,
        EngineOptions options)
-      : Impl(std::move(model), std::move(optimizer), std::move(metrics), strategy,
-             std::move(options), planOf(strategy)) {}
+      : device_(openDevices(options.device)),
+        shared_(sharedOf(std::move(model), std::move(optimizer), std::move(metrics),
+                         std::move(strategy), std::move(options), notes_)) {
+    prepare();
+  }
 
   void prepare() {
     const Plan& plan = *shared_.plan;
     cutModel(shared_.model, shared_.partition, plan.numStages);
-    requireFits(shared_.strategy.lossScale, plan);
-    if (shared_.strategy.clipNorm > 0) requireAgrees(plan, "clipping by the norm");
-    if (!shared_.env || shared_.env->worldSize == plan.numRanks()) return;
-    throw Error("WORLD_SIZE is " + std::to_string(shared_.env->worldSize) + ", but the plan " +
-                plan.name + " is for " + std::to_string(plan.numRanks()) + " ranks");
+    requireFits(shared_.strategy, plan);
+    if (shared_.env) requireWorldSize(plan, shared_.env->worldSize);
   }
 
   EngineCost cost(const Costs& costs) const {
@@ -166,20 +172,6 @@ class Engine::Impl {
   }
 
  private:
-  Impl(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics, const Strategy& strategy,
-       EngineOptions options, CheckedPlan plan)
-      : shared_{.model = std::move(model),
-                .optimizer = std::move(optimizer),
-                .metrics = std::move(metrics),
-                .strategy = strategy,
-                .options = std::move(options),
-                .plan = plan,
-                .partition = partitionOf(strategy, static_cast<int>(shared_.model.blocks.size()),
-                                         plan->numStages),
-                .env = shared_.options.env ? shared_.options.env : placeByLauncher()} {
-    prepare();
-  }
-
   using Body = std::function<void(EngineRank& rank, SessionRank& place)>;
   void onRanks(const Body& body) {
     if (!session_) begin();
@@ -194,12 +186,15 @@ class Engine::Impl {
                            .facts = factsOf(shared_),
                            .stepTimeout = options.stepTimeout,
                            .overlaps = shared_.strategy.overlaps,
-                           .device = options.device,
+                           .device = device_,
                            .sharesDevices = options.sharesDevices,
                            .nccl = options.nccl,
                            .logDirectory = logDirectoryOf(options, switches),
                            .recordedSteps = switches.steps,
                            .say = [this](const std::string& line) { shared_.say(line); }};
+    if (!shared_.env || shared_.env->rank == 0) {
+      for (const std::string& note : notes_) shared_.say("note: " + note);
+    }
     session_.emplace(std::move(session));
     onStop_.emplace(
         options.stop,
@@ -262,6 +257,8 @@ class Engine::Impl {
     return joined(std::move(rows));
   }
 
+  std::vector<std::string> notes_;  // of the plan, for people
+  const c10::DeviceType device_;
   const EngineShared shared_;
   std::optional<Session> session_;
   std::optional<StopCallback> onStop_;

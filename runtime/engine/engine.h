@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Device.h>
 
 #include <functional>
 #include <map>
@@ -45,7 +44,9 @@ struct EngineOptions {
   /// The place of this process, which is one rank. Empty: as the environment says, if a launcher
   /// started the process as one of several ranks (WORLD_SIZE). Else all ranks are threads of it.
   std::optional<ProcessEnv> env = {};
-  c10::DeviceType device = c10::kCPU;
+  /// "cpu" or "cuda". For the latter make the engine before LibTorch's generators are used or
+  /// seeded (openDevices()).
+  std::string device = "cpu";
   bool sharesDevices = false;
   std::optional<NcclCommunicators> nccl = {};
   Nanoseconds stepTimeout = 600 * kNsPerSecond;  ///< for one action; 0: no limit

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/engine/training_plan.h"
+#include "runtime/train/empty_halves.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -19,7 +21,7 @@ TrainedStagesOptions stagesOptionsOf(const EngineShared& shared, RankDevice* dev
           .seed = shared.options.seed,
           .optimizer = shared.optimizer,
           .precision = shared.strategy.precision,
-          .lossScale = shared.strategy.lossScale,
+          .lossScale = lossScaleOf(shared.strategy),
           .clipNorm = shared.strategy.clipNorm,
           .stashUpdate = shared.strategy.stashUpdate,
           .device = device};
@@ -147,6 +149,11 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
     throw Error("the checkpoint is of step " + std::to_string(before) + ", and the training has " +
                 std::to_string(steps) + " steps: none is left");
   }
+  if (data.leftOut() > 0 && reports()) {
+    shared_.say("note: " + std::to_string(data.leftOut()) +
+                " rows of each epoch are in no step: they are too few for all replicas and "
+                "micro-batches");
+  }
   const int first = own.steps - before;
   own.work->loadFrom(
       [&, first](int step, int replica) {
@@ -159,6 +166,10 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
     const int epoch = i / perEpoch;
     const auto begin = std::chrono::steady_clock::now();
     rank_.runStep(own.number, own.steps);
+    if (i == before) {
+      const std::string note = noteOfEmptyHalves(shared_.plan, own.work->emptyHalves());
+      if (!note.empty()) shared_.say("note: " + note);
+    }
     StepReport report{.step = own.steps, .epoch = epoch};
     if (own.work->loss()) {
       report = reportOf(*own.work, epoch, data.rowsOf(i % perEpoch).count, secondsSince(begin));

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "runtime/engine/training_plan.h"
 #include "runtime/launch/local_port.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/rank_processes.h"
@@ -290,7 +291,12 @@ TEST(Engine, RefusesStrategiesThatDoNotFitBeforeAnythingRuns) {
   EXPECT_THAT(errorOf(strategy), HasSubstr("2F2B"));
   strategy = strategyOf(training, "PipeDream", 2);
   strategy.clipNorm = 1;
-  EXPECT_THAT(errorOf(strategy), HasSubstr("clipping"));
+  EXPECT_THAT(errorOf(strategy), HasSubstr("--clip-grad-norm"));
+  EngineOptions onGpu = quiet();
+  onGpu.device = "gpu";
+  EXPECT_THAT(
+      testing::errorOf([&] { engineOf(training, strategyOf(training, "1F1B", 2), {}, onGpu); }),
+      HasSubstr("gpu"));
   Engine engine = engineOf(training, strategyOf(training, "1F1B", 2));
   DataSet few = dataOf(training, 1, 1);
   few.rows = 3;

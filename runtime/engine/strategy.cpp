@@ -39,13 +39,6 @@ Setter text(std::string Strategy::*field) {
   return [=](Strategy& strategy, std::string_view value) { strategy.*field = value; };
 }
 
-void setLossScale(Strategy& strategy, std::string_view value) {
-  strategy.lossScale =
-      value == "dynamic"
-          ? LossScale::dynamic()
-          : LossScale::fixed(numberIn(value, 0.0, std::numeric_limits<double>::max()));
-}
-
 void setStashUpdate(Strategy& strategy, std::string_view value) {
   if (value != "newest" && value != "oldest") throw Error("it is newest or oldest");
   strategy.stashUpdate = value == "newest" ? StashUpdate::kNewest : StashUpdate::kOldest;
@@ -89,12 +82,11 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"enable_send_recv_overlap",
        [](Strategy& strategy, std::string_view value) { strategy.overlaps = truthIn(value); }},
       {"gradient_scale", [](Strategy&, std::string_view value) { requireGradientScale(value); }},
-      {"loss_scale", setLossScale},
+      {"last_backward_parts", number(&Strategy::lastBackwardParts, 1)},
+      {"loss_scale",
+       [](Strategy& strategy, std::string_view value) { strategy.lossScale = lossScaleIn(value); }},
       {"micro_batches", number(&Strategy::microBatches, 1)},
-      {"partition",
-       [](Strategy& strategy, std::string_view value) {
-         strategy.partition = readPartition(std::string(value));
-       }},
+      {"partition", text(&Strategy::partitionFile)},
       {"precision",
        [](Strategy& strategy, std::string_view value) {
          strategy.precision = precisionOf(std::string(value));
@@ -128,6 +120,24 @@ void setOption(Strategy& strategy, std::string_view name, std::string_view value
   } catch (const Error& error) {
     throw Error(found->first + " = " + std::string(value) + ": " + error.what());
   }
+}
+
+LossScale lossScaleIn(std::string_view text) {
+  if (text == "dynamic") return LossScale::dynamic();
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || last != end) throw Error("give a number, such as 1024, or dynamic");
+  return LossScale::fixed(value);
+}
+
+LossScale lossScaleOf(const Strategy& strategy) {
+  const bool isFp16 = strategy.precision == Precision::kFp16;
+  if (!strategy.lossScale) return LossScale::fixed(isFp16 ? kUsualLossScale : 1);
+  if (isFp16) return *strategy.lossScale;
+  throw Error(
+      std::string("--loss-scale is for --precision fp16; small gradients do not vanish in ") +
+      nameOf(strategy.precision));
 }
 
 std::vector<std::string> strategyOptions() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,12 +24,14 @@ struct Strategy {
   std::string stageRanks;         ///< "0,1/2": the ranks of each stage; empty: one each
   std::string stageDepths;        ///< "2,1": with how many forwards each stage warms up
   int buckets = 1;                ///< of a stage's gradients, where it is on several ranks
+  int lastBackwardParts = 1;      ///< into how many jobs a stage's last backward is cut
   Partition partition;            ///< empty: as equal numbers of blocks as possible
+  std::string partitionFile;      ///< in place of `partition` (readPartition())
   double recomputeRatio = 0;      ///< of each stage's blocks, where `partition` is empty
 
   Precision precision = Precision::kFp32;
-  LossScale lossScale = LossScale::fixed(1);
-  double clipNorm = 0;  ///< gradients are clipped to that norm; 0: they are not
+  std::optional<LossScale> lossScale;  ///< empty: the usual (lossScaleOf())
+  double clipNorm = 0;                 ///< gradients are clipped to that norm; 0: they are not
   StashUpdate stashUpdate = StashUpdate::kNewest;
   bool overlaps = true;  ///< messages move while a rank computes (PaddlePaddle's
                          ///< enable_send_recv_overlap)
@@ -43,14 +46,14 @@ void setOption(Strategy& strategy, std::string_view name, std::string_view value
 /// The names that setOption() knows, ascending.
 std::vector<std::string> strategyOptions();
 
-/// The plan of a training step, of all replicas. Throws Error as buildSchedule() does.
-CheckedPlan planOf(const Strategy& strategy);
+/// "1024" or "dynamic". Throws Error for another text.
+LossScale lossScaleIn(std::string_view text);
 
-/// The plan's forwards with `microBatches` of each replica, at most as many as the plan has. For
-/// evaluation: forwardPart() of the plan without the others.
-CheckedPlan forwardsOf(const CheckedPlan& plan, int microBatches);
+/// As the strategy says. Without it kUsualLossScale with fp16, and 1 otherwise. Throws Error for a
+/// scale without fp16.
+LossScale lossScaleOf(const Strategy& strategy);
 
-/// The partition of a model of that many blocks over the stages of the plan.
-Partition partitionOf(const Strategy& strategy, int blocks, int numStages);
+/// Between 8 and 32768, as in Micikevicius et al., "Mixed Precision Training", 2018.
+inline constexpr double kUsualLossScale = 1024;
 
 }  // namespace pipetrace

@@ -4,14 +4,12 @@
 
 #include "runtime/engine/data_set.h"
 #include "runtime/testing/error_of.h"
-#include "schedule/check/check.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 TEST(Strategy, OptionsHaveTheirNamesAndThoseOfPaddlePaddle) {
   Strategy strategy;
@@ -43,23 +41,6 @@ TEST(Strategy, WrongOptionsAreNamedWithWhatIsWrong) {
   EXPECT_THAT(errorOf("auto_mode", "full"), HasSubstr("`partition`"));
   EXPECT_THAT(errorOf("gradient_scale", "false"), HasSubstr("the mean over all rows"));
   EXPECT_THAT(errorOf("enable_send_recv_overlap", "maybe"), HasSubstr("neither true nor false"));
-}
-
-// All schedules, so that forwards are left whose order was made for more micro-batches.
-TEST(Strategy, ForwardsOfFewerMicroBatchesAreARightPlan) {
-  for (const char* const name : {"1F1B", "Interleaved1F1B", "DualPipe", "ZBV", "PipeDream"}) {
-    const CheckedPlan plan =
-        planOf({.schedule = name, .ranks = 4, .microBatches = 8, .replicas = 2});
-    for (int microBatches = 1; microBatches <= 8; ++microBatches) {
-      const CheckedPlan forwards = forwardsOf(plan, microBatches);
-      EXPECT_THAT(check(*forwards), IsEmpty()) << name;
-      EXPECT_TRUE(forwards->isForwardOnly());
-      EXPECT_EQ(forwards->numMicroBatches, 2 * microBatches);
-      std::size_t count = 0;
-      for (const auto& row : forwards->ranks) count += row.size();
-      EXPECT_EQ(count, static_cast<std::size_t>(2 * microBatches * plan->numStages)) << name;
-    }
-  }
 }
 
 DataSet rowsOf(std::int64_t rows, std::int64_t batchSize) {

@@ -24,11 +24,12 @@
 #include <vector>
 
 #include "runtime/engine/engine_main.h"
+#include "runtime/engine/training_plan.h"
 #include "samples/char_transformer/char_task.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
-#include "samples/sample_plan.h"
+#include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
 #include "samples/testing/faulty_batch.h"
 #include "samples/testing/faulty_blocks.h"
@@ -63,12 +64,14 @@ SampleTask makeUsualTask(const FaultyOptions& options) {
 
 /// The blocks of the model that are on a rank.
 std::vector<int> blocksOfRank(const SampleOptions& options, const Model& model, int rank) {
-  const CheckedPlan plan = samplePlan(options);
+  const Strategy strategy = strategyOf(options);
+  const CheckedPlan plan = planOf(strategy);
   if (rank < 0 || rank >= plan->numRanks()) {
     throw Error("PIPETRACE_FAULT names rank " + std::to_string(rank) + " of " +
                 std::to_string(plan->numRanks()));
   }
-  const Partition partition = samplePartition(options, model, plan->numStages);
+  const Partition partition =
+      partitionOf(strategy, static_cast<int>(model.blocks.size()), plan->numStages);
   const std::vector<int> own = plan->stagesOfRank(rank);
   std::vector<int> blocks;
   int block = 0;

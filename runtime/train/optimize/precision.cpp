@@ -23,6 +23,15 @@ bool hasAutocast(c10::DeviceType device) {
 
 }  // namespace
 
+const char* nameOf(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32: break;
+    case Precision::kBf16: return "bf16";
+    case Precision::kFp16: return "fp16";
+  }
+  return "fp32";
+}
+
 Precision precisionOf(const std::string& name) {
   if (name == "fp32") return Precision::kFp32;
   if (name == "bf16") return Precision::kBf16;

@@ -17,6 +17,8 @@ enum class Precision {
 
 /// "fp32", "bf16" or "fp16". Throws Error for another name.
 Precision precisionOf(const std::string& name);
+/// The reverse.
+const char* nameOf(Precision precision);
 
 /// Throws Error if LibTorch's autocast has no kernels for these devices. It has them for the CPU
 /// and CUDA. Devices of others (PrivateUse1) bring them along, or do not.

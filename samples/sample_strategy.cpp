@@ -1,0 +1,33 @@
+#include "samples/sample_strategy.h"
+
+#include "trace/error.h"
+
+namespace pipetrace {
+
+Strategy strategyOf(const SampleOptions& options) {
+  Strategy strategy{
+      .schedule = options.schedule,
+      .scheduleFile = options.scheduleFile,
+      .ranks = options.stages,
+      .chunks = options.chunks,
+      .microBatches = options.microBatches,
+      .replicas = options.replicas,
+      .stageRanks = options.stageRanks,
+      .stageDepths = options.stageDepths,
+      .buckets = options.buckets,
+      .lastBackwardParts = options.lastBackwardParts,
+      .partitionFile = options.partitionFile,
+      .precision = precisionOf(options.precision),
+      .clipNorm = options.clipGradNorm,
+      .stashUpdate = options.stashUpdate == "oldest" ? StashUpdate::kOldest : StashUpdate::kNewest,
+      .overlaps = !options.noSendRecvOverlap};
+  if (options.lossScale.empty()) return strategy;
+  try {
+    strategy.lossScale = lossScaleIn(options.lossScale);
+  } catch (const Error& error) {
+    throw Error("--loss-scale " + options.lossScale + ": " + error.what());
+  }
+  return strategy;
+}
+
+}  // namespace pipetrace

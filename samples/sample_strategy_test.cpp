@@ -1,0 +1,38 @@
+#include "samples/sample_strategy.h"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "samples/run_sample.h"
+#include "samples/sample_task.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(SampleStrategyTest, TheUsualLossScaleIsForFp16Alone) {
+  const auto scaleOf = [](const SampleOptions& options) {
+    return lossScaleOf(strategyOf(options));
+  };
+  EXPECT_EQ(scaleOf({.precision = "fp16"}).value(), 1024);
+  EXPECT_EQ(scaleOf({.precision = "bf16"}).value(), 1);
+  EXPECT_EQ(scaleOf({}).value(), 1);
+  EXPECT_EQ(scaleOf({.precision = "fp16", .lossScale = "256"}).value(), 256);
+  EXPECT_TRUE(scaleOf({.precision = "fp16", .lossScale = "dynamic"}).isDynamic());
+}
+
+TEST(SampleStrategyTest, NcclIsRefusedWhereRanksShareDevicesBeforeAnythingIsMade) {
+  StopSignal stop;
+  const auto makeNothing = []() -> SampleTask { throw std::logic_error("it was made"); };
+  const SampleOptions options{
+      .transport = SampleTransport::kNccl, .device = "cuda", .shareDevices = true};
+  EXPECT_THAT([&] { runSample(options, makeNothing, stop); },
+              ThrowsMessage<Error>(HasSubstr("nccl needs a GPU for each rank")));
+}
+
+}  // namespace
+}  // namespace pipetrace
