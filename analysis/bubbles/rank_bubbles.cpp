@@ -110,13 +110,17 @@ void RankBubbles::classify(const Gap& gap) {
   const Nanoseconds missed = hasCause ? 0 : std::min(excess, shortfall_);
   shortfall_ -= missed;
   add(own.otherClass, own.other + missed);
-  if (hasCause) {
+  const Id met = endedBy == JobGraph::kNone ? JobGraph::kNone : links_.metBefore(endedBy);
+  if (met != JobGraph::kNone) {
+    // The plan knows no collectives, so the others may be late by it: then nothing on their way
+    // took so long.
+    const Nanoseconds caused = std::min(excess - missed, collected.total());
+    if (caused > 0) shareExcess(caused, collected);
+    addCause(Cause::kSync, excess - missed - caused, met);
+  } else if (hasCause) {
     shareExcess(excess, collected);
   } else {
-    // The others of a collective came late, though nothing on their way took long.
-    const Id met = endedBy == JobGraph::kNone ? JobGraph::kNone : links_.metBefore(endedBy);
-    const Cause cause = met == JobGraph::kNone ? Cause::kUnknown : Cause::kSync;
-    addCause(cause, excess - missed, met);
+    addCause(Cause::kUnknown, excess - missed, JobGraph::kNone);
   }
   for (const Cause cause : {Cause::kTransfer, Cause::kBlocked, Cause::kLaunch, Cause::kPeerWait,
                             Cause::kImbalance, Cause::kSync}) {

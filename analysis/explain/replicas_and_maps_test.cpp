@@ -146,6 +146,29 @@ TEST(SharedStage, WithASlowRankInAPlanWithoutAFlushIsNamed) {
   }
 }
 
+/// The two ranks of the stage meet at each update, and the plan has one come later than the other.
+/// That is sync: launches of some microseconds, which every run has, are no reason for it.
+TEST(SharedStage, MeetsWithoutAFlushAndLaunchesThatAreALittleLateAreNotBlamed) {
+  const Plan plan = withReductions(buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 12));
+  Costs costs = costsOf(plan, 0);
+  costs.stages[0].reduction = 3 * kNsPerMs;
+  costs.stages[1].forward /= 2;
+  costs.stages[1].backward /= 2;
+  Timeline timeline = completedRun(plan, costs, 1);
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      if (isCompute(event.kind)) event.begin += 5 * kNsPerUs;
+    }
+  }
+  const Explanation run = explainRun(timeline, {});
+  Nanoseconds sync = 0;
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_LT(idleIn(rank, BubbleClass::kLaunch), kNsPerMs) << "rank " << rank.rank;
+    sync += idleIn(rank, BubbleClass::kSync);
+  }
+  EXPECT_GT(sync, 20 * kNsPerMs);
+}
+
 TEST(SharedStage, WhoseJobsAreAsMuchLongerAsItHasRanksIsNotSlow) {
   Plan plan = buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8);
   Costs costs = costsOf(plan, 0);
