@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <future>
+#include <semaphore>
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
@@ -22,11 +23,12 @@ using ::testing::IsEmpty;
 struct HeldWriter {
   explicit HeldWriter(const std::string& folder)
       : writer(std::make_unique<CheckpointWriter>(folder, [this](const auto& write) {
-          released.get_future().wait();
-          released = {};
+          begun.release();
+          released.acquire();
           write();
         })) {}
-  std::promise<void> released;
+  std::counting_semaphore<> begun{0};  ///< released once a save is under way
+  std::counting_semaphore<> released{0};
   std::unique_ptr<CheckpointWriter> writer;
 };
 
@@ -41,7 +43,7 @@ TEST(CheckpointWriterTest, FilesHaveTheWeightsOfTheTimeOfTheSave) {
   EXPECT_TRUE(held.writer->isBusy());
   EXPECT_FALSE(held.writer->result()) << "does not wait";
   model.step(2);
-  held.released.set_value();
+  held.released.release();
   held.writer->wait();
   EXPECT_FALSE(held.writer->isBusy());
   const auto saved = held.writer->result();
@@ -66,13 +68,13 @@ TEST(CheckpointWriterTest, ASaveWaitsForTheOneBefore) {
   held.writer->save(1, model.states());
   auto second = std::async(std::launch::async, [&] { held.writer->save(2, model.states()); });
   EXPECT_EQ(second.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
-  held.released.set_value();
+  held.released.release();
   second.wait();
   const auto first = held.writer->result();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->step, 1);
   EXPECT_THAT(folder.files(), ElementsAre("step_1/block_0.pt"));
-  held.released.set_value();
+  held.released.release();
   held.writer->wait();
   EXPECT_EQ(held.writer->result()->step, 2);
 }
@@ -105,9 +107,10 @@ TEST(CheckpointWriterTest, ItsEndGivesUpWhatIsUnderWayAndLeavesNoPartOfAFile) {
   SmallModel model(2, sgd());
   HeldWriter held(folder.path());
   held.writer->save(1, model.states());
+  held.begun.acquire();
   auto end = std::async(std::launch::async, [&] { held.writer.reset(); });
   EXPECT_EQ(end.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
-  held.released.set_value();
+  held.released.release();
   end.wait();
   EXPECT_THAT(folder.files(), IsEmpty());
   const CheckpointFolder next(folder.path());

@@ -101,6 +101,12 @@ class Engine::Impl {
     cutModel(shared_.model, shared_.partition, plan.numStages);
     requireFits(shared_.strategy, plan);
     if (shared_.env) requireWorldSize(plan, shared_.env->worldSize);
+    const CheckpointOptions& checkpoints = shared_.options.checkpoints;
+    const bool wants = checkpoints.everySteps > 0 || checkpoints.resumes || checkpoints.onStop ||
+                       checkpoints.exitAfterMinutes > 0;
+    if (wants && checkpoints.folder.empty()) {
+      throw Error("checkpoints need a folder (CheckpointOptions::folder)");
+    }
   }
 
   EngineCost cost(const Costs& costs) const {

@@ -218,7 +218,10 @@ std::string EngineRank::reasonToStop() {
   }
   rank_.hosts().broadcast(0, most);
   if (most.at(0) == 2) return kStoppedBySignal;
-  return most.at(0) == 1 ? withFourDigits(options.exitAfterMinutes) + " minutes are over" : "";
+  if (most.at(0) != 1) return "";
+  char text[64];
+  std::snprintf(text, sizeof text, "%g minutes are over", options.exitAfterMinutes);
+  return text;
 }
 
 void EngineRank::runForwards(

@@ -157,6 +157,11 @@ TEST(Resume, IsRefusedWhereItMakesNoSense) {
   EXPECT_THAT(errorOf(trained, resumes, 5), HasSubstr("none is left"));
   resumes.resumeStep = 5;
   EXPECT_THAT(errorOf(trained, resumes), HasSubstr("5"));
+  // A signal that nobody looks for would be lost.
+  for (const CheckpointOptions& without :
+       {CheckpointOptions{.onStop = true}, CheckpointOptions{.resumes = true}}) {
+    EXPECT_THAT(errorOf(trained, without), HasSubstr("checkpoints need a folder"));
+  }
 }
 
 TEST(Resume, ASecondRunThatSavesInTheSameFolderIsRefused) {

@@ -87,6 +87,7 @@ class RankOfSession : public SessionRank {
                       wordsOf(plan, ExecutorOptions{}.ahead,
                               {work.routes(*plan), work.ties(), work.agrees(), work.hasMetrics()}));
     programs_.push_back(std::move(program));
+    current_ = kNone;  // whatever runs next enters its own plan
     return number;
   }
 
@@ -149,7 +150,7 @@ class RankOfSession : public SessionRank {
   }
 
   void pause() {
-    if (current_ >= 0) programs_[static_cast<std::size_t>(current_)]->executor->pause();
+    if (current_ != kNone) programs_[static_cast<std::size_t>(current_)]->executor->pause();
   }
 
   SharedBySession& shared_;
@@ -162,7 +163,8 @@ class RankOfSession : public SessionRank {
   std::vector<std::shared_ptr<void>> kept_;
   std::optional<HostGroup> hosts_;
   std::vector<std::unique_ptr<Program>> programs_;
-  int current_ = -1;
+  static constexpr int kNone = -1;
+  int current_ = kNone;
   int stepsRun_ = 0;
 };
 
