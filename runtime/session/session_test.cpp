@@ -46,7 +46,7 @@ std::vector<std::string> onTwoRanks(Wiring wiring,
   });
 }
 
-/// What a rank gets in a step of the plan, by job.
+/// Says what a rank gets in a step of the plan, by job.
 std::map<std::string, Nanoseconds> inputsAlone(const CheckedPlan& plan, int rank) {
   std::map<std::string, Nanoseconds> inputs;
   onTwoRanks(Wiring::kInProcess, [&](SessionRank& own) {
@@ -123,7 +123,7 @@ TEST_P(SessionTest, RanksHearWhatOneOfThemSaysBetweenSteps) {
               if (rank.rank() == 1) numbers = {0.5, static_cast<double>(step)};
               rank.hosts().broadcast(1, numbers);
               EXPECT_EQ(numbers, (std::vector<double>{0.5, static_cast<double>(step)}));
-              // Of other types and shapes than what came before.
+              // These tensors have other types and shapes than those before.
               const at::Tensor own = at::empty({rank.rank() + step, 2}, at::kFloat).fill_(step);
               const auto all = rank.hosts().gather({0, 1}, 0, {own, own.to(at::kLong)});
               if (rank.rank() != 0) continue;

@@ -6,9 +6,11 @@
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,8 +42,14 @@ class WatchingWork : public StageWork {
   }
   void runBackward(int stage, int microBatch, JobMessages messages) override {
     if (outputs_.contains(microBatch)) {
-      // The gradient could come only after the output had arrived.
-      outputsKept_ += outputs_.at(microBatch).use_count() > watchers_;
+      // The gradient could come only after the output had arrived. The thread that sent it may
+      // still be about to give it up.
+      const c10::Storage& output = outputs_.at(microBatch);
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+      while (output.use_count() > watchers_ && std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+      }
+      outputsKept_ += output.use_count() > watchers_;
     }
     keep(messages.inputs, microBatch, gradients_);
     inner_.runBackward(stage, microBatch, messages);
