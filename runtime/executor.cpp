@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/clock/wall_clock.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/error_text.h"
 #include "runtime/program/plan_words.h"
@@ -67,6 +68,8 @@ class Executor::Impl {
     stepsBefore_ = number - step;
     guarded([&] { runStepUnguarded(step); });
   }
+
+  Nanoseconds computed() const { return computed_; }
 
   void pause() {
     guarded([&] {
@@ -178,6 +181,7 @@ class Executor::Impl {
                        .action = texts_.empty() ? nullptr : texts_[at],
                        .part = job.action.part,
                        .version = work_.versionOf(job.action)};
+    const Nanoseconds begun = monotonicNow();
     recordJob(streams_, recorded, [&] {
       run(job.action);
       keep(job);
@@ -191,7 +195,11 @@ class Executor::Impl {
       }
       work_.awaitJob();
     });
-    if (device_ != nullptr) queued(job, id);
+    if (device_ != nullptr) {
+      queued(job, id);
+    } else {
+      computed_ += monotonicNow() - begun;
+    }
     if (!work_.runsBehind()) acknowledge(job);
     end();
   }
@@ -362,6 +370,7 @@ class Executor::Impl {
   std::size_t next_ = 0;            // item
   bool finished_ = false;
   int step_ = kNotGiven;
+  Nanoseconds computed_ = 0;
 };
 
 Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedStreams streams,
@@ -371,6 +380,8 @@ Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, Reco
 Executor::~Executor() = default;
 
 void Executor::runStep(int step, int number) { impl_->runStep(step, number); }
+
+Nanoseconds Executor::computed() const { return impl_->computed(); }
 
 void Executor::pause() { impl_->pause(); }
 

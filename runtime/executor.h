@@ -7,6 +7,7 @@
 #include "runtime/stage_work.h"
 #include "runtime/transport/transport.h"
 #include "schedule/check/checked_plan.h"
+#include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
@@ -64,6 +65,11 @@ class Executor {
   /// The same, where several plans run in turn: `number` is the step's in the log and in errors,
   /// and counts over all of them.
   void runStep(int step, int number);
+
+  /// How long the plan's actions have computed so far: forwards, backwards and their parts, without
+  /// data, lr and optimizer. Counted where jobs have ended when they return: on a device it stays
+  /// 0.
+  Nanoseconds computed() const;
 
   /// Call it after a step before ranks go on with another plan's executor. Waits until the sends
   /// are done and recorded, and the device has ended its jobs.

@@ -213,6 +213,32 @@ INSTANTIATE_TEST_SUITE_P(All, CreditsTest, ::testing::Values(Wiring::kInProcess,
                            return test.param == Wiring::kGloo ? "Gloo" : "InProcess";
                          });
 
+// Three forwards and three backwards of 5 ms on each rank, and an optimizer that takes 50.
+TEST(ExecutorTest, TheTimeOfItsActionsIsCountedWithoutTheStepsEdges) {
+  struct SlowWork : ListedWork {
+    Message forward(int stage, int microBatch, Message input) override {
+      sleep(5);
+      return ListedWork::forward(stage, microBatch, std::move(input));
+    }
+    Message backward(int stage, int microBatch, Message gradient) override {
+      sleep(5);
+      return ListedWork::backward(stage, microBatch, std::move(gradient));
+    }
+    void optimizerStep() override { sleep(50); }
+    static void sleep(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+  };
+  const auto errors = runConnected(Wiring::kInProcess, 2, [&](Transport& transport) {
+    SlowWork work;
+    Executor executor(buildSchedule("GPipe", 2, 3), work, transport);
+    EXPECT_EQ(executor.computed(), 0);
+    executor.runStep(0);
+    EXPECT_GE(executor.computed(), 30 * kNsPerMs);
+    EXPECT_LT(executor.computed(), 75 * kNsPerMs);
+    executor.finish();
+  });
+  EXPECT_EQ(errors[0] + errors[1], "");
+}
+
 TEST(ExecutorTest, AReceiveIsPostedWhileTheActionBeforeRuns) {
   // Rank 1 of 2 under FThenB: 1F0 1F1 … The receive for 1F1 has to be posted before 1F0 runs.
   class WaitingWork : public ListedWork {

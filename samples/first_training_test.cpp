@@ -28,7 +28,7 @@ TEST(FirstTraining, LearnsInThreadsAndInProcesses) {
   };
   const testing::ProcessEnd threads = testing::runProcess(inFolder(kProgram));
   EXPECT_EQ(threads.exitCode, 0) << threads.output;
-  EXPECT_THAT(threads.output, ContainsRegex("step 0 loss 1\\.[0-9]+, [0-9]+ rows/s\n"));
+  EXPECT_THAT(threads.output, ContainsRegex("step 0 loss 1\\.[0-9]+, [0-9]+ samples/s\n"));
   const auto ends = testing::runProcesses(2, inFolder("exec " + kProgram));
   const auto lastLine = [](const std::string& output) {
     return output.substr(output.rfind("loss after"));

@@ -1,6 +1,4 @@
 // --inspect-every of the samples.
-#include "samples/inspected_training.h"
-
 #include <gmock/gmock.h>
 
 #include <string>

@@ -10,12 +10,11 @@ namespace pipetrace {
 
 struct SampleTask;
 
-/// Trains the pipeline that `options` ask for: with Gloo the rank of this process, else all ranks
-/// as threads. The rank with the last stage prints lines as `step 12 loss 2.3105, 9876 tokens/s` to
-/// standard output, and at the end how far the loss has fallen. `makeTask` is called once, with the
-/// random generator seeded.
+/// Trains with the engine as `options` ask for: with Gloo the rank of this process, else all ranks
+/// as threads. The process of the rank that reports the loss prints at the end how far it has
+/// fallen. `makeTask` is called once, with the random generator seeded.
 ///
-/// Returns the losses of the steps, if the last stage ran in this process.
+/// Returns the losses of the steps on that process.
 ///
 /// Throws Error for options that do not fit each other, the model or the environment, and when
 /// `stop` has received a signal. Errors of training and recording pass through. Job logs are closed

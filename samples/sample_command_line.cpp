@@ -31,7 +31,55 @@ const CLI::Validator kPositiveFinite(
     },
     "POSITIVE");
 
+constexpr const char* kNewest = "newest";
+
 }  // namespace
+
+static void addCheckpointOptions(CLI::App& app, CheckpointOptions& options) {
+  auto* folder =
+      app.add_option("--checkpoint", options.folder,
+                     "save the training in this folder, and go on from there with --resume; ranks "
+                     "on several hosts share it")
+          ->option_text("DIR")
+          ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
+  app.add_option("--checkpoint-every", options.everySteps,
+                 "steps between two saves (0: it never saves by itself)")
+      ->option_text("STEPS [0]")
+      ->check(CLI::Range(0, 1 << 30))
+      ->needs(folder);
+  app.add_option("--keep", options.keep, "how many checkpoints stay, the newest ones")
+      ->check(CLI::Range(1, 1 << 20))
+      ->needs(folder);
+  app.add_option_function<std::string>(
+         "--resume",
+         [&options](const std::string& step) {
+           options.resumes = true;
+           if (step != kNewest) options.resumeStep = std::stoi(step);
+         },
+         "go on from the checkpoint of that step, or from the newest one; under any schedule, "
+         "number of stages and replicas")
+      ->option_text("[STEP]")
+      ->expected(0, 1)
+      ->default_str(kNewest)
+      ->check(
+          [](const std::string& text) {
+            const bool isNumber = !text.empty() && text.size() <= 9 &&
+                                  text.find_first_not_of("0123456789") == std::string::npos;
+            return isNumber || text == kNewest ? std::string() : text + " is no number of a step";
+          },
+          "")
+      ->needs(folder);
+  app.add_flag("--checkpoint-on-stop", options.onStop,
+               "at the first signal all ranks end the step and save; the second one ends the "
+               "program at once")
+      ->needs(folder);
+  app.add_option("--exit-after", options.exitAfterMinutes,
+                 "save and end the training after that many minutes (default: never)")
+      ->option_text("MINUTES")
+      ->check(kPositiveFinite)
+      ->default_str("")
+      ->needs(folder);
+}
 
 void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   const bool launched = std::getenv("WORLD_SIZE") != nullptr;
@@ -150,6 +198,9 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->group("");  // hidden
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
+  app.add_option("--log-every", options.logEvery,
+                 "steps between two lines of losses (0: none); on a terminal one line changes")
+      ->check(CLI::Range(0, 1 << 30));
   app.add_option("--inspect-every", options.inspectEvery,
                  "every N steps, write figures of what stages send and the norms of gradients to "
                  "inspect_rank<r>.jsonl in the folder of the logs (0: never)")
@@ -158,6 +209,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,
                "record, into logs if there is no --log-dir; the second is PaddlePaddle's spelling. "
                "Without it PIPETRACE=1 or 0 decides, else whether there is a --log-dir");
+  addCheckpointOptions(app, options.checkpoints);
 }
 
 void addOptimizerOptions(CLI::App& app, OptimizerOptions& options) {

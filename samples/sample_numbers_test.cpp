@@ -10,6 +10,7 @@
 
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/rank_processes.h"
+#include "samples/char_transformer/char_model.h"
 #include "samples/char_transformer/char_task.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
@@ -136,7 +137,7 @@ TEST(PrecisionOptionsTest, AStepWithAnOverflowIsLeftOutAndItsLineSaysSo) {
   const ProcessEnd end = runProcess({kMlpSample, "--precision", "fp16", "--loss-scale", "1e8",
                                      "--steps", "2", "--transport", "in-process"});
   EXPECT_EQ(end.exitCode, 0);
-  EXPECT_THAT(end.output, ContainsRegex("step 1 loss 1.5959, [0-9]+ examples/s, left out: a "
+  EXPECT_THAT(end.output, ContainsRegex("step 1 loss 1.5959, [0-9]+ samples/s, left out: a "
                                         "gradient is no finite number; the loss scale is 1e\\+08"));
 }
 
@@ -177,13 +178,21 @@ TEST(SampleNumbersTest, BothProgramsPrintHowFastAStepWas) {
                   "--weight-decay", "0.01", "--no-decay", "a", "--no-decay", "b"});
   EXPECT_EQ(mlp.exitCode, 0) << mlp.output;
   EXPECT_THAT(mlp.output,
-              ::testing::ContainsRegex("^step 0 loss [0-9]\\.[0-9]+, [0-9]+ examples/s\n"));
+              ::testing::ContainsRegex("^step 0 loss [0-9]\\.[0-9]+, [0-9]+ samples/s\n"));
   const ProcessEnd transformer =
       runProcess({PIPETRACE_BINARY_DIR "/bin/sample-char-transformer", "--steps", "1", "--width",
-                  "16", "--precision", "fp16", "--loss-scale", "512"});
+                  "16", "--precision", "fp16", "--loss-scale", "512", "--peak-flops", "1e12"});
   EXPECT_EQ(transformer.exitCode, 0) << transformer.output;
   EXPECT_THAT(transformer.output,
-              ::testing::ContainsRegex("^step 0 loss [0-9]\\.[0-9]+, [0-9]+ tokens/s\n"));
+              ::testing::ContainsRegex("^step 0 loss [0-9]\\.[0-9]+, [0-9]+ tokens/s, [0-9]+ "
+                                       "samples/s, MFU 0\\.[0-9]+\n"));
+}
+
+// By hand. Layers of width 4 have 12 * 16 weights in matrices, two of them and a vocabulary of 5
+// have 404. The attention of a token takes 12 * 2 * 4 * 3 = 288.
+TEST(SampleNumbersTest, TheOperationsOfAWindowAreThoseOfItsWeightsAndItsAttention) {
+  EXPECT_EQ(flopsOfRow({.vocabulary = 5, .context = 3, .width = 4, .heads = 2, .layers = 2}),
+            3 * (6 * 404 + 288));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/engine/checkpoint_options.h"
+
 namespace pipetrace {
 
 enum class SampleTransport { kInProcess, kGloo, kNccl };
@@ -39,8 +41,9 @@ struct SampleOptions {
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
   int inspectEvery = 0;            ///< steps; 0: never
   bool visualizePipeline = false;  ///< record, whatever the environment says
-
-  std::string folderOfLogs() const { return logDir.empty() ? "logs" : logDir; }
+  int logEvery = 1;                ///< steps between two lines
+  double peakFlops = 0;            ///< of a rank, a second; 0: not given
+  CheckpointOptions checkpoints;
 };
 
 }  // namespace pipetrace

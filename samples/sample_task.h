@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -14,8 +15,10 @@ struct SampleTask {
   /// The examples of a replica's step: the same on each of its ranks. Called ahead of the step, on
   /// a thread of each rank that needs them, so from several threads at a time.
   std::function<Batch(int step, int replica)> batch;
-  double itemsPerStep = 0;    ///< what a replica's step trains on; 0: not said
-  std::string itemName = {};  ///< "tokens", "examples"
+  std::int64_t rows = 0;      ///< of them
+  std::string itemName = {};  ///< what lines count beside rows: "tokens"
+  double itemsPerRow = 0;
+  double flopsPerRow = 0;  ///< FitOptions::flopsPerSample; 0: not known
   /// As in TorchWorkOptions.
   decltype(TorchWorkOptions::optimizer) optimizer;
   decltype(TorchWorkOptions::learningRate) learningRate;

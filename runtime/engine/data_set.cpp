@@ -33,6 +33,22 @@ DataSet dataSetOf(Batch all, std::int64_t batchSize) {
           }};
 }
 
+DataSet dataSetOfSteps(std::function<Batch(int step, int replica)> batch, int steps,
+                       std::int64_t batchSize, int replicas) {
+  return {.rows = steps * batchSize * replicas,
+          .batchSize = batchSize,
+          .batch = [batch = std::move(batch), batchSize, replicas](std::int64_t first,
+                                                                   std::int64_t count) {
+            if (first % batchSize != 0 || count != batchSize) {
+              throw Error("data that are made by steps have no rows of their own: " +
+                          std::to_string(count) + " rows from " + std::to_string(first) +
+                          " on are no step of " + std::to_string(batchSize) + " rows");
+            }
+            const auto part = static_cast<int>(first / batchSize);
+            return batch(part / replicas, part % replicas);
+          }};
+}
+
 DataSteps DataSteps::ofTraining(const DataSet& data, int replicas, int microBatches) {
   requireData(data);
   DataSteps steps;

@@ -20,6 +20,12 @@ struct DataSet {
 /// The rows of tensors in memory. Throws Error for tensors of different numbers of rows.
 DataSet dataSetOf(Batch all, std::int64_t batchSize);
 
+/// Examples that have no order of rows, such as windows drawn from a text: an epoch has `steps`
+/// steps of `batchSize` rows of each of `replicas` replicas (Strategy::replicas). `batch` makes
+/// those of a replica's step, the same on all ranks, and is called as DataSet::batch is.
+DataSet dataSetOfSteps(std::function<Batch(int step, int replica)> batch, int steps,
+                       std::int64_t batchSize, int replicas = 1);
+
 /// Rows [first, first + count).
 struct RowRange {
   std::int64_t first = 0;

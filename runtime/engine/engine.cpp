@@ -38,7 +38,9 @@ RunFacts factsOf(const EngineShared& shared) {
   return facts;
 }
 
-std::string logDirectoryOf(const EngineOptions& options, const Switches& switches) {
+std::string logDirectoryOf(const EngineOptions& options) {
+  if (options.isLogDirectoryFinal) return options.logDirectory;
+  const Switches switches = Switches::fromEnvironment();
   const std::string folder =
       switches.logDirectory.empty() ? options.logDirectory : switches.logDirectory;
   if (switches.isOn) return folder.empty() ? "logs" : folder;
@@ -61,6 +63,11 @@ std::vector<at::Tensor> joined(std::vector<PredictedRows> rows) {
 
 }  // namespace
 
+std::string EngineShared::folderOfInspections() const {
+  if (!options.inspectFolder.empty()) return options.inspectFolder;
+  return logDirectory.empty() ? "logs" : logDirectory;
+}
+
 void EngineShared::print(const std::string& line) const {
   options.print ? options.print(line) : sayOnStdout(line);
 }
@@ -76,6 +83,7 @@ static EngineShared sharedOf(Model model, OptimizerMaker optimizer, std::vector<
   TrainingPlan training = trainingPlanOf(strategy, static_cast<int>(model.blocks.size()), isInLine);
   notes = std::move(training.notes);
   std::optional<ProcessEnv> env = options.env ? options.env : placeByLauncher();
+  std::string logDirectory = logDirectoryOf(options);
   return {.model = std::move(model),
           .optimizer = std::move(optimizer),
           .metrics = std::move(metrics),
@@ -83,6 +91,7 @@ static EngineShared sharedOf(Model model, OptimizerMaker optimizer, std::vector<
           .options = std::move(options),
           .plan = std::move(training.plan),
           .partition = std::move(training.partition),
+          .logDirectory = std::move(logDirectory),
           .env = std::move(env)};
 }
 
@@ -95,6 +104,8 @@ class Engine::Impl {
                          std::move(strategy), std::move(options), notes_)) {
     prepare();
   }
+
+  bool reports() const { return !shared_.env || shared_.env->rank == shared_.reporter(); }
 
   void prepare() {
     const Plan& plan = *shared_.plan;
@@ -134,11 +145,14 @@ class Engine::Impl {
         shareResult(place, result);
       }
     });
+    if (result.stoppedBy.empty()) return result;
+    const std::string why =
+        result.stoppedBy + "; the training is saved in " + shared_.options.checkpoints.folder;
     if (result.stoppedBy == kStoppedBySignal) {
       session_->finish();
-      throw Error(result.stoppedBy + "; the training is saved in " +
-                  shared_.options.checkpoints.folder);
+      throw Error(why);
     }
+    if (reports()) shared_.print(why);
     return result;
   }
 
@@ -186,17 +200,19 @@ class Engine::Impl {
 
   void begin() {
     const EngineOptions& options = shared_.options;
-    const Switches switches = Switches::fromEnvironment();
     SessionOptions session{.plan = shared_.plan,
                            .env = shared_.env,
                            .facts = factsOf(shared_),
+                           .connectTimeout = options.connectTimeout,
+                           .linkTimeout = options.linkTimeout,
                            .stepTimeout = options.stepTimeout,
+                           .silence = options.silence,
                            .overlaps = shared_.strategy.overlaps,
                            .device = device_,
                            .sharesDevices = options.sharesDevices,
                            .nccl = options.nccl,
-                           .logDirectory = logDirectoryOf(options, switches),
-                           .recordedSteps = switches.steps,
+                           .logDirectory = shared_.logDirectory,
+                           .recordedSteps = Switches::fromEnvironment().steps,
                            .say = [this](const std::string& line) { shared_.say(line); }};
     if (!shared_.env || shared_.env->rank == 0) {
       for (const std::string& note : notes_) shared_.say("note: " + note);
@@ -277,6 +293,8 @@ Engine::Engine(Model model, OptimizerMaker optimizer, std::vector<Metric> metric
                                    std::move(strategy), std::move(options))) {}
 
 Engine::~Engine() = default;
+
+bool Engine::reports() const { return impl_->reports(); }
 
 void Engine::prepare() { impl_->prepare(); }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/engine/checkpoint_options.h"
 #include "runtime/engine/data_set.h"
 #include "runtime/engine/strategy.h"
 #include "runtime/launch/process_env.h"
@@ -21,18 +22,6 @@
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
-
-/// The checkpoints of a training: what makes it possible to go on with it, under another plan, too.
-struct CheckpointOptions {
-  std::string folder = {};             ///< empty: there are none. Ranks on several hosts share it
-  int everySteps = 0;                  ///< of the training; 0: never by itself
-  int keep = 2;                        ///< the newest ones, at least 1
-  bool resumes = false;                ///< goes on from one
-  std::optional<int> resumeStep = {};  ///< from that; empty: from the newest
-  /// The first signal ends the step on all ranks, and saves. Else it ends the run at once.
-  bool onStop = false;
-  double exitAfterMinutes = 0;  ///< saves and ends the training then; 0: never
-};
 
 /// Where an engine runs, and what it says.
 struct EngineOptions {
@@ -49,10 +38,18 @@ struct EngineOptions {
   std::string device = "cpu";
   bool sharesDevices = false;
   std::optional<NcclCommunicators> nccl = {};
-  Nanoseconds stepTimeout = 600 * kNsPerSecond;  ///< for one action; 0: no limit
+  Nanoseconds connectTimeout = 120 * kNsPerSecond;  ///< for all ranks to come together
+  Nanoseconds linkTimeout = 8 * kNsPerSecond;       ///< for one connection
+  Nanoseconds stepTimeout = 600 * kNsPerSecond;     ///< for one action; 0: no limit
+  Nanoseconds silence = 0;                          ///< without a word of a rank; 0: as usual
   /// Where the logs go; empty: nothing is recorded. The environment (Switches) goes before: its
   /// folder, whether anything is recorded, and which steps.
   std::string logDirectory = {};
+  bool isLogDirectoryFinal = false;  ///< the environment's folder and switch were asked already
+  int inspectEvery =
+      0;  ///< steps; a training is looked into every so often (InspectedWork); 0: never
+  /// Where inspect_rank<r>.jsonl goes; empty: the folder of the logs, or `logs` if there is none.
+  std::string inspectFolder = {};
   CheckpointOptions checkpoints = {};
   /// Ends the run when a signal comes; may be null. Must outlive the engine.
   StopSignal* stop = nullptr;
@@ -68,8 +65,10 @@ struct StepReport {
   int epoch = 0;
   double loss = 0;
   std::map<std::string, double> metrics;
-  double rowsPerSecond = 0;
-  bool wasLeftOut = false;  ///< an overflow: the optimizer did not take it
+  double samplesPerSecond = 0;  ///< rows
+  double mfu = 0;               ///< FitOptions::peakFlops; 0: not given
+  /// Why the optimizer did not take it: "a gradient is no finite number; ..."; "": it did.
+  std::string overflow;
 };
 
 /// Called on the process of the rank that reports the loss. Returning false ends the training on
@@ -85,7 +84,17 @@ struct FitOptions {
   const DataSet* valid = nullptr;  ///< evaluated after epochs; null: nothing is
   int validFreq = 1;               ///< epochs between two evaluations
   int validSteps = 0;              ///< of an evaluation; 0: all
-  int logFreq = 10;                ///< steps between two lines; 0: none
+  /// Steps between two lines; 0: none. Where stdout is a terminal, one line at its bottom changes
+  /// in their place. On the CPU it also has the bubble ratio so far, 1 - time in jobs / (ranks *
+  /// time of steps), without the first step.
+  int logFreq = 10;
+  std::string itemName = {};  ///< what lines count a second: "tokens"; empty: samples only
+  double itemsPerSample = 0;  ///< of these
+  /// Operations of the model for a row, forward and backward, without what is computed again, and
+  /// what a rank's device can do a second. With both lines say the model FLOPs utilization (MFU) of
+  /// Chowdhery et al., "PaLM", 2022, appendix B.
+  double flopsPerSample = 0;
+  double peakFlops = 0;
   std::vector<FitCallback> callbacks = {};
 };
 
@@ -126,6 +135,10 @@ class Engine {
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  /// Whether the rank that reports the loss is in this process, so that a line about the whole run
+  /// is printed once.
+  bool reports() const;
 
   /// All checks that need no run: the plan fits the world, the transport and the model.
   void prepare();

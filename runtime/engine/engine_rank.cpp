@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/engine/fit_progress.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/train/empty_halves.h"
 #include "trace/error.h"
@@ -27,23 +28,21 @@ TrainedStagesOptions stagesOptionsOf(const EngineShared& shared, RankDevice* dev
           .device = device};
 }
 
-std::string withFourDigits(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.4f", value);
-  return text;
-}
-
-std::string textOf(const std::map<std::string, double>& metrics) {
-  std::string text;
-  for (const auto& [name, value] : metrics) text += ", " + name + " " + withFourDigits(value);
-  return text;
-}
-
 /// A step that was left out may have any loss.
 void requireFinite(const StepReport& report) {
-  if (std::isfinite(report.loss) || report.wasLeftOut) return;
+  if (std::isfinite(report.loss) || !report.overflow.empty()) return;
   throw Error("the loss of step " + std::to_string(report.step) +
               " is no finite number; training has failed, a smaller learning rate may help");
+}
+
+/// For the line of a step; "" where the optimizer took it.
+std::string textOfOverflow(const StepAgreement& agreement) {
+  if (!agreement.leftOutStep()) return "";
+  const LossScale& scale = agreement.lossScale();
+  char text[96];
+  std::snprintf(text, sizeof text, "a gradient is no finite number; the loss scale is %s%g",
+                scale.isDynamic() ? "now " : "", scale.value());
+  return text;
 }
 
 double secondsSince(std::chrono::steady_clock::time_point begin) {
@@ -70,7 +69,13 @@ EngineRank::Program& EngineRank::training() {
                                    .learningRate = shared_.options.learningRate,
                                    .reportsLoss = reports(),
                                    .metrics = shared_.metrics});
-  program->number = rank_.add(shared_.plan, *program->work);
+  const EngineOptions& options = shared_.options;
+  program->inspected.emplace(InspectedTraining::Options{.every = options.inspectEvery,
+                                                        .folder = shared_.folderOfInspections(),
+                                                        .rank = rank_.rank(),
+                                                        .ranks = shared_.plan->numRanks()},
+                             *program->work);
+  program->number = rank_.add(shared_.plan, program->inspected->work());
   program->steps = resumed_;
   training_ = std::move(program);
   return *training_;
@@ -95,24 +100,20 @@ std::map<std::string, double> EngineRank::named(const std::vector<double>& metri
   return all;
 }
 
-StepReport EngineRank::reportOf(const TorchWork& work, int epoch, std::int64_t rows,
+StepReport EngineRank::reportOf(const FitOptions& options, int epoch, std::int64_t rows,
                                 double seconds) const {
-  return {.step = training_->steps,
-          .epoch = epoch,
-          .loss = *work.loss(),
-          .metrics = named(*work.metrics()),
-          .rowsPerSecond = seconds > 0 ? static_cast<double>(rows) / seconds : 0,
-          .wasLeftOut = work.agreement().leftOutStep()};
-}
-
-void EngineRank::printStep(const StepReport& report) const {
-  std::string line = "step " + std::to_string(report.step) + " loss " +
-                     withFourDigits(report.loss) + textOf(report.metrics);
-  if (report.rowsPerSecond > 0) {
-    line += ", " + std::to_string(std::llround(report.rowsPerSecond)) + " rows/s";
+  const TorchWork& work = *training_->work;
+  StepReport report{.step = training_->steps, .epoch = epoch};
+  if (!work.loss()) return report;
+  report.loss = *work.loss();
+  report.metrics = named(*work.metrics());
+  report.overflow = textOfOverflow(work.agreement());
+  if (seconds > 0) report.samplesPerSecond = static_cast<double>(rows) / seconds;
+  if (options.peakFlops > 0) {
+    report.mfu = report.samplesPerSecond * options.flopsPerSample /
+                 (options.peakFlops * shared_.plan->numRanks());
   }
-  if (report.wasLeftOut) line += ", left out: a gradient is no finite number";
-  shared_.print(line);
+  return report;
 }
 
 void EngineRank::printEvaluation(const Evaluation& evaluation) const {
@@ -161,24 +162,25 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
         return train.batch(rows.first, rows.count);
       },
       own.steps, steps - before);
+  FitProgress progress(shared_, rank_, options, first + steps);
   bool goesOn = true;
   for (int i = before; i < steps && goesOn; ++i) {
     const int epoch = i / perEpoch;
     const auto begin = std::chrono::steady_clock::now();
     rank_.runStep(own.number, own.steps);
+    const double seconds = secondsSince(begin);
+    own.inspected->stepEnded([this](const std::string& line) { shared_.say(line); });
     if (i == before) {
       const std::string note = noteOfEmptyHalves(shared_.plan, own.work->emptyHalves());
       if (!note.empty()) shared_.say("note: " + note);
     }
-    StepReport report{.step = own.steps, .epoch = epoch};
+    const StepReport report = reportOf(options, epoch, data.rowsOf(i % perEpoch).count, seconds);
     if (own.work->loss()) {
-      report = reportOf(*own.work, epoch, data.rowsOf(i % perEpoch).count, secondsSince(begin));
       requireFinite(report);
       result.losses.push_back(report.loss);
       for (const auto& [name, value] : report.metrics) result.metrics[name].push_back(value);
-      const bool isLast = i + 1 == steps;
-      if (options.logFreq > 0 && (report.step % options.logFreq == 0 || isLast)) printStep(report);
     }
+    progress.stepEnded(report, seconds, rank_.computed(own.number));
     goesOn = callBack(options, report);
     result.wasEnded = !goesOn;
     ++own.steps;

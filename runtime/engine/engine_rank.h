@@ -3,11 +3,13 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/engine/engine_shared.h"
+#include "runtime/engine/inspected_training.h"
 #include "runtime/engine/rank_checkpoints.h"
 #include "runtime/train/torch_work.h"
 
@@ -36,6 +38,7 @@ class EngineRank {
  private:
   struct Program {
     std::unique_ptr<TorchWork> work;
+    std::optional<InspectedTraining> inspected;  // of the training
     int number = 0;
     int steps = 0;  // run so far; of training those before a checkpoint, too
   };
@@ -46,8 +49,8 @@ class EngineRank {
   /// Runs the steps of the data, and calls `ended` after each.
   void runForwards(const DataSet& data, bool predicts, int steps,
                    const std::function<void(const TorchWork& work, RowRange rows)>& ended);
-  StepReport reportOf(const TorchWork& work, int epoch, std::int64_t rows, double seconds) const;
-  void printStep(const StepReport& report) const;
+  StepReport reportOf(const FitOptions& options, int epoch, std::int64_t rows,
+                      double seconds) const;
   bool callBack(const FitOptions& options, const StepReport& report);
   void printEvaluation(const Evaluation& evaluation) const;
   std::string reasonToStop();

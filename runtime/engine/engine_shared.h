@@ -22,11 +22,13 @@ struct EngineShared {
   const EngineOptions options;
   const CheckedPlan plan;
   const Partition partition;
+  const std::string logDirectory;       ///< empty: nothing is recorded
   const std::optional<ProcessEnv> env;  ///< empty: the ranks are threads of this process
 
   int microBatches() const { return plan->microBatchesOfReplica(); }
   /// The rank that reports the loss.
   int reporter() const { return plan->lastRankOf(0); }
+  std::string folderOfInspections() const;
   void print(const std::string& line) const;
   void say(const std::string& line) const;
 };

@@ -1,19 +1,73 @@
 #include "runtime/engine/say.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
+#include <mutex>
+#include <string>
 
 namespace pipetrace {
 namespace {
 
-// One call, so that lines of several threads do not mix.
+// To the first column, and erase to the end of the line.
+constexpr const char* kClear = "\r\x1b[K";
+
+struct Progress {
+  std::mutex mutex;
+  std::string line;  // empty: none is shown
+};
+
+// Never destroyed, as threads may say something while the program ends.
+Progress& progress() {
+  static Progress& shown = *new Progress;
+  return shown;
+}
+
+void write(std::FILE* stream, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
+
 void say(std::FILE* stream, std::string_view line) noexcept {
+  Progress& shown = progress();
+  const std::lock_guard lock(shown.mutex);
+  if (!shown.line.empty()) write(stdout, kClear);
+  // One call, so that lines of several processes do not mix.
   std::fprintf(stream, "%.*s\n", static_cast<int>(line.size()), line.data());
   std::fflush(stream);
+  if (!shown.line.empty()) write(stdout, shown.line);
 }
 
 }  // namespace
 
 void sayOnStderr(std::string_view line) noexcept { say(stderr, line); }
 void sayOnStdout(std::string_view line) noexcept { say(stdout, line); }
+
+int columnsOfStdout() noexcept {
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  winsize size{};
+  constexpr int kUsual = 80;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsual;
+  return size.ws_col;
+}
+
+void showProgress(std::string_view line) noexcept {
+  // The last column stays free: terminals differ in what they do after it.
+  const auto most = static_cast<std::size_t>(std::max(1, columnsOfStdout() - 1));
+  Progress& shown = progress();
+  const std::lock_guard lock(shown.mutex);
+  shown.line = line.substr(0, most);
+  write(stdout, kClear + shown.line);
+}
+
+void endProgress() noexcept {
+  Progress& shown = progress();
+  const std::lock_guard lock(shown.mutex);
+  if (shown.line.empty()) return;
+  write(stdout, "\n");
+  shown.line.clear();
+}
 
 }  // namespace pipetrace

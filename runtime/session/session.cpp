@@ -101,6 +101,10 @@ class RankOfSession : public SessionRank {
     ++stepsRun_;
   }
 
+  Nanoseconds computed(int program) const override {
+    return programs_.at(static_cast<std::size_t>(program))->executor->computed();
+  }
+
   void finish() {
     for (const auto& program : programs_) program->executor->end();
     control_.finish();

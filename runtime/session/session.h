@@ -70,6 +70,8 @@ class SessionRank {
   /// steps count over all plans. All ranks run the same steps in the same order. The log has its
   /// jobs in that phase.
   virtual void runStep(int program, int step, Phase phase = Phase::kTraining) = 0;
+  /// Executor::computed() of a plan.
+  virtual Nanoseconds computed(int program) const = 0;
   /// For messages between steps.
   virtual HostGroup& hosts() = 0;
   /// How many steps were run so far, of all plans: the number of the next one in the log.

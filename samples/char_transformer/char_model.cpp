@@ -90,4 +90,16 @@ Model makeCharModel(const CharModelOptions& options) {
   });
 }
 
+double flopsOfRow(const CharModelOptions& options) {
+  const auto layers = static_cast<double>(options.layers);
+  const auto width = static_cast<double>(options.width);
+  const auto context = static_cast<double>(options.context);
+  constexpr double kMatricesOfLayer = 12;  // width x width: 3 of the attention's, 1, 4 and 4
+  const double weights =
+      layers * kMatricesOfLayer * width * width + width * static_cast<double>(options.vocabulary);
+  constexpr double kOfWeight = 6;
+  constexpr double kOfAttention = 12;
+  return context * (kOfWeight * weights + kOfAttention * layers * width * context);
+}
+
 }  // namespace pipetrace

@@ -62,4 +62,10 @@ TORCH_MODULE(CharHead);
 /// and a width that the heads do not divide.
 Model makeCharModel(const CharModelOptions& options);
 
+/// Counts the operations of a window's forward and backward as Chowdhery et al. do ("PaLM", 2022,
+/// appendix B). A token takes 6 for each weight of a matrix. Its attention takes 12 * layers *
+/// width
+/// * context.
+double flopsOfRow(const CharModelOptions& options);
+
 }  // namespace pipetrace

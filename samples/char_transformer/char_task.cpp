@@ -24,8 +24,10 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
     const auto ofReplica = static_cast<std::uint64_t>(replica) << 32;  // replica 0: the seed's own
     return text.windows(options.seed + ofReplica, step, options.rows, context);
   };
-  task.itemsPerStep = static_cast<double>(options.rows) * static_cast<double>(context);
+  task.rows = options.rows;
   task.itemName = "tokens";
+  task.itemsPerRow = static_cast<double>(context);
+  task.flopsPerRow = flopsOfRow(model);
   task.optimizer = [rate = options.optimizer.learningRate,
                     decay = weightDecayOf(options.optimizer)](const NamedParameters& parameters) {
     return std::make_unique<torch::optim::AdamW>(

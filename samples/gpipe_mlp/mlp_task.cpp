@@ -50,8 +50,7 @@ SampleTask makeTask(const OptimizerOptions& options) {
   task.model = makeMlp();
   const std::uint64_t seed = at::globalContext().defaultGenerator(at::kCPU).current_seed();
   task.batch = [seed](int /*step*/, int replica) { return examplesOf(seed, replica); };
-  task.itemsPerStep = kRows;
-  task.itemName = "examples";
+  task.rows = kRows;
   task.optimizer = [rate = options.learningRate,
                     decay = weightDecayOf(options)](const NamedParameters& parameters) {
     const torch::optim::SGDOptions usual(rate);

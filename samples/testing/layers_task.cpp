@@ -39,6 +39,7 @@ SampleTask makeLayersTask(const LayersOptions& options) {
     return {{"inputs", at::randn({options.rows, options.width}, generator)},
             {"targets", at::randint(0, options.width, {options.rows}, generator, at::kLong)}};
   };
+  task.rows = options.rows;
   task.optimizer = [](const NamedParameters& parameters) {
     return std::make_unique<torch::optim::SGD>(tensorsOf(parameters),
                                                torch::optim::SGDOptions(kLearningRate));

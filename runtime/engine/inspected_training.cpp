@@ -1,34 +1,30 @@
-#include "samples/inspected_training.h"
+#include "runtime/engine/inspected_training.h"
 
-#include "runtime/engine/say.h"
 #include "runtime/train/torch_work.h"
-#include "samples/sample_options.h"
 
 namespace pipetrace {
 
-InspectedTraining::InspectedTraining(const SampleOptions& options, TorchWork& work, int rank,
-                                     int ranks)
-    : own_(work) {
-  if (options.inspectEvery == 0) return;
+InspectedTraining::InspectedTraining(const Options& options, TorchWork& work) : own_(work) {
+  if (options.every == 0) return;
   inspected_.emplace(
       work, InspectOptions{
-                .every = options.inspectEvery,
-                .rank = rank,
+                .every = options.every,
+                .rank = options.rank,
                 .parameters = [&work](int stage) { return work.stage(stage).namedParameters(); },
                 .lossScale = [&work] { return work.agreement().lossScale().value(); }});
-  file_.emplace(options.folderOfLogs(), rank, ranks);
+  file_.emplace(options.folder, options.rank, options.ranks);
 }
 
 StageWork& InspectedTraining::work() {
   return inspected_ ? static_cast<StageWork&>(*inspected_) : own_;
 }
 
-void InspectedTraining::stepEnded() {
+void InspectedTraining::stepEnded(const std::function<void(const std::string& line)>& say) {
   if (!inspected_) return;
   const auto seen = inspected_->take();
   if (!seen || !file_->failure().empty()) return;
   file_->write(*seen);
-  if (!file_->failure().empty()) sayOnStderr("note: " + file_->failure());
+  if (!file_->failure().empty()) say("note: " + file_->failure());
 }
 
 }  // namespace pipetrace

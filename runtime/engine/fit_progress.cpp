@@ -1,0 +1,125 @@
+#include "runtime/engine/fit_progress.h"
+
+#include <ATen/ops/scalar_tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+#include "runtime/engine/say.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr double kSecondsBetween = 0.2;  // two times that the line is shown
+
+template <typename... Values>
+std::string formatted(const char* format, Values... values) {
+  char text[96];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+/// "1:05:00" or "5:00".
+std::string asClock(double seconds) {
+  const long long all = std::llround(seconds);
+  constexpr int kMinute = 60;
+  const long long minutes = all / kMinute;
+  const auto rest = static_cast<int>(all % kMinute);
+  if (minutes < kMinute) return formatted("%lld:%02d", minutes, rest);
+  return formatted("%lld:%02lld:%02d", minutes / kMinute, minutes % kMinute, rest);
+}
+
+std::string figuresOf(const StepReport& report, const FitOptions& options) {
+  std::string text = " loss " + withFourDigits(report.loss) + textOf(report.metrics);
+  if (report.samplesPerSecond > 0) {
+    if (!options.itemName.empty()) {
+      const double items = report.samplesPerSecond * options.itemsPerSample;
+      text += ", " + std::to_string(std::llround(items)) + " " + options.itemName + "/s";
+    }
+    text += ", " + std::to_string(std::llround(report.samplesPerSecond)) + " samples/s";
+  }
+  if (report.mfu > 0) text += formatted(", MFU %.3f", report.mfu);
+  if (!report.overflow.empty()) text += ", left out: " + report.overflow;
+  return text;
+}
+
+}  // namespace
+
+std::string withFourDigits(double value) { return formatted("%.4f", value); }
+
+std::string textOf(const std::map<std::string, double>& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics) text += ", " + name + " " + withFourDigits(value);
+  return text;
+}
+
+std::string lineOf(const StepReport& report, const FitOptions& options) {
+  return "step " + std::to_string(report.step) + figuresOf(report, options);
+}
+
+FitProgress::FitProgress(const EngineShared& shared, SessionRank& rank, const FitOptions& options,
+                         int steps)
+    : shared_(shared), rank_(rank), options_(options), steps_(steps) {
+  if (options_.logFreq <= 0) return;
+  const bool own = !shared_.options.print && columnsOfStdout() > 0;
+  std::vector<double> isOnTerminal{own ? 1.0 : 0.0};
+  rank_.hosts().broadcast(shared_.reporter(), isOnTerminal);
+  isOnTerminal_ = isOnTerminal.at(0) != 0;
+}
+
+FitProgress::~FitProgress() {
+  if (isOnTerminal_ && reports()) endProgress();
+}
+
+void FitProgress::stepEnded(const StepReport& report, double seconds, Nanoseconds computed) {
+  const bool isLast = report.step + 1 == steps_;
+  if (!isOnTerminal_) {
+    const bool isDue = options_.logFreq > 0 && (report.step % options_.logFreq == 0 || isLast);
+    if (isDue && reports()) shared_.print(lineOf(report, options_));
+    return;
+  }
+  if (seen_++ == 0) {
+    // The first step also has what is done once, which says nothing about the others.
+    before_ = computed;
+  } else {
+    seconds_ += seconds;
+  }
+  if (report.step < next_ && !isLast) return;
+  const std::optional<double> ratio = bubbleRatio(computed);
+  if (reports()) show(report, ratio);
+  const double between = seconds > 0 ? std::min(1e6, kSecondsBetween / seconds) : 1;
+  std::vector<double> next{report.step + std::max(1.0, std::ceil(between))};
+  rank_.hosts().broadcast(shared_.reporter(), next);
+  next_ = static_cast<int>(next.at(0));
+}
+
+std::optional<double> FitProgress::bubbleRatio(Nanoseconds computed) {
+  if (rank_.device() != nullptr) return std::nullopt;
+  std::vector<int> all(static_cast<std::size_t>(shared_.plan->numRanks()));
+  std::iota(all.begin(), all.end(), 0);
+  const double busy = static_cast<double>(computed - before_) / kNsPerSecond;
+  double sumBusy = 0;
+  double sumAll = 0;
+  for (const std::vector<at::Tensor>& each : rank_.hosts().gather(
+           all, shared_.reporter(),
+           {at::scalar_tensor(busy, at::kDouble), at::scalar_tensor(seconds_, at::kDouble)})) {
+    sumBusy += each.at(0).item<double>();
+    sumAll += each.at(1).item<double>();
+  }
+  if (sumAll <= 0) return std::nullopt;
+  return 1 - sumBusy / sumAll;
+}
+
+void FitProgress::show(const StepReport& report, std::optional<double> bubbleRatio) const {
+  std::string line = "step " + std::to_string(report.step + 1) + " of " + std::to_string(steps_) +
+                     figuresOf(report, options_);
+  if (bubbleRatio) line += formatted(", bubble ratio %.3f", *bubbleRatio);
+  const int left = steps_ - report.step - 1;
+  if (seen_ > 1 && left > 0) line += ", " + asClock(left * seconds_ / (seen_ - 1)) + " left";
+  showProgress(line);
+}
+
+}  // namespace pipetrace
