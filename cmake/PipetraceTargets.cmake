@@ -126,10 +126,13 @@ function(pipetrace_common_test_headers)
   target_link_libraries(pipetrace_test_headers PRIVATE GTest::gmock pipetrace_flags
                                                        pipetrace_test_flags)
   pipetrace_test_headers(pipetrace_test_headers)
+  add_library(pipetrace_test_main OBJECT "${PROJECT_SOURCE_DIR}/trace/testing/main.cpp")
+  target_link_libraries(pipetrace_test_main PUBLIC GTest::gmock PRIVATE pipetrace_flags)
+  target_include_directories(pipetrace_test_main PRIVATE "${PROJECT_SOURCE_DIR}")
 endfunction()
 
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
-# cases CTest runs one by one. NO_MAIN: the sources have their own main(). SERIAL: its cases run
+# suites CTest runs one by one. NO_MAIN: the sources have their own main(). SERIAL: its cases run
 # with no other test beside them, because they measure time. OWN_HEADERS: its libraries have
 # compiler options for which the common precompiled header is not valid. SANITIZED: left out without
 # PIPETRACE_SANITIZED_TESTS. Tests with the label "threads" also run under ThreadSanitizer.
@@ -144,7 +147,7 @@ function(pipetrace_test NAME)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)  # for what hangs: the slowest takes a minute on a busy machine
   endif()
-  set(main GTest::gmock_main)
+  set(main pipetrace_test_main)
   if(ARG_NO_MAIN)
     set(main GTest::gmock)
   endif()
@@ -164,15 +167,12 @@ function(pipetrace_test NAME)
   if("runtime" IN_LIST ARG_LABELS)
     list(APPEND ARG_ENVIRONMENT ${PIPETRACE_LEAK_ENVIRONMENT})
   endif()
-  # Only values that are given: CMake would take the next word for an empty one.
-  set(properties TIMEOUT ${ARG_TIMEOUT})
+  set(properties "TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT [==[${ARG_ENVIRONMENT}]==]")
   if(ARG_SERIAL)
-    list(APPEND properties RUN_SERIAL ON)
+    string(APPEND properties " RUN_SERIAL ON")
   endif()
-  foreach(property LABELS ENVIRONMENT)
-    if(ARG_${property})
-      list(APPEND properties ${property} "${ARG_${property}}")
-    endif()
-  endforeach()
-  gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  if(ARG_LABELS)
+    string(APPEND properties " LABELS [==[${ARG_LABELS}]==]")
+  endif()
+  pipetrace_suites(${NAME} "${properties}")
 endfunction()

@@ -10,6 +10,7 @@
 #include "runtime/testing/training_case.h"
 #include "runtime/transport/gloo.h"
 #include "schedule/build_schedule.h"
+#include "trace/testing/run_tests.h"
 
 namespace pipetrace::testing {
 
@@ -39,5 +40,5 @@ int main(int argc, char** argv) {
     return pipetrace::testing::trainRankProcess(argc, argv);
   }
   testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return pipetrace::test::runTests();
 }

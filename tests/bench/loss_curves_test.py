@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/loss_curves.py, on outputs whose means are known."""
+"""tools/loss_curves.py and tools/schedule_losses.py, on outputs whose means are known."""
 import pathlib
 import subprocess
 import sys
@@ -47,6 +47,32 @@ class LossCurves(unittest.TestCase):
         done = self.run_tool(self.output("short.log", [2] * 19, 1))
         self.assertEqual(done.returncode, 1)
         self.assertIn("short.log has fewer than 20 lines of steps", done.stderr)
+
+
+class ScheduleLosses(unittest.TestCase):
+    # Programs in place of the samples: only PipeDream has other losses than the rest.
+    PROGRAM = """#!/bin/sh
+case "$*" in *"--schedule PipeDream "*) loss=1.5 ;; *) loss=2 ;; esac
+for step in $(seq 0 19); do echo "step $step loss $loss"; done
+"""
+
+    def test_schedules_with_other_losses_have_a_line_of_their_own(self):
+        with tempfile.TemporaryDirectory(suffix=" with a space") as folder:
+            for sample in ("gpipe-mlp", "char-transformer"):
+                program = pathlib.Path(folder, f"sample-{sample}")
+                program.write_text(self.PROGRAM)
+                program.chmod(0o755)
+            done = subprocess.run(
+                [sys.executable, TOOL.with_name("schedule_losses.py"), "--bin", folder, "--logs",
+                 folder, "--out", folder], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("| `sample-gpipe-mlp` | ZBV | 2 | 0.0000 | 2.0000 |", done.stdout)
+            self.assertIn("| `sample-char-transformer` | PipeDream | 4 | 0.5000 | 1.5000 |",
+                          done.stdout)
+            picture = pathlib.Path(folder, "losses-gpipe-mlp.svg").read_text()
+        self.assertIn(">one process, and 15 schedules</text>", picture)
+        self.assertIn(">PipeDream, 4 ranks</text>", picture)
+        self.assertNotIn("DualPipe", picture)
 
 
 if __name__ == "__main__":
