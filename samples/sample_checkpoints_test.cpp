@@ -121,8 +121,8 @@ TEST(ProgressTest, OnATerminalOneLineChangesAndHasTheBubbleRatioSoFar) {
   EXPECT_THAT(end.output, StartsWith("\r\x1b[Kstep 1 of 300 loss 1."));
   const std::size_t last = end.output.rfind("\r\x1b[K");
   EXPECT_THAT(end.output.substr(last),
-              ContainsRegex("step 300 of 300 loss 1\\.[0-9]+, [0-9]+ samples/s, bubble ratio "
-                            "0\\.[0-9]+\r\nmean loss"));
+              ContainsRegex("step 300 of 300 loss 1\\.[0-9]+, bubble ratio 0\\.[0-9]+, [0-9]+ "
+                            "samples/s\r\nmean loss"));
   EXPECT_THAT(end.output, Not(HasSubstr("step 0 loss")));
 }
 

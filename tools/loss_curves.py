@@ -66,8 +66,9 @@ def drawn(trainings):
         parts.append(line([at(*p) for p in enumerate(training.losses)], colour, 1, 0.25))
         parts.append(line([at(MEAN_OF - 1 + s, m) for s, m in enumerate(training.means)], colour,
                           2, 1))
-        parts.append(f'<text x="{WIDTH - RIGHT - 8}" y="{TOP + 16 + 16 * i}" text-anchor="end" '
-                     f'fill="{colour}">{training.name}</text>')
+        # Losses fall, so there is room below their beginning.
+        y = HEIGHT - BOTTOM - 8 - 16 * (len(trainings) - 1 - i)
+        parts.append(f'<text x="{LEFT + 8}" y="{y}" fill="{colour}">{training.name}</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 

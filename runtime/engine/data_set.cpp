@@ -58,15 +58,16 @@ DataSteps DataSteps::ofTraining(const DataSet& data, int replicas, int microBatc
     throw Error("a batch of " + std::to_string(data.batchSize) + " rows cannot be split into " +
                 std::to_string(microBatches) + " micro-batches");
   }
-  std::int64_t first = 0;
-  for (; first + whole <= data.rows; first += whole) steps.steps_.push_back({first, whole});
-  const std::int64_t ofReplica = (data.rows - first) / replicas;
+  steps.whole_ = whole;
+  steps.count_ = data.rows / whole;
+  steps.rows_ = steps.count_ * whole;
+  const std::int64_t ofReplica = (data.rows - steps.rows_) / replicas;
   if (ofReplica >= microBatches) {
-    steps.steps_.push_back({first, ofReplica * replicas});
-    first += ofReplica * replicas;
+    ++steps.count_;
+    steps.rows_ += ofReplica * replicas;
   }
-  steps.leftOut_ = data.rows - first;
-  if (steps.steps_.empty()) {
+  steps.leftOut_ = data.rows - steps.rows_;
+  if (steps.count_ == 0) {
     throw Error("the data has " + std::to_string(data.rows) +
                 " rows, fewer than a step takes: " + std::to_string(replicas * microBatches));
   }
@@ -82,12 +83,19 @@ DataSteps DataSteps::ofEvaluation(const DataSet& data, int replicas) {
   DataSteps steps;
   steps.replicas_ = replicas;
   const std::int64_t whole = data.batchSize * replicas;
-  const std::int64_t count = std::min((data.rows + whole - 1) / whole, data.rows / replicas);
-  for (std::int64_t step = 0; step < count; ++step) {
-    const std::int64_t first = data.rows * step / count;
-    steps.steps_.push_back({first, data.rows * (step + 1) / count - first});
-  }
+  steps.count_ = std::min((data.rows + whole - 1) / whole, data.rows / replicas);
+  steps.rows_ = data.rows;
   return steps;
+}
+
+RowRange DataSteps::rowsOf(int step) const {
+  const auto firstOf = [this](std::int64_t at) {
+    if (whole_ > 0) return std::min(at * whole_, rows_);
+    // rows * at / count, without a number that is too large.
+    return at * (rows_ / count_) + at * (rows_ % count_) / count_;
+  };
+  const std::int64_t first = firstOf(step);
+  return {first, firstOf(step + 1) - first};
 }
 
 RowRange DataSteps::rowsOf(int step, int replica) const {

@@ -43,10 +43,10 @@ class DataSteps {
   /// equal numbers as possible. Throws Error for fewer rows than replicas.
   static DataSteps ofEvaluation(const DataSet& data, int replicas);
 
-  int count() const { return static_cast<int>(steps_.size()); }
+  int count() const { return static_cast<int>(count_); }
   std::int64_t leftOut() const { return leftOut_; }
   /// All rows of a step.
-  RowRange rowsOf(int step) const { return steps_[static_cast<std::size_t>(step)]; }
+  RowRange rowsOf(int step) const;
   RowRange rowsOf(int step, int replica) const;
   /// The fewest rows of a replica in that step.
   std::int64_t leastRowsOf(int step) const { return rowsOf(step).count / replicas_; }
@@ -54,7 +54,9 @@ class DataSteps {
  private:
   int replicas_ = 1;
   std::int64_t leftOut_ = 0;
-  std::vector<RowRange> steps_;
+  std::int64_t count_ = 0;
+  std::int64_t whole_ = 0;  // rows of each step but the last; 0: steps are as equal as possible
+  std::int64_t rows_ = 0;   // of all steps
 };
 
 }  // namespace pipetrace

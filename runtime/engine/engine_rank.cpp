@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -142,8 +143,12 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
   const DataSteps data = DataSteps::ofTraining(train, replicas, shared_.microBatches());
   const int perEpoch =
       options.stepsPerEpoch > 0 ? std::min(options.stepsPerEpoch, data.count()) : data.count();
-  const int steps = options.epochs * perEpoch;
-  if (steps < 1) return;
+  const std::int64_t all = std::int64_t{options.epochs} * perEpoch;
+  if (all < 1) return;
+  if (all > std::numeric_limits<int>::max() - own.steps) {
+    throw Error(std::to_string(all) + " steps are more than a training can count");
+  }
+  const auto steps = static_cast<int>(all);
   // The steps of this call that were run before the checkpoint.
   const int before = std::exchange(resumed_, 0);
   if (before > 0 && before >= steps) {

@@ -32,8 +32,12 @@ std::string asClock(double seconds) {
   return formatted("%lld:%02lld:%02d", minutes / kMinute, minutes % kMinute, rest);
 }
 
-std::string figuresOf(const StepReport& report, const FitOptions& options) {
-  std::string text = " loss " + withFourDigits(report.loss) + textOf(report.metrics);
+std::string lossOf(const StepReport& report) {
+  return " loss " + withFourDigits(report.loss) + textOf(report.metrics);
+}
+
+std::string speedsOf(const StepReport& report, const FitOptions& options) {
+  std::string text;
   if (report.samplesPerSecond > 0) {
     if (!options.itemName.empty()) {
       const double items = report.samplesPerSecond * options.itemsPerSample;
@@ -57,7 +61,7 @@ std::string textOf(const std::map<std::string, double>& metrics) {
 }
 
 std::string lineOf(const StepReport& report, const FitOptions& options) {
-  return "step " + std::to_string(report.step) + figuresOf(report, options);
+  return "step " + std::to_string(report.step) + lossOf(report) + speedsOf(report, options);
 }
 
 FitProgress::FitProgress(const EngineShared& shared, SessionRank& rank, const FitOptions& options,
@@ -114,12 +118,13 @@ std::optional<double> FitProgress::bubbleRatio(Nanoseconds computed) {
 }
 
 void FitProgress::show(const StepReport& report, std::optional<double> bubbleRatio) const {
-  std::string line = "step " + std::to_string(report.step + 1) + " of " + std::to_string(steps_) +
-                     figuresOf(report, options_);
+  std::string line =
+      "step " + std::to_string(report.step + 1) + " of " + std::to_string(steps_) + lossOf(report);
+  // First what a narrow terminal is to show.
   if (bubbleRatio) line += formatted(", bubble ratio %.3f", *bubbleRatio);
   const int left = steps_ - report.step - 1;
   if (seen_ > 1 && left > 0) line += ", " + asClock(left * seconds_ / (seen_ - 1)) + " left";
-  showProgress(line);
+  showProgress(line + speedsOf(report, options_));
 }
 
 }  // namespace pipetrace

@@ -1,5 +1,6 @@
 #include "runtime/engine/strategy.h"
 
+#include <ATen/ops/scalar_tensor.h>
 #include <gmock/gmock.h>
 
 #include "runtime/engine/data_set.h"
@@ -57,6 +58,23 @@ TEST(DataSteps, TrainingLeavesOutWhatNoStepCanTake) {
   EXPECT_EQ(steps.rowsOf(2, 1).first, 34);
   EXPECT_EQ(steps.rowsOf(2, 1).count, 2);
   EXPECT_EQ(DataSteps::ofTraining(rowsOf(37, 8), 2, 3).count(), 2) << "3 micro-batches need 3 rows";
+}
+
+TEST(DataSteps, AnEndlessTrainingTakesNoMemoryForItsSteps) {
+  constexpr int kSteps = 1 << 30;
+  const DataSet data = dataSetOfSteps(
+      [](int step, int replica) {
+        return Batch{{"step", at::scalar_tensor(step, at::kInt)},
+                     {"replica", at::scalar_tensor(replica, at::kInt)}};
+      },
+      kSteps, 1 << 10, 2);
+  const DataSteps steps = DataSteps::ofTraining(data, 2, 8);
+  EXPECT_EQ(steps.count(), kSteps);
+  const RowRange last = steps.rowsOf(kSteps - 1, 1);
+  const Batch batch = data.batch(last.first, last.count);
+  EXPECT_EQ(batch.at("step").item<int>(), kSteps - 1);
+  EXPECT_EQ(batch.at("replica").item<int>(), 1);
+  EXPECT_EQ(DataSteps::ofEvaluation(data, 2).rowsOf(kSteps - 1).count, 2 << 10);
 }
 
 TEST(DataSteps, EvaluationTakesEachRowOnce) {
