@@ -11,6 +11,7 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/suggestions.h"
 #include "trace/error.h"
+#include "trace/files/standard_streams.h"
 
 namespace pipetrace {
 
@@ -70,6 +71,7 @@ void refuseMistypedCommand(const Program& program, const std::string& word) {
 }
 
 int runProgram(const Program& program, int argc, char** argv) {
+  openClosedStreams();
   // write() then reports a closed pipe and a file that may not grow as errors.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

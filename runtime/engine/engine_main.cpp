@@ -7,10 +7,12 @@
 #include "runtime/engine/say.h"
 #include "runtime/error_text.h"
 #include "runtime/launch/reuse_memory.h"
+#include "trace/files/standard_streams.h"
 
 namespace pipetrace {
 
 int engineMain(const std::function<void(StopSignal& stop)>& body) {
+  openClosedStreams();
   std::signal(SIGPIPE, SIG_IGN);
   reuseFreedMemory();
   StopSignal stop;

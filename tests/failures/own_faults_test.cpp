@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "runtime/testing/rank_processes.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
@@ -59,11 +60,19 @@ TEST(OwnFaults, AClosedStderrChangesNoExitCode) {
   EXPECT_EQ(ends[1].exitCode, 2);
 }
 
-TEST(OwnFaults, ClosedOutputsEndNoTraining) {
-  const auto ends = testing::runProcesses(
-      2, {"/bin/sh", "-c",
-          std::string("exec >&- 2>&-; exec \"") + FAULTY_PROGRAM + "\" --stages 2 --steps 5"});
+// Without standard streams the log would be opened under their numbers.
+TEST(OwnFaults, ClosedOutputsEndNoTrainingAndNothingIsPrintedIntoItsLogs) {
+  const ScratchFolder folder;
+  const auto ends =
+      testing::runProcesses(2, {"/bin/sh", "-c",
+                                std::string("exec <&- >&- 2>&-; exec \"") + FAULTY_PROGRAM +
+                                    "\" --stages 2 --steps 5 --log-dir '" + folder.path() + "'"});
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0);
+  for (const char* rank : {"0", "1"}) {
+    const std::string log = test::fileText(folder.path(std::string("workerlog.") + rank));
+    EXPECT_THAT(log, HasSubstr("type = backward"));
+    EXPECT_THAT(log, Not(HasSubstr("step 0 loss")));
+  }
 }
 
 /// A shell command for which `folder`, where logs go, is a disk of 300 KiB. Its own namespaces need

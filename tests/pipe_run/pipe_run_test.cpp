@@ -90,6 +90,16 @@ TEST(PipeRunTest, CtrlCEndsTheRun) {
   EXPECT_EQ(run.err, "pipe-run: stopped by signal 2 (SIGINT)\n");
 }
 
+TEST(PipeRunTest, EndsWithItsRanksWhereItsOutputsAreClosed) {
+  RecordedLog log;
+  const ProgramRun run =
+      runProgram({"/bin/sh", "-c", "exec <&- >&- 2>&-; exec \"$@\"", "sh", PIPE_RUN_PROGRAM,
+                  "--ranks", "2", "--log-dir", log.folder(), "--", "/bin/echo", "trained"});
+  EXPECT_EQ(run.exitCode, 0);
+  EXPECT_THAT(log.text(0), HasSubstr("trained\n"));
+  EXPECT_THAT(log.text(1), Not(HasSubstr("[rank")));
+}
+
 TEST(PipeRunTest, RehearsePrintsMeasuredBesidePlanned) {
   RecordedLog log;
   std::ofstream(log.path(9)) << "of an earlier run\n";

@@ -1,0 +1,18 @@
+#include "trace/files/standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace pipetrace {
+
+void openClosedStreams() noexcept {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    // The lowest number that is free, so this stream's. A stream that is left closed does no more
+    // harm than before.
+    const int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    (void)::open("/dev/null", mode);
+  }
+}
+
+}  // namespace pipetrace
