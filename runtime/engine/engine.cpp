@@ -13,6 +13,7 @@
 
 #include "profiler/switches.h"
 #include "runtime/device/open_device.h"
+#include "runtime/engine/check_options.h"
 #include "runtime/engine/engine_rank.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
@@ -112,12 +113,8 @@ class Engine::Impl {
     cutModel(shared_.model, shared_.partition, plan.numStages);
     requireFits(shared_.strategy, plan);
     if (shared_.env) requireWorldSize(plan, shared_.env->worldSize);
-    const CheckpointOptions& checkpoints = shared_.options.checkpoints;
-    const bool wants = checkpoints.everySteps > 0 || checkpoints.resumes || checkpoints.onStop ||
-                       checkpoints.exitAfterMinutes > 0;
-    if (wants && checkpoints.folder.empty()) {
-      throw Error("checkpoints need a folder (CheckpointOptions::folder)");
-    }
+    requireMeaning(shared_.options);
+    requireNames(shared_.metrics);
   }
 
   EngineCost cost(const Costs& costs) const {
@@ -135,6 +132,10 @@ class Engine::Impl {
   }
 
   FitResult fit(const DataSet& train, const FitOptions& options) {
+    requireMeaning(options);
+    if (shared_.plan->isForwardOnly()) {
+      throw Error("the plan " + shared_.plan->name + " has no backward pass, so it trains nothing");
+    }
     FitResult result;
     onRanks([&](EngineRank& rank, SessionRank& place) {
       FitResult unused;
@@ -157,6 +158,7 @@ class Engine::Impl {
   }
 
   Evaluation evaluate(const DataSet& data, int steps) {
+    if (steps < 0) throw Error("an evaluation cannot have " + std::to_string(steps) + " steps");
     Evaluation result;
     onRanks([&](EngineRank& rank, SessionRank& place) {
       Evaluation own = rank.evaluate(data, steps);

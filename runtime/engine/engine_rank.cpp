@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/engine/fit_progress.h"
+#include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/train/empty_halves.h"
 #include "trace/error.h"
@@ -46,8 +47,13 @@ std::string textOfOverflow(const StepAgreement& agreement) {
   return text;
 }
 
-double secondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+/// Each row of an evaluation has its place.
+void requireRows(const Batch& batch, const RowRange& rows) {
+  for (const auto& [name, tensor] : batch) {
+    if (tensor.dim() > 0 && tensor.size(0) == rows.count) continue;
+    throw Error("the data made " + std::to_string(tensor.dim() > 0 ? tensor.size(0) : 0) +
+                " rows of " + name + " where " + std::to_string(rows.count) + " were asked for");
+  }
 }
 
 }  // namespace
@@ -129,7 +135,9 @@ bool EngineRank::callBack(const FitOptions& options, const StepReport& report) {
   for (const FitCallback& callback : options.callbacks) {
     if (report.step % std::max(1, callback.everySteps) != 0) continue;
     isDue = true;
-    if (reports() && !callback.call(report)) goesOn = false;
+    if (!reports()) continue;
+    const ProgressHidden hidden;
+    if (!callback.call(report)) goesOn = false;
   }
   if (!isDue) return true;
   std::vector<double> said{goesOn ? 1.0 : 0.0};
@@ -206,6 +214,9 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
   }
   own.work->loadFrom({}, 0, 0);
   if (checkpoints_) checkpoints_->finish();
+  progress.close(result.wasEnded
+                     ? "a callback ended the training after step " + std::to_string(own.steps - 1)
+                     : "");
 }
 
 /// Why the training ends after this step, on all ranks; "": it goes on.
@@ -249,7 +260,9 @@ void EngineRank::runForwards(
     program.work->loadFrom(
         [&, first](int step, int replica) {
           const RowRange rows = all.rowsOf(own[static_cast<std::size_t>(step - first)], replica);
-          return data.batch(rows.first, rows.count);
+          Batch batch = data.batch(rows.first, rows.count);
+          requireRows(batch, rows);
+          return batch;
         },
         first, static_cast<int>(own.size()));
     for (const int step : own) {

@@ -234,6 +234,27 @@ TEST(Engine, ACallbackEndsTrainingOnAllRanks) {
   });
 }
 
+TEST(Engine, ATrainingThatACallbackEndsShowsItsLastStepAndSaysSo) {
+  const TrainingCase training{.numStages = 2, .microBatches = 2, .rows = 8};
+  EngineOptions options = quiet();
+  std::vector<std::string> lines;
+  options.print = [&](const std::string& line) { lines.push_back(line); };
+  Engine engine = engineOf(training, strategyOf(training, "1F1B", 2), {}, options);
+  const FitCallback ends{.call = [](const StepReport& report) { return report.step < 4; }};
+  engine.fit(dataOf(training, 1, 3), {.epochs = 5, .logFreq = 3, .callbacks = {ends}});
+  EXPECT_THAT(lines,
+              ElementsAre(HasSubstr("step 0 loss"), HasSubstr("step 3 loss"),
+                          HasSubstr("step 4 loss"), "a callback ended the training after step 4"));
+}
+
+TEST(Engine, APlanWithoutBackwardPassesIsEvaluatedAndNotTrained) {
+  const TrainingCase training{.numStages = 2, .microBatches = 2, .rows = 8};
+  Engine engine = engineOf(training, strategyOf(training, "ForwardOnly", 2));
+  EXPECT_THAT(testing::errorOf([&] { engine.fit(dataOf(training, 1, 1)); }),
+              HasSubstr("ForwardOnly has no backward pass, so it trains nothing"));
+  EXPECT_GT(engine.evaluate(dataOf(training, 1, 1)).loss, 0);
+}
+
 // Two steps of training, two of an evaluation, one that predicts, and one of training.
 TEST(Engine, LogsHaveThePhaseOfEachStepAndNoNumberTwice) {
   const TrainingCase training{.numStages = 2, .microBatches = 2, .rows = 8};

@@ -52,6 +52,10 @@ std::string speedsOf(const StepReport& report, const FitOptions& options) {
 
 }  // namespace
 
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 std::string withFourDigits(double value) { return formatted("%.4f", value); }
 
 std::string textOf(const std::map<std::string, double>& metrics) {
@@ -80,24 +84,44 @@ FitProgress::~FitProgress() {
 
 void FitProgress::stepEnded(const StepReport& report, double seconds, Nanoseconds computed) {
   const bool isLast = report.step + 1 == steps_;
+  if (reports()) unshown_ = report;
   if (!isOnTerminal_) {
     const bool isDue = options_.logFreq > 0 && (report.step % options_.logFreq == 0 || isLast);
-    if (isDue && reports()) shared_.print(lineOf(report, options_));
+    if (isDue) showPlain();
     return;
   }
   if (seen_++ == 0) {
     // The first step also has what is done once, which says nothing about the others.
     before_ = computed;
+    begun_ = Clock::now();
   } else {
     seconds_ += seconds;
   }
   if (report.step < next_ && !isLast) return;
   const std::optional<double> ratio = bubbleRatio(computed);
-  if (reports()) show(report, ratio);
-  const double between = seconds > 0 ? std::min(1e6, kSecondsBetween / seconds) : 1;
+  // With what lies between steps: callbacks, evaluations, saves.
+  const double each = seen_ > 1 ? secondsSince(begun_) / (seen_ - 1) : seconds;
+  if (reports()) show(ratio, each);
+  const double between = each > 0 ? std::min(1e6, kSecondsBetween / each) : 1;
   std::vector<double> next{report.step + std::max(1.0, std::ceil(between))};
   rank_.hosts().broadcast(shared_.reporter(), next);
   next_ = static_cast<int>(next.at(0));
+}
+
+void FitProgress::close(const std::string& why) {
+  if (!reports()) return;
+  if (isOnTerminal_) {
+    if (unshown_) show(std::nullopt, 0);
+    endProgress();
+  } else if (options_.logFreq > 0) {
+    showPlain();
+  }
+  if (!why.empty()) shared_.print(why);
+}
+
+void FitProgress::showPlain() {
+  if (unshown_) shared_.print(lineOf(*unshown_, options_));
+  unshown_.reset();
 }
 
 std::optional<double> FitProgress::bubbleRatio(Nanoseconds computed) {
@@ -117,14 +141,17 @@ std::optional<double> FitProgress::bubbleRatio(Nanoseconds computed) {
   return 1 - sumBusy / sumAll;
 }
 
-void FitProgress::show(const StepReport& report, std::optional<double> bubbleRatio) const {
-  std::string line =
-      "step " + std::to_string(report.step + 1) + " of " + std::to_string(steps_) + lossOf(report);
+void FitProgress::show(std::optional<double> bubbleRatio, double each) {
+  const StepReport& report = *unshown_;
+  std::string line = "step " + std::to_string(report.step) + lossOf(report);
   // First what a narrow terminal is to show.
   if (bubbleRatio) line += formatted(", bubble ratio %.3f", *bubbleRatio);
   const int left = steps_ - report.step - 1;
-  if (seen_ > 1 && left > 0) line += ", " + asClock(left * seconds_ / (seen_ - 1)) + " left";
+  if (left > 0 && each > 0) {
+    line += ", " + std::to_string(left) + " steps left (" + asClock(left * each) + ")";
+  }
   showProgress(line + speedsOf(report, options_));
+  unshown_.reset();
 }
 
 }  // namespace pipetrace

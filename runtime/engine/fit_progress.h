@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -23,22 +24,31 @@ class FitProgress {
   /// After each step, on all ranks. `report` is the rank's own; only the one that reports the loss
   /// has its figures. `seconds`: what the step took. `computed`: SessionRank::computed().
   void stepEnded(const StepReport& report, double seconds, Nanoseconds computed);
+  /// After the last step: shows it if it was not, and then `why` the training ended, if there is
+  /// more to say than that it is done.
+  void close(const std::string& why);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   bool reports() const { return rank_.rank() == shared_.reporter(); }
   /// Bubbles' share of the steps' time so far, where it is known: on the rank that reports.
   std::optional<double> bubbleRatio(Nanoseconds computed);
-  void show(const StepReport& report, std::optional<double> bubbleRatio) const;
+  /// Shows the step before, on the terminal. `each`: seconds of a step with all around it.
+  void show(std::optional<double> bubbleRatio, double each);
+  void showPlain();
 
   const EngineShared& shared_;
   SessionRank& rank_;
   const FitOptions& options_;
   const int steps_;
-  bool isOnTerminal_ = false;  // the same on all ranks
-  int seen_ = 0;               // steps
-  int next_ = 0;               // the step after which the line is shown again
-  double seconds_ = 0;         // of the steps after the first
-  Nanoseconds before_ = 0;     // computed until the first had ended
+  bool isOnTerminal_ = false;          // the same on all ranks
+  int seen_ = 0;                       // steps
+  int next_ = 0;                       // the step after which the line is shown again
+  double seconds_ = 0;                 // of the steps after the first
+  Nanoseconds before_ = 0;             // computed until the first had ended
+  Clock::time_point begun_;            // when the first had ended
+  std::optional<StepReport> unshown_;  // the step before, on the rank that reports
 };
 
 /// "step 12 loss 2.3105, 9876 tokens/s, 154 samples/s".
@@ -46,6 +56,8 @@ std::string lineOf(const StepReport& report, const FitOptions& options);
 
 /// ", accuracy 0.5000" for each.
 std::string textOf(const std::map<std::string, double>& metrics);
+
+double secondsSince(std::chrono::steady_clock::time_point begin);
 
 /// "2.3105".
 std::string withFourDigits(double value);

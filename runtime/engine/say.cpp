@@ -62,6 +62,18 @@ void showProgress(std::string_view line) noexcept {
   write(stdout, kClear + shown.line);
 }
 
+ProgressHidden::ProgressHidden() noexcept {
+  Progress& shown = progress();
+  const std::lock_guard lock(shown.mutex);
+  if (!shown.line.empty()) write(stdout, kClear);
+}
+
+ProgressHidden::~ProgressHidden() {
+  Progress& shown = progress();
+  const std::lock_guard lock(shown.mutex);
+  if (!shown.line.empty()) write(stdout, shown.line);
+}
+
 void endProgress() noexcept {
   Progress& shown = progress();
   const std::lock_guard lock(shown.mutex);

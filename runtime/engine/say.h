@@ -18,4 +18,13 @@ void showProgress(std::string_view line) noexcept;
 /// Leaves the line that is shown where it is. Any thread.
 void endProgress() noexcept;
 
+/// While it lives, that line is not shown: for code that prints by other ways.
+class ProgressHidden {
+ public:
+  ProgressHidden() noexcept;
+  ~ProgressHidden();
+  ProgressHidden(const ProgressHidden&) = delete;
+  ProgressHidden& operator=(const ProgressHidden&) = delete;
+};
+
 }  // namespace pipetrace
