@@ -23,6 +23,7 @@
 #include "schedule/simulate/simulate.h"
 #include "schedule/testing/plan_texts.h"
 #include "schedule/testing/random_plans.h"
+#include "schedule/testing/second_clock.h"
 #include "schedule/with_recompute.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
@@ -257,6 +258,37 @@ TEST(BackwardParts, ChangeNoOtherTimeWithoutReductions) {
     }
   }
   EXPECT_GT(cut, 300);
+}
+
+TEST(BackwardParts, HaveTheTimesOfTheSecondClock) {
+  test::RandomPlans random(34);
+  int cut = 0;
+  for (int round = 0; round < 600; ++round) {
+    Plan plan = random.any();
+    plan = withLastBackwardParts(std::move(plan), 2 + random.below(3));
+    Costs costs = Costs::equal(plan.numStages, {});
+    for (StageCosts& stage : costs.stages) {
+      stage = {.forward = 1 + random.below(5),
+               .backward = random.below(14),
+               .backwardInput = 1 + random.below(5),
+               .backwardWeight = random.below(14),
+               .recompute = 1 + random.below(5),
+               .blocks = random.below(7)};
+    }
+    costs.transfer = random.below(4);
+    const Simulation simulation = simulate(CheckedPlan(plan), costs);
+    const test::SecondClock clock(plan, costs);
+    ASSERT_EQ(simulation.length, clock.length()) << toCsv(plan);
+    for (int rank = 0; rank < plan.numRanks(); ++rank) {
+      std::vector<Nanoseconds> begun;
+      for (const Event& event : simulation.timeline.findTrack(rank, kComputeLane)->events) {
+        begun.push_back(event.begin);
+        cut += event.part >= 0 ? 1 : 0;
+      }
+      ASSERT_EQ(begun, clock.begins(rank)) << rank << "\n" << toCsv(plan);
+    }
+  }
+  EXPECT_GT(cut, 1000);
 }
 
 /// Two replicas of 1F1B on two ranks with two micro-batches. Forwards take 1, backwards 12. Stage 1

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "schedule/add_transfers.h"
+#include "schedule/backward_parts.h"
 #include "schedule/builders/builders.h"
 #include "schedule/check/check.h"
 #include "schedule/check/update_meetings.h"
@@ -99,6 +100,62 @@ TEST(PlanProperties, EverySingleMistakeIsCaughtOrLeavesAPlanThatCanRun) {
   }
   EXPECT_GT(mistakes, 3000);
   EXPECT_GT(harmless, mistakes / 100);
+}
+
+/// A plan whose backwards can be in parts, in some of its stages.
+Plan inParts(RandomPlans& random) {
+  const Plan plan = random.any();
+  std::vector<int> parts;
+  for (int s = 0; s < plan.numStages; ++s) parts.push_back(1 + random.below(4));
+  return withLastBackwardParts(plan, parts);
+}
+
+TEST(PlanProperties, EverySingleMistakeOfPlansInPartsIsCaughtOrLeavesAPlanThatCanRun) {
+  RandomPlans random(21);
+  int mistakes = 0;
+  int harmless = 0;
+  for (int round = 0; round < 12; ++round) {
+    const Plan plan = inParts(random);
+    const auto examine = [&](const Plan& mutated) {
+      const auto problems = check(mutated);
+      ASSERT_EQ(problems.empty(), secondOpinion(mutated))
+          << (problems.empty() ? "" : toText(problems.front())) << "\n"
+          << toCsv(plan) << "became\n"
+          << toCsv(mutated);
+      ++mistakes;
+      harmless += problems.empty();
+    };
+    forEachMistake(plan, random, examine);
+    for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+      for (std::size_t cell = 0; cell < plan.ranks[r].size(); ++cell) {
+        for (const int by : {-1, 1}) {
+          Plan other = plan;
+          other.ranks[r][cell].part += by;
+          examine(withPartCounts(other));
+        }
+      }
+    }
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(mistakes, 3000);
+  EXPECT_GT(harmless, mistakes / 100);
+}
+
+TEST(PlanProperties, DeadlocksOfPlansInPartsAreThoseOfTheSecondOpinion) {
+  RandomPlans random(22);
+  int stuck = 0;
+  int free = 0;
+  for (int round = 0; round < 200; ++round) {
+    const Plan plan = withLastBackwardParts(random.computeOnly(), 2 + random.below(2));
+    const Plan full = addTransfers(CheckedPlan(plan), {.ahead = random.below(4)});
+    for (const int buffers : {kUnboundedBuffers, kBlocking, kPostedOnly, 1}) {
+      const bool runs = check(full, {.buffers = buffers}).empty();
+      ASSERT_EQ(runs, secondOpinion(full, buffers)) << buffers << "\n" << toCsv(full);
+      (runs ? free : stuck) += buffers != kUnboundedBuffers;
+    }
+  }
+  EXPECT_GT(stuck, 40);
+  EXPECT_GT(free, 40);
 }
 
 TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpinion) {

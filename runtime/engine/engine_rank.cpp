@@ -97,7 +97,8 @@ EngineRank::Program& EngineRank::evaluating(bool predicts, int microBatches) {
                                    .reportsLoss = reports(),
                                    .metrics = predicts ? std::vector<Metric>() : shared_.metrics,
                                    .predicts = predicts});
-  program.number = rank_.add(forwardsOf(shared_.plan, microBatches), *program.work);
+  program.number = rank_.add(forwardsOf(shared_.plan, microBatches), *program.work,
+                             predicts ? Phase::kPredict : Phase::kEvaluate);
   return program;
 }
 
@@ -266,7 +267,7 @@ void EngineRank::runForwards(
         },
         first, static_cast<int>(own.size()));
     for (const int step : own) {
-      rank_.runStep(program.number, program.steps++, predicts ? Phase::kPredict : Phase::kEvaluate);
+      rank_.runStep(program.number, program.steps++);
       ended(*program.work,
             predicts ? all.rowsOf(step, shared_.plan->replicaOf(rank_.rank())) : all.rowsOf(step));
     }

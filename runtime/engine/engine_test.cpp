@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <torch/optim/adam.h>
 
+#include <csignal>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -153,6 +155,17 @@ TEST(Engine, AnEvaluationBetweenTwoStepsChangesNoBitOfTraining) {
   expectSame(Wiring::kInProcess, "DualPipe", 4);
   expectSame(Wiring::kInProcess, "PipeDream", 3);
   expectSame(Wiring::kGloo, "1F1B", 2);
+}
+
+TEST(Engine, ARankThatIsKilledInAnEvaluationIsNamedWithStepAndPhase) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const auto ends = testing::runProcesses(2, {self, "--evaluate-rank"});
+  EXPECT_EQ(ends[1].exitCode, 128 + SIGKILL);
+  EXPECT_NE(ends[0].exitCode, 0);
+  // Step 0 of the run trains, 1 and 2 evaluate.
+  EXPECT_THAT(ends[0].output, HasSubstr("rank 1 died, last seen in 1F2 of step 2 of the phase "
+                                        "evaluate"));
+  EXPECT_THAT(ends[0].output, HasSubstr("; this rank, 0, was "));
 }
 
 /// The share of right answers.

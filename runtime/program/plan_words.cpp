@@ -132,12 +132,15 @@ std::uint64_t numberOfAwaited(Awaited kind, int index) {
   return static_cast<std::uint64_t>(kind) << kIndexBits | static_cast<std::uint64_t>(index);
 }
 
-PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow) {
+PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow, Phase phase) {
   const auto programs = std::make_shared<Programs>(plan, ahead, flow);
   PlanWords words;
-  words.action = [programs](int rank, const ActionStatus& status) {
+  const std::string ofPhase =
+      phase == Phase::kTraining ? "" : " of the phase " + std::string(logName(phase));
+  words.action = [programs, ofPhase](int rank, const ActionStatus& status) {
     const Place place = placeOf(status.action);
-    return textOfItem(programs->of(rank), place) + " of step " + std::to_string(place.step);
+    return textOfItem(programs->of(rank), place) + " of step " + std::to_string(place.step) +
+           ofPhase;
   };
   words.message = [programs](int rank, const ActionStatus& waiting) {
     return textOfAwaited(programs->of(rank), awaitedPlaceOf(waiting));

@@ -6,6 +6,7 @@
 #include "runtime/control/control_channel.h"
 #include "runtime/program/rank_program.h"
 #include "schedule/check/checked_plan.h"
+#include "trace/phase.h"
 
 namespace pipetrace {
 
@@ -32,7 +33,8 @@ std::int64_t numberOfData(int step);
 std::uint64_t numberOfAwaited(Awaited kind, int index);
 
 /// Says where ranks are and what they wait for, in the words of the plan that all of them run with
-/// that `ahead` (ExecutorOptions) and work.
-PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow = {});
+/// that `ahead` (ExecutorOptions) and work. Another phase than training is named.
+PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow = {},
+                  Phase phase = Phase::kTraining);
 
 }  // namespace pipetrace

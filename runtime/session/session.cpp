@@ -74,30 +74,32 @@ class RankOfSession : public SessionRank {
     return *hosts_;
   }
 
-  int add(const CheckedPlan& plan, StageWork& work) override {
+  int add(const CheckedPlan& plan, StageWork& work, Phase phase) override {
     pause();
     const auto number = static_cast<int>(programs_.size());
     control_.enter(number);
-    auto program = std::make_unique<Program>(transport_, number);
+    auto program = std::make_unique<Program>(transport_, number, phase);
     if (overNccl_) program->line = overNccl_->lineOf(program->transport, *plan);
     const RecordedStreams streams = recording_ ? recording_->streams() : RecordedStreams{};
     program->executor.emplace(plan, work, program->used(), streams,
                               ExecutorOptions{.control = &control_});
-    shared_.words.add(number,
-                      wordsOf(plan, ExecutorOptions{}.ahead,
-                              {work.routes(*plan), work.ties(), work.agrees(), work.hasMetrics()}));
+    shared_.words.add(
+        number,
+        wordsOf(plan, ExecutorOptions{}.ahead,
+                {work.routes(*plan), work.ties(), work.agrees(), work.hasMetrics()}, phase));
     programs_.push_back(std::move(program));
     current_ = kNone;  // whatever runs next enters its own plan
     return number;
   }
 
-  void runStep(int program, int step, Phase phase) override {
+  void runStep(int program, int step) override {
     if (program != current_) {
       pause();
       control_.enter(current_ = program);
     }
-    if (recording_) recording_->streams().recorder->setPhase(phase);
-    programs_.at(static_cast<std::size_t>(program))->executor->runStep(step, stepsRun_);
+    Program& own = *programs_.at(static_cast<std::size_t>(program));
+    if (recording_) recording_->streams().recorder->setPhase(own.phase);
+    own.executor->runStep(step, stepsRun_);
     ++stepsRun_;
   }
 
@@ -123,9 +125,11 @@ class RankOfSession : public SessionRank {
 
  private:
   struct Program {
-    Program(Transport& inner, int number) : transport(inner, number) {}
+    Program(Transport& inner, int number, Phase ofSteps)
+        : phase(ofSteps), transport(inner, number) {}
     Transport& used() { return line ? static_cast<Transport&>(*line) : transport; }
 
+    const Phase phase;
     ProgramTransport transport;
     std::unique_ptr<Transport> line;  // over NCCL
     std::optional<Executor> executor;

@@ -63,13 +63,13 @@ class SessionRank {
   }
 
   /// Adds a plan, and connects its lanes. All ranks add the same plans in the same order. `work`
-  /// must live until the rank ends (keep()). Returns the plan's number. Throws Error as Executor's
-  /// constructor does, and for a plan of another number of ranks.
-  virtual int add(const CheckedPlan& plan, StageWork& work) = 0;
+  /// must live until the rank ends (keep()). Its steps are of that phase in logs and errors.
+  /// Returns the plan's number. Throws Error as Executor's constructor does, and for a plan of
+  /// another number of ranks.
+  virtual int add(const CheckedPlan& plan, StageWork& work, Phase phase = Phase::kTraining) = 0;
   /// Runs a step of a plan. `step` is the plan's own (Executor::runStep()). In logs and errors
-  /// steps count over all plans. All ranks run the same steps in the same order. The log has its
-  /// jobs in that phase.
-  virtual void runStep(int program, int step, Phase phase = Phase::kTraining) = 0;
+  /// steps count over all plans. All ranks run the same steps in the same order.
+  virtual void runStep(int program, int step) = 0;
   /// Executor::computed() of a plan.
   virtual Nanoseconds computed(int program) const = 0;
   /// For messages between steps.

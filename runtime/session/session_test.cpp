@@ -70,7 +70,7 @@ TEST_P(SessionTest, EachPlanGetsItsOwnMessagesWhateverRanBefore) {
                            rank.runStep(train, 0);
                            const int evaluate = rank.add(forwards(), second);
                            for (int step = 0; step < 5; ++step) {
-                             rank.runStep(evaluate, step, Phase::kEvaluate);
+                             rank.runStep(evaluate, step);
                              rank.runStep(train, step + 1);
                              if (rank.rank() == 0) continue;
                              EXPECT_EQ(first.inputs_, trained);
@@ -107,7 +107,19 @@ TEST_P(SessionTest, AFailureIsNamedInTheWordsOfThePlanThatRuns) {
     rank.runStep(train, 2);
   });
   EXPECT_THAT(errors,
-              Each(AllOf(HasSubstr("rank 1 failed in 1F2 of step 3"), HasSubstr("out of luck"))));
+              Each(AllOf(HasSubstr("rank 1 failed in 1F2 of step 3 ("), HasSubstr("out of luck"))));
+}
+
+TEST_P(SessionTest, AFailureInAnotherPhaseThanTrainingIsNamedWithIt) {
+  const auto errors = onTwoRanks(GetParam(), [&](SessionRank& rank) {
+    ListedWork& other = rank.keep(std::make_unique<ListedWork>());
+    FailingWork& failing = rank.keep(std::make_unique<FailingWork>());
+    const int train = rank.add(training(), other);
+    const int evaluate = rank.add(forwards(), failing, Phase::kEvaluate);
+    rank.runStep(train, 0);
+    for (int step = 0; step < 3; ++step) rank.runStep(evaluate, step);
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("rank 1 failed in 1F2 of step 3 of the phase evaluate (")));
 }
 
 TEST_P(SessionTest, RanksHearWhatOneOfThemSaysBetweenSteps) {

@@ -15,8 +15,8 @@ namespace pipetrace::test {
 
 /// When the actions of a plan run, found in another way than simulate() does: the time goes on by
 /// one nanosecond, and all ranks do what they can do then. For plans that can run, with short jobs,
-/// without bandwidth and faults; links take costs.transfer. It has no lr and no optimizer at the
-/// end of a step, but the updates of asynchronous plans.
+/// without bandwidth and faults; links take costs.transfer. It has no lr, no optimizer and no
+/// REDUCE_GRAD at the end of a step, but the updates of asynchronous plans.
 class SecondClock {
  public:
   SecondClock(const Plan& plan, const Costs& costs, int steps = 1)
@@ -133,7 +133,8 @@ class SecondClock {
   bool begin(int r, Rank& rank) {
     const Action& action = at(r, rank.next);
     const int step = stepOf(r, rank.next);
-    for (const auto& [letter, s, m] : itemsOf(action)) {
+    const bool isBegun = action.part > 0;  // it goes on with what the part before it has begun
+    for (const auto& [letter, s, m] : isBegun ? std::vector<Item>() : itemsOf(action)) {
       if (letter == 's' && !send({step, 'F', s, m}, r)) return false;
       if (letter == 'S') send({step, 'B', s, m}, r);
       if (letter == 'r') messages_[{step, 'F', s - 1, m}].posted = now_;
@@ -176,6 +177,7 @@ class SecondClock {
 
   void finish(int r, std::size_t number) {
     length_ = std::max(length_, now_);
+    if (!at(r, number).isLastPart()) return;
     const int step = stepOf(r, number);
     for (const auto& [letter, s, m] : itemsOf(at(r, number))) {
       if (letter == 'B' || letter == 'W') ended_[{step, s}].insert(m);
@@ -195,9 +197,9 @@ class SecondClock {
     const StageCosts& stage = costs_.stages[static_cast<std::size_t>(action.stage)];
     switch (action.kind) {
       case JobKind::kForward: return stage.forward;
-      case JobKind::kBackward: return stage.backward;
+      case JobKind::kBackward: return timeOfPartByHand(stage, stage.backward, action);
       case JobKind::kBackwardInput: return stage.backwardInput;
-      case JobKind::kBackwardWeight: return stage.backwardWeight;
+      case JobKind::kBackwardWeight: return timeOfPartByHand(stage, stage.backwardWeight, action);
       case JobKind::kRecompute: return stage.recompute;
       default:
         return stage.forward +

@@ -9,6 +9,7 @@
 
 #include "schedule/check/wait_rules.h"
 #include "schedule/plan.h"
+#include "schedule/testing/part_opinion.h"
 #include "schedule/testing/update_opinion.h"
 
 namespace pipetrace::test {
@@ -41,6 +42,7 @@ class SecondOpinion {
 
   bool isValid() {
     collect();
+    if (!hasRightParts()) return false;
     if (plan_.credits < 0 || (!trains_ && plan_.isAsynchronous())) return false;
     return hasRightWork() && hasRightTransfers() && channelsAreInOrder() && runs();
   }
@@ -54,6 +56,8 @@ class SecondOpinion {
   void collect() {
     for (int r = 0; r < plan_.numRanks(); ++r) {
       for (const Action& a : plan_.ranks[static_cast<std::size_t>(r)]) {
+        hasParts_ = hasParts_ || a.isPart();
+        if (!a.isLastPart()) continue;  // the last one stands for all
         for (const Item& item : itemsOf(a)) {
           all_.insert({item, r});
           ++count_;
@@ -64,6 +68,12 @@ class SecondOpinion {
       }
     }
   }
+  bool hasRightParts() const {
+    if (!hasParts_) return true;
+    return !plan_.isAsynchronous() &&
+           std::all_of(plan_.ranks.begin(), plan_.ranks.end(), partsAreRight);
+  }
+
   bool has(const Item& item, int rank) const { return all_.count({item, rank}) > 0; }
 
   bool hasRightWork() const {
@@ -164,7 +174,7 @@ class SecondOpinion {
       case 'B':
       case 'I': return done('F', s, m) && arrived(false, s, m);
       case 'W': return done('I', s, m);
-      case 'C': return done('F', s, m) && !gradientDone(s, m);
+      case 'C': return done('F', s, m) && !gradientDone(s, m) && begun_.count({s, m}) == 0;
       default: return readyToMove(item, rank);
     }
   }
@@ -268,11 +278,17 @@ class SecondOpinion {
     if (at == actions.size()) return false;
     const std::vector<Item> items = itemsOf(actions[at]);
     if (isCompute(actions[at].kind) && !hasNewWeights(r)) return false;
-    if (!std::all_of(items.begin(), items.end(), [&](const Item& i) { return ready(i, r); })) {
+    // A part after the first one waits for nothing else.
+    if (actions[at].part <= 0 &&
+        !std::all_of(items.begin(), items.end(), [&](const Item& i) { return ready(i, r); })) {
       return false;
     }
+    const Action& action = actions[at++];
+    if (!action.isLastPart()) {
+      if (action.kind == JobKind::kBackward) begun_.insert({action.stage, action.microBatch});
+      return true;
+    }
     done_.insert(items.begin(), items.end());
-    ++at;
     if (!full_ && plan_.credits > 0) findUnsent(items);
     return true;
   }
@@ -290,9 +306,11 @@ class SecondOpinion {
   int buffers_;
   bool full_ = false;
   bool trains_ = false;
+  bool hasParts_ = false;
   std::size_t count_ = 0;
   std::set<std::pair<Item, int>> all_;
   std::set<Item> done_;
+  std::set<std::pair<int, int>> begun_;  // stage and micro-batch: a first part is done
   std::vector<std::size_t> next_;
   std::vector<std::vector<Item>> unsent_;    // by rank
   std::map<std::pair<int, int>, int> come_;  // by rank and stage: the updates that it has come to
