@@ -129,7 +129,7 @@ std::vector<BadRun> badRuns() {
       {"TooManyMicroBatches",
        {kPerceptron, "--micro-batches", "17"},
        {},
-       "16 rows cannot be split into 17"},
+       "error: a batch of 16 rows cannot be split into 17 micro-batches\n"},
       {"UnknownSchedule", {kPerceptron, "--schedule", "1F2B"}, {}, "1F2B"},
       {"NoPlanFile",
        {kPerceptron, "--schedule-file", "/nonexistent"},

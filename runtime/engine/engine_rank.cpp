@@ -12,6 +12,7 @@
 #include "runtime/engine/fit_progress.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
+#include "runtime/report_failure.h"
 #include "runtime/train/empty_halves.h"
 #include "trace/error.h"
 
@@ -45,6 +46,16 @@ std::string textOfOverflow(const StepAgreement& agreement) {
   std::snprintf(text, sizeof text, "a gradient is no finite number; the loss scale is %s%g",
                 scale.isDynamic() ? "now " : "", scale.value());
   return text;
+}
+
+/// An Error of `body` is that of all ranks, so each of them says it without a rank's name.
+template <typename Body>
+auto alikeOnAllRanks(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw RunFailed(error.what());
+  }
 }
 
 /// Each row of an evaluation has its place.
@@ -149,20 +160,21 @@ bool EngineRank::callBack(const FitOptions& options, const StepReport& report) {
 void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult& result) {
   Program& own = training();
   const int replicas = shared_.plan->replicas;
-  const DataSteps data = DataSteps::ofTraining(train, replicas, shared_.microBatches());
+  const DataSteps data = alikeOnAllRanks(
+      [&] { return DataSteps::ofTraining(train, replicas, shared_.microBatches()); });
   const int perEpoch =
       options.stepsPerEpoch > 0 ? std::min(options.stepsPerEpoch, data.count()) : data.count();
   const std::int64_t all = std::int64_t{options.epochs} * perEpoch;
   if (all < 1) return;
   if (all > std::numeric_limits<int>::max() - own.steps) {
-    throw Error(std::to_string(all) + " steps are more than a training can count");
+    throw RunFailed(std::to_string(all) + " steps are more than a training can count");
   }
   const auto steps = static_cast<int>(all);
   // The steps of this call that were run before the checkpoint.
   const int before = std::exchange(resumed_, 0);
   if (before > 0 && before >= steps) {
-    throw Error("the checkpoint is of step " + std::to_string(before) + ", and the training has " +
-                std::to_string(steps) + " steps: none is left");
+    throw RunFailed("the checkpoint is of step " + std::to_string(before) +
+                    ", and the training has " + std::to_string(steps) + " steps: none is left");
   }
   if (data.leftOut() > 0 && reports()) {
     shared_.say("note: " + std::to_string(data.leftOut()) +
@@ -246,7 +258,8 @@ std::string EngineRank::reasonToStop() {
 void EngineRank::runForwards(
     const DataSet& data, bool predicts, int steps,
     const std::function<void(const TorchWork& work, RowRange rows)>& ended) {
-  const DataSteps all = DataSteps::ofEvaluation(data, shared_.plan->replicas);
+  const DataSteps all =
+      alikeOnAllRanks([&] { return DataSteps::ofEvaluation(data, shared_.plan->replicas); });
   const int count = steps > 0 ? std::min(steps, all.count()) : all.count();
   // Steps with fewer rows than micro-batches have a plan of their own.
   std::map<int, std::vector<int>> byMicroBatches;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <sstream>
 
 #include "trace/error.h"
 
@@ -18,7 +19,14 @@ Number numberIn(std::string_view text, Number least, Number most) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool isNumber = error == std::errc() && end == text.data() + text.size();
   if (!isNumber || !(number >= least) || !(number <= most)) {
-    throw Error("it is no number from " + std::to_string(least) + " on");
+    std::ostringstream why;
+    why << "it is no number from " << least;
+    if (most < std::numeric_limits<Number>::max()) {
+      why << " to " << most;
+    } else {
+      why << " on";
+    }
+    throw Error(why.str());
   }
   return number;
 }

@@ -48,6 +48,14 @@ DataSet rowsOf(std::int64_t rows, std::int64_t batchSize) {
   return {.rows = rows, .batchSize = batchSize, .batch = [](auto, auto) { return Batch(); }};
 }
 
+TEST(Strategy, TheErrorOfANumberThatIsTooLargeHasTheLargest) {
+  Strategy strategy;
+  EXPECT_THAT(testing::errorOf([&] { setOption(strategy, "recompute_ratio", "2"); }),
+              HasSubstr("it is no number from 0 to 1"));
+  EXPECT_THAT(testing::errorOf([&] { setOption(strategy, "ranks", "0"); }),
+              HasSubstr("it is no number from 1 on"));
+}
+
 TEST(DataSteps, TrainingLeavesOutWhatNoStepCanTake) {
   // Two replicas of 8 rows: two steps, and 5 rows are left, 2 for each with one to spare.
   const DataSteps steps = DataSteps::ofTraining(rowsOf(37, 8), 2, 2);
