@@ -38,8 +38,8 @@ constexpr const char* kNewest = "newest";
 static void addCheckpointOptions(CLI::App& app, CheckpointOptions& options) {
   auto* folder =
       app.add_option("--checkpoint", options.folder,
-                     "save the training in this folder, and go on from there with --resume; ranks "
-                     "on several hosts share it")
+                     "save the training in this folder, and go on from there with --resume; all "
+                     "ranks share it, or --checkpoint-gather")
           ->option_text("DIR")
           ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
   app.add_option("--checkpoint-every", options.everySteps,
@@ -68,6 +68,9 @@ static void addCheckpointOptions(CLI::App& app, CheckpointOptions& options) {
             return isNumber || text == kNewest ? std::string() : text + " is no number of a step";
           },
           "")
+      ->needs(folder);
+  app.add_flag("--checkpoint-gather", options.gathers,
+               "rank 0 has all files: for ranks on hosts that share no folder")
       ->needs(folder);
   app.add_flag("--checkpoint-on-stop", options.onStop,
                "at the first signal all ranks end the step and save; the second one ends the "

@@ -12,6 +12,7 @@ pipetrace_library(
           checkpoint/manifest.cpp
           checkpoint/optimizer_state.cpp
           checkpoint/snapshot.cpp
+          checkpoint/weights_folder.cpp
   PUBLIC pipetrace::trace pipetrace_torch
   PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)
 pipetrace_test(

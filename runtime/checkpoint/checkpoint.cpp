@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "runtime/checkpoint/checkpoint_steps.h"
 #include "runtime/checkpoint/file_bytes.h"
@@ -24,13 +25,17 @@ std::string missingText(const std::string& folder, std::int64_t step) {
   return text;
 }
 
-Manifest readManifestOf(const std::string& folder, std::int64_t step) {
-  const std::string path = stepFolder(folder, step) + "/" + Manifest::kFileName;
-  if (!std::filesystem::exists(path)) throw Error(missingText(folder, step));
+Manifest manifestAt(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot read " + path);
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  Manifest manifest = readManifest(text, path);
+  return readManifest(text, path);
+}
+
+Manifest readManifestOf(const std::string& folder, std::int64_t step) {
+  const std::string path = stepFolder(folder, step) + "/" + Manifest::kFileName;
+  if (!std::filesystem::exists(path)) throw Error(missingText(folder, step));
+  Manifest manifest = manifestAt(path);
   if (manifest.step == step) return manifest;
   throw Error(path + " is that of step " + std::to_string(manifest.step) +
               ": the folder was renamed");
@@ -39,7 +44,10 @@ Manifest readManifestOf(const std::string& folder, std::int64_t step) {
 }  // namespace
 
 Checkpoint::Checkpoint(const std::string& folder, std::int64_t step)
-    : folder_(stepFolder(folder, step)), manifest_(readManifestOf(folder, step)) {
+    : Checkpoint(stepFolder(folder, step), readManifestOf(folder, step)) {}
+
+Checkpoint::Checkpoint(std::string folder, Manifest manifest)
+    : folder_(std::move(folder)), manifest_(std::move(manifest)) {
   for (const BlockFile& file : manifest_.files) {
     requireSize(folder_ + "/" + file.file, file.bytes);
   }
@@ -49,6 +57,16 @@ Checkpoint Checkpoint::newest(const std::string& folder) {
   const auto step = newestCheckpoint(folder);
   if (!step) throw Error(folder + " has no checkpoint");
   return {folder, *step};
+}
+
+Checkpoint Checkpoint::at(const std::string& folder) {
+  const std::string path = folder + "/" + Manifest::kFileName;
+  if (!std::filesystem::exists(path)) {
+    const auto step = newestCheckpoint(folder);
+    throw Error(folder + " has no saved weights: " + Manifest::kFileName + " is missing" +
+                (step ? "; it has checkpoints, such as " + stepFolder(folder, *step) : ""));
+  }
+  return {folder, manifestAt(path)};
 }
 
 void Checkpoint::requireModel(const std::vector<std::string>& names) const {
@@ -75,13 +93,21 @@ std::vector<BlockState> Checkpoint::read(const std::vector<LiveBlock>& blocks) c
   std::vector<BlockState> states;
   for (const LiveBlock& block : blocks) {
     states.push_back(readBlockFile(folder_, fileOf(block.block, std::nullopt)));
-    try {
-      requireFits(states.back(), block);
-    } catch (const Error& e) {
-      throw Error(folder_ + " has another model: " + e.what());
-    }
+    requireFits(folder_, states.back(), block);
   }
   return states;
+}
+
+BlockState Checkpoint::read(int block) const {
+  return readBlockFile(folder_, fileOf(block, std::nullopt));
+}
+
+void requireFits(const std::string& folder, const BlockState& state, const LiveBlock& block) {
+  try {
+    requireFits(state, block);
+  } catch (const Error& e) {
+    throw Error(folder + " has another model: " + e.what());
+  }
 }
 
 std::vector<int> Checkpoint::versionsOf(int block) const {

@@ -20,6 +20,8 @@ class Checkpoint {
   Checkpoint(const std::string& folder, std::int64_t step);
   /// The newest one. Throws Error if there is none.
   static Checkpoint newest(const std::string& folder);
+  /// That in this folder itself: weights (WeightsFolder), or the folder of a step. Throws Error.
+  static Checkpoint at(const std::string& folder);
 
   const Manifest& manifest() const { return manifest_; }
 
@@ -33,6 +35,8 @@ class Checkpoint {
   /// Reads the newest state of each of these blocks, checks their checksums, and that each fits its
   /// block (requireFits()). Throws Error. The states are for restore(), in the order of `blocks`.
   std::vector<BlockState> read(const std::vector<LiveBlock>& blocks) const;
+  /// Reads the newest state of one block, and checks its checksum alone. Throws Error.
+  BlockState read(int block) const;
 
   /// The older versions of a block's parameters that a plan without a flush still needs, ascending.
   std::vector<int> versionsOf(int block) const;
@@ -43,10 +47,14 @@ class Checkpoint {
   void verify() const;
 
  private:
+  Checkpoint(std::string folder, Manifest manifest);
   const BlockFile& fileOf(int block, std::optional<int> version) const;
 
   std::string folder_;  // of the step
   Manifest manifest_;
 };
+
+/// requireFits() with the folder's name in the Error.
+void requireFits(const std::string& folder, const BlockState& state, const LiveBlock& block);
 
 }  // namespace pipetrace

@@ -80,20 +80,23 @@ void CheckpointFolder::beginStep(std::int64_t step) {
   syncFolder(path_);
 }
 
-void CheckpointFolder::finishStep(const Manifest& manifest) {
+void writeManifest(const std::string& own, const std::string& shared, const Manifest& manifest) {
   requireComplete(manifest);
-  const std::string own = stepFolder(path_, manifest.step);
   for (const BlockFile& file : manifest.files) {
     const std::string name = own + "/" + file.file;
     const auto size = fileSize(name);
     if (size == file.bytes) continue;
     throw Error(name + (size ? " has not the bytes that its rank has written" : " is missing") +
-                "; do all ranks share the folder " + path_ + "?");
+                "; do all ranks share the folder " + shared + "?");
   }
   // The names of files first: each rank has synced the folder, but perhaps on another host.
   syncFolder(own);
   writeWholeFile(own + "/" + Manifest::kFileName, manifestText(manifest));
   syncFolder(own);
+}
+
+void CheckpointFolder::finishStep(const Manifest& manifest) {
+  writeManifest(stepFolder(path_, manifest.step), path_, manifest);
   syncFolder(path_);
 }
 

@@ -64,4 +64,8 @@ class CheckpointFolder {
   bool isLocked_ = false;
 };
 
+/// Writes the manifest of the files in `own`, which must be there with their sizes, and syncs all.
+/// Throws Error with path and reason; it asks whether all ranks share `shared`.
+void writeManifest(const std::string& own, const std::string& shared, const Manifest& manifest);
+
 }  // namespace pipetrace

@@ -16,6 +16,7 @@
 #include "runtime/engine/check_options.h"
 #include "runtime/engine/engine_rank.h"
 #include "runtime/engine/say.h"
+#include "runtime/engine/stopped_by_signal.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/session/session.h"
 #include "runtime/train/model/model_cut.h"
@@ -137,10 +138,12 @@ class Engine::Impl {
       throw Error("the plan " + shared_.plan->name + " has no backward pass, so it trains nothing");
     }
     FitResult result;
+    int signal = 0;
     onRanks([&](EngineRank& rank, SessionRank& place) {
       FitResult unused;
       const bool reports = place.rank() == shared_.reporter();
       rank.fit(train, options, reports ? result : unused);
+      if (reports || shared_.env) signal = rank.stoppedBy();
       if (shared_.env) {
         if (!reports) result.stoppedBy = unused.stoppedBy;
         shareResult(place, result);
@@ -149,9 +152,9 @@ class Engine::Impl {
     if (result.stoppedBy.empty()) return result;
     const std::string why =
         result.stoppedBy + "; the training is saved in " + shared_.options.checkpoints.folder;
-    if (result.stoppedBy == kStoppedBySignal) {
+    if (signal != 0) {
       session_->finish();
-      throw Error(why);
+      throw StoppedBySignal(signal, why);
     }
     if (reports()) shared_.print(why);
     return result;
@@ -187,6 +190,13 @@ class Engine::Impl {
       std::move(own.begin(), own.end(), std::back_inserter(rows));
     });
     return shared_.env ? result : joined(std::move(rows));
+  }
+
+  void save(const std::string& folder) {
+    onRanks([&](EngineRank& rank, SessionRank&) { rank.save(folder); });
+  }
+  void load(const std::string& folder) {
+    onRanks([&](EngineRank& rank, SessionRank&) { rank.load(folder); });
   }
 
   void finish() {
@@ -311,6 +321,10 @@ Evaluation Engine::evaluate(const DataSet& data, int steps) { return impl_->eval
 std::vector<at::Tensor> Engine::predict(const DataSet& data, bool everywhere) {
   return impl_->predict(data, everywhere);
 }
+
+void Engine::save(const std::string& folder) { impl_->save(folder); }
+
+void Engine::load(const std::string& folder) { impl_->load(folder); }
 
 void Engine::finish() { impl_->finish(); }
 

@@ -147,9 +147,9 @@ class Engine {
 
   /// Trains. A call after another goes on with its weights, and steps count on. The first call
   /// after a checkpoint was resumed runs the steps that are left of its epochs, and throws Error if
-  /// none is. Where a signal saves (CheckpointOptions::onStop), it throws Error when that is done.
-  /// Throws Error for data of which there is no step, and for a loss that is no finite number. So
-  /// it does for an exception of a block, a metric or a callback.
+  /// none is. Where a signal saves (CheckpointOptions::onStop), it throws StoppedBySignal on all
+  /// ranks when that is done. Throws Error for data of which there is no step, and for a loss that
+  /// is no finite number. So it does for an exception of a block, a metric or a callback.
   FitResult fit(const DataSet& train, const FitOptions& options = {});
   /// `steps`: the first ones; 0: all. Weights, random numbers and learning rate stay as they are.
   Evaluation evaluate(const DataSet& data, int steps = 0);
@@ -157,6 +157,17 @@ class Engine {
   /// rank with the last stage has them; with `everywhere` all have. The others get none. Batches
   /// need no tensor that only the loss needs.
   std::vector<at::Tensor> predict(const DataSet& data, bool everywhere = false);
+
+  /// Saves the newest weights and buffers in a folder: a file for each block, which Python's
+  /// torch.load opens, and a manifest (docs/runtime.md). Replaces weights that were saved there
+  /// before, once all is on the disk. Throws Error with path and reason, on all ranks; then what
+  /// was there is as it was.
+  void save(const std::string& folder);
+  /// Takes the weights and buffers that save() or a checkpoint (the folder of its step) has, also
+  /// those of another schedule, partition or number of stages. The state of optimizers stays.
+  /// Throws Error, on all ranks and before a weight changes, for another model, a file that is
+  /// missing or was cut off or damaged, and a folder that is none.
+  void load(const std::string& folder);
 
   /// Ends in order, and closes the logs. Throws as fit() does.
   void finish();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/engine/say.h"
+#include "runtime/engine/stopped_by_signal.h"
 #include "runtime/error_text.h"
 #include "runtime/launch/reuse_memory.h"
 #include "trace/files/standard_streams.h"
@@ -19,6 +20,9 @@ int engineMain(const std::function<void(StopSignal& stop)>& body) {
   try {
     body(stop);
     return 0;
+  } catch (const StoppedBySignal& e) {
+    sayOnStderr(std::string("error: ") + e.what());
+    return 128 + e.signal();
   } catch (const std::exception& e) {
     sayOnStderr("error: " + errorText(e));
   }

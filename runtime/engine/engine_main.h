@@ -7,7 +7,8 @@
 namespace pipetrace {
 
 /// The frame of a training program's main(): signals, memory that is used again, errors to standard
-/// error, exit code. The code is 0: done, 2: failed, 128 + n: stopped by signal n.
+/// error, exit code. The code is 0: done, 2: failed, 128 + n: stopped by signal n. A
+/// signal that has a training saved is that of all ranks (StoppedBySignal).
 int engineMain(const std::function<void(StopSignal& stop)>& body);
 
 }  // namespace pipetrace

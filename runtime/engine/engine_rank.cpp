@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "runtime/engine/fit_progress.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
+#include "runtime/engine/weights_files.h"
 #include "runtime/report_failure.h"
 #include "runtime/train/empty_halves.h"
 #include "trace/error.h"
@@ -72,7 +74,8 @@ void requireRows(const Batch& batch, const RowRange& rows) {
 EngineRank::EngineRank(const EngineShared& shared, SessionRank& rank)
     : shared_(shared),
       rank_(rank),
-      stages_(stagesOptionsOf(shared, rank.device()), shared.plan->stagesOfRank(rank.rank())) {
+      stages_(stagesOptionsOf(shared, rank.device()), shared.plan->stagesOfRank(rank.rank())),
+      blocks_(shared, rank, stages_) {
   if (shared_.options.checkpoints.folder.empty()) return;
   checkpoints_ = std::make_unique<RankCheckpoints>(shared_, rank_, stages_);
   resumed_ = checkpoints_->resume();
@@ -226,7 +229,10 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
     printEvaluation(evaluation);
   }
   own.work->loadFrom({}, 0, 0);
-  if (checkpoints_) checkpoints_->finish();
+  if (checkpoints_) {
+    checkpoints_->save(own.steps);
+    checkpoints_->finish();
+  }
   progress.close(result.wasEnded
                      ? "a callback ended the training after step " + std::to_string(own.steps - 1)
                      : "");
@@ -237,19 +243,25 @@ std::string EngineRank::reasonToStop() {
   const CheckpointOptions& options = shared_.options.checkpoints;
   if (!options.onStop && options.exitAfterMinutes <= 0) return "";
   const StopSignal* const stop = shared_.options.stop;
-  const bool isStopped = options.onStop && stop != nullptr && stop->received() != 0;
+  const int signal = options.onStop && stop != nullptr ? stop->received() : 0;
   const double minutes = secondsSince(begun_) / 60;
   const bool isOver = options.exitAfterMinutes > 0 && minutes >= options.exitAfterMinutes;
-  const at::Tensor own = at::scalar_tensor(isStopped ? 2 : isOver ? 1 : 0, at::kLong);
+  constexpr int kIsOver = -1;  // no signal has that number
+  const at::Tensor own = at::scalar_tensor(signal != 0 ? signal : isOver ? kIsOver : 0, at::kLong);
   std::vector<int> all(static_cast<std::size_t>(shared_.plan->numRanks()));
   std::iota(all.begin(), all.end(), 0);
-  std::vector<double> most{0};
+  std::vector<double> reason{0};
   for (const std::vector<at::Tensor>& each : rank_.hosts().gather(all, 0, {own})) {
-    most[0] = std::max(most[0], each.at(0).item<double>());
+    const auto ofRank = each.at(0).item<double>();
+    // A signal goes before the time, the first rank's before others.
+    if (reason[0] == 0 || (reason[0] == kIsOver && ofRank > 0)) reason[0] = ofRank;
   }
-  rank_.hosts().broadcast(0, most);
-  if (most.at(0) == 2) return kStoppedBySignal;
-  if (most.at(0) != 1) return "";
+  rank_.hosts().broadcast(0, reason);
+  if (reason.at(0) == 0) return "";
+  if (reason.at(0) != kIsOver) {
+    stoppedBy_ = static_cast<int>(reason.at(0));
+    return std::string("stopped by SIG") + sigabbrev_np(stoppedBy_);
+  }
   char text[64];
   std::snprintf(text, sizeof text, "%g minutes are over", options.exitAfterMinutes);
   return text;
@@ -304,6 +316,12 @@ Evaluation EngineRank::evaluate(const DataSet& data, int steps) {
   for (double& metric : metrics) metric /= rows;
   return {.loss = loss / rows, .metrics = named(metrics)};
 }
+
+void EngineRank::save(const std::string& folder) {
+  saveWeights(shared_, blocks_, folder, training_ ? training_->steps : resumed_);
+}
+
+void EngineRank::load(const std::string& folder) { loadWeights(shared_, blocks_, folder); }
 
 std::vector<PredictedRows> EngineRank::predict(const DataSet& data) {
   std::vector<PredictedRows> predicted;

@@ -34,6 +34,10 @@ class EngineRank {
   Evaluation evaluate(const DataSet& data, int steps);
   /// The rows of this rank.
   std::vector<PredictedRows> predict(const DataSet& data);
+  void save(const std::string& folder);
+  void load(const std::string& folder);
+  /// The signal that has ended the training, on all ranks; 0: none.
+  int stoppedBy() const { return stoppedBy_; }
 
  private:
   struct Program {
@@ -59,7 +63,9 @@ class EngineRank {
   const EngineShared& shared_;
   SessionRank& rank_;
   TrainedStages stages_;
+  RankBlocks blocks_;
   std::unique_ptr<RankCheckpoints> checkpoints_;  // null: there are none
+  int stoppedBy_ = 0;                             // a signal
   int resumed_ = 0;                               // steps before the checkpoint
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::unique_ptr<Program> training_;

@@ -10,9 +10,6 @@
 
 namespace pipetrace {
 
-/// FitResult::stoppedBy of CheckpointOptions::onStop.
-inline constexpr const char* kStoppedBySignal = "stopped by a signal";
-
 /// The ranks of an engine have this in common. It is only read while they run.
 struct EngineShared {
   const Model model;

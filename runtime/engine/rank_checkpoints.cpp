@@ -1,10 +1,9 @@
 #include "runtime/engine/rank_checkpoints.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "runtime/checkpoint/checkpoint_steps.h"
@@ -14,38 +13,12 @@
 namespace pipetrace {
 namespace {
 
-at::Tensor asTensor(const std::string& text) {
-  at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
-  if (!text.empty()) std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
-  return bytes;
-}
-
-std::string asText(const at::Tensor& bytes) {
-  return {static_cast<const char*>(bytes.const_data_ptr()),
-          static_cast<std::size_t>(bytes.numel())};
-}
-
-std::vector<int> allRanks(const Plan& plan) {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < plan.numRanks(); ++rank) ranks.push_back(rank);
-  return ranks;
-}
-
-/// The text of the Error that `body` throws; "" for none.
-template <typename Body>
-std::string errorIn(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-std::vector<std::string> blockNames(const Model& model) {
-  std::vector<std::string> names;
-  for (const Block& block : model.blocks) names.push_back(block.name);
-  return names;
+/// Two trainings in one folder would remove each other's checkpoints, and go on from the other's.
+void requireNone(const std::string& folder) {
+  const std::optional<std::int64_t> newest = newestCheckpoint(folder);
+  if (!newest) return;
+  throw Error("the folder " + folder + " has a checkpoint of step " + std::to_string(*newest) +
+              " of another training; go on from it (resume), or name another folder");
 }
 
 }  // namespace
@@ -55,65 +28,27 @@ RankCheckpoints::RankCheckpoints(const EngineShared& shared, SessionRank& rank,
     : shared_(shared),
       rank_(rank),
       stages_(stages),
+      blocks_(shared, rank, stages),
       writer_(std::make_unique<CheckpointWriter>(shared.options.checkpoints.folder)) {
+  const std::string& folder = shared_.options.checkpoints.folder;
   std::string error;
-  if (isRoot()) {
-    error = errorIn(
-        [&] { folder_ = std::make_unique<CheckpointFolder>(shared_.options.checkpoints.folder); });
-  }
-  shareError(error);
+  if (isRoot()) error = errorIn([&] { folder_ = std::make_unique<CheckpointFolder>(folder); });
+  blocks_.shareError(error);
+  blocks_.requireShared(folder);
 }
 
 RankCheckpoints::~RankCheckpoints() = default;
 
-/// Throws the first error that a rank has, on all of them.
-void RankCheckpoints::shareError(const std::string& error) {
-  const auto all = rank_.hosts().gather(allRanks(*shared_.plan), 0, {asTensor(error)});
-  std::vector<at::Tensor> first;
-  if (isRoot()) {
-    std::string found;
-    for (const std::vector<at::Tensor>& each : all) {
-      if (found.empty()) found = asText(each.at(0));
-    }
-    first.push_back(asTensor(found));
-  }
-  rank_.hosts().broadcast(0, first);
-  if (const std::string text = asText(first.at(0)); !text.empty()) throw Error(text);
-}
-
-bool RankCheckpoints::isWriter(int stage) const {
-  return shared_.plan->ranksOf(stage).front() == rank_.rank();
-}
-
-std::vector<LiveBlock> RankCheckpoints::liveBlocks(bool ofWriter) const {
-  std::vector<LiveBlock> blocks;
-  for (const auto& [number, stage] : stages_.stages()) {
-    if (ofWriter && !isWriter(number)) continue;
-    LiveBlock live;
-    if (stages_.hasVersions()) {
-      WeightStash& stash = *stages_.stashes().at(number);
-      stash.use(stash.newest());
-      live.optimizer = &stash.optimizer();
-      live.optimized = stash.masters();
-    } else {
-      live.optimizer = &stages_.theOptimizer();
-    }
-    for (std::size_t i = 0; i < stage->blocks().size(); ++i) {
-      live.block = stage->cut().firstBlock + static_cast<int>(i);
-      live.name = shared_.model.blocks[static_cast<std::size_t>(live.block)].name;
-      live.module = stage->blocks()[i].get();
-      blocks.push_back(live);
-    }
-  }
-  return blocks;
-}
-
 int RankCheckpoints::resume() {
   const CheckpointOptions& options = shared_.options.checkpoints;
   stages_.keepVersions(shared_.plan->isAsynchronous());
-  if (!options.resumes) return 0;
   std::vector<double> step{-1};
   std::string error;
+  if (!options.resumes) {
+    if (isRoot()) error = errorIn([&] { requireNone(options.folder); });
+    blocks_.shareError(error);
+    return 0;
+  }
   if (isRoot()) {
     error = errorIn([&] {
       std::optional<std::int64_t> found = options.resumeStep;
@@ -122,24 +57,22 @@ int RankCheckpoints::resume() {
       step[0] = static_cast<double>(*found);
     });
   }
-  shareError(error);
+  blocks_.shareError(error);
   rank_.hosts().broadcast(0, step);
   const auto from = static_cast<int>(step.at(0));
   std::vector<LiveBlock> blocks;
-  std::vector<BlockState> states;
   std::optional<Checkpoint> checkpoint;
-  error = errorIn([&] {
-    blocks = liveBlocks(/*ofWriter=*/false);
+  blocks_.shareError(errorIn([&] {
+    blocks = blocks_.live(/*ofWriter=*/false, /*withOptimizer=*/true);
+    if (!blocks_.hasFiles()) return;
     checkpoint.emplace(options.folder, from);
     checkpoint->requireModel(blockNames(shared_.model));
     if (!blocks.empty()) checkpoint->requireOptimizer(optimizerName(*blocks.front().optimizer));
-    states = checkpoint->read(blocks);
-  });
-  shareError(error);
-  restore(states, blocks);
-  const Manifest& manifest = checkpoint->manifest();
-  stages_.agreement().goOnWith(manifest.scale);
+  }));
+  restore(blocks_.read(stepFolder(options.folder, from), checkpoint, blocks), blocks);
+  shareScale(checkpoint);
   if (isRoot()) {
+    const Manifest& manifest = checkpoint->manifest();
     folder_->removeAfter(from);
     const std::string now = fingerprintText(fingerprint(*shared_.plan));
     shared_.say("note: goes on from step " + std::to_string(from) + " of " + options.folder +
@@ -147,15 +80,37 @@ int RankCheckpoints::resume() {
                      ? ""
                      : ", which " + manifest.plan + " has saved, with the newest weights, under " +
                            shared_.plan->name));
+    if (manifest.seed != shared_.options.seed) {
+      shared_.say("note: it was saved with seed " + std::to_string(manifest.seed) +
+                  ", and goes on with seed " + std::to_string(shared_.options.seed));
+    }
   }
   saved_ = from;
   return from;
 }
 
+/// All ranks go on with the loss scale of rank 0's manifest.
+void RankCheckpoints::shareScale(const std::optional<Checkpoint>& checkpoint) {
+  std::vector<double> numbers;
+  if (isRoot()) {
+    const LossScale::State& saved = checkpoint->manifest().scale;
+    numbers = {saved.value, saved.isDynamic ? 1.0 : 0.0,
+               static_cast<double>(saved.stepsWithoutOverflow),
+               static_cast<double>(saved.overflowsInARow)};
+  }
+  rank_.hosts().broadcast(0, numbers);
+  stages_.agreement().goOnWith({.value = numbers.at(0),
+                                .isDynamic = numbers.at(1) != 0,
+                                .stepsWithoutOverflow = static_cast<int>(numbers.at(2)),
+                                .overflowsInARow = static_cast<int>(numbers.at(3))});
+}
+
 void RankCheckpoints::stepEnded(int ended) {
   if (underWay_) {
     const std::vector<at::Tensor> own{at::scalar_tensor(writer_->isBusy() ? 1 : 0, at::kLong)};
-    const auto busy = rank_.hosts().gather(allRanks(*shared_.plan), 0, own);
+    std::vector<int> all(static_cast<std::size_t>(shared_.plan->numRanks()));
+    std::iota(all.begin(), all.end(), 0);
+    const auto busy = rank_.hosts().gather(all, 0, own);
     std::vector<double> isBusy{0};
     for (const std::vector<at::Tensor>& each : busy) {
       if (each.at(0).item<std::int64_t>() != 0) isBusy[0] = 1;
@@ -172,10 +127,10 @@ void RankCheckpoints::save(int ended) {
   finish();
   std::string error;
   if (isRoot()) error = errorIn([&] { folder_->beginStep(ended); });
-  shareError(error);
-  std::vector<BlockState> states;
-  for (const LiveBlock& block : liveBlocks(/*ofWriter=*/true)) states.push_back(stateOf(block));
-  writer_->save(ended, states);
+  blocks_.shareError(error);
+  const std::vector<BlockState> states =
+      blocks_.toWrite(blocks_.live(/*ofWriter=*/true, /*withOptimizer=*/true));
+  if (blocks_.hasFiles()) writer_->save(ended, states);
   underWay_ = saved_ = ended;
 }
 
@@ -188,9 +143,9 @@ void RankCheckpoints::finishSave() {
   underWay_.reset();
   writer_->wait();
   const std::optional<SavedBlocks> saved = writer_->result();
-  shareError(saved ? saved->error : "");
-  const std::string files = filesText(saved ? saved->files : std::vector<BlockFile>());
-  const auto all = rank_.hosts().gather(allRanks(*shared_.plan), 0, {asTensor(files)});
+  blocks_.shareError(saved ? saved->error : "");
+  const std::vector<std::string> all =
+      blocks_.textsOfAll(filesText(saved ? saved->files : std::vector<BlockFile>()));
   std::string error;
   if (isRoot()) {
     error = errorIn([&] {
@@ -202,20 +157,18 @@ void RankCheckpoints::finishSave() {
                         .fingerprint = fingerprintText(fingerprint(*shared_.plan)),
                         .optimizer = nameOfOptimizer(),
                         .numBlocks = static_cast<int>(shared_.model.blocks.size())};
-      for (const std::vector<at::Tensor>& each : all) {
-        for (BlockFile& file : filesFromText(asText(each.at(0)))) {
-          manifest.files.push_back(std::move(file));
-        }
+      for (const std::string& text : all) {
+        for (BlockFile& file : filesFromText(text)) manifest.files.push_back(std::move(file));
       }
       folder_->finishStep(manifest);
       folder_->keepNewest(std::max(1, shared_.options.checkpoints.keep));
     });
   }
-  shareError(error);
+  blocks_.shareError(error);
 }
 
 std::string RankCheckpoints::nameOfOptimizer() const {
-  const std::vector<LiveBlock> blocks = liveBlocks(/*ofWriter=*/false);
+  const std::vector<LiveBlock> blocks = blocks_.live(/*ofWriter=*/false, /*withOptimizer=*/true);
   return blocks.empty() ? "" : optimizerName(*blocks.front().optimizer);
 }
 

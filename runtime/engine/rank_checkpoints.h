@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/engine/engine_shared.h"
+#include "runtime/engine/rank_blocks.h"
 
 namespace pipetrace {
 
@@ -18,7 +19,8 @@ namespace pipetrace {
 /// Threads: the rank's own.
 class RankCheckpoints {
  public:
-  /// All must outlive it. Throws Error if rank 0 cannot write to the folder.
+  /// All must outlive it. Throws Error if rank 0 cannot write to the folder, or
+  /// another rank does not see it, unless rank 0 keeps all files.
   RankCheckpoints(const EngineShared& shared, SessionRank& rank, TrainedStages& stages);
   ~RankCheckpoints();
 
@@ -36,16 +38,15 @@ class RankCheckpoints {
   void finish();
 
  private:
-  bool isRoot() const { return rank_.rank() == 0; }
-  bool isWriter(int stage) const;
-  std::vector<LiveBlock> liveBlocks(bool ofWriter) const;
+  bool isRoot() const { return blocks_.isRoot(); }
   void finishSave();
-  void shareError(const std::string& error);
+  void shareScale(const std::optional<Checkpoint>& checkpoint);
   std::string nameOfOptimizer() const;
 
   const EngineShared& shared_;
   SessionRank& rank_;
   TrainedStages& stages_;
+  RankBlocks blocks_;
   std::unique_ptr<CheckpointFolder> folder_;  // of rank 0
   std::unique_ptr<CheckpointWriter> writer_;
   std::optional<int> underWay_;  // the step that is being saved
