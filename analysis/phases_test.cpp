@@ -131,6 +131,56 @@ TEST_P(TrainingWithPhases, MeasuredCostsAndMediansAreThoseOfTheRunWithoutThem) {
   }
 }
 
+/// The run with those steps of training alone.
+Timeline stretchOf(const Timeline& run, std::int32_t first, std::int32_t last) {
+  Timeline stretch = run;
+  for (Track& track : stretch.tracks) {
+    std::erase_if(track.events, [&](const Event& event) {
+      return event.phase != Phase::kTraining || event.step < first || event.step > last;
+    });
+  }
+  return stretch;
+}
+
+// PipeDream has one window up to an evaluation, and one after it: those that it had if nothing else
+// had run.
+TEST(PhasesTest, AnAsynchronousRunHasTheFiguresOfItsStretchesAlone) {
+  const Plan plan = buildSchedule("PipeDream", 4, 8);
+  Costs costs = test::costsOf(plan, 0.5);
+  test::scaleRank(costs, plan, 2, 1.3);
+  const Timeline without =
+      simulate(CheckedPlan(plan), costs, {.steps = 6, .begin = 7, .stepsStartTogether = true})
+          .timeline;
+  const Timeline run = test::withOtherSteps(
+      without, plan, costs,
+      {{-1, Phase::kEvaluate, 1}, {1, Phase::kEvaluate, 2}, {4, Phase::kPredict, 1}});
+  const Explanation whole = explainRun(run, {});
+  ASSERT_THAT(whole.summary.steps, SizeIs(3));
+  std::vector<ClassTimes> sums(4);
+  const std::pair<std::int32_t, std::int32_t> stretches[] = {{1, 2}, {5, 7}, {9, 9}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto [first, last] = stretches[i];
+    const StepSummary& step = whole.summary.steps[i];
+    EXPECT_TRUE(step.isWholeRun);
+    EXPECT_EQ(step.step, first);
+    EXPECT_EQ(step.last(), last);
+    const Timeline alone = stretchOf(run, first, last);
+    const Explanation of = explainRun(alone, {});
+    ASSERT_THAT(of.summary.steps, SizeIs(1));
+    EXPECT_EQ(step.begin, of.summary.steps[0].begin);
+    EXPECT_EQ(step.windowEnd, of.summary.steps[0].windowEnd);
+    EXPECT_EQ(step.bubbleRatio, of.summary.steps[0].bubbleRatio);
+    EXPECT_EQ(step.spanBubble, of.summary.steps[0].spanBubble);
+    EXPECT_TRUE(whole.steps[i].isWhole);
+    for (std::size_t r = 0; r < sums.size(); ++r) {
+      for (std::size_t c = 0; c < sums[r].size(); ++c) sums[r][c] += of.bubbles.times[r][c];
+    }
+  }
+  EXPECT_EQ(whole.bubbles.times, sums);
+  EXPECT_EQ(whole.summary.steps[0].otherPhases,
+            whole.summary.otherSteps[2].end - whole.summary.otherSteps[1].begin);
+}
+
 TEST(PhasesTest, StepsOfOtherPhasesAreNoIncompleteSteps) {
   const Plan plan = buildSchedule("1F1B", 2, 4);
   const Costs costs = test::costsOf(plan, 0);

@@ -105,11 +105,11 @@ void fillRanks(const std::vector<StepSummary*>& order, const Timeline& timeline,
 }
 
 /// When the pipeline of that first rank is full.
-FullPipeline fullPipelineOf(const Timeline& timeline, int firstRank, Phase phase) {
-  FullPipeline full;
+FullPipelines fullPipelinesOf(const Timeline& timeline, int firstRank, Phase phase) {
+  FullPipelines full;
   RankJobs jobs(timeline, firstRank, isCompute);
   while (const Event* const job = jobs.next()) {
-    if (job->step != kNotGiven && job->phase == phase) full.add(*job);
+    if (job->step != kNotGiven && job->phase == phase) full[job->step].add(*job);
   }
   return full;
 }
@@ -163,8 +163,8 @@ void addSteps(RunSummary& run, const Timeline& timeline, int replica, const std:
       summary.spanBubble = ratio(step.longest - step.workOfThat, step.longest);
     }
     if (isAsynchronous && firstRank >= 0) {
-      joinAsynchronousSteps(steps, before, fullPipelineOf(timeline, firstRank, run.phase), others,
-                            partBegins);
+      FullPipelines full = fullPipelinesOf(timeline, firstRank, run.phase);
+      joinAsynchronousSteps(steps, before, full, others, partBegins);
     }
   }
   const std::vector<StepSummary*> order =

@@ -2,8 +2,8 @@
 
 #include <array>
 #include <map>
+#include <utility>
 
-#include "trace/per_step.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
@@ -18,10 +18,10 @@ void setPause(std::span<StepWindow*> steps, std::size_t i,
   std::size_t next = i + 1;
   Nanoseconds othersEnd = step.windowEnd;
   for (; next < steps.size() && steps[next]->phase != step.phase; ++next) {
-    if (steps[next]->step != steps[next - 1]->step + 1) return;  // some were not recorded
+    if (steps[next]->step != steps[next - 1]->last() + 1) return;  // some were not recorded
     othersEnd = std::max(othersEnd, steps[next]->end);
   }
-  const bool follows = next < steps.size() && steps[next]->step == steps[next - 1]->step + 1;
+  const bool follows = next < steps.size() && steps[next]->step == steps[next - 1]->last() + 1;
   if (!follows) return;
   const Nanoseconds begin = steps[next]->begin;
   if (partAt(partBegins, step.begin) != partAt(partBegins, begin)) return;
@@ -44,7 +44,7 @@ void cutWindows(std::span<StepWindow*> steps, std::span<const Nanoseconds> partB
 std::vector<StepWindow> stepWindows(const Timeline& timeline) {
   struct Replica {
     std::array<PerStep<StepTimes>, kPhaseCount> steps;  // by phase
-    FullPipeline full;                                  // of its first rank
+    FullPipelines full;                                 // of its first rank
   };
   const Topology topology = topologyOf(timeline);
   std::map<int, Replica> replicas;
@@ -53,18 +53,18 @@ std::vector<StepWindow> stepWindows(const Timeline& timeline) {
     const int rank = track->rank;
     const auto place = topology.places.find(rank);
     std::array<PerStep<StepTimes>, kPhaseCount> ofRank;
-    FullPipeline full;
+    FullPipelines full;
     for (; track != tracks.end() && track->rank == rank; ++track) {
       if (place == topology.places.end()) continue;  // a rank that computes nothing
       for (const Event& event : track->events) {
         if (!isOfStep(event.kind) || event.step == kNotGiven) continue;
         ofRank[static_cast<std::size_t>(event.phase)][event.step].add(event);
-        if (event.phase == Phase::kTraining) full.add(event);
+        if (event.phase == Phase::kTraining) full[event.step].add(event);
       }
     }
     if (place == topology.places.end()) continue;
     Replica& replica = replicas[place->second.replica];
-    if (place->second.position == 0) replica.full = full;
+    if (place->second.position == 0) replica.full = std::move(full);
     for (std::size_t phase = 0; phase < ofRank.size(); ++phase) {
       for (const auto& [step, times] : ofRank[phase].take()) {
         replica.steps[phase][step].add(times);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "trace/per_step.h"
 #include "trace/run_parts.h"
 #include "trace/timeline.h"
 
@@ -55,6 +57,10 @@ struct FullPipeline {
     }
     if (isPair || job.kind == JobKind::kForward) end = std::max(end, job.end);
   }
+  void add(const FullPipeline& other) {
+    begin = std::min(begin, other.begin);
+    end = std::max(end, other.end);
+  }
 };
 
 /// One step of one pipeline, as docs/metrics.md defines it. Windows of one pipeline do not overlap;
@@ -71,32 +77,56 @@ struct StepWindow {
   Nanoseconds betweenSteps = 0;
   /// From where the first of these begins to where the last one ends; 0 without.
   Nanoseconds otherPhases = 0;
-  bool isWholeRun = false;  ///< all steps of an asynchronous run, while its pipeline is full
+  /// All steps of an asynchronous run, while its pipeline is full; where steps of other phases
+  /// stand between them, all up to these.
+  bool isWholeRun = false;
   Phase phase = Phase::kTraining;
+  std::int32_t lastStep = kNotGiven;  ///< the last of them; kNotGiven without isWholeRun
 
+  std::int32_t last() const { return isWholeRun ? lastStep : step; }
   Nanoseconds duration() const { return end - begin; }
   Nanoseconds window() const { return windowEnd - begin; }
   bool operator==(const StepWindow&) const = default;
 };
 
-/// Makes the steps of an asynchronous pipeline, from index `first` on, one: there is no flush
-/// between them. `full`: of its first rank. Does nothing where that rank runs no backward. Parts of
-/// a run are too far apart for this, and steps of other phases (`others`) between them have a
-/// flush.
+/// By step, when the first rank of a pipeline says that this is full.
+using FullPipelines = PerStep<FullPipeline>;
+
+/// Makes the steps of an asynchronous pipeline, ascending from index `first` on, one: there is no
+/// flush between them. Steps of other phases (`others`) between two of them have one, so there is
+/// a window before these and one after. `full`: of its first rank; it is used up. Steps stay as
+/// they are where that rank runs no backward. Parts of a run are too far apart for this.
 template <typename Step>
-void joinAsynchronousSteps(std::vector<Step>& steps, std::size_t first, const FullPipeline& full,
+void joinAsynchronousSteps(std::vector<Step>& steps, std::size_t first, FullPipelines& full,
                            std::span<const StepWindow> others,
                            std::span<const Nanoseconds> partBegins) {
-  if (steps.size() == first || full.begin >= full.end || !partBegins.empty()) return;
-  const auto isBetween = [&](const StepWindow& other) {
-    return steps[first].step < other.step && other.step < steps.back().step;
+  if (!partBegins.empty()) return;
+  const auto isBetween = [&](std::size_t i) {
+    return std::any_of(others.begin(), others.end(), [&](const StepWindow& other) {
+      return steps[i].step < other.step && other.step < steps[i + 1].step;
+    });
   };
-  if (std::any_of(others.begin(), others.end(), isBetween)) return;
-  steps.resize(first + 1);
-  StepWindow& window = steps[first];
-  window.begin = full.begin;
-  window.end = full.end;
-  window.isWholeRun = true;
+  std::size_t made = first;
+  for (std::size_t i = first; i < steps.size();) {
+    std::size_t last = i;
+    FullPipeline all = full[steps[i].step];
+    while (last + 1 < steps.size() && !isBetween(last)) all.add(full[steps[++last].step]);
+    if (all.begin < all.end) {
+      Step& window = steps[i];
+      window.begin = all.begin;
+      window.end = all.end;
+      window.isWholeRun = true;
+      window.lastStep = steps[last].step;
+      if (made != i) steps[made] = std::move(window);
+      ++made;
+    } else {
+      for (std::size_t each = i; each <= last; ++each, ++made) {
+        if (made != each) steps[made] = std::move(steps[each]);
+      }
+    }
+    i = last + 1;
+  }
+  steps.resize(made);
 }
 
 /// Sets windowEnd, betweenSteps and otherPhases of the steps of one pipeline, of all phases and in

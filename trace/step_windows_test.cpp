@@ -92,9 +92,12 @@ RunOfRanks asynchronousRun() {
 }
 
 TEST(StepWindows, AnAsynchronousRunIsOneWindowWhileItsPipelineIsFull) {
-  EXPECT_EQ(asynchronousRun().windows(),
-            (std::vector<StepWindow>{
-                {.step = 0, .begin = 30, .end = 152, .windowEnd = 152, .isWholeRun = true}}));
+  EXPECT_EQ(asynchronousRun().windows(), (std::vector<StepWindow>{{.step = 0,
+                                                                   .begin = 30,
+                                                                   .end = 152,
+                                                                   .windowEnd = 152,
+                                                                   .isWholeRun = true,
+                                                                   .lastStep = 1}}));
 }
 
 TEST(StepWindows, AnUpdateAfterTheLastForwardOfAStepIsNotAsynchronous) {
@@ -113,21 +116,48 @@ TEST(StepWindows, AnAsynchronousRunOfSeveralPartsKeepsItsSteps) {
   EXPECT_EQ(run.windows().size(), 2U);
 }
 
-TEST(StepWindows, AnEvaluationBetweenStepsOfAnAsynchronousRunKeepsThemApart) {
-  for (const bool isBetween : {true, false}) {
+// Two steps before an evaluation, one after it.
+TEST(StepWindows, AnAsynchronousRunHasAWindowBeforeAndOneAfterAnEvaluation) {
+  RunOfRanks run = asynchronousRun();
+  const RunOfRanks more = asynchronousRun();
+  for (const Event& event : more.timeline.tracks[0].events) {
+    if (event.step == 0) run.add(0, event.kind, event.begin + 300, event.end + 300, 3);
+  }
+  run.add(0, kForward, 200, 205, 2);
+  run.timeline.tracks[0].events.back().phase = Phase::kEvaluate;
+  const StepWindow evaluation{
+      .step = 2, .begin = 200, .end = 205, .windowEnd = 205, .phase = Phase::kEvaluate};
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{.step = 0,
+                                                     .begin = 30,
+                                                     .end = 152,
+                                                     .windowEnd = 152,
+                                                     .betweenSteps = 330 - 152 - (205 - 200),
+                                                     .otherPhases = 205 - 200,
+                                                     .isWholeRun = true,
+                                                     .lastStep = 1},
+                                                    evaluation,
+                                                    {.step = 3,
+                                                     .begin = 330,
+                                                     .end = 352,
+                                                     .windowEnd = 352,
+                                                     .isWholeRun = true,
+                                                     .lastStep = 3}}));
+}
+
+TEST(StepWindows, AnEvaluationBesideAnAsynchronousRunLeavesItOneWindow) {
+  for (const std::int32_t number : {0, 3}) {
     RunOfRanks run = asynchronousRun();
-    const std::int32_t number = isBetween ? 1 : 2;
     for (Track& track : run.timeline.tracks) {
-      for (Event& event : track.events) {
-        if (event.step >= number) event.step += 1;
-      }
+      for (Event& event : track.events) event.step += 1;
     }
-    const Nanoseconds begin = isBetween ? 90 : 300;
+    const Nanoseconds begin = number == 0 ? -90 : 300;
     run.add(0, kForward, begin, begin + 5, number);
     run.timeline.tracks[0].events.back().phase = Phase::kEvaluate;
     const auto windows = run.windows();
-    ASSERT_EQ(windows.size(), isBetween ? 3U : 2U);
-    EXPECT_EQ(windows[0].isWholeRun, !isBetween);
+    ASSERT_EQ(windows.size(), 2U);
+    const StepWindow& training = windows[number == 0 ? 1 : 0];
+    EXPECT_TRUE(training.isWholeRun);
+    EXPECT_EQ(training.last(), 2);
   }
 }
 

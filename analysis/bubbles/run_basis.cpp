@@ -25,6 +25,7 @@ bool lacksInput(const JobGraph& graph, Id job) {
 /// By step: whether each rank has as many compute jobs as usual, or more.
 std::vector<char> wholeSteps(const StepJobs& jobs) {
   std::vector<char> whole(jobs.steps().size(), 1);
+  if (jobs.areJoined()) return whole;  // they may have any number of jobs
   for (std::size_t position = 0; position < jobs.rankCount(); ++position) {
     std::vector<std::int64_t> counts(whole.size());
     for (std::size_t step = 0; step < counts.size(); ++step) {
@@ -102,24 +103,37 @@ std::set<int> asynchronousOf(const RunSummary& summary) {
   return replicas;
 }
 
+/// The numbers of the windows of an asynchronous pipeline; of another none.
+std::vector<std::int32_t> beginsOfJoined(const RunSummary& summary, int replica) {
+  std::vector<std::int32_t> begins;
+  bool areJoined = false;
+  for (const StepSummary& step : summary.steps) {
+    if (step.replica != replica) continue;
+    begins.push_back(step.step);
+    areJoined = areJoined || step.isWholeRun;
+  }
+  if (!areJoined) return {};
+  std::sort(begins.begin(), begins.end());
+  return begins;
+}
+
 }  // namespace
 
-PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep,
-                             int threads)
+PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline,
+                             std::vector<std::int32_t> begins, int threads)
     : replica(graph.ranks()[graph.pipelines()[pipeline].front()].replica),
-      jobs(graph, pipeline, isOneStep, threads) {}
+      jobs(graph, pipeline, std::move(begins), threads) {}
 
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph),
       times_(graph, threads),
       paths_(graph, times_, threads, stepBeginsOf(graph, summary), asynchronousOf(summary)) {
   const std::size_t count = graph.pipelines().size();
-  const std::set<int> asynchronous = asynchronousOf(summary);
   std::vector<std::optional<PipelineBasis>> made(count);
   const int inside = count == 1 ? threads : 1;
   inParallel(threads, count, [&](std::size_t p) {
     const int replica = graph.ranks()[graph.pipelines()[p].front()].replica;
-    made[p].emplace(graph, p, asynchronous.contains(replica), inside);
+    made[p].emplace(graph, p, beginsOfJoined(summary, replica), inside);
   });
   pipelines_.reserve(count);
   for (std::optional<PipelineBasis>& each : made) pipelines_.push_back(std::move(*each));

@@ -31,8 +31,9 @@ struct BubbleWindow {
 
 /// A pipeline as the analyses need it.
 struct PipelineBasis {
-  /// Finds its jobs; RunBasis does the rest.
-  PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep, int threads = 1);
+  /// Finds its jobs; RunBasis does the rest. `begins`: as of StepJobs.
+  PipelineBasis(const JobGraph& graph, std::size_t pipeline, std::vector<std::int32_t> begins,
+                int threads = 1);
 
   int replica = 0;
   StepJobs jobs;

@@ -7,13 +7,14 @@
 
 namespace pipetrace {
 
-StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep, int threads)
-    : graph_(graph), isOneStep_(isOneStep), ranks_(graph.pipelines()[pipeline]) {
+StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, std::vector<std::int32_t> begins,
+                   int threads)
+    : graph_(graph), begins_(std::move(begins)), ranks_(graph.pipelines()[pipeline]) {
   const auto visit = [&](std::size_t position, const auto& use) {
     const JobGraph::Rank& rank = graph.ranks()[ranks_[position]];
     for (Id id = rank.first; id < rank.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
-      if (isCompute(job.kind) && job.step >= 0) use(id, job.step);
+      if (isCompute(job.kind) && job.step >= 0) use(id, countedAs(job.step));
     }
   };
   // Jobs in a row of the same rank and step.
@@ -35,13 +36,12 @@ StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep, 
   }
   std::sort(steps_.begin(), steps_.end());
   steps_.erase(std::unique(steps_.begin(), steps_.end()), steps_.end());
-  if (isOneStep && !steps_.empty()) steps_.erase(steps_.begin() + 1, steps_.end());
 
   // Counts, then places: a rank's jobs keep their order.
   first_.assign(steps_.size() * ranks_.size() + 1, 0);
   for (std::size_t position = 0; position < ranks_.size(); ++position) {
     for (const Row& row : rows[position]) {
-      const std::size_t index = isOneStep_ ? 0 : indexOf(row.step);
+      const std::size_t index = indexOf(row.step);
       first_[index * ranks_.size() + position + 1] += row.count;
     }
   }
@@ -54,7 +54,7 @@ StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep, 
     }
     std::size_t index = 0;
     visit(position, [&](Id id, std::int32_t step) {
-      if (!isOneStep_ && steps_[index] != step) index = indexOf(step);
+      if (steps_[index] != step) index = indexOf(step);
       ids_[next[index]++] = id;
     });
   });

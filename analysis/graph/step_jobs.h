@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,8 +17,10 @@ class StepJobs {
 
   /// `pipeline`: index in graph.pipelines(). The graph must outlive it. Jobs without a step are
   /// left out.
-  /// `isOneStep`: all its steps count as the lowest, as in an asynchronous run.
-  StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep = false, int threads = 1);
+  /// `begins`: ascending numbers of steps, of which each and those that follow it up to the next
+  /// count as that one, as in an asynchronous run. Empty: each step is one.
+  StepJobs(const JobGraph& graph, std::size_t pipeline, std::vector<std::int32_t> begins = {},
+           int threads = 1);
 
   std::size_t rankCount() const { return ranks_.size(); }
   /// Its ranks, as indices in graph.ranks(), by position.
@@ -27,8 +30,10 @@ class StepJobs {
   /// The step that a job counts in; negative: none.
   std::int32_t stepOf(Id job) const {
     const std::int32_t step = graph_.node(job).step;
-    return isOneStep_ && step >= 0 ? steps_.front() : step;
+    return step >= 0 ? countedAs(step) : step;
   }
+  /// Whether steps count as others.
+  bool areJoined() const { return !begins_.empty(); }
   /// The index of `step` in steps(); it must be there.
   std::size_t indexOf(std::int32_t step) const;
 
@@ -44,8 +49,14 @@ class StepJobs {
   }
 
  private:
+  std::int32_t countedAs(std::int32_t step) const {
+    if (begins_.empty()) return step;
+    const auto next = std::upper_bound(begins_.begin(), begins_.end(), step);
+    return next == begins_.begin() ? begins_.front() : *(next - 1);
+  }
+
   const JobGraph& graph_;
-  bool isOneStep_;
+  std::vector<std::int32_t> begins_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::int32_t> steps_;
   std::vector<std::size_t> first_;  // by step and position

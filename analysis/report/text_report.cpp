@@ -234,13 +234,19 @@ std::string deviceTable(const RunSummary& summary) {
 
 }  // namespace
 
-/// An asynchronous run has one window.
+/// An asynchronous pipeline has one window, or one before and one after steps of other phases.
 std::string asynchronousLine(const RunSummary& summary) {
-  const bool is = std::any_of(summary.steps.begin(), summary.steps.end(),
-                              [](const StepSummary& step) { return step.isWholeRun; });
-  if (!is) return {};
-  return "weights change inside steps: the run counts as one step, from the first backward of its "
-         "first rank to its last forward\n";
+  std::map<int, int> windows;  // by replica
+  for (const StepSummary& step : summary.steps) windows[step.replica] += step.isWholeRun ? 1 : 0;
+  int most = 0;
+  for (const auto& [replica, count] : windows) most = std::max(most, count);
+  if (most == 0) return {};
+  return std::string("weights change inside steps: ") +
+         (most == 1 ? "the run counts as one step"
+                    : "all steps up to those of another phase count as one") +
+         ", from the first backward of " + (most == 1 ? "its" : "the") +
+         " first rank to its last "
+         "forward\n";
 }
 
 std::string ratioText(double ratio) { return fixedText(ratio, 4); }

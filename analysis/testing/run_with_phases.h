@@ -31,9 +31,12 @@ inline Timeline withOtherSteps(const Timeline& training, const Plan& plan, Costs
     const std::int32_t last = each.after < 0 ? -1 : each.after + added;
     Nanoseconds begin = kNsMax;
     if (last >= 0) begin = kNsMin;
-    for (const StepWindow& window : stepWindows(run)) {
-      if (last < 0) begin = std::min(begin, window.begin);
-      if (last >= 0 && window.step <= last) begin = std::max(begin, window.end);
+    for (const Track& track : run.tracks) {
+      for (const Event& event : track.events) {
+        if (!isOfStep(event.kind)) continue;
+        if (last < 0 && isCompute(event.kind)) begin = std::min(begin, event.begin);
+        if (last >= 0 && event.step <= last) begin = std::max(begin, event.end);
+      }
     }
     Timeline part = simulate(CheckedPlan(forwardPart(plan)), costs,
                              {.steps = each.steps, .begin = begin, .stepsStartTogether = true})

@@ -142,8 +142,9 @@ const BubbleWindow* GraphPlaces::windowOf(Id job) const {
   const PipelineBasis& pipeline = explanation_.basis->pipelines()[pipelineOf_[node.rank]];
   const auto& windows = pipeline.windows;
   // Windows do not overlap, but a rank may be in the next step already.
+  const std::int32_t step = pipeline.jobs.stepOf(job);
   for (const BubbleWindow& window : windows) {
-    if (window.step == node.step || window.isWholeRun) return &window;
+    if (window.step == step) return &window;
   }
   return nullptr;
 }
