@@ -26,9 +26,9 @@ struct StageCosts {
   /// The part of it that a forward gives back at its end where the plan recomputes it. The
   /// recompute takes it again when it begins, until the backward frees it.
   std::int64_t recomputed = 0;
-  /// What any compute job of the stage has at its height beside what it keeps, and gives back at
-  /// its end: gradients on their way back, say. One value for all kinds, the highest. That is the
-  /// backward's, and a rank's peak is in one: it runs while as much is held as in the forwards.
+  /// A compute job takes this when it begins, beside what it keeps, and gives it back when it ends.
+  /// Gradients on their way back are an example. One value, the highest, serves all kinds: a rank's
+  /// peak comes in a backward, while as much is held as in the forwards.
   std::int64_t working = 0;
   std::int64_t weights = 0;  ///< one version of the weights, and all memory that comes with it
 

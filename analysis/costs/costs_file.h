@@ -8,7 +8,7 @@
 namespace pipetrace {
 
 /// Reads a costs file (docs/schedules.md): one JSON object, whose keys end in their unit.
-/// - Costs of a stage hold one number for all virtual stages or an array with one for each:
+/// - Costs of a stage hold one number for all virtual stages, or an array. They are
 ///   forward_ms, backward_ms, backward_input_ms, backward_weight_ms, forward_backward_ms,
 ///   recompute_ms, reduce_ms, activation_bytes, freed_by_input_bytes, recomputed_bytes,
 ///   working_bytes, weights_bytes, message_bytes.

@@ -320,8 +320,6 @@ void expectHoldsWhatThePlanSays(const CheckedPlan& plan, double recompute) {
     EXPECT_EQ(ranks[r].next, plan->ranks[r].size());
     const auto most = static_cast<double>(pipeline.most(static_cast<int>(r)));
     const auto peak = static_cast<double>(simulation.ranks[r].peakMemory);
-    std::printf("XX %s %g rank %zu most %g peak %g %.3f\n", plan->name.c_str(), recompute, r, most,
-                peak, peak / most);
     EXPECT_NEAR(peak, most, 0.05 * most);
   }
 }

@@ -29,7 +29,7 @@ bool HeldMemory::isRecomputed(const Action& forward) const {
                             std::pair(forward.stage, forward.microBatch));
 }
 
-/// Of a fused pair the greater part's: its parts run one after the other.
+/// A fused pair has that of its greater part, as its parts run one after the other.
 std::int64_t HeldMemory::workingOf(const Action& action) const {
   if (!isCompute(action.kind)) return 0;
   const std::int64_t working = costsOf(action.stage).working;
