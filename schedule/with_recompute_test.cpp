@@ -192,6 +192,32 @@ TEST(WithRecompute, PeakMemoryIsThatByHand) {
                           "limit is 11; the rank's most is 12"));
 }
 
+// The same with 3 more while a job runs.
+TEST(WithRecompute, AJobThatRunsHasItsWorkingMemoryBesideWhatIsHeld) {
+  const Costs costs = Costs::equal(2, {.forward = 10,
+                                       .backward = 20,
+                                       .recompute = 8,
+                                       .activation = 10,
+                                       .recomputed = 8,
+                                       .working = 3});
+  const CheckedPlan plan = recomputed(buildSchedule("1F1B", 2, 3));
+  const Simulation run = simulate(plan, costs, {.counters = true});
+  EXPECT_EQ(run.ranks[0].peakMemory, 15);
+  EXPECT_EQ(dryRun(plan, costs).ranks[1].peakMemory, 13);
+  for (const CounterSeries& counter : run.timeline.counters) {
+    if (counter.rank != 1 || counter.name != "memory") continue;
+    std::vector<double> values;
+    for (const auto& sample : counter.samples) values.push_back(sample.value);
+    // F, R and B of each micro-batch.
+    EXPECT_THAT(values,
+                ElementsAre(13, 2, 13, 10, 13, 0, 13, 2, 13, 10, 13, 0, 13, 2, 13, 10, 13, 0));
+  }
+  // The pair runs while 30 are held, and jobs of stage 1 have 5.
+  Costs both = Costs::equal(2, {.activation = 10, .working = 3});
+  both.stages[1].working = 5;
+  EXPECT_EQ(peaks("0F0,1F0,(0F1;1B0)OVERLAP_F_B,1F1,1B1,0B0,0B1\n", both).memory, 35);
+}
+
 TEST(WithRecompute, MemoryOfHalvesAndPairsIsThatByHand) {
   Costs costs = Costs::equal(1, {.activation = 10, .freedByInput = 6, .recomputed = 8});
   // 10, 2; 10 for R and I; 4 for W and F1: 14, 6 after it; 14 for R and I; 8.

@@ -32,6 +32,7 @@ constexpr StageKey kStageKeys[] = {{"forward_ms", &GivenCosts::forward},
                                    {"activation_bytes", &GivenCosts::activation},
                                    {"freed_by_input_bytes", &GivenCosts::freedByInput},
                                    {"recomputed_bytes", &GivenCosts::recomputed},
+                                   {"working_bytes", &GivenCosts::working},
                                    {"weights_bytes", &GivenCosts::weights},
                                    {"message_bytes", &GivenCosts::message},
                                    {"blocks", &GivenCosts::blocks}};

@@ -8,10 +8,10 @@
 namespace pipetrace {
 
 /// Reads a costs file (docs/schedules.md): one JSON object, whose keys end in their unit.
-/// - Costs of a stage hold one number for all virtual stages or an array with one for each:
+/// - Costs of a stage hold one number for all virtual stages, or an array. They are
 ///   forward_ms, backward_ms, backward_input_ms, backward_weight_ms, forward_backward_ms,
 ///   recompute_ms, reduce_ms, activation_bytes, freed_by_input_bytes, recomputed_bytes,
-///   weights_bytes, message_bytes.
+///   working_bytes, weights_bytes, message_bytes.
 /// - jobs_ms holds an object of single jobs by their cell in the plan, such as {"2F5": 7.5}: their
 ///   times in every step, in place of those of their stage. Data-parallel ones, such as
 ///   "2UNSHARD", take no time without that.

@@ -55,6 +55,7 @@ TEST(CostsFile, RecomputesHaveATimeAndAPartOfTheActivation) {
   EXPECT_EQ(costs.faults.of({JobKind::kRecompute, 1, 0}, 0).longer, 500'000);
   EXPECT_EQ(costsOf("{}").stages[0].recompute, 0);
   EXPECT_THAT(errorOf(R"({"recomputed_bytes": 1})"), HasSubstr("activation it is part of"));
+  EXPECT_THAT(errorOf(R"({"working_bytes": 1})"), HasSubstr("but not of activations"));
   EXPECT_THAT(errorOf(R"({"recomputed_bytes": 2, "activation_bytes": 1})"),
               HasSubstr("stage 0: more memory is recomputed than the forward takes"));
 }
@@ -136,7 +137,8 @@ TEST(CostsFile, WrittenCostsReadBackToTheSame) {
                                  .recompute = 14,
                                  .activation = 201'216,
                                  .freedByInput = 127'488,
-                                 .recomputed = 15});
+                                 .recomputed = 15,
+                                 .working = 16});
   costs.stages[1].forward = 7;
   costs.stages[2].weights = 9;
   costs.stages[0].forwardBackward = 3;
@@ -159,6 +161,7 @@ TEST(CostsFile, WrittenCostsReadBackToTheSame) {
     EXPECT_EQ(back.stages[i].recomputed, costs.stages[i].recomputed);
     EXPECT_EQ(back.stages[i].activation, costs.stages[i].activation);
     EXPECT_EQ(back.stages[i].freedByInput, costs.stages[i].freedByInput);
+    EXPECT_EQ(back.stages[i].working, costs.stages[i].working);
     EXPECT_EQ(back.stages[i].weights, costs.stages[i].weights);
     EXPECT_EQ(back.stages[i].message, costs.stages[i].message);
   }

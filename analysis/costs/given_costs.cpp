@@ -46,6 +46,9 @@ class Completion {
     if (!given_.recomputed.empty() && given_.activation.empty()) {
       throw Error("the memory that is recomputed is given, but not the activation it is part of");
     }
+    if (!given_.working.empty() && given_.activation.empty()) {
+      throw Error("the working memory of jobs is given, but not of activations; give both");
+    }
     if (given_.bandwidth > 0 && given_.message.empty()) {
       throw Error("a bandwidth is given, but not the bytes of messages; give both");
     }
@@ -81,6 +84,7 @@ class Completion {
     costs.activation = of(given_.activation, "activation", stage).value_or(1);
     costs.freedByInput = of(given_.freedByInput, "freed_by_input", stage).value_or(0);
     costs.recomputed = of(given_.recomputed, "recomputed", stage).value_or(0);
+    costs.working = of(given_.working, "working", stage).value_or(0);
     costs.weights = of(given_.weights, "weights", stage).value_or(0);
     costs.message = of(given_.message, "message", stage).value_or(0);
     costs.blocks = of(given_.blocks, "blocks", stage).value_or(0);
@@ -141,6 +145,7 @@ GivenCosts givenCosts(const Costs& costs) {
                    .activation = shared(costs, &StageCosts::activation),
                    .freedByInput = shared(costs, &StageCosts::freedByInput),
                    .recomputed = shared(costs, &StageCosts::recomputed),
+                   .working = shared(costs, &StageCosts::working),
                    .weights = shared(costs, &StageCosts::weights),
                    .message = shared(costs, &StageCosts::message),
                    .blocks = shared(costs, &StageCosts::blocks),
@@ -157,11 +162,12 @@ GivenCosts givenCosts(const Costs& costs) {
   dropIfAll(given.reduction, 0);
   dropIfAll(given.freedByInput, 0);
   dropIfAll(given.recomputed, 0);
+  dropIfAll(given.working, 0);
   dropIfAll(given.weights, 0);
   dropIfAll(given.message, 0);
   dropIfAll(given.blocks, 0);
-  const bool isCounted =
-      given.weights.empty() && given.freedByInput.empty() && given.recomputed.empty();
+  const bool isCounted = given.weights.empty() && given.freedByInput.empty() &&
+                         given.recomputed.empty() && given.working.empty();
   if (isCounted) dropIfAll(given.activation, 1);
   return given;
 }

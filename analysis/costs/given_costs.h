@@ -23,6 +23,7 @@ struct GivenCosts {
   Values activation;  ///< memory in bytes
   Values freedByInput;
   Values recomputed;
+  Values working;
   Values weights;
   Values message;
   Values blocks;  ///< numbers

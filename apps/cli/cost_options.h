@@ -26,6 +26,7 @@ struct CostOptions {
   std::string activationGb;
   std::string freedByInputGb;
   std::string recomputedGb;
+  std::string workingGb;
   std::string weightsGb;
   std::string messageMb;
   std::optional<double> bandwidthGbs;

@@ -172,6 +172,7 @@ GivenCosts readCosts(const CostOptions& options) {
   read(costs.activation, "--activation-gb", options.activationGb, kGb);
   read(costs.freedByInput, "--freed-by-input-gb", options.freedByInputGb, kGb);
   read(costs.recomputed, "--recomputed-gb", options.recomputedGb, kGb);
+  read(costs.working, "--working-gb", options.workingGb, kGb);
   read(costs.weights, "--weights-gb", options.weightsGb, kGb);
   read(costs.message, "--message-mb", options.messageMb, kMb);
   if (options.bandwidthGbs) {

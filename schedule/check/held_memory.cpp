@@ -29,7 +29,16 @@ bool HeldMemory::isRecomputed(const Action& forward) const {
                             std::pair(forward.stage, forward.microBatch));
 }
 
+/// A fused pair has that of its greater part, as its parts run one after the other.
+std::int64_t HeldMemory::workingOf(const Action& action) const {
+  if (!isCompute(action.kind)) return 0;
+  const std::int64_t working = costsOf(action.stage).working;
+  if (action.kind != JobKind::kForwardBackward) return working;
+  return std::max(working, costsOf(action.backwardStage).working);
+}
+
 void HeldMemory::begin(const Action& action) {
+  memory_ += workingOf(action);
   if (action.kind == JobKind::kRecompute) memory_ += costsOf(action.stage).recomputed;
   if (action.kind != JobKind::kForward && action.kind != JobKind::kForwardBackward) return;
   ++live_;
@@ -37,6 +46,7 @@ void HeldMemory::begin(const Action& action) {
 }
 
 void HeldMemory::end(const Action& action) {
+  memory_ -= workingOf(action);
   const bool hasForward =
       action.kind == JobKind::kForward || action.kind == JobKind::kForwardBackward;
   if (hasForward && isRecomputed(action)) memory_ -= costsOf(action.stage).recomputed;

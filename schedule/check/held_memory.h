@@ -26,7 +26,8 @@ HeldFor whatActivationsAreHeldFor(const Plan& plan);
 /// pass gives back all of it; in parts, the last one does. A forward that the rank recomputes gives
 /// back StageCosts::recomputed when it ends, and the recompute takes it again; it counts as held
 /// all the time. In a forward-only plan an activation is given back when its output has been used
-/// or sent. Receives hold nothing.
+/// or sent. Receives hold nothing. From begin() to end() a compute job has StageCosts::working
+/// beside that.
 class HeldMemory {
  public:
   /// `costs` has all stages; plan and costs must outlive this. `weights` is what the rank's weights
@@ -37,7 +38,7 @@ class HeldMemory {
   void end(const Action& action);
 
   int live() const { return live_; }               ///< activations
-  std::int64_t memory() const { return memory_; }  ///< weights and activations
+  std::int64_t memory() const { return memory_; }  ///< weights, activations, working
 
  private:
   const StageCosts& costsOf(int stage) const {
@@ -46,6 +47,7 @@ class HeldMemory {
 
   bool isOnSameRank(const Action& forward, int otherStage) const;
   bool isRecomputed(const Action& forward) const;
+  std::int64_t workingOf(const Action& action) const;
   void endForward(const Action& forward);
   void free(int stage) {
     --live_;

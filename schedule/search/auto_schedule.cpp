@@ -39,12 +39,14 @@ Memory memoryOf(const Plan& shape, const Costs& costs) {
   for (const std::vector<int>& stages : shape.stagesByRank()) {
     std::int64_t weights = 0;
     std::int64_t activations = 0;
+    std::int64_t working = 0;
     for (const int s : stages) {
       weights += costs.stages[static_cast<std::size_t>(s)].weights;
       activations += costs.stages[static_cast<std::size_t>(s)].activation;
+      working = std::max(working, costs.stages[static_cast<std::size_t>(s)].working);
     }
     memory.weights.push_back(weights);
-    memory.least = std::max(memory.least, weights + activations);
+    memory.least = std::max(memory.least, weights + activations + working);
   }
   return memory;
 }

@@ -59,6 +59,9 @@ class PlanFlags {
            "The part of it that a forward gives back at its end where it is recomputed (default: "
            "0)")
         ->needs(activation);
+    memory("--working-gb", to_.costs.workingGb,
+           "What a job has beside that while it runs (default: 0)")
+        ->needs(activation);
     memory("--weights-gb", to_.costs.weightsGb,
            "One version of a virtual stage's weights, with all that goes with it (default: 0)")
         ->needs(activation);

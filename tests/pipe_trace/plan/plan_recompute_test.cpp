@@ -57,5 +57,12 @@ TEST_F(PlanCommand, RecomputedMemoryIsGivenBackByForwards) {
   EXPECT_EQ(plan.at("problems"), json::array());
 }
 
+TEST_F(PlanCommand, ARunningJobsWorkingMemoryCounts) {
+  const json plan = jsonOf("1F1B", {"--activation-gb", "1", "--working-gb", "0.5"});
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(plan.at("ranks")[rank].at("peak_memory_bytes"), 4'500'000'000 - rank * 1'000'000'000);
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace
