@@ -26,9 +26,9 @@ struct StageCosts {
   /// The part of it that a forward gives back at its end where the plan recomputes it. The
   /// recompute takes it again when it begins, until the backward frees it.
   std::int64_t recomputed = 0;
-  /// A compute job takes this when it begins, beside what it keeps, and gives it back when it ends.
-  /// Gradients on their way back are an example. One value, the highest, serves all kinds: a rank's
-  /// peak comes in a backward, while as much is held as in the forwards.
+  /// A backward, or its input half, takes this when it begins, beside what is held, and gives it
+  /// back when it ends: gradients on their way back. Other jobs have hardly more than what they
+  /// keep.
   std::int64_t working = 0;
   std::int64_t weights = 0;  ///< one version of the weights, and all memory that comes with it
 

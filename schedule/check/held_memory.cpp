@@ -29,12 +29,13 @@ bool HeldMemory::isRecomputed(const Action& forward) const {
                             std::pair(forward.stage, forward.microBatch));
 }
 
-/// A fused pair has that of its greater part, as its parts run one after the other.
 std::int64_t HeldMemory::workingOf(const Action& action) const {
-  if (!isCompute(action.kind)) return 0;
-  const std::int64_t working = costsOf(action.stage).working;
-  if (action.kind != JobKind::kForwardBackward) return working;
-  return std::max(working, costsOf(action.backwardStage).working);
+  switch (action.kind) {
+    case JobKind::kBackward:
+    case JobKind::kBackwardInput: return costsOf(action.stage).working;
+    case JobKind::kForwardBackward: return costsOf(action.backwardStage).working;
+    default: return 0;
+  }
 }
 
 void HeldMemory::begin(const Action& action) {

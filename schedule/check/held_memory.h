@@ -26,8 +26,8 @@ HeldFor whatActivationsAreHeldFor(const Plan& plan);
 /// pass gives back all of it; in parts, the last one does. A forward that the rank recomputes gives
 /// back StageCosts::recomputed when it ends, and the recompute takes it again; it counts as held
 /// all the time. In a forward-only plan an activation is given back when its output has been used
-/// or sent. Receives hold nothing. From begin() to end() a compute job has StageCosts::working
-/// beside that.
+/// or sent. Receives hold nothing. From begin() to end() a backward or its input half
+/// has StageCosts::working beside that.
 class HeldMemory {
  public:
   /// `costs` has all stages; plan and costs must outlive this. `weights` is what the rank's weights

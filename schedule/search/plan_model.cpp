@@ -27,9 +27,8 @@ PlanModel::PlanModel(const Plan& shape, const Costs& costs, std::vector<std::int
     const std::int64_t kept = stage.activation - stage.freedByInput;
     lengths_.push_back({stage.forward, stage.backward, stage.backwardInput, stage.backwardWeight});
     const std::int64_t working = stage.working;
-    memoryBegin_.push_back({stage.activation + working, working, working, working});
-    memoryEnd_.push_back(
-        {-working, -stage.activation - working, -stage.freedByInput - working, -kept - working});
+    memoryBegin_.push_back({stage.activation, working, working, 0});
+    memoryEnd_.push_back({0, -stage.activation - working, -stage.freedByInput - working, -kept});
     down_.push_back(s + 1 < shape.numStages ? linkBetween(s, s + 1, costs) : Link{});
     up_.push_back(s > 0 ? linkBetween(s, s - 1, costs) : Link{});
   }

@@ -60,7 +60,7 @@ class PlanFlags {
            "0)")
         ->needs(activation);
     memory("--working-gb", to_.costs.workingGb,
-           "What a job has beside that while it runs (default: 0)")
+           "What a backward has beside that while it runs (default: 0)")
         ->needs(activation);
     memory("--weights-gb", to_.costs.weightsGb,
            "One version of a virtual stage's weights, with all that goes with it (default: 0)")
