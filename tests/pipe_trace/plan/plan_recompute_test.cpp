@@ -60,7 +60,8 @@ TEST_F(PlanCommand, RecomputedMemoryIsGivenBackByForwards) {
 TEST_F(PlanCommand, ARunningJobsWorkingMemoryCounts) {
   const json plan = jsonOf("1F1B", {"--activation-gb", "1", "--working-gb", "0.5"});
   for (int rank = 0; rank < 4; ++rank) {
-    EXPECT_EQ(plan.at("ranks")[rank].at("peak_memory_bytes"), 4'500'000'000 - rank * 1'000'000'000);
+    EXPECT_EQ(plan.at("ranks")[rank].at("peak_memory_bytes"),
+              4'500'000'000 - rank * std::int64_t{1'000'000'000});
   }
 }
 
