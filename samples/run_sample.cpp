@@ -15,7 +15,6 @@
 #include "runtime/device/open_device.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/say.h"
-#include "runtime/engine/training_plan.h"
 #include "samples/loss_means.h"
 #include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
@@ -106,7 +105,6 @@ std::vector<double> runSample(const SampleOptions& options,
   requireDevicesToShare(options);
   if (options.transport == SampleTransport::kInProcess) requireAlone();
   Strategy strategy = strategyOf(options);
-  requireFits(strategy, *planOf(strategy));
   // Before LibTorch's generators: they look once for the devices that there are.
   openDevices(options.device);
   torch::manual_seed(options.seed);

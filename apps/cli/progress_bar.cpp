@@ -1,11 +1,12 @@
 #include "apps/cli/progress_bar.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
+
+#include "trace/files/standard_streams.h"
 
 namespace pipetrace {
 namespace {
@@ -23,8 +24,8 @@ std::string sizeText(std::int64_t bytes) {
 }
 
 int columnsOf(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
+  const int columns = columnsOfTerminal(fd);
+  return columns > 0 ? columns : kUsualColumns;
 }
 
 /// Ignores errors: a terminal that is gone must not end the work.

@@ -1,6 +1,5 @@
 #include "apps/cli/terminal.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,14 +9,13 @@
 #include <system_error>
 
 #include "chart/text/text_chart.h"
+#include "trace/files/standard_streams.h"
 
 namespace pipetrace {
 
 std::optional<int> terminalColumns() {
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) == 0) return std::nullopt;
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return size.ws_col;
+  const int columns = columnsOfTerminal(STDOUT_FILENO);
+  return columns > 0 ? std::optional(columns) : std::nullopt;
 }
 
 int lineColumns() {

@@ -96,6 +96,23 @@ TEST(BlockFileTest, PythonsTorchOpensItWithItsDefaults) {
             "optimizer.weight.exp_avg torch.float64 [3, 4] 3.0\n");
 }
 
+// torch.load's defaults allow these names and few others (torch/_weights_only_unpickler.py): a
+// program of torch::save has classes of TorchScript in their place. This needs no torch.
+TEST(BlockFileTest, ItsPickleNamesNothingThatTorchsDefaultsForbid) {
+  const TestFolder folder;
+  writeBlockFile(folder.path(), variousTensors(), kNever);
+  writeFile(folder / "look.py",
+            "import pickletools, sys, zipfile\n"
+            "archive = zipfile.ZipFile(sys.argv[1])\n"
+            "pickle, = (name for name in archive.namelist() if name.endswith('/data.pkl'))\n"
+            "ops = list(pickletools.genops(archive.read(pickle)))\n"
+            "print(*sorted({text for op, text, _ in ops if 'GLOBAL' in op.name}), sep=', ')\n");
+  EXPECT_EQ(output("python3 '" + folder / "look.py" + "' '" + folder / "block_3.pt" + "' 2>&1"),
+            "collections OrderedDict, torch BFloat16Storage, torch BoolStorage, torch "
+            "DoubleStorage, torch FloatStorage, torch LongStorage, torch._utils "
+            "_rebuild_tensor_v2\n");
+}
+
 TEST(BlockFileTest, ChecksumIsThatOfZlibAndZip) {
   Checksum checksum;
   checksum.add("1234");

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -64,6 +65,12 @@ std::vector<at::Tensor> joined(std::vector<PredictedRows> rows) {
 }
 
 }  // namespace
+
+std::vector<int> EngineShared::allRanks() const {
+  std::vector<int> ranks(static_cast<std::size_t>(plan->numRanks()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
 
 std::string EngineShared::folderOfInspections() const {
   if (!options.inspectFolder.empty()) return options.inspectFolder;

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "runtime/engine/fit_progress.h"
@@ -148,7 +147,7 @@ bool EngineRank::callBack(const FitOptions& options, const StepReport& report) {
   bool isDue = false;
   bool goesOn = true;
   for (const FitCallback& callback : options.callbacks) {
-    if (report.step % std::max(1, callback.everySteps) != 0) continue;
+    if (report.step % callback.everySteps != 0) continue;
     isDue = true;
     if (!reports()) continue;
     const ProgressHidden hidden;
@@ -248,10 +247,8 @@ std::string EngineRank::reasonToStop() {
   const bool isOver = options.exitAfterMinutes > 0 && minutes >= options.exitAfterMinutes;
   constexpr int kIsOver = -1;  // no signal has that number
   const at::Tensor own = at::scalar_tensor(signal != 0 ? signal : isOver ? kIsOver : 0, at::kLong);
-  std::vector<int> all(static_cast<std::size_t>(shared_.plan->numRanks()));
-  std::iota(all.begin(), all.end(), 0);
   std::vector<double> reason{0};
-  for (const std::vector<at::Tensor>& each : rank_.hosts().gather(all, 0, {own})) {
+  for (const std::vector<at::Tensor>& each : rank_.hosts().gather(shared_.allRanks(), 0, {own})) {
     const auto ofRank = each.at(0).item<double>();
     // A signal goes before the time, the first rank's before others.
     if (reason[0] == 0 || (reason[0] == kIsOver && ofRank > 0)) reason[0] = ofRank;

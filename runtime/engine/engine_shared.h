@@ -25,6 +25,7 @@ struct EngineShared {
   int microBatches() const { return plan->microBatchesOfReplica(); }
   /// The rank that reports the loss.
   int reporter() const { return plan->lastRankOf(0); }
+  std::vector<int> allRanks() const;
   std::string folderOfInspections() const;
   void print(const std::string& line) const;
   void say(const std::string& line) const;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <vector>
 
 #include "runtime/engine/say.h"
@@ -72,7 +71,7 @@ FitProgress::FitProgress(const EngineShared& shared, SessionRank& rank, const Fi
                          int steps)
     : shared_(shared), rank_(rank), options_(options), steps_(steps) {
   if (options_.logFreq <= 0) return;
-  const bool own = !shared_.options.print && columnsOfStdout() > 0;
+  const bool own = !shared_.options.print && isStdoutATerminal();
   std::vector<double> isOnTerminal{own ? 1.0 : 0.0};
   rank_.hosts().broadcast(shared_.reporter(), isOnTerminal);
   isOnTerminal_ = isOnTerminal.at(0) != 0;
@@ -126,13 +125,11 @@ void FitProgress::showPlain() {
 
 std::optional<double> FitProgress::bubbleRatio(Nanoseconds computed) {
   if (rank_.device() != nullptr) return std::nullopt;
-  std::vector<int> all(static_cast<std::size_t>(shared_.plan->numRanks()));
-  std::iota(all.begin(), all.end(), 0);
   const double busy = static_cast<double>(computed - before_) / kNsPerSecond;
   double sumBusy = 0;
   double sumAll = 0;
   for (const std::vector<at::Tensor>& each : rank_.hosts().gather(
-           all, shared_.reporter(),
+           shared_.allRanks(), shared_.reporter(),
            {at::scalar_tensor(busy, at::kDouble), at::scalar_tensor(seconds_, at::kDouble)})) {
     sumBusy += each.at(0).item<double>();
     sumAll += each.at(1).item<double>();

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <numeric>
 #include <random>
 #include <utility>
 
@@ -24,12 +23,6 @@ at::Tensor asTensor(const std::string& text) {
 std::string asText(const at::Tensor& bytes) {
   return {static_cast<const char*>(bytes.const_data_ptr()),
           static_cast<std::size_t>(bytes.numel())};
-}
-
-std::vector<int> allRanks(const Plan& plan) {
-  std::vector<int> ranks(static_cast<std::size_t>(plan.numRanks()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
 }
 
 /// A state as tensors: number of the block, its name and the keys as text, each with a 0 after it;
@@ -94,7 +87,7 @@ std::vector<BlockState> RankBlocks::toWrite(const std::vector<LiveBlock>& own) {
   std::vector<at::Tensor> tensors;
   for (const BlockState& state : states) append(tensors, state);
   states.clear();
-  for (const auto& each : rank_.hosts().gather(allRanks(*shared_.plan), 0, tensors)) {
+  for (const auto& each : rank_.hosts().gather(shared_.allRanks(), 0, tensors)) {
     for (std::size_t next = 0; next < each.size();) states.push_back(takeState(each, next));
   }
   return states;
@@ -137,7 +130,7 @@ std::vector<BlockState> RankBlocks::readFromRoot(const std::string& folder,
 
 std::vector<std::string> RankBlocks::textsOfAll(const std::string& own) {
   std::vector<std::string> texts;
-  for (const auto& each : rank_.hosts().gather(allRanks(*shared_.plan), 0, {asTensor(own)})) {
+  for (const auto& each : rank_.hosts().gather(shared_.allRanks(), 0, {asTensor(own)})) {
     texts.push_back(asText(each.at(0)));
   }
   return texts;

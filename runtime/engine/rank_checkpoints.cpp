@@ -2,8 +2,6 @@
 
 #include <ATen/ops/scalar_tensor.h>
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "runtime/checkpoint/checkpoint_steps.h"
@@ -108,9 +106,7 @@ void RankCheckpoints::shareScale(const std::optional<Checkpoint>& checkpoint) {
 void RankCheckpoints::stepEnded(int ended) {
   if (underWay_) {
     const std::vector<at::Tensor> own{at::scalar_tensor(writer_->isBusy() ? 1 : 0, at::kLong)};
-    std::vector<int> all(static_cast<std::size_t>(shared_.plan->numRanks()));
-    std::iota(all.begin(), all.end(), 0);
-    const auto busy = rank_.hosts().gather(all, 0, own);
+    const auto busy = rank_.hosts().gather(shared_.allRanks(), 0, own);
     std::vector<double> isBusy{0};
     for (const std::vector<at::Tensor>& each : busy) {
       if (each.at(0).item<std::int64_t>() != 0) isBusy[0] = 1;
@@ -161,7 +157,7 @@ void RankCheckpoints::finishSave() {
         for (BlockFile& file : filesFromText(text)) manifest.files.push_back(std::move(file));
       }
       folder_->finishStep(manifest);
-      folder_->keepNewest(std::max(1, shared_.options.checkpoints.keep));
+      folder_->keepNewest(shared_.options.checkpoints.keep);
     });
   }
   blocks_.shareError(error);

@@ -1,12 +1,12 @@
 #include "runtime/engine/say.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <string>
+
+#include "trace/files/standard_streams.h"
 
 namespace pipetrace {
 namespace {
@@ -45,17 +45,13 @@ void say(std::FILE* stream, std::string_view line) noexcept {
 void sayOnStderr(std::string_view line) noexcept { say(stderr, line); }
 void sayOnStdout(std::string_view line) noexcept { say(stdout, line); }
 
-int columnsOfStdout() noexcept {
-  if (isatty(STDOUT_FILENO) == 0) return 0;
-  winsize size{};
-  constexpr int kUsual = 80;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsual;
-  return size.ws_col;
-}
+bool isStdoutATerminal() noexcept { return isatty(STDOUT_FILENO) != 0; }
 
 void showProgress(std::string_view line) noexcept {
   // The last column stays free: terminals differ in what they do after it.
-  const auto most = static_cast<std::size_t>(std::max(1, columnsOfStdout() - 1));
+  constexpr int kUsual = 80;
+  const int columns = columnsOfTerminal(STDOUT_FILENO);
+  const auto most = static_cast<std::size_t>(columns > 1 ? columns - 1 : kUsual - 1);
   Progress& shown = progress();
   const std::lock_guard lock(shown.mutex);
   shown.line = line.substr(0, most);

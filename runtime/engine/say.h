@@ -10,8 +10,8 @@ void sayOnStderr(std::string_view line) noexcept;
 /// The same, to stdout, at once.
 void sayOnStdout(std::string_view line) noexcept;
 
-/// The columns of the terminal that stdout is; 0: it is none. Any thread.
-int columnsOfStdout() noexcept;
+/// Any thread.
+bool isStdoutATerminal() noexcept;
 /// Shows a line at the bottom of that terminal, cut to its columns, in place of the one shown
 /// before. A line that is said goes above it. Any thread.
 void showProgress(std::string_view line) noexcept;

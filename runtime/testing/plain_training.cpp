@@ -189,23 +189,7 @@ double PlainTraining::runBackward(int microBatch, double share) const {
   for (const auto& [name, tensor] : batchOfStep(training_.model, step_)) {
     tensors[name] = tensor.tensor_split(kPlainParts)[static_cast<std::size_t>(microBatch)];
   }
-  const auto take = [&](const std::vector<std::string>& names) {
-    Tensors taken;
-    // The gradients of each block are added up before those of another.
-    for (const std::string& name : names) {
-      const at::Tensor& tensor = tensors.at(name);
-      taken.push_back(tensor.requires_grad() ? tensor.view_as(tensor) : tensor);
-    }
-    return taken;
-  };
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const RandomNumbersAt place({kSeed, step_, microBatch, static_cast<int>(b)});
-    const Tensors outputs = blocks_[b]->run(take(model_.blocks[b].inputs));
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      tensors[model_.blocks[b].outputs[i].name] = outputs[i];
-    }
-  }
-  const at::Tensor loss = model_.loss(take(model_.lossInputs)) * share;
+  const at::Tensor loss = lossAlone(model_, blocks_, tensors, step_, microBatch) * share;
   loss.backward();
   return loss.item<double>();
 }

@@ -16,6 +16,27 @@
 
 namespace pipetrace::testing {
 
+at::Tensor lossAlone(const Model& model, const std::vector<std::shared_ptr<BlockModule>>& blocks,
+                     std::map<std::string, at::Tensor>& tensors, int step, int microBatch) {
+  const auto take = [&](const std::vector<std::string>& names) {
+    Tensors taken;
+    // The gradients of each block are added up before those of another.
+    for (const std::string& name : names) {
+      const at::Tensor& tensor = tensors.at(name);
+      taken.push_back(tensor.requires_grad() ? tensor.view_as(tensor) : tensor);
+    }
+    return taken;
+  };
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const RandomNumbersAt place({kSeed, step, microBatch, static_cast<int>(b)});
+    const Tensors outputs = blocks[b]->run(take(model.blocks[b].inputs));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      tensors[model.blocks[b].outputs[i].name] = outputs[i];
+    }
+  }
+  return model.loss(take(model.lossInputs));
+}
+
 namespace {
 
 /// As `with torch.autocast("cpu", type, cache_enabled=False)` in Python.
@@ -114,25 +135,9 @@ class AloneModel {
     for (const auto& [name, tensor] : batches[replica]) {
       tensors[name] = tensor.tensor_split(training_.microBatches)[own];
     }
-    const auto take = [&](const std::vector<std::string>& names) {
-      Tensors taken;
-      // The gradients of each block are added up before those of another.
-      for (const std::string& name : names) {
-        const at::Tensor& tensor = tensors.at(name);
-        taken.push_back(tensor.requires_grad() ? tensor.view_as(tensor) : tensor);
-      }
-      return taken;
-    };
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      const RandomNumbersAt place({kSeed, step, microBatch, static_cast<int>(b)});
-      const Tensors outputs = blocks_[b]->run(take(model_.blocks[b].inputs));
-      for (std::size_t i = 0; i < outputs.size(); ++i) {
-        tensors[model_.blocks[b].outputs[i].name] = outputs[i];
-      }
-    }
+    const at::Tensor loss = lossAlone(model_, blocks_, tensors, step, microBatch);
     const double rows = static_cast<double>(tensors.at("targets").size(0));
-    return model_.loss(take(model_.lossInputs)) *
-           (rows / (training_.rowsOf(step) * static_cast<double>(batches.size())));
+    return loss * (rows / (training_.rowsOf(step) * static_cast<double>(batches.size())));
   }
 
   /// From the micro-batch's share of the loss.

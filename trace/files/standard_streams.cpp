@@ -1,6 +1,7 @@
 #include "trace/files/standard_streams.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace pipetrace {
@@ -13,6 +14,11 @@ void openClosedStreams() noexcept {
     const int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     (void)::open("/dev/null", mode);
   }
+}
+
+int columnsOfTerminal(int fd) noexcept {
+  winsize size{};
+  return ::isatty(fd) != 0 && ::ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 }  // namespace pipetrace

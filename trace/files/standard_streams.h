@@ -9,4 +9,7 @@ namespace pipetrace {
 /// Call it first thing in main(), before another thread or file is opened.
 void openClosedStreams() noexcept;
 
+/// The columns of the terminal that `fd` is; 0: it is none, or does not say. Any thread.
+int columnsOfTerminal(int fd) noexcept;
+
 }  // namespace pipetrace
