@@ -25,7 +25,8 @@ using namespace pipetrace;
 static_assert(PIPETRACE_LR == static_cast<int>(JobKind::kLr) &&
                   PIPETRACE_DEFAULT == static_cast<int>(JobKind::kDefault) &&
                   PIPETRACE_SEND_FORWARD == static_cast<int>(JobKind::kSendForward) &&
-                  PIPETRACE_COPY == static_cast<int>(JobKind::kCopy),
+                  PIPETRACE_COPY == static_cast<int>(JobKind::kCopy) &&
+                  PIPETRACE_CHECKPOINT == static_cast<int>(JobKind::kCheckpoint),
               "a kind of the C header is the JobKind of that number");
 static_assert(PIPETRACE_EVALUATE == static_cast<int>(Phase::kEvaluate) &&
                   PIPETRACE_PREDICT == static_cast<int>(Phase::kPredict),
@@ -116,7 +117,7 @@ RecorderOptions recorderOptions(const pipetrace_options& given) {
 }
 
 JobKind kindOf(std::int32_t kind) noexcept {
-  return kind >= 0 && kind <= PIPETRACE_COPY ? static_cast<JobKind>(kind) : JobKind::kOther;
+  return kind >= 0 && kind <= PIPETRACE_CHECKPOINT ? static_cast<JobKind>(kind) : JobKind::kOther;
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ enum pipetrace_kind {
   PIPETRACE_ALL_REDUCE = 14,
   PIPETRACE_ALL_GATHER = 15,
   PIPETRACE_REDUCE_SCATTER = 16,
-  PIPETRACE_COPY = 17
+  PIPETRACE_COPY = 17,
+  PIPETRACE_CHECKPOINT = 18 /* for the stream "compute" */
 };
 
 /* What a program does in its steps. No figure of training counts the steps of other phases. */

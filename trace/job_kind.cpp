@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, kJobKindCount> kLogNames = {"lr",
                                                                    "all_gather",
                                                                    "reduce_scatter",
                                                                    "copy",
+                                                                   "checkpoint",
                                                                    "kernel",
                                                                    "bubble",
                                                                    "other"};

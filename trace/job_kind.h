@@ -26,6 +26,7 @@ enum class JobKind : std::uint8_t {
   kAllGather,
   kReduceScatter,
   kCopy,
+  kCheckpoint,  ///< of the compute lane: the copy of weights that a checkpoint is written from
   kKernel,
   kBubble,  ///< appended by analysis; never in a log
   kOther,   ///< a type that this version does not know; the event's name is its text
@@ -45,8 +46,11 @@ JobKind jobKindFromLogName(std::string_view name);
 constexpr bool isCompute(JobKind kind) {
   return kind >= JobKind::kForward && kind <= JobKind::kRecompute;
 }
-/// Whether it runs on the compute lane: compute jobs, `lr`, `optimizer`, `data` and `default`.
-constexpr bool isComputeLane(JobKind kind) { return kind <= JobKind::kDefault; }
+/// Whether it runs on the compute lane: compute jobs, `lr`, `optimizer`, `data`, `default`
+/// and `checkpoint`.
+constexpr bool isComputeLane(JobKind kind) {
+  return kind <= JobKind::kDefault || kind == JobKind::kCheckpoint;
+}
 constexpr bool isSend(JobKind kind) {
   return kind == JobKind::kSendForward || kind == JobKind::kSendBackward;
 }

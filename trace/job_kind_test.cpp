@@ -33,6 +33,9 @@ TEST(JobKindTest, ComputeKindsAreThoseThatEndABubble) {
   EXPECT_FALSE(isCompute(JobKind::kSendForward));
   EXPECT_TRUE(isComputeLane(JobKind::kOptimizer));
   EXPECT_TRUE(isComputeLane(JobKind::kDefault));
+  EXPECT_TRUE(isComputeLane(JobKind::kCheckpoint));
+  EXPECT_FALSE(isCompute(JobKind::kCheckpoint));
+  EXPECT_FALSE(isComputeLane(JobKind::kCopy));
   EXPECT_FALSE(isComputeLane(JobKind::kSendForward));
 }
 

@@ -22,6 +22,8 @@ inline constexpr std::string_view kRecvBackwardLane = "recv_backward";
 /// after it, "messages_3".
 inline constexpr std::string_view kLineLane = "messages";
 inline constexpr std::string_view kReductionLane = "all_reduce";
+/// The writing of checkpoints, beside the training.
+inline constexpr std::string_view kCheckpointLane = "checkpoint";
 inline constexpr std::string_view kBubbleLane = "bubbles";
 /// The host's annotations of jobs whose times on the compute lane are the device's.
 inline constexpr std::string_view kHostLane = "host";

@@ -124,8 +124,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.group = times_.group(id);
     link.workCause = Cause::kPeerWait;
     link.work = length - times_.median(id);
-  } else if (node.kind == JobKind::kData) {
-    link.workCause = Cause::kLaunch;
+  } else if (node.kind == JobKind::kData || node.kind == JobKind::kCheckpoint) {
+    link.workCause = node.kind == JobKind::kData ? Cause::kLaunch : Cause::kSync;
     link.work = length;
   } else if (endsPaths(node.kind)) {
     const LeastUpdate* const least = leastUpdateOf(node);

@@ -77,6 +77,17 @@ TEST_F(BubblesByHand, AWaitForTheDataOfAnotherRankIsALaunchOfThatRank) {
   EXPECT_THAT(found[1], ElementsAre("warm_up 0-10", "launch 20-40 by 0"));
 }
 
+TEST_F(BubblesByHand, AWaitForTheCheckpointOfAnotherRankIsASyncOfThatRank) {
+  add(0, kForward, 0, 10, 0);
+  add(0, kCheckpoint, 10, 30, -1);
+  add(0, kForward, 30, 40, 1);
+  add(1, kForward, 10, 20, 0);
+  add(1, kForward, 40, 50, 1);
+  const auto found = bubbles();
+  EXPECT_THAT(found[0], ElementsAre("sync 10-30 by 0", "drain 40-50"));
+  EXPECT_THAT(found[1], ElementsAre("warm_up 0-10", "sync 20-40 by 0"));
+}
+
 TEST_F(BubblesByHand, AStageThatIsFasterThanTheOthersWaitsBecauseOfThat) {
   for (const int i : {0, 1, 2}) {
     add(0, kForward, 10 * i, 10 * i + 10, i);

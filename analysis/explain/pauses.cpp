@@ -85,6 +85,7 @@ void fillStalls(const Timeline& timeline, std::vector<Stall>& stalls) {
   std::map<StringId, bool> known;  // by name
   const auto reasonOf = [&](const Event& event) {
     if (event.kind == JobKind::kData) return Reason::kData;
+    if (event.kind == JobKind::kCheckpoint) return Reason::kCheckpoint;
     const bool mayBe = event.kind == JobKind::kDefault || event.kind == JobKind::kOther ||
                        event.kind == JobKind::kCopy;
     if (!mayBe || event.name == 0) return Reason::kUnknown;

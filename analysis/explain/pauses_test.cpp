@@ -87,6 +87,13 @@ TEST_F(PausesTest, EventsThatSaveACheckpointAreNamed) {
   }
 }
 
+TEST_F(PausesTest, AJobThatCopiesForACheckpointIsNamed) {
+  add(1, JobKind::kCheckpoint, stall() + 1, stall() + 401);
+  EXPECT_EQ(toText(pauses().at(0)),
+            "the run stands still after step 2 for 501.0 ms; rank 1 saves a checkpoint "
+            "(checkpoint) for 400.0 ms of that");
+}
+
 TEST_F(PausesTest, WorkCountsOnceAndNeedsMostOfThePause) {
   add(0, JobKind::kOther, stall(), stall() + 200, "save", "host");
   add(0, JobKind::kOther, stall() + 50, stall() + 200, "save", "disk");

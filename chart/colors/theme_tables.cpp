@@ -53,6 +53,7 @@ constexpr Theme paperLight() {
       {206, 188, 222},  // all_gather
       {174, 150, 196},  // reduce_scatter
       {204, 190, 172},  // copy
+      {170, 122, 150},  // checkpoint
       {158, 168, 180},  // kernel
       kNoColor,         // bubble
       {192, 180, 186},  // other
@@ -94,6 +95,7 @@ constexpr Theme paperDark() {
       {106, 88, 124},   // all_gather
       {136, 114, 158},  // reduce_scatter
       {126, 114, 98},   // copy
+      {166, 116, 146},  // checkpoint
       {98, 106, 118},   // kernel
       kNoColor,         // bubble
       {116, 106, 112},  // other
@@ -135,6 +137,7 @@ constexpr std::array<Color, kJobKindCount> kPaddleJobs = {{
     {205, 165, 178},  // all_gather
     {164, 107, 125},  // reduce_scatter
     {187, 187, 187},  // copy: cq_build_abandoned
+    {199, 155, 125},  // checkpoint, as default
     {125, 125, 125},  // kernel: generic_work
     kNoColor,         // bubble
     {221, 221, 221},  // other: grey

@@ -24,6 +24,7 @@ Name nameOf(JobKind kind) {
     case JobKind::kLr: return {"lr", 'L'};
     case JobKind::kOptimizer: return {"opt", 'O'};
     case JobKind::kData: return {"data", 'D'};
+    case JobKind::kCheckpoint: return {"ckpt", 'C'};
     default: return {"?", '?'};
   }
 }

@@ -315,6 +315,7 @@ class TextChart {
     add(shows(kOptimizer, "O"), hasOpt ? "O or opt optimizer" : "O optimizer");
     add(hasOpt && !shows(kOptimizer, "O"), "opt optimizer");
     add(shows(kData, "D"), "D data");
+    add(shows(kCheckpoint, "C"), "C checkpoint");
     add(shows(kAllReduce, "s"), "sum adding up gradients");
     add(shows(kAllReduce, "a"), "agr agreement of all ranks");
     for (const auto& [what, isShown] : idleTimes(rows)) add(isShown, what);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "trace/job_kind.h"
 #include "trace/log/log_format.h"
 #include "trace/phase.h"
 #include "trace/text/log_numbers.h"
@@ -94,6 +95,7 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
       ++otherPhases;
       continue;
     }
+    if (std::string_view(type.data(), type.size()) == logName(JobKind::kCheckpoint)) continue;
     const auto beginMs = toDouble({begin.data(), begin.size()});
     const auto endMs = toDouble({end.data(), end.size()});
     if (!beginMs || !endMs) {

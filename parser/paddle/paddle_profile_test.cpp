@@ -67,6 +67,17 @@ TEST_F(PaddleProfileTest, StepsOfOtherPhasesAreLeftOut) {
               ElementsAre(HasSubstr("2 jobs of the phases evaluate and predict were left out")));
 }
 
+TEST_F(PaddleProfileTest, JobsThatPaddlePaddleDoesNotKnowAreLeftOut) {
+  const std::string forward = job("0", "forward", "0", "1000.100000", "1000.200000");
+  write("workerlog.0", forward);
+  convert({.devices = {0}});
+  const std::string without = profile() + perfetto();
+  write("workerlog.0", forward + job("1", "checkpoint", "0", "1000.300000", "1000.400000"));
+  EXPECT_EQ(convert({.devices = {0}}).jobs, 1);
+  EXPECT_EQ(profile() + perfetto(), without);
+  EXPECT_THAT(diagnostics_, IsEmpty());
+}
+
 /// The only genuine lines known; the doubles are what Python computes for them.
 TEST_F(PaddleProfileTest, GenuineLinesGiveTheScriptsText) {
   write("workerlog.0",

@@ -93,10 +93,14 @@ class RingReader {
     return time;
   }
 
-  static StreamLine lineOf(const rf::LaneHeader& lane, std::string_view name,
-                           const rf::Slot& slot) {
-    const int kind = std::min<int>(slot.kind, kJobKindCount - 1);
-    return {.type = logName(static_cast<JobKind>(kind)),
+  JobKind kindOf(const rf::Slot& slot) const {
+    const bool isAfterCheckpoint = slot.kind >= static_cast<int>(JobKind::kCheckpoint);
+    const int kind = slot.kind + (header_.version < 3 && isAfterCheckpoint ? 1 : 0);
+    return static_cast<JobKind>(std::min<int>(kind, kJobKindCount - 1));
+  }
+
+  StreamLine lineOf(const rf::LaneHeader& lane, std::string_view name, const rf::Slot& slot) const {
+    return {.type = logName(kindOf(slot)),
             .microBatch = slot.microBatch,
             .stream = name,
             .peer = slot.peer,

@@ -4,9 +4,11 @@
 
 #include <utility>
 
+#include "profiler/cpu_stream.h"
 #include "runtime/checkpoint/checkpoint_steps.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"
+#include "trace/track.h"
 
 namespace pipetrace {
 namespace {
@@ -19,6 +21,24 @@ void requireNone(const std::string& folder) {
               " of another training; go on from it (resume), or name another folder");
 }
 
+/// Records the writing beside the training, as an event of the job that made the copy. `copy` is
+/// read when the writing begins.
+CheckpointWriter::Around recordedIn(Recorder* recorder, const Job& copy) {
+  if (recorder == nullptr || !recorder->isOn()) return {};
+  const StreamId lane = recorder->addStream(std::string(kCheckpointLane),
+                                            std::make_unique<CpuStream>(recorder->clock()));
+  return [recorder, lane, &copy](const std::function<void()>& write) {
+    recorder->begin(lane, {.kind = JobKind::kCopy, .step = copy.step, .id = copy.id});
+    try {
+      write();
+    } catch (...) {
+      recorder->end(lane);
+      throw;
+    }
+    recorder->end(lane);
+  };
+}
+
 }  // namespace
 
 RankCheckpoints::RankCheckpoints(const EngineShared& shared, SessionRank& rank,
@@ -27,7 +47,8 @@ RankCheckpoints::RankCheckpoints(const EngineShared& shared, SessionRank& rank,
       rank_(rank),
       stages_(stages),
       blocks_(shared, rank, stages),
-      writer_(std::make_unique<CheckpointWriter>(shared.options.checkpoints.folder)) {
+      writer_(std::make_unique<CheckpointWriter>(shared.options.checkpoints.folder,
+                                                 recordedIn(rank.recorder(), copy_))) {
   const std::string& folder = shared_.options.checkpoints.folder;
   std::string error;
   if (isRoot()) error = errorIn([&] { folder_ = std::make_unique<CheckpointFolder>(folder); });
@@ -124,9 +145,12 @@ void RankCheckpoints::save(int ended) {
   std::string error;
   if (isRoot()) error = errorIn([&] { folder_->beginStep(ended); });
   blocks_.shareError(error);
-  const std::vector<BlockState> states =
-      blocks_.toWrite(blocks_.live(/*ofWriter=*/true, /*withOptimizer=*/true));
-  if (blocks_.hasFiles()) writer_->save(ended, states);
+  rank_.runBetweenSteps(JobKind::kCheckpoint, [&](const Job& job) {
+    copy_ = job;
+    const std::vector<BlockState> states =
+        blocks_.toWrite(blocks_.live(/*ofWriter=*/true, /*withOptimizer=*/true));
+    if (blocks_.hasFiles()) writer_->save(ended, states);
+  });
   underWay_ = saved_ = ended;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/job.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
@@ -48,6 +49,7 @@ class RankCheckpoints {
   TrainedStages& stages_;
   RankBlocks blocks_;
   std::unique_ptr<CheckpointFolder> folder_;  // of rank 0
+  Job copy_;                                  // of the save that is written; set before it
   std::unique_ptr<CheckpointWriter> writer_;
   std::optional<int> underWay_;  // the step that is being saved
   int saved_ = -1;               // the last one that was begun

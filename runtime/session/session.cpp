@@ -11,6 +11,7 @@
 #include "runtime/program/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
+#include "runtime/record/record_job.h"
 #include "runtime/report_failure.h"
 #include "runtime/session/log_losses.h"
 #include "runtime/session/open_logs.h"
@@ -68,6 +69,17 @@ class RankOfSession : public SessionRank {
   int rank() const override { return transport_.rank(); }
   RankDevice* device() override { return device_ ? &*device_ : nullptr; }
   int stepsRun() const override { return stepsRun_; }
+  Recorder* recorder() override { return streams().recorder; }
+  void runBetweenSteps(JobKind kind, const std::function<void(const Job&)>& body) override {
+    pause();
+    const RecordedStreams recorded = streams();
+    Job job{.kind = kind, .step = lastTraining_};
+    if (recorded.recorder != nullptr) {
+      recorded.recorder->setPhase(Phase::kTraining);
+      job.id = recorded.recorder->nextJobId();
+    }
+    recordJob(recorded, job, [&] { body(job); });
+  }
   HostGroup& hosts() override {
     pause();
     if (!hosts_) hosts_.emplace(transport_, control_);
@@ -80,8 +92,7 @@ class RankOfSession : public SessionRank {
     control_.enter(number);
     auto program = std::make_unique<Program>(transport_, number, phase);
     if (overNccl_) program->line = overNccl_->lineOf(program->transport, *plan);
-    const RecordedStreams streams = recording_ ? recording_->streams() : RecordedStreams{};
-    program->executor.emplace(plan, work, program->used(), streams,
+    program->executor.emplace(plan, work, program->used(), streams(),
                               ExecutorOptions{.control = &control_});
     shared_.words.add(
         number,
@@ -100,6 +111,7 @@ class RankOfSession : public SessionRank {
     Program& own = *programs_.at(static_cast<std::size_t>(program));
     if (recording_) recording_->streams().recorder->setPhase(own.phase);
     own.executor->runStep(step, stepsRun_);
+    if (own.phase == Phase::kTraining) lastTraining_ = stepsRun_;
     ++stepsRun_;
   }
 
@@ -157,6 +169,8 @@ class RankOfSession : public SessionRank {
     open_.emplace(shared_.logs, *recording_->streams().recorder);
   }
 
+  RecordedStreams streams() const { return recording_ ? recording_->streams() : RecordedStreams{}; }
+
   void pause() {
     if (current_ != kNone) programs_[static_cast<std::size_t>(current_)]->executor->pause();
   }
@@ -174,6 +188,7 @@ class RankOfSession : public SessionRank {
   static constexpr int kNone = -1;
   int current_ = kNone;
   int stepsRun_ = 0;
+  std::int32_t lastTraining_ = kNotGiven;  // the number of that step
 };
 
 ControlOptions controlOptions(SharedBySession& shared) {

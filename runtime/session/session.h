@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "profiler/recorder.h"
 #include "profiler/step_range.h"
 #include "runtime/control/start/same_run.h"
 #include "runtime/device/rank_device.h"
@@ -72,6 +73,10 @@ class SessionRank {
   virtual void runStep(int program, int step) = 0;
   /// Executor::computed() of a plan.
   virtual Nanoseconds computed(int program) const = 0;
+  /// Runs `body` as a job of the compute lane, of the last step of training. Call it between steps.
+  virtual void runBetweenSteps(JobKind kind, const std::function<void(const Job&)>& body) = 0;
+  /// Where the rank records; null: nowhere. Valid while the rank lives.
+  virtual Recorder* recorder() = 0;
   /// For messages between steps.
   virtual HostGroup& hosts() = 0;
   /// How many steps were run so far, of all plans: the number of the next one in the log.

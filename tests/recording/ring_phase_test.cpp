@@ -1,4 +1,4 @@
-// The phase of jobs that are in a ring file only.
+// The phase and the kind of jobs that are in a ring file only.
 #include <gmock/gmock.h>
 
 #include <vector>
@@ -47,6 +47,25 @@ TEST(RingPhaseTest, ANumberThatIsNoPhaseIsReadAsTraining) {
   EXPECT_EQ(left.ringBytes()[slot + kPhaseByte], 2);
   left.poke(slot + kPhaseByte, std::uint8_t{9});
   EXPECT_THAT(phasesOf(left.load(), "compute"), ElementsAre(Phase::kTraining));
+}
+
+std::vector<JobKind> kindsOf(const Timeline& timeline) {
+  std::vector<JobKind> kinds;
+  for (const Event& event : timeline.findTrack(0, "send")->events) kinds.push_back(event.kind);
+  return kinds;
+}
+
+TEST(RingKindTest, NumbersOfKindsMeanWhatTheyMeantWhenTheFileWasWritten) {
+  LeftOver left;
+  for (const JobKind kind : {JobKind::kCopy, JobKind::kCheckpoint, JobKind::kKernel}) {
+    left.job(left.send, 1, kind);
+  }
+  left.die();
+  EXPECT_THAT(kindsOf(left.load()),
+              ElementsAre(JobKind::kCopy, JobKind::kCheckpoint, JobKind::kKernel));
+  left.poke(offsetof(ring_format::FileHeader, version), std::uint32_t{2});
+  EXPECT_THAT(kindsOf(left.load()),
+              ElementsAre(JobKind::kCopy, JobKind::kKernel, JobKind::kBubble));
 }
 
 }  // namespace

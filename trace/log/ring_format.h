@@ -21,8 +21,9 @@ namespace pipetrace::ring_format {
 
 inline constexpr std::array<char, 8> kMagic = {'P', 'T', 'r', 'i', 'n', 'g', '\r', '\n'};
 /// Files of version 1 have the same layout. Their jobs have no part and version, and `bytes` on
-/// every lane.
-inline constexpr std::uint32_t kVersion = 2;
+/// every lane. Files before version 3 know no kind kCheckpoint: the numbers of those after it are
+/// one lower.
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< that is read
 inline constexpr std::string_view kFileSuffix = ".ring";
 

@@ -245,6 +245,7 @@ std::string_view chromeColor(const Event& event) {
     case JobKind::kBubble: return bubbleChromeColor(event.bubbleClass);
     case JobKind::kData:
     case JobKind::kDefault:
+    case JobKind::kCheckpoint:
     case JobKind::kCopy:
     case JobKind::kKernel:
     case JobKind::kOther: break;
