@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/explain/explanation.h"
@@ -179,6 +180,50 @@ TEST(PhasesTest, AnAsynchronousRunHasTheFiguresOfItsStretchesAlone) {
   EXPECT_EQ(whole.bubbles.times, sums);
   EXPECT_EQ(whole.summary.steps[0].otherPhases,
             whole.summary.otherSteps[2].end - whole.summary.otherSteps[1].begin);
+}
+
+/// Where a bubble is, why, and whose fault it is.
+using BubbleText =
+    std::tuple<int, Nanoseconds, Nanoseconds, BubbleClass, std::int32_t, std::string>;
+
+std::vector<BubbleText> bubblesOf(const Timeline& run, Phase phase) {
+  std::vector<BubbleText> all;
+  for (const Track& track : run.tracks) {
+    if (track.lane != kBubbleLane) continue;
+    EXPECT_TRUE(std::is_sorted(track.events.begin(), track.events.end(),
+                               [](const Event& a, const Event& b) { return a.begin < b.begin; }));
+    for (const Event& bubble : track.events) {
+      if (bubble.phase != phase) continue;
+      const auto arguments = run.argumentsOf(bubble);
+      const std::string culprit =
+          arguments.empty() ? "" : std::string(run.strings[arguments[0].text]);
+      all.emplace_back(track.rank, bubble.begin, bubble.end, bubble.bubbleClass, bubble.peer,
+                       culprit);
+    }
+  }
+  return all;
+}
+
+// Each phase has a job graph of its own.
+TEST(PhasesTest, BubblesOfEachPhaseAreThoseOfARunOfItAlone) {
+  const auto [without, with] = twoRunsOf("Interleaved1F1B");
+  Timeline run = with;
+  appendBubbles(run, summarize(run));
+  for (const Phase phase : {Phase::kTraining, Phase::kEvaluate, Phase::kPredict}) {
+    Timeline alone = with;
+    for (Track& track : alone.tracks) {
+      std::erase_if(track.events, [&](const Event& event) { return event.phase != phase; });
+    }
+    appendBubbles(alone, summarize(alone));
+    const std::vector<BubbleText> bubbles = bubblesOf(run, phase);
+    EXPECT_EQ(bubbles, bubblesOf(alone, phase));
+    const bool namesTheSlowRank =
+        std::any_of(bubbles.begin(), bubbles.end(), [](const BubbleText& bubble) {
+          return std::get<BubbleClass>(bubble) == BubbleClass::kImbalance &&
+                 std::get<4>(bubble) == 2 && !std::get<std::string>(bubble).empty();
+        });
+    EXPECT_TRUE(namesTheSlowRank) << static_cast<int>(phase);
+  }
 }
 
 TEST(PhasesTest, StepsOfOtherPhasesAreNoIncompleteSteps) {

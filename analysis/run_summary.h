@@ -57,11 +57,14 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads 
 /// `phase` of the result only cut the windows of those that count. Uses that many threads, which
 /// makes no difference to the result.
 RunSummary summarize(const Timeline& timeline, int threads = 1);
+/// The same of the steps of one phase, which is the result's.
+RunSummary summarizePhase(const Timeline& timeline, Phase phase, int threads = 1);
 
 /// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles" of a
-/// sorted timeline, in place of older ones. Each has a class, and most that are not the schedule's
-/// own have a culprit (trace/bubble_arguments.h). Their durations add up to the idle time of each
-/// RankStep. The windows of a replica must not overlap.
+/// sorted timeline, in place of older ones. Steps of other phases have theirs, too, which are of
+/// their phase; no figure of `summary` counts these. Each has a class, and most that are not the
+/// schedule's own have a culprit (trace/bubble_arguments.h). Their durations add up to the idle
+/// time of each RankStep. The windows of a replica must not overlap.
 void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads = 1);
 
 }  // namespace pipetrace

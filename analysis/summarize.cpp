@@ -207,9 +207,15 @@ void addRanks(RunSummary& summary, const Topology& topology) {
 }  // namespace
 
 RunSummary summarize(const Timeline& timeline, int threads) {
+  RunSummary summary = summarizePhase(timeline, countedPhaseOf(timeline), threads);
+  summary.deviceWork = deviceWorkOf(timeline);
+  return summary;
+}
+
+RunSummary summarizePhase(const Timeline& timeline, Phase phase, int threads) {
   RunSummary summary;
   const Topology topology = topologyOf(timeline, threads);
-  summary.phase = countedPhaseOf(timeline);
+  summary.phase = phase;
   summary.topologyInferred = topology.inferred;
   summary.tensorRanks = topology.tensorRanks;
   for (const auto& [replica, ranks] : topology.replicas()) {
@@ -219,7 +225,6 @@ RunSummary summarize(const Timeline& timeline, int threads) {
     addSteps(summary, timeline, replica, ranks, first == ranks.end() ? -1 : *first, threads);
   }
   addRanks(summary, topology);
-  summary.deviceWork = deviceWorkOf(timeline);
   return summary;
 }
 

@@ -299,11 +299,7 @@ void RunFollower::handOn(bool isEnd) {
 
 void RunFollower::handOn(Timeline timeline, std::int32_t last, bool everything) {
   if (request_.bubbles) {
-    const RunSummary summary = summarize(timeline);
-    const bool isTraining = summary.phase == Phase::kTraining;
-    hasTraining_ = hasTraining_ || (isTraining && !summary.steps.empty());
-    // An evaluation alone may be pending.
-    if (isTraining || !hasTraining_) appendBubbles(timeline, summary);
+    appendBubbles(timeline, summarize(timeline));
   }
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& event) {

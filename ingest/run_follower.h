@@ -102,7 +102,6 @@ class RunFollower {
   Timeline pending_;             // read and not yet handed on, and the last step that is
   bool hasNew_ = false;
   bool hasHandedOn_ = false;
-  bool hasTraining_ = false;               // a training step has been pending
   std::set<Identity> handedOn_;            // the events of pending_ that were handed on
   std::int32_t lastHandedOn_ = kNotGiven;  // the last step that was handed on
   std::int32_t firstKept_ = 0;             // the step that pending_ begins with

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -59,6 +60,36 @@ RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
   return made;
 }
 
+BubbleLanes lanesOf(const Timeline& timeline, const Topology& topology, const RunSummary& summary,
+                    int threads) {
+  const JobGraph graph(timeline, topology, summary.phase, threads);
+  RunBasis basis(graph, summary, threads);
+  basis.planMissingRanks(timeline, topology, threads);
+  return bubbleLanes(timeline, graph, classifyBubbles(basis, threads), threads);
+}
+
+/// Adds the bubbles of one phase to those of others of the same timeline. No two overlap on a rank,
+/// as windows do not.
+void merge(BubbleLanes more, BubbleLanes& lanes) {
+  const auto names = static_cast<std::uint32_t>(lanes.culprits.size());
+  lanes.culprits.insert(lanes.culprits.end(), more.culprits.begin(), more.culprits.end());
+  for (Track& track : more.tracks) {
+    for (Event& event : track.events) {
+      if (event.argumentCount > 0) event.firstArgument += names;
+    }
+    const auto own = std::find_if(lanes.tracks.begin(), lanes.tracks.end(),
+                                  [&](const Track& each) { return each.rank == track.rank; });
+    if (own == lanes.tracks.end()) {
+      lanes.tracks.push_back(std::move(track));
+      continue;
+    }
+    std::vector<Event> both(own->events.size() + track.events.size());
+    std::merge(own->events.begin(), own->events.end(), track.events.begin(), track.events.end(),
+               both.begin(), [](const Event& a, const Event& b) { return a.begin < b.begin; });
+    own->events = std::move(both);
+  }
+}
+
 /// Inserts the bubbles where Timeline::sort() would put them; sorting would look at all events
 /// again.
 void insert(Timeline& timeline, Track bubbles) {
@@ -76,10 +107,18 @@ void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
   std::erase_if(timeline.tracks, [](const Track& track) { return track.lane == kBubbleLane; });
   if (summary.steps.empty()) return;
   const Topology topology = topologyOf(timeline, threads);
-  const JobGraph graph(timeline, topology, threads);
-  RunBasis basis(graph, summary, threads);
-  basis.planMissingRanks(timeline, topology, threads);
-  joinBubbles(timeline, bubbleLanes(timeline, graph, classifyBubbles(basis, threads), threads));
+  BubbleLanes lanes = lanesOf(timeline, topology, summary, threads);
+  addOtherPhases(timeline, topology, summary, lanes, threads);
+  joinBubbles(timeline, std::move(lanes));
+}
+
+void addOtherPhases(const Timeline& timeline, const Topology& topology, const RunSummary& summary,
+                    BubbleLanes& lanes, int threads) {
+  std::set<Phase> others;
+  for (const StepWindow& step : summary.otherSteps) others.insert(step.phase);
+  for (const Phase phase : others) {
+    merge(lanesOf(timeline, topology, summarizePhase(timeline, phase, threads), threads), lanes);
+  }
 }
 
 BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,

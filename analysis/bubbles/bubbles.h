@@ -68,6 +68,12 @@ struct BubbleLanes {
 BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
                         int threads = 1);
 
+/// Adds the bubbles of steps of other phases than the summary's, each with the phase of its step.
+/// The jobs of a phase have a graph of their own, so that no other number changes. `lanes`: of that
+/// timeline.
+void addOtherPhases(const Timeline& timeline, const Topology& topology, const RunSummary& summary,
+                    BubbleLanes& lanes, int threads = 1);
+
 /// Adds the lanes to their timeline, which has no bubbles. Takes time proportional to the number of
 /// lanes and names. References to events stay valid; nobody may read anything else meanwhile.
 void joinBubbles(Timeline& timeline, BubbleLanes lanes);

@@ -227,6 +227,29 @@ void addGainInTime(const Timeline& timeline, const std::string& logs, Explanatio
       run->command + " writes that plan (docs/inputs/torch.md, \"A better order of messages\")";
 }
 
+/// How many steps a window has: 1. One of an asynchronous run has as many as its first rank begins
+/// the forwards of.
+double stepsIn(const JobGraph& graph, const StepSummary& window) {
+  if (!window.isWholeRun) return 1;
+  std::set<std::int32_t> steps;
+  double forwards = 0;
+  double inside = 0;
+  for (const std::vector<std::uint32_t>& pipeline : graph.pipelines()) {
+    const JobGraph::Rank& first = graph.ranks()[pipeline.front()];
+    if (first.replica != window.replica) continue;
+    for (JobGraph::Id id = first.first; id < first.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      const bool isForward =
+          job.kind == JobKind::kForward || job.kind == JobKind::kForwardBackward;
+      if (!isForward || job.step < window.step || job.step > window.last()) continue;
+      steps.insert(job.step);
+      ++forwards;
+      if (window.begin <= job.begin && job.begin < window.end) ++inside;
+    }
+  }
+  return forwards > 0 ? inside * static_cast<double>(steps.size()) / forwards : 1;
+}
+
 /// Tokens a second and the use of the devices' peak, over the steps that count and the pauses
 /// between them.
 void addThroughput(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
@@ -241,7 +264,7 @@ void addThroughput(const Timeline& timeline, const ExplainOptions& options, Expl
   for (const ExplainedStep& step : result.steps) {
     if (!step.isCounted || !step.isWhole) continue;
     seconds += static_cast<double>(step.summary.window() + step.summary.betweenSteps) / 1e9;
-    ++steps;
+    steps += stepsIn(*result.graph, step.summary);
   }
   if (seconds <= 0) return;
   // All pipelines take part in a step.

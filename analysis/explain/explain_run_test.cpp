@@ -213,6 +213,17 @@ TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
                    4 * 5e12 / seconds / 2e13);
 }
 
+// While the pipeline is full, the first stage has a forward and a backward for each micro-batch.
+TEST(ExplainRun, TokensOfAnAsynchronousRunAreThoseOfTheStepsInItsWindow) {
+  const Plan plan = buildSchedule("PipeDream", {4, 8});
+  Costs costs = costsOf(plan, 0);
+  costs.lr = costs.optimizer = 0;
+  const Timeline timeline = completedRun(plan, costs, 5);
+  const Explanation run = explainRun(timeline, {.tokensPerStep = 1000});
+  ASSERT_EQ(run.steps.size(), 1U);
+  EXPECT_NEAR(run.tokensPerSecond.value(), 1000 / (8 * 0.030), 1e-6);
+}
+
 TEST(ExplainRun, StepsThatAreAskedForCountInAllNumbers) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   const Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);

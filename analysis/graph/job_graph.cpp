@@ -14,7 +14,11 @@
 
 namespace pipetrace {
 
-JobGraph::JobGraph(const Timeline& timeline, const Topology& topology, int threads) {
+JobGraph::JobGraph(const Timeline& timeline, const Topology& topology, int threads)
+    : JobGraph(timeline, topology, countedPhaseOf(timeline), threads) {}
+
+JobGraph::JobGraph(const Timeline& timeline, const Topology& topology, Phase phase, int threads)
+    : phase_(phase) {
   JobGraphBuilder(timeline, *this, threads).build(topology);
 }
 
@@ -23,7 +27,6 @@ JobGraphBuilder::JobGraphBuilder(const Timeline& timeline, JobGraph& graph, int 
       graph_(graph),
       threads_(threads),
       numberKey_(timeline.strings.find("seq_id")) {
-  graph.phase_ = countedPhaseOf(timeline);
   const auto arrived = timeline.strings.find(message_arguments::kArrived);
   const auto early = timeline.strings.find(message_arguments::kEarly);
   if (arrived && early) early_ = {*arrived, *early};

@@ -14,9 +14,9 @@
 namespace pipetrace {
 
 /// The jobs, messages and collectives of a run, and which of these each of them waited for. Those
-/// of steps of other phases than the one that counts (countedPhaseOf()) are left out. Nodes
-/// are numbered: the jobs of the compute lanes first, rank after rank in the order of their begins,
-/// then messages, then collectives rank after rank.
+/// of steps of other phases than the graph's are left out: if none is given, than the one that
+/// counts (countedPhaseOf()). Nodes are numbered: the jobs of the compute lanes first, rank after
+/// rank in the order of their begins, then messages, then collectives rank after rank.
 ///
 /// A job waits for the job before it on its rank, for a collective, and for its data. A forward of
 /// stage s needs the forward of stage s − 1 with the same micro-batch. A backward, or its input
@@ -99,6 +99,7 @@ class JobGraph {
 
   /// `timeline` must be completed, and outlive the graph. Uses that many threads.
   JobGraph(const Timeline& timeline, const Topology& topology, int threads = 1);
+  JobGraph(const Timeline& timeline, const Topology& topology, Phase phase, int threads = 1);
 
   /// The phase of all nodes.
   Phase phase() const { return phase_; }

@@ -15,11 +15,13 @@ bool hasMedian(const Event& event, Phase phase) {
 }  // namespace
 
 std::map<int, ClassTimes> classTimesOf(const Timeline& timeline, int threads) {
+  const Phase phase = countedPhaseOf(timeline);
   std::vector<ClassTimes> ofTracks(timeline.tracks.size());
   inParallel(threads, ofTracks.size(), [&](std::size_t t) {
     if (timeline.tracks[t].lane != kBubbleLane) return;
     ClassTimes sums{};
     for (const Event& bubble : timeline.tracks[t].events) {
+      if (bubble.phase != phase) continue;
       sums[static_cast<std::size_t>(bubble.bubbleClass)] += bubble.duration();
     }
     ofTracks[t] = sums;

@@ -61,6 +61,7 @@ FoundBubbles findBubbles(const LoadedProfile& profile, Explanation& explanation)
   found.summary = explanation.summary;
   if (hasBubbles(profile.timeline())) return found;
   found.lanes = bubbleLanes(profile.timeline(), *explanation.graph, explanation.bubbles, 0);
+  addOtherPhases(profile.timeline(), explanation.topology, explanation.summary, found.lanes, 0);
   found.indexed = ChartModel::indexed(found.lanes.tracks);
   return found;
 }
