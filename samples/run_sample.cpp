@@ -1,5 +1,6 @@
 #include "samples/run_sample.h"
 
+#include <fmt/format.h>
 #include <torch/utils.h>
 
 #include <cstdlib>
@@ -97,6 +98,16 @@ EngineOptions engineOptions(const SampleOptions& options, const SampleTask& task
   return engine;
 }
 
+void printCost(const EngineCost& cost) {
+  sayOnStdout(
+      fmt::format("a step would take {:.1f} ms, bubble ratio {:.3f}; measured in one thread",
+                  static_cast<double>(cost.step) / 1e6, cost.bubbleRatio));
+  for (std::size_t rank = 0; rank < cost.peakBytes.size(); ++rank) {
+    sayOnStdout(fmt::format("rank {} would need {:.1f} MB", rank,
+                            static_cast<double>(cost.peakBytes[rank]) / 1e6));
+  }
+}
+
 }  // namespace
 
 std::vector<double> runSample(const SampleOptions& options,
@@ -115,6 +126,10 @@ std::vector<double> runSample(const SampleOptions& options,
   useStaticNcclPlugin();
   Engine engine(std::move(task.model), std::move(task.optimizer), /*metrics=*/{},
                 std::move(strategy), std::move(engineOf));
+  if (options.cost) {
+    if (engine.reports()) printCost(engine.cost(data));
+    return {};
+  }
   FitResult result = engine.fit(data, {.logFreq = options.logEvery,
                                        .itemName = task.itemName,
                                        .itemsPerSample = task.itemsPerRow,

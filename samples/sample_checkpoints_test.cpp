@@ -1,4 +1,4 @@
-// --checkpoint and what goes with it, and the line of a training on a terminal.
+// --checkpoint and what goes with it, --cost, and the line of a training on a terminal.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -111,6 +111,15 @@ TEST(SampleCheckpointsTest, OptionsThatMeanNothingAreRefused) {
     EXPECT_THAT(end.output, HasSubstr(message));
     EXPECT_THAT(end.output, Not(HasSubstr("loss")));
   }
+}
+
+TEST(SampleCostTest, ThePredictedStepIsPrintedAndNothingIsTrained) {
+  const ProcessEnd end = runProcess({kMlp, "--stages", "2", "--cost"});
+  EXPECT_EQ(end.exitCode, 0) << end.output;
+  EXPECT_THAT(end.output,
+              ::testing::MatchesRegex("a step would take [0-9.]+ ms, bubble ratio 0\\.[0-9]+; "
+                                      "measured in one thread\nrank 0 would need [0-9.]+ MB\n"
+                                      "rank 1 would need [0-9.]+ MB\n"));
 }
 
 // `script` gives the program a terminal.

@@ -204,6 +204,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--log-every", options.logEvery,
                  "steps between two lines of losses (0: none); on a terminal one line changes")
       ->check(CLI::Range(0, 1 << 30));
+  app.add_flag(
+      "--cost", options.cost,
+      "run a few micro-batches in one thread, print what a step would take and what memory "
+      "each rank would need, and train nothing");
   app.add_option("--inspect-every", options.inspectEvery,
                  "every N steps, write figures of what stages send and the norms of gradients to "
                  "inspect_rank<r>.jsonl in the folder of the logs (0: never)")

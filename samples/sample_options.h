@@ -41,6 +41,7 @@ struct SampleOptions {
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
   int inspectEvery = 0;            ///< steps; 0: never
   bool visualizePipeline = false;  ///< record, whatever the environment says
+  bool cost = false;               ///< print what a step would take, and train nothing
   int logEvery = 1;                ///< steps between two lines
   double peakFlops = 0;            ///< of a rank, a second; 0: not given
   CheckpointOptions checkpoints;

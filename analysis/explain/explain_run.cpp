@@ -239,8 +239,7 @@ double stepsIn(const JobGraph& graph, const StepSummary& window) {
     if (first.replica != window.replica) continue;
     for (JobGraph::Id id = first.first; id < first.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
-      const bool isForward =
-          job.kind == JobKind::kForward || job.kind == JobKind::kForwardBackward;
+      const bool isForward = job.kind == JobKind::kForward || job.kind == JobKind::kForwardBackward;
       if (!isForward || job.step < window.step || job.step > window.last()) continue;
       steps.insert(job.step);
       ++forwards;

@@ -15,13 +15,13 @@
 #include "profiler/switches.h"
 #include "runtime/device/open_device.h"
 #include "runtime/engine/check_options.h"
+#include "runtime/engine/engine_cost.h"
 #include "runtime/engine/engine_rank.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/stopped_by_signal.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/session/session.h"
 #include "runtime/train/model/model_cut.h"
-#include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -114,6 +114,7 @@ class Engine::Impl {
     prepare();
   }
 
+  const EngineShared& shared() const { return shared_; }
   bool reports() const { return !shared_.env || shared_.env->rank == shared_.reporter(); }
 
   void prepare() {
@@ -123,20 +124,6 @@ class Engine::Impl {
     if (shared_.env) requireWorldSize(plan, shared_.env->worldSize);
     requireMeaning(shared_.options);
     requireNames(shared_.metrics);
-  }
-
-  EngineCost cost(const Costs& costs) const {
-    const Simulation simulation = simulate(shared_.plan, costs);
-    EngineCost cost{.step = simulation.length};
-    Nanoseconds busy = 0;
-    for (const Simulation::Rank& rank : simulation.ranks) {
-      busy += rank.busy;
-      cost.peakBytes.push_back(rank.peakMemory);
-    }
-    const double all =
-        static_cast<double>(simulation.length) * static_cast<double>(simulation.ranks.size());
-    if (all > 0) cost.bubbleRatio = 1 - static_cast<double>(busy) / all;
-    return cost;
   }
 
   FitResult fit(const DataSet& train, const FitOptions& options) {
@@ -253,12 +240,15 @@ class Engine::Impl {
   std::size_t indexOf(int rank) const { return shared_.env ? 0 : static_cast<std::size_t>(rank); }
 
   void shareEvaluation(SessionRank& place, Evaluation& evaluation) const {
-    std::vector<double> numbers{evaluation.loss};
+    std::vector<double> numbers{evaluation.loss, static_cast<double>(evaluation.rows),
+                                evaluation.seconds};
     for (const Metric& metric : shared_.metrics) numbers.push_back(evaluation.metrics[metric.name]);
     place.hosts().broadcast(shared_.reporter(), numbers);
     evaluation.loss = numbers.at(0);
+    evaluation.rows = static_cast<std::int64_t>(numbers.at(1));
+    evaluation.seconds = numbers.at(2);
     for (std::size_t i = 0; i < shared_.metrics.size(); ++i) {
-      evaluation.metrics[shared_.metrics[i].name] = numbers.at(i + 1);
+      evaluation.metrics[shared_.metrics[i].name] = numbers.at(i + 3);
     }
   }
 
@@ -317,7 +307,9 @@ bool Engine::reports() const { return impl_->reports(); }
 
 void Engine::prepare() { impl_->prepare(); }
 
-EngineCost Engine::cost(const Costs& costs) const { return impl_->cost(costs); }
+EngineCost Engine::cost(const Costs& costs) const { return costOf(impl_->shared().plan, costs); }
+
+EngineCost Engine::cost(const DataSet& data) const { return measuredCostOf(impl_->shared(), data); }
 
 FitResult Engine::fit(const DataSet& train, const FitOptions& options) {
   return impl_->fit(train, options);

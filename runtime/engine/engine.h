@@ -102,6 +102,8 @@ struct FitOptions {
 struct Evaluation {
   double loss = 0;
   std::map<std::string, double> metrics;
+  std::int64_t rows = 0;
+  double seconds = 0;  ///< that it took
 };
 
 /// All ranks have it.
@@ -117,6 +119,7 @@ struct EngineCost {
   Nanoseconds step = 0;                 ///< simulated, all ranks
   double bubbleRatio = 0;               ///< 1 - work / (ranks * step)
   std::vector<std::int64_t> peakBytes;  ///< by rank; 0 where the costs do not say
+  Costs costs;                          ///< that were simulated
 };
 
 /// Trains a model under a pipeline schedule, evaluates it and predicts with it, in one process
@@ -144,6 +147,12 @@ class Engine {
   void prepare();
   /// The step as it would be with these costs.
   EngineCost cost(const Costs& costs) const;
+  /// The same with costs that this process measures on its CPU (measureCosts()). It runs a few
+  /// micro-batches of the first rows of `data` through a model of its own, on the calling thread.
+  /// Messages and sums of gradients take no time then. `peakBytes` has weights, gradients, the
+  /// optimizer's state, activations and working memory. Needs no other rank. Throws Error for an
+  /// engine on another device, and for a plan without backward passes.
+  EngineCost cost(const DataSet& data) const;
 
   /// Trains. A call after another goes on with its weights, and steps count on. The first call
   /// after a checkpoint was resumed runs the steps that are left of its epochs, and throws Error if

@@ -138,8 +138,11 @@ StepReport EngineRank::reportOf(const FitOptions& options, int epoch, std::int64
 }
 
 void EngineRank::printEvaluation(const Evaluation& evaluation) const {
+  char text[64];
+  std::snprintf(text, sizeof text, ", %lld rows in %.3g s", static_cast<long long>(evaluation.rows),
+                evaluation.seconds);
   shared_.print("evaluation after step " + std::to_string(training_->steps - 1) + ": loss " +
-                withFourDigits(evaluation.loss) + textOf(evaluation.metrics));
+                withFourDigits(evaluation.loss) + textOf(evaluation.metrics) + text);
 }
 
 /// Whether training goes on, which all ranks hear.
@@ -178,6 +181,7 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
     throw RunFailed("the checkpoint is of step " + std::to_string(before) +
                     ", and the training has " + std::to_string(steps) + " steps: none is left");
   }
+  if (checkpoints_) checkpoints_->beginTraining(data.rowsOf(0).count);
   if (data.leftOut() > 0 && reports()) {
     shared_.say("note: " + std::to_string(data.leftOut()) +
                 " rows of each epoch are in no step: they are too few for all replicas and "
@@ -267,6 +271,7 @@ std::string EngineRank::reasonToStop() {
 void EngineRank::runForwards(
     const DataSet& data, bool predicts, int steps,
     const std::function<void(const TorchWork& work, RowRange rows)>& ended) {
+  if (checkpoints_) checkpoints_->sayNotes();
   const DataSteps all =
       alikeOnAllRanks([&] { return DataSteps::ofEvaluation(data, shared_.plan->replicas); });
   const int count = steps > 0 ? std::min(steps, all.count()) : all.count();
@@ -298,6 +303,7 @@ void EngineRank::runForwards(
 }
 
 Evaluation EngineRank::evaluate(const DataSet& data, int steps) {
+  const auto begin = std::chrono::steady_clock::now();
   double rows = 0;
   double loss = 0;
   std::vector<double> metrics(shared_.metrics.size());
@@ -311,7 +317,10 @@ Evaluation EngineRank::evaluate(const DataSet& data, int steps) {
   });
   if (rows == 0) return {};
   for (double& metric : metrics) metric /= rows;
-  return {.loss = loss / rows, .metrics = named(metrics)};
+  return {.loss = loss / rows,
+          .metrics = named(metrics),
+          .rows = static_cast<std::int64_t>(rows),
+          .seconds = secondsSince(begin)};
 }
 
 void EngineRank::save(const std::string& folder) {

@@ -226,6 +226,8 @@ TEST(Engine, FitReportsMetricsAndEvaluationsOnAllRanks) {
     ASSERT_THAT(result.evaluations, SizeIs(2));
     EXPECT_LT(result.evaluations[1].loss, result.evaluations[0].loss);
     EXPECT_GT(result.evaluations[1].metrics.at("accuracy"), 0);
+    EXPECT_EQ(result.evaluations[1].rows, data.rows);
+    EXPECT_GT(result.evaluations[1].seconds, 0);
     // The model is the one that the next step begins with.
     const double next = engine.fit(data, {.stepsPerEpoch = 1}).losses.at(0);
     EXPECT_NEAR(engine.evaluate(data, 1).loss, next, 0.2);
@@ -258,6 +260,18 @@ TEST(Engine, ATrainingThatACallbackEndsShowsItsLastStepAndSaysSo) {
   EXPECT_THAT(lines,
               ElementsAre(HasSubstr("step 0 loss"), HasSubstr("step 3 loss"),
                           HasSubstr("step 4 loss"), "a callback ended the training after step 4"));
+}
+
+TEST(Engine, TheLineOfAnEvaluationHasItsRowsAndItsTime) {
+  const TrainingCase training{.numStages = 2, .microBatches = 2, .rows = 8};
+  EngineOptions options = quiet();
+  std::vector<std::string> lines;
+  options.print = [&](const std::string& line) { lines.push_back(line); };
+  Engine engine = engineOf(training, strategyOf(training, "1F1B", 2), {}, options);
+  const DataSet data = dataOf(training, 1, 3);
+  engine.fit(data, {.valid = &data, .validSteps = 2, .logFreq = 0});
+  EXPECT_THAT(lines, ElementsAre(::testing::ContainsRegex(
+                         "^evaluation after step 2: loss [0-9.]+, 16 rows in [0-9.e-]+ s$")));
 }
 
 TEST(Engine, APlanWithoutBackwardPassesIsEvaluatedAndNotTrained) {
@@ -343,6 +357,27 @@ TEST(Engine, CostIsThatOfTheSimulation) {
   const EngineCost cost = engine.cost(Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs}));
   EXPECT_EQ(cost.step, 330 * kNsPerMs);  // (m + p - 1)(F + B)
   EXPECT_NEAR(cost.bubbleRatio, 3 / 11.0, 1e-12);
+}
+
+TEST(Engine, CostCanBeMeasuredBeforeTheTrainingWhoseWeightsStay) {
+  const TrainingCase training{.numStages = 2, .microBatches = 2, .rows = 8};
+  const std::vector<double> losses =
+      engineOf(training, strategyOf(training, "1F1B", 2)).fit(dataOf(training, 1, 3)).losses;
+  Engine engine = engineOf(training, strategyOf(training, "1F1B", 2));
+  const EngineCost cost = engine.cost(dataOf(training, 1, 3));
+  EXPECT_GT(cost.step, 0);
+  ASSERT_THAT(cost.peakBytes, SizeIs(2));
+  for (const int stage : {0, 1}) {
+    // At least weights, gradients and the two moments of Adam.
+    EXPECT_GE(cost.peakBytes[static_cast<std::size_t>(stage)],
+              4 * cost.costs.stages[static_cast<std::size_t>(stage)].weights);
+  }
+  EXPECT_EQ(engine.fit(dataOf(training, 1, 3)).losses, losses);
+  const Engine forwards = engineOf(training, strategyOf(training, "ForwardOnly", 2));
+  EXPECT_THAT(testing::errorOf([&] { forwards.cost(dataOf(training, 1, 3)); }),
+              HasSubstr("ForwardOnly has no backward pass"));
+  EXPECT_THAT(testing::errorOf([&] { engine.cost(DataSet{.rows = 1, .batchSize = 1}); }),
+              HasSubstr("a step of 1 rows has none for some of its 2 micro-batches"));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 namespace pipetrace {
 namespace {
 
+constexpr const char* kRowsOfStep = "rows_of_step";  // of Manifest::notes: of all replicas
+
 /// Two trainings in one folder would remove each other's checkpoints, and go on from the other's.
 void requireNone(const std::string& folder) {
   const std::optional<std::int64_t> newest = newestCheckpoint(folder);
@@ -94,15 +96,18 @@ int RankCheckpoints::resume() {
     const Manifest& manifest = checkpoint->manifest();
     folder_->removeAfter(from);
     const std::string now = fingerprintText(fingerprint(*shared_.plan));
-    shared_.say("note: goes on from step " + std::to_string(from) + " of " + options.folder +
-                (manifest.fingerprint == now
-                     ? ""
-                     : ", which " + manifest.plan + " has saved, with the newest weights, under " +
-                           shared_.plan->name));
+    notes_.push_back("goes on from step " + std::to_string(from) + " of " + options.folder +
+                     (manifest.fingerprint == now
+                          ? ""
+                          : ", which " + manifest.plan +
+                                " has saved, with the newest weights, under " +
+                                shared_.plan->name));
     if (manifest.seed != shared_.options.seed) {
-      shared_.say("note: it was saved with seed " + std::to_string(manifest.seed) +
-                  ", and goes on with seed " + std::to_string(shared_.options.seed));
+      notes_.push_back("it was saved with seed " + std::to_string(manifest.seed) +
+                       ", and goes on with seed " + std::to_string(shared_.options.seed));
     }
+    const auto rows = manifest.notes.find(kRowsOfStep);
+    if (rows != manifest.notes.end()) rowsBefore_ = rows->second;
   }
   saved_ = from;
   return from;
@@ -122,6 +127,22 @@ void RankCheckpoints::shareScale(const std::optional<Checkpoint>& checkpoint) {
                                 .isDynamic = numbers.at(1) != 0,
                                 .stepsWithoutOverflow = static_cast<int>(numbers.at(2)),
                                 .overflowsInARow = static_cast<int>(numbers.at(3))});
+}
+
+void RankCheckpoints::beginTraining(std::int64_t rowsOfStep) {
+  rows_ = std::to_string(rowsOfStep);
+  if (!rowsBefore_.empty() && rowsBefore_ != rows_) {
+    notes_.push_back("it was saved with steps of " + rowsBefore_ +
+                     " rows, and goes on with steps of " + rows_ + ", from the rows of step " +
+                     std::to_string(saved_) + " on");
+  }
+  rowsBefore_.clear();
+  sayNotes();
+}
+
+void RankCheckpoints::sayNotes() {
+  for (const std::string& note : notes_) shared_.say("note: " + note);
+  notes_.clear();
 }
 
 void RankCheckpoints::stepEnded(int ended) {
@@ -177,6 +198,7 @@ void RankCheckpoints::finishSave() {
                         .fingerprint = fingerprintText(fingerprint(*shared_.plan)),
                         .optimizer = nameOfOptimizer(),
                         .numBlocks = static_cast<int>(shared_.model.blocks.size())};
+      if (!rows_.empty()) manifest.notes[kRowsOfStep] = rows_;
       for (const std::string& text : all) {
         for (BlockFile& file : filesFromText(text)) manifest.files.push_back(std::move(file));
       }

@@ -30,6 +30,11 @@ class RankCheckpoints {
   /// changes a weight.
   int resume();
 
+  /// Call it before the training. `rowsOfStep`: of all replicas. Says from where it goes on.
+  void beginTraining(std::int64_t rowsOfStep);
+  /// The same before evaluations and predictions.
+  void sayNotes();
+
   /// After each step of the training. `ended`: how many steps have ended.
   void stepEnded(int ended);
   /// Saves now, unless this step was saved.
@@ -51,8 +56,11 @@ class RankCheckpoints {
   std::unique_ptr<CheckpointFolder> folder_;  // of rank 0
   Job copy_;                                  // of the save that is written; set before it
   std::unique_ptr<CheckpointWriter> writer_;
-  std::optional<int> underWay_;  // the step that is being saved
-  int saved_ = -1;               // the last one that was begun
+  std::optional<int> underWay_;     // the step that is being saved
+  std::vector<std::string> notes_;  // on rank 0: of resume(), to be said
+  std::string rows_;                // of a step, of all replicas; "": it is not known
+  std::string rowsBefore_;          // the same when the checkpoint was saved
+  int saved_ = -1;                  // the last one that was begun
 };
 
 }  // namespace pipetrace

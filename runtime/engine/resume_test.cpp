@@ -107,6 +107,35 @@ TEST(Resume, IsRefusedWhereItMakesNoSense) {
   }
 }
 
+TEST(Resume, NotesSayWhatHasChangedOnceThereIsATraining) {
+  const ResumedCase trained{.model = CaseModel::kMlp};
+  const ScratchFolder folder;
+  lossesUnder(trained, {.ranks = 2}, {.folder = folder.path()}, 2);
+  std::vector<std::string> notes;
+  const auto resumed = [&](const DataSet& rows, int steps) {
+    notes.clear();
+    EngineOptions options;
+    options.say = [&](const std::string& line) { notes.push_back(line); };
+    Engine engine = engineOfCase(trained, {.ranks = 2}, {.folder = folder.path(), .resumes = true},
+                                 std::move(options));
+    const std::string error = testing::errorOf([&] { engine.fit(rows, {.stepsPerEpoch = steps}); });
+    return error;
+  };
+  EXPECT_THAT(resumed(rowsOfCase(trained), 2), HasSubstr("none is left"));
+  EXPECT_THAT(notes, ::testing::IsEmpty()) << "nothing goes on";
+  DataSet half = rowsOfCase(trained);
+  half.batchSize /= 2;
+  EXPECT_EQ(resumed(half, 3), "");
+  const std::string rows = std::to_string(testing::kRowsOfStep);
+  EXPECT_THAT(notes,
+              ::testing::ElementsAre(
+                  HasSubstr("note: goes on from step 2 of "),
+                  "note: it was saved with steps of " + rows + " rows, and goes on with steps of " +
+                      std::to_string(testing::kRowsOfStep / 2) + ", from the rows of step 2 on"));
+  EXPECT_EQ(resumed(half, 4), "");
+  EXPECT_THAT(notes, SizeIs(1)) << "the same rows";
+}
+
 TEST(Resume, ASecondRunThatSavesInTheSameFolderIsRefused) {
   const ResumedCase trained{.model = CaseModel::kMlp};
   const ScratchFolder folder;

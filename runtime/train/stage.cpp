@@ -93,6 +93,8 @@ void Stage::runBlocks(int first, int last, const Forward& at, Tensors& slots) co
       outputs = blocks_[static_cast<std::size_t>(i)]->run(inputs);
     } catch (const c10::Error& e) {
       throw Error(blockName(model_, number) + ": " + errorText(e));
+    } catch (const std::exception& e) {
+      throw Error(blockName(model_, number) + ": " + firstLineOf(e));
     }
     fixed.requireSame(blockName(model_, number), block.inputs);
     if (outputs.size() != own.outputs.size()) {

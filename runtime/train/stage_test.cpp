@@ -159,6 +159,8 @@ TEST(Stage, ABlockThatFailsOrLiesIsNamed) {
                 return Tensors{in[0].matmul(at::ones({3, 3}))};
               }),
               ::testing::AllOf(HasSubstr("block 0 (odd): "), HasSubstr("6x4 and 3x3")));
+  EXPECT_EQ(errorWith([](const Tensors&) -> Tensors { throw std::out_of_range("no such word"); }),
+            "block 0 (odd): no such word");
   EXPECT_EQ(errorWith([](const Tensors&) { return Tensors{}; }),
             "block 0 (odd) made 0 tensors, but says that it makes 1");
   EXPECT_EQ(errorWith([](const Tensors&) { return Tensors{at::Tensor()}; }),

@@ -45,7 +45,8 @@ Engine engineOfCase(const ResumedCase& trained, const Strategy& strategy,
   own.microBatches = 4;
   options.seed = kSeed;
   options.checkpoints = std::move(checkpoints);
-  options.print = options.say = [](const std::string&) {};
+  options.print = [](const std::string&) {};
+  if (!options.say) options.say = [](const std::string&) {};
   return Engine(modelOf(training), makerOfCase(trained.isSgd), {}, own, std::move(options));
 }
 

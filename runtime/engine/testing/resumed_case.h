@@ -20,7 +20,8 @@ inline constexpr int kStepsOfRun = 8;
 
 DataSet rowsOfCase(const ResumedCase& trained);
 
-/// Says nothing. The strategy gets four micro-batches. `options`: without what is the case's own.
+/// Prints nothing, and says nothing unless `options` do. The strategy gets four micro-batches.
+/// `options`: without what is the case's own.
 Engine engineOfCase(const ResumedCase& trained, const Strategy& strategy,
                     CheckpointOptions checkpoints, EngineOptions options = {});
 

@@ -1,0 +1,162 @@
+#include "runtime/costs/measure_costs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "runtime/costs/ranks_in_turn.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+/// How the plan runs backwards.
+struct Backwards {
+  bool areWhole = false;
+  bool areHalves = false;
+};
+
+Backwards backwardsOf(const Plan& plan) {
+  Backwards found;
+  for (const auto& actions : plan.ranks) {
+    for (const Action& action : actions) {
+      found.areHalves = found.areHalves || action.kind == JobKind::kBackwardInput;
+      found.areWhole = found.areWhole || action.kind == JobKind::kBackward ||
+                       action.kind == JobKind::kForwardBackward;
+    }
+  }
+  return found;
+}
+
+std::vector<std::vector<int>> stagesAlone(int numStages) {
+  std::vector<std::vector<int>> stages;
+  for (int stage = 0; stage < numStages; ++stage) stages.push_back({stage});
+  return stages;
+}
+
+Nanoseconds medianOf(std::vector<Nanoseconds> times) {
+  if (times.empty()) return 0;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+/// Runs the jobs of a micro-batch, round after round.
+class Measurement {
+ public:
+  Measurement(const TorchWorkOptions& options, const Batch& microBatch)
+      : numStages_(options.partition.numStages()),
+        ranks_(options, stagesAlone(numStages_), microBatch),
+        stages_(static_cast<std::size_t>(numStages_)) {
+    for (int stage = 0; stage < numStages_; ++stage) {
+      StageCosts& costs = at(stage);
+      costs.weights = ranks_.weights(stage);
+      costs.blocks = options.partition.blocks[static_cast<std::size_t>(stage)];
+    }
+  }
+
+  /// `counts`: not the first time, in which memory is made that stays.
+  void run(bool inHalves, bool counts) {
+    counts_ = counts;
+    for (int stage = 0; stage < numStages_; ++stage) {
+      ranks_.forgetMost(stage);
+      before_[stage] = ranks_.held(stage);
+      StageCosts& costs = at(stage);
+      costs.recomputed = -run(JobKind::kForward, stage);
+      costs.message = stage + 1 < numStages_ ? ranks_.sent(stage) : 0;
+    }
+    for (int stage = numStages_ - 1; stage >= 0; --stage) {
+      StageCosts& costs = at(stage);
+      costs.activation = run(JobKind::kRecompute, stage);
+      costs.recomputed += costs.activation;
+      if (inHalves) {
+        costs.freedByInput = costs.activation - run(JobKind::kBackwardInput, stage);
+        run(JobKind::kBackwardWeight, stage);
+      } else {
+        run(JobKind::kBackward, stage);
+      }
+      const std::int64_t working = ranks_.most(stage) - before_[stage] - costs.activation;
+      if (counts) costs.working = std::max(costs.working, working);
+    }
+    for (int stage = 0; stage < numStages_; ++stage) {
+      const std::int64_t before = ranks_.held(stage);
+      time(JobKind::kOptimizer, stage, [&] { ranks_.update(stage); });
+      state_[stage] += ranks_.held(stage) - before;
+    }
+  }
+
+  MeasuredCosts result(const Plan& plan) {
+    MeasuredCosts measured;
+    for (int stage = 0; stage < numStages_; ++stage) {
+      StageCosts& costs = at(stage);
+      costs.forward = timeOf(JobKind::kForward, stage);
+      costs.backward = timeOf(JobKind::kBackward, stage);
+      costs.backwardInput = timeOf(JobKind::kBackwardInput, stage);
+      costs.backwardWeight = timeOf(JobKind::kBackwardWeight, stage);
+      costs.recompute = timeOf(JobKind::kRecompute, stage);
+      measured.updating.push_back(ranks_.gradients(stage) + state_[stage]);
+    }
+    measured.costs.stages = std::move(stages_);
+    // In a plan without a flush an update is of one stage.
+    for (int rank = 0; rank < plan.numRanks(); ++rank) {
+      Nanoseconds sum = 0;
+      for (const int stage : plan.stagesOfRank(rank)) {
+        const Nanoseconds one = timeOf(JobKind::kOptimizer, stage);
+        sum = plan.isAsynchronous() ? std::max(sum, one) : sum + one;
+      }
+      measured.costs.optimizer = std::max(measured.costs.optimizer, sum);
+    }
+    return measured;
+  }
+
+ private:
+  using Key = std::pair<JobKind, int>;  // and its stage
+
+  StageCosts& at(int stage) { return stages_[static_cast<std::size_t>(stage)]; }
+
+  /// Returns what the stage keeps after it, of this micro-batch.
+  std::int64_t run(JobKind kind, int stage) {
+    time(kind, stage, [&] { ranks_.run(stage, {.kind = kind, .stage = stage, .microBatch = 0}); });
+    return ranks_.held(stage) - before_[stage];
+  }
+  template <typename Body>
+  void time(JobKind kind, int stage, const Body& body) {
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    const Nanoseconds time =
+        std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    if (counts_) times_[{kind, stage}].push_back(time);
+  }
+  Nanoseconds timeOf(JobKind kind, int stage) const {
+    const auto found = times_.find({kind, stage});
+    return found == times_.end() ? 0 : medianOf(found->second);
+  }
+
+  const int numStages_;
+  RanksInTurn ranks_;
+  std::vector<StageCosts> stages_;
+  std::map<int, std::int64_t> before_;  // by stage: held before the micro-batch
+  std::map<int, std::int64_t> state_;   // by stage: of the optimizer
+  std::map<Key, std::vector<Nanoseconds>> times_;
+  bool counts_ = false;
+};
+
+}  // namespace
+
+MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Batch& microBatch,
+                           int rounds) {
+  const Backwards backwards = backwardsOf(plan);
+  if (!backwards.areWhole && !backwards.areHalves) {
+    throw Error("the plan " + plan.name + " has no backward pass, so no training can be measured");
+  }
+  options.numMicroBatches = 1;
+  Measurement measurement(options, microBatch);
+  for (int round = 0; round <= rounds; ++round) {
+    if (backwards.areHalves) measurement.run(/*inHalves=*/true, /*counts=*/round > 0);
+    if (backwards.areWhole) measurement.run(/*inHalves=*/false, /*counts=*/round > 0);
+  }
+  return measurement.result(plan);
+}
+
+}  // namespace pipetrace

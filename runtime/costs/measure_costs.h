@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/train/data/batch.h"
+#include "runtime/train/torch_work.h"
+#include "schedule/costs.h"
+#include "schedule/plan.h"
+
+namespace pipetrace {
+
+/// The costs of a training, found by trying.
+struct MeasuredCosts {
+  /// Times, activations, working memory, weights, and the sizes of messages. Messages and sums take
+  /// no time.
+  Costs costs;
+  /// By stage: the gradients and the optimizer's state, of which there is one copy however many
+  /// versions of the weights there are.
+  std::vector<std::int64_t> updating;
+};
+
+/// Runs one micro-batch after the other through the whole model, on this thread and on the CPU, and
+/// measures each stage's jobs: medians of `rounds` after a first one. `microBatch` has the rows of
+/// one. The jobs are those of `plan`: whole backwards or halves, and forwards that run again where
+/// options.partition says so.
+///
+/// A job's memory depends on the job alone, not on what else is held. So the peak of a step follows
+/// (HeldMemory).
+///
+/// `options`: as of RanksInTurn. Takes the time of a few steps on one rank, and the memory of the
+/// whole model, its gradients and its optimizer. Throws Error as TorchWork does, and for a plan
+/// without backwards.
+MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Batch& microBatch,
+                           int rounds = 3);
+
+}  // namespace pipetrace

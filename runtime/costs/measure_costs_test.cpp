@@ -1,0 +1,146 @@
+#include "runtime/costs/measure_costs.h"
+
+#include <gmock/gmock.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/optim/adam.h>
+
+#include <chrono>
+#include <thread>
+
+#include "runtime/costs/ranks_in_turn.h"
+#include "runtime/testing/error_of.h"
+#include "runtime/testing/training_parts.h"
+#include "schedule/build_schedule.h"
+#include "schedule/forward_part.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/with_recompute.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::CaseModel;
+using ::testing::HasSubstr;
+using testing::TrainingCase;
+
+std::unique_ptr<torch::optim::Optimizer> adam(const NamedParameters& parameters) {
+  return std::make_unique<torch::optim::Adam>(tensorsOf(parameters), 0.01);
+}
+
+/// Runs the plan's jobs, whichever can.
+void runStep(RanksInTurn& ranks, const Plan& plan) {
+  std::vector<std::size_t> next(plan.ranks.size());
+  for (bool goesOn = true; goesOn;) {
+    goesOn = false;
+    for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+      const auto& actions = plan.ranks[rank];
+      while (next[rank] < actions.size() && ranks.canRun(actions[next[rank]])) {
+        ranks.run(static_cast<int>(rank), actions[next[rank]++]);
+        goesOn = true;
+      }
+    }
+  }
+}
+
+// A model with skips, tied weights and dropout, and an optimizer with a state. The second
+// step of each rank counts.
+TEST(MeasureCosts, TheMemoryOfARankIsPredicted) {
+  for (const char* const name : {"1F1B", "Interleaved1F1B", "ZB-H1"}) {
+    for (const double ratio : {0.0, 1.0}) {
+      SCOPED_TRACE(std::string(name) + " that recomputes " + std::to_string(ratio));
+      CheckedPlan plan = buildSchedule(name, 2, 4);
+      if (ratio > 0) {
+        plan =
+            withRecompute(plan, std::vector<bool>(static_cast<std::size_t>(plan->numStages), true));
+      }
+      const TrainingCase training{.numStages = plan->numStages,
+                                  .microBatches = 4,
+                                  .rows = 256,
+                                  .model = CaseModel::kRich,
+                                  .recompute = ratio};
+      const TorchWorkOptions options{.model = modelOf(training),
+                                     .partition = partitionOf(training),
+                                     .numMicroBatches = 4,
+                                     .optimizer = adam};
+      const Batch batch = testing::batchOf(training, 0, 0);
+      Batch rows;
+      for (const auto& [tensorName, tensor] : batch) rows[tensorName] = tensor.narrow(0, 0, 64);
+      const MeasuredCosts measured = measureCosts(options, *plan, rows, 1);
+      const Simulation simulation = simulate(plan, measured.costs);
+      RanksInTurn ranks(options, plan->stagesByRank(), batch);
+      for (int rank = 0; rank < plan->numRanks(); ++rank) {
+        std::int64_t predicted = simulation.ranks[static_cast<std::size_t>(rank)].peakMemory;
+        for (const int stage : plan->stagesOfRank(rank)) {
+          predicted += measured.updating[static_cast<std::size_t>(stage)];
+        }
+        if (rank == 0) {
+          runStep(ranks, *plan);
+          for (int each = 0; each < plan->numRanks(); ++each) {
+            ranks.update(each);
+            ranks.forgetMost(each);
+          }
+          runStep(ranks, *plan);
+        }
+        const std::int64_t counted = ranks.weights(rank) + ranks.gradients(rank) + ranks.most(rank);
+        EXPECT_NEAR(static_cast<double>(predicted), static_cast<double>(counted),
+                    0.05 * static_cast<double>(counted))
+            << "rank " << rank;
+        EXPECT_GT(measured.costs.stages[0].activation, 0);
+      }
+    }
+  }
+}
+
+/// Waits, forward and backward.
+class Wait : public torch::nn::Module {
+ public:
+  explicit Wait(int ms) : ms_(ms) {}
+  at::Tensor forward(const at::Tensor& input) const {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms_));
+    at::Tensor output = input * 1.0;
+    output.register_hook([ms = ms_](const at::Tensor&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2 * ms));
+    });
+    return output;
+  }
+
+ private:
+  int ms_;
+};
+
+TEST(MeasureCosts, TimesAreThoseOfTheStagesJobs) {
+  const auto layer = [](int ms) -> LayerMaker {
+    return [ms] {
+      return std::vector{torch::nn::AnyModule(Linear(4, 4)),
+                         torch::nn::AnyModule(std::make_shared<Wait>(ms))};
+    };
+  };
+  const Model model =
+      chainModel({layer(4), layer(4), layer(8), layer(8)},
+                 [](const at::Tensor& a, const at::Tensor& b) { return at::mse_loss(a, b); });
+  const TorchWorkOptions options{.model = model,
+                                 .partition = {.blocks = {2, 2}, .recomputeRatio = {0, 0.5}},
+                                 .optimizer = adam};
+  const Batch rows{{"inputs", at::randn({8, 4})}, {"targets", at::randn({8, 4})}};
+  const Costs costs = measureCosts(options, *buildSchedule("1F1B", 2, 4), rows).costs;
+  const auto expectTime = [](Nanoseconds time, int ms) {
+    EXPECT_GE(time, ms * kNsPerMs);
+    EXPECT_LT(time, 2 * ms * kNsPerMs) << "a wait of " << ms << " ms";
+  };
+  expectTime(costs.stages[0].forward, 8);
+  expectTime(costs.stages[0].backward, 16);
+  expectTime(costs.stages[1].forward, 16);
+  expectTime(costs.stages[1].recompute, 8);
+  expectTime(costs.stages[1].backward, 32);
+  EXPECT_GT(costs.optimizer, 0);
+  EXPECT_EQ(costs.stages[0].message, 8 * 4 * 4);
+  EXPECT_EQ(costs.stages[1].blocks, 2);
+}
+
+TEST(MeasureCosts, APlanWithoutBackwardPassesIsRefused) {
+  EXPECT_THAT(
+      testing::errorOf([] { measureCosts({}, *forwardPart(*buildSchedule("1F1B", 2, 4)), {}); }),
+      HasSubstr("has no backward pass"));
+}
+
+}  // namespace
+}  // namespace pipetrace
