@@ -103,8 +103,10 @@ void printCost(const EngineCost& cost) {
       fmt::format("a step would take {:.1f} ms, bubble ratio {:.3f}; measured in one thread",
                   static_cast<double>(cost.step) / 1e6, cost.bubbleRatio));
   for (std::size_t rank = 0; rank < cost.peakBytes.size(); ++rank) {
-    sayOnStdout(fmt::format("rank {} would need {:.1f} MB", rank,
-                            static_cast<double>(cost.peakBytes[rank]) / 1e6));
+    const auto bytes = static_cast<double>(cost.peakBytes[rank]);
+    const bool isSmall = bytes < 1e6;
+    sayOnStdout(fmt::format("rank {} would need {:.1f} {}", rank, bytes / (isSmall ? 1e3 : 1e6),
+                            isSmall ? "kB" : "MB"));
   }
 }
 

@@ -118,8 +118,8 @@ TEST(SampleCostTest, ThePredictedStepIsPrintedAndNothingIsTrained) {
   EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_THAT(end.output,
               ::testing::MatchesRegex("a step would take [0-9.]+ ms, bubble ratio 0\\.[0-9]+; "
-                                      "measured in one thread\nrank 0 would need [0-9.]+ MB\n"
-                                      "rank 1 would need [0-9.]+ MB\n"));
+                                      "measured in one thread\nrank 0 would need [0-9.]+ kB\n"
+                                      "rank 1 would need [0-9.]+ kB\n"));
 }
 
 // `script` gives the program a terminal.

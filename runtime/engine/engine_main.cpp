@@ -6,7 +6,7 @@
 
 #include "runtime/engine/say.h"
 #include "runtime/engine/stopped_by_signal.h"
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/launch/reuse_memory.h"
 #include "trace/files/standard_streams.h"
 

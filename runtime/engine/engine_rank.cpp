@@ -13,7 +13,7 @@
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/engine/weights_files.h"
-#include "runtime/report_failure.h"
+#include "runtime/errors/report_failure.h"
 #include "runtime/train/empty_halves.h"
 #include "trace/error.h"
 

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "runtime/device/open_device.h"
+#include "runtime/errors/report_failure.h"
 #include "runtime/executor.h"
 #include "runtime/lanes/rank_threads.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/record/record_job.h"
-#include "runtime/report_failure.h"
 #include "runtime/session/log_losses.h"
 #include "runtime/session/open_logs.h"
 #include "runtime/session/over_nccl.h"

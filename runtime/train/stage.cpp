@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/train/model/fixed_inputs.h"
 #include "runtime/train/model/random_numbers.h"
 #include "trace/error.h"

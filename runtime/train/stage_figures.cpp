@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/train/model/fixed_inputs.h"
 #include "runtime/train/stage.h"
 #include "trace/error.h"

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/lanes/peer_lost.h"
 
 namespace pipetrace {

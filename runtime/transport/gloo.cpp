@@ -21,7 +21,7 @@
 #include "runtime/control/control_mesh.h"
 #include "runtime/control/start/open_files.h"
 #include "runtime/control/steady_time.h"
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_lanes.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 

@@ -8,7 +8,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <utility>
 
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/transport/nccl_group.h"
 #include "trace/error.h"
 

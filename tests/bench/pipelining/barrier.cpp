@@ -8,7 +8,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "trace/error.h"
 
 namespace pipetrace::bench {

@@ -1,8 +1,8 @@
-#include "runtime/report_failure.h"
+#include "runtime/errors/report_failure.h"
 
 #include <exception>
 
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/lanes/peer_lost.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 
 #include <c10/util/Exception.h>
 
