@@ -10,9 +10,9 @@ namespace pipetrace {
 
 /// A partition and its step, as simulate() has it.
 struct FoundPartition {
-  BlockPartition partition;
+  BlockPartition partition = {};
   Nanoseconds step = 0;
-  std::vector<std::int64_t> peakMemory;  ///< bytes, by rank
+  std::vector<std::int64_t> peakMemory = {};  ///< bytes, by rank
   /// By how much the fullest rank exceeds the limit; above 0: no partition was found that fits.
   std::int64_t excess = 0;
 };

@@ -31,7 +31,7 @@ struct BlockCosts {
 
 /// The blocks of a model in their order, and what does not depend on them.
 struct BlockTable {
-  std::vector<BlockCosts> blocks;
+  std::vector<BlockCosts> blocks = {};
   Nanoseconds transfer = 0;  ///< as Costs has them
   Nanoseconds lr = 0;
   double bandwidth = 0;
@@ -47,8 +47,8 @@ struct BlockTable {
 
 /// A model cut into the stages of a plan.
 struct BlockPartition {
-  std::vector<int> blocks;      ///< of each stage, at least one
-  std::vector<int> recomputed;  ///< of each stage: its last blocks that run again; empty: none
+  std::vector<int> blocks = {};      ///< of each stage, at least one
+  std::vector<int> recomputed = {};  ///< of each stage: its last blocks that run again; empty: none
 
   int recomputedOf(int stage) const {
     return recomputed.empty() ? 0 : recomputed[static_cast<std::size_t>(stage)];

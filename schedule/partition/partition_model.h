@@ -24,8 +24,8 @@ struct PartitionScore {
 
 /// A partition that the search has looked at.
 struct PartitionCandidate {
-  BlockPartition partition;
-  PartitionScore score;
+  BlockPartition partition = {};
+  PartitionScore score = {};
 };
 
 /// The stages of a plan with a table's blocks, to time many partitions in little time. Lengths are

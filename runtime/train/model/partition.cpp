@@ -42,7 +42,7 @@ bool isRatio(const nlohmann::json& number) {
 
 constexpr const char* kMadeBy = "made_by";
 
-Partition partitionOf(const nlohmann::json& file) {
+Partition parsed(const nlohmann::json& file) {
   if (!file.is_object()) throw Error("it is no JSON object");
   for (const auto& [key, value] : file.items()) {
     if (key != "partition" && key != "recompute_ratio" && key != kMadeBy) {
@@ -118,13 +118,15 @@ static auto inPartitionFile(const std::string& path, const Use& use) {
   }
 }
 
-Partition readPartition(const std::string& path) { return inPartitionFile(path, partitionOf); }
+Partition readPartition(const std::string& path) {
+  return inPartitionFile(path, [](const nlohmann::json& file) { return parsed(file); });
+}
 
-Partition partitionIn(const std::string& text) { return partitionOf(nlohmann::json::parse(text)); }
+Partition partitionIn(const std::string& text) { return parsed(nlohmann::json::parse(text)); }
 
 bool isPartitionMadeBy(const std::string& path, const std::string& program) {
   return inPartitionFile(path, [&](const nlohmann::json& file) {
-    partitionOf(file);
+    parsed(file);  // throws
     return file.value(kMadeBy, "") == program;
   });
 }
