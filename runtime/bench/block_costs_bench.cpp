@@ -1,5 +1,5 @@
-// Measures the blocks of a model several times, as --auto-partition does, and prints by how much
-// each measurement differs from the first: of the whole model, and of its worst block.
+// Measures the blocks of a model several times, as --auto-partition does. It prints by how much the
+// time of the model, and the worst time of a block, are off those of the first measurement.
 //
 //   block_costs_bench [MEASUREMENTS [SECONDS]]
 
