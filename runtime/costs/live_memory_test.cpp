@@ -32,11 +32,12 @@ constexpr int kRanks = 4;
 constexpr int kPlanMicroBatches = 8;
 constexpr int kBlocks = 16;
 constexpr std::int64_t kUnits = 32;
-constexpr std::int64_t kRows = 16;  // of a micro-batch
+constexpr std::int64_t kMicroBatchRows = 16;  // of a micro-batch
 
-constexpr std::int64_t kTensor = kRows * kUnits * 4;  // bytes of an activation
-constexpr std::int64_t kMeans = 2 * kRows * 4;  // and of what a LayerNorm saves beside its input
-constexpr std::int64_t kNumbers = 64;           // the loss, and the like
+constexpr std::int64_t kTensor = kMicroBatchRows * kUnits * 4;  // bytes of an activation
+constexpr std::int64_t kMeans =
+    2 * kMicroBatchRows * 4;           // and of what a LayerNorm saves beside its input
+constexpr std::int64_t kNumbers = 64;  // the loss, and the like
 
 Model tallModel() {
   const LayerMaker layer = [] {
@@ -68,7 +69,7 @@ Batch batchOf(std::int64_t rows) {
 }
 
 Costs measured(const Plan& plan, double recompute) {
-  return measureCosts(optionsOf(plan.numStages, recompute), plan, batchOf(kRows)).costs;
+  return measureCosts(optionsOf(plan.numStages, recompute), plan, batchOf(kMicroBatchRows)).costs;
 }
 
 /// The stages and micro-batches between their forward and the end of their backward.
@@ -108,7 +109,7 @@ void expectHoldsWhatThePlanSays(const CheckedPlan& plan, double recompute) {
   }
   const Simulation simulation = simulate(plan, costs);
   RanksInTurn pipeline(optionsOf(plan->numStages, recompute), plan->stagesByRank(),
-                       batchOf(kPlanMicroBatches * kRows));
+                       batchOf(kPlanMicroBatches * kMicroBatchRows));
   struct Rank {
     HeldMemory planned;
     PlannedLive live;

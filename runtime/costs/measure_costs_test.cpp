@@ -1,5 +1,6 @@
 #include "runtime/costs/measure_costs.h"
 
+#include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
 #include <torch/optim/adam.h>
 
@@ -44,11 +45,12 @@ TEST(MeasureCosts, TheMemoryOfARankIsPredicted) {
   for (const char* const name : {"1F1B", "Interleaved1F1B", "ZB-H1"}) {
     for (const double ratio : {0.0, 1.0}) {
       SCOPED_TRACE(std::string(name) + " that recomputes " + std::to_string(ratio));
-      CheckedPlan plan = buildSchedule(name, 2, 4);
+      Plan built = buildSchedule(name, 2, 4);
       if (ratio > 0) {
-        plan =
-            withRecompute(plan, std::vector<bool>(static_cast<std::size_t>(plan->numStages), true));
+        const auto all = static_cast<std::size_t>(built.numStages);
+        built = withRecompute(built, std::vector<bool>(all, true));
       }
+      const CheckedPlan plan(built);
       const TrainingCase training{.numStages = plan->numStages,
                                   .microBatches = 4,
                                   .rows = 256,
@@ -93,7 +95,7 @@ TEST(MeasureCosts, TimesAreThoseOfTheStagesJobs) {
                                  .partition = {.blocks = {2, 2}, .recomputeRatio = {0, 0.5}},
                                  .optimizer = adam};
   const Batch rows{{"inputs", at::randn({8, 4})}, {"targets", at::randn({8, 4})}};
-  const Costs costs = measureCosts(options, *buildSchedule("1F1B", 2, 4), rows).costs;
+  const Costs costs = measureCosts(options, buildSchedule("1F1B", 2, 4), rows).costs;
   const auto expectTime = [](Nanoseconds time, int ms) {
     EXPECT_GE(time, ms * kNsPerMs);
     EXPECT_LT(time, 2 * ms * kNsPerMs) << "a wait of " << ms << " ms";
@@ -110,7 +112,7 @@ TEST(MeasureCosts, TimesAreThoseOfTheStagesJobs) {
 
 TEST(MeasureCosts, APlanWithoutBackwardPassesIsRefused) {
   EXPECT_THAT(
-      testing::errorOf([] { measureCosts({}, *forwardPart(*buildSchedule("1F1B", 2, 4)), {}); }),
+      testing::errorOf([] { measureCosts({}, forwardPart(buildSchedule("1F1B", 2, 4)), {}); }),
       HasSubstr("has no backward pass"));
 }
 

@@ -22,7 +22,7 @@ using testing::rowsOfCase;
 using testing::ScratchFolder;
 using ::testing::SizeIs;
 
-const ResumedCase kTrained{.model = testing::CaseModel::kMlp};
+const ResumedCase kRecorded{.model = testing::CaseModel::kMlp};
 
 std::string valueOf(const std::string& line, const std::string& key) {
   const std::size_t at = line.find(", " + key + " = ");
@@ -46,10 +46,10 @@ TEST(RecordedCheckpoints, TheCopyIsAJobBetweenStepsAndTheWritingAnEventBesideThe
   const ScratchFolder folder;
   EngineOptions options;
   options.logDirectory = folder.path("logs");
-  Engine engine = engineOfCase(kTrained, {.ranks = 2},
+  Engine engine = engineOfCase(kRecorded, {.ranks = 2},
                                {.folder = folder.path("saved"), .everySteps = 2, .keep = 9},
                                std::move(options));
-  DataSet rows = rowsOfCase(kTrained);
+  DataSet rows = rowsOfCase(kRecorded);
   engine.fit(rows, {.stepsPerEpoch = 3});
   DataSet one = rows;
   one.rows = kRowsOfStep;

@@ -16,9 +16,10 @@ namespace pipetrace::testing {
 class Wait : public torch::nn::Module {
  public:
   explicit Wait(int ms) : ms_(ms) {}
-  at::Tensor forward(const at::Tensor& input) const {
+  at::Tensor forward(const at::Tensor& input) {
     std::this_thread::sleep_for(std::chrono::milliseconds(ms_));
     at::Tensor output = input * 1.0;
+    if (!output.requires_grad()) return output;
     output.register_hook([ms = ms_](const at::Tensor&) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2 * ms));
     });
