@@ -135,7 +135,8 @@ void expectBest(const CheckedPlan& plan, const BlockTable& table, std::int64_t l
   EXPECT_EQ(simulation.length, truth.step);
   for (std::size_t rank = 0; rank < simulation.ranks.size(); ++rank) {
     EXPECT_EQ(simulation.ranks[rank].peakMemory, found.best.peakMemory[rank]);
-    if (limit > 0) EXPECT_LE(simulation.ranks[rank].peakMemory, limit);
+    if (limit == 0) continue;
+    EXPECT_LE(simulation.ranks[rank].peakMemory, limit);
   }
 }
 
@@ -218,14 +219,16 @@ INSTANTIATE_TEST_SUITE_P(Schedules, BestPartitionTest,
 TEST(BestPartitionWalkTest, WithoutLookingAtAllItComesWithinTwoPercent) {
   RandomTables random(10);
   const CheckedPlan plan = buildSchedule("1F1B", 4, 8);
+  int proven = 0;
   for (int i = 0; i < 20; ++i) {
     const BlockTable table = random.table(14);
     const Truth truth = BruteForce(plan, table, 0).run();
     ASSERT_EQ(truth.looked, 286);
     const BestPartition found = bestPartition(plan, table, {.budget = 60 * 64});
-    EXPECT_FALSE(found.isProven);
     EXPECT_LE(static_cast<double>(found.best.step), 1.02 * static_cast<double>(truth.step));
+    proven += found.isProven ? 1 : 0;
   }
+  EXPECT_LT(proven, 10);
 }
 
 TEST(BestPartitionResultTest, AlikeBlocksAreCutEvenly) {

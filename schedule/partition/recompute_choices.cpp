@@ -88,7 +88,6 @@ void RecomputeFinder::goDown(Task& task, RecomputeChoices& found) {
     Excess bestExcess;
     for (std::size_t k = 0; k < counts.size(); ++k) {
       std::vector<int> more = counts;
-      const int stage = task.group.stages[k];
       const Nanoseconds before = sums_.times(task.first[k], task.blocks[k], counts[k]).recompute;
       while (++more[k] <= task.blocks[k]) {
         const Excess left = excessOf(task, more);
