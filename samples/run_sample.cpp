@@ -14,6 +14,7 @@
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
 #include "runtime/device/open_device.h"
+#include "runtime/engine/best_partition.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/say.h"
 #include "samples/loss_means.h"
@@ -125,6 +126,11 @@ std::vector<double> runSample(const SampleOptions& options,
   EngineOptions engineOf = engineOptions(options, task, stop);
   const DataSet data =
       dataSetOfSteps(std::move(task.batch), options.steps, task.rows, options.replicas);
+  if (!options.autoPartition.empty()) {
+    useBestPartition(task.model, task.optimizer, strategy, engineOf, data,
+                     {.memoryLimit = static_cast<std::int64_t>(options.limitGb * 1e9),
+                      .file = options.autoPartition});
+  }
   useStaticNcclPlugin();
   Engine engine(std::move(task.model), std::move(task.optimizer), /*metrics=*/{},
                 std::move(strategy), std::move(engineOf));

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ProcessEnd;
 using testing::runProcess;
+using testing::runProcesses;
 using testing::ScratchFolder;
 using ::testing::StartsWith;
 
@@ -120,6 +121,34 @@ TEST(SampleCostTest, ThePredictedStepIsPrintedAndNothingIsTrained) {
               ::testing::MatchesRegex("a step would take [0-9.]+ ms, bubble ratio 0\\.[0-9]+; "
                                       "measured in one thread\nrank 0 would need [0-9.]+ kB\n"
                                       "rank 1 would need [0-9.]+ kB\n"));
+}
+
+TEST(SampleCostTest, TheBestPartitionIsMeasuredWrittenAndTrainedWith) {
+  const ScratchFolder folder;
+  const std::string file = folder.path("partition.json");
+  const std::vector<std::string> command{kMlp, "--stages", "2", "--steps", "3"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = command;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto ends = runProcesses(2, with({"--auto-partition", file}));
+  std::string output;
+  for (const ProcessEnd& end : ends) {
+    EXPECT_EQ(end.exitCode, 0) << end.output;
+    output += end.output;
+  }
+  EXPECT_THAT(output, ContainsRegex("best partition: [1-3], [1-3] blocks; a step would take "));
+  EXPECT_THAT(output, HasSubstr("written to " + file));
+  // The same losses as with the file.
+  const auto again = runProcesses(2, with({"--partition", file}));
+  EXPECT_EQ(stepsOf(ends[1]).size(), 3U);
+  EXPECT_EQ(stepsOf(ends[1]), stepsOf(again[1]));
+  EXPECT_THAT(runProcess(with({"--limit", "1"})).output,
+              HasSubstr("--limit requires --auto-partition"));
+  const ProcessEnd tight = runProcess(with({"--auto-partition", file, "--limit", "1e-6"}));
+  EXPECT_EQ(tight.exitCode, 2);
+  EXPECT_THAT(tight.output, HasSubstr("no partition fits into 0.0 MB a rank"));
 }
 
 // `script` gives the program a terminal.

@@ -122,10 +122,26 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "parts of the model per stage, for interleaved schedules (0: the usual number)")
       ->check(CLI::Range(0, 1024))
       ->excludes(file);
-  app.add_option("--partition", options.partitionFile,
-                 "a JSON file: how many blocks of the model each stage has, and what share of them "
-                 "runs again before its backward; default: as equal numbers as possible, none")
-      ->option_text("FILE");
+  auto* partition =
+      app.add_option(
+             "--partition", options.partitionFile,
+             "a JSON file: how many blocks of the model each stage has, and what share of them "
+             "runs again before its backward; default: as equal numbers as possible, none")
+          ->option_text("FILE");
+  auto* automatic =
+      app.add_option("--auto-partition", options.autoPartition,
+                     "measure each block of the model, find the partition with the shortest step, "
+                     "train with it, and write it to this file, which may be one from before")
+          ->option_text("FILE")
+          ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "")
+          ->excludes(partition);
+  app.add_option("--limit", options.limitGb,
+                 "with --auto-partition: 10^9 bytes that a rank may take, weights and all; blocks "
+                 "run again where it is needed (default: no limit)")
+      ->option_text("GB")
+      ->check(kPositiveFinite)
+      ->default_str("")
+      ->needs(automatic);
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
       ->check(CLI::Range(1, 1 << 20))
       ->excludes(file);

@@ -14,6 +14,8 @@ struct SampleOptions {
   std::string schedule = "1F1B";
   std::string scheduleFile;   ///< a plan as CSV; replaces schedule, stages and microBatches
   std::string partitionFile;  ///< JSON; empty: blocks are spread evenly over the stages
+  std::string autoPartition;  ///< where a partition goes that is found by measuring; empty: none is
+  double limitGb = 0;         ///< for it: bytes of a rank / 1e9; 0: no limit
   int stages = 4;             ///< pipeline ranks
   int chunks = 0;             ///< stages of the model per rank; 0: what the schedule usually has
   std::string stashUpdate = "newest";  ///< or oldest: StashUpdate

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "analysis/costs/cost_numbers.h"
 #include "schedule/file/schedule_cell.h"
 #include "trace/error.h"
-#include "trace/text/decimal_time.h"
 #include "trace/text/number_with_point.h"
 
 namespace pipetrace {
@@ -51,15 +52,6 @@ std::string knownKeys() {
   for (const StageKey& key : kStageKeys) text += std::string(key.name) + ", ";
   for (const TimeKey& key : kTimeKeys) text += std::string(key.name) + ", ";
   return text + std::string(kBandwidth) + ", " + std::string(kJobs);
-}
-
-/// Milliseconds as text, such as "10" or "0.25".
-std::string milliseconds(Nanoseconds time) {
-  std::string text;
-  appendMilliseconds(text, time);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
 }
 
 /// Reads the numbers while the text is parsed: times need their digits, which a parsed document has
@@ -121,10 +113,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::json::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
-    const std::string text = error.what();
-    const std::size_t from = text.find("at line");
-    throw Error(name_ + ": invalid JSON " + (from == std::string::npos ? text : text.substr(from)));
+    throw Error(invalidJson(name_, error));
   }
 
  private:
@@ -146,13 +135,13 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
     if (!hasObject_ || key_.empty()) return noNumber("a number");
     if (value < 0) fail("is " + text + "; no cost is negative");
     if (inJobs_) {
-      given_.jobs.back().time = time(text);
+      given_.jobs.back().time = costIn(kJobs, text, failure());
     } else if (key_ == kJobs) {
       fail("is a number; it is an object like {\"2F5\": 7.5}");
     } else if (values_ != nullptr) {
-      values_->push_back(key_.ends_with("_ms") ? time(text) : bytes(text));
+      values_->push_back(costIn(key_, text, failure()));
     } else if (time_ != nullptr) {
-      *time_ = time(text);
+      *time_ = costIn(key_, text, failure());
     } else {
       given_.bandwidth = value * kGiga;
       if (!(given_.bandwidth > 0 && std::isfinite(given_.bandwidth))) {
@@ -174,25 +163,9 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
     given_.jobs.push_back({.action = *action});
     return true;
   }
-  Nanoseconds time(const std::string& text) const {
-    const std::optional<Nanoseconds> time = parseDecimalTime(text, kNsPerMs);
-    if (!time || *time > kLongest) {
-      fail("is " + text + ", which is no time in milliseconds; write it like 10 or 0.25, up to " +
-           milliseconds(kLongest));
-    }
-    return *time;
+  std::function<void(const std::string&)> failure() const {
+    return [this](const std::string& what) { fail(what); };
   }
-  std::int64_t bytes(const std::string& text) const {
-    const std::optional<std::int64_t> bytes = parseDecimalTime(text, 1);
-    if (!bytes || text.find('.') != std::string::npos || *bytes > kLongest) {
-      fail("is " + text + ", which is no whole number" +
-           (key_.ends_with("_bytes") ? " of bytes" : ""));
-    }
-    return *bytes;
-  }
-
-  // A plan adds up thousands of them.
-  static constexpr std::int64_t kLongest = kNsMax / 1'000'000;
 
   const std::string& name_;
   GivenCosts given_;

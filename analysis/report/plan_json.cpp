@@ -3,6 +3,7 @@
 #include "analysis/costs/costs_file.h"
 #include "analysis/report/plan_report.h"
 #include "schedule/fingerprint.h"
+#include "schedule/partition/partition_text.h"
 
 namespace pipetrace {
 namespace {
@@ -72,6 +73,24 @@ Json closedFormJson(const std::optional<ClosedForm>& form) {
   return {{"length_ns", form->length}, {"peak_activations", form->peakLive}};
 }
 
+Json partitionJson(const BestPartition& partition) {
+  const FoundPartition& best = partition.best;
+  Json ratios = Json::array();
+  Json recomputed = Json::array();
+  for (std::size_t s = 0; s < best.partition.blocks.size(); ++s) {
+    const int again = best.partition.recomputedOf(static_cast<int>(s));
+    recomputed.push_back(again);
+    ratios.push_back(recomputeRatioNumber(again, best.partition.blocks[s]));
+  }
+  const bool fitsEvenly = partition.even.excess == 0;
+  return {{"blocks", best.partition.blocks},
+          {"recomputed", recomputed},
+          {"recompute_ratio", ratios},
+          {"step_ns", best.step},
+          {"even_step_ns", fitsEvenly ? Json(partition.even.step) : Json(nullptr)},
+          {"proven", partition.isProven}};
+}
+
 void addFigures(Json& json, const PlanReport& report) {
   json["steps"] = report.steps;
   json["length_ns"] = report.figures->length;
@@ -96,6 +115,7 @@ std::string planJson(const PlanReport& report) {
   }
   json["faults"] = report.faults;
   json["comm_streams"] = report.commStreams.empty() ? Json(nullptr) : Json(report.commStreams);
+  if (report.partition != nullptr) json["partition"] = partitionJson(*report.partition);
   if (report.figures != nullptr) addFigures(json, report);
   Json problems = Json::array();
   for (const Problem& problem : report.problems) {

@@ -5,6 +5,7 @@
 
 #include "analysis/costs/plan_figures.h"
 #include "schedule/check/problem.h"
+#include "schedule/partition/best_partition.h"
 
 namespace pipetrace {
 
@@ -19,6 +20,8 @@ struct PlanReport {
   std::vector<std::string> faults = {};  ///< planted, as they were typed; not in `costs`
   std::string commStreams =
       {};  ///< message, peer or rank; empty: the plan's messages have no lines
+  /// That was searched for the plan, and whose costs these are; null: none was.
+  const BestPartition* partition = nullptr;
 };
 
 /// A title such as "1F1B, 4 ranks, 8 micro-batches". It has the chunks of a rank if there are
@@ -34,6 +37,13 @@ std::string faultsLine(const std::vector<std::string>& faults);
 /// the closed form. Ends with a newline. `report` must have figures. Lines of prose have at most
 /// `width` bytes, unless a word is longer.
 std::string planText(const PlanReport& report, int width = 100);
+
+/// The partition as a table of stages, with its step beside that of the even one. Ends with a
+/// newline.
+std::string partitionText(const BestPartition& partition, int width = 100);
+
+/// Bytes for people to read, such as "1.25 GB"; a GB is 10^9 bytes.
+std::string bytesText(std::int64_t bytes);
 
 /// The report as one JSON object with the keys of docs/schedules.md. Ends with a newline.
 std::string planJson(const PlanReport& report);

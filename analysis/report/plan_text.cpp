@@ -14,20 +14,6 @@ std::string counted(int count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// Bytes as text, such as "1.25 GB"; a GB is 10^9 bytes.
-std::string bytesText(std::int64_t bytes) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
-  for (const Unit& unit : kUnits) {
-    if (static_cast<double>(bytes) < unit.size) continue;
-    return fixedText(static_cast<double>(bytes) / unit.size, 2) + " " + unit.name;
-  }
-  return std::to_string(bytes) + " B";
-}
-
 std::string rankTable(const PlanReport& report) {
   const auto& ranks = report.figures->ranks;
   const bool versions = std::any_of(ranks.begin(), ranks.end(), [](const PlanFigures::Rank& rank) {
@@ -122,6 +108,19 @@ std::string theoryText(const ClosedForm& form, std::size_t width) {
 
 }  // namespace
 
+std::string bytesText(std::int64_t bytes) {
+  struct Unit {
+    double size;
+    const char* name;
+  };
+  constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+  for (const Unit& unit : kUnits) {
+    if (static_cast<double>(bytes) < unit.size) continue;
+    return fixedText(static_cast<double>(bytes) / unit.size, 2) + " " + unit.name;
+  }
+  return std::to_string(bytes) + " B";
+}
+
 std::string planTitle(const Plan& plan) {
   std::string text = plan.name + ", ";
   if (plan.replicas > 1) text += counted(plan.replicas, "replica", "replicas") + " of ";
@@ -164,6 +163,7 @@ std::string planText(const PlanReport& report, int width) {
   if (report.steps > 1) line += ", " + std::to_string(report.steps) + " steps";
   std::string text = foldedLine(line, columns) + "\n";
   if (!report.faults.empty()) text += foldedLine(faultsLine(report.faults), columns) + "\n";
+  if (report.partition != nullptr) text += "\n" + partitionText(*report.partition, width);
   text += "\n" + rankTable(report) + "\n" + criticalPathText(report.figures->criticalPath, columns);
   if (report.figures->closedForm) text += theoryText(*report.figures->closedForm, columns);
   return text;

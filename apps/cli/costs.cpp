@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analysis/costs/blocks_file.h"
 #include "analysis/costs/costs_file.h"
 #include "analysis/costs/measured_costs.h"
 #include "analysis/topology/rank_agreement.h"
@@ -152,10 +153,15 @@ std::string readText(const std::string& path, const char* what) {
 
 }  // namespace
 
+static std::string nameOf(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+BlockTable readBlocks(const std::string& path) {
+  return readBlocksFile(readText(path, "blocks file"), nameOf(path));
+}
+
 GivenCosts readCosts(const CostOptions& options) {
   if (!options.file.empty()) {
-    return readCostsFile(readText(options.file, "costs file"),
-                         options.file == "-" ? "standard input" : options.file);
+    return readCostsFile(readText(options.file, "costs file"), nameOf(options.file));
   }
   GivenCosts costs = options.measured.empty() ? GivenCosts{} : measured(options.measured);
   read(costs.forward, "--forward-ms", options.forwardMs, kMs);
@@ -216,16 +222,22 @@ void warnOfUnusedReductions(const CostOptions& options, const Plan& plan) {
   printDiagnostics(diagnostics, Severity::kWarning);
 }
 
-std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs) {
+static std::int64_t limitIn(const std::string& limitGb, bool hasMemory, const char* advice) {
   if (limitGb.empty()) return 0;
   const std::int64_t limit = number("--limit", limitGb, kGb);
   if (limit == 0) throw Error("--limit 0: nothing fits into no memory");
-  if (!costs.hasMemory()) {
-    throw Error(
-        "--limit needs to know what activations take: give --activation-gb, or a costs file with "
-        "activation_bytes (with --activation-gb 1 the limit counts activations)");
-  }
-  return limit;
+  if (hasMemory) return limit;
+  throw Error(std::string("--limit needs to know what activations take: ") + advice);
+}
+
+std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs) {
+  return limitIn(limitGb, costs.hasMemory(),
+                 "give --activation-gb, or a costs file with activation_bytes (with "
+                 "--activation-gb 1 the limit counts activations)");
+}
+
+std::int64_t readLimit(const std::string& limitGb, const BlockTable& blocks) {
+  return limitIn(limitGb, blocks.hasMemory(), "give the activation_bytes of all blocks");
 }
 
 }  // namespace pipetrace

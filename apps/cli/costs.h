@@ -2,6 +2,7 @@
 
 #include "analysis/costs/given_costs.h"
 #include "apps/cli/cost_options.h"
+#include "schedule/partition/block_table.h"
 #include "schedule/plan.h"
 
 namespace pipetrace {
@@ -10,6 +11,9 @@ namespace pipetrace {
 /// for what cannot be read, naming the option. Also throws Error when the inputs of --costs-from
 /// are of several runs; when a log holds several, the last counts, and a warning on stderr says so.
 GivenCosts readCosts(const CostOptions& options);
+
+/// The blocks file of --blocks. Throws Error for what cannot be read.
+BlockTable readBlocks(const std::string& path);
 
 /// The costs of a plan's stages. The plan gets recomputes on the stages where these take time, and
 /// the reductions of stages on several ranks, where any takes time. A plan that has
@@ -23,5 +27,7 @@ void warnOfUnusedReductions(const CostOptions& options, const Plan& plan);
 /// --limit in bytes; 0: no limit. Throws Error for a text that is no size, and where memory is not
 /// known.
 std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs);
+/// The same of a plan whose partition is searched.
+std::int64_t readLimit(const std::string& limitGb, const BlockTable& blocks);
 
 }  // namespace pipetrace

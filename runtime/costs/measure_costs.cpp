@@ -86,7 +86,7 @@ class Measurement {
     }
   }
 
-  MeasuredCosts result(const Plan& plan) {
+  MeasuredCosts result() {
     MeasuredCosts measured;
     for (int stage = 0; stage < numStages_; ++stage) {
       StageCosts& costs = at(stage);
@@ -95,18 +95,10 @@ class Measurement {
       costs.backwardInput = timeOf(JobKind::kBackwardInput, stage);
       costs.backwardWeight = timeOf(JobKind::kBackwardWeight, stage);
       costs.recompute = timeOf(JobKind::kRecompute, stage);
+      measured.optimizer.push_back(timeOf(JobKind::kOptimizer, stage));
       measured.updating.push_back(ranks_.gradients(stage) + state_[stage]);
     }
     measured.costs.stages = std::move(stages_);
-    // In a plan without a flush an update is of one stage.
-    for (int rank = 0; rank < plan.numRanks(); ++rank) {
-      Nanoseconds sum = 0;
-      for (const int stage : plan.stagesOfRank(rank)) {
-        const Nanoseconds one = timeOf(JobKind::kOptimizer, stage);
-        sum = plan.isAsynchronous() ? std::max(sum, one) : sum + one;
-      }
-      measured.costs.optimizer = std::max(measured.costs.optimizer, sum);
-    }
     return measured;
   }
 
@@ -142,7 +134,38 @@ class Measurement {
   bool counts_ = false;
 };
 
+/// The time of a step's updates, on the slowest rank. In a plan without a flush an update is of one
+/// stage.
+Nanoseconds optimizerOf(const Plan& plan, const std::vector<Nanoseconds>& ofStage) {
+  Nanoseconds most = 0;
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    Nanoseconds sum = 0;
+    for (const int stage : plan.stagesOfRank(rank)) {
+      const Nanoseconds one = ofStage[static_cast<std::size_t>(stage)];
+      sum = plan.isAsynchronous() ? std::max(sum, one) : sum + one;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 }  // namespace
+
+MeasuredCosts measureStages(TorchWorkOptions options, const Batch& microBatch,
+                            const MeasureOptions& how) {
+  constexpr int kMostRounds = 200;
+  options.numMicroBatches = 1;
+  Measurement measurement(options, microBatch);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto takesLess = [&] {
+    return std::chrono::steady_clock::now() - begin < std::chrono::nanoseconds(how.atLeast);
+  };
+  for (int round = 0; round <= how.rounds || (takesLess() && round <= kMostRounds); ++round) {
+    if (how.halves) measurement.run(/*inHalves=*/true, /*counts=*/round > 0);
+    if (how.wholeBackwards) measurement.run(/*inHalves=*/false, /*counts=*/round > 0);
+  }
+  return measurement.result();
+}
 
 MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Batch& microBatch,
                            int rounds) {
@@ -150,13 +173,11 @@ MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Bat
   if (!backwards.areWhole && !backwards.areHalves) {
     throw Error("the plan " + plan.name + " has no backward pass, so no training can be measured");
   }
-  options.numMicroBatches = 1;
-  Measurement measurement(options, microBatch);
-  for (int round = 0; round <= rounds; ++round) {
-    if (backwards.areHalves) measurement.run(/*inHalves=*/true, /*counts=*/round > 0);
-    if (backwards.areWhole) measurement.run(/*inHalves=*/false, /*counts=*/round > 0);
-  }
-  return measurement.result(plan);
+  MeasuredCosts measured = measureStages(
+      std::move(options), microBatch,
+      {.wholeBackwards = backwards.areWhole, .halves = backwards.areHalves, .rounds = rounds});
+  measured.costs.optimizer = optimizerOf(plan, measured.optimizer);
+  return measured;
 }
 
 }  // namespace pipetrace

@@ -7,14 +7,24 @@
 #include "runtime/train/torch_work.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
+#include "trace/nanoseconds.h"
 
 namespace pipetrace {
+
+/// How a model's stages are measured, and for how long.
+struct MeasureOptions {
+  bool wholeBackwards = true;
+  bool halves = false;      ///< of backwards
+  int rounds = 3;           ///< at least, after a first one
+  Nanoseconds atLeast = 0;  ///< as long as it takes less, there are more rounds
+};
 
 /// The costs of a training, found by trying.
 struct MeasuredCosts {
   /// Times, activations, working memory, weights, and the sizes of messages. Messages and sums take
   /// no time.
   Costs costs;
+  std::vector<Nanoseconds> optimizer;  ///< by stage: the update of its weights
   /// By stage: the gradients and the optimizer's state, of which there is one copy however many
   /// versions of the weights there are.
   std::vector<std::int64_t> updating;
@@ -33,5 +43,10 @@ struct MeasuredCosts {
 /// without backwards.
 MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Batch& microBatch,
                            int rounds = 3);
+
+/// The same of the stages of options.partition, without a plan. `costs` has no optimizer. Throws
+/// Error as TorchWork does.
+MeasuredCosts measureStages(TorchWorkOptions options, const Batch& microBatch,
+                            const MeasureOptions& how);
 
 }  // namespace pipetrace

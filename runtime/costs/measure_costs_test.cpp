@@ -1,17 +1,13 @@
 #include "runtime/costs/measure_costs.h"
 
-#include <ATen/ops/mse_loss.h>
 #include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
-#include <torch/nn/modules/activation.h>
 #include <torch/optim/adam.h>
-
-#include <chrono>
-#include <thread>
 
 #include "runtime/costs/ranks_in_turn.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/training_parts.h"
+#include "runtime/testing/waiting_layers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
 #include "schedule/simulate/simulate.h"
@@ -93,34 +89,8 @@ TEST(MeasureCosts, TheMemoryOfARankIsPredicted) {
   }
 }
 
-/// Waits, forward and backward.
-class Wait : public torch::nn::Module {
- public:
-  explicit Wait(int ms) : ms_(ms) {}
-  at::Tensor forward(const at::Tensor& input) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(ms_));
-    at::Tensor output = input * 1.0;
-    if (!output.requires_grad()) return output;
-    output.register_hook([ms = ms_](const at::Tensor&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2 * ms));
-    });
-    return output;
-  }
-
- private:
-  int ms_;
-};
-
 TEST(MeasureCosts, TimesAreThoseOfTheStagesJobs) {
-  const auto layer = [](int ms) -> LayerMaker {
-    return [ms] {
-      return std::vector{torch::nn::AnyModule(Linear(4, 4)),
-                         torch::nn::AnyModule(std::make_shared<Wait>(ms))};
-    };
-  };
-  const Model model =
-      chainModel({layer(4), layer(4), layer(8), layer(8)},
-                 [](const at::Tensor& a, const at::Tensor& b) { return at::mse_loss(a, b); });
+  const Model model = testing::waitingModel({4, 4, 8, 8});
   const TorchWorkOptions options{.model = model,
                                  .partition = {.blocks = {2, 2}, .recomputeRatio = {0, 0.5}},
                                  .optimizer = adam};

@@ -27,13 +27,6 @@
 namespace pipetrace {
 namespace {
 
-/// Empty unless a launcher has started this process as one of several ranks.
-std::optional<ProcessEnv> placeByLauncher() {
-  const char* const worldSize = std::getenv("WORLD_SIZE");
-  if (worldSize == nullptr || std::string_view(worldSize) == "1") return std::nullopt;
-  return readProcessEnv();
-}
-
 RunFacts factsOf(const EngineShared& shared) {
   RunFacts facts =
       factsOf({shared.plan, shared.partition, {}}, shared.strategy, shared.options.seed);
@@ -85,13 +78,20 @@ void EngineShared::say(const std::string& line) const {
   options.say ? options.say(line) : sayOnStderr(line);
 }
 
+std::optional<ProcessEnv> placeOf(const EngineOptions& options) {
+  if (options.env) return options.env;
+  const char* const worldSize = std::getenv("WORLD_SIZE");
+  if (worldSize == nullptr || std::string_view(worldSize) == "1") return std::nullopt;
+  return readProcessEnv();
+}
+
 static EngineShared sharedOf(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics,
                              Strategy strategy, EngineOptions options,
                              std::vector<std::string>& notes) {
   const bool isInLine = options.nccl == NcclCommunicators::kRank;
   TrainingPlan training = trainingPlanOf(strategy, static_cast<int>(model.blocks.size()), isInLine);
   notes = std::move(training.notes);
-  std::optional<ProcessEnv> env = options.env ? options.env : placeByLauncher();
+  std::optional<ProcessEnv> env = placeOf(options);
   std::string logDirectory = logDirectoryOf(options);
   return {.model = std::move(model),
           .optimizer = std::move(optimizer),
@@ -208,6 +208,7 @@ class Engine::Impl {
     const EngineOptions& options = shared_.options;
     SessionOptions session{.plan = shared_.plan,
                            .env = shared_.env,
+                           .store = options.store,
                            .facts = factsOf(shared_),
                            .connectTimeout = options.connectTimeout,
                            .linkTimeout = options.linkTimeout,

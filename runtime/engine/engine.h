@@ -23,6 +23,8 @@
 
 namespace pipetrace {
 
+struct RunStore;
+
 /// Where an engine runs, and what it says.
 struct EngineOptions {
   std::uint64_t seed = 1;  ///< of initial weights and dropout
@@ -33,6 +35,7 @@ struct EngineOptions {
   /// The place of this process, which is one rank. Empty: as the environment says, if a launcher
   /// started the process as one of several ranks (WORLD_SIZE). Else all ranks are threads of it.
   std::optional<ProcessEnv> env = {};
+  std::shared_ptr<RunStore> store = {};  ///< that the processes have opened (useBestPartition())
   /// "cpu" or "cuda". For the latter make the engine before LibTorch's generators are used or
   /// seeded (openDevices()).
   std::string device = "cpu";

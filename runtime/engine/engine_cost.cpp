@@ -23,12 +23,7 @@ EngineCost costOf(const CheckedPlan& plan, const Costs& costs) {
   return cost;
 }
 
-EngineCost measuredCostOf(const EngineShared& shared, const DataSet& data) {
-  const Plan& plan = *shared.plan;
-  if (shared.options.device != "cpu") {
-    throw Error("cost() measures on the CPU; give it costs that were measured on " +
-                shared.options.device);
-  }
+Batch firstMicroBatch(const Plan& plan, const DataSet& data) {
   const std::int64_t rows = std::min(data.rows, data.batchSize);
   const MicroBatchRows split{.rows = rows, .microBatches = plan.microBatchesOfReplica()};
   if (rows < split.microBatches) {
@@ -37,6 +32,16 @@ EngineCost measuredCostOf(const EngineShared& shared, const DataSet& data) {
   }
   Batch first = data.batch(0, rows);
   for (auto& [name, tensor] : first) tensor = tensor.narrow(0, 0, split.countOf(0));
+  return first;
+}
+
+EngineCost measuredCostOf(const EngineShared& shared, const DataSet& data) {
+  const Plan& plan = *shared.plan;
+  if (shared.options.device != "cpu") {
+    throw Error("cost() measures on the CPU; give it costs that were measured on " +
+                shared.options.device);
+  }
+  const Batch first = firstMicroBatch(plan, data);
   const MeasuredCosts measured = measureCosts({.model = shared.model,
                                                .partition = shared.partition,
                                                .seed = shared.options.seed,

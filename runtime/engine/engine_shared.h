@@ -31,4 +31,8 @@ struct EngineShared {
   void say(const std::string& line) const;
 };
 
+/// The place of this process (EngineOptions::env). Empty unless it is given, or a launcher has
+/// started the process as one of several ranks.
+std::optional<ProcessEnv> placeOf(const EngineOptions& options);
+
 }  // namespace pipetrace

@@ -273,6 +273,7 @@ class Session::Impl {
     ControlOptions control = controlOptions(shared_);
     control.onFailure = [this](const FailureCause&, const std::string& text) { nccl_.abort(text); };
     gloo_ = connectGlooRun({.env = *options.env,
+                            .store = options.store,
                             .connectTimeout = options.connectTimeout,
                             .linkTimeout = options.linkTimeout,
                             .overlaps = options.overlaps},

@@ -23,11 +23,14 @@
 
 namespace pipetrace {
 
+struct RunStore;
+
 struct SessionOptions {
   /// The plan whose ranks and stages the logs describe. Other plans have as many ranks.
   CheckedPlan plan;
   /// The place of this process, which is one rank. Empty: the ranks are threads of this process.
   std::optional<ProcessEnv> env;
+  std::shared_ptr<RunStore> store = {};             ///< of openRunStore(); null: it is opened
   RunFacts facts;                                   ///< with `env`: must be the same on all ranks
   Nanoseconds connectTimeout = 120 * kNsPerSecond;  ///< for all ranks to come together
   Nanoseconds linkTimeout = 8 * kNsPerSecond;       ///< for one connection

@@ -158,10 +158,9 @@ std::optional<int> listenerForStore(const ProcessEnv& env) {
 }
 
 /// Waits until somebody listens there. LibTorch itself waits twice as long, and prints pages.
-void awaitStore(const GlooOptions& options) {
+void awaitStore(const ProcessEnv& env, Nanoseconds timeout) {
   constexpr Nanoseconds kOneTry = kNsPerSecond;
-  const ProcessEnv& env = options.env;
-  const Nanoseconds end = steadyTime() + options.connectTimeout;
+  const Nanoseconds end = steadyTime() + timeout;
   while (true) {
     try {
       connectTo(env.masterAddr, env.masterPort, kOneTry);
@@ -173,18 +172,17 @@ void awaitStore(const GlooOptions& options) {
   }
 }
 
-c10::intrusive_ptr<c10d::Store> openStore(const GlooOptions& options) {
+c10::intrusive_ptr<c10d::Store> openStore(const ProcessEnv& env, Nanoseconds timeout) {
   allowMoreFiles();
-  const ProcessEnv& env = options.env;
   c10d::TCPStoreOptions storeOptions;
   storeOptions.port = static_cast<std::uint16_t>(env.masterPort);
   storeOptions.isServer = env.rank == 0 && !env.agentStore;
   storeOptions.waitWorkers = false;  // awaitSameRun() knows who is missing
-  storeOptions.timeout = toMilliseconds(options.connectTimeout);
+  storeOptions.timeout = toMilliseconds(timeout);
   if (storeOptions.isServer) {
     storeOptions.masterListenFd = listenerForStore(env);
   } else {
-    awaitStore(options);
+    awaitStore(env, timeout);
   }
   try {
     auto store = c10::make_intrusive<c10d::TCPStore>(env.masterAddr, storeOptions);
@@ -211,7 +209,8 @@ std::string hostName() {
 /// Lives while the ranks come together.
 struct Start {
   explicit Start(const GlooOptions& options)
-      : store(openStore(options)),
+      : store(options.store ? options.store->store
+                            : openStore(options.env, options.connectTimeout)),
         words(std::make_shared<GlooStore>(store)),
         start(*words, options.env.rank, options.env.worldSize, options.connectTimeout, begun) {}
 
@@ -282,6 +281,10 @@ std::optional<RunClock> shareClock(Start& start, const ProcessEnv& env, const Ra
 }
 
 }  // namespace
+
+std::shared_ptr<RunStore> openRunStore(const ProcessEnv& env, Nanoseconds connectTimeout) {
+  return std::make_shared<RunStore>(RunStore{openStore(env, connectTimeout)});
+}
 
 std::unique_ptr<Transport> connectGloo(const GlooOptions& options) {
   Start start(options);

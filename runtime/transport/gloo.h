@@ -13,8 +13,15 @@
 
 namespace pipetrace {
 
+struct RunStore;
+
+/// Opens the store of a run before its ranks come together. Rank 0 serves it for as long as it has
+/// what this returns, and a run that uses it. Throws Error for a store that is not there in time.
+std::shared_ptr<RunStore> openRunStore(const ProcessEnv& env, Nanoseconds connectTimeout);
+
 struct GlooOptions {
   ProcessEnv env;
+  std::shared_ptr<RunStore> store = {};             ///< null: it is opened
   Nanoseconds connectTimeout = 120 * kNsPerSecond;  ///< for all ranks to come together
   /// For one connection, when the other side waits for it.
   Nanoseconds linkTimeout = 8 * kNsPerSecond;
@@ -37,8 +44,6 @@ struct GlooOptions {
 /// (GlooLaneOptions), so receivers need not know shapes ahead and uneven micro-batches work.
 /// Tensors have at most 8 dimensions; any number of stages and micro-batches goes.
 std::unique_ptr<Transport> connectGloo(const GlooOptions& options);
-
-struct RunStore;
 
 /// A rank's connections. The control channel goes first.
 struct GlooRun {

@@ -12,6 +12,8 @@
 namespace pipetrace {
 namespace {
 
+constexpr const char* kMemoryGroup = "Memory (10^9 bytes; without it activations are counted)";
+
 class PlanFlags {
  public:
   PlanFlags(CommandApp& app, PlanOptions& options) : app_(app), to_(options) {}
@@ -21,6 +23,7 @@ class PlanFlags {
     costsFile_ = addPlanTimeOptions(app_, to_.costs);
     addFaultOptions(app_, to_.faults);
     addMemory();
+    addPartition();
     addOutputs();
     addCheck();
   }
@@ -45,7 +48,7 @@ class PlanFlags {
   }
 
   void addMemory() {
-    constexpr const char* kGroup = "Memory (10^9 bytes; without it activations are counted)";
+    constexpr const char* kGroup = kMemoryGroup;
     const auto memory = [&](const char* name, std::string& to, const char* what) {
       return value(kGroup, name, to, "GB", what)->excludes(costsFile_);
     };
@@ -66,7 +69,27 @@ class PlanFlags {
            "One version of a virtual stage's weights, with all that goes with it (default: 0)")
         ->needs(activation);
     value(kGroup, "--limit", to_.limitGb, "GB",
-          "Most that a rank may hold: auto plans within it, other plans are checked against it");
+          "Most that a rank may hold: auto and --blocks plan within it, other plans are checked "
+          "against it");
+  }
+
+  void addPartition() {
+    constexpr const char* kGroup = "Partition";
+    blocks_ = value(kGroup, "--blocks", to_.blocks, "FILE.json",
+                    "Costs of a model's blocks (docs/schedules.md): finds which blocks each stage "
+                    "has, and how many run again, so that the step is shortest within --limit; - "
+                    "is standard input")
+                  ->check(notEmpty());
+    for (CLI::Option* const option : app_.get_options()) {
+      const std::string group = option->get_group();
+      const bool givesCosts =
+          group == kTimesGroup || (group == kMemoryGroup && option->get_name() != "--limit");
+      if (givesCosts) blocks_->excludes(option);
+    }
+    value(kGroup, "--partition-out", to_.partitionOut, "FILE.json",
+          "Write the partition as a file that trainings read; - is standard output")
+        ->check(notEmpty())
+        ->needs(blocks_);
   }
 
   void addOutputs() {
@@ -123,7 +146,8 @@ class PlanFlags {
             ->excludes(jobList_)
             ->excludes(output_)
             ->excludes(csv_)
-            ->excludes(costsOut_);
+            ->excludes(costsOut_)
+            ->excludes(blocks_);
     value(kGroup, "--buffers", to_.buffers, "HOW",
           "Messages that wait for their receive between two ranks: unbounded (default), blocking "
           "(a send ends when its receive has begun), or how many; not with --comm-streams")
@@ -141,6 +165,7 @@ class PlanFlags {
   PlanOptions& to_;
   ScheduleFlags flags_;
   CLI::Option* costsFile_ = nullptr;
+  CLI::Option* blocks_ = nullptr;
   CLI::Option* output_ = nullptr;
   CLI::Option* csv_ = nullptr;
   CLI::Option* costsOut_ = nullptr;
@@ -168,6 +193,7 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
        "pipe-trace plan --schedule ZB-H1 --ranks 8 --micro-batches 24 --forward-ms 18.5 \\\n"
        "      --backward-input-ms 18.1 --backward-weight-ms 9.3 --transfer-ms 0.6 -o plan.svg",
        "pipe-trace plan --schedule auto --ranks 4 --micro-batches 8 --activation-gb 1 --limit 4",
+       "pipe-trace plan --blocks blocks.json --schedule 1F1B --ranks 4 --micro-batches 8 --limit 2",
        "pipe-trace plan --schedule-file mine.csv --check --buffers blocking",
        "pipe-trace plan --schedule ZBV --ranks 4 --micro-batches 8 --transfers in-time \\\n"
        "      --csv zbv.csv --for torch",

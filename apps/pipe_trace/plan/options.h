@@ -21,6 +21,8 @@ struct PlanOptions : ScheduleOptions {
   CostOptions costs;
   FaultOptions faults;
   std::string limitGb;
+  std::string blocks;        ///< a blocks file, for which the best partition is searched
+  std::string partitionOut;  ///< where that goes
   int steps = 1;
 
   bool list = false;
@@ -40,7 +42,9 @@ struct PlanOptions : ScheduleOptions {
   std::optional<int> width;
 
   /// Whether something else than the chart takes standard output.
-  bool hasOtherResult() const { return list || check || json || jobList || csv == "-"; }
+  bool hasOtherResult() const {
+    return list || check || json || jobList || csv == "-" || partitionOut == "-";
+  }
 };
 
 /// Declares the options of `pipe-trace plan`, and which of them need or exclude each other.

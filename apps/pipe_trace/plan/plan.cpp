@@ -16,6 +16,7 @@
 #include "apps/cli/terminal.h"
 #include "apps/pipe_trace/plan/options.h"
 #include "apps/pipe_trace/plan/outputs.h"
+#include "apps/pipe_trace/plan/partition.h"
 #include "apps/pipe_trace/plan/source.h"
 #include "chart/text/text_chart.h"
 #include "schedule/check/check.h"
@@ -23,6 +24,7 @@
 #include "schedule/file/paddle_job_list.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/file/torch_csv.h"
+#include "schedule/partition/partition_text.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
@@ -40,6 +42,7 @@ struct PlanInput {
   GivenCosts given;
   Costs costs;
   CheckOptions checks;
+  std::optional<BestPartition> partition;  // of --blocks
 };
 
 int buffersOf(const std::string& text) {
@@ -66,9 +69,11 @@ void requireOneResult(const PlanOptions& options) {
   claim(options.jobList, "--job-list");
   claim(options.csv == "-", "--csv -");
   claim(options.costsOut == "-", "--costs-out -");
+  claim(options.partitionOut == "-", "--partition-out -");
   if (count > 1) throw Error(claims + " all want standard output; write one of them to a file");
   const int inputs = static_cast<int>(options.scheduleFile == "-") +
                      static_cast<int>(options.costs.file == "-") +
+                     static_cast<int>(options.blocks == "-") +
                      static_cast<int>(std::count(options.costs.measured.begin(),
                                                  options.costs.measured.end(), "-"));
   if (inputs > 1) throw Error("standard input can be read once only; name a file");
@@ -107,11 +112,21 @@ std::string jobLists(const Plan& plan, const PaddleJobListOptions& options) {
 
 PlanInput readInput(const PlanOptions& options) {
   PlanInput input;
+  const bool searches = !options.blocks.empty();
+  BlockTable blocks;
+  if (searches) blocks = readBlocks(options.blocks);
   input.given = readCosts(options.costs);
-  const std::int64_t limit = readLimit(options.limitGb, input.given);
+  const std::int64_t limit =
+      searches ? readLimit(options.limitGb, blocks) : readLimit(options.limitGb, input.given);
+  if (searches) requireSearchable(options);
   input.source = planOf(options, input.given, limit);
   Plan& plan = input.source.plan;
   options.change(plan);
+  if (searches) {
+    input.partition = partitionWithin(plan, blocks, limit, options.limitGb);
+    input.given = givenCostsOf(blocks, plan, input.partition->best.partition);
+    plan = withRecompute(plan, input.partition->best.partition);
+  }
   warnOfUnusedReductions(options.costs, plan);
   input.costs = completeCostsAndPlan(input.given, plan);
   input.checks.commStreams = options.messages.lines();
@@ -232,7 +247,8 @@ int runPlan(const PlanOptions& options) {
                           .hasMemory = input.given.hasMemory(),
                           .problems = limitFindings(plan, input.checks),
                           .faults = options.faults.all(),
-                          .commStreams = options.messages.commStreams};
+                          .commStreams = options.messages.commStreams,
+                          .partition = input.partition ? &*input.partition : nullptr};
   if (!report.hasMemory) {
     std::erase_if(simulation.timeline.counters,
                   [](const CounterSeries& series) { return series.name == kMemoryCounter; });
@@ -251,6 +267,9 @@ int runPlan(const PlanOptions& options) {
   }
   if (!options.costsOut.empty()) {
     outputs.addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
+  }
+  if (!options.partitionOut.empty()) {
+    outputs.addText(options.partitionOut, partitionFile(input.partition->best.partition));
   }
   const bool printsChart = !options.hasOtherResult() && options.costsOut != "-";
   if (options.json) {

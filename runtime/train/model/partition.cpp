@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "schedule/partition/even_blocks.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -39,11 +40,12 @@ bool isRatio(const nlohmann::json& number) {
   return number.is_number() && number.get<double>() >= 0 && number.get<double>() <= 1;
 }
 
-Partition parse(std::istream& in) {
-  const nlohmann::json file = nlohmann::json::parse(in);
+constexpr const char* kMadeBy = "made_by";
+
+Partition parsed(const nlohmann::json& file) {
   if (!file.is_object()) throw Error("it is no JSON object");
   for (const auto& [key, value] : file.items()) {
-    if (key != "partition" && key != "recompute_ratio") {
+    if (key != "partition" && key != "recompute_ratio" && key != kMadeBy) {
       throw Error("unknown key \"" + key +
                   "\"; the keys are \"partition\" and \"recompute_ratio\"");
     }
@@ -72,15 +74,7 @@ int Partition::recomputed(int stage) const {
 }
 
 Partition evenPartition(int numBlocks, int numStages) {
-  if (numStages < 1 || numBlocks < numStages) {
-    throw Error("a model of " + counted(numBlocks, "block") + " cannot be cut into " +
-                counted(numStages, "stage") + "; use fewer stages or more blocks");
-  }
-  Partition partition;
-  for (int s = 0; s < numStages; ++s) {
-    partition.blocks.push_back(numBlocks / numStages + (s < numBlocks % numStages ? 1 : 0));
-  }
-  return partition;
+  return {.blocks = evenBlocks(numBlocks, numStages), .recomputeRatio = {}};
 }
 
 void requireFits(const Partition& partition, int numBlocks, int numStages) {
@@ -107,19 +101,34 @@ void requireFits(const Partition& partition, int numBlocks, int numStages) {
   }
 }
 
-Partition readPartition(const std::string& path) {
+/// Reads the JSON of a file, and hands it to `use`. Errors name the file.
+template <typename Use>
+static auto inPartitionFile(const std::string& path, const Use& use) {
   const std::string failed = "cannot read the partition " + path + ": ";
   if (std::filesystem::is_directory(path)) throw Error(failed + "it is a folder");
   std::ifstream in(path);
   if (!in) throw Error(failed + std::strerror(errno));
   try {
-    return parse(in);
+    return use(nlohmann::json::parse(in));
   } catch (const nlohmann::json::exception& e) {
     const std::string text = e.what();  // "[json.exception.parse_error.101] parse error at …"
     throw Error("the partition " + path + " is no JSON: " + text.substr(text.find("] ") + 2));
   } catch (const Error& e) {
     throw Error("the partition " + path + ": " + e.what());
   }
+}
+
+Partition readPartition(const std::string& path) {
+  return inPartitionFile(path, [](const nlohmann::json& file) { return parsed(file); });
+}
+
+Partition partitionIn(const std::string& text) { return parsed(nlohmann::json::parse(text)); }
+
+bool isPartitionMadeBy(const std::string& path, const std::string& program) {
+  return inPartitionFile(path, [&](const nlohmann::json& file) {
+    parsed(file);  // throws
+    return file.value(kMadeBy, "") == program;
+  });
 }
 
 }  // namespace pipetrace

@@ -25,7 +25,13 @@ Partition evenPartition(int numBlocks, int numStages);
 void requireFits(const Partition& partition, int numBlocks, int numStages);
 
 /// Reads a file such as {"partition": [12, 13, 13, 11], "recompute_ratio": [0.3, 0, 0, 0]}; the
-/// ratios may be left out. Throws Error that names the file and what is wrong with it.
+/// ratios may be left out. A further key "made_by" says which program wrote it. Throws Error that
+/// names the file and what is wrong with it.
 Partition readPartition(const std::string& path);
+/// The same of a file's text.
+Partition partitionIn(const std::string& text);
+
+/// Whether a partition file has that "made_by". Throws Error as readPartition() does.
+bool isPartitionMadeBy(const std::string& path, const std::string& program);
 
 }  // namespace pipetrace

@@ -39,6 +39,17 @@ TEST(Partition, AFileSaysHowManyBlocksAndHowManyOfThemRunAgain) {
   EXPECT_EQ(readPartition(fileWith(folder, R"({"partition":[2]})")).recomputed(0), 0);
 }
 
+TEST(Partition, AFileMaySayWhoWroteIt) {
+  const testing::ScratchFolder folder;
+  const std::string path = fileWith(folder, R"({"partition":[2,1],"made_by":"me"})");
+  EXPECT_THAT(readPartition(path).blocks, ElementsAre(2, 1));
+  EXPECT_TRUE(isPartitionMadeBy(path, "me"));
+  EXPECT_FALSE(isPartitionMadeBy(path, "you"));
+  EXPECT_FALSE(isPartitionMadeBy(fileWith(folder, R"({"partition":[2]})"), "me"));
+  EXPECT_THAT(errorOf([&] { isPartitionMadeBy(fileWith(folder, "notes"), "me"); }),
+              HasSubstr("is no JSON"));
+}
+
 TEST(Partition, AFileThatIsNoneIsRefusedWithItsNameAndTheReason) {
   const testing::ScratchFolder folder;
   const auto refused = [&](const std::string& text) {

@@ -1,0 +1,45 @@
+#include "apps/pipe_trace/plan/partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/report/plan_report.h"
+#include "schedule/build_schedule.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+
+void requireSearchable(const PlanOptions& options) {
+  if (options.schedule.empty() || !scheduleInfo(options.schedule).dependsOnCosts) return;
+  throw Error(
+      fmt::format("--blocks: {} is made for the costs of its stages, so it has no partition before "
+                  "it is planned. "
+                  "Take another schedule, and then auto with the costs of --costs-out",
+                  scheduleInfo(options.schedule).name));
+}
+
+BestPartition partitionWithin(const Plan& plan, const BlockTable& blocks, std::int64_t limit,
+                              const std::string& limitGb) {
+  BestPartition found = bestPartition(CheckedPlan(plan), blocks, {.memoryLimit = limit});
+  if (found.best.excess == 0) return found;
+  const auto& peaks = found.best.peakMemory;
+  const auto fullest = std::max_element(peaks.begin(), peaks.end());
+  throw Error(fmt::format("no partition {} --limit {}: the best takes {} on rank {}, {} too much",
+                          found.isProven ? "fits into" : "was found that fits into", limitGb,
+                          bytesText(*fullest), fullest - peaks.begin(),
+                          bytesText(found.best.excess)));
+}
+
+GivenCosts givenCostsOf(const BlockTable& blocks, const Plan& plan,
+                        const BlockPartition& partition) {
+  GivenCosts given = givenCosts(costsOf(blocks, plan, partition));
+  if (blocks.hasMemory()) return given;
+  for (GivenCosts::Values* const memory : {&given.activation, &given.freedByInput,
+                                           &given.recomputed, &given.working, &given.weights}) {
+    memory->clear();
+  }
+  return given;
+}
+
+}  // namespace pipetrace
