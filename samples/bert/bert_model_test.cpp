@@ -6,11 +6,15 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sqrt.h>
 #include <gmock/gmock.h>
+#include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>

@@ -38,7 +38,8 @@ SampleTask makeBertTask(const BertTaskOptions& options) {
   text.rows(options.seed, 0, 1, options.length);  // says now if the text is too short
   SampleTask task;
   task.model = makeBertModel(config, options.isTied);
-  task.sizes = fmt::format("{}, rows of {} pieces", toText(config), options.length);
+  task.sizes = fmt::format("{}, rows of {} pieces, {}", toText(config), options.length,
+                           options.isTied ? "tied" : "untied");
   task.batch = [text, options](int step, int replica) {
     const auto ofReplica = static_cast<std::uint64_t>(replica) << 32;  // replica 0: the seed's own
     return text.rows(options.seed + ofReplica, step, options.rows, options.length);

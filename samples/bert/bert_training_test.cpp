@@ -167,7 +167,7 @@ TEST(BertProgram, APlanWithoutAFlushSaysThatHeadAndEmbeddingAreTwo) {
             withoutSpeeds(untied.output));
 }
 
-TEST(BertProgram, AProgramWithAnotherVocabularyOrConfigurationIsNamedBeforeTheFirstStep) {
+TEST(BertProgram, AnUnknownConfigurationIsRefused) {
   const ProcessEnd end = runProcess({kBert, "--bert-config", "bert-huge"});
   EXPECT_EQ(end.exitCode, 2);
   EXPECT_THAT(end.output, HasSubstr("cannot read bert-huge"));
