@@ -81,12 +81,13 @@ TEST(BertTraining, WithTiesFourStagesHaveTheLossesOfOneProcess) {
 // At first every piece is about as likely: log(4096) = 8.3.
 TEST(BertTraining, TheLossFalls) {
   BertTaskOptions task;
+  task.rows = 16;
   const std::vector<double> losses =
-      lossesOfBert({.stages = 4, .microBatches = 4, .steps = 120}, task);
-  ASSERT_EQ(losses.size(), 120U);
+      lossesOfBert({.stages = 4, .microBatches = 4, .steps = 80}, task);
+  ASSERT_EQ(losses.size(), 80U);
   EXPECT_NEAR(losses.front(), std::log(4096), 0.2);
-  EXPECT_LT(meanOf(losses, 30, 40), meanOf(losses, 0, 10) - 1);
-  EXPECT_LT(meanOf(losses, 110, 120), meanOf(losses, 30, 40) - 0.1);
+  EXPECT_LT(meanOf(losses, 20, 30), meanOf(losses, 0, 10) - 0.5);
+  EXPECT_LT(meanOf(losses, 70, 80), meanOf(losses, 20, 30) - 0.3);
 }
 
 TEST(BertTraining, EveryOptimizerLearns) {
@@ -107,7 +108,8 @@ TEST(BertTraining, LambTrainsWithOldVersionsOfTheWeights) {
     BertTaskOptions task = shortBert(false);
     task.optimizer.kind = "lamb";
     task.optimizer.learningRate = 0.03;
-    SampleOptions options{.schedule = "PipeDream", .stages = 4, .microBatches = 8, .steps = 8};
+    task.optimizer.warmup = 2;
+    SampleOptions options{.schedule = "PipeDream", .stages = 4, .microBatches = 8, .steps = 10};
     options.stashUpdate = rule;
     const auto losses = lossesOfBert(options, task);
     EXPECT_LT(losses.back(), losses.front() - 0.5) << rule;
@@ -204,8 +206,8 @@ TEST(BertProgram, TheWalkthroughsConfigurationTrainsInAMinute) {
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0) << end.output;
   RecordProperty("seconds", std::to_string(took.count()));
   EXPECT_LE(took.count(), 60);
-  EXPECT_THAT(ends[3].output, HasSubstr("step 3 loss "));
-  EXPECT_THAT(test::fileText(folder.path("logs/workerlog.0")), HasSubstr("schedule = PipeDream"));
+  EXPECT_THAT(ends[3].output, HasSubstr("step 2 loss "));
+  EXPECT_THAT(test::fileText(folder.path("logs/workerlog.0")), HasSubstr("type = recompute"));
 }
 
 }  // namespace
