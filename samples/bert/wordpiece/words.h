@@ -15,8 +15,8 @@ namespace pipetrace {
 /// that are no letters or digits count as punctuation.
 ///
 /// Unicode is that of ICU. Hugging Face's tokenizers 0.23 cut characters up to Unicode 8 in the
-/// same way, but six whose category has changed, and U+2B820 to U+2B91F, which they do not take for
-/// Chinese. They know less of newer ones. Throws Error where ICU fails.
+/// same way, but for six whose category has changed since. They do not take U+2B820 to U+2B91F for
+/// Chinese, and know less of newer characters. Throws Error where ICU fails.
 std::vector<std::string> bertWords(std::string_view utf8);
 
 }  // namespace pipetrace
