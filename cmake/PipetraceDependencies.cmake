@@ -38,6 +38,8 @@ endif()
 
 if(PIPETRACE_RUNTIME)
   include(PipetraceTorch)
+  pkg_check_modules(ICU QUIET IMPORTED_TARGET icu-uc)
+  pipetrace_need(ICU_FOUND "ICU for PIPETRACE_RUNTIME=ON" libicu-dev)
 endif()
 
 include(PipetraceCuda)

@@ -1,6 +1,7 @@
 #include "samples/run_sample.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/utils.h>
 
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include "runtime/engine/best_partition.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/say.h"
+#include "runtime/engine/training_plan.h"
 #include "samples/loss_means.h"
 #include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
@@ -99,6 +101,24 @@ EngineOptions engineOptions(const SampleOptions& options, const SampleTask& task
   return engine;
 }
 
+/// Tied parameters change together, which plans without a flush cannot do: each becomes one of its
+/// own. Returns a line that says so; else "".
+std::string withoutTies(Model& model, const Strategy& strategy) {
+  if (model.ties.empty()) return "";
+  const CheckedPlan plan = planOf(strategy);
+  if (!plan->isAsynchronous()) return "";
+  std::vector<std::string> names;
+  for (const std::vector<BlockParameter>& tie : model.ties) {
+    for (const BlockParameter& one : tie) {
+      names.push_back(fmt::format("{} of block {}", one.parameter, one.block));
+    }
+  }
+  model.ties.clear();
+  return fmt::format(
+      "the plan {} has no flush, in which tied parameters change together: {} are not tied",
+      plan->name, fmt::join(names, " and "));
+}
+
 void printCost(const EngineCost& cost) {
   sayOnStdout(
       fmt::format("a step would take {:.1f} ms, bubble ratio {:.3f}; measured in one thread",
@@ -123,6 +143,7 @@ std::vector<double> runSample(const SampleOptions& options,
   openDevices(options.device);
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
+  const std::string note = withoutTies(task.model, strategy);
   EngineOptions engineOf = engineOptions(options, task, stop);
   const DataSet data =
       dataSetOfSteps(std::move(task.batch), options.steps, task.rows, options.replicas);
@@ -134,6 +155,7 @@ std::vector<double> runSample(const SampleOptions& options,
   useStaticNcclPlugin();
   Engine engine(std::move(task.model), std::move(task.optimizer), /*metrics=*/{},
                 std::move(strategy), std::move(engineOf));
+  if (!note.empty() && engine.reports()) sayOnStderr("note: " + note);
   if (options.cost) {
     if (engine.reports()) printCost(engine.cost(data));
     return {};

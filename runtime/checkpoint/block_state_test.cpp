@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/snapshot.h"
 #include "runtime/checkpoint/testing/saved_model.h"
 #include "runtime/testing/error_of.h"
+#include "runtime/train/optimize/lamb.h"
 
 namespace pipetrace::testing {
 namespace {
@@ -40,6 +41,7 @@ std::vector<OptimizerCase> optimizerCases() {
        maker<o::Adam>(o::AdamOptions(0.01).amsgrad(true)),
        {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"}},
       {"AdamW", adamw(), {"step", "exp_avg", "exp_avg_sq"}},
+      {"LAMB", maker<Lamb>(LambOptions(0.01)), {"step", "exp_avg", "exp_avg_sq"}},
       {"RMSprop",
        maker<o::RMSprop>(o::RMSpropOptions(0.01).momentum(0.9).centered(true)),
        {"step", "square_avg", "momentum_buffer", "grad_avg"}},

@@ -12,6 +12,7 @@
 #include <memory>
 #include <sstream>
 
+#include "runtime/train/optimize/lamb.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -44,6 +45,19 @@ struct AdamKind {
     visit("exp_avg", state.exp_avg(), true);
     visit("exp_avg_sq", state.exp_avg_sq(), true);
     visit("max_exp_avg_sq", state.max_exp_avg_sq(), options.amsgrad());
+  }
+};
+
+struct LambKind {
+  using Optimizer = Lamb;
+  using State = LambParamState;
+  using Options = LambOptions;
+  static constexpr const char* kName = "LAMB";
+  template <typename Visit>
+  static void fields(State& state, const Options&, Visit visit) {
+    visit("step", state.step(), true);
+    visit("exp_avg", state.exp_avg(), true);
+    visit("exp_avg_sq", state.exp_avg_sq(), true);
   }
 };
 
@@ -84,10 +98,11 @@ auto withKind(const optim::Optimizer& optimizer, Body body) {
   if (isA(SgdKind{})) return body(SgdKind{});
   if (isA(Adam{})) return body(Adam{});
   if (isA(AdamW{})) return body(AdamW{});
+  if (isA(LambKind{})) return body(LambKind{});
   if (isA(RmspropKind{})) return body(RmspropKind{});
   if (isA(AdagradKind{})) return body(AdagradKind{});
   throw Error(
-      "the state of this optimizer cannot be saved; SGD, Adam, AdamW, RMSprop and Adagrad "
+      "the state of this optimizer cannot be saved; SGD, Adam, AdamW, LAMB, RMSprop and Adagrad "
       "can");
 }
 

@@ -11,8 +11,8 @@ namespace pipetrace {
 /// Tensors by name, in an order that the same training always has.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-/// "SGD", "Adam", "AdamW", "RMSprop" or "Adagrad": LibTorch's optimizers, or classes derived from
-/// them. Throws Error for others, whose state cannot be saved.
+/// "SGD", "Adam", "AdamW", "RMSprop" or "Adagrad": LibTorch's optimizers; "LAMB": Lamb; or classes
+/// derived from them. Throws Error for others, whose state cannot be saved.
 std::string optimizerName(const torch::optim::Optimizer& optimizer);
 
 /// The state that `optimizer` has of `parameter`, one of its own, by the names that LibTorch and

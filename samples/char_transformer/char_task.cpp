@@ -1,12 +1,11 @@
 #include "samples/char_transformer/char_task.h"
 
 #include <fmt/format.h>
-#include <torch/optim/adamw.h>
 
 #include "samples/char_transformer/char_model.h"
 #include "samples/char_transformer/char_text.h"
+#include "samples/optimizer/task_optimizer.h"
 #include "samples/sample_task.h"
-#include "samples/task_optimizer.h"
 
 namespace pipetrace {
 
@@ -28,14 +27,7 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
   task.itemName = "tokens";
   task.itemsPerRow = static_cast<double>(context);
   task.flopsPerRow = flopsOfRow(model);
-  task.optimizer = [rate = options.optimizer.learningRate,
-                    decay = weightDecayOf(options.optimizer)](const NamedParameters& parameters) {
-    return std::make_unique<torch::optim::AdamW>(
-        decayGroups(parameters, torch::optim::AdamWOptions(rate), decay));
-  };
-  requireNames(task.model, options.optimizer);
-  task.learningRate = learningRateOf(options.optimizer);
-  task.optimizerText = toText(options.optimizer);
+  addOptimizer(task, options.optimizer);
   return task;
 }
 

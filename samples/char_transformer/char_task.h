@@ -5,7 +5,7 @@
 #include <string>
 
 #include "samples/char_transformer/char_model_options.h"
-#include "samples/optimizer_options.h"
+#include "samples/optimizer/optimizer_options.h"
 
 namespace pipetrace {
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "samples/char_transformer/read_file.h"
+#include "samples/files/read_file.h"
 #include "trace/error.h"
 
 namespace pipetrace {

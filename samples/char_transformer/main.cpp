@@ -28,11 +28,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{1}, kMost));
   app.add_option("--batch", task.rows, "windows of text per step")
       ->check(CLI::Range(std::int64_t{1}, kMost));
-  app.add_option("--peak-flops", options.peakFlops,
-                 "what the device of a rank can do a second: lines then have the model FLOPs "
-                 "utilization, MFU (default: not known)")
-      ->check(CLI::Range(0.0, 1e20))
-      ->default_str("");
+  pipetrace::addPeakFlops(app, options);
   pipetrace::addOptimizerOptions(app, task.optimizer);
   try {
     app.parse(argc, argv);

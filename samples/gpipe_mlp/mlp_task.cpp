@@ -6,11 +6,10 @@
 #include <ATen/ops/randn.h>
 #include <torch/nn/functional/loss.h>
 #include <torch/nn/modules/activation.h>
-#include <torch/optim/sgd.h>
 
 #include "runtime/train/model/linear.h"
+#include "samples/optimizer/task_optimizer.h"
 #include "samples/sample_task.h"
-#include "samples/task_optimizer.h"
 
 namespace pipetrace {
 
@@ -51,20 +50,13 @@ SampleTask makeTask(const OptimizerOptions& options) {
   const std::uint64_t seed = at::globalContext().defaultGenerator(at::kCPU).current_seed();
   task.batch = [seed](int /*step*/, int replica) { return examplesOf(seed, replica); };
   task.rows = kRows;
-  task.optimizer = [rate = options.learningRate,
-                    decay = weightDecayOf(options)](const NamedParameters& parameters) {
-    const torch::optim::SGDOptions usual(rate);
-    return std::make_unique<torch::optim::SGD>(decayGroups(parameters, usual, decay), usual);
-  };
-  requireNames(task.model, options);
-  task.learningRate = learningRateOf(options);
-  task.optimizerText = toText(options);
+  addOptimizer(task, options);
   return task;
 }
 
 }  // namespace
 
-OptimizerOptions mlpOptimizer() { return {.learningRate = kLearningRate}; }
+OptimizerOptions mlpOptimizer() { return {.kind = "sgd", .learningRate = kLearningRate}; }
 
 SampleTask makeMlpTask() { return makeTask(mlpOptimizer()); }
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "samples/optimizer_options.h"
+#include "samples/optimizer/optimizer_options.h"
 
 namespace pipetrace {
 

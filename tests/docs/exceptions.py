@@ -27,6 +27,7 @@ OWN_DOCUMENTS = {
     "pipe-trace": READING,
     "pipe-trace plan": ["docs/schedules.md", "docs/pipe-trace.md"],
     "pipe-view": ["docs/viewer.md", "docs/pipe-trace.md"],
+    "sample-bert": ["docs/runtime.md"],
     "sample-char-transformer": ["docs/runtime.md"],
     "sample-gpipe-mlp": ["docs/runtime.md"],
 }

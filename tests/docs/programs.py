@@ -60,7 +60,7 @@ class Help:
 def helps_of(folder):
     """The --help of every program and each of its commands, by "pipe-trace plan"."""
     found = {}
-    for program in ("pipe-run", "pipe-trace", "pipe-view", "sample-gpipe-mlp",
+    for program in ("pipe-run", "pipe-trace", "pipe-view", "sample-bert", "sample-gpipe-mlp",
                     "sample-char-transformer"):
         path = os.path.join(folder, program)
         found[program] = Help(run(path, "--help"))

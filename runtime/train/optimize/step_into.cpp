@@ -13,6 +13,8 @@
 #include <map>
 #include <memory>
 
+#include "runtime/train/optimize/lamb.h"
+
 namespace pipetrace {
 
 namespace {
@@ -128,6 +130,13 @@ bool stepInto(Optimizer& optimizer, const std::vector<at::Tensor>& parameters,
   if (dynamic_cast<AdamW*>(&optimizer) != nullptr && !hasAmsgrad<AdamWOptions>(optimizer)) {
     forEach(optimizer, parameters, from, into,
             [](const Step& step) { adam<AdamWParamState, AdamWOptions>(step, true); });
+    return true;
+  }
+  if (dynamic_cast<Lamb*>(&optimizer) != nullptr) {
+    forEach(optimizer, parameters, from, into, [](const Step& step) {
+      lambStep(step.from, step.into, step.gradient, step.state,
+               static_cast<const LambOptions&>(step.options));
+    });
     return true;
   }
   return false;

@@ -10,8 +10,8 @@ namespace pipetrace {
 /// new ones into `into`, other memory of the same shapes. `parameters` are those that the optimizer
 /// has; their gradients count, undefined ones change nothing. By index of `parameters`.
 ///
-/// The bits are those of torch::optim 2.11's SGD, Adam and AdamW, whose state it keeps. Returns
-/// false, and has done nothing, for other optimizers and for amsgrad.
+/// The bits are those of torch::optim 2.11's SGD, Adam and AdamW and of Lamb, whose state it keeps.
+/// Returns false, and has done nothing, for other optimizers and for amsgrad.
 bool stepInto(torch::optim::Optimizer& optimizer, const std::vector<at::Tensor>& parameters,
               const std::vector<at::Tensor>& from, std::vector<at::Tensor>& into);
 

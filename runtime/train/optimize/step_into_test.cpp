@@ -8,6 +8,8 @@
 #include <torch/optim/adamw.h>
 #include <torch/optim/rmsprop.h>
 
+#include "runtime/train/optimize/lamb.h"
+
 namespace pipetrace {
 namespace {
 
@@ -32,6 +34,7 @@ TEST(StepInto, TakesNoOptimizerWhoseBitsItDoesNotMake) {
   EXPECT_FALSE((isTaken<torch::optim::Adam>(AdamOptions(0.1).amsgrad(true))));
   EXPECT_TRUE((isTaken<torch::optim::AdamW>(AdamWOptions(0.1))));
   EXPECT_FALSE((isTaken<torch::optim::AdamW>(AdamWOptions(0.1).amsgrad(true))));
+  EXPECT_TRUE((isTaken<Lamb>(LambOptions(0.1))));
   EXPECT_FALSE((isTaken<torch::optim::RMSprop>(torch::optim::RMSpropOptions(0.1))));
 }
 

@@ -11,6 +11,7 @@
 #include <torch/utils.h>
 
 #include "runtime/program/version_count.h"
+#include "runtime/train/optimize/lamb.h"
 #include "runtime/train/optimize/parameter_groups.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"
@@ -201,6 +202,12 @@ TEST(WeightStash, NewVersionsHaveTheBitsOfTheOptimizerAlone) {
               tensorsOf(parameters), torch::optim::AdamWOptions(0.01).weight_decay(decay));
         },
         "AdamW");
+    expectSameBits(
+        [decay](const NamedParameters& parameters) {
+          return std::make_unique<Lamb>(tensorsOf(parameters),
+                                        LambOptions(0.01).weight_decay(decay));
+        },
+        "LAMB");
   }
 }
 

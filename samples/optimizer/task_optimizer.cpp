@@ -1,18 +1,33 @@
-#include "samples/task_optimizer.h"
+#include "samples/optimizer/task_optimizer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <re2/re2.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/sgd.h>
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "runtime/train/optimize/lamb.h"
 #include "runtime/train/optimize/learning_rate.h"
 #include "runtime/train/stage.h"
+#include "samples/sample_task.h"
 #include "trace/error.h"
 
 namespace pipetrace {
+
+namespace {
+
+template <typename Optimizer, typename Options>
+OptimizerMaker makerOf(const Options& usual, const WeightDecay& decay) {
+  return [usual, decay](const NamedParameters& parameters) {
+    return std::make_unique<Optimizer>(decayGroups(parameters, usual, decay), usual);
+  };
+}
+
+}  // namespace
 
 WeightDecay weightDecayOf(const OptimizerOptions& options) {
   std::vector<std::shared_ptr<const re2::RE2>> patterns;
@@ -65,11 +80,31 @@ std::function<double(int step)> learningRateOf(const OptimizerOptions& options) 
   };
 }
 
+OptimizerMaker optimizerOf(const OptimizerOptions& options) {
+  const WeightDecay decay = weightDecayOf(options);
+  const double rate = options.learningRate;
+  if (options.kind == "adamw") {
+    return makerOf<torch::optim::AdamW>(torch::optim::AdamWOptions(rate), decay);
+  }
+  if (options.kind == "sgd") {
+    return makerOf<torch::optim::SGD>(torch::optim::SGDOptions(rate), decay);
+  }
+  if (options.kind == "lamb") return makerOf<Lamb>(LambOptions(rate), decay);
+  throw Error("there is no optimizer " + options.kind + "; there are adamw, lamb and sgd");
+}
+
 std::string toText(const OptimizerOptions& options) {
   return fmt::format(
-      "learning rate {}, {}, warm-up of {} steps, end at {}, weight decay {}, none for [{}]",
-      options.learningRate, options.schedule, options.warmup, options.finalShare,
+      "{}, learning rate {}, {}, warm-up of {} steps, end at {}, weight decay {}, none for [{}]",
+      options.kind, options.learningRate, options.schedule, options.warmup, options.finalShare,
       options.weightDecay, fmt::join(options.noDecay, ", "));
+}
+
+void addOptimizer(SampleTask& task, const OptimizerOptions& options) {
+  task.optimizer = optimizerOf(options);
+  requireNames(task.model, options);
+  task.learningRate = learningRateOf(options);
+  task.optimizerText = toText(options);
 }
 
 }  // namespace pipetrace

@@ -1,4 +1,4 @@
-#include "samples/char_transformer/read_file.h"
+#include "samples/files/read_file.h"
 
 #include <fmt/format.h>
 

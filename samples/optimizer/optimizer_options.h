@@ -7,6 +7,7 @@ namespace pipetrace {
 
 /// The options of an optimizer on a sample program's command line.
 struct OptimizerOptions {
+  std::string kind = "adamw";         ///< or sgd, lamb (Lamb)
   double learningRate = 0;            ///< at the top of its schedule
   std::string schedule = "constant";  ///< or linear, cosine: RateShape
   int warmup = 0;                     ///< in steps
