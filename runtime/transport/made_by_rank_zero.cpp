@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "runtime/control/start/run_start.h"
-#include "runtime/error_text.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/transport/gloo_store.h"
 
 namespace pipetrace {
