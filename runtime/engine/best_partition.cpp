@@ -60,7 +60,7 @@ void requireWritable(const std::string& file) {
   } else if (std::filesystem::is_directory(file, error)) {
     throw Error(failed + "it is a folder");
   }
-  OutputFile(file);  // throws where it cannot be made, and removes what it made
+  const OutputFile tried(file);  // throws where it cannot be made; makes none
 }
 
 std::string listOf(const BlockPartition& partition) {
