@@ -13,6 +13,7 @@ pipetrace_library(
           checkpoint/optimizer_state.cpp
           checkpoint/snapshot.cpp
           checkpoint/weights_folder.cpp
+          train/optimize/lamb.cpp
   PUBLIC pipetrace::trace pipetrace_torch
   PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)
 pipetrace_test(
