@@ -12,7 +12,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kMostRehearsals = 5;  // this machine may be busy
+constexpr int kPartitionRehearsals = 5;  // this machine may be busy
 
 CheckedPlan planWith(const CheckedPlan& plan, const BlockPartition& partition) {
   return withRecompute(*plan, partition);
@@ -38,7 +38,7 @@ BlockPartition bestOfAll(const CheckedPlan& plan, const BlockTable& table) {
 /// The median step of a rehearsal, and what it should take.
 PlanComparison rehearsedStep(const CheckedPlan& plan, const Costs& costs) {
   PlanComparison comparison;
-  for (int i = 0; i < kMostRehearsals; ++i) {
+  for (int i = 0; i < kPartitionRehearsals; ++i) {
     comparison = compareWithPlan(testing::rehearsed({.plan = plan, .costs = costs, .steps = 3}),
                                  plan, costs);
     if (std::abs(comparison.stepDeviation()) <= 0.005) break;
