@@ -19,7 +19,7 @@ namespace {
 
 using Kind = HostMessage::Kind;
 
-constexpr int kLookMs = 100;
+constexpr int kStartLookMs = 100;
 
 /// An error of a host, with what its remote shell and its agent have printed.
 Error hostError(AgentConnection& agent, const std::string& what) {
@@ -159,7 +159,7 @@ void HostsStart::waitForNews() {
   std::vector<pollfd> fds = {{inbox_.fd(), POLLIN, 0}, {display_.pollFd(), POLLOUT, 0}};
   if (meeting_) fds.push_back({meeting_->pollFd(), POLLIN, 0});
   for (const Agent& agent : agents_) agent.connection->addTo(fds);
-  poll(fds.data(), fds.size(), kLookMs);
+  poll(fds.data(), fds.size(), kStartLookMs);
   display_.show(fds[1].revents != 0, false);
   display_.settle();
 }

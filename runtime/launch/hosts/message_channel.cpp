@@ -17,7 +17,7 @@ namespace pipetrace {
 namespace {
 
 constexpr std::chrono::seconds kBeat{1};
-constexpr int kLookMs = 100;  // how often a writer that waits looks whether it shall end
+constexpr int kWriterLookMs = 100;  // how often a writer that waits looks whether it shall end
 // As much as may come at once, so that a fast sender does not keep the reader from other work.
 constexpr std::size_t kMostAtOnce = 4 << 20;
 
@@ -85,7 +85,7 @@ void MessageSender::run() {
 bool MessageSender::writeAll(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
-    if (!isReady(fd_, POLLOUT, kLookMs)) {
+    if (!isReady(fd_, POLLOUT, kWriterLookMs)) {
       const std::lock_guard lock(mutex_);
       if (ending_) return false;
       continue;

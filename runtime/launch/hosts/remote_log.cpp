@@ -9,7 +9,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::size_t kShownPiece = 64 * 1024;
 
 bool isOfJobLog(std::string_view line) {
   const std::size_t at = line.find(log_format::kMark);
@@ -50,7 +50,7 @@ void RemoteLog::end() {
 
 void RemoteLog::show(RanksDisplay& display) {
   while (!display.isFull()) {
-    const std::string text = tail_.next(kPiece, hasEnded_);
+    const std::string text = tail_.next(kShownPiece, hasEnded_);
     isShown_ = text.empty();
     if (isShown_) return;
     const std::size_t before = display.pending().size();

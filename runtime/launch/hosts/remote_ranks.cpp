@@ -20,7 +20,7 @@ using Kind = HostMessage::Kind;
 constexpr Nanoseconds kAgentEnd = 8 * kNsPerSecond;
 constexpr Nanoseconds kEmptyShellEnd = kNsPerSecond;
 constexpr Nanoseconds kFarewell = kNsPerSecond;
-constexpr std::chrono::milliseconds kPause{10};
+constexpr std::chrono::milliseconds kEndPause{10};
 
 }  // namespace
 
@@ -153,7 +153,7 @@ void endAgents(const std::vector<AgentConnection*>& agents, const std::function<
     return false;
   };
   while (std::count_if(agents.begin(), agents.end(), isPending) > 0) {
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kEndPause);
   }
 }
 
