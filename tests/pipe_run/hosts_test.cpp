@@ -1,5 +1,6 @@
 // Ranks on several hosts: what they find there, what comes home, and how a run ends. The other
 // hosts are made up (made_up_hosts.h); tests/pipe_run/four_hosts.py has real networks.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -82,7 +83,7 @@ TEST(HostsTest, AFloodOfOutputComesHomeWhole) {
 TEST(HostsTest, RanksDoNotWaitForADisplayThatNobodyReads) {
   const MadeUpHosts hosts;
   int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   ProgramSetting setting;
   setting.inChild = [&] { dup2(ends[1], STDOUT_FILENO); };
   bool haveEnded = false;
