@@ -19,12 +19,6 @@ bool isNumber(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// workerlog.<number>, or what a killed rank left beside it.
-bool isWorkerLog(std::string_view name) {
-  return isRingFile(name) || (name.starts_with(log_format::kFilePrefix) &&
-                              isNumber(name.substr(log_format::kFilePrefix.size())));
-}
-
 }  // namespace
 
 bool isRingFile(std::string_view name) {
@@ -35,6 +29,11 @@ bool isRingFile(std::string_view name) {
   const std::size_t dot = name.find('.');
   return isNumber(name.substr(0, dot)) &&
          (dot == std::string_view::npos || isNumber(name.substr(dot + 1)));
+}
+
+bool isWorkerLog(std::string_view name) {
+  return isRingFile(name) || (name.starts_with(log_format::kFilePrefix) &&
+                              isNumber(name.substr(log_format::kFilePrefix.size())));
 }
 
 int clearLogFolder(const std::string& folder) {

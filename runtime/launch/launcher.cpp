@@ -61,7 +61,7 @@ class Launch {
   RanksDisplay display_;
   std::optional<LocalPort> port_;  // rank 0's, which no other run gets meanwhile
   std::optional<HostsStart> hosts_;
-  std::vector<std::unique_ptr<RankGroup>> groups_;
+  std::vector<std::unique_ptr<RanksOnHost>> groups_;
   std::optional<RankEnd> failed_;  // the rank that ended the run
   std::string lost_;               // or why a host did
   int interrupted_ = 0;            // the signal that ended the run

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "runtime/launch/rank_environment.h"
-#include "runtime/launch/rank_group.h"
 #include "runtime/launch/rank_output.h"
 #include "runtime/launch/rank_process.h"
+#include "runtime/launch/ranks_on_host.h"
 
 namespace pipetrace {
 
@@ -17,7 +17,7 @@ namespace pipetrace {
 std::string rankLogPath(const std::string& folder, int rank);
 
 /// Ranks on this host: a process each, whose output goes to its log and onto the display.
-class LocalRanks : public RankGroup {
+class LocalRanks : public RanksOnHost {
  public:
   /// Starts them with `signals` as their mask. Those that were started are killed if another one
   /// cannot be. Throws Error.

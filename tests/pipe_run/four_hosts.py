@@ -190,8 +190,9 @@ def check_profile(run, binaries):
         ends.setdefault((source, target, way, step, micro_batch), {})[what] = (begin, end)
     pairs = [pair for pair in ends.values() if len(pair) == 2]
     check(len(pairs) > 1000, "the profile has both ends of messages", len(pairs), rows[:3])
-    early = [pair for pair in pairs if pair["recv"][1] < pair["send"][0]]
-    check(not early, "no message is received before it is sent", early[:5], len(early), len(pairs))
+    early = {key: pair["send"][0] - pair["recv"][1] for key, pair in ends.items()
+             if len(pair) == 2 and pair["recv"][1] < pair["send"][0]}
+    check(not early, "no message is received before it is sent", early, len(pairs))
     hosts = subprocess.run([str(binaries / "pipe-trace"), "align", str(run.logs)],
                            capture_output=True, text=True, check=False).stdout
     check(all(f"h{host}" in hosts for host in range(COUNT)), "the logs are of four hosts", hosts)
@@ -280,16 +281,25 @@ def check_cut(folder, binaries, switch):
 
 def inside(binaries, switch):
     servers = []
+    scratch = tempfile.TemporaryDirectory(prefix="four hosts ")
+    folder = pathlib.Path(scratch.name)
     try:
         for host in range(1, COUNT):
-            server = subprocess.Popen(in_host(host, [sys.executable, str(STAND_IN), "serve",
-                                                     f"h{host}"]), stdout=subprocess.PIPE, text=True)
+            own = folder / f"h{host}"
+            own.mkdir()
+            command = in_host(host, ["env", f"TMPDIR={own}", sys.executable, str(STAND_IN), "serve",
+                                     f"h{host}"])
+            server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             servers.append(server)
             check(server.stdout.readline() == "serves\n", f"h{host} serves")
-        with tempfile.TemporaryDirectory(prefix="four hosts ") as folder:
-            check_training(pathlib.Path(folder), binaries)
-            check_kill(pathlib.Path(folder), binaries)
-            check_cut(pathlib.Path(folder), binaries, switch)
+        check_training(folder, binaries)
+        check_kill(folder, binaries)
+        check(not list(folder.glob("h*/*")), "no files are left on any host",
+              list(folder.glob("h*/*")))
+        check_cut(folder, binaries, switch)
+        check(list(folder.glob("h3/*/workerlog.6")) and not list(folder.glob("h[12]/*")),
+              "the host that was cut off keeps its logs, and no other one does",
+              list(folder.glob("h*/*")))
     finally:
         for server in servers:
             server.kill()
@@ -297,6 +307,7 @@ def inside(binaries, switch):
         for name in ("trains", "killed", "cut"):
             for pid in of_run(name):
                 os.kill(pid, signal.SIGKILL)
+        scratch.cleanup()
 
 
 def main():

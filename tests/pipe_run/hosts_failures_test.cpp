@@ -143,10 +143,7 @@ TEST_F(HostsFailuresTest, AConnectionThatIsLostInStepFiveEndsTheRunOnAllHosts) {
   ProgramSetting setting;
   setting.meanwhile = [&](int) {
     if (!waitUntil([&] { return trains(0) && trains(1); })) return;
-    kill(
-        -std::atoi(
-            test::fileText(std::filesystem::path(hosts_.folder()).parent_path() / "cable").c_str()),
-        SIGKILL);
+    kill(-std::stoi(hosts_.cable()), SIGKILL);
   };
   const ProgramRun run = hosts_.run(
       hosts_.arguments(MadeUpHosts::here() + ",b", hosts_.shellWithCable(), kSteps), setting);
@@ -157,6 +154,10 @@ TEST_F(HostsFailuresTest, AConnectionThatIsLostInStepFiveEndsTheRunOnAllHosts) {
                                        "its own in /")));
   EXPECT_THAT(hosts_.logOf(1), HasSubstr("step 5\n"));
   EXPECT_TRUE(hosts_.endWithin(12)) << hosts_.processes();
+  EXPECT_THAT(run.err, HasSubstr(hosts_.agentFolder() + "\n"));
+  const std::string there = test::fileText(hosts_.agentFolder() + "/workerlog.1");
+  EXPECT_TRUE(there.starts_with(hosts_.logOf(1)));
+  EXPECT_GE(there.size(), hosts_.logOf(1).size()) << "the other host has the rest";
 }
 
 TEST_F(HostsFailuresTest, AConnectionThatFallsSilentEndsTheRunOnBothSides) {
@@ -166,8 +167,7 @@ TEST_F(HostsFailuresTest, AConnectionThatFallsSilentEndsTheRunOnBothSides) {
   ProgramSetting setting;
   setting.meanwhile = [&](int) {
     if (!waitUntil([&] { return trains(0) && trains(1); })) return;
-    group = std::atoi(
-        test::fileText(std::filesystem::path(hosts_.folder()).parent_path() / "cable").c_str());
+    group = std::stoi(hosts_.cable());
     begin = Clock::now();
     kill(-group, SIGSTOP);
   };
@@ -181,6 +181,22 @@ TEST_F(HostsFailuresTest, AConnectionThatFallsSilentEndsTheRunOnBothSides) {
   EXPECT_LT(ended, 25);
   EXPECT_THAT(hosts_.logOf(1), HasSubstr("step 5\n"));
   EXPECT_TRUE(hosts_.endWithin(12)) << hosts_.processes();
+}
+
+TEST_F(HostsFailuresTest, AShortPauseOfPipeRunEndsNothing) {
+  ProgramSetting setting;
+  setting.meanwhile = [&](int pid) {
+    waitUntil([&] { return trains(0); });
+    kill(pid, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    kill(pid, SIGCONT);
+  };
+  const ProgramRun run = hosts_.run(
+      hosts_.arguments("b", hosts_.plainShell(),
+                       "i=0; while [ $i -lt 40 ]; do echo step $i; i=$((i+1)); sleep 0.1; done"),
+      setting);
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_THAT(hosts_.logOf(0), HasSubstr("step 39\n"));
 }
 
 TEST_F(HostsFailuresTest, NothingIsLeftAfterPipeRunIsKilled) {
@@ -283,6 +299,7 @@ TEST_F(HostsFailuresTest, CtrlCAtEveryMomentOfTheStartEndsItAndLeavesNothing) {
         << i << ": " << run.exitCode << run.err;
     EXPECT_LT(secondsSince(begin), 8) << i;
     EXPECT_TRUE(hosts_.endWithin(3)) << i << ": " << hosts_.processes();
+    EXPECT_EQ(hosts_.agentFolder(), "") << i;
     ++(std::filesystem::exists(hosts_.path("logs/workerlog.1")) ? withRanks : beforeRanks);
   }
   EXPECT_GT(beforeRanks, 2);

@@ -48,6 +48,35 @@ TEST(HostsTest, RanksFindTheirPlaceInTheRunAndOnTheirHost) {
   EXPECT_TRUE(hosts.endWithin(5));
 }
 
+TEST(HostsTest, HostsThatAreAllThisOneNeedNoOther) {
+  const MadeUpHosts hosts;
+  const ProgramRun run = hosts.run(hosts.arguments(
+      "localhost:1,127.0.0.1:1", "/no/such/ssh",
+      "echo $RANK $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR $CUDA_VISIBLE_DEVICES"));
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_EQ(hosts.logOf(0), "0 0 2 127.0.0.1 1\n");
+  EXPECT_EQ(hosts.logOf(1), "1 1 2 127.0.0.1 1\n");
+  const ProgramRun mixed =
+      hosts.run(hosts.arguments("localhost:0,b:0", hosts.plainShell(), "echo never"));
+  EXPECT_EQ(mixed.exitCode, 2);
+  EXPECT_THAT(mixed.err, HasSubstr("localhost is another host on every host; beside b"));
+}
+
+TEST(HostsTest, OptionsThatContradictEachOtherAreRefused) {
+  const MadeUpHosts hosts;
+  for (const auto& [options, what] :
+       {std::pair{std::vector<std::string>{"--hosts", "b:0,b:1", "--ranks", "3"},
+                  "--ranks 3 contradicts --hosts, which names 2"},
+        std::pair{std::vector<std::string>{"--prefix", "x", "--ranks", "3"}, "give --hosts"},
+        std::pair{std::vector<std::string>{"--hosts", "b:0,b:x"}, "\"b:x\" is no HOST:GPU"}}) {
+    std::vector<std::string> arguments = options;
+    arguments.insert(arguments.end(), {"--", "/bin/true"});
+    const ProgramRun run = hosts.run(arguments);
+    EXPECT_EQ(run.exitCode, 2);
+    EXPECT_THAT(run.err, HasSubstr(what));
+  }
+}
+
 TEST(HostsTest, OutputComesHomeIntoTheRanksFileAndIsShownWithoutTheJobLog) {
   const MadeUpHosts hosts;
   const ProgramRun run = hosts.run(hosts.arguments(
@@ -114,6 +143,12 @@ TEST(HostsTest, TheRingFileOfAnotherHostComesHomeAndNothingElse) {
   EXPECT_EQ(run.exitCode, 2);
   EXPECT_EQ(std::filesystem::file_size(hosts.path("logs/workerlog.0.12.ring")), 700'000U);
   EXPECT_FALSE(std::filesystem::exists(hosts.path("logs/other.ring")));
+  const std::string there = hosts.agentFolder();
+  EXPECT_THAT(run.err, AllOf(HasSubstr("warning: host b: the ranks have left " + there +
+                                       "/other.ring, which stays there\n"),
+                             HasSubstr("left " + there + "/x, which")));
+  EXPECT_FALSE(std::filesystem::exists(there + "/workerlog.0.12.ring")) << "it has come home";
+  EXPECT_TRUE(std::filesystem::exists(there + "/other.ring"));
 }
 
 TEST(HostsTest, TheLogAtHomeIsLockedWhileItGrowsAsByARecorder) {

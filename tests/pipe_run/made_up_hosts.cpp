@@ -41,6 +41,18 @@ std::string MadeUpHosts::logOf(int rank) const {
   return test::fileText(path("logs/workerlog." + std::to_string(rank)));
 }
 
+std::string MadeUpHosts::agentFolder() const {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(scratch_.folder(), error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("pipe-run.")) return entry->path().string();
+  }
+  return {};
+}
+
+std::string MadeUpHosts::cable() const { return test::fileText(scratch_.folder() + "/cable"); }
+
 std::string MadeUpHosts::here() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -77,10 +89,10 @@ ProgramRun MadeUpHosts::run(std::vector<std::string> arguments, ProgramSetting s
   const auto before = setting.inChild;
   setting.inChild = [&] {
     setenv(kVariable, token_.c_str(), 1);
+    setenv("TMPDIR", scratch_.folder().c_str(), 1);  // where agents keep logs
     if (before) before();
   };
   arguments.insert(arguments.begin(), PIPE_RUN_PROGRAM);
-  // pipe-run itself is looked for by its environment, which execv() takes as it is.
   return runProgram(arguments, setting);
 }
 

@@ -19,6 +19,8 @@ class MadeUpHosts {
   const std::string& folder() const { return folder_; }
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   std::string logOf(int rank) const;
+  /// The folder in which an agent keeps logs; empty: none has one.
+  std::string agentFolder() const;
   /// This host's name, for --hosts.
   static std::string here();
 
@@ -29,6 +31,8 @@ class MadeUpHosts {
   /// One whose connection can be cut: the file `cable` then has the number of a process group,
   /// whose end cuts it. The command on the other side goes on.
   std::string shellWithCable() const;
+  /// The number in the file; empty before it is there.
+  std::string cable() const;
 
   /// The arguments of pipe-run for ranks that are shells with `script`.
   std::vector<std::string> arguments(const std::string& hosts, const std::string& remoteShell,

@@ -221,16 +221,21 @@ void HostAgent::sendLogs() {
 
 /// Ranks that did not close their logs have left these beside them.
 void HostAgent::sendRings() {
+  std::vector<std::string> warnings = ranks_->warnings();
   std::error_code error;
   for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (isRingFile(name)) rings_.try_emplace(name, entry->path().string());
+    if (isRingFile(name)) {
+      rings_.try_emplace(name, entry->path().string());
+    } else if (!isWorkerLog(name)) {
+      warnings.push_back("the ranks have left " + entry->path().string() + ", which stays there");
+    }
   }
   for (auto& [name, tail] : rings_) {
     if (!sendPieces(tail, {.kind = Kind::kFile, .name = name})) return;
   }
-  sender_.send({.kind = Kind::kDone, .warnings = ranks_->warnings()});
+  sender_.send({.kind = Kind::kDone, .warnings = warnings});
   isDone_ = true;
 }
 
@@ -251,9 +256,13 @@ void HostAgent::endRanks() {
   ranks_->finish(display_);
 }
 
+/// Removes the logs and ring files, and the folder if nothing else is in it.
 void HostAgent::removeFolder() {
+  if (folder_.empty()) return;
   std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  for (const auto& [rank, tail] : logs_) fs::remove(rankLogPath(folder_, rank), ignored);
+  for (const auto& [name, tail] : rings_) fs::remove(folder_ + "/" + name, ignored);
+  fs::remove(folder_, ignored);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ std::vector<std::string> agentCommand(const HostOptions& options, const std::str
           "sh",      host, agent + " --host-agent"};
 }
 
-AgentConnection::AgentConnection(HostRanks host, const std::vector<std::string>& command,
+AgentConnection::AgentConnection(HostOfRun host, const std::vector<std::string>& command,
                                  const sigset_t& signals)
     : host_(std::move(host)), reader_(words_.read.get(), true), shown_("host " + host_.host) {
   shell_.emplace(ChildProcess::Settings{

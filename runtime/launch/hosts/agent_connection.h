@@ -23,13 +23,13 @@ class AgentConnection {
  public:
   /// Starts the remote shell, in a session of its own, so that it cannot ask anybody for a
   /// password. Throws Error.
-  AgentConnection(HostRanks host, const std::vector<std::string>& command, const sigset_t& signals);
+  AgentConnection(HostOfRun host, const std::vector<std::string>& command, const sigset_t& signals);
   /// Kills the remote shell if it runs.
   ~AgentConnection() = default;
   AgentConnection(const AgentConnection&) = delete;
   AgentConnection& operator=(const AgentConnection&) = delete;
 
-  const HostRanks& host() const { return host_; }
+  const HostOfRun& host() const { return host_; }
   /// "host b (ranks 4 and 5)".
   std::string name() const;
 
@@ -64,7 +64,7 @@ class AgentConnection {
   void show(RanksDisplay& display, bool everything);
   void findLoss();
 
-  const HostRanks host_;
+  const HostOfRun host_;
   Pipe orders_;
   Pipe words_;
   Pipe errors_;

@@ -1,7 +1,6 @@
 #include "runtime/launch/hosts/host_list.h"
 
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,7 +27,7 @@ struct FreeAddressList {
   void operator()(ifaddrs* list) const { freeifaddrs(list); }
 };
 
-/// The addresses of all interfaces that are up, or of those that lead to other hosts.
+/// The addresses of all interfaces, or of those that lead to other hosts.
 std::vector<std::string> ownAddresses(int family, bool withLoopback) {
   std::vector<std::string> addresses;
   ifaddrs* list = nullptr;
@@ -36,7 +35,6 @@ std::vector<std::string> ownAddresses(int family, bool withLoopback) {
   const std::unique_ptr<ifaddrs, FreeAddressList> owner(list);
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != family) continue;
-    if ((one->ifa_flags & IFF_UP) == 0) continue;
     std::array<char, NI_MAXHOST> text{};
     const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
     if (getnameinfo(one->ifa_addr, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) !=
@@ -123,12 +121,12 @@ RankHost parseRankHost(const std::string& text) {
   return result;
 }
 
-std::vector<HostRanks> hostsOf(const std::vector<RankHost>& ranks) {
-  std::vector<HostRanks> hosts;
+std::vector<HostOfRun> hostsOf(const std::vector<RankHost>& ranks) {
+  std::vector<HostOfRun> hosts;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const RankHost& one = ranks[rank];
     const bool isHere = isThisHost(one.host);
-    auto host = std::find_if(hosts.begin(), hosts.end(), [&](const HostRanks& other) {
+    auto host = std::find_if(hosts.begin(), hosts.end(), [&](const HostOfRun& other) {
       return other.host == one.host || (isHere && other.isHere);
     });
     if (host == hosts.end()) {
@@ -137,7 +135,7 @@ std::vector<HostRanks> hostsOf(const std::vector<RankHost>& ranks) {
     host->ranks.push_back(static_cast<int>(rank));
     host->devices.push_back(one.device);
   }
-  for (const HostRanks& host : hosts) {
+  for (const HostOfRun& host : hosts) {
     const auto without = std::count(host.devices.begin(), host.devices.end(), -1);
     if (without != 0 && static_cast<std::size_t>(without) != host.devices.size()) {
       throw Error("host " + host.host +
@@ -153,7 +151,7 @@ std::vector<HostRanks> hostsOf(const std::vector<RankHost>& ranks) {
   return hosts;
 }
 
-std::string visibleDevices(const HostRanks& host, std::size_t localRank) {
+std::string visibleDevices(const HostOfRun& host, std::size_t localRank) {
   const int own = host.devices[localRank];
   if (own < 0) return {};
   std::vector<int> devices;

@@ -9,7 +9,7 @@
 namespace pipetrace {
 
 /// The ranks of one host.
-struct HostRanks {
+struct HostOfRun {
   std::string host{};
   bool isHere = false;         ///< it is this host
   std::vector<int> ranks{};    ///< in their order, so the first has LOCAL_RANK 0
@@ -19,7 +19,7 @@ struct HostRanks {
 /// The hosts of a run in the order of their first ranks; names of this host are one. Throws Error
 /// where a host has some ranks with a GPU and some without, and for "localhost" beside other hosts,
 /// where it would be another host.
-std::vector<HostRanks> hostsOf(const std::vector<RankHost>& ranks);
+std::vector<HostOfRun> hostsOf(const std::vector<RankHost>& ranks);
 
 /// "HOST" or "HOST:GPU"; an IPv6 address is in brackets: "[fd00::1]:0". Throws Error.
 RankHost parseRankHost(const std::string& text);
@@ -36,6 +36,6 @@ std::vector<std::string> addressesOfThisHost();
 /// CUDA_VISIBLE_DEVICES of the rank with that LOCAL_RANK: the GPUs of its host's ranks, each once.
 /// A program that takes the device LOCAL_RANK, modulo their number, finds its own. Empty where none
 /// is given.
-std::string visibleDevices(const HostRanks& host, std::size_t localRank);
+std::string visibleDevices(const HostOfRun& host, std::size_t localRank);
 
 }  // namespace pipetrace

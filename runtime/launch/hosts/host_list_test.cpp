@@ -97,7 +97,7 @@ TEST(HostListTest, AHostWithAndWithoutGpusIsRefused) {
 
 /// The GPU that a program with this LOCAL_RANK takes: the LOCAL_RANKth that it sees, or if there
 /// are fewer, the one after as many rounds.
-int deviceTaken(const HostRanks& host, std::size_t localRank) {
+int deviceTaken(const HostOfRun& host, std::size_t localRank) {
   std::vector<int> visible;
   const std::string text = visibleDevices(host, localRank);
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -110,7 +110,7 @@ TEST(HostListTest, EachRankFindsItsGpuAtItsPlace) {
   const std::vector<std::vector<int>> cases = {{0, 1, 2, 3}, {3, 1}, {0, 0, 1},
                                                {5},          {2, 2}, {1, 0, 1, 0}};
   for (const std::vector<int>& devices : cases) {
-    HostRanks host{.host = "a", .devices = devices};
+    HostOfRun host{.host = "a", .devices = devices};
     for (std::size_t i = 0; i < devices.size(); ++i) {
       EXPECT_EQ(deviceTaken(host, i), devices[i]) << visibleDevices(host, i);
     }

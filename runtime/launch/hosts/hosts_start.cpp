@@ -76,7 +76,7 @@ HostsStart::HostsStart(const HostOptions& options, Run run, const SignalInbox& i
                 " is another host on every host; give an address of " + hosts_[0].host +
                 " that the others reach, or none to find one");
   }
-  for (const HostRanks& host : hosts_) {
+  for (const HostOfRun& host : hosts_) {
     if (host.isHere) {
       here_ = placesOf(host);
     } else {
@@ -96,7 +96,7 @@ HostsStart::~HostsStart() {
   endAgents(left, [this] { return isInterrupted(); });
 }
 
-std::vector<RankPlace> HostsStart::placesOf(const HostRanks& host) const {
+std::vector<RankPlace> HostsStart::placesOf(const HostOfRun& host) const {
   std::vector<RankPlace> places;
   for (std::size_t i = 0; i < host.ranks.size(); ++i) {
     places.push_back({.rank = host.ranks[i],
@@ -254,7 +254,7 @@ std::vector<std::string> HostsStart::reachedByAll(const HostMessage& meeting) {
   };
   if (asksHere) add("this host", reachedFromHere_.get());
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    const HostRanks& host = agents_[i].connection->host();
+    const HostOfRun& host = agents_[i].connection->host();
     if (host.ranks[0] != 0) add("host " + host.host, agents_[i].answer->addresses);
     agents_[i].answer = prepared[i];  // which says where its logs are
   }
@@ -263,8 +263,8 @@ std::vector<std::string> HostsStart::reachedByAll(const HostMessage& meeting) {
               listed(meeting.addresses) + ", port " + std::to_string(meeting.port) + ")" + who);
 }
 
-std::vector<std::unique_ptr<RankGroup>> HostsStart::start(const std::string& logFolder) {
-  std::vector<std::unique_ptr<RankGroup>> groups;
+std::vector<std::unique_ptr<RanksOnHost>> HostsStart::start(const std::string& logFolder) {
+  std::vector<std::unique_ptr<RanksOnHost>> groups;
   std::vector<AgentConnection*> started;
   for (Agent& agent : agents_) {
     started.push_back(agent.connection.get());

@@ -9,7 +9,7 @@
 #include "runtime/launch/hosts/agent_connection.h"
 #include "runtime/launch/hosts/meeting_point.h"
 #include "runtime/launch/local_port.h"
-#include "runtime/launch/rank_group.h"
+#include "runtime/launch/ranks_on_host.h"
 #include "runtime/launch/signal_inbox.h"
 
 namespace pipetrace {
@@ -37,7 +37,7 @@ class HostsStart {
   /// cannot.
   int prepare();
   /// After prepare(): tells all agents to start their ranks. The logs come to `logFolder`.
-  std::vector<std::unique_ptr<RankGroup>> start(const std::string& logFolder);
+  std::vector<std::unique_ptr<RanksOnHost>> start(const std::string& logFolder);
   /// After prepare(): the ranks of this host, with their master and without a log folder.
   const std::vector<RankPlace>& placesHere() const { return here_; }
 
@@ -48,7 +48,7 @@ class HostsStart {
     std::optional<HostMessage> answer{};  // to the last order
   };
 
-  std::vector<RankPlace> placesOf(const HostRanks& host) const;
+  std::vector<RankPlace> placesOf(const HostOfRun& host) const;
   bool await(HostMessage::Kind kind);
   bool haveAnswered(HostMessage::Kind kind);
   void take(Agent& agent, HostMessage::Kind kind);
@@ -63,7 +63,7 @@ class HostsStart {
   const Run run_;
   const SignalInbox& inbox_;
   RanksDisplay& display_;
-  const std::vector<HostRanks> hosts_;
+  const std::vector<HostOfRun> hosts_;
   std::vector<Agent> agents_;
   std::vector<RankPlace> here_;
   std::optional<MeetingPoint> meeting_;  // where rank 0 is here

@@ -71,7 +71,9 @@ void RemoteRanks::take(const MessageReader::Received& received, std::vector<Rank
     case Kind::kFile: store(word.name, received.bytes); break;
     case Kind::kRefused: agent_->lose("cannot start its ranks: " + word.text); break;
     case Kind::kDone:
-      warnings_.insert(warnings_.end(), word.warnings.begin(), word.warnings.end());
+      for (const std::string& warning : word.warnings) {
+        warnings_.push_back("host " + agent_->host().host + ": " + warning);
+      }
       endLogs();
       agent_->send({.kind = Kind::kBye});
       isDone_ = true;

@@ -8,12 +8,12 @@
 
 #include "runtime/launch/hosts/agent_connection.h"
 #include "runtime/launch/hosts/remote_log.h"
-#include "runtime/launch/rank_group.h"
+#include "runtime/launch/ranks_on_host.h"
 
 namespace pipetrace {
 
 /// Ranks on another host, by its agent. Their logs and ring files come to the log folder here.
-class RemoteRanks : public RankGroup {
+class RemoteRanks : public RanksOnHost {
  public:
   /// `agent` is prepared to start them. `agentFolder`: where it keeps their logs. Throws Error if
   /// a log cannot be made.

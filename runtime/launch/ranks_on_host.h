@@ -18,12 +18,12 @@ struct RankEnd {
 };
 
 /// Those ranks of a run that are on one host. No call waits for anything but a disk.
-class RankGroup {
+class RanksOnHost {
  public:
-  RankGroup() = default;
-  virtual ~RankGroup() = default;
-  RankGroup(const RankGroup&) = delete;
-  RankGroup& operator=(const RankGroup&) = delete;
+  RanksOnHost() = default;
+  virtual ~RanksOnHost() = default;
+  RanksOnHost(const RanksOnHost&) = delete;
+  RanksOnHost& operator=(const RanksOnHost&) = delete;
 
   /// Adds what poll(2) is to wait for. `hasRoom`: the display takes more.
   virtual void addTo(std::vector<pollfd>& waiting, bool hasRoom) const = 0;
