@@ -3,20 +3,51 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
+#include "runtime/launch/hosts/agent.h"
+#include "runtime/launch/hosts/host_list.h"
 #include "runtime/launch/launcher.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 
+namespace {
+
+HostOptions hostOptions(const PipeRunOptions& options) {
+  HostOptions hosts;
+  for (const std::string& host : options.hosts) hosts.ranks.push_back(parseRankHost(host));
+  if (!options.remoteShell.empty()) hosts.remoteShell = options.remoteShell;
+  hosts.prefix = options.prefix;
+  hosts.agent = std::filesystem::read_symlink("/proc/self/exe").string();
+  hosts.version = PIPETRACE_VERSION;
+  hosts.masterAddress = options.masterAddress;
+  hosts.startTimeout = static_cast<Nanoseconds>(options.startTimeout * kNsPerSecond);
+  if (hosts.ranks.empty() &&
+      !(options.remoteShell.empty() && options.prefix.empty() && options.masterAddress.empty())) {
+    throw Error("--remote-shell, --prefix and --master-addr are for several hosts; give --hosts");
+  }
+  const auto named = static_cast<int>(hosts.ranks.size());
+  if (named > 0 && options.ranks > 0 && options.ranks != named) {
+    throw Error(
+        fmt::format("--ranks {} contradicts --hosts, which names {}", options.ranks, named));
+  }
+  return hosts;
+}
+
+}  // namespace
+
 int runLaunch(const PipeRunOptions& options) {
+  if (options.isHostAgent) return runHostAgent(PIPETRACE_VERSION);
   if (options.command.empty()) {
     throw Error("no program to run; give it after --: pipe-run --ranks 4 -- ./train --epochs 3");
   }
   LaunchOptions launchOptions;
-  launchOptions.ranks = options.ranks;
+  launchOptions.ranks = std::max(options.ranks, 1);
+  launchOptions.hosts = hostOptions(options);
   launchOptions.command = options.command;
   launchOptions.logDirectory = options.logDirectory;
   launchOptions.masterPort = options.masterPort;

@@ -8,6 +8,7 @@
 #include "apps/cli/common_commands.h"
 #include "apps/cli/shared_options.h"
 #include "apps/pipe_run/commands.h"
+#include "runtime/launch/hosts/host_options.h"
 #include "trace/text/shell_word.h"
 
 namespace pipetrace {
@@ -58,21 +59,53 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
       ->group(kGroup);
 }
 
+namespace {
+
+void addHostOptions(CommandApp& app, PipeRunOptions& options) {
+  app.add_option("--hosts", options.hosts,
+                 "Where each rank runs, with the number of its GPU there: a:0,a:1,b:0. Other hosts "
+                 "are reached by --remote-shell, and need this program at the same place")
+      ->type_name("HOST[:GPU],...")
+      ->delimiter(',');
+  app.add_option("--remote-shell", options.remoteShell,
+                 std::string("How a command is run on another host: these words of /bin/sh, then "
+                             "the host, then the command as one word (default: ") +
+                     kRemoteShell + ")")
+      ->type_name("COMMAND");
+  app.add_option("--prefix", options.prefix,
+                 "Stands before pipe-run in the commands for other hosts, as for a container: "
+                 "\"singularity exec image.sif\". Then pipe-run is looked up in PATH there")
+      ->type_name("COMMAND");
+  app.add_option("--master-addr", options.masterAddress,
+                 "Address of rank 0's host for all ranks (default: one that all hosts reach)")
+      ->type_name("ADDRESS");
+  app.add_option("--start-timeout", options.startTimeout,
+                 "How long another host may take to answer (default: 60)")
+      ->type_name("SECONDS")
+      ->check(range(0.1, 1e6));
+  app.add_flag("--host-agent", options.isHostAgent,
+               "Start ranks by order of a pipe-run on another host, which starts this by itself");
+}
+
+}  // namespace
+
 void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
   app.description(
-      "Runs a training program as several ranks on this machine.\n\n"
+      "Runs a training program as several ranks, on this machine or on several.\n\n"
       "Each rank finds RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT ... as torchrun sets them, and\n"
       "PIPETRACE_LOG_DIR.\n\n"
       "Other commands (each has its own --help):\n" +
       pipeRun().commandList());
   app.describeEnd(
       {{"0", "done"}, {"2", "could not, or a rank failed"}, {"128 + n", "stopped by signal n"}},
-      {"pipe-run --ranks 4 --log-dir logs -- ./train --schedule 1F1B"});
+      {"pipe-run --ranks 4 --log-dir logs -- ./train --schedule 1F1B",
+       "pipe-run --hosts a:0,a:1,b:0,b:1 --log-dir logs -- ./train --schedule 1F1B"});
   app.addProgram("The program, which is looked up in PATH, and its arguments");
   addVersion(app);
   app.add_option("--ranks", options.ranks, "Processes to start (default: 1)")
       ->type_name("N")
       ->check(range(1, kMostRanks));
+  addHostOptions(app, options);
   app.add_option("--log-dir", options.logDirectory,
                  "Where each rank's output and job log go, as workerlog.<rank> (default: logs); "
                  "those of earlier runs are removed")
@@ -87,7 +120,7 @@ void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
       "Let ranks receive on the thread that computes, and wait there for their sends, in programs "
       "that have this option or read PIPETRACE_NO_SEND_RECV_OVERLAP=1 as the samples do");
   app.add_option("--master-port", options.masterPort,
-                 "Port of the ranks' rendezvous on 127.0.0.1 (default: a free one)")
+                 "Port of the ranks' rendezvous on rank 0's host (default: a free one)")
       ->type_name("P")
       ->check(range(1, 65535));
 }

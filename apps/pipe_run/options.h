@@ -25,7 +25,13 @@ struct RehearseOptions : ScheduleOptions {
 
 /// The options of pipe-run without a command.
 struct PipeRunOptions {
-  int ranks = 1;
+  int ranks = 0;  ///< 0: one, or as many as `hosts` names
+  std::vector<std::string> hosts;
+  std::string remoteShell;
+  std::string prefix;
+  std::string masterAddress;
+  double startTimeout = 60;  ///< seconds
+  bool isHostAgent = false;
   std::string logDirectory = "logs";
   int masterPort = 0;
   bool recording = false;            ///< PIPETRACE=1 for the ranks

@@ -11,16 +11,17 @@ namespace pipetrace {
 std::vector<std::string> rankEnvironment(const RankPlace& place) {
   std::vector<std::string> own = {
       "RANK=" + std::to_string(place.rank),
-      "LOCAL_RANK=" + std::to_string(place.rank),
+      "LOCAL_RANK=" + std::to_string(place.localRank),
       "WORLD_SIZE=" + std::to_string(place.ranks),
-      "LOCAL_WORLD_SIZE=" + std::to_string(place.ranks),
-      "MASTER_ADDR=127.0.0.1",
+      "LOCAL_WORLD_SIZE=" + std::to_string(place.localRanks),
+      "MASTER_ADDR=" + place.masterAddress,
       "MASTER_PORT=" + std::to_string(place.masterPort),
       "PIPETRACE_LOG_DIR=" + place.logDirectory,
   };
   if (place.recording) own.emplace_back("PIPETRACE=1");
+  if (!place.devices.empty()) own.push_back("CUDA_VISIBLE_DEVICES=" + place.devices);
   // Each rank would start a thread per core, as if it had the machine to itself.
-  if (place.ranks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
+  if (place.localRanks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
     own.emplace_back("OMP_NUM_THREADS=1");
   }
   std::vector<std::string> result;

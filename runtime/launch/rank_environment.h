@@ -5,12 +5,17 @@
 
 namespace pipetrace {
 
+/// Where a rank runs, and what it finds in its environment of that.
 struct RankPlace {
   int rank = 0;
-  int ranks = 1;
+  int ranks = 1;       ///< of the run
+  int localRank = 0;   ///< its number among the ranks of its host
+  int localRanks = 1;  ///< of its host
+  std::string masterAddress = "127.0.0.1";
   int masterPort = 0;
-  std::string logDirectory;  ///< absolute
+  std::string logDirectory{};  ///< absolute
   bool recording = false;
+  std::string devices{};  ///< CUDA_VISIBLE_DEVICES; empty: as it is
 };
 
 /// The environment of a rank, "NAME=value" each. It is this process's environment, without the
