@@ -37,6 +37,8 @@ if(PIPETRACE_VIEWER)
 endif()
 
 if(PIPETRACE_RUNTIME)
+  find_package(yaml-cpp QUIET)
+  pipetrace_need(yaml-cpp_FOUND "yaml-cpp" libyaml-cpp-dev)
   include(PipetraceTorch)
 endif()
 

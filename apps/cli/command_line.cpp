@@ -7,8 +7,8 @@
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
-#include "apps/cli/suggestions.h"
 #include "trace/files/output_file.h"
+#include "trace/text/suggestions.h"
 
 namespace pipetrace {
 namespace {

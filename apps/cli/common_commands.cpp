@@ -9,9 +9,9 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/completions.h"
 #include "apps/cli/man_page.h"
-#include "apps/cli/suggestions.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
+#include "trace/text/suggestions.h"
 
 namespace pipetrace {
 namespace {

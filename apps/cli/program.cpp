@@ -9,9 +9,9 @@
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
-#include "apps/cli/suggestions.h"
 #include "trace/error.h"
 #include "trace/files/standard_streams.h"
+#include "trace/text/suggestions.h"
 
 namespace pipetrace {
 

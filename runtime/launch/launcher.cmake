@@ -17,3 +17,15 @@ pipetrace_test(
   SOURCES launch/find_program_test.cpp launch/launch_log_folder_test.cpp launch/launcher_test.cpp launch/rank_output_test.cpp
   LINK pipetrace::launcher
   LABELS runtime)
+
+# Other projects' launchers.
+pipetrace_library(
+  launchers
+  SOURCES launchers/launched_place.cpp launchers/slurm_hosts.cpp
+  PUBLIC pipetrace::trace)
+
+pipetrace_test(
+  launchers_test
+  SOURCES launchers/launched_place_test.cpp launchers/slurm_hosts_test.cpp
+  LINK pipetrace::launchers
+  LABELS runtime)

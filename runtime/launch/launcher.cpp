@@ -102,10 +102,14 @@ void Launch::start() {
   RankPlace place{.ranks = options_.ranks,
                   .masterPort = port_->number(),
                   .logDirectory = folder,
-                  .recording = options_.recording};
-  clearLogFolder(folder);
+                  .recording = options_.recording,
+                  .restart = options_.restart};
+  if (options_.restart == 0) clearLogFolder(folder);
   for (int i = 0; i < options_.ranks; ++i) {
     place.rank = i;
+    if (!options_.variables.empty()) {
+      place.variables = options_.variables.at(static_cast<std::size_t>(i));
+    }
     const std::string log = folder + "/" + std::string(log_format::kFilePrefix) + std::to_string(i);
     LaunchedRank rank;
     rank.output = std::make_unique<RankOutput>(i, log);

@@ -23,6 +23,10 @@ std::vector<std::string> rankEnvironment(const RankPlace& place) {
   if (place.ranks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
     own.emplace_back("OMP_NUM_THREADS=1");
   }
+  if (place.restart > 0) {
+    own.push_back("TORCHELASTIC_RESTART_COUNT=" + std::to_string(place.restart));
+  }
+  own.insert(own.end(), place.variables.begin(), place.variables.end());
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;

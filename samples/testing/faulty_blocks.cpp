@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -37,6 +38,8 @@ class StageFault {
       throw std::runtime_error("the made-up fault of a stage");
     } else if (fault_.kind.starts_with("allocate-")) {
       allocateTooMuch();
+    } else if (fault_.kind.starts_with("kill-")) {
+      raise(SIGKILL);
     } else if (fault_.kind.starts_with("close-")) {
       close(STDOUT_FILENO);
       close(STDERR_FILENO);

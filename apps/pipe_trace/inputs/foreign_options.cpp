@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/suggestions.h"
 #include "parser/foreign/names/name_preset.h"
 #include "trace/error.h"
+#include "trace/text/suggestions.h"
 
 namespace pipetrace {
 namespace {

@@ -39,7 +39,8 @@ bool isRatio(const nlohmann::json& number) {
   return number.is_number() && number.get<double>() >= 0 && number.get<double>() <= 1;
 }
 
-Partition parse(std::istream& in) {
+template <typename Input>
+Partition parse(Input& in) {
   const nlohmann::json file = nlohmann::json::parse(in);
   if (!file.is_object()) throw Error("it is no JSON object");
   for (const auto& [key, value] : file.items()) {
@@ -107,19 +108,27 @@ void requireFits(const Partition& partition, int numBlocks, int numStages) {
   }
 }
 
+static Partition parseNamed(auto& in, const std::string& name) {
+  try {
+    return parse(in);
+  } catch (const nlohmann::json::exception& e) {
+    const std::string text = e.what();  // "[json.exception.parse_error.101] parse error at …"
+    throw Error(name + " is no JSON: " + text.substr(text.find("] ") + 2));
+  } catch (const Error& e) {
+    throw Error(name + ": " + e.what());
+  }
+}
+
+Partition partitionOption(const std::string& text) {
+  return text.starts_with('{') ? parseNamed(text, "the partition") : readPartition(text);
+}
+
 Partition readPartition(const std::string& path) {
   const std::string failed = "cannot read the partition " + path + ": ";
   if (std::filesystem::is_directory(path)) throw Error(failed + "it is a folder");
   std::ifstream in(path);
   if (!in) throw Error(failed + std::strerror(errno));
-  try {
-    return parse(in);
-  } catch (const nlohmann::json::exception& e) {
-    const std::string text = e.what();  // "[json.exception.parse_error.101] parse error at …"
-    throw Error("the partition " + path + " is no JSON: " + text.substr(text.find("] ") + 2));
-  } catch (const Error& e) {
-    throw Error("the partition " + path + ": " + e.what());
-  }
+  return parseNamed(in, "the partition " + path);
 }
 
 }  // namespace pipetrace

@@ -28,4 +28,8 @@ void requireFits(const Partition& partition, int numBlocks, int numStages);
 /// ratios may be left out. Throws Error that names the file and what is wrong with it.
 Partition readPartition(const std::string& path);
 
+/// The partition of an option: such a text itself if it begins with '{', else the path of a file.
+/// Throws Error as readPartition() does.
+Partition partitionOption(const std::string& text);
+
 }  // namespace pipetrace

@@ -1,4 +1,4 @@
-#include "apps/cli/suggestions.h"
+#include "trace/text/suggestions.h"
 
 #include <algorithm>
 
