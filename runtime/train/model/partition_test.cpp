@@ -39,6 +39,20 @@ TEST(Partition, AFileSaysHowManyBlocksAndHowManyOfThemRunAgain) {
   EXPECT_EQ(readPartition(fileWith(folder, R"({"partition":[2]})")).recomputed(0), 0);
 }
 
+TEST(Partition, AnOptionIsTheTextOfAPartitionOrTheNameOfAFile) {
+  const Partition partition =
+      partitionOption(R"({"partition": [2, 1], "recompute_ratio": [0.5, 0]})");
+  EXPECT_EQ(partition.blocks, (std::vector<int>{2, 1}));
+  EXPECT_EQ(partition.recomputed(0), 1);
+  EXPECT_THAT(
+      [] { partitionOption("{\"partition\": [0]}"); },
+      ::testing::ThrowsMessage<Error>(::testing::HasSubstr("the partition: \"partition\"")));
+  EXPECT_THAT([] { partitionOption("{\"partition\""); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("the partition is no JSON")));
+  EXPECT_THAT([] { partitionOption("/no/such.json"); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("/no/such.json")));
+}
+
 TEST(Partition, AFileThatIsNoneIsRefusedWithItsNameAndTheReason) {
   const testing::ScratchFolder folder;
   const auto refused = [&](const std::string& text) {
