@@ -279,7 +279,7 @@ class DriverWords {
     if (values_.has("verbose_frequency")) {
       say("inspect_every", values_.text("verbose_frequency"), "verbose_frequency");
     }
-    if (values_.has("module")) say("module", values_.text("module"), "module", true);
+    addModule();
     for (const char* const input : {"data_dir", "bert_config"}) {
       if (!values_.has(input)) continue;
       say(std::string(input) == "data_dir" ? "data" : input, paths_.resolve(values_.text(input)),
@@ -292,6 +292,19 @@ class DriverWords {
     for (const char* const flag : {"forward_only", "synthetic_data"}) {
       if (values_.truth(flag)) say(flag, "true", flag, std::string(flag) == "synthetic_data");
     }
+  }
+
+  /// A file of the program's, or a name that it knows. The drivers' modules are folders of code.
+  void addModule() {
+    if (!values_.has("module")) return;
+    const std::string found = paths_.resolve(values_.text("module"));
+    std::error_code error;
+    if (std::filesystem::is_directory(found, error)) {
+      config_.notes.push_back("module has no effect: " + found + " is a folder of the drivers");
+      return;
+    }
+    const bool isFile = std::filesystem::is_regular_file(found, error);
+    say("module", isFile ? found : values_.text("module"), "module", /*isOptional=*/true);
   }
 
   void noteTheRest() {

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostPort = 65535;
 
 /// Options of programs whose values are paths, beside those that follow from the drivers' keys.
-const std::vector<std::string> kPathOptions = {"schedule_file", "data", "checkpoint"};
+const std::vector<std::string> kPathOptions = {"schedule_file", "data", "checkpoint", "vocabulary"};
 
 class RunConfigReader {
  public:

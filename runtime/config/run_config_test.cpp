@@ -198,6 +198,19 @@ TEST(RunConfigTest, PathsBeginInTheFolderOfTheModelAndThenInThatOfTheFile) {
   EXPECT_EQ(folder.read("epochs: 1\n").logDirectory, folder.path("logs"));
 }
 
+TEST(RunConfigTest, AModuleIsAFileANameOrAFolderOfTheDrivers) {
+  const WrittenConfig folder;
+  folder.write("bert/small.json", "{}");
+  folder.write("bert/vgpus=4/vpipe.json", "{}");
+  const RunConfig file = folder.read("directory: bert\nmodule: small.json\n");
+  EXPECT_THAT(textsOf(file), Contains("module=" + folder.path("bert/small.json")));
+  EXPECT_THAT(textsOf(folder.read("directory: bert\nmodule: bert-base\n")),
+              Contains("module=bert-base"));
+  const RunConfig drivers = folder.read("directory: bert\nmodule: vgpus=4\n");
+  EXPECT_THAT(textsOf(drivers), IsEmpty());
+  EXPECT_THAT(drivers.notes, Contains(HasSubstr("module has no effect: ")));
+}
+
 TEST(RunConfigTest, WithoutADirectoryTheModelTypeNamesTheProgram) {
   const WrittenConfig folder;
   EXPECT_EQ(folder.read("model_type: image_classification\n").directory, "image_classification");

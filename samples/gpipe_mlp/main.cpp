@@ -1,5 +1,5 @@
 #include "runtime/engine/engine_main.h"
-#include "samples/config_command_line.h"
+#include "samples/config/config_command_line.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"

@@ -1,4 +1,4 @@
-#include "samples/print_plan.h"
+#include "samples/config/print_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "samples/config_command_line.h"
+#include "samples/config/config_command_line.h"
 
 #include <fmt/format.h>
 
@@ -96,7 +96,17 @@ class ConfigArguments {
     if (config_.savesEpochs) addDerived("checkpoint_every", std::to_string(ofEpoch));
   }
 
-  void add(const ConfigOption& option) {
+  /// `module` is what the program calls its variants.
+  ConfigOption named(ConfigOption option) const {
+    const bool isOther = option.name == "module" && config_.find("bert_config") == nullptr &&
+                         app_.get_option_no_throw("--module") == nullptr &&
+                         app_.get_option_no_throw("--bert-config") != nullptr;
+    if (isOther) option.name = "bert_config";
+    return option;
+  }
+
+  void add(const ConfigOption& given) {
+    const ConfigOption option = named(given);
     const CLI::Option* const known = app_.get_option_no_throw(flagOf(option.name));
     const bool isOfFile = known != nullptr && option.name != "config" && option.name != "help" &&
                           option.name != "dry_run";
