@@ -72,7 +72,8 @@ TEST(RunConfigTest, AFileWithEveryKeyIsRead) {
   folder.write("model/conf.json", R"({"module_to_stage_map": [0, 1, 1]})");
   folder.write("parts.json", R"({"partition": [2, 3]})");
   for (const std::string& name : configKeyNames()) {
-    if (findConfigKey(name)->name == name) EXPECT_THAT(kEveryKey, HasSubstr(name + ":")) << name;
+    if (findConfigKey(name)->name != name) continue;  // an alias
+    EXPECT_THAT(kEveryKey, HasSubstr(name + ":"));
   }
   const RunConfig config = folder.read(kEveryKey);
   EXPECT_EQ(config.file, folder.path());

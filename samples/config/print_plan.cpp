@@ -32,7 +32,9 @@ void printStages(const TrainingPlan& training) {
                                    ? fmt::format("block {}", first)
                                    : fmt::format("blocks {} to {}", first, first + count - 1);
     sayOnStdout(fmt::format("  stage {} on {}: {}{}", stage, ranksText(plan.ranksOf(stage)), blocks,
-                            again == 0 ? "" : fmt::format(", {} of them run again", again)));
+                            again == 0       ? ""
+                            : again == count ? ", recomputed"
+                                             : fmt::format(", the last {} recomputed", again)));
     first += count;
   }
 }
