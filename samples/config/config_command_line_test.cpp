@@ -131,12 +131,12 @@ TEST_F(SampleConfigTest, APartitionMayBeWrittenInTheFileOrOnTheCommandLine) {
   EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_THAT(end.output,
               AllOf(HasSubstr("stage 0 on rank 0: block 0\n"),
-                    HasSubstr("stage 1 on rank 1: blocks 1 to 3, 1 of them run again")));
+                    HasSubstr("stage 1 on rank 1: blocks 1 to 3, the last 1 recomputed")));
   EXPECT_THAT(end.output, HasSubstr("rank 1: 1F0,1R0,1B0"));
   const ProcessEnd given =
       runProcess({kMlp, "--stages", "2", "--partition", R"({"partition": [3, 1]})",
                   "--recompute-ratio", "1", "--dry-run"});
-  EXPECT_THAT(given.output, HasSubstr("stage 0 on rank 0: blocks 0 to 2, 3 of them run again"));
+  EXPECT_THAT(given.output, HasSubstr("stage 0 on rank 0: blocks 0 to 2, recomputed"));
 }
 
 TEST_F(SampleConfigTest, KeysWithoutAnOptionAreNotedInADryRunAlone) {

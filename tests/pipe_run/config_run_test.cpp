@@ -60,7 +60,7 @@ class ConfigRun : public ::testing::Test {
                   R"({"module_to_stage_map": [0, 1, 2, 3, 3],
                       "stage_to_rank_map": {"0": [0], "1": [1], "2": [2], "3": [3]}})");
     folder_.write("vgpus=4/vpipe.json",
-                  R"({"partition": [2, 1, 1, 2], "recompute_ratio": [0.5, 0, 0, 0]})");
+                  R"({"partition": [1, 1, 1, 1], "recompute_ratio": [1, 0, 0, 0]})");
   }
 
   const ConfigFolder folder_;
@@ -82,8 +82,8 @@ TEST_F(ConfigRun, TheKeysOfVPipesBertPassADryRunUnchanged) {
   // 2 epochs of the sample's 200 steps, 8 micro-batches of 2 rows in each.
   EXPECT_THAT(run.out, HasSubstr("plan PipeDream: 4 ranks, 8 micro-batches a step, 400 steps of 16 "
                                  "rows\n"));
-  EXPECT_THAT(run.out, HasSubstr("  stage 0 on rank 0: blocks 0 to 1, 1 of them run again\n"
-                                 "  stage 1 on rank 1: block 2\n"));
+  EXPECT_THAT(run.out, HasSubstr("  stage 0 on rank 0: block 0, recomputed\n"
+                                 "  stage 1 on rank 1: block 1\n"));
   EXPECT_THAT(run.out, HasSubstr("  rank 3: 3F0,3B0,3F1,3B1,"));
   EXPECT_THAT(folder_.runFolders(), IsEmpty());
   EXPECT_EQ(folder_.run(kVPipeKeys, {"--quiet"}).out, run.out) << "the driver's word for it";
@@ -124,7 +124,7 @@ TEST_F(ConfigRun, TheDriversFlagNamesAFileOfAnyName) {
 TEST_F(ConfigRun, MistakesAreNamedWithFileAndLineBeforeAnythingStarts) {
   const std::string place = folder_.path();
   const std::string rest = kVPipeKeys;  // 20 lines
-  folder_.write("vgpus=4/short.json", R"({"partition": [2, 1, 1, 1]})");
+  folder_.write("vgpus=4/short.json", R"({"partition": [1, 1, 1, 2]})");
   folder_.write("vgpus=4/none.json",
                 "{\"module_to_stage_map\": [0, 1, 1],\n"
                 "\"stage_to_rank_map\": {\"0\": [0], \"1\": [2]}}");
@@ -145,7 +145,7 @@ TEST_F(ConfigRun, MistakesAreNamedWithFileAndLineBeforeAnythingStarts) {
       {with("vpipe.json", "short.json"),
        place + ":6: partition: " + folder_.path("vgpus=4/short.json") +
            ": the partition adds up to 5 blocks, but the model "
-           "has 6"},
+           "has 4"},
       {with("mp_conf.json", "none.json"),
        folder_.path("vgpus=4/none.json") + ":2: stage_to_rank_map leaves out rank 1"},
       {with("'localhost:3'", "'localhost:3', 'localhost:4'"),

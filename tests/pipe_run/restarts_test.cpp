@@ -107,8 +107,9 @@ TEST(RestartsTest, ARunThatEndsWellIsNotStartedAgain) {
 
 TEST(RestartsTest, CtrlCEndsARunForGood) {
   const RecordedLog log;
-  const ProgramRun run = pipeRun({"--restarts", "5", "--log-dir", log.folder(), "--", "/bin/sh",
-                                  "-c", "echo start; kill -INT $PPID; sleep 100"});
+  const ProgramRun run =
+      pipeRun({"--restarts", "5", "--log-dir", log.folder(), "--", "/bin/sh", "-c",
+               "echo start; trap 'exit 3' INT; kill -INT $PPID; while :; do sleep 0.1; done"});
   EXPECT_EQ(run.exitCode, 130);
   EXPECT_EQ(log.text(0), "start\n");
 }
