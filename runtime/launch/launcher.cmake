@@ -14,18 +14,19 @@ pipetrace_library(
 
 pipetrace_test(
   launcher_test
-  SOURCES launch/find_program_test.cpp launch/launch_log_folder_test.cpp launch/launcher_test.cpp launch/rank_output_test.cpp
+  SOURCES launch/find_program_test.cpp launch/launch_log_folder_test.cpp launch/launcher_test.cpp
+          launch/rank_environment_test.cpp launch/rank_output_test.cpp
   LINK pipetrace::launcher
   LABELS runtime)
 
 # Other projects' launchers.
 pipetrace_library(
   launchers
-  SOURCES launchers/launched_place.cpp launchers/slurm_hosts.cpp
+  SOURCES launch/launchers/launched_place.cpp launch/launchers/slurm_hosts.cpp
   PUBLIC pipetrace::trace)
 
 pipetrace_test(
   launchers_test
-  SOURCES launchers/launched_place_test.cpp launchers/slurm_hosts_test.cpp
+  SOURCES launch/launchers/launched_place_test.cpp launch/launchers/slurm_hosts_test.cpp
   LINK pipetrace::launchers
   LABELS runtime)

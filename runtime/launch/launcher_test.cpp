@@ -94,29 +94,6 @@ TEST(LauncherTest, RanksGetTheirPlaceInTheVariablesOfTorchrun) {
   EXPECT_GT(std::stoi(log.lines("port=").at(0)), 0);
 }
 
-TEST(LauncherTest, ARankMayHaveVariablesOfItsOwn) {
-  RecordedLog log;
-  setenv("CUDA_VISIBLE_DEVICES", "7", 1);
-  LaunchOptions options = shellRanks(log, 2, "echo $CUDA_VISIBLE_DEVICES, $A $RANK");
-  options.variables = {{"CUDA_VISIBLE_DEVICES=0,1", "A=a b"}, {}};
-  EXPECT_EQ(launch(options).exitCode, 0);
-  unsetenv("CUDA_VISIBLE_DEVICES");
-  EXPECT_EQ(log.text(0), "0,1, a b 0\n");
-  EXPECT_EQ(log.text(1), "7, 1\n");
-}
-
-TEST(LauncherTest, ARestartIsCountedAndItsLogsGoOn) {
-  RecordedLog log;
-  setenv("TORCHELASTIC_RESTART_COUNT", "9", 1);
-  LaunchOptions options = shellRanks(log, 1, "echo start ${TORCHELASTIC_RESTART_COUNT:-first}");
-  for (const int restart : {1, 0, 1, 2}) {
-    options.restart = restart;
-    EXPECT_EQ(launch(options).exitCode, 0);
-  }
-  unsetenv("TORCHELASTIC_RESTART_COUNT");
-  EXPECT_EQ(log.text(), "start first\nstart 1\nstart 2\n") << "a first start removes old logs";
-}
-
 TEST(LauncherTest, AGivenPortIsUsedAndATakenOneRefused) {
   RecordedLog log;
   OwnedFd listener = listenAt("127.0.0.1");

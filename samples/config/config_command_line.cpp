@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config/config_file.h"
-#include "runtime/config/config_keys.h"
-#include "runtime/config/config_values.h"
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/config_file.h"
+#include "runtime/engine/config/config_keys.h"
+#include "runtime/engine/config/config_values.h"
+#include "runtime/engine/config/run_config.h"
 #include "runtime/engine/say.h"
 #include "trace/error.h"
 #include "trace/text/suggestions.h"

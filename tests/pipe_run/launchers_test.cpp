@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "runtime/launchers/launched_place.h"
+#include "runtime/launch/launchers/launched_place.h"
 #include "tests/pipe_run/config_folder.h"
 
 namespace pipetrace {

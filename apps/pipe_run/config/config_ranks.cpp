@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "runtime/config/config_file.h"
+#include "runtime/engine/config/config_file.h"
 #include "trace/error.h"
 #include "trace/text/shell_word.h"
 

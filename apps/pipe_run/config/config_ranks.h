@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/run_config.h"
 #include "runtime/launch/launcher.h"
 
 namespace pipetrace {

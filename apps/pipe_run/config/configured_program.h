@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "apps/pipe_run/options.h"
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/run_config.h"
 
 namespace pipetrace {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "runtime/config/config_file.h"
+#include "runtime/engine/config/config_file.h"
 #include "trace/error.h"
 #include "trace/text/suggestions.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/run_config.h"
 
 namespace pipetrace {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "profiler/testing/recorded_log.h"
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/run_config.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -1,9 +1,9 @@
-#include "runtime/config/driver_words.h"
+#include "runtime/engine/config/driver_words.h"
 
 #include <gmock/gmock.h>
 
-#include "runtime/config/config_plan.h"
-#include "runtime/config/testing/written_config.h"
+#include "runtime/engine/config/config_plan.h"
+#include "runtime/engine/config/testing/written_config.h"
 #include "runtime/train/model/partition.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "runtime/config/stage_maps.h"
+#include "runtime/engine/config/stage_maps.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,10 @@
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/run_config.h"
 
 #include <gmock/gmock.h>
 
-#include "runtime/config/config_keys.h"
-#include "runtime/config/config_plan.h"
-#include "runtime/config/testing/written_config.h"
+#include "runtime/engine/config/config_keys.h"
+#include "runtime/engine/config/config_plan.h"
+#include "runtime/engine/config/testing/written_config.h"
 
 namespace pipetrace {
 namespace {

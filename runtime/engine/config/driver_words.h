@@ -1,8 +1,8 @@
 #pragma once
 
-#include "runtime/config/config_paths.h"
-#include "runtime/config/config_values.h"
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/config_paths.h"
+#include "runtime/engine/config/config_values.h"
+#include "runtime/engine/config/run_config.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "runtime/config/config_values.h"
+#include "runtime/engine/config/config_values.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/config/config_keys.h"
+#include "runtime/engine/config/config_keys.h"
 #include "trace/error.h"
 #include "trace/text/suggestions.h"
 

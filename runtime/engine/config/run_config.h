@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config/stage_maps.h"
+#include "runtime/engine/config/stage_maps.h"
 
 namespace pipetrace {
 

@@ -1,12 +1,12 @@
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/run_config.h"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "runtime/config/config_keys.h"
-#include "runtime/config/config_paths.h"
-#include "runtime/config/config_values.h"
-#include "runtime/config/driver_words.h"
+#include "runtime/engine/config/config_keys.h"
+#include "runtime/engine/config/config_paths.h"
+#include "runtime/engine/config/config_values.h"
+#include "runtime/engine/config/driver_words.h"
 #include "trace/error.h"
 
 namespace pipetrace {

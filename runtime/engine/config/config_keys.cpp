@@ -1,4 +1,4 @@
-#include "runtime/config/config_keys.h"
+#include "runtime/engine/config/config_keys.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/launchers/slurm_hosts.h"
+#include "runtime/launch/launchers/slurm_hosts.h"
 
 #include <gmock/gmock.h>
 

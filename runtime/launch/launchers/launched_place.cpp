@@ -1,11 +1,11 @@
-#include "runtime/launchers/launched_place.h"
+#include "runtime/launch/launchers/launched_place.h"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
 
-#include "runtime/launchers/slurm_hosts.h"
+#include "runtime/launch/launchers/slurm_hosts.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "runtime/config/config_paths.h"
+#include "runtime/engine/config/config_paths.h"
 
 #include <filesystem>
 

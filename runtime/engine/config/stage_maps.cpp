@@ -1,10 +1,10 @@
-#include "runtime/config/stage_maps.h"
+#include "runtime/engine/config/stage_maps.h"
 
 #include <algorithm>
 #include <charconv>
 #include <map>
 
-#include "runtime/config/config_file.h"
+#include "runtime/engine/config/config_file.h"
 #include "trace/error.h"
 #include "trace/text/suggestions.h"
 

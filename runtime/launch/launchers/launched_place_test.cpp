@@ -1,4 +1,4 @@
-#include "runtime/launchers/launched_place.h"
+#include "runtime/launch/launchers/launched_place.h"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config/config_file.h"
+#include "runtime/engine/config/config_file.h"
 
 namespace pipetrace {
 

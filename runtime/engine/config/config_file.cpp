@@ -1,4 +1,4 @@
-#include "runtime/config/config_file.h"
+#include "runtime/engine/config/config_file.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

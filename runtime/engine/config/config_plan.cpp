@@ -1,8 +1,8 @@
-#include "runtime/config/config_plan.h"
+#include "runtime/engine/config/config_plan.h"
 
 #include <algorithm>
 
-#include "runtime/config/config_file.h"
+#include "runtime/engine/config/config_file.h"
 #include "runtime/engine/training_plan.h"
 #include "trace/error.h"
 

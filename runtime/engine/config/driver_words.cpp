@@ -1,4 +1,4 @@
-#include "runtime/config/driver_words.h"
+#include "runtime/engine/config/driver_words.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/config/run_config.h"
+#include "runtime/engine/config/run_config.h"
 #include "runtime/engine/strategy.h"
 #include "schedule/check/checked_plan.h"
 
