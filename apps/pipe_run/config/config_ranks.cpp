@@ -20,7 +20,7 @@ std::string ownName() {
 
 /// This host has one name here, whatever the file calls it.
 std::string hostOf(const MachineOfRank& machine) {
-  return isThisHost(machine.host) ? "" : machine.host;
+  return meansThisHost(machine.host) ? "" : machine.host;
 }
 
 std::string joined(const std::vector<int>& numbers) {
@@ -31,7 +31,7 @@ std::string joined(const std::vector<int>& numbers) {
 
 }  // namespace
 
-bool isThisHost(const std::string& host) {
+bool meansThisHost(const std::string& host) {
   const std::string own = ownName();
   return host.empty() || host == "localhost" || host == "::1" || host == "[::1]" ||
          host.starts_with("127.") || host == own || host == own.substr(0, own.find('.'));
@@ -93,7 +93,7 @@ void requireHosts(const RunConfig& config, const std::vector<ConfiguredRank>& ra
                 " is another host; pipe-run starts ranks on this one alone. Ranks on other hosts "
                 "need a launcher there, such as srun or mpirun with pipe-run --rank-of-launcher");
   }
-  if (isThisHost(config.masterAddress)) return;
+  if (meansThisHost(config.masterAddress)) return;
   throw Error(config.file + ": master_addr: " + config.masterAddress +
               " is another host, but all ranks are on this one; leave it out");
 }

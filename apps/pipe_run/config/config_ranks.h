@@ -21,7 +21,7 @@ struct ConfiguredRank {
 std::vector<ConfiguredRank> ranksOf(const RunConfig& config, int ranks);
 
 /// Whether a name means this host: localhost, an address of 127.0.0.0/8, or its own name.
-bool isThisHost(const std::string& host);
+bool meansThisHost(const std::string& host);
 
 /// The variables of each rank beside its place: CUDA_VISIBLE_DEVICES.
 std::vector<std::vector<std::string>> variablesOf(const std::vector<ConfiguredRank>& ranks);
