@@ -17,14 +17,14 @@ using testing::runProcess;
 using testing::ScratchFolder;
 using ::testing::StartsWith;
 
-const std::string kMlp = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
+const std::string kMlpByConfig = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
 
 class SampleConfigTest : public ::testing::Test {
  protected:
   ProcessEnd run(const std::string& text, const std::vector<std::string>& options = {},
                  const testing::ProcessOptions& setting = {}) {
     std::ofstream(path_) << text;
-    std::vector<std::string> command{kMlp, "--config", path_};
+    std::vector<std::string> command{kMlpByConfig, "--config", path_};
     command.insert(command.end(), options.begin(), options.end());
     return runProcess(command, setting);
   }
@@ -38,9 +38,9 @@ TEST_F(SampleConfigTest, AFileTrainsAsTheSameOptionsDo) {
       run("steps: 3\nschedule: 1F1B\nstages: 2\nlearning_rate: 0.05\nlr-schedule: cosine\n"
           "no_decay: ['^0', '^1']\nweight_decay: 0.1\nclip_grad_norm: 0.5\n");
   const ProcessEnd byOptions =
-      runProcess({kMlp, "--steps", "3", "--schedule", "1F1B", "--stages", "2", "--learning-rate",
-                  "0.05", "--lr-schedule", "cosine", "--no-decay", "^0", "--no-decay", "^1",
-                  "--weight-decay", "0.1", "--clip-grad-norm", "0.5"});
+      runProcess({kMlpByConfig, "--steps", "3", "--schedule", "1F1B", "--stages", "2",
+                  "--learning-rate", "0.05", "--lr-schedule", "cosine", "--no-decay", "^0",
+                  "--no-decay", "^1", "--weight-decay", "0.1", "--clip-grad-norm", "0.5"});
   EXPECT_EQ(byFile.exitCode, 0) << byFile.output;
   EXPECT_THAT(byFile.output, HasSubstr("step 2 loss"));
   EXPECT_EQ(testing::withoutSpeeds(byFile.output), testing::withoutSpeeds(byOptions.output));
@@ -134,7 +134,7 @@ TEST_F(SampleConfigTest, APartitionMayBeWrittenInTheFileOrOnTheCommandLine) {
                     HasSubstr("stage 1 on rank 1: blocks 1 to 3, the last 1 recomputed")));
   EXPECT_THAT(end.output, HasSubstr("rank 1: 1F0,1R0,1B0"));
   const ProcessEnd given =
-      runProcess({kMlp, "--stages", "2", "--partition", R"({"partition": [3, 1]})",
+      runProcess({kMlpByConfig, "--stages", "2", "--partition", R"({"partition": [3, 1]})",
                   "--recompute-ratio", "1", "--dry-run"});
   EXPECT_THAT(given.output, HasSubstr("stage 0 on rank 0: blocks 0 to 2, recomputed"));
 }
