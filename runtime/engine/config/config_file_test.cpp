@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
+#include <ctime>
 #include <fstream>
 
 #include "profiler/testing/recorded_log.h"
@@ -110,7 +110,7 @@ TEST_F(ConfigFileTest, FilesOf10MBAreReadOrRefusedSoon) {
     while (text.size() < kSize) text += piece;
     return text;
   };
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process, as machines may be busy
   const ConfigValue file = read(repeated("# nothing but words\n") + "epochs: 3\n");
   EXPECT_EQ(file.entries.at(0).line, static_cast<int>(kSize / 20) + 1);
   EXPECT_EQ(read("a: '" + std::string(kSize, 'x') + "'\n").entries.at(0).value.text.size(), kSize);
@@ -125,7 +125,7 @@ TEST_F(ConfigFileTest, FilesOf10MBAreReadOrRefusedSoon) {
     EXPECT_THAT(error, HasSubstr("a file.yml")) << piece;
     EXPECT_LT(error.size(), 400U) << piece;
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(120));
+  EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 60);
 }
 
 TEST_F(ConfigFileTest, TextsOfMessagesAreShortAndPlain) {
