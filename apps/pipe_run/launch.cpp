@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
+#include "apps/pipe_run/restarts.h"
 #include "runtime/launch/hosts/agent.h"
 #include "runtime/launch/hosts/host_list.h"
 #include "runtime/launch/launcher.h"
@@ -31,39 +30,39 @@ HostOptions hostOptions(const PipeRunOptions& options) {
     throw Error("--remote-shell, --prefix and --master-addr are for several hosts; give --hosts");
   }
   const auto named = static_cast<int>(hosts.ranks.size());
-  if (named > 0 && options.ranks > 0 && options.ranks != named) {
+  if (named > 0 && options.ranks && *options.ranks != named) {
     throw Error(
-        fmt::format("--ranks {} contradicts --hosts, which names {}", options.ranks, named));
+        fmt::format("--ranks {} contradicts --hosts, which names {}", *options.ranks, named));
   }
   return hosts;
 }
 
 }  // namespace
 
+LaunchOptions launchOptionsOf(const PipeRunOptions& options) {
+  // The ranks inherit it.
+  if (!options.sendRecvOverlap) setenv("PIPETRACE_NO_SEND_RECV_OVERLAP", "1", 1);
+  LaunchOptions launchOptions;
+  launchOptions.masterPort = options.masterPort;
+  launchOptions.recording = options.recording;
+  launchOptions.reasonDisplay = STDERR_FILENO;
+  return launchOptions;
+}
+
 int runLaunch(const PipeRunOptions& options) {
   if (options.isHostAgent) return runHostAgent(PIPETRACE_VERSION);
   if (options.command.empty()) {
     throw Error("no program to run; give it after --: pipe-run --ranks 4 -- ./train --epochs 3");
   }
-  LaunchOptions launchOptions;
-  launchOptions.ranks = std::max(options.ranks, 1);
+  LaunchOptions launchOptions = launchOptionsOf(options);
+  launchOptions.ranks = options.ranks.value_or(1);
   launchOptions.hosts = hostOptions(options);
   launchOptions.command = options.command;
-  launchOptions.logDirectory = options.logDirectory;
-  launchOptions.masterPort = options.masterPort;
-  launchOptions.recording = options.recording;
-  launchOptions.reasonDisplay = STDERR_FILENO;
-  // The ranks inherit it.
-  if (!options.sendRecvOverlap) setenv("PIPETRACE_NO_SEND_RECV_OVERLAP", "1", 1);
-  const LaunchResult result = launch(launchOptions);
-  for (const std::string& warning : result.warnings) {
-    std::fputs(fmt::format("pipe-run: warning: {}\n", warning).c_str(), stderr);
-  }
-  if (!result.reason.empty()) {
-    std::fputs(fmt::format("pipe-run: {}", result.reason).c_str(), stderr);
-    if (!result.reason.ends_with('\n')) std::fputs("\n", stderr);
-  }
-  return result.exitCode;
+  launchOptions.logDirectory = options.logDirectory.empty() ? "logs" : options.logDirectory;
+  return launchAgain(options.restarts, [&](int restart) {
+    launchOptions.restart = restart;
+    return launch(launchOptions);
+  });
 }
 
 }  // namespace pipetrace

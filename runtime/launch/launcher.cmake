@@ -31,6 +31,19 @@ pipetrace_test(
   launcher_test
   SOURCES launch/find_program_test.cpp launch/hosts/file_tail_test.cpp
           launch/hosts/host_list_test.cpp launch/hosts/message_channel_test.cpp
-          launch/launch_log_folder_test.cpp launch/launcher_test.cpp launch/rank_output_test.cpp
+          launch/launch_log_folder_test.cpp launch/launcher_test.cpp
+          launch/rank_environment_test.cpp launch/rank_output_test.cpp
   LINK pipetrace::launcher
+  LABELS runtime)
+
+# Other projects' launchers.
+pipetrace_library(
+  launchers
+  SOURCES launch/launchers/launched_place.cpp launch/launchers/slurm_hosts.cpp
+  PUBLIC pipetrace::trace)
+
+pipetrace_test(
+  launchers_test
+  SOURCES launch/launchers/launched_place_test.cpp launch/launchers/slurm_hosts_test.cpp
+  LINK pipetrace::launchers
   LABELS runtime)

@@ -95,7 +95,9 @@ std::vector<RankPlace> Launch::placesHere() {
                       .localRank = i,
                       .localRanks = options_.ranks,
                       .masterPort = port_->number(),
-                      .recording = options_.recording});
+                      .recording = options_.recording,
+                      .variables = variablesOf(options_.variables, i),
+                      .restart = options_.restart});
   }
   return places;
 }
@@ -108,13 +110,15 @@ void Launch::start() {
     hosts_.emplace(options_.hosts,
                    HostsStart::Run{.command = options_.command,
                                    .masterPort = options_.masterPort,
-                                   .recording = options_.recording},
+                                   .recording = options_.recording,
+                                   .variables = options_.variables,
+                                   .restart = options_.restart},
                    inbox_, display_);
   }
   if (!hosts_ || !hosts_->placesHere().empty()) findProgram(options_.command.front());
   if (hosts_ && (interrupted_ = hosts_->prepare()) != 0) return;
   std::vector<RankPlace> here = placesHere();
-  clearLogFolder(folder);
+  if (options_.restart == 0) clearLogFolder(folder);
   if (hosts_) groups_ = hosts_->start(folder);
   for (RankPlace& place : here) place.logDirectory = folder;
   if (here.empty()) return;

@@ -17,6 +17,11 @@ struct LaunchOptions {
   std::string logDirectory = "logs";
   int masterPort = 0;      ///< of the ranks' rendezvous; 0: a free one
   bool recording = false;  ///< the ranks get PIPETRACE=1
+  /// More variables, of each rank, as "NAME=value"; empty: none.
+  std::vector<std::vector<std::string>> variables = {};
+  /// How often all ranks were started before. They get it as TORCHELASTIC_RESTART_COUNT, as from
+  /// torchrun, and from the first time on their logs are appended to those that are there.
+  int restart = 0;
   /// How long the other ranks have to end after SIGTERM, before SIGKILL, once one has failed.
   Nanoseconds killDelay = 5 * kNsPerSecond;
   int display = STDOUT_FILENO;  ///< the ranks' output is shown there; -1: nowhere

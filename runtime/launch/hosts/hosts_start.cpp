@@ -104,7 +104,9 @@ std::vector<RankPlace> HostsStart::placesOf(const HostOfRun& host) const {
                       .localRank = static_cast<int>(i),
                       .localRanks = static_cast<int>(host.ranks.size()),
                       .recording = run_.recording,
-                      .devices = visibleDevices(host, i)});
+                      .devices = visibleDevices(host, i),
+                      .variables = variablesOf(run_.variables, host.ranks[i]),
+                      .restart = run_.restart});
   }
   return places;
 }
