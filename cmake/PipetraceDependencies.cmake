@@ -37,6 +37,8 @@ if(PIPETRACE_VIEWER)
 endif()
 
 if(PIPETRACE_RUNTIME)
+  find_package(yaml-cpp QUIET)
+  pipetrace_need(yaml-cpp_FOUND "yaml-cpp" libyaml-cpp-dev)
   include(PipetraceTorch)
   pkg_check_modules(ICU QUIET IMPORTED_TARGET icu-uc)
   pipetrace_need(ICU_FOUND "ICU for PIPETRACE_RUNTIME=ON" libicu-dev)

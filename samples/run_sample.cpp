@@ -19,6 +19,7 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
+#include "samples/config/print_plan.h"
 #include "samples/loss_means.h"
 #include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
@@ -131,6 +132,11 @@ void printCost(const EngineCost& cost) {
   }
 }
 
+void printEvaluation(const Evaluation& evaluation) {
+  sayOnStdout(fmt::format("loss {:.4f}, the mean over {} rows; {:.2f} s", evaluation.loss,
+                          evaluation.rows, evaluation.seconds));
+}
+
 }  // namespace
 
 std::vector<double> runSample(const SampleOptions& options,
@@ -139,11 +145,16 @@ std::vector<double> runSample(const SampleOptions& options,
   requireDevicesToShare(options);
   if (options.transport == SampleTransport::kInProcess) requireAlone();
   Strategy strategy = strategyOf(options);
-  // Before LibTorch's generators: they look once for the devices that there are.
-  openDevices(options.device);
+  // Before LibTorch's generators: they look once for the devices that there are. A plan needs none.
+  if (!options.dryRun) openDevices(options.device);
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
   const std::string note = withoutTies(task.model, strategy);
+  requirePartition(options, strategy, static_cast<int>(task.model.blocks.size()));
+  if (options.dryRun) {
+    printPlan(options, strategy, task);
+    return {};
+  }
   EngineOptions engineOf = engineOptions(options, task, stop);
   const DataSet data =
       dataSetOfSteps(std::move(task.batch), options.steps, task.rows, options.replicas);
@@ -158,6 +169,12 @@ std::vector<double> runSample(const SampleOptions& options,
   if (!note.empty() && engine.reports()) sayOnStderr("note: " + note);
   if (options.cost) {
     if (engine.reports()) printCost(engine.cost(data));
+    return {};
+  }
+  if (options.forwardOnly) {
+    const Evaluation evaluation = engine.evaluate(data);
+    engine.finish();
+    if (engine.reports()) printEvaluation(evaluation);
     return {};
   }
   FitResult result = engine.fit(data, {.logFreq = options.logEvery,

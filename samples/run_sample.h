@@ -12,7 +12,8 @@ struct SampleTask;
 
 /// Trains with the engine as `options` ask for: with Gloo the rank of this process, else all ranks
 /// as threads. The process of the rank that reports the loss prints at the end how far it has
-/// fallen. `makeTask` is called once, with the random generator seeded.
+/// fallen. `makeTask` is called once, with the random generator seeded. With dryRun it prints the
+/// plan alone, with forwardOnly the loss of an evaluation.
 ///
 /// Returns the losses of the steps on that process.
 ///

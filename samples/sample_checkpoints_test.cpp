@@ -23,7 +23,7 @@ using testing::runProcesses;
 using testing::ScratchFolder;
 using ::testing::StartsWith;
 
-const std::string kMlp = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
+const std::string kMlpToSave = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
 
 /// The lines of steps, without speeds.
 std::vector<std::string> stepsOf(const ProcessEnd& end) {
@@ -38,7 +38,7 @@ std::vector<std::string> stepsOf(const ProcessEnd& end) {
 }
 
 std::vector<std::string> trained(const std::vector<std::string>& options) {
-  std::vector<std::string> command{kMlp, "--steps", "6", "--lr-schedule", "cosine"};
+  std::vector<std::string> command{kMlpToSave, "--steps", "6", "--lr-schedule", "cosine"};
   command.insert(command.end(), options.begin(), options.end());
   const ProcessEnd end = runProcess(command);
   EXPECT_EQ(end.exitCode, 0) << end.output;
@@ -55,7 +55,7 @@ TEST(SampleCheckpointsTest, AResumedTrainingGoesOnUnderAnotherPlanWithTheLossesO
   EXPECT_EQ(
       trained({"--checkpoint", saved, "--resume", "4", "--schedule", "1F1B", "--stages", "2"}),
       (std::vector<std::string>{uncut[4], uncut[5]}));
-  const ProcessEnd gone = runProcess({kMlp, "--checkpoint", saved, "--resume", "2"});
+  const ProcessEnd gone = runProcess({kMlpToSave, "--checkpoint", saved, "--resume", "2"});
   EXPECT_EQ(gone.exitCode, 2);
   EXPECT_THAT(gone.output, HasSubstr(saved));
 }
@@ -63,8 +63,8 @@ TEST(SampleCheckpointsTest, AResumedTrainingGoesOnUnderAnotherPlanWithTheLossesO
 TEST(SampleCheckpointsTest, ASignalSavesAndTheNextRunGoesOnWhereItStopped) {
   const ScratchFolder folder;
   const std::vector<std::string> command{
-      kMlp, "--steps",      "1000000",        "--stages",
-      "2",  "--checkpoint", folder.path("c"), "--checkpoint-on-stop"};
+      kMlpToSave, "--steps",      "1000000",        "--stages",
+      "2",        "--checkpoint", folder.path("c"), "--checkpoint-on-stop"};
   std::thread signal;
   const ProcessEnd end = runProcess(command, {.whenStarted = [&](const std::vector<int>& pids) {
                                       signal = std::thread([pid = pids.at(0)] {
@@ -78,8 +78,9 @@ TEST(SampleCheckpointsTest, ASignalSavesAndTheNextRunGoesOnWhereItStopped) {
   const std::size_t steps = stepsOf(end).size();
   ASSERT_GT(steps, 0U);
   const std::string next = std::to_string(steps);
-  const ProcessEnd resumed = runProcess({kMlp, "--steps", std::to_string(steps + 1), "--stages",
-                                         "2", "--checkpoint", folder.path("c"), "--resume"});
+  const ProcessEnd resumed =
+      runProcess({kMlpToSave, "--steps", std::to_string(steps + 1), "--stages", "2", "--checkpoint",
+                  folder.path("c"), "--resume"});
   EXPECT_EQ(resumed.exitCode, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("note: goes on from step " + next + " of "));
   EXPECT_THAT(stepsOf(resumed), ::testing::ElementsAre(StartsWith("step " + next + " loss")));
@@ -88,8 +89,8 @@ TEST(SampleCheckpointsTest, ASignalSavesAndTheNextRunGoesOnWhereItStopped) {
 TEST(SampleCheckpointsTest, TheTimeForATrainingIsUpAfterAStepThatIsSaved) {
   const ScratchFolder folder;
   const ProcessEnd end =
-      runProcess({kMlp, "--steps", "1000000", "--stages", "2", "--checkpoint", folder.path("c"),
-                  "--exit-after", "0.002", "--log-every", "1000000"});
+      runProcess({kMlpToSave, "--steps", "1000000", "--stages", "2", "--checkpoint",
+                  folder.path("c"), "--exit-after", "0.002", "--log-every", "1000000"});
   EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_THAT(end.output, HasSubstr("0.002 minutes are over; the training is saved in "));
 }
@@ -105,7 +106,7 @@ TEST(SampleCheckpointsTest, OptionsThatMeanNothingAreRefused) {
            {{"--checkpoint", none, "--resume"}, "there is no checkpoint in " + none},
            {{"--checkpoint", none, "--keep", "0"}, "0 not in range"},
            {{"--checkpoint", "/dev/null/c"}, "/dev/null/c"}}) {
-    std::vector<std::string> command{kMlp};
+    std::vector<std::string> command{kMlpToSave};
     command.insert(command.end(), options.begin(), options.end());
     const ProcessEnd end = runProcess(command);
     EXPECT_EQ(end.exitCode, 2) << message;
@@ -115,7 +116,7 @@ TEST(SampleCheckpointsTest, OptionsThatMeanNothingAreRefused) {
 }
 
 TEST(SampleCostTest, ThePredictedStepIsPrintedAndNothingIsTrained) {
-  const ProcessEnd end = runProcess({kMlp, "--stages", "2", "--cost"});
+  const ProcessEnd end = runProcess({kMlpToSave, "--stages", "2", "--cost"});
   EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_THAT(end.output,
               ::testing::MatchesRegex("a step would take [0-9.]+ ms, bubble ratio 0\\.[0-9]+; "
@@ -154,7 +155,7 @@ TEST(SampleCostTest, TheBestPartitionIsMeasuredWrittenAndTrainedWith) {
 // `script` gives the program a terminal.
 TEST(ProgressTest, OnATerminalOneLineChangesAndHasTheBubbleRatioSoFar) {
   const ProcessEnd end = runProcess({"/usr/bin/script", "--quiet", "--return", "--flush",
-                                     "--command", "'" + kMlp + "' --steps 300", "/dev/null"});
+                                     "--command", "'" + kMlpToSave + "' --steps 300", "/dev/null"});
   EXPECT_EQ(end.exitCode, 0) << end.output;
   EXPECT_THAT(end.output, StartsWith("\r\x1b[Kstep 0 loss 1."));
   const std::size_t last = end.output.rfind("\r\x1b[K");

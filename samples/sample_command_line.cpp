@@ -125,7 +125,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   auto* partition =
       app.add_option(
              "--partition", options.partitionFile,
-             "a JSON file: how many blocks of the model each stage has, and what share of them "
+             "a JSON file, or its text: the number of blocks of each stage, and the share that "
              "runs again before its backward; default: as equal numbers as possible, none")
           ->option_text("FILE");
   auto* automatic =
@@ -142,6 +142,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->check(kPositiveFinite)
       ->default_str("")
       ->needs(automatic);
+  app.add_option("--recompute-ratio", options.recomputeRatio,
+                 "what share of each stage's blocks runs again before its backward, where the "
+                 "partition does not say")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
       ->check(CLI::Range(1, 1 << 20))
       ->excludes(file);
@@ -224,6 +228,14 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       "--cost", options.cost,
       "run a few micro-batches in one thread, print what a step would take and what memory "
       "each rank would need, and train nothing");
+  app.add_option("--config", options.configFile,
+                 "a YAML file with these options and the keys of PipeDream's and VPipe's drivers; "
+                 "the command line goes before it")
+      ->option_text("FILE.yml");
+  app.add_flag("--dry-run", options.dryRun,
+               "check the options and the file, print the plan, and train nothing");
+  app.add_flag("--forward-only", options.forwardOnly,
+               "evaluate the model on the data of the steps, and train nothing");
   app.add_option("--inspect-every", options.inspectEvery,
                  "every N steps, write figures of what stages send and the norms of gradients to "
                  "inspect_rank<r>.jsonl in the folder of the logs (0: never)")

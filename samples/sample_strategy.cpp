@@ -17,6 +17,7 @@ Strategy strategyOf(const SampleOptions& options) {
       .buckets = options.buckets,
       .lastBackwardParts = options.lastBackwardParts,
       .partitionFile = options.partitionFile,
+      .recomputeRatio = options.recomputeRatio,
       .precision = precisionOf(options.precision),
       .clipNorm = options.clipGradNorm,
       .stashUpdate = options.stashUpdate == "oldest" ? StashUpdate::kOldest : StashUpdate::kNewest,

@@ -24,6 +24,45 @@ void checkRankZero(const std::vector<ClockReading>& readings, Diagnostics& diagn
                    .count = count});
 }
 
+__extension__ using Wide = __int128;
+
+Nanoseconds widestBound(const RankClock& clock) {
+  Nanoseconds widest = 0;
+  for (const ClockReading& reading : clock.readings()) widest = std::max(widest, reading.bound);
+  return widest;
+}
+
+/// Whether the other clock is within both bounds of what these readings say.
+bool agree(const std::vector<ClockReading>& readings, const RankClock& other) {
+  const Nanoseconds bound = widestBound(other);
+  return std::all_of(readings.begin(), readings.end(), [&](const ClockReading& reading) {
+    const Wide apart = Wide{other.toRankZero(reading.when)} - reading.when - reading.offset;
+    const Wide most = Wide{reading.bound} + bound;
+    return apart <= most && -apart <= most;
+  });
+}
+
+/// Gives the ranks of a host one clock: the most exact of theirs, and on rank 0's host that of
+/// rank 0. Else a message between two of them might be received before it is sent, as each
+/// comparison is off by something else. A rank whose own comparisons say otherwise keeps its own.
+void shareClocks(const Timeline& timeline, RankClocks& clocks) {
+  std::map<std::string, RankClock> ofHosts;
+  for (const auto& [rank, clock] : clocks) {
+    const std::string& host = timeline.ranks.at(rank).host;
+    const auto [best, isFirst] = ofHosts.try_emplace(host, clock);
+    if (!isFirst && widestBound(clock) < widestBound(best->second)) best->second = clock;
+  }
+  const auto zero = timeline.ranks.find(0);
+  if (zero != timeline.ranks.end()) {
+    ofHosts.insert_or_assign(zero->second.host, RankClock({ClockReading{}}));
+  }
+  for (auto& [rank, clock] : clocks) {
+    const std::string& host = timeline.ranks.at(rank).host;
+    if (host.empty() || !agree(clock.readings(), ofHosts.at(host))) continue;
+    clock = ofHosts.at(host);
+  }
+}
+
 /// The clocks of the ranks whose times are converted.
 RankClocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
   RankClocks clocks;
@@ -105,6 +144,7 @@ void reportMovedRanks(const RankClocks& clocks, Diagnostics& diagnostics) {
 Timeline alignedByLog(Timeline timeline, Diagnostics& diagnostics) {
   noteSeveralHosts(timeline, diagnostics);
   RankClocks clocks = clocksOf(timeline, diagnostics);
+  shareClocks(timeline, clocks);
   std::erase_if(clocks, [](const auto& entry) {
     const std::vector<ClockReading>& readings = entry.second.readings();
     return std::all_of(readings.begin(), readings.end(),

@@ -54,6 +54,38 @@ TEST_F(AlignClocksTest, TimesOfEveryRankAreInRankZerosClock) {
                           "110 ns; by the logs they are exact to within 9 ns"));
 }
 
+TEST_F(AlignClocksTest, RanksOfAHostShareTheMostExactOfTheirClocks) {
+  made_.add(2, JobKind::kForward, 1000, 1500);
+  made_.add(2, JobKind::kBackward, 1500, 2500);
+  readings(2) = {{1000, 109, 3}, {2000, 109, 3}};
+  made_.timeline.ranks[1].host = made_.timeline.ranks[2].host = "b";
+  const Timeline timeline = aligned();
+  EXPECT_THAT(times(timeline, 1), ElementsAre(1109, 1609, 1609, 2609));
+  EXPECT_THAT(times(timeline, 2), ElementsAre(1109, 1609, 1609, 2609));
+  EXPECT_THAT(reported(),
+              ElementsAre("note: times of ranks 1 and 2 were moved into rank 0's clock, by up to "
+                          "109 ns; by the logs they are exact to within 3 ns"));
+}
+
+TEST_F(AlignClocksTest, ARankWhoseReadingsDoNotAgreeWithItsHostKeepsItsClock) {
+  made_.add(2, JobKind::kForward, 1000, 1500);
+  made_.add(2, JobKind::kBackward, 1500, 2500);
+  readings(2) = {{1000, 140, 3}, {2000, 140, 3}};
+  made_.timeline.ranks[1].host = made_.timeline.ranks[2].host = "b";
+  const Timeline timeline = aligned();
+  EXPECT_THAT(times(timeline, 1), ElementsAre(1100, 1605, 1605, 2610));
+  EXPECT_THAT(times(timeline, 2), ElementsAre(1140, 1640, 1640, 2640));
+}
+
+TEST_F(AlignClocksTest, RanksOfRankZerosHostHaveItsClock) {
+  readings(1) = {{1000, 5, 7}, {2000, -4, 7}};
+  made_.timeline.ranks[0].host = made_.timeline.ranks[1].host = "a";
+  const Timeline timeline = aligned();
+  EXPECT_THAT(times(timeline, 1), ElementsAre(1000, 1500, 1500, 2500));
+  made_.timeline.ranks[1].host = "b";
+  EXPECT_THAT(times(aligned(), 1), ElementsAre(1005, 1500, 1500, 2496));
+}
+
 TEST_F(AlignClocksTest, BeginsOfPartsMoveWithTheirRank) {
   made_.timeline.ranks[0].partBegins = {1000, 2000};
   made_.timeline.ranks[1].partBegins = {1000, 1500, 2000};

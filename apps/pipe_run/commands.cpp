@@ -7,6 +7,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
+#include "apps/pipe_run/config/run_config_file.h"
 #include "apps/pipe_run/launch.h"
 #include "apps/pipe_run/options.h"
 #include "apps/pipe_run/rehearse.h"
@@ -46,17 +47,54 @@ void requireNoName(const std::vector<std::string>& arguments) {
   }
 }
 
+bool namesConfig(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument.starts_with("--config_file") || argument.starts_with("--config-file");
+  });
+}
+
+/// Throws Error for options of a configuration file without one, and the other way round.
+void requireFits(const PipeRunOptions& options, bool hasDashes) {
+  if (!options.config.empty()) {
+    if (hasDashes) {
+      throw Error("the program is the one that " + options.config +
+                  " names; leave out what comes after --");
+    }
+    if (options.ranks) {
+      throw Error("--ranks is for a program after --; the ranks are those of " + options.config);
+    }
+    return;
+  }
+  const bool isOfConfig = options.dryRun || options.resume || options.isRankOfLauncher;
+  if (isOfConfig) {
+    throw Error(std::string(options.dryRun   ? "--dry-run"
+                            : options.resume ? "--resume"
+                                             : "--rank-of-launcher") +
+                " is for a configuration file: pipe-run CONFIG.yml");
+  }
+}
+
 int launchProgram(int argc, char** argv) {
   PipeRunOptions options;
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool hasDashes = contains(arguments, "--");
-  if (!hasDashes) requireNoName(arguments);
   options.command = takeCommand(arguments);
+  const std::string config = takeConfig(arguments);
+  if (!hasDashes && config.empty() && !namesConfig(arguments)) requireNoName(arguments);
   CommandApp app("pipe-run");
   addPipeRunOptions(app, options);
-  const int count = static_cast<int>(arguments.size()) + 1;  // those before "--"
-  if (const auto code = parseCommandLine(app, count, argv)) return *code;
-  return runLaunch(options);
+  std::vector<char*> own = {argv[0]};  // without CONFIG.yml and what follows "--"
+  for (std::string& argument : arguments) own.push_back(argument.data());
+  if (const auto code = parseCommandLine(app, static_cast<int>(own.size()), own.data())) {
+    return *code;
+  }
+  if (!config.empty() && !options.config.empty()) {
+    throw Error("two configuration files are given: " + config + " and " + options.config);
+  }
+  if (!config.empty()) options.config = config;
+  requireFits(options, hasDashes);
+  if (options.isRankOfLauncher) becomeRank(options);
+  return options.config.empty() ? runLaunch(options) : runConfigFile(options);
 }
 
 int rehearseCommand(int argc, char** argv) {

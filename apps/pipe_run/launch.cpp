@@ -3,36 +3,66 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
+#include "apps/pipe_run/restarts.h"
+#include "runtime/launch/hosts/agent.h"
+#include "runtime/launch/hosts/host_list.h"
 #include "runtime/launch/launcher.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 
-int runLaunch(const PipeRunOptions& options) {
-  if (options.command.empty()) {
-    throw Error("no program to run; give it after --: pipe-run --ranks 4 -- ./train --epochs 3");
+namespace {
+
+HostOptions hostOptions(const PipeRunOptions& options) {
+  HostOptions hosts;
+  for (const std::string& host : options.hosts) hosts.ranks.push_back(parseRankHost(host));
+  if (!options.remoteShell.empty()) hosts.remoteShell = options.remoteShell;
+  hosts.prefix = options.prefix;
+  hosts.agent = std::filesystem::read_symlink("/proc/self/exe").string();
+  hosts.version = PIPETRACE_VERSION;
+  hosts.masterAddress = options.masterAddress;
+  hosts.startTimeout = static_cast<Nanoseconds>(options.startTimeout * kNsPerSecond);
+  if (hosts.ranks.empty() &&
+      !(options.remoteShell.empty() && options.prefix.empty() && options.masterAddress.empty())) {
+    throw Error("--remote-shell, --prefix and --master-addr are for several hosts; give --hosts");
   }
+  const auto named = static_cast<int>(hosts.ranks.size());
+  if (named > 0 && options.ranks && *options.ranks != named) {
+    throw Error(
+        fmt::format("--ranks {} contradicts --hosts, which names {}", *options.ranks, named));
+  }
+  return hosts;
+}
+
+}  // namespace
+
+LaunchOptions launchOptionsOf(const PipeRunOptions& options) {
+  // The ranks inherit it.
+  if (!options.sendRecvOverlap) setenv("PIPETRACE_NO_SEND_RECV_OVERLAP", "1", 1);
   LaunchOptions launchOptions;
-  launchOptions.ranks = options.ranks;
-  launchOptions.command = options.command;
-  launchOptions.logDirectory = options.logDirectory;
   launchOptions.masterPort = options.masterPort;
   launchOptions.recording = options.recording;
   launchOptions.reasonDisplay = STDERR_FILENO;
-  // The ranks inherit it.
-  if (!options.sendRecvOverlap) setenv("PIPETRACE_NO_SEND_RECV_OVERLAP", "1", 1);
-  const LaunchResult result = launch(launchOptions);
-  for (const std::string& warning : result.warnings) {
-    std::fputs(fmt::format("pipe-run: warning: {}\n", warning).c_str(), stderr);
+  return launchOptions;
+}
+
+int runLaunch(const PipeRunOptions& options) {
+  if (options.isHostAgent) return runHostAgent(PIPETRACE_VERSION);
+  if (options.command.empty()) {
+    throw Error("no program to run; give it after --: pipe-run --ranks 4 -- ./train --epochs 3");
   }
-  if (!result.reason.empty()) {
-    std::fputs(fmt::format("pipe-run: {}", result.reason).c_str(), stderr);
-    if (!result.reason.ends_with('\n')) std::fputs("\n", stderr);
-  }
-  return result.exitCode;
+  LaunchOptions launchOptions = launchOptionsOf(options);
+  launchOptions.ranks = options.ranks.value_or(1);
+  launchOptions.hosts = hostOptions(options);
+  launchOptions.command = options.command;
+  launchOptions.logDirectory = options.logDirectory.empty() ? "logs" : options.logDirectory;
+  return launchAgain(options.restarts, [&](int restart) {
+    launchOptions.restart = restart;
+    return launch(launchOptions);
+  });
 }
 
 }  // namespace pipetrace

@@ -65,15 +65,20 @@ int RankCheckpoints::resume() {
   stages_.keepVersions(shared_.plan->isAsynchronous());
   std::vector<double> step{-1};
   std::string error;
-  if (!options.resumes) {
+  // A first start refuses checkpoints of other trainings, so those that a restart finds are its
+  // own.
+  const bool isRestart = shared_.env && shared_.env->isRestart();
+  if (!options.resumes && !isRestart) {
     if (isRoot()) error = errorIn([&] { requireNone(options.folder); });
     blocks_.shareError(error);
     return 0;
   }
   if (isRoot()) {
     error = errorIn([&] {
-      std::optional<std::int64_t> found = options.resumeStep;
+      std::optional<std::int64_t> found;
+      if (!isRestart) found = options.resumeStep;
       if (!found) found = newestCheckpoint(options.folder);
+      if (!found && isRestart && !options.resumes) return;  // it died before the first was whole
       if (!found) throw Error("there is no checkpoint in " + options.folder + " to go on from");
       step[0] = static_cast<double>(*found);
     });
@@ -81,6 +86,7 @@ int RankCheckpoints::resume() {
   blocks_.shareError(error);
   rank_.hosts().broadcast(0, step);
   const auto from = static_cast<int>(step.at(0));
+  if (from < 0) return 0;
   std::vector<LiveBlock> blocks;
   std::optional<Checkpoint> checkpoint;
   blocks_.shareError(errorIn([&] {

@@ -25,8 +25,9 @@ class RankCheckpoints {
   RankCheckpoints(const EngineShared& shared, SessionRank& rank, TrainedStages& stages);
   ~RankCheckpoints();
 
-  /// Goes on from a checkpoint, if the options say so: puts weights and optimizer back. Returns the
-  /// step to run next; 0: from the start. Throws Error on all ranks if one cannot, before any rank
+  /// Goes on from a checkpoint, if the options say so: puts weights and optimizer back. Where the
+  /// launcher has started all ranks again, it is the newest one, if there is any. Returns the step
+  /// to run next; 0: from the start. Throws Error on all ranks if one cannot, before any rank
   /// changes a weight.
   int resume();
 

@@ -107,6 +107,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"schedule", text(&Strategy::schedule)},
       {"schedule_file", text(&Strategy::scheduleFile)},
       {"schedule_mode", setScheduleMode},
+      {"stages", number(&Strategy::ranks, 1)},
       {"stage_depths", text(&Strategy::stageDepths)},
       {"stage_ranks", text(&Strategy::stageRanks)},
       {"stash_update", setStashUpdate},

@@ -26,8 +26,8 @@ struct Strategy {
   int buckets = 1;                ///< of a stage's gradients, where it is on several ranks
   int lastBackwardParts = 1;      ///< into how many jobs a stage's last backward is cut
   Partition partition;            ///< empty: as equal numbers of blocks as possible
-  std::string partitionFile;      ///< in place of `partition` (readPartition())
-  double recomputeRatio = 0;      ///< of each stage's blocks, where `partition` is empty
+  std::string partitionFile;      ///< in place of `partition` (partitionOption())
+  double recomputeRatio = 0;      ///< of each stage's blocks, where the partition has no ratios
 
   Precision precision = Precision::kFp32;
   std::optional<LossScale> lossScale;  ///< empty: the usual (lossScaleOf())

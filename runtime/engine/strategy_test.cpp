@@ -26,6 +26,8 @@ TEST(Strategy, OptionsHaveTheirNamesAndThoseOfPaddlePaddle) {
   EXPECT_EQ(strategy.clipNorm, 1.5);
   setOption(strategy, "gradient_scale", "true");
   setOption(strategy, "auto_mode", "semi");
+  setOption(strategy, "stages", "5");
+  EXPECT_EQ(strategy.ranks, 5);
 }
 
 TEST(Strategy, WrongOptionsAreNamedWithWhatIsWrong) {

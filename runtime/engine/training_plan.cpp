@@ -88,18 +88,17 @@ void requireWorldSize(const Plan& plan, int worldSize) {
 
 Partition partitionOf(const Strategy& strategy, int blocks, int numStages) {
   const std::string& file = strategy.partitionFile;
-  Partition partition = file.empty() ? strategy.partition : readPartition(file);
-  if (partition.blocks.empty()) {
-    partition.blocks = evenPartition(blocks, numStages).blocks;
-    const auto stages = static_cast<std::size_t>(numStages);
-    if (strategy.recomputeRatio > 0)
-      partition.recomputeRatio.assign(stages, strategy.recomputeRatio);
-    return partition;
+  Partition partition = file.empty() ? strategy.partition : partitionOption(file);
+  const bool isEven = partition.blocks.empty();
+  if (isEven) partition.blocks = evenPartition(blocks, numStages).blocks;
+  if (strategy.recomputeRatio > 0 && partition.recomputeRatio.empty()) {
+    partition.recomputeRatio.assign(partition.blocks.size(), strategy.recomputeRatio);
   }
+  if (isEven) return partition;
   try {
     requireFits(partition, blocks, numStages);
   } catch (const Error& e) {
-    throw Error((file.empty() ? "" : file + ": ") + e.what());
+    throw Error((file.empty() || file.starts_with('{') ? "" : file + ": ") + e.what());
   }
   return partition;
 }

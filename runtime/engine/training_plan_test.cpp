@@ -98,6 +98,13 @@ TEST(TrainingPlanTest, AModelAddsRecomputesAndNotes) {
   EXPECT_EQ(training.partition.blocks, (std::vector<int>{2, 2}));
   EXPECT_THAT(training.notes, ::testing::ElementsAre(HasSubstr("--buckets changes nothing")));
   EXPECT_FALSE(trainingPlanOf({.ranks = 2}, 4, false).plan->hasRecomputes());
+  const auto ratiosWith = [](const char* partition) {
+    const Strategy with{.ranks = 2, .partitionFile = partition, .recomputeRatio = 0.5};
+    return trainingPlanOf(with, 4, false).partition.recomputeRatio;
+  };
+  EXPECT_EQ(ratiosWith(R"({"partition": [1, 3]})"), (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(ratiosWith(R"({"partition": [1, 3], "recompute_ratio": [0, 1]})"),
+            (std::vector<double>{0, 1}));
   const Strategy inLine{.schedule = "LoopedBFS", .ranks = 4, .microBatches = 8};
   EXPECT_THAT(trainingPlanOf(inLine, 8, /*inLine=*/true).notes,
               ::testing::ElementsAre(HasSubstr("would deadlock")));

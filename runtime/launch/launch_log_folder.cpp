@@ -19,21 +19,22 @@ bool isNumber(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// workerlog.<number>, or what a killed rank left beside it: workerlog.<number>[.<number>].ring.
-bool isWorkerLog(std::string_view name) {
+}  // namespace
+
+bool isRingFile(std::string_view name) {
   if (!name.starts_with(log_format::kFilePrefix)) return false;
   name.remove_prefix(log_format::kFilePrefix.size());
-  if (name.ends_with(ring_format::kFileSuffix)) {
-    name.remove_suffix(ring_format::kFileSuffix.size());
-    const std::size_t dot = name.find('.');
-    if (dot != std::string_view::npos) {
-      return isNumber(name.substr(0, dot)) && isNumber(name.substr(dot + 1));
-    }
-  }
-  return isNumber(name);
+  if (!name.ends_with(ring_format::kFileSuffix)) return false;
+  name.remove_suffix(ring_format::kFileSuffix.size());
+  const std::size_t dot = name.find('.');
+  return isNumber(name.substr(0, dot)) &&
+         (dot == std::string_view::npos || isNumber(name.substr(dot + 1)));
 }
 
-}  // namespace
+bool isWorkerLog(std::string_view name) {
+  return isRingFile(name) || (name.starts_with(log_format::kFilePrefix) &&
+                              isNumber(name.substr(log_format::kFilePrefix.size())));
+}
 
 int clearLogFolder(const std::string& folder) {
   std::error_code error;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace pipetrace {
 
@@ -10,5 +11,11 @@ namespace pipetrace {
 /// their logs. Either all of these are removed or, if one cannot be, none. Nothing else is touched.
 /// Returns the number of removed files. Throws Error.
 int clearLogFolder(const std::string& folder);
+
+/// Whether a file's name is that of a rank's log or of a ring file beside it.
+bool isWorkerLog(std::string_view name);
+/// Whether a file's name is that of a ring file beside a rank's log: workerlog.<number>.ring, or
+/// workerlog.<number>.<number>.ring.
+bool isRingFile(std::string_view name);
 
 }  // namespace pipetrace

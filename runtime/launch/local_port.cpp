@@ -1,19 +1,16 @@
 #include "runtime/launch/local_port.h"
 
-#include <string>
-
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 
-LocalPort::LocalPort(int wanted) {
-  const std::string here = "127.0.0.1";
+LocalPort::LocalPort(int wanted, const std::string& address) {
   if (wanted < 0 || wanted > 65535) {
-    throw Error("there is no port " + std::to_string(wanted) + " of " + here);
+    throw Error("there is no port " + std::to_string(wanted) + " of " + address);
   }
   try {
-    socket_ = bindAt(here, wanted);
+    socket_ = bindAt(address, wanted);
   } catch (const Error& e) {
     throw Error(std::string(e.what()) + "; choose another, or none to get a free one");
   }

@@ -15,6 +15,9 @@ struct ProcessEnv {
   int clockPort = 0;        ///< PIPETRACE_CLOCK_PORT; if unset, 0: any that is free
   bool agentStore = false;  ///< TORCHELASTIC_USE_AGENT_STORE: torchrun serves the store itself
   std::string attempt;      ///< TORCHELASTIC_RESTART_COUNT, "0" if unset
+
+  /// Whether the launcher has started all ranks again, after one had died.
+  bool isRestart() const { return !attempt.empty() && attempt != "0"; }
 };
 
 /// Reads the variables. Throws Error naming the variable that is missing or no number, or out of

@@ -11,18 +11,23 @@ namespace pipetrace {
 std::vector<std::string> rankEnvironment(const RankPlace& place) {
   std::vector<std::string> own = {
       "RANK=" + std::to_string(place.rank),
-      "LOCAL_RANK=" + std::to_string(place.rank),
+      "LOCAL_RANK=" + std::to_string(place.localRank),
       "WORLD_SIZE=" + std::to_string(place.ranks),
-      "LOCAL_WORLD_SIZE=" + std::to_string(place.ranks),
-      "MASTER_ADDR=127.0.0.1",
+      "LOCAL_WORLD_SIZE=" + std::to_string(place.localRanks),
+      "MASTER_ADDR=" + place.masterAddress,
       "MASTER_PORT=" + std::to_string(place.masterPort),
       "PIPETRACE_LOG_DIR=" + place.logDirectory,
   };
   if (place.recording) own.emplace_back("PIPETRACE=1");
+  if (!place.devices.empty()) own.push_back("CUDA_VISIBLE_DEVICES=" + place.devices);
   // Each rank would start a thread per core, as if it had the machine to itself.
-  if (place.ranks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
+  if (place.localRanks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
     own.emplace_back("OMP_NUM_THREADS=1");
   }
+  if (place.restart > 0) {
+    own.push_back("TORCHELASTIC_RESTART_COUNT=" + std::to_string(place.restart));
+  }
+  own.insert(own.end(), place.variables.begin(), place.variables.end());
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
@@ -33,6 +38,10 @@ std::vector<std::string> rankEnvironment(const RankPlace& place) {
   }
   result.insert(result.end(), own.begin(), own.end());
   return result;
+}
+
+std::vector<std::string> variablesOf(const std::vector<std::vector<std::string>>& all, int rank) {
+  return all.empty() ? std::vector<std::string>() : all.at(static_cast<std::size_t>(rank));
 }
 
 }  // namespace pipetrace

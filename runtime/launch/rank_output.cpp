@@ -1,6 +1,7 @@
 #include "runtime/launch/rank_output.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace pipetrace {
 namespace {
@@ -10,11 +11,7 @@ constexpr std::size_t kLastLineLength = 1000;
 
 }  // namespace
 
-RankOutput::RankOutput(int rank, const std::string& logPath)
-    : prefix_("[rank " + std::to_string(rank) + "] "), log_(logPath) {}
-
-void RankOutput::takeLines(std::string_view lines, std::string& display) {
-  log_.append(lines);
+void ShownLines::show(std::string_view lines, std::string& display) {
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n') + 1);
     lines.remove_prefix(line.size());
@@ -24,6 +21,20 @@ void RankOutput::takeLines(std::string_view lines, std::string& display) {
     if (line.size() - 1 > kLastLineLength) last_.back() += " ...";
     if (last_.size() > kLastLines) last_.pop_front();
   }
+}
+
+std::string ShownLines::lastLines() const {
+  std::string text;
+  for (const std::string& line : last_) text += "  " + line + '\n';
+  return text;
+}
+
+RankOutput::RankOutput(int rank, const std::string& logPath)
+    : shown_("rank " + std::to_string(rank)), log_(logPath) {}
+
+void RankOutput::takeLines(std::string_view lines, std::string& display) {
+  log_.append(lines);
+  shown_.show(lines, display);
 }
 
 void RankOutput::add(std::string_view bytes, std::string& display) {
@@ -47,10 +58,9 @@ void RankOutput::finish(std::string& display) {
   partial_.clear();
 }
 
-std::string RankOutput::lastLines() const {
-  std::string text;
-  for (const std::string& line : last_) text += "  " + line + '\n';
-  return text;
+std::string whatIsMissing(const LogFile& log) {
+  if (log.failures() == 0) return {};
+  return "not all output could be stored in " + log.path() + ": " + std::strerror(log.firstError());
 }
 
 }  // namespace pipetrace

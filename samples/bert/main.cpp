@@ -5,6 +5,7 @@
 
 #include "runtime/engine/engine_main.h"
 #include "samples/bert/bert_task.h"
+#include "samples/config/config_command_line.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
 
@@ -40,11 +41,7 @@ int main(int argc, char** argv) {
                "flush always train so");
   pipetrace::addPeakFlops(app, options);
   pipetrace::addOptimizerOptions(app, task.optimizer);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = pipetrace::parseWithConfig(app, argc, argv, options)) return *code;
   task.isTied = !isUntied;
   task.seed = options.seed;
   task.optimizer.steps = options.steps;

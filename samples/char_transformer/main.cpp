@@ -2,6 +2,7 @@
 
 #include "runtime/engine/engine_main.h"
 #include "samples/char_transformer/char_task.h"
+#include "samples/config/config_command_line.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
 
@@ -30,11 +31,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{1}, kMost));
   pipetrace::addPeakFlops(app, options);
   pipetrace::addOptimizerOptions(app, task.optimizer);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = pipetrace::parseWithConfig(app, argc, argv, options)) return *code;
   task.seed = options.seed;
   task.optimizer.steps = options.steps;
   return pipetrace::engineMain([&](pipetrace::StopSignal& stop) {

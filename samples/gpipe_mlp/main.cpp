@@ -1,4 +1,5 @@
 #include "runtime/engine/engine_main.h"
+#include "samples/config/config_command_line.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
@@ -11,11 +12,7 @@ int main(int argc, char** argv) {
   pipetrace::addPipelineOptions(app, options);
   pipetrace::OptimizerOptions optimizer = pipetrace::mlpOptimizer();
   pipetrace::addOptimizerOptions(app, optimizer);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = pipetrace::parseWithConfig(app, argc, argv, options)) return *code;
   optimizer.steps = options.steps;
   return pipetrace::engineMain([&](pipetrace::StopSignal& stop) {
     pipetrace::runSample(options, pipetrace::mlpTaskMaker(optimizer), stop);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -37,6 +38,8 @@ class StageFault {
       throw std::runtime_error("the made-up fault of a stage");
     } else if (fault_.kind.starts_with("allocate-")) {
       allocateTooMuch();
+    } else if (fault_.kind.starts_with("kill-")) {
+      raise(SIGKILL);
     } else if (fault_.kind.starts_with("close-")) {
       close(STDOUT_FILENO);
       close(STDERR_FILENO);
@@ -60,7 +63,21 @@ class StageFault {
 class FaultyBlock final : public BlockModule {
  public:
   FaultyBlock(std::shared_ptr<BlockModule> usual, std::shared_ptr<StageFault> fault)
-      : usual_(register_module("usual", std::move(usual))), fault_(std::move(fault)) {}
+      : usual_(std::move(usual)), fault_(std::move(fault)) {
+    // Under the names that they have without a fault, for checkpoints.
+    for (const auto& child : usual_->named_children()) register_module(child.key(), child.value());
+    for (const auto& own : usual_->named_parameters(/*recurse=*/false)) {
+      register_parameter(own.key(), own.value());
+    }
+    for (const auto& own : usual_->named_buffers(/*recurse=*/false)) {
+      register_buffer(own.key(), own.value());
+    }
+  }
+
+  void train(bool on) override {
+    BlockModule::train(on);
+    usual_->train(on);
+  }
 
   Tensors run(const Tensors& inputs) override {
     if (fault_->isOf("-forward")) fault_->visit();

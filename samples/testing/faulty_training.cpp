@@ -17,6 +17,8 @@
 //   allocate: the process gets no more memory, and a block needs some.
 //
 //   close: the process closes its stdout and stderr.
+//
+//   kill: the process dies of SIGKILL.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +28,7 @@
 #include "runtime/engine/engine_main.h"
 #include "runtime/engine/training_plan.h"
 #include "samples/char_transformer/char_task.h"
+#include "samples/config/config_command_line.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
@@ -117,11 +120,7 @@ int main(int argc, char** argv) {
   app.add_option("--rows", options.layers.rows, "of their batches");
   app.add_option("--pace-ms", options.paceMs, "a batch takes that much longer to make");
   app.add_option("--losses", options.losses, "write the losses into this file at the end");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = pipetrace::parseWithConfig(app, argc, argv, options.sample)) return *code;
   options.layers.seed = options.sample.seed;
   return pipetrace::engineMain([&](pipetrace::StopSignal& stop) {
     const auto losses = pipetrace::runSample(

@@ -101,28 +101,35 @@ void requireFits(const Partition& partition, int numBlocks, int numStages) {
   }
 }
 
-/// Reads the JSON of a file, and hands it to `use`. Errors name the file.
+/// Reads JSON, and hands it to `use`. Errors name it as `name`.
+template <typename Input, typename Use>
+static auto inJson(Input& input, const std::string& name, const Use& use) {
+  try {
+    return use(nlohmann::json::parse(input));
+  } catch (const nlohmann::json::exception& e) {
+    const std::string text = e.what();  // "[json.exception.parse_error.101] parse error at …"
+    throw Error(name + " is no JSON: " + text.substr(text.find("] ") + 2));
+  } catch (const Error& e) {
+    throw Error(name + ": " + e.what());
+  }
+}
+
 template <typename Use>
 static auto inPartitionFile(const std::string& path, const Use& use) {
   const std::string failed = "cannot read the partition " + path + ": ";
   if (std::filesystem::is_directory(path)) throw Error(failed + "it is a folder");
   std::ifstream in(path);
   if (!in) throw Error(failed + std::strerror(errno));
-  try {
-    return use(nlohmann::json::parse(in));
-  } catch (const nlohmann::json::exception& e) {
-    const std::string text = e.what();  // "[json.exception.parse_error.101] parse error at …"
-    throw Error("the partition " + path + " is no JSON: " + text.substr(text.find("] ") + 2));
-  } catch (const Error& e) {
-    throw Error("the partition " + path + ": " + e.what());
-  }
+  return inJson(in, "the partition " + path, use);
 }
 
-Partition readPartition(const std::string& path) {
-  return inPartitionFile(path, [](const nlohmann::json& file) { return parsed(file); });
-}
+Partition readPartition(const std::string& path) { return inPartitionFile(path, parsed); }
 
-Partition partitionIn(const std::string& text) { return parsed(nlohmann::json::parse(text)); }
+Partition partitionIn(const std::string& text) { return inJson(text, "the partition", parsed); }
+
+Partition partitionOption(const std::string& text) {
+  return text.starts_with('{') ? partitionIn(text) : readPartition(text);
+}
 
 bool isPartitionMadeBy(const std::string& path, const std::string& program) {
   return inPartitionFile(path, [&](const nlohmann::json& file) {

@@ -34,4 +34,8 @@ Partition partitionIn(const std::string& text);
 /// Whether a partition file has that "made_by". Throws Error as readPartition() does.
 bool isPartitionMadeBy(const std::string& path, const std::string& program);
 
+/// The partition of an option: such a text itself if it begins with '{', else the path of a file.
+/// Throws Error as readPartition() does.
+Partition partitionOption(const std::string& text);
+
 }  // namespace pipetrace

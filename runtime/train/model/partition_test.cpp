@@ -50,6 +50,21 @@ TEST(Partition, AFileMaySayWhoWroteIt) {
               HasSubstr("is no JSON"));
 }
 
+TEST(Partition, AnOptionIsTheTextOfAPartitionOrTheNameOfAFile) {
+  const Partition partition =
+      partitionOption(R"({"partition": [2, 1], "recompute_ratio": [0.5, 0]})");
+  EXPECT_EQ(partition.blocks, (std::vector<int>{2, 1}));
+  EXPECT_EQ(partition.recomputed(0), 1);
+  EXPECT_THAT(
+      [] { partitionOption("{\"partition\": [0]}"); },
+      ::testing::ThrowsMessage<Error>(::testing::HasSubstr("the partition: \"partition\"")));
+  EXPECT_THAT(errorOf([] { partitionOption("{\"partition\": [0]}"); }),
+              HasSubstr("the partition: \"partition\""));
+  EXPECT_THAT(errorOf([] { partitionOption("{\"partition\""); }),
+              HasSubstr("the partition is no JSON"));
+  EXPECT_THAT(errorOf([] { partitionOption("/no/such.json"); }), HasSubstr("/no/such.json"));
+}
+
 TEST(Partition, AFileThatIsNoneIsRefusedWithItsNameAndTheReason) {
   const testing::ScratchFolder folder;
   const auto refused = [&](const std::string& text) {

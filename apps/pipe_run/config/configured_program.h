@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/pipe_run/options.h"
+#include "runtime/engine/config/run_config.h"
+
+namespace pipetrace {
+
+/// The command line of a configured program: PROGRAM --config FILE, and what --resume adds. A
+/// number goes on from that step, a folder from the newest checkpoint there. Throws Error as
+/// programOf() does.
+std::vector<std::string> commandOf(const RunConfig& config, const PipeRunOptions& options);
+
+}  // namespace pipetrace

@@ -1,0 +1,79 @@
+#include "apps/pipe_run/config/find_sample.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "runtime/engine/config/config_file.h"
+#include "trace/error.h"
+#include "trace/text/suggestions.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "sample-";
+
+bool isProgram(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+/// The names without their prefix.
+std::vector<std::string> samplesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(kPrefix) && isProgram(entry->path())) {
+      names.push_back(name.substr(kPrefix.size()));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::string programOf(const RunConfig& config, const std::string& samples) {
+  const std::string place = config.directoryLine > 0
+                                ? placeIn(config.file, config.directoryLine) + ": directory: "
+                                : config.file + ": ";
+  if (config.directory.empty()) {
+    throw Error(place + "it names no program; add directory, a path or one of the samples " +
+                listed(samplesIn(samples)));
+  }
+  const fs::path fileFolder = fs::path(config.file).parent_path();
+  for (const fs::path& path : {fs::absolute(config.directory), fileFolder / config.directory}) {
+    if (isProgram(path)) return path.lexically_normal().string();
+  }
+  std::string name = fs::path(config.directory).lexically_normal().filename().string();
+  if (name.empty()) name = fs::path(config.directory).lexically_normal().parent_path().filename();
+  std::replace(name.begin(), name.end(), '_', '-');
+  if (name.starts_with(kPrefix)) name = name.substr(kPrefix.size());
+  const fs::path sample = fs::path(samples) / (std::string(kPrefix) + name);
+  if (isProgram(sample)) return sample.string();
+  const std::vector<std::string> names = samplesIn(samples);
+  const std::string meant = nearestName(name, names);
+  throw Error(place + shownText(config.directory) +
+              " is neither a program nor a sample beside pipe-run; " +
+              (meant.empty() ? "the samples are " + listed(names) : "did you mean " + meant + "?"));
+}
+
+std::string ownFolder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? "." : self.parent_path().string();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,153 @@
+#include "apps/pipe_run/config/run_config_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "apps/pipe_run/config/config_ranks.h"
+#include "apps/pipe_run/config/configured_program.h"
+#include "apps/pipe_run/config/program_check.h"
+#include "apps/pipe_run/config/run_folder.h"
+#include "apps/pipe_run/launch.h"
+#include "apps/pipe_run/restarts.h"
+#include "runtime/engine/config/config_file.h"
+#include "runtime/engine/config/config_plan.h"
+#include "runtime/engine/config/run_config.h"
+#include "runtime/launch/local_port.h"
+#include "runtime/launch/rank_process.h"
+#include "trace/error.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+/// A run that was checked as far as pipe-run can, and what it starts.
+struct CheckedRun {
+  RunConfig config;
+  CheckedPlan plan;
+  std::vector<ConfiguredRank> ranks;
+  std::vector<std::string> command;
+
+  std::vector<std::string> commandTexts() const {
+    std::vector<std::string> texts;
+    for (int rank = 0; rank < plan->numRanks(); ++rank) {
+      texts.push_back(commandText(ranks, rank, command));
+    }
+    return texts;
+  }
+};
+
+CheckedRun checkedRun(const PipeRunOptions& options) {
+  RunConfig config = readRunConfig(options.config);
+  std::vector<std::string> command = commandOf(config, options);
+  CheckedPlan plan = planOf(config);
+  std::vector<ConfiguredRank> ranks = ranksOf(config, plan->numRanks());
+  return {std::move(config), std::move(plan), std::move(ranks), std::move(command)};
+}
+
+/// The port of the command line, else of the file; 0: a free one.
+int portOf(const CheckedRun& run, const PipeRunOptions& options) {
+  const int port = options.masterPort != 0 ? options.masterPort : run.config.masterPort;
+  if (port == 0) return 0;
+  try {
+    const LocalPort probe(port);
+    return port;
+  } catch (const Error& error) {
+    if (options.masterPort != 0) throw;
+    throw Error(placeIn(run.config.file, run.config.masterPortLine) +
+                ": master_port: " + error.what());
+  }
+}
+
+std::string mapsText(const CheckedRun& run) {
+  const Plan& plan = *run.plan;
+  const auto& maps = run.config.maps;
+  std::string text = maps ? fmt::format("maps of {}:\n", run.config.mapsFile) : "maps:\n";
+  for (int stage = 0; stage < plan.numStages; ++stage) {
+    text += fmt::format("  stage {}: ranks {}", stage, fmt::join(plan.ranksOf(stage), ", "));
+    if (maps) {
+      std::vector<int> modules;
+      const std::vector<int>& stages = maps->moduleToStage;
+      for (std::size_t module = 0; module < stages.size(); ++module) {
+        if (stages[module] == stage) modules.push_back(static_cast<int>(module));
+      }
+      text += fmt::format("; modules {}", fmt::join(modules, ", "));
+      if (!maps->stageDepths.empty()) {
+        text += fmt::format("; depth {}", maps->stageDepths.at(static_cast<std::size_t>(stage)));
+      }
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string ranksText(const CheckedRun& run) {
+  std::string text = "ranks:\n";
+  for (int rank = 0; rank < run.plan->numRanks(); ++rank) {
+    const ConfiguredRank& place = run.ranks.at(static_cast<std::size_t>(rank));
+    text += fmt::format("  rank {} on {}{}\n", rank, place.host.empty() ? "this host" : place.host,
+                        place.gpu < 0 ? "" : fmt::format(", GPU {}", place.gpu));
+  }
+  return text;
+}
+
+/// The lines of --dry-run before the program's own.
+std::string dryText(const CheckedRun& run, const PipeRunOptions& options) {
+  std::string text = mapsText(run) + ranksText(run) + "commands:\n";
+  for (const std::string& command : run.commandTexts()) text += "  " + command + "\n";
+  text += "logs: " +
+          (options.logDirectory.empty() ? run.config.logDirectory + "/TIMESTAMP"
+                                        : options.logDirectory) +
+          "\n";
+  if (!run.config.container.empty()) {
+    text += "container " + run.config.container +
+            " is not entered for ranks on this host: they run as pipe-run does\n";
+  }
+  return text;
+}
+
+int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
+  LaunchOptions launch = launchOptionsOf(options);
+  launch.masterPort = portOf(run, options);
+  launch.command = run.command;
+  launch.logDirectory = options.logDirectory;
+  if (options.logDirectory.empty()) {
+    launch.logDirectory = makeRunFolder(run.config.logDirectory);
+  } else {
+    makeRunFolderAt(options.logDirectory);
+  }
+  writeRunFiles(launch.logDirectory, run.config.file, run.commandTexts());
+  std::fputs(fmt::format("pipe-run: logs go to {}\n", launch.logDirectory).c_str(), stderr);
+  return launchAgain(options.restarts, [&](int restart) {
+    launch.restart = restart;
+    return launchRanks(run.ranks, launch);
+  });
+}
+
+}  // namespace
+
+int runConfigFile(const PipeRunOptions& options) {
+  const CheckedRun run = checkedRun(options);
+  if (!options.dryRun) {
+    requireHosts(run.config, run.ranks);
+    portOf(run, options);
+  }
+  const ProgramCheck check = checkProgram(run.command);
+  if (check.signal != 0) {
+    std::fputs(fmt::format("pipe-run: stopped by {}\n", signalText(check.signal)).c_str(), stderr);
+    return 128 + check.signal;
+  }
+  if (options.dryRun) {
+    writeWholeFile("-", dryText(run, options) + check.output);
+    return 0;
+  }
+  for (const std::string& note : linesWith("note: ", check.output)) {
+    std::fputs(fmt::format("pipe-run: note: {}\n", note).c_str(), stderr);
+  }
+  return launchChecked(run, options);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,24 @@
+#include "runtime/launch/hosts/file_tail.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace pipetrace {
+
+std::string FileTail::next(std::size_t most, bool everything) {
+  if (!file_.isOpen()) file_ = OwnedFd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_.isOpen()) return {};
+  std::string text(most, '\0');
+  ssize_t n = 0;
+  while ((n = pread(file_.get(), text.data(), text.size(), at_)) < 0 && errno == EINTR) {
+  }
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  const std::size_t lines = text.rfind('\n') + 1;  // npos + 1 is 0
+  if (!everything && (lines > 0 || text.size() < most)) text.resize(lines);
+  at_ += static_cast<std::int64_t>(text.size());
+  return text;
+}
+
+}  // namespace pipetrace

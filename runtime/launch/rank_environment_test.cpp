@@ -1,0 +1,36 @@
+#include "runtime/launch/rank_environment.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "runtime/testing/shell_ranks.h"
+
+namespace pipetrace {
+namespace {
+
+TEST(RankEnvironmentTest, ARankMayHaveVariablesOfItsOwn) {
+  RecordedLog log;
+  setenv("CUDA_VISIBLE_DEVICES", "7", 1);
+  LaunchOptions options = shellRanks(log, 2, "echo $CUDA_VISIBLE_DEVICES, $A $RANK");
+  options.variables = {{"CUDA_VISIBLE_DEVICES=0,1", "A=a b"}, {}};
+  EXPECT_EQ(launch(options).exitCode, 0);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(log.text(0), "0,1, a b 0\n");
+  EXPECT_EQ(log.text(1), "7, 1\n");
+}
+
+TEST(RankEnvironmentTest, ARestartIsCountedAndItsLogsGoOn) {
+  RecordedLog log;
+  setenv("TORCHELASTIC_RESTART_COUNT", "9", 1);
+  LaunchOptions options = shellRanks(log, 1, "echo start ${TORCHELASTIC_RESTART_COUNT:-first}");
+  for (const int restart : {1, 0, 1, 2}) {
+    options.restart = restart;
+    EXPECT_EQ(launch(options).exitCode, 0);
+  }
+  unsetenv("TORCHELASTIC_RESTART_COUNT");
+  EXPECT_EQ(log.text(), "start first\nstart 1\nstart 2\n") << "a first start removes old logs";
+}
+
+}  // namespace
+}  // namespace pipetrace
