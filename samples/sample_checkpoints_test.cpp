@@ -127,7 +127,7 @@ TEST(SampleCostTest, ThePredictedStepIsPrintedAndNothingIsTrained) {
 TEST(SampleCostTest, TheBestPartitionIsMeasuredWrittenAndTrainedWith) {
   const ScratchFolder folder;
   const std::string file = folder.path("partition.json");
-  const std::vector<std::string> command{kMlp, "--stages", "2", "--steps", "3"};
+  const std::vector<std::string> command{kMlpToSave, "--stages", "2", "--steps", "3"};
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = command;
     all.insert(all.end(), more.begin(), more.end());
