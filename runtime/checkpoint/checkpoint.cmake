@@ -1,4 +1,5 @@
 # Checkpoints know nothing of ranks, plans and transports.
+# LAMB is here, as they know what it keeps; the runtime links them.
 pipetrace_library(
   checkpoint
   SOURCES checkpoint/block_file.cpp
@@ -13,6 +14,7 @@ pipetrace_library(
           checkpoint/optimizer_state.cpp
           checkpoint/snapshot.cpp
           checkpoint/weights_folder.cpp
+          train/optimize/lamb.cpp
   PUBLIC pipetrace::trace pipetrace_torch
   PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)
 pipetrace_test(
