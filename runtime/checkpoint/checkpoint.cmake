@@ -1,4 +1,5 @@
 # Checkpoints know nothing of ranks, plans and transports.
+# LAMB is here, as they know what it keeps; the runtime links them.
 pipetrace_library(
   checkpoint
   SOURCES checkpoint/block_file.cpp
