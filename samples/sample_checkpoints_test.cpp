@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <filesystem>
 #include <regex>
 #include <string>
 #include <thread>
@@ -66,12 +67,18 @@ TEST(SampleCheckpointsTest, ASignalSavesAndTheNextRunGoesOnWhereItStopped) {
       kMlpToSave, "--steps",      "1000000",        "--stages",
       "2",        "--checkpoint", folder.path("c"), "--checkpoint-on-stop"};
   std::thread signal;
-  const ProcessEnd end = runProcess(command, {.whenStarted = [&](const std::vector<int>& pids) {
-                                      signal = std::thread([pid = pids.at(0)] {
-                                        std::this_thread::sleep_for(std::chrono::seconds(1));
-                                        kill(pid, SIGTERM);
-                                      });
-                                    }});
+  const ProcessEnd end =
+      runProcess(command, {.whenStarted = [&](const std::vector<int>& pids) {
+                   signal = std::thread([pid = pids.at(0), lock = folder.path("c/lock")] {
+                     // It begins to train then.
+                     for (int i = 0; i < 6000; ++i) {
+                       if (std::filesystem::exists(lock)) break;
+                       std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                     }
+                     std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                     kill(pid, SIGTERM);
+                   });
+                 }});
   signal.join();
   EXPECT_EQ(end.exitCode, 128 + SIGTERM) << end.output.substr(end.output.size() - 300);
   EXPECT_THAT(end.output, HasSubstr("the training is saved in " + folder.path("c")));

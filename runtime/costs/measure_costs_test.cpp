@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <torch/optim/adam.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "runtime/costs/ranks_in_turn.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/training_parts.h"
@@ -95,16 +99,25 @@ TEST(MeasureCosts, TimesAreThoseOfTheStagesJobs) {
                                  .partition = {.blocks = {2, 2}, .recomputeRatio = {0, 0.5}},
                                  .optimizer = adam};
   const Batch rows{{"inputs", at::randn({8, 4})}, {"targets", at::randn({8, 4})}};
-  const Costs costs = measureCosts(options, buildSchedule("1F1B", 2, 4), rows).costs;
-  const auto expectTime = [](Nanoseconds time, int ms) {
+  Costs costs;
+  std::vector<std::pair<Nanoseconds, int>> times;  // and their waits, in ms
+  // A busy machine ends waits late, so it may take more than one try.
+  for (int i = 0; i < 10; ++i) {
+    costs = measureCosts(options, buildSchedule("1F1B", 2, 4), rows).costs;
+    times = {{costs.stages[0].forward, 8},
+             {costs.stages[0].backward, 16},
+             {costs.stages[1].forward, 16},
+             {costs.stages[1].recompute, 8},
+             {costs.stages[1].backward, 32}};
+    const bool areInTime = std::all_of(times.begin(), times.end(), [](const auto& each) {
+      return each.first < 2 * each.second * kNsPerMs;
+    });
+    if (areInTime) break;
+  }
+  for (const auto& [time, ms] : times) {
     EXPECT_GE(time, ms * kNsPerMs);
     EXPECT_LT(time, 2 * ms * kNsPerMs) << "a wait of " << ms << " ms";
-  };
-  expectTime(costs.stages[0].forward, 8);
-  expectTime(costs.stages[0].backward, 16);
-  expectTime(costs.stages[1].forward, 16);
-  expectTime(costs.stages[1].recompute, 8);
-  expectTime(costs.stages[1].backward, 32);
+  }
   EXPECT_GT(costs.optimizer, 0);
   EXPECT_EQ(costs.stages[0].message, 8 * 4 * 4);
   EXPECT_EQ(costs.stages[1].blocks, 2);
