@@ -7,7 +7,10 @@ FOREIGN_OPTIONS = {
         "--args --benchmark_filter --gtest_break_on_failure --gtest_filter --gtest_repeat",
     "our benchmarks": "--large --profile --python",
     "Nsight Systems": "--capture-range --trace --type",
-    "torchrun": "--no-python --nproc-per-node",
+    "torchrun": "--no-python --nproc-per-node --max-restarts",
+    "Slurm": "--nodes --ntasks-per-node --kill-on-bad-exit",
+    "mpirun": "--host",
+    "programs that pipe-run CONFIG.yml starts": "--module --synthetic-data",
     "Megatron-LM":
         "--nvtx-ranges --overlap-moe-expert-parallel-comm --profile-ranks --profile-step-end"
         " --profile-step-start --tensorboard-dir --timing-log-level --use-pytorch-profiler",
@@ -20,7 +23,7 @@ FOREIGN_OPTIONS = {
 FOREIGN_VARIABLES = {"CMAKE_PREFIX_PATH": "CMake", "DS_ACCELERATOR": "DeepSpeed", "NCCL_DEBUG": "NCCL"}
 
 # The documents in which all options of a program or a command have to be. Others: any document.
-RECORDING = ["docs/running.md", "docs/runtime.md", "docs/schedules.md"]
+RECORDING = ["docs/running.md", "docs/configuration.md", "docs/runtime.md", "docs/schedules.md"]
 READING = ["docs/pipe-trace.md", "docs/inputs.md", "docs/viewer.md", "docs/profile-format.md"]
 OWN_DOCUMENTS = {
     "pipe-run": RECORDING,
