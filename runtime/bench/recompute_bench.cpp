@@ -82,17 +82,7 @@ std::vector<std::int64_t> countedPeaks(const Model& model, const Strategy& strat
                      .optimizer = adam},
                     plan.stagesByRank(), randomRows(kRows * kMicroBatches));
   for (const bool isFirst : {true, false}) {
-    std::vector<std::size_t> next(plan.ranks.size());
-    for (bool goesOn = true; goesOn;) {
-      goesOn = false;
-      for (int rank = 0; rank < kRanks; ++rank) {
-        const auto r = static_cast<std::size_t>(rank);
-        while (next[r] < plan.ranks[r].size() && ranks.canRun(plan.ranks[r][next[r]])) {
-          ranks.run(rank, plan.ranks[r][next[r]++]);
-          goesOn = true;
-        }
-      }
-    }
+    ranks.runStep(plan);
     for (int rank = 0; rank < kRanks && isFirst; ++rank) {
       ranks.update(rank);
       ranks.forgetMost(rank);

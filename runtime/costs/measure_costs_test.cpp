@@ -28,21 +28,6 @@ std::unique_ptr<torch::optim::Optimizer> adam(const NamedParameters& parameters)
   return std::make_unique<torch::optim::Adam>(tensorsOf(parameters), 0.01);
 }
 
-/// Runs the plan's jobs, whichever can.
-void runStep(RanksInTurn& ranks, const Plan& plan) {
-  std::vector<std::size_t> next(plan.ranks.size());
-  for (bool goesOn = true; goesOn;) {
-    goesOn = false;
-    for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
-      const auto& actions = plan.ranks[rank];
-      while (next[rank] < actions.size() && ranks.canRun(actions[next[rank]])) {
-        ranks.run(static_cast<int>(rank), actions[next[rank]++]);
-        goesOn = true;
-      }
-    }
-  }
-}
-
 // A model with skips, tied weights and dropout, and an optimizer with a state. The second
 // step of each rank counts.
 TEST(MeasureCosts, TheMemoryOfARankIsPredicted) {
@@ -76,12 +61,12 @@ TEST(MeasureCosts, TheMemoryOfARankIsPredicted) {
           predicted += measured.updating[static_cast<std::size_t>(stage)];
         }
         if (rank == 0) {
-          runStep(ranks, *plan);
+          ranks.runStep(*plan);
           for (int each = 0; each < plan->numRanks(); ++each) {
             ranks.update(each);
             ranks.forgetMost(each);
           }
-          runStep(ranks, *plan);
+          ranks.runStep(*plan);
         }
         const std::int64_t counted = ranks.weights(rank) + ranks.gradients(rank) + ranks.most(rank);
         EXPECT_NEAR(static_cast<double>(predicted), static_cast<double>(counted),

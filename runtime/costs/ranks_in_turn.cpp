@@ -97,6 +97,18 @@ void RanksInTurn::run(int rank, const Action& action) {
   });
 }
 
+void RanksInTurn::runStep(const Plan& plan) {
+  std::vector<std::size_t> next(plan.ranks.size());
+  for (bool goesOn = true; goesOn;) {
+    goesOn = false;
+    for (int rank = 0; rank < plan.numRanks(); ++rank) {
+      const std::vector<Action>& actions = plan.ranks[index(rank)];
+      std::size_t& at = next[index(rank)];
+      for (; at < actions.size() && canRun(actions[at]); goesOn = true) run(rank, actions[at++]);
+    }
+  }
+}
+
 void RanksInTurn::update(int rank) {
   counted(rank, [&] { ranks_[index(rank)].work->optimizerStep(); });
 }

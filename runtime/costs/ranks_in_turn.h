@@ -37,6 +37,8 @@ class RanksInTurn {
   /// Runs a job of the plan: a forward, a backward, one of its halves, a recompute, or a fused
   /// pair. Others do nothing.
   void run(int rank, const Action& action);
+  /// Runs the jobs of all ranks of a plan, each when its messages are there.
+  void runStep(const Plan& plan);
   /// The optimizer's step.
   void update(int rank);
 

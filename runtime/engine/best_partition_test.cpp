@@ -7,6 +7,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "runtime/engine/testing/resumed_case.h"
 #include "runtime/launch/local_port.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/rank_processes.h"
@@ -94,12 +95,7 @@ TEST_F(BestPartitionTest, AllProcessesHaveThePartitionOfRankZero) {
     const auto r = static_cast<std::size_t>(rank);
     Strategy of = strategy();
     EngineOptions with = options();
-    with.env = ProcessEnv{.rank = rank,
-                          .localRank = rank,
-                          .worldSize = 2,
-                          .masterAddr = "127.0.0.1",
-                          .masterPort = port.number(),
-                          .attempt = "0"};
+    with.env = testing::envOfRank(rank, 2, port.number());
     BestPartitionOptions asked = how();
     if (rank == 1) asked.file = "/nowhere/p.json";  // which it does not write
     use(of, with, asked);
@@ -121,12 +117,7 @@ TEST_F(BestPartitionTest, AnErrorOfRankZeroIsThatOfAll) {
   const auto errors = testing::runRanks(2, [&](int rank) {
     Strategy of = strategy();
     EngineOptions with = options();
-    with.env = ProcessEnv{.rank = rank,
-                          .localRank = rank,
-                          .worldSize = 2,
-                          .masterAddr = "127.0.0.1",
-                          .masterPort = port.number(),
-                          .attempt = "0"};
+    with.env = testing::envOfRank(rank, 2, port.number());
     BestPartitionOptions asked = how();
     asked.file = "/nowhere/p.json";
     use(of, with, asked);

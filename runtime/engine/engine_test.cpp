@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 
+#include "runtime/engine/testing/resumed_case.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/launch/local_port.h"
 #include "runtime/testing/error_of.h"
@@ -81,12 +82,7 @@ void onRanks(Wiring wiring, int ranks, const std::function<void(const EngineOpti
   const LocalPort port;
   const auto errors = testing::runRanks(ranks, [&](int rank) {
     EngineOptions options = quiet();
-    options.env = ProcessEnv{.rank = rank,
-                             .localRank = rank,
-                             .worldSize = ranks,
-                             .masterAddr = "127.0.0.1",
-                             .masterPort = port.number(),
-                             .attempt = "0"};
+    options.env = testing::envOfRank(rank, ranks, port.number());
     body(options);
   });
   EXPECT_THAT(errors, Each(IsEmpty()));
