@@ -63,6 +63,10 @@ void requireFits(const PipeRunOptions& options, bool hasDashes) {
     if (options.ranks) {
       throw Error("--ranks is for a program after --; the ranks are those of " + options.config);
     }
+    if (!options.hosts.empty()) {
+      throw Error("--hosts is for a program after --; the hosts are the machines of " +
+                  options.config);
+    }
     return;
   }
   const bool isOfConfig = options.dryRun || options.resume || options.isRankOfLauncher;

@@ -16,25 +16,31 @@ namespace pipetrace {
 
 namespace {
 
+/// All but the ranks.
 HostOptions hostOptions(const PipeRunOptions& options) {
   HostOptions hosts;
-  for (const std::string& host : options.hosts) hosts.ranks.push_back(parseRankHost(host));
   if (!options.remoteShell.empty()) hosts.remoteShell = options.remoteShell;
   hosts.prefix = options.prefix;
   hosts.agent = std::filesystem::read_symlink("/proc/self/exe").string();
   hosts.version = PIPETRACE_VERSION;
   hosts.masterAddress = options.masterAddress;
   hosts.startTimeout = static_cast<Nanoseconds>(options.startTimeout * kNsPerSecond);
-  if (hosts.ranks.empty() &&
+  return hosts;
+}
+
+std::vector<RankHost> namedHosts(const PipeRunOptions& options) {
+  std::vector<RankHost> ranks;
+  for (const std::string& host : options.hosts) ranks.push_back(parseRankHost(host));
+  if (ranks.empty() &&
       !(options.remoteShell.empty() && options.prefix.empty() && options.masterAddress.empty())) {
     throw Error("--remote-shell, --prefix and --master-addr are for several hosts; give --hosts");
   }
-  const auto named = static_cast<int>(hosts.ranks.size());
+  const auto named = static_cast<int>(ranks.size());
   if (named > 0 && options.ranks && *options.ranks != named) {
     throw Error(
         fmt::format("--ranks {} contradicts --hosts, which names {}", *options.ranks, named));
   }
-  return hosts;
+  return ranks;
 }
 
 }  // namespace
@@ -46,6 +52,8 @@ LaunchOptions launchOptionsOf(const PipeRunOptions& options) {
   launchOptions.masterPort = options.masterPort;
   launchOptions.recording = options.recording;
   launchOptions.reasonDisplay = STDERR_FILENO;
+  launchOptions.hosts = hostOptions(options);
+  launchOptions.endsDescendants = true;
   return launchOptions;
 }
 
@@ -56,7 +64,7 @@ int runLaunch(const PipeRunOptions& options) {
   }
   LaunchOptions launchOptions = launchOptionsOf(options);
   launchOptions.ranks = options.ranks.value_or(1);
-  launchOptions.hosts = hostOptions(options);
+  launchOptions.hosts.ranks = namedHosts(options);
   launchOptions.command = options.command;
   launchOptions.logDirectory = options.logDirectory.empty() ? "logs" : options.logDirectory;
   return launchAgain(options.restarts, [&](int restart) {

@@ -9,7 +9,7 @@ pipetrace_library(
           engine/config/driver_words.cpp
           engine/config/run_config.cpp
           engine/config/stage_maps.cpp
-  PUBLIC pipetrace::runtime
+  PUBLIC pipetrace::runtime pipetrace::launcher
   PRIVATE nlohmann_json::nlohmann_json yaml-cpp)
 
 pipetrace_test(

@@ -177,6 +177,14 @@ void EngineRank::fit(const DataSet& train, const FitOptions& options, FitResult&
   const auto steps = static_cast<int>(all);
   // The steps of this call that were run before the checkpoint.
   const int before = std::exchange(resumed_, 0);
+  if (before == steps && shared_.env && shared_.env->isRestart()) {
+    // A rank failed, or its host was lost, after the last checkpoint was whole.
+    if (reports()) {
+      shared_.say("note: the checkpoint is of step " + std::to_string(before) +
+                  ", the last one: this training had ended");
+    }
+    return;
+  }
   if (before > 0 && before >= steps) {
     throw RunFailed("the checkpoint is of step " + std::to_string(before) +
                     ", and the training has " + std::to_string(steps) + " steps: none is left");

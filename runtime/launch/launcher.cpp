@@ -14,6 +14,8 @@
 
 #include "profiler/clock/wall_clock.h"
 #include "runtime/launch/find_program.h"
+#include "runtime/launch/hosts/descendants.h"
+#include "runtime/launch/hosts/host_list.h"
 #include "runtime/launch/hosts/hosts_start.h"
 #include "runtime/launch/launch_log_folder.h"
 #include "runtime/launch/local_port.h"
@@ -88,16 +90,11 @@ Launch::~Launch() {
 std::vector<RankPlace> Launch::placesHere() {
   if (hosts_) return hosts_->placesHere();
   port_.emplace(options_.masterPort);
-  std::vector<RankPlace> places;
-  for (int i = 0; i < options_.ranks; ++i) {
-    places.push_back({.rank = i,
-                      .ranks = options_.ranks,
-                      .localRank = i,
-                      .localRanks = options_.ranks,
-                      .masterPort = port_->number(),
-                      .recording = options_.recording,
-                      .variables = variablesOf(options_.variables, i),
-                      .restart = options_.restart});
+  std::vector<RankPlace> places = placesOn(thisHostAlone(options_.ranks), options_.ranks);
+  for (RankPlace& place : places) {
+    place.masterPort = port_->number();
+    place.recording = options_.recording;
+    place.restart = options_.restart;
   }
   return places;
 }
@@ -111,7 +108,6 @@ void Launch::start() {
                    HostsStart::Run{.command = options_.command,
                                    .masterPort = options_.masterPort,
                                    .recording = options_.recording,
-                                   .variables = options_.variables,
                                    .restart = options_.restart},
                    inbox_, display_);
   }
@@ -263,6 +259,12 @@ LaunchResult Launch::result() const {
 
 }  // namespace
 
-LaunchResult launch(const LaunchOptions& options) { return Launch(options).run(); }
+LaunchResult launch(const LaunchOptions& options) {
+  if (!options.endsDescendants) return Launch(options).run();
+  adoptOrphans();
+  LaunchResult result = Launch(options).run();
+  if (result.exitCode != 0) killDescendants();
+  return result;
+}
 
 }  // namespace pipetrace

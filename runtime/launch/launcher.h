@@ -17,13 +17,15 @@ struct LaunchOptions {
   std::string logDirectory = "logs";
   int masterPort = 0;      ///< of the ranks' rendezvous; 0: a free one
   bool recording = false;  ///< the ranks get PIPETRACE=1
-  /// More variables, of each rank, as "NAME=value"; empty: none.
-  std::vector<std::vector<std::string>> variables = {};
   /// How often all ranks were started before. They get it as TORCHELASTIC_RESTART_COUNT, as from
   /// torchrun, and from the first time on their logs are appended to those that are there.
   int restart = 0;
   /// How long the other ranks have to end after SIGTERM, before SIGKILL, once one has failed.
   Nanoseconds killDelay = 5 * kNsPerSecond;
+  /// After a run that failed or was stopped, all processes are killed that its ranks have started,
+  /// also those that have left the rank's process group. For a program that has no other children:
+  /// it becomes the one that adopts what they leave.
+  bool endsDescendants = false;
   int display = STDOUT_FILENO;  ///< the ranks' output is shown there; -1: nowhere
   /// Where the caller prints LaunchResult::reason; -1: somewhere else than `display`. If both lead
   /// to one place, the reason does not repeat the last lines of a rank that stand just above it.

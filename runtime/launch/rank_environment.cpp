@@ -27,7 +27,6 @@ std::vector<std::string> rankEnvironment(const RankPlace& place) {
   if (place.restart > 0) {
     own.push_back("TORCHELASTIC_RESTART_COUNT=" + std::to_string(place.restart));
   }
-  own.insert(own.end(), place.variables.begin(), place.variables.end());
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
@@ -38,10 +37,6 @@ std::vector<std::string> rankEnvironment(const RankPlace& place) {
   }
   result.insert(result.end(), own.begin(), own.end());
   return result;
-}
-
-std::vector<std::string> variablesOf(const std::vector<std::vector<std::string>>& all, int rank) {
-  return all.empty() ? std::vector<std::string>() : all.at(static_cast<std::size_t>(rank));
 }
 
 }  // namespace pipetrace

@@ -15,9 +15,8 @@ struct RankPlace {
   int masterPort = 0;
   std::string logDirectory{};  ///< absolute
   bool recording = false;
-  std::string devices{};                 ///< CUDA_VISIBLE_DEVICES; empty: as it is
-  std::vector<std::string> variables{};  ///< more of them, "NAME=value"
-  int restart = 0;                       ///< LaunchOptions::restart
+  std::string devices{};  ///< CUDA_VISIBLE_DEVICES; empty: as it is
+  int restart = 0;        ///< LaunchOptions::restart
 };
 
 /// The environment of a rank, "NAME=value" each. It is this process's environment, without the
@@ -26,8 +25,5 @@ struct RankPlace {
 /// launch()). PIPETRACE=1 is set if the rank is to record, and TORCHELASTIC_RESTART_COUNT at a
 /// restart.
 std::vector<std::string> rankEnvironment(const RankPlace& place);
-
-/// Those of that rank; none where there are none at all (LaunchOptions::variables).
-std::vector<std::string> variablesOf(const std::vector<std::vector<std::string>>& all, int rank);
 
 }  // namespace pipetrace

@@ -9,15 +9,17 @@
 namespace pipetrace {
 namespace {
 
-TEST(RankEnvironmentTest, ARankMayHaveVariablesOfItsOwn) {
+TEST(RankEnvironmentTest, GpusThatAreNamedHideTheOthersOfTheHost) {
   RecordedLog log;
   setenv("CUDA_VISIBLE_DEVICES", "7", 1);
-  LaunchOptions options = shellRanks(log, 2, "echo $CUDA_VISIBLE_DEVICES, $A $RANK");
-  options.variables = {{"CUDA_VISIBLE_DEVICES=0,1", "A=a b"}, {}};
+  LaunchOptions options = shellRanks(log, 2, "echo $CUDA_VISIBLE_DEVICES of $LOCAL_RANK");
+  EXPECT_EQ(launch(options).exitCode, 0);
+  EXPECT_EQ(log.text(1), "7 of 1\n") << "none is named";
+  options.hosts.ranks = {{"localhost", 3}, {"localhost", 1}};
   EXPECT_EQ(launch(options).exitCode, 0);
   unsetenv("CUDA_VISIBLE_DEVICES");
-  EXPECT_EQ(log.text(0), "0,1, a b 0\n");
-  EXPECT_EQ(log.text(1), "7, 1\n");
+  EXPECT_EQ(log.text(0), "3,1 of 0\n");
+  EXPECT_EQ(log.text(1), "3,1 of 1\n");
 }
 
 TEST(RankEnvironmentTest, ARestartIsCountedAndItsLogsGoOn) {

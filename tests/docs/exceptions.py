@@ -10,6 +10,7 @@ FOREIGN_OPTIONS = {
     "torchrun": "--no-python --nproc-per-node --max-restarts",
     "Slurm": "--nodes --ntasks-per-node --kill-on-bad-exit",
     "mpirun": "--host",
+    "singularity": "--nv",
     "programs that pipe-run CONFIG.yml starts": "--module --synthetic-data",
     "Megatron-LM":
         "--nvtx-ranges --overlap-moe-expert-parallel-comm --profile-ranks --profile-step-end"

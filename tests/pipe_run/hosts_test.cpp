@@ -190,10 +190,10 @@ TEST(HostsTest, AKilledRankIsTheCauseThoughItsPeersEndBeforeTheWordOfItArrives) 
   EXPECT_TRUE(hosts.endWithin(5));
 }
 
-TEST(HostsTest, ProcessesThatRanksStartedEndOnOtherHostsToo) {
+TEST(HostsTest, ProcessesThatRanksStartedEndOnAllHosts) {
   const MadeUpHosts hosts;
   const ProgramRun run = hosts.run(hosts.arguments(
-      "b,c", hosts.plainShell(),
+      hosts.here() + ",b,c", hosts.plainShell(),
       "sleep 1000 & setsid sleep 1000 & [ $RANK = 1 ] && exit 4; trap '' TERM; sleep 1000"));
   EXPECT_EQ(run.exitCode, 2);
   EXPECT_TRUE(hosts.endWithin(5)) << hosts.processes();

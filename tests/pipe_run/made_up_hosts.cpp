@@ -71,11 +71,13 @@ std::string MadeUpHosts::plainShell() const {
 }
 
 std::string MadeUpHosts::shellWithCable() const {
-  return script("shell-with-cable", "cd '" + scratch_.folder() +
-                                        "' && mkfifo in out && exec 3<&0 && echo $$ > cable.new && "
-                                        "mv cable.new cable\n"
-                                        "setsid /bin/sh -c \"$2\" <in >out 3<&- &\n"
-                                        "cat <&3 >in &\nexec cat out");
+  return script(
+      "shell-with-cable",
+      "cd '" + scratch_.folder() +
+          "' && rm -f in out cable && mkfifo in out && exec 3<&0 && echo $$ > cable.new && "
+          "mv cable.new cable\n"
+          "setsid /bin/sh -c \"$2\" <in >out 3<&- &\n"
+          "cat <&3 >in &\nexec cat out");
 }
 
 std::vector<std::string> MadeUpHosts::arguments(const std::string& hosts,

@@ -86,6 +86,22 @@ TEST(RestartsTest, WithoutACheckpointTheTrainingBeginsAgain) {
   EXPECT_NE(log.find("Profiler Meta:"), log.rfind("Profiler Meta:")) << "both starts are in it";
 }
 
+TEST(RestartsTest, ATrainingThatHadEndedWhenARankDiedEndsWellAtTheRestart) {
+  const ConfigFolder folder;
+  folder.writeProgram("dies-late.sh", faulty() +
+                                          " \"$@\" || exit\n"
+                                          "[ \"$RANK\" = 1 ] && "
+                                          "[ -z \"$TORCHELASTIC_RESTART_COUNT\" ] && kill -9 $$\n"
+                                          "exit 0\n");
+  const ProgramRun run = folder.run(std::string("directory: dies-late.sh\n") + kTraining +
+                                        "checkpoint_dir: saved\ncheckpoint_every: 100\n",
+                                    {"--restarts", "1"});
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("all ranks start again (1 of 1)"));
+  EXPECT_THAT(run.out, HasSubstr("the checkpoint is of step 16, the last one: this training had "
+                                 "ended"));
+}
+
 TEST(RestartsTest, ProgramsAfterDashesStartAgainAndTheLastFailureCounts) {
   const RecordedLog log;
   const ProgramRun run =

@@ -28,14 +28,13 @@ namespace {
 struct CheckedRun {
   RunConfig config;
   CheckedPlan plan;
-  std::vector<ConfiguredRank> ranks;
+  std::vector<HostOfRun> hosts;
   std::vector<std::string> command;
+  LaunchOptions launch;  ///< all but the log folder and the restart
 
   std::vector<std::string> commandTexts() const {
     std::vector<std::string> texts;
-    for (int rank = 0; rank < plan->numRanks(); ++rank) {
-      texts.push_back(commandText(ranks, rank, command));
-    }
+    for (const ConfiguredRank& rank : ranksOf(hosts)) texts.push_back(commandText(rank, command));
     return texts;
   }
 };
@@ -44,14 +43,19 @@ CheckedRun checkedRun(const PipeRunOptions& options) {
   RunConfig config = readRunConfig(options.config);
   std::vector<std::string> command = commandOf(config, options);
   CheckedPlan plan = planOf(config);
-  std::vector<ConfiguredRank> ranks = ranksOf(config, plan->numRanks());
-  return {std::move(config), std::move(plan), std::move(ranks), std::move(command)};
+  std::vector<HostOfRun> hosts = hostsOf(config, plan->numRanks());
+  LaunchOptions launch = launchOptionsOf(options);
+  launch.ranks = plan->numRanks();
+  launch.command = command;
+  launch.hosts = hostOptionsOf(config, hosts, launch.hosts);
+  return {std::move(config), std::move(plan), std::move(hosts), std::move(command),
+          std::move(launch)};
 }
 
 /// The port of the command line, else of the file; 0: a free one.
 int portOf(const CheckedRun& run, const PipeRunOptions& options) {
   const int port = options.masterPort != 0 ? options.masterPort : run.config.masterPort;
-  if (port == 0) return 0;
+  if (port == 0 || !run.hosts[0].isHere) return port;  // of rank 0's host
   try {
     const LocalPort probe(port);
     return port;
@@ -86,10 +90,10 @@ std::string mapsText(const CheckedRun& run) {
 
 std::string ranksText(const CheckedRun& run) {
   std::string text = "ranks:\n";
-  for (int rank = 0; rank < run.plan->numRanks(); ++rank) {
-    const ConfiguredRank& place = run.ranks.at(static_cast<std::size_t>(rank));
-    text += fmt::format("  rank {} on {}{}\n", rank, place.host.empty() ? "this host" : place.host,
-                        place.gpu < 0 ? "" : fmt::format(", GPU {}", place.gpu));
+  for (const ConfiguredRank& rank : ranksOf(run.hosts)) {
+    text += fmt::format("  rank {} on {}{}\n", rank.place.rank,
+                        rank.host.empty() ? "this host" : rank.host,
+                        rank.gpu < 0 ? "" : fmt::format(", GPU {}", rank.gpu));
   }
   return text;
 }
@@ -98,11 +102,14 @@ std::string ranksText(const CheckedRun& run) {
 std::string dryText(const CheckedRun& run, const PipeRunOptions& options) {
   std::string text = mapsText(run) + ranksText(run) + "commands:\n";
   for (const std::string& command : run.commandTexts()) text += "  " + command + "\n";
+  const std::vector<std::string> agents = agentTexts(run.hosts, run.launch.hosts);
+  if (!agents.empty()) text += "agents of other hosts:\n";
+  for (const std::string& agent : agents) text += "  " + agent + "\n";
   text += "logs: " +
           (options.logDirectory.empty() ? run.config.logDirectory + "/TIMESTAMP"
                                         : options.logDirectory) +
           "\n";
-  if (!run.config.container.empty()) {
+  if (!run.config.container.empty() && agents.size() < run.hosts.size()) {
     text += "container " + run.config.container +
             " is not entered for ranks on this host: they run as pipe-run does\n";
   }
@@ -110,9 +117,8 @@ std::string dryText(const CheckedRun& run, const PipeRunOptions& options) {
 }
 
 int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
-  LaunchOptions launch = launchOptionsOf(options);
+  LaunchOptions launch = run.launch;
   launch.masterPort = portOf(run, options);
-  launch.command = run.command;
   launch.logDirectory = options.logDirectory;
   if (options.logDirectory.empty()) {
     launch.logDirectory = makeRunFolder(run.config.logDirectory);
@@ -123,7 +129,7 @@ int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
   std::fputs(fmt::format("pipe-run: logs go to {}\n", launch.logDirectory).c_str(), stderr);
   return launchAgain(options.restarts, [&](int restart) {
     launch.restart = restart;
-    return launchRanks(run.ranks, launch);
+    return pipetrace::launch(launch);
   });
 }
 
@@ -131,10 +137,7 @@ int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
 
 int runConfigFile(const PipeRunOptions& options) {
   const CheckedRun run = checkedRun(options);
-  if (!options.dryRun) {
-    requireHosts(run.config, run.ranks);
-    portOf(run, options);
-  }
+  if (!options.dryRun) portOf(run, options);
   const ProgramCheck check = checkProgram(run.command);
   if (check.signal != 0) {
     std::fputs(fmt::format("pipe-run: stopped by {}\n", signalText(check.signal)).c_str(), stderr);

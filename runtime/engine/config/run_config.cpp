@@ -7,12 +7,14 @@
 #include "runtime/engine/config/config_paths.h"
 #include "runtime/engine/config/config_values.h"
 #include "runtime/engine/config/driver_words.h"
+#include "runtime/launch/hosts/host_list.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
 constexpr int kMostPort = 65535;
+constexpr std::size_t kLongestHost = 300;
 
 /// Options of programs whose values are paths, beside those that follow from the drivers' keys.
 const std::vector<std::string> kPathOptions = {"schedule_file", "data", "checkpoint", "vocabulary"};
@@ -29,6 +31,7 @@ class RunConfigReader {
     readMaster();
     config_.module = values_.text("module");
     config_.container = values_.text("container");
+    if (values_.has("container")) config_.containerLine = values_.lineOf("container");
     config_.backend = values_.oneOf("distributed_backend", {"gloo", "nccl"});
     config_.isAsynchronous = values_.oneOf("sync_mode", {"asp", "bsp"}) == "asp";
     if (values_.has("config_file")) {
@@ -71,22 +74,21 @@ class RunConfigReader {
       values_.fail("machines", "it is a list of HOST:GPU, one for each rank");
     }
     for (const ConfigValue& item : list.items) {
-      const std::string& text = item.text;
-      const std::size_t colon = text.rfind(':');
-      const bool hasBoth = item.kind == ConfigValue::Kind::kText && colon != std::string::npos &&
-                           colon > 0 && colon + 1 < text.size() && text.size() - colon <= 5;
-      const bool isNumber =
-          hasBoth && text.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-      if (!isNumber) {
-        throw Error(placeIn(values_.file(), item.line) + ": machines: " + shownText(text) +
-                    " is no HOST:GPU, such as localhost:0");
+      const std::string place = placeIn(values_.file(), item.line) + ": machines: ";
+      if (item.kind != ConfigValue::Kind::kText || item.text.size() > kLongestHost) {
+        throw Error(place + shownText(item.text) + " is no HOST:GPU, such as localhost:0");
       }
-      config_.machines.push_back({text.substr(0, colon), std::stoi(text.substr(colon + 1))});
+      try {
+        config_.machines.push_back(parseRankHost(item.text));
+      } catch (const Error& error) {
+        throw Error(place + error.what());
+      }
     }
   }
 
   void readMaster() {
     config_.masterAddress = values_.text("master_addr");
+    if (values_.has("master_addr")) config_.masterAddressLine = values_.lineOf("master_addr");
     config_.masterPort = values_.whole("master_port");
     if (config_.masterPort > kMostPort) {
       values_.fail("master_port", "there is no port " + std::to_string(config_.masterPort));

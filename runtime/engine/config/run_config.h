@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/engine/config/stage_maps.h"
+#include "runtime/launch/hosts/host_options.h"
 
 namespace pipetrace {
 
@@ -18,12 +19,6 @@ struct ConfigOption {
   bool isOptional = false;
 };
 
-/// Where a rank runs.
-struct MachineOfRank {
-  std::string host;
-  int gpu = 0;  ///< its number on the host
-};
-
 /// A run as a configuration file describes it: what PipeDream's and VPipe's drivers read, and the
 /// options of the program. A plain value.
 struct RunConfig {
@@ -35,11 +30,13 @@ struct RunConfig {
   int directoryLine = 0;
   std::string folder;  ///< where relative paths begin, before the file's own folder; may be empty
   std::string container;
-  std::string logDirectory;             ///< absolute; each run has a folder there
-  std::vector<MachineOfRank> machines;  ///< by rank; empty: all on this one
+  int containerLine = 0;
+  std::string logDirectory;        ///< absolute; each run has a folder there
+  std::vector<RankHost> machines;  ///< by rank; empty: all on this one
   int machinesLine = 0;
-  std::string masterAddress;  ///< empty: the first machine
-  int masterPort = 0;         ///< 0: a free one
+  std::string masterAddress;  ///< empty: one of the first machine
+  int masterAddressLine = 0;
+  int masterPort = 0;  ///< 0: a free one
   int masterPortLine = 0;
   std::string backend;          ///< gloo or nccl; empty: gloo
   bool isAsynchronous = false;  ///< sync_mode: asp

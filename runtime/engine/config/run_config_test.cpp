@@ -84,7 +84,7 @@ TEST(RunConfigTest, AFileWithEveryKeyIsRead) {
   EXPECT_EQ(config.container, "nvcr.io/some/image:1");
   ASSERT_THAT(config.machines, SizeIs(2));
   EXPECT_EQ(config.machines[1].host, "other.host");
-  EXPECT_EQ(config.machines[1].gpu, 7);
+  EXPECT_EQ(config.machines[1].device, 7);
   EXPECT_EQ(config.masterAddress, "10.0.0.1");
   EXPECT_EQ(config.masterPort, 12345);
   EXPECT_EQ(config.backend, "nccl");
@@ -164,9 +164,9 @@ TEST(RunConfigTest, ValuesOfAnotherKindAreRefusedWithTheirLine) {
       {"learning_rate_policy: step", "does not fall in steps here"},
       {"machines: localhost:0", "it is a list of HOST:GPU"},
       {"machines: []", "it is a list of HOST:GPU"},
-      {"machines: [localhost]", "machines: localhost is no HOST:GPU"},
-      {"machines: ['h:x']", "machines: h:x is no HOST:GPU"},
-      {"machines: [':0']", "machines: :0 is no HOST:GPU"},
+      {"machines: [[h]]", "is no HOST:GPU, such as localhost:0"},
+      {"machines: ['h:x']", "machines: \"h:x\" is no HOST:GPU, as 'x' is no number of a GPU"},
+      {"machines: [':0']", "machines: \":0\" begins with no name of a host"},
       {"master_port: 65536", "there is no port 65536"},
       {"macrobatch: true", "it is for sync_mode: asp"},
       {"directory: ''", "directory: it is empty"},

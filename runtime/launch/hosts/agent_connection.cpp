@@ -34,12 +34,16 @@ std::string secondsText(Nanoseconds time) {
 
 }  // namespace
 
-std::vector<std::string> agentCommand(const HostOptions& options, const std::string& host) {
+std::string agentLine(const HostOptions& options) {
   // Without a prefix the shell there is to find this very file; with one, what the container has.
   const std::string agent =
       options.prefix.empty() ? shellWord(options.agent) : options.prefix + " pipe-run";
+  return agent + " --host-agent";
+}
+
+std::vector<std::string> agentCommand(const HostOptions& options, const std::string& host) {
   return {"/bin/sh", "-c", "exec " + options.remoteShell + " \"$@\"",
-          "sh",      host, agent + " --host-agent"};
+          "sh",      host, agentLine(options)};
 }
 
 AgentConnection::AgentConnection(HostOfRun host, const std::vector<std::string>& command,

@@ -14,6 +14,9 @@
 
 namespace pipetrace {
 
+/// The line for the shell of another host that starts the agent.
+std::string agentLine(const HostOptions& options);
+
 /// The command line of /bin/sh that starts the agent of a host.
 std::vector<std::string> agentCommand(const HostOptions& options, const std::string& host);
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <memory>
+#include <numeric>
 
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
@@ -165,6 +166,26 @@ std::string visibleDevices(const HostOfRun& host, std::size_t localRank) {
   std::string text;
   for (const int device : devices) text += (text.empty() ? "" : ",") + std::to_string(device);
   return text;
+}
+
+std::vector<RankPlace> placesOn(const HostOfRun& host, int ranks) {
+  std::vector<RankPlace> places;
+  for (std::size_t i = 0; i < host.ranks.size(); ++i) {
+    places.push_back({.rank = host.ranks[i],
+                      .ranks = ranks,
+                      .localRank = static_cast<int>(i),
+                      .localRanks = static_cast<int>(host.ranks.size()),
+                      .devices = visibleDevices(host, i)});
+  }
+  return places;
+}
+
+HostOfRun thisHostAlone(int ranks) {
+  HostOfRun host{.isHere = true};
+  host.ranks.resize(static_cast<std::size_t>(ranks));
+  std::iota(host.ranks.begin(), host.ranks.end(), 0);
+  host.devices.assign(host.ranks.size(), -1);
+  return host;
 }
 
 }  // namespace pipetrace

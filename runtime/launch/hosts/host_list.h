@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/launch/hosts/host_options.h"
+#include "runtime/launch/rank_environment.h"
 
 namespace pipetrace {
 
@@ -37,5 +38,11 @@ std::vector<std::string> addressesOfThisHost();
 /// A program that takes the device LOCAL_RANK, modulo their number, finds its own. Empty where none
 /// is given.
 std::string visibleDevices(const HostOfRun& host, std::size_t localRank);
+
+/// The places of the host's ranks in a run of `ranks` ranks, as far as the list of hosts says them.
+std::vector<RankPlace> placesOn(const HostOfRun& host, int ranks);
+
+/// This host with all ranks of a run, without GPUs.
+HostOfRun thisHostAlone(int ranks);
 
 }  // namespace pipetrace

@@ -22,7 +22,7 @@ Json placeToJson(const RankPlace& place) {
   return {{"rank", place.rank},           {"ranks", place.ranks},
           {"localRank", place.localRank}, {"localRanks", place.localRanks},
           {"recording", place.recording}, {"devices", place.devices},
-          {"variables", place.variables}, {"restart", place.restart}};
+          {"restart", place.restart}};
 }
 
 RankPlace placeFrom(const Json& json) {
@@ -33,7 +33,6 @@ RankPlace placeFrom(const Json& json) {
   place.localRanks = json.at("localRanks");
   place.recording = json.at("recording");
   place.devices = json.at("devices");
-  place.variables = json.at("variables").get<std::vector<std::string>>();
   place.restart = json.at("restart");
   return place;
 }

@@ -97,16 +97,10 @@ HostsStart::~HostsStart() {
 }
 
 std::vector<RankPlace> HostsStart::placesOf(const HostOfRun& host) const {
-  std::vector<RankPlace> places;
-  for (std::size_t i = 0; i < host.ranks.size(); ++i) {
-    places.push_back({.rank = host.ranks[i],
-                      .ranks = static_cast<int>(options_.ranks.size()),
-                      .localRank = static_cast<int>(i),
-                      .localRanks = static_cast<int>(host.ranks.size()),
-                      .recording = run_.recording,
-                      .devices = visibleDevices(host, i),
-                      .variables = variablesOf(run_.variables, host.ranks[i]),
-                      .restart = run_.restart});
+  std::vector<RankPlace> places = placesOn(host, static_cast<int>(options_.ranks.size()));
+  for (RankPlace& place : places) {
+    place.recording = run_.recording;
+    place.restart = run_.restart;
   }
   return places;
 }

@@ -23,8 +23,7 @@ class HostsStart {
     std::vector<std::string> command{};
     int masterPort = 0;  ///< 0: one that is free on rank 0's host
     bool recording = false;
-    std::vector<std::vector<std::string>> variables{};  ///< LaunchOptions::variables
-    int restart = 0;                                    ///< LaunchOptions::restart
+    int restart = 0;  ///< LaunchOptions::restart
   };
 
   /// Starts the remote shells. Throws Error.
