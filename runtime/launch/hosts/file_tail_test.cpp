@@ -27,7 +27,7 @@ TEST_F(FileTailTest, WholeLinesComeAsTheyAreWritten) {
   EXPECT_EQ(tail_.next(100, false), "two\n");
 }
 
-TEST_F(FileTailTest, WhatIsPassedOverDoesNotCome) {
+TEST_F(FileTailTest, LinesThatArePassedOverDoNotCome) {
   tail_.skip();
   append("first\n");
   EXPECT_EQ(tail_.next(100, false), "first\n") << "nothing was there to pass over";

@@ -66,7 +66,7 @@ TEST(LaunchedPlaceTest, ARequeuedJobIsARestart) {
   EXPECT_EQ(placeIn(again).restart, 2);
 }
 
-TEST(LaunchedPlaceTest, WhatSlurmDoesNotSayIsNamed) {
+TEST(LaunchedPlaceTest, VariablesThatSlurmHasNotSetAreNamed) {
   Environment outside = kSlurm;
   outside.erase("SLURM_STEP_ID");
   EXPECT_THAT(errorIn(outside), HasSubstr("SLURM_PROCID is set and SLURM_STEP_ID is not"));
