@@ -21,8 +21,10 @@ struct StageCosts {
   Nanoseconds recompute = 0;  ///< a forward that is run again for its backward
 
   // Memory, in bytes (or in any unit; as they stand, memory counts activations).
-  std::int64_t activation = 1;    ///< what a forward takes, until the backward pass is done
-  std::int64_t freedByInput = 0;  ///< of it, what the input half gives back already
+  std::int64_t activation = 1;  ///< what a forward takes, until the backward pass is done
+  /// The part of it that the input half gives back already. It is below 0 where that half leaves
+  /// more than the forward took, as the weight half needs gradients.
+  std::int64_t freedByInput = 0;
   /// The part of it that a forward gives back at its end where the plan recomputes it. The
   /// recompute takes it again when it begins, until the backward frees it.
   std::int64_t recomputed = 0;

@@ -13,6 +13,7 @@
 #include "schedule/file/schedule_writer.h"
 #include "schedule/testing/random_plans.h"
 #include "schedule/testing/second_opinion.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
@@ -69,7 +70,7 @@ TEST(PlanProperties, RandomPlansThatCanRunPass) {
   RandomPlans random(1);
   int full = 0;
   int twoDirections = 0;
-  for (int round = 0; round < 800; ++round) {
+  for (int round = 0; round < test::drawn(800); ++round) {
     const Plan plan = random.any();
     full += toCsv(plan).find("SEND") != std::string::npos;
     twoDirections += plan.isBidirectional();
@@ -77,8 +78,8 @@ TEST(PlanProperties, RandomPlansThatCanRunPass) {
     ASSERT_TRUE(problems.empty()) << toText(problems.front()) << "\n" << toCsv(plan);
     ASSERT_TRUE(secondOpinion(plan)) << toCsv(plan);
   }
-  EXPECT_GT(full, 200);
-  EXPECT_GT(twoDirections, 80);
+  EXPECT_GT(full, test::drawn(200));
+  EXPECT_GT(twoDirections, test::drawn(80));
 }
 
 TEST(PlanProperties, EverySingleMistakeIsCaughtOrLeavesAPlanThatCanRun) {
@@ -145,7 +146,7 @@ TEST(PlanProperties, DeadlocksOfPlansInPartsAreThoseOfTheSecondOpinion) {
   RandomPlans random(22);
   int stuck = 0;
   int free = 0;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < test::drawn(200); ++round) {
     const Plan plan = withLastBackwardParts(random.computeOnly(), 2 + random.below(2));
     const Plan full = addTransfers(CheckedPlan(plan), {.ahead = random.below(4)});
     for (const int buffers : {kUnboundedBuffers, kBlocking, kPostedOnly, 1}) {
@@ -154,15 +155,15 @@ TEST(PlanProperties, DeadlocksOfPlansInPartsAreThoseOfTheSecondOpinion) {
       (runs ? free : stuck) += buffers != kUnboundedBuffers;
     }
   }
-  EXPECT_GT(stuck, 40);
-  EXPECT_GT(free, 40);
+  EXPECT_GT(stuck, test::drawn(40));
+  EXPECT_GT(free, test::drawn(40));
 }
 
 TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpinion) {
   RandomPlans random(3);
   int stuck = 0;
   int free = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < test::drawn(300); ++round) {
     const Plan plan = random.computeOnly();
     const int credits = random.below(4);
     const Plan full = addTransfers(CheckedPlan(plan), {.ahead = credits});
@@ -176,8 +177,8 @@ TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpin
       (runs ? free : stuck) += buffers != kUnboundedBuffers;
     }
   }
-  EXPECT_GT(stuck, 80);
-  EXPECT_GT(free, 80);
+  EXPECT_GT(stuck, test::drawn(80));
+  EXPECT_GT(free, test::drawn(80));
 }
 
 TEST(PlanProperties, MistakesUnderBoundedBuffersAreCaughtToo) {

@@ -21,8 +21,9 @@ TEST(BlocksFileTest, BlocksHaveTheirCostsInOrder) {
   const BlockTable table = tableOf(R"({
     "blocks": [
       {"name": "embedding", "forward_ms": 1.5, "backward_ms": 4, "backward_weight_ms": 1,
-       "activation_bytes": 100, "freed_by_input_bytes": 60, "parameter_bytes": 7},
-      {"name": "layer", "count": 2, "forward_ms": 10, "activation_bytes": 0, "working_bytes": 3,
+       "activation_bytes": 100, "freed_by_input_bytes": 60, "shared_bytes": 8,
+       "parameter_bytes": 7},
+      {"name": "layer", "count": 2, "forward_ms": 10, "activation_bytes": 9, "working_bytes": 3,
        "message_bytes": 5, "updating_bytes": 21, "optimizer_ms": 0.25}  // alike
     ],
     "transfer_ms": 0.601, "lr_ms": 0.1, "bandwidth_gbs": 12.5
@@ -35,6 +36,7 @@ TEST(BlocksFileTest, BlocksHaveTheirCostsInOrder) {
   EXPECT_EQ(table.blocks[0].backwardWeight, 1'000'000);
   EXPECT_EQ(table.blocks[0].activation, 100);
   EXPECT_EQ(table.blocks[0].freedByInput, 60);
+  EXPECT_EQ(table.blocks[0].shared, 8);
   EXPECT_EQ(table.blocks[0].parameters, 7);
   for (const std::size_t layer : {1U, 2U}) {
     EXPECT_EQ(table.blocks[layer].name, "layer");
@@ -80,6 +82,11 @@ TEST(BlocksFileTest, ErrorsNameFileBlockAndKey) {
               "blocks.json: block 0 has a half of its backward that is longer than the whole");
   expectError(R"({"blocks": [{"forward_ms": 1, "freed_by_input_bytes": 2}]})",
               "blocks.json: block 0 frees more memory");
+  expectError(R"({"blocks": [{"forward_ms": 1, "activation_bytes": 2, "shared_bytes": 3}]})",
+              "blocks.json: block 0 shares more memory with the next block than its forward");
+  expectError(R"({"blocks": [{"forward_ms": 1, "activation_bytes": 2, "shared_bytes": 2},
+                             {"forward_ms": 1, "activation_bytes": 1}]})",
+              "blocks.json: block 0 shares more memory with the next block than that one takes");
   expectError(R"({"blocks": [{"forward_ms": 1, "activation_bytes": 2}, {"forward_ms": 1}]})",
               "blocks.json: block 1 has no activation_bytes, but others have");
   expectError(R"({"blocks": [{"forward_ms": 1, "count": 0}]})",
@@ -96,6 +103,10 @@ TEST(BlocksFileTest, ErrorsNameFileBlockAndKey) {
   expectError("[]", "blocks.json holds no object");
   expectError(R"({"blocks": []})", "blocks.json has no blocks");
   expectError("{}", "blocks.json has no blocks");
+  expectError(R"({"blocks": [{"forward_ms": [[[[[[1]]]]]], "forward_ms": 1}]})",
+              "blocks.json: block 0: forward_ms occurs twice");
+  expectError(R"({"blocks": [{"forward_ms": {"a": [[{}]]}}], "lr_ms": 1})",
+              "blocks.json: block 0: forward_ms is an object, not a number");
   expectError("{\"blocks\": [}", "blocks.json: invalid JSON at line 1, column 13");
   expectError("", "blocks.json: invalid JSON at line 1, column 1");
 }

@@ -1,7 +1,8 @@
-// Measures the blocks of a model several times, as --auto-partition does. It prints by how much the
-// time of the model, and the worst time of a block, are off those of the first measurement.
+// Measures the blocks of a model several times, as --auto-partition does. It prints how long each
+// measurement took. Then it compares the times of the model, and of each block's forward, whole
+// backward and halves, with those of the measurements before.
 //
-//   block_costs_bench [MEASUREMENTS [SECONDS]]
+//   block_costs_bench [MEASUREMENTS [SECONDS [MOST_SECONDS]]]
 
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/randn.h>
@@ -9,7 +10,7 @@
 #include <torch/optim/adamw.h>
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -40,38 +41,56 @@ Model benchedModel() {
 }
 
 double share(Nanoseconds one, Nanoseconds other) {
-  return std::abs(static_cast<double>(one) / static_cast<double>(other) - 1);
+  return static_cast<double>(std::max(one, other)) / static_cast<double>(std::min(one, other)) - 1;
 }
 
-Nanoseconds timeOf(const BlockCosts& block) { return block.forward + block.backward; }
+Nanoseconds timeOf(const std::vector<BlockCosts>& blocks) {
+  Nanoseconds sum = 0;
+  for (const BlockCosts& block : blocks) sum += block.forward + block.backward;
+  return sum;
+}
 
-void run(int measurements, double seconds) {
+constexpr Nanoseconds BlockCosts::*kTimes[] = {&BlockCosts::forward, &BlockCosts::backward,
+                                               &BlockCosts::backwardInput,
+                                               &BlockCosts::backwardWeight};
+
+void run(int measurements, double seconds, double most) {
   const Model model = benchedModel();
   const Batch rows{{"inputs", at::randn({kRows, kWidth})}, {"targets", at::randn({kRows, kWidth})}};
   const auto optimizer = [](const NamedParameters& parameters) {
     return std::make_unique<torch::optim::AdamW>(tensorsOf(parameters),
                                                  torch::optim::AdamWOptions(0.001));
   };
-  std::vector<BlockCosts> first;
+  const RoundsWanted wanted{.rounds = 5,
+                            .atLeast = static_cast<Nanoseconds>(seconds * 1e9),
+                            .atMost = static_cast<Nanoseconds>(most * 1e9)};
+  std::vector<std::vector<BlockCosts>> before;
+  std::vector<double> all;  // shares of all times, each measurement against each one before
   for (int i = 0; i < measurements; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
     const std::vector<BlockCosts> blocks =
-        measureBlocks({.model = model, .optimizer = optimizer}, rows,
-                      static_cast<Nanoseconds>(seconds * 1e9))
-            .blocks;
-    if (first.empty()) first = blocks;
-    Nanoseconds whole = 0;
-    Nanoseconds wholeFirst = 0;
+        measureBlocks({.model = model, .optimizer = optimizer}, rows, wanted).blocks;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    double whole = 0;
     double worst = 0;
-    for (std::size_t block = 0; block < blocks.size(); ++block) {
-      whole += timeOf(blocks[block]);
-      wholeFirst += timeOf(first[block]);
-      worst = std::max({worst, share(blocks[block].forward, first[block].forward),
-                        share(blocks[block].backward, first[block].backward)});
+    for (const std::vector<BlockCosts>& other : before) {
+      whole = std::max(whole, share(timeOf(blocks), timeOf(other)));
+      for (std::size_t block = 0; block < blocks.size(); ++block) {
+        for (const auto time : kTimes) {
+          all.push_back(share(blocks[block].*time, other[block].*time));
+          worst = std::max(worst, all.back());
+        }
+      }
     }
     std::printf(
-        "measurement %d: %.3f ms, %.1f %% off the first, the worst time of a block %.1f %%\n", i,
-        static_cast<double>(whole) / 1e6, 100 * share(whole, wholeFirst), 100 * worst);
+        "measurement %d: %.3f ms in %.1f s; off the ones before: %.1f %%, a block %.1f %%\n", i,
+        static_cast<double>(timeOf(blocks)) / 1e6, taken.count(), 100 * whole, 100 * worst);
+    before.push_back(blocks);
   }
+  if (all.empty()) return;
+  const auto within = std::count_if(all.begin(), all.end(), [](double off) { return off <= 0.05; });
+  std::printf("%zu times compared, %.1f %% of them within 5 %%\n", all.size(),
+              100 * static_cast<double>(within) / static_cast<double>(all.size()));
 }
 
 }  // namespace
@@ -79,6 +98,7 @@ void run(int measurements, double seconds) {
 
 int main(int argc, char** argv) {
   pipetrace::reuseFreedMemory();
-  pipetrace::run(argc > 1 ? std::atoi(argv[1]) : 5, argc > 2 ? std::atof(argv[2]) : 1.5);
+  pipetrace::run(argc > 1 ? std::atoi(argv[1]) : 5, argc > 2 ? std::atof(argv[2]) : 1.5,
+                 argc > 3 ? std::atof(argv[3]) : 20);
   return 0;
 }

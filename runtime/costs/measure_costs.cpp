@@ -35,11 +35,8 @@ std::vector<std::vector<int>> stagesAlone(int numStages) {
   return stages;
 }
 
-Nanoseconds medianOf(std::vector<Nanoseconds> times) {
-  if (times.empty()) return 0;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+Nanoseconds timeOfClock() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Runs the jobs of a micro-batch, round after round.
@@ -47,6 +44,7 @@ class Measurement {
  public:
   Measurement(const TorchWorkOptions& options, const Batch& microBatch)
       : numStages_(options.partition.numStages()),
+        recomputes_(!options.partition.recomputeRatio.empty()),
         ranks_(options, stagesAlone(numStages_), microBatch),
         stages_(static_cast<std::size_t>(numStages_)) {
     for (int stage = 0; stage < numStages_; ++stage) {
@@ -68,7 +66,8 @@ class Measurement {
     }
     for (int stage = numStages_ - 1; stage >= 0; --stage) {
       StageCosts& costs = at(stage);
-      costs.activation = run(JobKind::kRecompute, stage);
+      costs.activation =
+          recomputes_ ? run(JobKind::kRecompute, stage) : ranks_.held(stage) - before_[stage];
       costs.recomputed += costs.activation;
       if (inHalves) {
         costs.freedByInput = costs.activation - run(JobKind::kBackwardInput, stage);
@@ -79,12 +78,18 @@ class Measurement {
       const std::int64_t working = ranks_.most(stage) - before_[stage] - costs.activation;
       if (counts) costs.working = std::max(costs.working, working);
     }
+  }
+
+  void update(bool counts) {
+    counts_ = counts;
     for (int stage = 0; stage < numStages_; ++stage) {
       const std::int64_t before = ranks_.held(stage);
       time(JobKind::kOptimizer, stage, [&] { ranks_.update(stage); });
       state_[stage] += ranks_.held(stage) - before;
     }
   }
+
+  const RepeatedTimes& times() const { return times_; }
 
   MeasuredCosts result() {
     MeasuredCosts measured;
@@ -103,8 +108,6 @@ class Measurement {
   }
 
  private:
-  using Key = std::pair<JobKind, int>;  // and its stage
-
   StageCosts& at(int stage) { return stages_[static_cast<std::size_t>(stage)]; }
 
   /// Returns what the stage keeps after it, of this micro-batch.
@@ -114,23 +117,19 @@ class Measurement {
   }
   template <typename Body>
   void time(JobKind kind, int stage, const Body& body) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Nanoseconds begin = timeOfClock();
     body();
-    const Nanoseconds time =
-        std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-    if (counts_) times_[{kind, stage}].push_back(time);
+    if (counts_) times_.add({kind, stage}, timeOfClock() - begin);
   }
-  Nanoseconds timeOf(JobKind kind, int stage) const {
-    const auto found = times_.find({kind, stage});
-    return found == times_.end() ? 0 : medianOf(found->second);
-  }
+  Nanoseconds timeOf(JobKind kind, int stage) const { return times_.of({kind, stage}); }
 
   const int numStages_;
+  const bool recomputes_;
   RanksInTurn ranks_;
   std::vector<StageCosts> stages_;
   std::map<int, std::int64_t> before_;  // by stage: held before the micro-batch
   std::map<int, std::int64_t> state_;   // by stage: of the optimizer
-  std::map<Key, std::vector<Nanoseconds>> times_;
+  RepeatedTimes times_;
   bool counts_ = false;
 };
 
@@ -153,17 +152,16 @@ Nanoseconds optimizerOf(const Plan& plan, const std::vector<Nanoseconds>& ofStag
 
 MeasuredCosts measureStages(TorchWorkOptions options, const Batch& microBatch,
                             const MeasureOptions& how) {
-  constexpr int kMostRounds = 200;
+  constexpr int kBetweenUpdates = 4;  // they take long, and are not what is waited for
   options.numMicroBatches = 1;
   Measurement measurement(options, microBatch);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto takesLess = [&] {
-    return std::chrono::steady_clock::now() - begin < std::chrono::nanoseconds(how.atLeast);
+  const auto run = [&](int round) {
+    const bool counts = round > 0;
+    if (how.halves) measurement.run(/*inHalves=*/true, counts);
+    if (how.wholeBackwards) measurement.run(/*inHalves=*/false, counts);
+    if (round == 0 || round % kBetweenUpdates == 1) measurement.update(counts);
   };
-  for (int round = 0; round <= how.rounds || (takesLess() && round <= kMostRounds); ++round) {
-    if (how.halves) measurement.run(/*inHalves=*/true, /*counts=*/round > 0);
-    if (how.wholeBackwards) measurement.run(/*inHalves=*/false, /*counts=*/round > 0);
-  }
+  repeatRounds(how.wanted, timeOfClock, run, measurement.times());
   return measurement.result();
 }
 
@@ -173,9 +171,10 @@ MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Bat
   if (!backwards.areWhole && !backwards.areHalves) {
     throw Error("the plan " + plan.name + " has no backward pass, so no training can be measured");
   }
-  MeasuredCosts measured = measureStages(
-      std::move(options), microBatch,
-      {.wholeBackwards = backwards.areWhole, .halves = backwards.areHalves, .rounds = rounds});
+  MeasuredCosts measured = measureStages(std::move(options), microBatch,
+                                         {.wholeBackwards = backwards.areWhole,
+                                          .halves = backwards.areHalves,
+                                          .wanted = {.rounds = rounds}});
   measured.costs.optimizer = optimizerOf(plan, measured.optimizer);
   return measured;
 }

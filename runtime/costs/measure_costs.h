@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/costs/repeated_times.h"
 #include "runtime/train/data/batch.h"
 #include "runtime/train/torch_work.h"
 #include "schedule/costs.h"
@@ -11,12 +12,11 @@
 
 namespace pipetrace {
 
-/// How a model's stages are measured, and for how long.
+/// How a model's stages are measured, and how often.
 struct MeasureOptions {
   bool wholeBackwards = true;
-  bool halves = false;      ///< of backwards
-  int rounds = 3;           ///< at least, after a first one
-  Nanoseconds atLeast = 0;  ///< as long as it takes less, there are more rounds
+  bool halves = false;  ///< of backwards
+  RoundsWanted wanted = {};
 };
 
 /// The costs of a training, found by trying.
@@ -31,9 +31,9 @@ struct MeasuredCosts {
 };
 
 /// Runs one micro-batch after the other through the whole model, on this thread and on the CPU, and
-/// measures each stage's jobs: medians of `rounds` after a first one. `microBatch` has the rows of
-/// one. The jobs are those of `plan`: whole backwards or halves, and forwards that run again where
-/// options.partition says so.
+/// measures each stage's jobs (RepeatedTimes), in `rounds` after a first one. Weights are updated
+/// in every fourth of them. `microBatch` has the rows of one. The jobs are those of `plan`: whole
+/// backwards or halves, and forwards that run again where options.partition says so.
 ///
 /// A job's memory depends on the job alone, not on what else is held. So the peak of a step follows
 /// (HeldMemory).

@@ -104,7 +104,7 @@ MeasuredPartition measuredPartition(const Model& model, const OptimizerMaker& op
                                    .seed = options.seed,
                                    .optimizer = optimizer,
                                    .precision = strategy.precision},
-                                  firstMicroBatch(*plan, data), how.atLeast);
+                                  firstMicroBatch(*plan, data), how.measured);
   const Nanoseconds search = timeNow();
   measured.measuring = search - begin;
   measured.found = bestPartition(plan, measured.blocks, {.memoryLimit = how.memoryLimit});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/costs/repeated_times.h"
 #include "runtime/engine/data_set.h"
 #include "runtime/engine/engine.h"
 #include "schedule/partition/best_partition.h"
@@ -14,8 +15,9 @@ struct BestPartitionOptions {
   /// Where rank 0 writes the partition (readPartition()). Empty: nowhere. A file that is there
   /// must be one that was written so.
   std::string file = {};
-  /// How long rank 0 measures, at least.
-  Nanoseconds atLeast = 1'500 * kNsPerMs;
+  /// How long rank 0 measures. Where others use the machine, too, it takes longer until times are
+  /// settled (RepeatedTimes).
+  RoundsWanted measured = {.rounds = 5, .atLeast = 1'500 * kNsPerMs, .atMost = 20'000 * kNsPerMs};
 };
 
 /// A partition that was found by measuring, and what that has cost.

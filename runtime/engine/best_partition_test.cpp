@@ -50,7 +50,7 @@ class BestPartitionTest : public ::testing::Test {
             .say = [](const std::string&) {}};
   }
   BestPartitionOptions how(std::int64_t limit = 0) const {
-    return {.memoryLimit = limit, .file = folder_.path("p.json"), .atLeast = 0};
+    return {.memoryLimit = limit, .file = folder_.path("p.json"), .measured = {.rounds = 5}};
   }
   void use(Strategy& of, EngineOptions& with, const BestPartitionOptions& asked) const {
     useBestPartition(model_, optimizer(), of, with, data(), asked);
@@ -144,11 +144,11 @@ TEST_F(BestPartitionTest, WithinALimitBlocksRunAgainOrItIsSaidWhatIsMissing) {
   Strategy of = strategy();
   EngineOptions with = options();
   const MeasuredPartition free =
-      measuredPartition(model_, optimizer(), of, with, data(), {.atLeast = 0});
+      measuredPartition(model_, optimizer(), of, with, data(), {.measured = {.rounds = 5}});
   const auto& peaks = free.found.best.peakMemory;
   const std::int64_t most = std::max(peaks.at(0), peaks.at(1));
-  const MeasuredPartition tight = measuredPartition(model_, optimizer(), of, with, data(),
-                                                    {.memoryLimit = most - 1, .atLeast = 0});
+  const MeasuredPartition tight = measuredPartition(
+      model_, optimizer(), of, with, data(), {.memoryLimit = most - 1, .measured = {.rounds = 5}});
   EXPECT_THAT(tight.found.best.peakMemory, Each(::testing::Lt(most)));
   EXPECT_THAT(errorWith(how(1)),
               AllOf(HasSubstr("no partition fits into 0.0 MB a rank"), HasSubstr("too much")));

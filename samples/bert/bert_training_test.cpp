@@ -194,7 +194,7 @@ TEST(BertProgram, TheWalkthroughsConfigurationTrainsInAMinute) {
                                   "--batch",
                                   "512",
                                   "--steps",
-                                  "4",
+                                  "3",
                                   "--learning-rate",
                                   "0.001",
                                   "--lr-warmup",

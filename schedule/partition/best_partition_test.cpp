@@ -36,7 +36,13 @@ StageCosts addedUp(const BlockTable& table, int first, int count, int recomputed
     stage.freedByInput += block.freedByInput;
     stage.working = std::max(stage.working, block.working);
     stage.weights += block.parameters + block.updating;
+    const std::int64_t shared = i == 0 ? 0 : table.blocks[static_cast<std::size_t>(i - 1)].shared;
+    if (i > first) {
+      stage.activation -= shared;
+      stage.freedByInput -= shared;
+    }
     if (i < first + count - recomputed) continue;
+    if (i > first + count - recomputed) stage.recomputed -= shared;
     stage.recompute += block.forward;
     stage.recomputed += block.activation;
     if (i == first + count - recomputed && i > 0) {

@@ -38,6 +38,7 @@ BlockSums::BlockSums(const BlockTable& table, const Plan& plan)
       optimizer_(sumsOf(table, &BlockCosts::optimizer)),
       activation_(sumsOf(table, &BlockCosts::activation)),
       freedByInput_(sumsOf(table, &BlockCosts::freedByInput)),
+      shared_(sumsOf(table, &BlockCosts::shared)),
       parameters_(sumsOf(table, &BlockCosts::parameters)),
       updating_(sumsOf(table, &BlockCosts::updating)) {}
 
@@ -53,13 +54,13 @@ StageCosts BlockSums::stage(int stage, int first, int count, int recomputed) con
   const int end = first + count;
   const std::int64_t versions = versions_[static_cast<std::size_t>(stage)];
   StageCosts costs = times(first, count, recomputed);
-  costs.activation = sum(activation_, first, count);
-  costs.freedByInput = sum(freedByInput_, first, count);
+  costs.activation = sum(activation_, first, count) - shared(first, count);
+  costs.freedByInput = sum(freedByInput_, first, count) - shared(first, count);
   const auto before = static_cast<std::size_t>(end - recomputed);
   if (recomputed > 0) {
     const std::int64_t kept = before == 0 ? 0 : table_.blocks[before - 1].message;
-    costs.recomputed =
-        std::max<std::int64_t>(0, sum(activation_, end - recomputed, recomputed) - kept);
+    costs.recomputed = std::max<std::int64_t>(0, sum(activation_, end - recomputed, recomputed) -
+                                                     shared(end - recomputed, recomputed) - kept);
   }
   for (int block = first; block < end; ++block) {
     costs.working = std::max(costs.working, table_.blocks[static_cast<std::size_t>(block)].working);

@@ -30,6 +30,10 @@ class BlockSums {
   std::int64_t sum(const Sums& sums, int first, int count) const {
     return sums[static_cast<std::size_t>(first + count)] - sums[static_cast<std::size_t>(first)];
   }
+  /// The memory that neighbours among these blocks share.
+  std::int64_t shared(int first, int count) const {
+    return count > 1 ? sum(shared_, first, count - 1) : 0;
+  }
 
   const BlockTable& table_;
   std::vector<std::vector<int>> stagesByRank_;
@@ -43,6 +47,7 @@ class BlockSums {
   Sums optimizer_;
   Sums activation_;
   Sums freedByInput_;
+  Sums shared_;
   Sums parameters_;
   Sums updating_;
 };

@@ -21,12 +21,15 @@ struct BlockCosts {
   Nanoseconds optimizer = 0;  ///< the update of its weights
 
   std::int64_t activation = 0;    ///< from its forward to the end of its backward, its input too
-  std::int64_t freedByInput = 0;  ///< of it, what the input half gives back already
-  std::int64_t working = 0;       ///< beside that, while its backward runs
-  std::int64_t message = 0;       ///< its output, which is the input of the next block
-  std::int64_t parameters = 0;    ///< one version of its weights, and its buffers
-  std::int64_t updating = 0;      ///< gradients and the optimizer's state: once, however many
-                                  ///< versions of the weights there are
+  std::int64_t freedByInput = 0;  ///< as StageCosts has it
+  /// The part of it that the next block's activation has, too. A stage with both has it once. The
+  /// input half gives it back. Mostly it is the tensor between them. The last block has none.
+  std::int64_t shared = 0;
+  std::int64_t working = 0;     ///< beside that, while its backward runs
+  std::int64_t message = 0;     ///< its output, which is the input of the next block
+  std::int64_t parameters = 0;  ///< one version of its weights, and its buffers
+  std::int64_t updating = 0;    ///< gradients and the optimizer's state: once, however many
+                                ///< versions of the weights there are
 };
 
 /// The blocks of a model in their order, and what does not depend on them.
@@ -55,11 +58,11 @@ struct BlockPartition {
   }
 };
 
-/// The costs of the stages of `plan`. Times and memory of a stage are the sums of its blocks'. Its
-/// message is that of its last block, its working memory the most of any block. Blocks that run
-/// again keep the input of their first one, the message of the block before it. Gradients and
-/// the optimizer's state count once, however many versions of the weights a plan without a flush
-/// keeps.
+/// The costs of the stages of `plan`. Times and memory of a stage are the sums of its blocks', less
+/// what neighbours among them share. Its message is that of its last block, its working memory the
+/// most of any block. Blocks that run again keep the input of their first one, the message of the
+/// block before it. Gradients and the optimizer's state count once, however many versions of the
+/// weights a plan without a flush keeps.
 ///
 /// `partition` must fit the plan's stages and the table's blocks.
 Costs costsOf(const BlockTable& table, const Plan& plan, const BlockPartition& partition);

@@ -8,27 +8,40 @@
 
 namespace pipetrace {
 
+RankMemory::Parts RankMemory::partsOf(const StageCosts& stage) {
+  return {stage.activation, stage.activation - stage.freedByInput, stage.recomputed, stage.working};
+}
+
+StageCosts RankMemory::unitOf(std::size_t part) {
+  switch (part) {
+    case 0: return {.activation = 1, .freedByInput = 1};
+    case 1: return {.activation = 0, .freedByInput = -1};
+    case 2: return {.activation = 0, .recomputed = 1};
+    default: return {.activation = 0, .working = 1};
+  }
+}
+
 RankMemory::RankMemory(const Plan& plan, int rank) : stages_(plan.stagesOfRank(rank)) {
   const HeldFor heldFor = whatActivationsAreHeldFor(plan);
   const WeightVersions versions = weightVersions(plan);
   const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
-  std::vector<Times> found(actions.size(), Times(stages_.size() * kCosts.size()));
+  std::vector<Times> found(actions.size(), Times(stages_.size() * kParts));
   Costs one = Costs::equal(plan.numStages, {.activation = 0});
   for (std::size_t k = 0; k < stages_.size(); ++k) {
     const auto stage = static_cast<std::size_t>(stages_[k]);
     versions_.push_back(versions.stages[stage].held);
-    for (std::size_t c = 0; c < kCosts.size(); ++c) {
-      one.stages[stage].*kCosts[c] = 1;
+    for (std::size_t part = 0; part < kParts; ++part) {
+      one.stages[stage] = unitOf(part);
       HeldMemory held(plan, heldFor, one, 0, rank);
       for (std::size_t i = 0; i < actions.size(); ++i) {
         held.begin(actions[i]);
-        found[i][k * kCosts.size() + c] = held.memory();
+        found[i][k * kParts + part] = held.memory();
         held.end(actions[i]);
       }
-      one.stages[stage].*kCosts[c] = 0;
     }
+    one.stages[stage] = {.activation = 0};
   }
-  // No cost is negative, so a sum in which none counts more often than in another is not larger.
+  // No part is negative, so a sum in which none counts more often than in another is not larger.
   const auto isAtMost = [](const Times& a, const Times& b) {
     return std::equal(a.begin(), a.end(), b.begin(), std::less_equal<>());
   };
@@ -50,9 +63,9 @@ std::int64_t RankMemory::peak(const std::vector<StageCosts>& stages) const {
   for (const Times& times : sums_) {
     std::int64_t sum = 0;
     for (std::size_t k = 0; k < stages_.size(); ++k) {
-      const StageCosts& costs = stages[static_cast<std::size_t>(stages_[k])];
-      for (std::size_t c = 0; c < kCosts.size(); ++c) {
-        sum += times[k * kCosts.size() + c] * (costs.*kCosts[c]);
+      const Parts parts = partsOf(stages[static_cast<std::size_t>(stages_[k])]);
+      for (std::size_t part = 0; part < kParts; ++part) {
+        sum += times[k * kParts + part] * parts[part];
       }
     }
     most = std::max(most, sum);

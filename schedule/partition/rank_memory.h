@@ -22,9 +22,14 @@ class RankMemory {
   std::int64_t peak(const std::vector<StageCosts>& stages) const;
 
  private:
-  static constexpr std::array kCosts{&StageCosts::activation, &StageCosts::freedByInput,
-                                     &StageCosts::recomputed, &StageCosts::working};
-  /// How often each of kCosts counts, stage after stage.
+  /// The memory of a stage in parts, none of which is below 0. They are its activation, the part
+  /// that the input half leaves, the part that is recomputed, and its working memory.
+  static constexpr std::size_t kParts = 4;
+  using Parts = std::array<std::int64_t, kParts>;
+  static Parts partsOf(const StageCosts& stage);
+  /// The costs of a stage of which one part is 1, and the others are 0.
+  static StageCosts unitOf(std::size_t part);
+  /// How often each part counts, stage after stage.
   using Times = std::vector<std::int64_t>;
 
   std::vector<int> stages_;

@@ -14,6 +14,7 @@
 #include "schedule/search/plan_model.h"
 #include "schedule/simulate/dry_run.h"
 #include "trace/error.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
@@ -56,11 +57,7 @@ Costs randomCosts(int stages, Dice& dice) {
   return costs;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSets = 40;  // sanitizers check the code, not the plans
-#else
-constexpr int kSets = 250;
-#endif
+constexpr int kSets = test::kIsSanitized ? 40 : 250;
 
 /// A thousand sets of costs, in four parts.
 class AutoScheduleOfRandomCosts : public testing::TestWithParam<unsigned> {};
@@ -177,11 +174,7 @@ Nanoseconds shortestOfAll(int ranks, int microBatches, const Costs& costs, std::
 TEST(AutoSchedule, SmallPlansAreAsShortAsAnyPlan) {
   Dice dice(11);
   int optimal = 0;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr int kCases = 60;
-#else
-  constexpr int kCases = 150;
-#endif
+  constexpr int kCases = test::kIsSanitized ? 60 : 150;
   for (int n = 0; n < kCases; ++n) {
     const int ranks = dice.roll(2, 3);
     const int microBatches = dice.roll(1, ranks == 2 ? 4 : 3);

@@ -16,6 +16,7 @@
 #include "schedule/testing/random_plans.h"
 #include "schedule/testing/second_clock.h"
 #include "schedule/testing/simulated_events.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
@@ -189,7 +190,7 @@ class CreditProperties : public testing::Test {
 TEST_F(CreditProperties, DeadlocksAreThoseOfTheSecondOpinion) {
   int stuck = 0;
   int free = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < test::drawn(1500); ++round) {
     const Plan plan = next();
     const auto problems = check(plan);
     ASSERT_EQ(problems.empty(), secondOpinion(plan))
@@ -206,13 +207,13 @@ TEST_F(CreditProperties, DeadlocksAreThoseOfTheSecondOpinion) {
           << toCsv(plan);
     }
   }
-  EXPECT_GT(stuck, 100);
-  EXPECT_GT(free, 500);
+  EXPECT_GT(stuck, test::drawn(100));
+  EXPECT_GT(free, test::drawn(500));
 }
 
 TEST_F(CreditProperties, TimesAreThoseOfTheSecondClock) {
   int held = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < test::drawn(1500); ++round) {
     const Plan plan = next();
     if (!check(plan).empty()) continue;
     const Costs costs = costsFor(plan);
@@ -237,7 +238,7 @@ TEST_F(CreditProperties, TimesAreThoseOfTheSecondClock) {
         << toCsv(plan);
     held += run.length > dryRun(withoutCredits(plan), costs).length;
   }
-  EXPECT_GT(held, 50);
+  EXPECT_GT(held, test::drawn(50));
 }
 
 TEST_F(CreditProperties, TheCriticalPathLeavesNoTimeOut) {

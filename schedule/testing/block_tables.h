@@ -45,7 +45,8 @@ class RandomTables {
                        .message = between(1, 40),
                        .parameters = between(0, 200)};
       block.backward = block.backwardInput + block.backwardWeight - between(0, 1) * kNsPerMs / 2;
-      block.freedByInput = between(0, 40);
+      block.freedByInput = between(-20, 40);
+      block.shared = between(0, 40);
       table.blocks.push_back(block);
     }
     table.transfer = between(0, 2) * kNsPerMs / 4;

@@ -25,7 +25,7 @@ ASK = ["select distinct name as text from slice",
        "select sum(dur) as text from slice where category is null or category != 'bubble'",
        "select distinct string_value as text from args where string_value is not null"]
 OF_THE_CLOCK = ("overlapping", "touching", "one rank")  # written with --absolute-time as well
-SEEN = ("overlapping", "odd names")  # drawn as pictures, as real runs are
+SEEN = ("overlapping", "odd names")  # drawn as pictures; check_profile.py draws the real runs
 
 
 def pipe_trace(program, *arguments):
@@ -99,8 +99,7 @@ def main():
         options.screenshots.mkdir(parents=True, exist_ok=True)
 
     def shot(profile, viewer):
-        seen = profile.run.name in SEEN or profile.run.logs in options.run
-        if not options.screenshots or not seen:
+        if not options.screenshots or profile.run.name not in SEEN:
             return None
         return options.screenshots / f"{profile.path.name} in {viewer}.png"
 

@@ -54,11 +54,13 @@ def main():
     assert said["others"] == 7 and said["transfers"] == 2, said
     failed = 0
     with tempfile.TemporaryDirectory() as folder, FrontEnds() as viewers:
-        trace = pathlib.Path(folder) / "trace.json"
-        for name, (events, said, word) in CASES.items():
-            trace.write_text(events if isinstance(events, str) else json.dumps(
+        traces = {name: pathlib.Path(folder) / f"{name}.json" for name in CASES}
+        for name, (events, _, _) in CASES.items():
+            traces[name].write_text(events if isinstance(events, str) else json.dumps(
                 {"traceEvents": META + events, "displayTimeUnit": "ns"}))
-            wrong = findings(said, viewers.perfetto(trace), viewers.catapult(trace))
+        in_perfetto = {name: viewers.perfetto(trace) for name, trace in traces.items()}
+        for name, (_, said, word) in CASES.items():
+            wrong = findings(said, in_perfetto[name], viewers.catapult(traces[name]))
             good = not wrong if word is None else any(word in w for w in wrong)
             failed += not good
             print("ok  " if good else "FAIL", name, wrong)

@@ -10,6 +10,7 @@
 
 #include "chart/draw/draw_chart.h"
 #include "chart/testing/replicas.h"
+#include "trace/testing/is_sanitized.h"
 #include "viewer/paint/qt_canvas.h"
 #include "viewer/testing/shown_chart.h"
 
@@ -123,7 +124,7 @@ void expectTheSamePixels(MovedChart& moved, double scale, unsigned seed, int mov
 }
 
 void expectTheSamePixels(double scale) {
-  for (unsigned seed = 1; seed <= 4; ++seed) {
+  for (unsigned seed = 1; seed <= test::drawn(4U); ++seed) {
     MovedChart moved(seed);
     expectTheSamePixels(moved, scale, seed, 60, [](int) {});
     if (testing::Test::HasFatalFailure()) return;

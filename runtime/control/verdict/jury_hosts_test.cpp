@@ -4,10 +4,12 @@
 #include "runtime/control/testing/host_names.h"
 #include "runtime/control/testing/jury_network.h"
 #include "runtime/control/verdict/beat.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
 
+using test::drawn;
 using testing::hostNames;
 using ::testing::StartsWith;
 using Network = testing::JuryNetwork;
@@ -105,7 +107,7 @@ const std::vector<Cut> kCuts{
 
 TEST(JuryHosts, EachSideOfACutAgreesWhenTheNetworkIsCutAtAnyTime) {
   for (const Cut& cut : kCuts) {
-    for (unsigned seed = 0; seed < 40; ++seed) {
+    for (unsigned seed = 0; seed < drawn(40U); ++seed) {
       Network network = runningOn(hostNames(cut.ranksOfHosts), seed);
       network.cut([&](int a, int b) { return sideOf(a, cut.ends) != sideOf(b, cut.ends); });
       ASSERT_GE(network.awaitVerdicts(kLatest), kEarliest) << "seed " << seed;
@@ -115,7 +117,7 @@ TEST(JuryHosts, EachSideOfACutAgreesWhenTheNetworkIsCutAtAnyTime) {
 }
 
 TEST(JuryHosts, AllRanksNameTheHostThatVanishes) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < drawn(40U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     const int host = static_cast<int>(seed % 4);
     for (int rank = 4 * host; rank < 4 * host + 4; ++rank) network.stop(rank);
@@ -129,7 +131,7 @@ TEST(JuryHosts, AllRanksNameTheHostThatVanishes) {
 }
 
 TEST(JuryHosts, ARankThatIsStoppedAloneIsNamedWithoutItsHost) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < drawn(40U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     const int rank = static_cast<int>(seed % 16);
     network.stop(rank);
@@ -143,7 +145,7 @@ TEST(JuryHosts, ARankThatIsStoppedAloneIsNamedWithoutItsHost) {
 
 // Also when the two hosts are those that would decide.
 TEST(JuryHosts, AllRanksSayTheSameOfTwoHostsThatMissEachOtherOnly) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < drawn(60U); ++seed) {
     const int higher = 1 + static_cast<int>(seed % 3);
     const int lower = static_cast<int>(seed / 3) % higher;
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
@@ -161,7 +163,7 @@ TEST(JuryHosts, AllRanksSayTheSameOfTwoHostsThatMissEachOtherOnly) {
 }
 
 TEST(JuryHosts, ADeathAtTheMomentOfACutIsTheCauseOnItsOwnSide) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < drawn(40U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     network.cut([](int a, int b) { return a / 12 != b / 12; });
     const int dead = static_cast<int>(seed * 7 % 16);
@@ -192,7 +194,7 @@ TEST(JuryHosts, ADeathThatIsNoticedAfterSilenceAndBeforeTheVerdictIsTheCause) {
 }
 
 TEST(JuryHosts, AHostThatVanishedLongBeforeAnotherIsTheCauseAlone) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
+  for (unsigned seed = 0; seed < drawn(20U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     for (int rank = 12; rank < 16; ++rank) network.stop(rank);
     network.run(1500);
@@ -219,7 +221,7 @@ TEST(JuryHosts, RanksAgreeOnACutWithin9SecondsAndInALargeRunWithin13) {
 }
 
 TEST(JuryHosts, TheCauseIsAHostAlsoWhenTheStepTimeoutIsShorterThanSilence) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
+  for (unsigned seed = 0; seed < drawn(20U); ++seed) {
     JuryLimits limits;
     limits.stall.stepTimeout = 2 * kNsPerSecond;
     Network network = runningOn(hostNames({4, 4}), seed, limits);

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <ctime>
-#include <fstream>
 
-#include "profiler/testing/recorded_log.h"
+#include "runtime/engine/config/testing/written_config.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -16,23 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class ConfigFileTest : public ::testing::Test {
+class ConfigFileTest : public ::testing::Test, public WrittenFile<readConfigFile> {
  protected:
-  ConfigValue read(const std::string& text) {
-    std::ofstream(path_, std::ios::binary) << text;
-    return readConfigFile(path_);
-  }
-  std::string errorOf(const std::string& text) {
-    try {
-      read(text);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  const RecordedLog folder_;
-  const std::string path_ = folder_.folder() + "/a file.yml";
+  ConfigFileTest() : WrittenFile("a file.yml") {}
 };
 
 TEST_F(ConfigFileTest, KeysAndValuesAreReadWithTheirLines) {
@@ -77,9 +62,9 @@ TEST_F(ConfigFileTest, TabsSeparateButDoNotIndent) {
   EXPECT_EQ(file.entries[0].value.text, "3");
   EXPECT_EQ(file.entries[1].value.text, "x");
   EXPECT_EQ(errorOf("epochs: 3\n\tmodule: x\n"),
-            path_ + ":2: a line of YAML is indented with blanks, not with tabs");
+            path() + ":2: a line of YAML is indented with blanks, not with tabs");
   EXPECT_THAT(errorOf("epochs: 3\nmaps:\n\t0: 1\n"),
-              AllOf(StartsWith(path_ + ":3: "), HasSubstr("not with tabs")));
+              AllOf(StartsWith(path() + ":3: "), HasSubstr("not with tabs")));
 }
 
 TEST_F(ConfigFileTest, FilesThatAreNoConfigurationAreRefusedWithTheirLine) {
@@ -95,9 +80,9 @@ TEST_F(ConfigFileTest, FilesThatAreNoConfigurationAreRefusedWithTheirLine) {
       {"? [a]\n: b\n", ":1: a key is a word"},
       {std::string("a: 1\0\n", 6), "bytes that are 0"}};
   for (const auto& [text, message] : cases) {
-    EXPECT_THAT(errorOf(text), AllOf(HasSubstr(path_), HasSubstr(message))) << text;
+    EXPECT_THAT(errorOf(text), AllOf(HasSubstr(path()), HasSubstr(message))) << text;
   }
-  EXPECT_THAT([&] { readConfigFile(folder_.folder()); },
+  EXPECT_THAT([&] { readConfigFile(path("")); },
               ::testing::ThrowsMessage<Error>(HasSubstr("it is a folder")));
   EXPECT_THAT([&] { readConfigFile("/no/such.yml"); },
               ::testing::ThrowsMessage<Error>(HasSubstr("cannot read /no/such.yml: No such file")));

@@ -2,10 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
-#include "profiler/testing/recorded_log.h"
-#include "trace/error.h"
+#include "runtime/engine/config/testing/written_config.h"
 
 namespace pipetrace {
 namespace {
@@ -15,23 +12,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-class StageMapsTest : public ::testing::Test {
+class StageMapsTest : public ::testing::Test, public WrittenFile<readStageMaps> {
  protected:
-  StageMaps read(const std::string& text) {
-    std::ofstream(path_) << text;
-    return readStageMaps(path_);
-  }
-  std::string errorOf(const std::string& text) {
-    try {
-      read(text);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  const RecordedLog folder_;
-  const std::string path_ = folder_.folder() + "/conf.json";
+  StageMapsTest() : WrittenFile("conf.json") {}
 };
 
 TEST_F(StageMapsTest, AReplicatedFirstStageIsRead) {
@@ -92,7 +75,7 @@ TEST_F(StageMapsTest, StagesAndRanksThatAreLeftOutOrThereTwiceAreNamedWithTheirL
       {"{\n}", "conf.json:1: it has no module_to_stage_map"}};
   for (const auto& [text, message] : cases) {
     EXPECT_THAT(errorOf(text), HasSubstr(message)) << text;
-    EXPECT_THAT(errorOf(text), StartsWith(path_ + ":")) << text;
+    EXPECT_THAT(errorOf(text), StartsWith(path() + ":")) << text;
   }
 }
 

@@ -269,7 +269,7 @@ TEST_F(PlanCommand, AFileThatCannotBeReadIsAnError) {
   write("costs.json", "{\"forward_ms\": 1,\n \"backward_ms\": }");
   expectError(planOf("1F1B", {"--costs", path("costs.json")}), path("costs.json"), "line 2");
   write("costs.json", R"({"forward": 1})");
-  expectError(planOf("1F1B", {"--costs", path("costs.json")}), "forward is not a key of costs",
+  expectError(planOf("1F1B", {"--costs", path("costs.json")}), "forward is no key of a costs file",
               "forward_ms");
   write("costs.json", R"({"forward_ms": [1, 2]})");
   expectError(planOf("1F1B", {"--costs", path("costs.json")}), "2 stages", "has 4");
