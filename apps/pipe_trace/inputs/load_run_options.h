@@ -20,6 +20,9 @@ struct LoadRunOptions : RunRequest {
       std::chrono::steady_clock::now();  ///< start of the work
 };
 
+/// Declares those that say how runs are read. `options` must outlive `app`.
+void addReadingOptions(CLI::App& app, LoadRunOptions& options);
+
 /// Declares them all, INPUT first. `options` must outlive `app`.
 void addLoadRunOptions(CLI::App& app, LoadRunOptions& options);
 
