@@ -48,8 +48,9 @@ struct MeasuredRun {
   /// Idle time of all ranks.
   struct IdleKey {
     BubbleClass bubbleClass = BubbleClass::kUnknown;
-    /// These are to blame: for imbalance a rank and its stage, for peer_wait, launch and blocked a
-    /// rank, for transfers both ranks of the link, the lower one first. -1: nobody, or not known.
+    /// They are to blame. For imbalance these are a rank and its stage, for peer_wait, launch and
+    /// blocked a rank. For transfers they are the ranks of the link, the lower one first. -1:
+    /// nobody, or not known.
     int rank = -1;
     int other = -1;
     auto operator<=>(const IdleKey&) const = default;
