@@ -51,7 +51,8 @@ class JobGroups {
       for (const std::int64_t each : lengths.counts) count += static_cast<double>(each);
     }
     if (how.places == Comparison::Places::kStages) addMicroBatches();
-    if (areKindsJoined()) countJoined();
+    const bool haveOtherStages = how.places != Comparison::Places::kStages;
+    if (areKindsJoined() || haveOtherStages) countMicroBatches();
   }
 
   const JobsByGroup& groups() const { return groups_; }
@@ -80,9 +81,9 @@ class JobGroups {
     }
   }
 
-  /// Where several jobs are compared as one, as two halves of a backward, the time of a micro-batch
-  /// counts: that of all jobs of its kind on a rank.
-  void countJoined() {
+  /// Several jobs are compared as one, such as the halves of a backward or the chunks of a rank.
+  /// Then the time of a micro-batch counts: that of all its jobs on a rank.
+  void countMicroBatches() {
     std::vector<double> microBatches;
     for (const MeasuredRun::Step& step : run_.steps) {
       microBatches.push_back(ratio(static_cast<double>(step.microBatches),

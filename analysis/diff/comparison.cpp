@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "trace/text/ranks_text.h"
+#include "analysis/ratio.h"
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 namespace {
@@ -132,6 +133,12 @@ void comparePlaces(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) 
                       ": compared per micro-batch of a pipeline; ranks and links are not matched");
 }
 
+/// How many a micro-batch has; 0: not known. `tokensPerStep` is that of all replicas.
+double tokensOf(const MeasuredRun& run) {
+  const int replicas = std::max(1, run.shape.pipelines / run.shape.tensorRanks);
+  return ratio(run.tokensPerStep.value_or(0), static_cast<double>(run.microBatches * replicas));
+}
+
 void compareMicroBatches(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) {
   if (a.isAsynchronous || b.isAsynchronous) {
     how.isPerMicroBatch = true;
@@ -149,6 +156,12 @@ void compareMicroBatches(const MeasuredRun& a, const MeasuredRun& b, Comparison&
   };
   how.notes.push_back("a step of A has " + count(a) + " micro-batches, one of B " + count(b) +
                       ": compared per micro-batch");
+  const double tokensOfA = tokensOf(a);
+  const double tokensOfB = tokensOf(b);
+  if (tokensOfA > 0 && tokensOfB > 0 && tokensOfA != tokensOfB) {
+    how.notes.push_back("a micro-batch of A has " + fixedText(tokensOfA, 0) + " tokens, one of B " +
+                        fixedText(tokensOfB, 0));
+  }
 }
 
 std::string refusalOfSteps(const MeasuredRun& a, const MeasuredRun& b, const Comparison& how) {

@@ -39,7 +39,9 @@ struct JobChange {
   int stage = -1;  ///< as of DiffPart
   int position = -1;
   std::vector<int> ranks;  ///< that run them in B
-  double a = 0;            ///< mean length, ns
+  /// Mean length, ns; where kinds are joined or places are no stages, that of a micro-batch's jobs
+  /// on a rank.
+  double a = 0;
   double b = 0;
   std::optional<Sureness> sure;  ///< of b − a; empty: not known, or less than kLeastChange
   /// At least kLeastChange, and beyond the noise of all that is compared. Where a run has one step

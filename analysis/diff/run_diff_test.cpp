@@ -175,7 +175,8 @@ TEST(RunDiff, RunsOfOtherNumbersOfRanksAreComparedByKind) {
   EXPECT_EQ(diff.how.places, Comparison::Places::kNone);
   EXPECT_TRUE(diff.how.isPerMicroBatch);
   EXPECT_THAT(diff.links, IsEmpty());
-  EXPECT_EQ(diff.jobs.size(), 2U);
+  ASSERT_EQ(diff.jobs.size(), 2U);
+  EXPECT_NEAR(diff.jobs.front().factor(), 1, 0.02);
   EXPECT_THAT(diffText({diff, "a", "b"}), HasSubstr("a pipeline of A has 4 ranks, one of B 2"));
 }
 
@@ -196,6 +197,9 @@ TEST(RunDiff, RunsOfOtherChunksAreComparedByPosition) {
   EXPECT_EQ(diff.how.places, Comparison::Places::kPositions);
   EXPECT_THAT(diffText({diff, "a", "b"}),
               HasSubstr("A has 1 stage on a rank, B 2: compared by rank, not by stage"));
+  // Its eight stages are as long as the four.
+  ASSERT_EQ(diff.jobs.size(), 8U);
+  for (const JobChange& change : diff.jobs) EXPECT_NEAR(change.factor(), 2, 0.02);
 }
 
 TEST(RunDiff, AsynchronousRunsAreComparedPerMicroBatch) {

@@ -69,9 +69,9 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
 
 Timeline loadOne(const DiffCommandOptions& options, const std::string& input, const char* name) {
   LoadRunOptions load = options.load;
-  load.inputs = inputsOf(input);
   Diagnostics diagnostics;
   try {
+    load.inputs = inputsOf(input);
     return loadAndReport(load, diagnostics);
   } catch (const Error& error) {
     throw Error(std::string(name) + ": " + error.what());
