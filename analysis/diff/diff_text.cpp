@@ -6,6 +6,7 @@
 
 #include "analysis/diff/diff_report.h"
 #include "analysis/diff/diff_words.h"
+#include "analysis/diff/exact_means.h"
 #include "analysis/diff/reasons.h"
 #include "analysis/ratio.h"
 #include "analysis/report/text_table.h"
@@ -23,6 +24,16 @@ std::string countText(std::size_t count, const char* one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
+Nanoseconds meanStepOf(const MeasuredRun& run) {
+  Nanoseconds windows = 0;
+  std::int64_t ranks = 0;
+  for (const MeasuredRun::Step& step : run.steps) {
+    windows += step.window;
+    ranks += step.ranks;
+  }
+  return roundedMean(windows, ranks);
+}
+
 std::string runLine(const char* name, const std::string& input, const MeasuredRun& run,
                     Nanoseconds length, const RunDiff& diff) {
   std::string text =
@@ -37,9 +48,11 @@ std::string runLine(const char* name, const std::string& input, const MeasuredRu
     if (run.microBatches != 1) text.insert(text.size() - 1, "e");
   }
   text += ", " + run.schedule;
-  if (diff.how.refusal.empty()) {
-    text +=
-        ", " + formatDuration(length) + (diff.how.isPerMicroBatch ? " a micro-batch" : " a step");
+  if (diff.how.refusal.empty() && diff.how.isPerMicroBatch) {
+    text += ", " + formatDuration(length) + " a micro-batch";
+  }
+  if (!run.isAsynchronous && !run.steps.empty()) {
+    text += ", " + formatDuration(meanStepOf(run)) + " a step";
   }
   return text + "\n";
 }

@@ -134,6 +134,18 @@ class RunMeasuring {
     return key;
   }
 
+  /// The list of a key. Most keys come again soon, so the latest of each place are at hand.
+  std::vector<Nanoseconds>& idleOf(const MeasuredRun::IdleKey& key) {
+    const auto place = static_cast<std::size_t>(key.rank + 1) * kBubbleClassCount +
+                       static_cast<std::size_t>(key.bubbleClass);
+    auto& [known, list] = latestIdle_[place % latestIdle_.size()];
+    if (list != nullptr && known == key) return *list;
+    known = key;
+    list = &result_.idle[key];
+    list->resize(stepCount());
+    return *list;
+  }
+
   void addIdle(std::uint32_t r) {
     const std::vector<StepStretches::Stretch>& stretches = stretches_.of(pipelineOf(r));
     auto first = stretches.begin();
@@ -141,8 +153,7 @@ class RunMeasuring {
       while (first != stretches.end() && first->span.end <= bubble.begin) ++first;
       if (first == stretches.end()) return;
       if (first->span.begin >= bubble.end) continue;
-      std::vector<Nanoseconds>& list = result_.idle[blameOf(bubble)];
-      if (list.empty()) list.resize(stepCount());
+      std::vector<Nanoseconds>& list = idleOf(blameOf(bubble));
       for (auto each = first; each != stretches.end() && each->span.begin < bubble.end; ++each) {
         list[each->index] +=
             std::min(bubble.end, each->span.end) - std::max(bubble.begin, each->span.begin);
@@ -211,6 +222,7 @@ class RunMeasuring {
   const StepStretches stretches_;
   const SlowerStages stages_;
   MeasuredRun result_;
+  std::array<std::pair<MeasuredRun::IdleKey, std::vector<Nanoseconds>*>, 1024> latestIdle_{};
 };
 
 }  // namespace
