@@ -262,6 +262,63 @@ TEST(RunDiff, NamesTheOneRankOfAStageThatIsSlower) {
   EXPECT_THAT(diffText({half, "a", "b"}), HasSubstr("A has 4 ranks in 1 pipeline, B 8 in 2"));
 }
 
+TEST(RunDiff, TensorParallelPeersShareTheTimesOfTheirStage) {
+  const auto peers = [&](unsigned seed, double factor) {
+    Costs costs = costsOf(onFour(), 0.1);
+    scaleRank(costs, onFour(), 2, factor);
+    Timeline run = test::twice(noisyRun(onFour(), costs, 20, seed));
+    for (Track& track : run.tracks) {
+      for (Event& event : track.events) {
+        if (track.rank >= 4 && event.peer >= 0) event.peer += 4;
+      }
+    }
+    for (auto& [rank, info] : run.ranks) {
+      info.worldSize = 8;
+      info.dataParallelIndex = 0;
+      info.tensorParallelIndex = rank / 4;
+    }
+    run.sort();
+    return run;
+  };
+  const RunDiff diff = diffOfRuns(peers(1, 1), peers(2, 1.1));
+  EXPECT_THAT(jobsOf(diff, 2, JobKind::kForward)->ranks, testing::ElementsAre(2, 6));
+  EXPECT_THAT(diffAnswer(diff), HasSubstr(": stage 2's jobs take "));
+  EXPECT_THAT(diffText({diff, "a", "b"}),
+              HasSubstr("ranks share the work of a stage (tensor parallel: 2)"));
+}
+
+TEST(RunDiff, UnknownSchedulesAreComparedAllTheSame) {
+  Plan plan = buildSchedule("1F1B", {2, 6});
+  for (std::vector<Action>& actions : plan.ranks) {
+    const int stage = actions.front().stage;
+    actions.clear();
+    for (const auto& [kind, microBatch] : std::initializer_list<std::pair<char, int>>{{'F', 0},
+                                                                                      {'F', 1},
+                                                                                      {'B', 1},
+                                                                                      {'B', 0},
+                                                                                      {'F', 2},
+                                                                                      {'B', 2},
+                                                                                      {'F', 5},
+                                                                                      {'F', 3},
+                                                                                      {'F', 4},
+                                                                                      {'B', 4},
+                                                                                      {'B', 5},
+                                                                                      {'B', 3}}) {
+      actions.push_back({.kind = kind == 'F' ? JobKind::kForward : JobKind::kBackward,
+                         .stage = stage,
+                         .microBatch = microBatch});
+    }
+  }
+  Costs costs = costsOf(plan, 0.1);
+  const Timeline a = noisyRun(plan, costs, 20, 1);
+  scaleRank(costs, plan, 1, 1.1);
+  const RunDiff diff = diffOfRuns(a, noisyRun(plan, costs, 20, 2));
+  EXPECT_EQ(diff.a.schedule, "unknown order");
+  EXPECT_THAT(diffAnswer(diff), HasSubstr(": stage 1's jobs take "));
+  EXPECT_THAT(diffText({diff, "a", "b"}),
+              HasSubstr("neither run follows a schedule that is known"));
+}
+
 TEST(RunDiff, WithoutMessagesStillExplainsTheDifference) {
   const auto without = [](Timeline run) {
     for (Track& track : run.tracks) {
