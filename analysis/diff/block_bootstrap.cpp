@@ -68,7 +68,8 @@ std::vector<double> BlockBootstrap::Side::deviations(const SeriesOfSteps& series
   const std::vector<double> sums = prefixSums(series.sums);
   const std::vector<double> weights = prefixSums(series.weights);
   const double mean = series.mean();
-  const double widened = std::sqrt(static_cast<double>(steps) / static_cast<double>(steps - block));
+  const double filled = filledBlocks(series, block);
+  const double widened = std::sqrt(filled / (filled - 1));
   std::vector<double> result(kDraws);
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
     double sum = 0;
@@ -84,8 +85,10 @@ std::vector<double> BlockBootstrap::Side::deviations(const SeriesOfSteps& series
   return result;
 }
 
-double BlockBootstrap::Side::degrees() const {
-  return std::max(0.5, static_cast<double>(steps) / static_cast<double>(block) - 1);
+double BlockBootstrap::Side::filledBlocks(const SeriesOfSteps& series, std::size_t block) {
+  const auto filled = std::count_if(series.weights.begin(), series.weights.end(),
+                                    [](double weight) { return weight > 0; });
+  return std::max(1.5, static_cast<double>(filled) / static_cast<double>(block));
 }
 
 BlockBootstrap::BlockBootstrap(std::size_t stepsOfA, std::size_t stepsOfB, bool paired)
@@ -99,12 +102,14 @@ std::optional<Sureness> BlockBootstrap::of(const SeriesOfSteps& a, const SeriesO
   const double varianceOfA = varianceOf(ofA);
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= ofA[i];
   Sureness sure;
-  sure.degrees = std::min(a_.degrees(), b_.degrees());
+  const double degreesOfA = Side::filledBlocks(a, a_.block) - 1;
+  const double degreesOfB = Side::filledBlocks(b, b_.block) - 1;
+  sure.degrees = std::min(degreesOfA, degreesOfB);
   if (!paired_ && varianceOfA + varianceOfB > 0) {  // Welch and Satterthwaite
     const double both = varianceOfA + varianceOfB;
     sure.degrees =
         both * both /
-        (varianceOfA * varianceOfA / a_.degrees() + varianceOfB * varianceOfB / b_.degrees());
+        (varianceOfA * varianceOfA / degreesOfA + varianceOfB * varianceOfB / degreesOfB);
   }
   sure.error = std::sqrt(varianceOf(differences));
   std::sort(differences.begin(), differences.end());

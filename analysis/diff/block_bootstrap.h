@@ -64,7 +64,8 @@ class BlockBootstrap {
     Side(std::size_t count, std::uint64_t seed);
     /// The deviations of each draw from the mean, for few blocks made larger.
     std::vector<double> deviations(const SeriesOfSteps& series) const;
-    double degrees() const;
+    /// How many blocks the steps with a weight would fill; more than 1.
+    static double filledBlocks(const SeriesOfSteps& series, std::size_t block);
   };
 
   Side a_;
