@@ -69,6 +69,7 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
 
 Timeline loadOne(const DiffCommandOptions& options, const std::string& input, const char* name) {
   LoadRunOptions load = options.load;
+  load.name = name;
   Diagnostics diagnostics;
   try {
     load.inputs = inputsOf(input);

@@ -114,6 +114,13 @@ TEST_F(DiffCommand, InputsAreFoldersFilesAndQuotedPatterns) {
   expectError(diff({path("none"), b}), "A: ", path("none"));
 }
 
+TEST_F(DiffCommand, FindingsNameTheRunThatTheyAreAbout) {
+  const std::string a = logsWith(100, "a");
+  const ProgramRun result = diff({a, path("a/workerlog.1")});
+  EXPECT_THAT(result.err, HasSubstr("warning: B: 1 of 4 ranks is there"));
+  EXPECT_THAT(result.out, HasSubstr("both are compared as if only rank 1 were there"));
+}
+
 TEST_F(DiffCommand, ToleranceThatIsNoShareIsRefused) {
   for (const char* const text : {"2", "-1%", "many", "100%", ""}) {
     const ProgramRun result = diff({"a", "b", "--tolerance", text});
