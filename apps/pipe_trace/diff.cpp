@@ -46,7 +46,7 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
       "which jobs and messages take longer, and whose idle time grew. docs/diff.md explains it.");
   app.describeEnd({{"0", "done"},
                    {"1", "done, with --strict and B slower"},
-                   {"2", "could not; with --strict also where nobody knows whether B is slower"}},
+                   {"2", "could not, or with --strict could not judge"}},
                   {"pipe-trace diff before after", "pipe-trace diff before after --strict",
                    "pipe-trace diff 'runs/*.a.json' 'runs/*.b.json' --json"});
   app.add_option("A", options.a,
