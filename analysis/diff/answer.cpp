@@ -62,6 +62,16 @@ std::string whyText(const RunDiff& diff) {
   return reasons.empty() ? "" : ": " + bothWays(reasons, diff.step.difference() > 0);
 }
 
+/// The schedules, if they differ and no reason names them.
+std::string schedulesText(const RunDiff& diff) {
+  if (diff.a.schedule == diff.b.schedule) return {};
+  for (const DiffReason& each : reasonsOf(diff)) {
+    const bool isNamed = each.text.find(" in place of ") != std::string::npos;
+    if (isNamed && kLeastShare * std::abs(each.time) >= std::abs(diff.step.difference())) return {};
+  }
+  return "; A follows " + diff.a.schedule + ", B " + diff.b.schedule;
+}
+
 /// Changes of jobs and messages that do not change the step.
 std::string changesText(const RunDiff& diff) {
   std::vector<DiffReason> reasons = changeReasons(diff);
@@ -87,7 +97,7 @@ std::string stepAnswer(const RunDiff& diff) {
   if (verdict != "unknown" && std::abs(RunDiff::sureChange(diff.step)) <= diff.tolerance) {
     text += ", within the tolerance of " + shareOf(diff.tolerance);
   }
-  return text + whyText(diff);
+  return text + whyText(diff) + schedulesText(diff);
 }
 
 std::string betweenAnswer(const RunDiff& diff) {

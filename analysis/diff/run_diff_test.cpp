@@ -191,6 +191,15 @@ TEST(RunDiff, RunsOfOtherSchedulesNameThem) {
   EXPECT_NEAR(jobsOf(diff, 1, JobKind::kBackward)->factor(), 1, 0.02);
 }
 
+TEST(RunDiff, SchedulesWithTheSameIdleTimeAreNamedAtTheEnd) {
+  const Plan plan = buildSchedule("GPipe", {4, 8});
+  Costs costs = costsOf(plan, 1);
+  const Timeline gpipe = noisyRun(plan, costs, 20, 2);
+  const RunDiff diff = diffOfRuns(noisyRun(onFour(), costs, 20, 1), gpipe);
+  EXPECT_EQ(diffVerdict(diff), "faster");
+  EXPECT_THAT(diffAnswer(diff), testing::EndsWith("; A follows 1F1B, B GPipe"));
+}
+
 TEST(RunDiff, RunsOfOtherChunksAreComparedByPosition) {
   const Plan plan = buildSchedule("Interleaved1F1B", {.ranks = 4, .microBatches = 8, .chunks = 2});
   const RunDiff diff = diffOfRuns(usual(1), noisyRun(plan, costsOf(plan, 0.1), 20, 2));
