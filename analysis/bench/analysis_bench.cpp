@@ -1,12 +1,15 @@
 // How long the analysis of a large run takes: 1F1B with transfers and collectives. Arguments:
-// replicas, steps, threads; of the whole report also the positions and micro-batches before them.
+// replicas, steps, threads; of the whole report and of a diff also the positions and micro-batches
+// before them.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <utility>
 
+#include "analysis/diff/diff_report.h"
 #include "analysis/explain/explanation.h"
 #include "analysis/run_report/run_report.h"
 #include "analysis/run_summary.h"
@@ -21,7 +24,8 @@ constexpr Nanoseconds kMs = kNsPerMs;
 
 /// The simulated run once for each replica, each job up to 5 % shorter. Collectives take the
 /// places of `lr` and of half the optimizer.
-Timeline makeRun(int replicas, int steps, int positions = 8, int microBatches = 16) {
+Timeline makeRun(int replicas, int steps, int positions = 8, int microBatches = 16,
+                 unsigned seed = 7) {
   const CheckedPlan plan = buildSchedule("1F1B", positions, microBatches);
   Costs costs = Costs::equal(positions, {.forward = 10 * kMs, .backward = 20 * kMs});
   costs.transfer = kMs;
@@ -29,7 +33,7 @@ Timeline makeRun(int replicas, int steps, int positions = 8, int microBatches = 
   costs.optimizer = 8 * kMs;
   const Timeline one = simulate(plan, costs, {.steps = steps, .stepsStartTogether = true}).timeline;
   Timeline run;
-  std::mt19937_64 random(7);  // NOLINT: the same run every time
+  std::mt19937_64 random(seed);  // NOLINT: the same run every time
   const auto shorter = [&](Event& event) {
     event.end -= static_cast<Nanoseconds>(random() % (event.duration() / 20 + 1));
   };
@@ -115,6 +119,33 @@ void wholeReport(benchmark::State& state) {
   state.counters["jobs"] = static_cast<double>(jobs);
 }
 
+/// All that `pipe-trace diff --json` does after both runs are loaded.
+void wholeDiff(benchmark::State& state) {
+  const int threads = static_cast<int>(state.range(4));
+  const auto make = [&](unsigned seed) {
+    Timeline run =
+        makeRun(static_cast<int>(state.range(2)), static_cast<int>(state.range(3)),
+                static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), seed);
+    Diagnostics diagnostics;
+    completeTimeline(run, diagnostics, threads);
+    return run;
+  };
+  const Timeline a = make(7);
+  const Timeline b = make(8);
+  std::size_t parts = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Timeline copyOfA = a;
+    Timeline copyOfB = b;
+    state.ResumeTiming();
+    const RunDiff diff = diffOf(std::move(copyOfA), std::move(copyOfB), {.threads = threads});
+    parts = diff.parts.size();
+    const std::string text = diffJson({diff, "a", "b"});
+    benchmark::DoNotOptimize(text.data());
+  }
+  state.counters["parts"] = static_cast<double>(parts);
+}
+
 BENCHMARK(slowdown)
     ->Args({125, 31, 1})
     ->Args({125, 31, 2})
@@ -126,6 +157,11 @@ BENCHMARK(jobGraph)->Args({125, 31, 2})->Unit(benchmark::kMillisecond)->UseRealT
 BENCHMARK(wholeReport)
     ->Args({16, 128, 1, 244, 2})
     ->Args({16, 128, 1, 24, 2})
+    ->Args({8, 16, 125, 31, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(wholeDiff)
+    ->Args({64, 130, 1, 60, 2})
     ->Args({8, 16, 125, 31, 2})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

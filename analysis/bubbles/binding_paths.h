@@ -199,6 +199,8 @@ class PathsOfRank {
   /// The same with `node` itself, and with all of a collective that it waited for. A job of the
   /// rank is its own end, with nothing before it.
   Path from(Id node) { return walk(node, {}); }
+  /// Lets go of what is kept. Paths of later steps seldom come to it, and it takes memory.
+  void forget() { known_.clear(); }
 
  private:
   Path walk(Id from, const Collected& first);

@@ -74,6 +74,7 @@ void RankBubbles::classifyUpTo(std::size_t window) {
 
 void RankBubbles::classifyWindow(const BubbleWindow& window) {
   shortfall_ = 0;
+  paths_.forget();
   Nanoseconds free = std::max(window.span.begin, busyUpTo_);
   while (true) {
     while (at_ < rank_.end && !isCompute(graph_.node(at_).kind)) ++at_;

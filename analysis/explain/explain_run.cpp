@@ -19,21 +19,6 @@
 namespace pipetrace {
 namespace {
 
-CountedSteps countedStepsOf(const Explanation& result, const ExplainOptions& options) {
-  std::vector<CountedSteps::Step> steps;
-  for (const PipelineBasis& pipeline : result.basis->pipelines()) {
-    std::map<std::int32_t, const BubbleWindow*> windows;
-    for (const BubbleWindow& window : pipeline.windows) windows[window.step] = &window;
-    for (const StepSummary& step : result.summary.steps) {
-      if (step.replica != pipeline.replica) continue;
-      const auto window = windows.find(step.step);
-      const bool isWhole = window != windows.end() && window->second->isWhole;
-      steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
-    }
-  }
-  return {options.steps, steps};
-}
-
 void explainRanks(Explanation& result) {
   std::map<int, ExplainedRank> byNumber;
   for (const StageDeviceWork& work : result.summary.deviceWork) {
@@ -288,8 +273,23 @@ Explanation classifiedRun(const Timeline& timeline, int threads) {
   return result;
 }
 
+CountedSteps countedStepsOf(const Explanation& run, const std::vector<NumberRange>& chosen) {
+  std::vector<CountedSteps::Step> steps;
+  for (const PipelineBasis& pipeline : run.basis->pipelines()) {
+    std::map<std::int32_t, const BubbleWindow*> windows;
+    for (const BubbleWindow& window : pipeline.windows) windows[window.step] = &window;
+    for (const StepSummary& step : run.summary.steps) {
+      if (step.replica != pipeline.replica) continue;
+      const auto window = windows.find(step.step);
+      const bool isWhole = window != windows.end() && window->second->isWhole;
+      steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
+    }
+  }
+  return {chosen, steps};
+}
+
 void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
-  result.counted = countedStepsOf(result, options);
+  result.counted = countedStepsOf(result, options.steps);
   std::vector<PipelineSteps> steps = listSteps(result);
   const auto windows = countedWindows(steps);
   const auto slowdownSteps = stepsOfSlowdown(steps, result.counted);

@@ -86,6 +86,9 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options);
 /// The first part of explainRun(): summary, topology, graph, basis and bubbles.
 Explanation classifiedRun(const Timeline& timeline, int threads);
 
+/// Which steps of a classified run count. `chosen`: as in ExplainOptions.
+CountedSteps countedStepsOf(const Explanation& run, const std::vector<NumberRange>& chosen);
+
 /// The other part. `result` is what classifiedRun() made of the same timeline; joinBubbles() may
 /// have come in between.
 void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result);

@@ -4,6 +4,7 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
 #include "apps/pipe_trace/align.h"
+#include "apps/pipe_trace/diff.h"
 #include "apps/pipe_trace/info.h"
 #include "apps/pipe_trace/open/open.h"
 #include "apps/pipe_trace/options.h"
@@ -58,6 +59,8 @@ Program makeProgram() {
           {
               {"align", "puts the clocks of several hosts right, and says how", describeAlign,
                alignCommand},
+              {"diff", "says how much slower a run is than another one, and why", describeDiff,
+               diffCommand},
               {"info", "lists what is in logs and profiles", describeInfo, infoCommand},
               {"open", "shows a profile in Perfetto's UI", describeOpen, openCommand},
               {"plan", "builds or reads a schedule, checks, simulates and draws it", describePlan,

@@ -25,7 +25,7 @@ FOREIGN_VARIABLES = {"CMAKE_PREFIX_PATH": "CMake", "DS_ACCELERATOR": "DeepSpeed"
 
 # The documents in which all options of a program or a command have to be. Others: any document.
 RECORDING = ["docs/running.md", "docs/configuration.md", "docs/runtime.md", "docs/schedules.md"]
-READING = ["docs/pipe-trace.md", "docs/inputs.md", "docs/viewer.md", "docs/profile-format.md"]
+READING = ["docs/pipe-trace.md", "docs/diff.md", "docs/inputs.md", "docs/viewer.md", "docs/profile-format.md"]
 OWN_DOCUMENTS = {
     "pipe-run": RECORDING,
     "pipe-trace": READING,

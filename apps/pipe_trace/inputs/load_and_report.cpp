@@ -1,5 +1,7 @@
 #include "apps/pipe_trace/inputs/load_and_report.h"
 
+#include <utility>
+
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
 #include "apps/cli/progress_bar.h"
@@ -19,6 +21,17 @@ Timeline loadWithBar(const LoadRunOptions& options, Diagnostics& diagnostics,
   return loadRun(request, diagnostics, files, alignment);
 }
 
+/// Findings about all inputs say which run they are about.
+Diagnostics named(const Diagnostics& diagnostics, const std::string& run) {
+  if (run.empty()) return diagnostics;
+  Diagnostics result;
+  for (Diagnostic each : diagnostics.list()) {
+    if (each.file.empty()) each.message = run + ": " + each.message;
+    result.add(std::move(each));
+  }
+  return result;
+}
+
 }  // namespace
 
 Severity lowestSeverity(const LoadRunOptions& options) {
@@ -35,10 +48,10 @@ Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
   const Severity lowest = lowestSeverity(options);
   try {
     Timeline timeline = loadWithBar(options, diagnostics, files, alignment);
-    printDiagnostics(diagnostics, lowest);
+    printDiagnostics(named(diagnostics, options.name), lowest);
     return timeline;
   } catch (...) {
-    printDiagnostics(diagnostics, lowest);
+    printDiagnostics(named(diagnostics, options.name), lowest);
     throw;
   }
 }

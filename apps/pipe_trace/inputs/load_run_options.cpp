@@ -38,12 +38,8 @@ void addTopologyOptions(CLI::App& app, GivenTopology& topology) {
 
 }  // namespace
 
-void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
+void addReadingOptions(CLI::App& app, LoadRunOptions& options) {
   options.reading.program = app.get_name();
-  app.add_option("INPUT", options.inputs,
-                 "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
-      ->type_name("")
-      ->required();
   app.add_option("--threads", options.reading.threads,
                  "How many threads may read and write (default: 0, one per core)")
       ->type_name("N")
@@ -54,9 +50,17 @@ void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
       ->type_name("N")
       ->check(range(0, kHighestRun));
   addForeignOptions(app, options);
-  addSelectionOptions(app, options.selection);
   addTopologyOptions(app, options.topology);
   addAlignOption(app, options.align);
+}
+
+void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
+  app.add_option("INPUT", options.inputs,
+                 "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
+      ->type_name("")
+      ->required();
+  addReadingOptions(app, options);
+  addSelectionOptions(app, options.selection);
   app.add_flag("--strict", options.strict, "Exit with 1 if something is wrong in the input");
   app.add_flag("-q,--quiet", options.quiet, "Print errors only, and with --strict its findings");
 }

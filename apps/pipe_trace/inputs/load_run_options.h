@@ -16,9 +16,13 @@ namespace pipetrace {
 struct LoadRunOptions : RunRequest {
   bool strict = false;  ///< findings make the exit code 1
   bool quiet = false;
+  std::string name = {};  ///< of the run, in findings that name no file; empty: it needs none
   std::chrono::steady_clock::time_point begin =
       std::chrono::steady_clock::now();  ///< start of the work
 };
+
+/// Declares those that say how runs are read. `options` must outlive `app`.
+void addReadingOptions(CLI::App& app, LoadRunOptions& options);
 
 /// Declares them all, INPUT first. `options` must outlive `app`.
 void addLoadRunOptions(CLI::App& app, LoadRunOptions& options);

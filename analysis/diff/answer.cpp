@@ -1,0 +1,145 @@
+#include <cstdlib>
+
+#include "analysis/diff/diff_report.h"
+#include "analysis/diff/diff_words.h"
+#include "analysis/diff/reasons.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/ranks_text.h"
+
+namespace pipetrace {
+namespace {
+
+/// Reasons with a smaller share of the difference are not in the answer.
+constexpr int kLeastShare = 10;
+constexpr std::size_t kMostReasons = 3;
+
+bool isPerMicroBatch(const RunDiff& diff) { return diff.how.isPerMicroBatch; }
+
+std::string stepsOfB(const RunDiff& diff) {
+  return isPerMicroBatch(diff) ? "a micro-batch of B takes " : "B's steps take ";
+}
+
+/// "12.30 ms more (+4.1 %, 95 % 3.8 to 4.4 %)".
+std::string moreWithNoise(const DiffFigure& figure) {
+  const auto whole = static_cast<double>(figure.a);
+  const double share = whole > 0 ? static_cast<double>(figure.difference()) / whole : 0;
+  const std::string interval = intervalText(figure.sure, whole);
+  return moreText(figure.difference()) + " (" + signedShare(share) +
+         (interval.empty() ? "; a run has one step only, so nobody knows how sure that is"
+                           : ", 95 % " + interval) +
+         ")";
+}
+
+std::string listed(const std::vector<DiffReason>& reasons, bool withTimes) {
+  std::string text;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    if (i > 0) text += i + 1 == reasons.size() ? " and " : ", ";
+    text += reasons[i].text;
+    if (withTimes) text += " (" + signedTime(reasons[i].time) + ")";
+  }
+  return text;
+}
+
+/// First those that make the difference, then those that make up for a part of it.
+std::string bothWays(const std::vector<DiffReason>& reasons, bool isLonger) {
+  std::vector<DiffReason> makes;
+  std::vector<DiffReason> makesUp;
+  for (const DiffReason& each : reasons) {
+    ((each.time > 0) == isLonger ? makes : makesUp).push_back(each);
+  }
+  const std::string text = listed(makes, true);
+  if (makesUp.empty()) return text;
+  return text + (text.empty() ? "" : ", while ") + listed(makesUp, true);
+}
+
+std::string whyText(const RunDiff& diff) {
+  std::vector<DiffReason> reasons;
+  for (DiffReason& each : reasonsOf(diff)) {
+    const bool isLarge =
+        kLeastShare * std::abs(each.time) >= std::abs(diff.step.difference()) && each.time != 0;
+    if (isLarge && reasons.size() < kMostReasons) reasons.push_back(std::move(each));
+  }
+  return reasons.empty() ? "" : ": " + bothWays(reasons, diff.step.difference() > 0);
+}
+
+/// The schedules, if they differ and no reason names them.
+std::string schedulesText(const RunDiff& diff) {
+  if (diff.a.schedule == diff.b.schedule) return {};
+  for (const DiffReason& each : reasonsOf(diff)) {
+    const bool isNamed = each.text.find(" in place of ") != std::string::npos;
+    if (isNamed && kLeastShare * std::abs(each.time) >= std::abs(diff.step.difference())) return {};
+  }
+  return "; A follows " + diff.a.schedule + ", B " + diff.b.schedule;
+}
+
+/// Changes of jobs and messages that do not change the step.
+std::string changesText(const RunDiff& diff) {
+  std::vector<DiffReason> reasons = changeReasons(diff);
+  if (reasons.size() > kMostReasons) reasons.resize(kMostReasons);
+  return listed(reasons, false);
+}
+
+std::string stepAnswer(const RunDiff& diff) {
+  const std::string verdict = diffVerdict(diff);
+  if (verdict == "equal") {
+    const std::string changes = changesText(diff);
+    std::string text;
+    if (diff.step.difference() == 0) {
+      text = (isPerMicroBatch(diff) ? "a micro-batch of B takes as long as one of A, "
+                                    : "B's steps take as long as A's, ") +
+             formatDuration(diff.step.b);
+    } else {
+      text = "no difference beyond noise: " + stepsOfB(diff) + moreWithNoise(diff.step);
+    }
+    return text + (changes.empty() ? "" : ", though " + changes);
+  }
+  std::string text = stepsOfB(diff) + moreWithNoise(diff.step);
+  if (verdict != "unknown" && std::abs(RunDiff::sureChange(diff.step)) <= diff.tolerance) {
+    text += ", within the tolerance of " + shareOf(diff.tolerance);
+  }
+  return text + whyText(diff) + schedulesText(diff);
+}
+
+std::string betweenAnswer(const RunDiff& diff) {
+  if (!diff.between || !diff.between->sure || !diff.between->sure->isBeyondNoise()) return {};
+  const Nanoseconds time = diff.between->difference();
+  const bool isLarge = static_cast<double>(std::abs(time)) >=
+                       RunDiff::kLeastChange * static_cast<double>(diff.period->a);
+  if (!isLarge) return {};
+  return "; " + moreText(time) + " passes between two steps (" + formatDuration(diff.between->b) +
+         " instead of " + formatDuration(diff.between->a) + ")";
+}
+
+}  // namespace
+
+std::string diffVerdict(const RunDiff& diff) {
+  if (!diff.how.refusal.empty()) return "not_comparable";
+  if (!diff.step.sure) return diff.step.difference() == 0 ? "equal" : "unknown";
+  if (!diff.step.sure->isBeyondNoise()) return "equal";
+  return diff.step.difference() > 0 ? "slower" : "faster";
+}
+
+std::string diffAnswer(const RunDiff& diff) {
+  if (diff.how.refusal.empty()) return stepAnswer(diff) + betweenAnswer(diff);
+  const std::string changes = changesText(diff);
+  return "steps cannot be compared: " + diff.how.refusal +
+         (diff.jobs.empty() ? "; no job is in both runs"
+          : changes.empty() ? "; the jobs that both runs have take as long"
+                            : "; of what both runs have, " + changes);
+}
+
+std::vector<std::string> diffNotes(const RunDiff& diff) {
+  std::vector<std::string> notes = diff.how.notes;
+  if (!diff.onlyRanks.empty()) {
+    notes.push_back("other ranks have no log in one of the runs: both are compared as if only " +
+                    ranksText(diff.onlyRanks) + " were there");
+  }
+  if (diff.isPaired) {
+    notes.emplace_back(
+        "steps at the same places of both runs are alike, so they are compared in "
+        "pairs");
+  }
+  return notes;
+}
+
+}  // namespace pipetrace

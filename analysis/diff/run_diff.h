@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/diff/block_bootstrap.h"
+#include "analysis/diff/comparison.h"
+#include "analysis/diff/measured_run.h"
+
+namespace pipetrace {
+
+/// A time of both runs, of a step or of a micro-batch (Comparison::isPerMicroBatch), in the mean
+/// over ranks and steps.
+struct DiffFigure {
+  Nanoseconds a = 0;
+  Nanoseconds b = 0;
+  std::optional<Sureness> sure;  ///< of the difference, in ns; empty: not known
+
+  Nanoseconds difference() const { return b - a; }
+};
+
+/// A part of the step: busy time of a place and kind, or idle time of a class and whoever is to
+/// blame for it.
+struct DiffPart : DiffFigure {
+  bool isBusy = false;
+  JobKind kind = JobKind::kOther;                ///< of busy time, as Comparison::as() says
+  BubbleClass bubbleClass = BubbleClass::kNone;  ///< of idle time
+  int stage = -1;     ///< of busy time and imbalance, under Places::kStages
+  int position = -1;  ///< the same under Places::kPositions
+  int rank = -1;      ///< of peer_wait, launch, blocked; of transfers the lower rank of the link
+  int peer = -1;      ///< of transfers: the other one
+};
+
+/// The lengths of jobs of one place and kind.
+struct JobChange {
+  JobKind kind = JobKind::kOther;
+  int stage = -1;  ///< as of DiffPart
+  int position = -1;
+  std::vector<int> ranks;  ///< that run them in B
+  /// Mean length, ns; where kinds are joined or places are no stages, that of a micro-batch's jobs
+  /// on a rank.
+  double a = 0;
+  double b = 0;
+  std::optional<Sureness> sure;  ///< of b − a; empty: not known, or less than kLeastChange
+  /// At least kLeastChange, and beyond the noise of all that is compared. Where a run has one step
+  /// only, nobody knows the noise.
+  bool isClear = false;
+  int rank = -1;           ///< one rank of several has the change alone; -1: not so
+  int microBatch = -1;     ///< one micro-batch of several has it alone; -1: not so
+  double factorAlone = 0;  ///< of that rank, else of that micro-batch
+
+  double factor() const { return a > 0 ? b / a : 0; }
+};
+
+/// The messages between two ranks.
+struct LinkChange {
+  MeasuredRun::Link link;
+  double a = 0;  ///< mean time on the way, ns
+  double b = 0;
+  std::optional<Sureness> sure;  ///< as of JobChange
+  bool isClear = false;          ///< likewise
+};
+
+/// Two runs, compared.
+struct RunDiff {
+  /// Changes of less than this share are not named.
+  static constexpr double kLeastChange = 0.01;
+
+  MeasuredRun a;
+  MeasuredRun b;
+  Comparison how;
+  double tolerance = 0;
+  bool isPaired = false;  ///< steps are compared in pairs, as those at the same places are alike
+  std::vector<int> onlyRanks;  ///< ranks that were compared, where others lack a log in one run
+
+  // Empty or 0 where how.refusal says that steps cannot be compared.
+  DiffFigure step;
+  std::optional<DiffFigure> between;  ///< from the end of a step's window to the next step
+  std::optional<DiffFigure> period;   ///< both together
+  /// In the order of busy time, then classes. Their times of each run, and so their differences,
+  /// add up to those of `step` to the nanosecond (exactMeans()).
+  std::vector<DiffPart> parts;
+
+  std::vector<JobChange> jobs;  ///< by place, then kind
+  std::vector<LinkChange> links;
+
+  /// The share that a figure of B is longer than that of A, where it is beyond noise; else 0.
+  static double sureChange(const DiffFigure& figure);
+  /// Whether B is slower beyond noise and tolerance: its steps, or these and the time between them.
+  bool isSlower() const;
+};
+
+/// Choices of diffOf().
+struct DiffOptions {
+  std::vector<NumberRange> steps;  ///< of both runs; as in ExplainOptions
+  double tolerance = 0.02;         ///< a share of A's step that B may be slower
+  int threads = 1;
+};
+
+/// Compares two completed runs. Throws Error where one has no compute job.
+RunDiff diffOf(Timeline a, Timeline b, const DiffOptions& options);
+
+/// The same of runs that were measured before.
+RunDiff diffOf(MeasuredRun a, MeasuredRun b, double tolerance);
+
+}  // namespace pipetrace

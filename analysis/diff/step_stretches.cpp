@@ -1,0 +1,148 @@
+#include "analysis/diff/step_stretches.h"
+
+#include <algorithm>
+#include <set>
+
+namespace pipetrace {
+namespace {
+
+using Id = JobGraph::Id;
+
+bool isForward(const JobGraph::Node& job) {
+  return (job.kind == JobKind::kForward || job.kind == JobKind::kForwardBackward) &&
+         job.event->part <= 0;
+}
+
+}  // namespace
+
+StepStretches::StepStretches(const Explanation& run) : run_(run) {
+  const JobGraph& graph = *run.graph;
+  stretches_.resize(graph.pipelines().size());
+  pipelines_.resize(graph.ranks().size());
+  for (std::size_t p = 0; p < graph.pipelines().size(); ++p) {
+    for (const std::uint32_t rank : graph.pipelines()[p]) pipelines_[rank] = p;
+    for (const BubbleWindow& window : run.basis->pipelines()[p].windows) {
+      isAsynchronous_ = isAsynchronous_ || window.isWholeRun;
+    }
+  }
+  if (isAsynchronous_) {
+    for (std::size_t p = 0; p < stretches_.size(); ++p) {
+      for (const BubbleWindow& window : run.basis->pipelines()[p].windows) cut(p, window.span);
+    }
+    between_.resize(numbers_.size());
+    return;
+  }
+  findSteps();
+  findStretches();
+}
+
+void StepStretches::findSteps() {
+  std::map<std::int32_t, bool> isWhole;  // of the steps that count
+  for (const PipelineBasis& pipeline : run_.basis->pipelines()) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (!run_.counted.contains(window.step)) continue;
+      const auto [known, isNew] = isWhole.try_emplace(window.step, window.isWhole);
+      known->second = known->second && window.isWhole;
+    }
+  }
+  for (const auto& [step, whole] : isWhole) incomplete_ += whole ? 0 : 1;
+  allAreIncomplete_ = incomplete_ == isWhole.size() && incomplete_ > 0;
+  if (allAreIncomplete_) incomplete_ = 0;
+  for (const auto& [step, whole] : isWhole) {
+    if (!whole && !allAreIncomplete_) continue;
+    indices_.emplace(step, numbers_.size());
+    numbers_.push_back(step);
+  }
+  between_.resize(numbers_.size());
+  std::map<int, std::int32_t> lastOf;  // by pipeline
+  for (const StepSummary& step : run_.summary.steps) {
+    const auto [last, isNew] = lastOf.try_emplace(step.replica, step.step);
+    last->second = std::max(last->second, step.step);
+  }
+  for (const StepSummary& step : run_.summary.steps) {
+    const auto index = indices_.find(step.step);
+    if (index == indices_.end() || step.step == lastOf.at(step.replica)) continue;
+    std::optional<Nanoseconds>& between = between_[index->second];
+    between = std::max(between.value_or(0), step.betweenSteps);
+  }
+}
+
+void StepStretches::findStretches() {
+  for (std::size_t p = 0; p < stretches_.size(); ++p) {
+    for (const BubbleWindow& window : run_.basis->pipelines()[p].windows) {
+      const auto index = indices_.find(window.step);
+      if (index != indices_.end()) stretches_[p].push_back({window.span, index->second, 0});
+    }
+    countMicroBatches(p);
+  }
+}
+
+/// A step has as many micro-batches as its pipeline has forwards of one stage.
+void StepStretches::countMicroBatches(std::size_t pipeline) {
+  const JobGraph& graph = *run_.graph;
+  std::vector<std::map<std::int32_t, std::int64_t>> forwards(numbers_.size());  // by stage
+  for (const std::uint32_t r : graph.pipelines()[pipeline]) {
+    const JobGraph::Rank& rank = graph.ranks()[r];
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isForward(job)) continue;
+      const auto step = stepOf(pipeline, job);
+      // Jobs without a stage are those of their rank.
+      if (step) ++forwards[*step][job.stage >= 0 ? job.stage : -1 - static_cast<int>(r)];
+    }
+  }
+  for (Stretch& each : stretches_[pipeline]) {
+    for (const auto& [stage, count] : forwards[each.index]) {
+      each.microBatches = std::max(each.microBatches, count);
+    }
+  }
+}
+
+void StepStretches::cut(std::size_t pipeline, const Interval& window) {
+  const JobGraph& graph = *run_.graph;
+  const JobGraph::Rank& first = graph.ranks()[graph.pipelines()[pipeline].front()];
+  std::vector<Nanoseconds> begins;  // of forwards
+  std::vector<std::size_t> cuts;    // the first forwards of stretches
+  std::int32_t latest = kNotGiven;
+  for (Id id = first.first; id < first.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isForward(job) || job.begin < window.begin || job.begin >= window.end) continue;
+    if (job.step > latest) cuts.push_back(begins.size());
+    latest = std::max(latest, job.step);
+    begins.push_back(job.begin);
+  }
+  if (cuts.size() < kLeastSteps) {
+    cuts.clear();
+    const std::size_t parts = std::min(kParts, begins.size());
+    for (std::size_t part = 0; part < parts; ++part) {
+      cuts.push_back(part * begins.size() / parts);
+    }
+  }
+  if (cuts.empty()) cuts.push_back(0);
+  std::vector<Stretch>& stretches = stretches_[pipeline];
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const bool isLast = i + 1 == cuts.size();
+    const std::size_t to = isLast ? begins.size() : cuts[i + 1];
+    const Interval span{i == 0 ? window.begin : begins[cuts[i]], isLast ? window.end : begins[to]};
+    const std::size_t index = stretches.size();
+    stretches.push_back({span, index, static_cast<std::int64_t>(to - cuts[i])});
+    if (index == numbers_.size()) numbers_.push_back(static_cast<std::int32_t>(index));
+  }
+}
+
+std::optional<std::size_t> StepStretches::stepOf(std::size_t pipeline,
+                                                 const JobGraph::Node& node) const {
+  if (isAsynchronous_) {
+    const std::vector<Stretch>& stretches = stretches_[pipeline];
+    const auto next = std::upper_bound(
+        stretches.begin(), stretches.end(), node.begin,
+        [](Nanoseconds time, const Stretch& each) { return time < each.span.begin; });
+    if (next == stretches.begin()) return std::nullopt;
+    const Stretch& found = *(next - 1);
+    return node.begin < found.span.end ? std::optional(found.index) : std::nullopt;
+  }
+  const auto index = indices_.find(node.step);
+  return index == indices_.end() ? std::nullopt : std::optional(index->second);
+}
+
+}  // namespace pipetrace
