@@ -52,17 +52,15 @@ std::string cardsText(const Explanation& run) {
     if (key == "duration_ns") {
       const auto time = [](double ns) { return formatDuration(static_cast<Nanoseconds>(ns)); };
       cards += card(time(over->median), "length of a step",
-                    "median of " + numbered(countedSteps(run), "step", "steps") + "; mean " +
-                        time(over->mean) + ", 99 % " + time(over->p99));
+                    "median; mean " + time(over->mean) + ", 99 % " + time(over->p99));
     } else if (key == "bubble_ratio" || key == "load_balance" || key == "schedule_efficiency" ||
                key == "communication_efficiency") {
       cards += card(shareCell(over->mean).text, figure.heading,
-                    "mean over steps; median " + shareCell(over->median).text);
+                    "mean; median " + shareCell(over->median).text);
     }
   }
   if (run.slowdown.reason.empty()) {
-    cards += card(ratioText(run.slowdown.total), "times its ideal",
-                  "if work of one kind were equally long everywhere");
+    cards += card(ratioText(run.slowdown.total), "times its ideal", "with equal work everywhere");
   }
   if (run.communication.all > 0) {
     cards +=

@@ -14,7 +14,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kLeastWidth = 800;        // pixels of the first level
+constexpr int kLeastWidth = 1000;       // pixels of the first level
 constexpr int kJobWidth = 56;           // pixels that a short job has at the last level, at least
 constexpr int kLargestWidth = 1 << 18;  // pixels of any level
 constexpr std::size_t kMostText = 2'200'000;  // bytes of all levels; the first is always there
