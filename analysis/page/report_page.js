@@ -52,31 +52,21 @@ const tip = new Tip();
 
 /** Draws commands on a canvas. `toX` maps their x. */
 class Player {
-  constructor(data) {
-    this.data = data;
-    this.hatchings = new Map();
-  }
+  constructor(data) { this.data = data; }
   color(number) { return this.data.colors[number][isDark() ? 1 : 0]; }
 
-  hatching(context, ground, stroke, scale) {
-    const key = [ground, stroke, scale].join();
-    if (!this.hatchings.has(key)) {
-      const size = 6 * scale, tile = new OffscreenCanvas(size, size), pen = tile.getContext("2d");
-      pen.fillStyle = ground;
-      pen.fillRect(0, 0, size, size);
-      pen.strokeStyle = stroke;
-      pen.lineWidth = scale;
-      for (const shift of [-size, 0, size]) {
-        pen.beginPath();
-        pen.moveTo(shift - 1, size + 1);
-        pen.lineTo(shift + size + 1, -1);
-        pen.stroke();
-      }
-      const pattern = context.createPattern(tile, "repeat");
-      pattern.setTransform(new DOMMatrix().scale(1 / scale));
-      this.hatchings.set(key, pattern);
+  /** Fills a rectangle with diagonal lines, which go on from one rectangle into the next. */
+  hatch(context, left, right, y, height, stroke) {
+    const spacing = 6;
+    context.beginPath();
+    for (let c = Math.ceil((left + y) / spacing) * spacing; c < right + y + height; c += spacing) {
+      const from = Math.max(left, c - y - height), to = Math.min(right, c - y);
+      context.moveTo(from, c - from);
+      context.lineTo(to, c - to);
     }
-    return this.hatchings.get(key);
+    context.strokeStyle = stroke;
+    context.lineWidth = 1;
+    context.stroke();
   }
 
   /** `box`: in pixels. A text that is wider than it is left out if `fits`. */
@@ -90,7 +80,7 @@ class Player {
     context.fillText(text, [left, (left + right) / 2, right][align], y + height / 2 + size * 0.365);
   }
 
-  play(context, list, toX, view, scale, fits) {
+  play(context, list, toX, view, fits) {
     const [viewLeft, viewRight, viewTop, viewBottom] = view;
     let x = 0, y = 0, height = 0;
     for (let i = 0; i < list.length;) {
@@ -106,12 +96,12 @@ class Player {
         this.text(context, list[at], list[at + 1], left, right, y, height, fits);
         continue;
       }
-      context.fillStyle = kind !== 3 ? this.color(list[at])
-        : this.hatching(context, this.color(list[at]), this.color(list[at + 1]), scale);
+      context.fillStyle = this.color(list[at]);
       if (kind === 7) context.globalAlpha = list[at + 1] / 100;
       const from = Math.max(left, viewLeft), to = Math.min(right, viewRight);
       context.fillRect(from, y, to - from, height);
       context.globalAlpha = 1;
+      if (kind === 3) this.hatch(context, from, to, y, height, this.color(list[at + 1]));
       if (kind === 2) this.text(context, list[at + 1], list[at + 2], from, to, y, height, true);
     }
   }
@@ -231,14 +221,14 @@ class Chart {
       context.restore();
     };
     part(0, head, this.left(), this.height, scrolled, view =>
-      this.player.play(context, labels.draw, x => x, view, scale, false));
+      this.player.play(context, labels.draw, x => x, view, false));
     part(this.left(), head, right, this.height, scrolled, view => {
-      this.player.play(context, level.head, toX, view, scale, fits);
-      this.player.play(context, level.rows, toX, view, scale, fits);
+      this.player.play(context, level.head, toX, view, fits);
+      this.player.play(context, level.rows, toX, view, fits);
       if (this.hit && !printing) this.outline(context);
     });
     part(this.left(), 0, right, head, 0, view =>
-      this.player.play(context, level.head, toX, view, scale, fits));
+      this.player.play(context, level.head, toX, view, fits));
   }
 
   /** The events of a lane with their times, from the begin of what the chart shows. */
