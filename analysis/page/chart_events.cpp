@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chart/draw/draw_chart.h"
+#include "chart/script/script_numbers.h"
 #include "chart/text/bubble_text.h"
 #include "trace/text/display_name.h"
 
@@ -57,31 +58,23 @@ class LaneWriter {
     out_ += "\"y\":" + std::to_string(kTimeAxisHeight + shown.place.top) +
             ",\"h\":" + std::to_string(shown.place.height) + ",\"name\":";
     appendScriptString(out_, shown.row->isCompute ? rank : rank + ", " + shown.row->lane);
-    out_ += ",\"jobs\":[";
+    list_ = {};
     last_ = begin_;
     for (std::size_t i = 0; i < shown.lane->size(); ++i) addJob((*shown.lane)[i]);
-    endArray();
-    out_ += ",\"idle\":[";
+    out_ += ",\"jobs\":" + list_.json();
+    list_ = {};
     last_ = begin_;
     for (const LaneIndex& bubbles : shown.row->bubbles) {
       for (std::size_t i = 0; i < bubbles.size() && shown.isFirst; ++i) addBubble(bubbles[i]);
     }
-    endArray();
-    out_ += "}";
+    out_ += ",\"idle\":" + list_.json() + "}";
   }
 
   std::string finish() { return out_.empty() ? "[]" : out_ + "]"; }
 
  private:
-  void numbers(std::initializer_list<std::int64_t> values) {
-    for (const std::int64_t value : values) out_ += std::to_string(value) + ",";
-  }
-  void endArray() {
-    if (out_.back() == ',') out_.pop_back();
-    out_ += "]";
-  }
   void times(Nanoseconds begin, Nanoseconds length) {
-    numbers({begin - last_, length});
+    list_.add({begin - last_, length});
     last_ = begin;
   }
 
@@ -89,16 +82,16 @@ class LaneWriter {
     const auto found = step_.originals.find(&job);
     const Event& event = found == step_.originals.end() ? job : *found->second;
     times(event.begin, event.duration());
-    numbers({texts_.textNumber(displayName(whole_, event)), texts_.textNumber(logName(event.kind)),
-             event.stage, event.peer, event.step});
+    list_.add({texts_.textNumber(displayName(whole_, event)),
+               texts_.textNumber(logName(event.kind)), event.stage, event.peer, event.step});
   }
 
   void addBubble(const Event& bubble) {
     const BubbleText text(step_.timeline, bubble);
     const std::pair<int, int> place = placeOfCulprit(bubble);
     times(bubble.begin, bubble.duration());
-    numbers({texts_.textNumber(text.className() + ": " + bubbleClassMeaning(bubble.bubbleClass)),
-             texts_.textNumber(text.culprit()), place.first, place.second});
+    list_.add({texts_.textNumber(text.className() + ": " + bubbleClassMeaning(bubble.bubbleClass)),
+               texts_.textNumber(text.culprit()), place.first, place.second});
   }
 
   std::pair<int, int> placeOfCulprit(const Event& bubble) const {
@@ -117,6 +110,7 @@ class LaneWriter {
   Nanoseconds begin_;
   ScriptDrawing& texts_;
   std::unordered_map<const Event*, std::pair<int, int>> places_;
+  ScriptNumbers list_;
   Nanoseconds last_ = 0;
   std::string out_;
 };

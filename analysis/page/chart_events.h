@@ -9,9 +9,9 @@
 
 namespace pipetrace {
 
-/// What is under the pointer of a page's chart, as a JSON array with an object for each lane that
-/// the chart shows: "y" and "h" (pixels of the rows' drawing), "name", "jobs" and "idle", arrays of
-/// whole numbers, seven and six for each event:
+/// The lanes that a page's chart shows, with what is under the pointer: a JSON array of objects.
+/// Each has "y" and "h" (pixels of the rows' drawing) and "name". Its "jobs" and "idle" are lists
+/// of whole numbers (ScriptNumbers), seven and six for each event:
 ///
 ///     jobs  begin after the one before, length, name, kind, stage, peer, step
 ///     idle  begin after the one before, length, class, culprit, its lane, its place there

@@ -1,5 +1,4 @@
 // Draws the charts of report pages, sorts and copies their tables, and switches their colours.
-// The charts' commands are those of chart/script/script_drawing.h.
 "use strict";
 (() => {
 const root = document.documentElement;
@@ -7,55 +6,73 @@ const darkQuery = matchMedia("(prefers-color-scheme: dark)");
 const charts = [];
 let printing = false;
 
-const isDark = () => !printing &&
-  (root.dataset.theme ? root.dataset.theme === "dark" : darkQuery.matches);
+const isDark = () => !printing && (root.dataset.theme || (darkQuery.matches && "dark")) === "dark";
+const make = (name, values) => Object.assign(document.createElement(name), values);
+
+/** The numbers of a text (chart/script/script_numbers.h). */
+function numbersIn(text) {
+  const digitOf = new Uint8Array(128), numbers = [];
+  for (let c = 32, digit = 0; c < 127; ++c) {
+    if (!'"&<>\\'.includes(String.fromCharCode(c))) digitOf[c] = digit++;
+  }
+  for (let i = 0, value = 0, unit = 1; i < text.length; ++i) {
+    const digit = digitOf[text.charCodeAt(i)];
+    value += digit % 45 * unit;
+    unit *= 45;
+    if (digit >= 45) continue;
+    numbers.push(value % 2 ? -(value + 1) / 2 : value / 2);
+    value = 0;
+    unit = 1;
+  }
+  return numbers;
+}
 
 /** A length of time in four digits: "12.35 ms". */
 function duration(ns) {
-  const units = [[1e9, " s"], [1e6, " ms"], [1e3, " us"]];
-  for (const [unit, name] of units) {
+  for (const [unit, name] of [[1e9, " s"], [1e6, " ms"], [1e3, " us"]]) {
     if (Math.abs(ns) < unit * 0.99995) continue;
-    const value = ns / unit, digits = Math.floor(Math.log10(Math.abs(value))) + 1;
-    return value.toFixed(Math.max(0, 4 - digits)) + name;
+    const digits = Math.floor(Math.log10(Math.abs(ns / unit))) + 1;
+    return (ns / unit).toFixed(Math.max(0, 4 - digits)) + name;
   }
   return Math.round(ns) + " ns";
 }
 
 /** What stands beside the pointer: a heading, and lines of a name and a value. */
-class Tip {
-  constructor() {
-    this.box = document.createElement("div");
-    this.box.className = "tip";
-    this.box.setAttribute("role", "status");
-    this.box.hidden = true;
-    document.body.append(this.box);
-  }
+const tip = {
+  box: make("div", {className: "tip", hidden: true, role: "status"}),
   show(heading, lines, x, y) {
-    const bold = document.createElement("b"), list = document.createElement("div");
-    bold.textContent = heading;
-    for (const [name, value] of lines) {
-      for (const text of [name, value]) {
-        list.append(Object.assign(document.createElement("span"), {textContent: text}));
-      }
-    }
-    this.box.replaceChildren(bold, list);
+    const list = make("div");
+    list.append(...lines.flat().map(text => make("span", {textContent: text})));
+    this.box.replaceChildren(make("b", {textContent: heading}), list);
     this.box.hidden = false;
     const {width, height} = this.box.getBoundingClientRect();
-    const left = x + 14 + width > innerWidth ? x - 14 - width : x + 14;
-    const top = y + 14 + height > innerHeight ? y - 14 - height : y + 14;
-    this.box.style.left = Math.max(left, 4) + "px";
-    this.box.style.top = Math.max(top, 4) + "px";
-  }
+    const beside = (at, size, room) => Math.max(at + 14 + size > room ? at - 14 - size : at + 14, 4);
+    this.box.style.left = beside(x, width, innerWidth) + "px";
+    this.box.style.top = beside(y, height, innerHeight) + "px";
+  },
   hide() { this.box.hidden = true; }
-}
-const tip = new Tip();
+};
+document.body.append(tip.box);
 
-/** Draws commands on a canvas. `toX` maps their x. */
+/** Draws the commands of chart/script/script_drawing.h. */
 class Player {
   constructor(data) { this.data = data; }
   color(number) { return this.data.colors[number][isDark() ? 1 : 0]; }
 
-  /** Fills a rectangle with diagonal lines, which go on from one rectangle into the next. */
+  /** A text that is wider than its box becomes its last number, or is left out, if `fits`. */
+  text(context, number, style, left, right, y, height, fits) {
+    let text = this.data.texts[number];
+    const [size, bold, align, color] = this.data.styles[style];
+    context.font = (bold ? "bold " : "") + size +
+      'px "DejaVu Sans", Verdana, Helvetica, Arial, sans-serif';
+    const isTooWide = () => fits && context.measureText(text).width > right - left;
+    if (isTooWide()) text = (/^\d+[A-Z](\d+)$/.exec(text) || ["", ""])[1];
+    if (isTooWide()) return;
+    context.fillStyle = this.color(color);
+    context.textAlign = ["left", "center", "right"][align];
+    context.fillText(text, [left, (left + right) / 2, right][align], y + height / 2 + size * 0.365);
+  }
+  /** Diagonal lines over a rectangle, which go on from one rectangle into the next. */
   hatch(context, left, right, y, height, stroke) {
     const spacing = 6;
     context.beginPath();
@@ -68,61 +85,41 @@ class Player {
     context.lineWidth = 1;
     context.stroke();
   }
-
-  /** `box`: in pixels. A text that is wider than it is left out if `fits`. */
-  text(context, number, style, left, right, y, height, fits) {
-    const text = this.data.texts[number], [size, bold, align, color] = this.data.styles[style];
-    context.font = (bold ? "bold " : "") + size +
-      'px "DejaVu Sans", Verdana, Helvetica, Arial, sans-serif';
-    if (fits && context.measureText(text).width > right - left) return;
-    context.fillStyle = this.color(color);
-    context.textAlign = ["left", "center", "right"][align];
-    context.fillText(text, [left, (left + right) / 2, right][align], y + height / 2 + size * 0.365);
-  }
-
-  play(context, list, toX, view, fits) {
-    const [viewLeft, viewRight, viewTop, viewBottom] = view;
+  /** `toX` maps the commands' x to pixels; `view`: left, right, top and bottom of what is seen. */
+  play(context, list, toX, [viewLeft, viewRight, viewTop, viewBottom], fits) {
     let x = 0, y = 0, height = 0;
     for (let i = 0; i < list.length;) {
       const kind = list[i];
       if (kind === 0) { y = list[i + 1]; height = list[i + 2]; i += 3; continue; }
       if (kind === 5 || kind === 6) { i = this.shape(context, list, i, toX); continue; }
       x += list[i + 1];
-      const at = i + 3, left = Math.round(toX(x)), exact = Math.round(toX(x + list[i + 2]));
+      const at = i + 3, left = Math.round(toX(x));
+      const right = Math.max(Math.round(toX(x + list[i + 2])), left + 1);
       i += kind === 1 ? 4 : kind === 2 ? 6 : 5;
-      if (exact < viewLeft || left > viewRight || y > viewBottom || y + height < viewTop) continue;
-      const right = Math.max(exact, left + 1);
+      if (right < viewLeft || left > viewRight || y > viewBottom || y + height < viewTop) continue;
       if (kind === 4) {
         this.text(context, list[at], list[at + 1], left, right, y, height, fits);
         continue;
       }
+      const from = Math.max(left, viewLeft), to = Math.min(right, viewRight);
       context.fillStyle = this.color(list[at]);
       if (kind === 7) context.globalAlpha = list[at + 1] / 100;
-      const from = Math.max(left, viewLeft), to = Math.min(right, viewRight);
       context.fillRect(from, y, to - from, height);
       context.globalAlpha = 1;
       if (kind === 3) this.hatch(context, from, to, y, height, this.color(list[at + 1]));
       if (kind === 2) this.text(context, list[at + 1], list[at + 2], from, to, y, height, true);
     }
   }
-
   shape(context, list, i, toX) {
-    const isLine = list[i] === 5, color = this.color(list[i + 1]);
-    const head = isLine ? i + 5 : i + 3, count = list[head - 1];
+    const isLine = list[i] === 5, head = isLine ? i + 5 : i + 3, count = list[head - 1];
     context.beginPath();
-    for (let k = 0; k < count; ++k) {
-      context.lineTo(toX(list[head + 2 * k] / 10), list[head + 2 * k + 1] / 10);
-    }
-    if (isLine) {
-      context.strokeStyle = color;
-      context.lineWidth = list[i + 2] / 10;
-      context.setLineDash(list[i + 3] ? [4, 3] : []);
-      context.stroke();
-      context.setLineDash([]);
-    } else {
-      context.fillStyle = color;
-      context.fill();
-    }
+    for (let k = head; k < head + 2 * count; k += 2) context.lineTo(toX(list[k] / 10), list[k + 1] / 10);
+    context.fillStyle = context.strokeStyle = this.color(list[i + 1]);
+    context.lineWidth = list[i + 2] / 10;
+    context.setLineDash(isLine && list[i + 3] ? [4, 3] : []);
+    if (isLine) context.stroke();
+    else context.fill();
+    context.setLineDash([]);
     return head + 2 * count;
   }
 }
@@ -134,66 +131,60 @@ class Chart {
     this.data = JSON.parse(figure.querySelector("script").textContent);
     this.player = new Player(this.data);
     this.zooms = this.data.kind === "step";
-    this.from = 0;  // the part that is shown, as shares of the whole
-    this.span = 1;
-    this.hit = null;
-    this.isPinned = false;
+    // `from` and `span`: the part that is shown, as shares of the whole.
+    Object.assign(this, {from: 0, span: 1, hit: null, isPinned: false});
     this.total = this.data.head + this.data.height;
-    this.view = document.createElement("div");
-    this.view.className = this.zooms ? "view zooms" : "view";
-    this.canvas = document.createElement("canvas");
-    this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", figure.getAttribute("aria-label"));
-    this.spacer = document.createElement("div");
+    this.labels = numbersIn(this.data.labels.draw);
+    this.view = make("div", {className: this.zooms ? "view zooms" : "view"});
+    this.canvas = make("canvas", {role: "img", ariaLabel: figure.getAttribute("aria-label")});
+    this.spacer = make("div");
     this.view.append(this.canvas, this.spacer);
     if (this.zooms) this.addTools();
     figure.append(this.view);
+    const on = (type, act, options) => this.canvas.addEventListener(type, act, options);
+    on("pointermove", event => this.move(event));
+    on("pointerleave", () => this.isPinned || this.point(null));
+    if (this.zooms) {
+      on("pointerdown", event => this.press(event));
+      on("pointerup", event => this.release(event));
+      on("wheel", event => this.wheel(event), {passive: false});
+      figure.addEventListener("keydown", event => this.key(event));
+    }
     this.view.addEventListener("scroll", () => this.redraw());
-    this.canvas.addEventListener("pointermove", event => this.move(event));
-    this.canvas.addEventListener("pointerleave", () => this.isPinned || this.point(null));
-    this.canvas.addEventListener("pointerdown", event => this.press(event));
-    this.canvas.addEventListener("pointerup", event => this.release(event));
-    this.canvas.addEventListener("wheel", event => this.wheel(event), {passive: false});
-    this.figure.addEventListener("keydown", event => this.key(event));
     new ResizeObserver(() => this.redraw()).observe(figure);
     this.draw();
   }
-
   addTools() {
-    const tools = document.createElement("div");
-    tools.className = "tools";
-    const add = (text, title, act) => {
-      const button = Object.assign(document.createElement("button"), {type: "button", title});
-      button.textContent = text;
-      button.addEventListener("click", act);
-      tools.append(button);
-    };
-    add("+", "zoom in", () => this.zoom(2));
-    add("\u2212", "zoom out", () => this.zoom(0.5));
-    add("fit", "show the whole step", () => this.show(0, 1));
+    const tools = make("div", {className: "tools"});
+    for (const [text, title, act] of [["+", "zoom in", () => this.zoom(2)],
+                                      ["\u2212", "zoom out", () => this.zoom(0.5)],
+                                      ["fit", "show the whole step", () => this.show(0, 1)]]) {
+      tools.append(make("button", {type: "button", title, textContent: text, onclick: act}));
+    }
     tools.append("Ctrl and the wheel zoom, dragging moves; keys: +, \u2212, 0, arrows. " +
                  "Point at a bubble to see its cause; a click keeps it.");
     this.figure.append(tools);
     this.figure.tabIndex = 0;
   }
-
   left() { return this.data.labels.width; }
   plotWidth() { return Math.max(this.width - this.left(), 1); }
   toX(share) { return this.left() + (share - this.from) / this.span * this.plotWidth(); }
   shareAt(x) { return this.from + (x - this.left()) / this.plotWidth() * this.span; }
 
-  /** The widest level that is no wider than what is shown of it. */
+  /** The widest level that is no wider than the drawing; the next one where half is too narrow. */
   level() {
-    const needed = this.plotWidth() / this.span;
-    return this.data.levels.findLast(level => level.width <= needed) || this.data.levels[0];
+    const {levels} = this.data, needed = this.plotWidth() / this.span;
+    let at = Math.max(levels.findLastIndex(level => level.width <= needed), 0);
+    if (needed > 2 * levels[at].width && at + 1 < levels.length) ++at;
+    const level = levels[at];
+    level.lists ||= {head: numbersIn(level.head), rows: numbersIn(level.rows)};
+    return level;
   }
-
   redraw() {
     if (this.isWaiting) return;
     this.isWaiting = true;
     requestAnimationFrame(() => { this.isWaiting = false; this.draw(); });
   }
-
   draw() {
     const scale = printing ? 2 : devicePixelRatio || 1;
     const most = printing ? Infinity : Math.max(240, Math.min(innerHeight * 0.8, 900));
@@ -204,9 +195,8 @@ class Chart {
     this.canvas.style.width = printing ? "100%" : this.width + "px";
     this.canvas.style.height = printing ? "auto" : this.height + "px";
     this.spacer.style.height = (printing ? 0 : this.total - this.height) + "px";
-    const context = this.canvas.getContext("2d"), {head, labels} = this.data;
-    const level = this.level(), scrolled = printing ? 0 : this.view.scrollTop;
-    const right = this.width, toX = x => this.toX(x / level.width);
+    const context = this.canvas.getContext("2d"), {head} = this.data, level = this.level();
+    const scrolled = printing ? 0 : this.view.scrollTop, toX = x => this.toX(x / level.width);
     const fits = level.width > this.plotWidth() / this.span;
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.fillStyle = printing ? "#ffffff" : getComputedStyle(document.body).backgroundColor;
@@ -221,37 +211,38 @@ class Chart {
       context.restore();
     };
     part(0, head, this.left(), this.height, scrolled, view =>
-      this.player.play(context, labels.draw, x => x, view, false));
-    part(this.left(), head, right, this.height, scrolled, view => {
-      this.player.play(context, level.head, toX, view, fits);
-      this.player.play(context, level.rows, toX, view, fits);
-      if (this.hit && !printing) this.outline(context);
+      this.player.play(context, this.labels, x => x, view, false));
+    part(this.left(), head, this.width, this.height, scrolled, view => {
+      this.player.play(context, level.lists.head, toX, view, fits);
+      this.player.play(context, level.lists.rows, toX, view, fits);
+      if (this.hit && this.zooms && !printing) this.outline(context);
     });
-    part(this.left(), 0, right, head, 0, view =>
-      this.player.play(context, level.head, toX, view, fits));
+    part(this.left(), 0, this.width, head, 0, view =>
+      this.player.play(context, level.lists.head, toX, view, fits));
   }
-
   /** The events of a lane with their times, from the begin of what the chart shows. */
   events(lane) {
     if (lane.events) return lane.events;
-    const read = (list, size) => {
-      const events = [];
-      let begin = 0;
-      for (let i = 0; i < list.length; i += size) {
-        begin += list[i];
-        events.push({begin, end: begin + list[i + 1], at: i, lane, isIdle: size === 6});
+    const read = (text, size) => {
+      const list = numbersIn(text), events = [];
+      for (let i = 0, begin = 0; i < list.length; i += size) {
+        const fields = list.slice(i, i + size);
+        begin += fields[0];
+        events.push({lane, begin, end: begin + fields[1], fields, isIdle: size === 6});
       }
       return events;
     };
-    lane.events = {jobs: read(lane.jobs, 7), idle: read(lane.idle, 6)};
-    return lane.events;
+    return lane.events = {jobs: read(lane.jobs, 7), idle: read(lane.idle, 6)};
   }
-
-  /** The event under a point of the canvas: a job, else a bubble. */
+  /** The event under a point of the canvas: a job, else a bubble, else what is next to it. */
   eventAt(x, y) {
-    const lane = y < this.data.head || x < this.left() ? null : this.laneAt(y);
-    if (!lane) return null;
-    if (!this.zooms) return this.cellAt(lane, x);
+    const inRows = y + this.view.scrollTop;
+    const lane = this.data.lanes.find(each => each.y <= inRows && inRows < each.y + each.h);
+    if (!lane || y < this.data.head || x < this.left()) return null;
+    if (!this.zooms) {
+      const column = Math.floor(this.shareAt(x) * this.data.columns.length);
+      return column < lane.cells.length ? {lane, column} : null;
+    }
     const time = this.shareAt(x) * this.data.length;
     const near = 1.5 / this.plotWidth() * this.span * this.data.length;
     const within = (events, margin) =>
@@ -259,136 +250,108 @@ class Chart {
     const {jobs, idle} = this.events(lane);
     return within(jobs, 0) || within(idle, 0) || within(jobs, near) || within(idle, near) || null;
   }
-  laneAt(y) {
-    const inRows = y + this.view.scrollTop;
-    return this.data.lanes.find(lane => lane.y <= inRows && inRows < lane.y + lane.h);
-  }
-  cellAt(lane, x) {
-    const column = Math.floor(this.shareAt(x) * this.data.columns.length);
-    return column < 0 || column >= lane.cells.length ? null : {lane, column};
-  }
-
   /** Heading and lines of the tip of an event. */
   words(event) {
-    const {texts, columns, before, since} = this.data, {lane} = event;
+    const {texts, columns, before, since} = this.data, {lane, fields} = event;
     if (!this.zooms) {
-      const cell = lane.cells[event.column];
-      if (typeof cell === "string") return [columns[event.column], [["length", cell]]];
-      const ratio = cell < 0 ? "no job" : (cell / 10).toFixed(1) + " %";
-      return [lane.name + ", " + columns[event.column], [["bubble ratio", ratio]]];
+      const cell = lane.cells[event.column], isLength = typeof cell === "string";
+      const value = isLength ? cell : cell < 0 ? "no job" : (cell / 10).toFixed(1) + " %";
+      return [isLength ? columns[event.column] : lane.name + ", " + columns[event.column],
+              [[isLength ? "length" : "bubble ratio", value]]];
     }
-    const list = event.isIdle ? lane.idle : lane.jobs, field = k => list[event.at + k];
-    const times = [["on", lane.name], ["begins", duration(event.begin - before) + " into the step, " +
-                   duration(event.begin - before + since) + " into the run"],
-                  ["takes", duration(event.end - event.begin)]];
+    const begin = event.begin - before;
+    const times = [["on", lane.name], ["takes", duration(event.end - event.begin)],
+                   ["begins", duration(begin) + " into the step"],
+                   ["", duration(begin + since) + " into the run"]];
     if (event.isIdle) {
-      const [name, meaning] = texts[field(2)].split(": ", 2), culprit = texts[field(3)];
+      const [name, meaning] = texts[fields[2]].split(": ", 2), culprit = texts[fields[3]];
       const lines = [["because", meaning || "nobody knows"]];
-      if (culprit) lines.push(["culprit", culprit + (field(4) < 0 ? " (not in this chart)" : "")]);
+      if (culprit) lines.push(["culprit", culprit + (fields[4] < 0 ? " (not in this chart)" : "")]);
       return ["bubble: " + (name || "idle"), lines.concat(times)];
     }
-    const lines = [["kind", texts[field(3)]]];
-    for (const [name, k] of [["stage", 4], ["peer rank", 5], ["step", 6]]) {
-      if (field(k) >= 0) lines.push([name, String(field(k))]);
-    }
-    return [texts[field(2)], lines.concat(times)];
+    const lines = [["kind", texts[fields[3]]], ["stage", fields[4]], ["peer rank", fields[5]],
+                   ["step", fields[6]]].filter(([, value]) => value !== -1);
+    return [texts[fields[2]], lines.concat(times)];
   }
-
-  culprit(event) {
-    if (!event.isIdle || event.lane.idle[event.at + 4] < 0) return null;
-    const lane = this.data.lanes[event.lane.idle[event.at + 4]];
-    return this.events(lane).jobs[event.lane.idle[event.at + 5]] || null;
+  culprit({isIdle, fields}) {
+    const lane = isIdle && this.data.lanes[fields[4]];
+    return lane ? this.events(lane).jobs[fields[5]] : null;
   }
-
-  boxOf(event) {
-    const toX = time => this.toX(time / this.data.length);
-    return {x: toX(event.begin), right: toX(event.end), y: event.lane.y, h: event.lane.h};
-  }
-
   /** Frames what is under the pointer and its culprit, with an arrow from one to the other. */
   outline(context) {
-    if (!this.zooms) return;
-    const ink = getComputedStyle(document.body).color, hot = getComputedStyle(this.canvas).color;
-    const frame = (box, color) => {
-      context.strokeStyle = color;
+    const frame = (event, color) => {
+      const x = this.toX(event.begin / this.data.length), y = event.lane.y;
+      const right = this.toX(event.end / this.data.length), height = event.lane.h;
+      context.strokeStyle = context.fillStyle = color;
       context.lineWidth = 2;
-      context.strokeRect(box.x + 1, box.y + 1, Math.max(box.right - box.x - 2, 1), box.h - 2);
+      context.strokeRect(x + 1, y + 1, Math.max(right - x - 2, 1), height - 2);
+      return {x: (Math.max(x, this.left()) + Math.min(right, this.width)) / 2, y: y + height / 2};
     };
-    const box = this.boxOf(this.hit), culprit = this.culprit(this.hit);
-    frame(box, ink);
+    const from = frame(this.hit, getComputedStyle(document.body).color);
+    const culprit = this.culprit(this.hit);
     if (!culprit) return;
-    const other = this.boxOf(culprit);
-    const middle = (Math.max(box.x, this.left()) + Math.min(box.right, this.width)) / 2;
-    const from = {x: middle, y: box.y + box.h / 2};
-    const to = {x: (other.x + other.right) / 2, y: other.y + other.h / 2};
-    frame(other, hot);
+    const to = frame(culprit, getComputedStyle(this.canvas).color);
     const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
     const [dx, dy] = [(to.x - from.x) / length, (to.y - from.y) / length];
-    context.fillStyle = hot;
-    context.beginPath();
-    context.moveTo(from.x, from.y);
-    context.lineTo(to.x - 8 * dx, to.y - 8 * dy);
+    const path = (...points) => {
+      context.beginPath();
+      for (const [along, aside] of points) {
+        context.lineTo(to.x - along * dx - aside * dy, to.y - along * dy + aside * dx);
+      }
+    };
+    path([length, 0], [8, 0]);
     context.stroke();
-    context.beginPath();
-    context.moveTo(to.x, to.y);
-    context.lineTo(to.x - 10 * dx - 5 * dy, to.y - 10 * dy + 5 * dx);
-    context.lineTo(to.x - 10 * dx + 5 * dy, to.y - 10 * dy - 5 * dx);
+    path([0, 0], [10, 5], [10, -5]);
     context.fill();
   }
-
   point(event, x, y) {
     this.hit = event;
     if (event) tip.show(...this.words(event), x, y);
     else tip.hide();
     if (this.zooms) this.redraw();
   }
-
   move(event) {
-    if (this.dragged && event.buttons) {
-      this.wasMoved = this.wasMoved || Math.abs(event.offsetX - this.dragged.x) > 3;
-      if (this.wasMoved) {
-        this.show(this.dragged.from - (event.offsetX - this.dragged.x) / this.plotWidth() * this.span, this.span);
-      }
-    } else if (!this.isPinned) {
+    const moved = this.dragged && event.buttons ? event.offsetX - this.dragged.x : 0;
+    this.wasMoved = this.wasMoved || Math.abs(moved) > 3;
+    const share = moved / this.plotWidth() * this.span;
+    if (moved && this.wasMoved) this.show(this.dragged.from - share, this.span);
+    if (!moved && !this.isPinned) {
       this.point(this.eventAt(event.offsetX, event.offsetY), event.clientX, event.clientY);
     }
   }
   press(event) {
-    if (!this.zooms) return;
-    this.dragged = {x: event.offsetX, from: this.from};
-    this.wasMoved = false;
+    Object.assign(this, {dragged: {x: event.offsetX, from: this.from}, wasMoved: false});
     this.canvas.setPointerCapture(event.pointerId);
   }
   release(event) {
     this.dragged = null;
-    if (!this.zooms || this.wasMoved) return;
+    if (this.wasMoved) return;
     const hit = this.eventAt(event.offsetX, event.offsetY);
     this.isPinned = !!hit && !(this.isPinned && this.hit === hit);
     this.point(hit, event.clientX, event.clientY);
   }
   wheel(event) {
-    if (!this.zooms || !event.ctrlKey && !event.metaKey) return;
+    if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     this.zoom(2 ** (-event.deltaY / 200), event.offsetX);
   }
   key(event) {
+    const by = share => this.show(this.from + share * this.span, this.span);
     const acts = {"+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5),
-                  "0": () => this.show(0, 1), Escape: () => { this.isPinned = false; this.point(null); },
-                  ArrowLeft: () => this.show(this.from - this.span / 4, this.span),
-                  ArrowRight: () => this.show(this.from + this.span / 4, this.span)};
-    if (!this.zooms || !acts[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+                  "0": () => this.show(0, 1), ArrowLeft: () => by(-0.25), ArrowRight: () => by(0.25),
+                  Escape: () => { this.isPinned = false; this.point(null); }};
+    if (!acts[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     acts[event.key]();
   }
-
   /** Makes everything `factor` times as wide; what is at `x` stays there. */
   zoom(factor, x = this.left() + this.plotWidth() / 2) {
-    const share = this.shareAt(x), span = this.span / factor;
-    this.show(share - (share - this.from) / this.span * this.limited(span), span);
+    const share = this.shareAt(x), span = this.limited(this.span / factor);
+    this.show(share - (share - this.from) / this.span * span, span);
   }
   limited(span) {
     const widest = this.data.levels[this.data.levels.length - 1].width;
-    return Math.min(1, Math.max(span, this.plotWidth() / (8 * widest)));
+    return Math.min(1, Math.max(span, this.plotWidth() / (4 * widest)));
   }
   show(from, span) {
     this.span = this.limited(span);
@@ -397,59 +360,44 @@ class Chart {
   }
 }
 
-function sortBy(button) {
-  const head = button.closest("th"), table = head.closest("table"), body = table.tBodies[0];
-  const column = [...head.parentNode.children].indexOf(head);
-  const isNumber = !head.classList.contains("t");
-  const was = head.getAttribute("aria-sort");
-  const isDown = was ? was === "ascending" : isNumber;
+function sortBy(head) {
+  const body = head.closest("table").tBodies[0], column = head.cellIndex;
+  const isNumber = !head.classList.contains("t"), was = head.getAttribute("aria-sort");
+  const sign = (was ? was === "ascending" : isNumber) ? -1 : 1;
   for (const other of head.parentNode.children) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
+  head.setAttribute("aria-sort", sign < 0 ? "descending" : "ascending");
   const value = row => isNumber ? +row.cells[column].dataset.v : row.cells[column].textContent;
-  const rows = [...body.rows].map(row => [value(row), row]);
   const compare = isNumber ? (a, b) => a - b : (a, b) => a.localeCompare(b, "en", {numeric: true});
-  rows.sort((a, b) => isDown ? compare(b[0], a[0]) : compare(a[0], b[0]));
-  body.append(...rows.map(([, row]) => row));
+  body.append(...[...body.rows].sort((a, b) => sign * compare(value(a), value(b))));
 }
 
 /** The table for a spreadsheet: numbers in full, times in nanoseconds. */
 function tableText(table) {
-  const heads = [...table.tHead.rows[0].cells].map(
-    cell => cell.textContent + (cell.dataset.unit ? " (" + cell.dataset.unit + ")" : ""));
-  const rows = [...table.tBodies[0].rows].map(
-    row => [...row.cells].map(cell => cell.dataset.v ?? cell.textContent));
-  return [heads, ...rows].map(row => row.join("\t")).join("\n") + "\n";
+  const headOf = ({textContent, dataset}) => textContent + (dataset.unit ? ` (${dataset.unit})` : "");
+  const textOf = ({textContent, dataset}) => dataset.v ?? textContent;
+  const lineOf = (row, each) => [...row.cells].map(each).join("\t") + "\n";
+  return lineOf(table.tHead.rows[0], headOf) +
+         [...table.tBodies[0].rows].map(row => lineOf(row, textOf)).join("");
 }
 
 async function copy(button, text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {  // pages from disk may not be allowed to
-    const area = Object.assign(document.createElement("textarea"), {value: text});
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-  const was = button.textContent;
-  button.textContent = "copied";
-  setTimeout(() => { button.textContent = was; }, 1200);
+  const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+  button.textContent = isDone ? "copied" : "not allowed";
+  setTimeout(() => { button.textContent = "copy"; }, 1200);
 }
 
 function redrawAll() { for (const chart of charts) chart.draw(); }
 
 document.addEventListener("click", event => {
-  const button = event.target.closest("button");
+  const button = event.target.closest("button"), choice = button?.dataset.themeChoice;
   if (!button) return;
-  if (button.dataset.themeChoice) {
-    if (button.dataset.themeChoice === "auto") delete root.dataset.theme;
-    else root.dataset.theme = button.dataset.themeChoice;
-    for (const other of button.parentNode.children) {
-      other.setAttribute("aria-pressed", String(other === button));
-    }
+  if (choice) {
+    if (choice === "auto") delete root.dataset.theme;
+    else root.dataset.theme = choice;
+    for (const other of button.parentNode.children) other.ariaPressed = String(other === button);
     redrawAll();
   } else if (button.closest("th")) {
-    sortBy(button);
+    sortBy(button.closest("th"));
   } else if (button.classList.contains("copy")) {
     copy(button, tableText(button.parentNode.querySelector("table")));
   } else if (button.classList.contains("copy-text")) {

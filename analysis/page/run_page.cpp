@@ -16,6 +16,9 @@
 namespace pipetrace {
 namespace {
 
+/// On the critical path; more make a line that nobody reads.
+constexpr std::size_t kMostNamedStages = 16;
+
 std::vector<std::string> linesOf(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -116,8 +119,9 @@ std::string findingsHtml(const RunReport& report) {
             ", of which each costs little</summary>\n<ol class=\"findings\" start=\"" +
             std::to_string(shown.list.size() + 1) + "\">\n" + others + "</ol></details>\n";
   }
-  for (const std::string& line :
-       linesOf(slowdownText(run) + pathText(run) + communicationText(run))) {
+  std::string path = pathText(run);
+  if (run.pathShares.byStage.size() > kMostNamedStages) path.resize(path.find('\n') + 1);
+  for (const std::string& line : linesOf(slowdownText(run) + path + communicationText(run))) {
     html += paragraph(sentence(line));
   }
   return html;
@@ -149,7 +153,7 @@ std::string stepsHtml(const Explanation& run) {
   return html;
 }
 
-/// What the page cannot know from the logs alone, and what is wrong with these.
+/// Lists what was inferred, and what is wrong with the logs.
 std::string basisHtml(const RunReport& report) {
   const Explanation& run = report.explanation;
   std::string html;
@@ -164,7 +168,7 @@ std::string basisHtml(const RunReport& report) {
   const bool hasMessages = std::any_of(
       ranks.begin(), ranks.end(), [](const JobGraph::Rank& rank) { return rank.logsMessages; });
   if (!hasMessages && ranks.size() > 1) {
-    add("No message between ranks is in the logs. The time from the end of a job to the begin of "
+    add("No message between ranks is in the logs. The time from the end of a job to the start of "
         "the one that needs its data counts as transfer.");
   }
   if (!run.slowdown.reason.empty()) add("Slowdown is not known: " + run.slowdown.reason + ".");

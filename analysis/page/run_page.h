@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// What a page says beside the report itself.
+/// The texts of a page that are not in the report.
 struct RunPageOptions {
   std::string name;                 ///< the run's, such as its inputs; plain text
   std::string version;              ///< of the program that writes the page
@@ -17,8 +17,8 @@ struct RunPageOptions {
   std::string prefix;
 };
 
-/// The report as a page: what `report` says in sentences, the chart of the median step, bubbles by
-/// rank, ranks and steps, who costs whom, tables, and what all of it rests on. Takes time
+/// The report as a page: its sentences, the chart of the median step, bubbles by rank, ranks and
+/// steps, who costs whom, tables, and what all of it rests on. Takes time
 /// proportional to the number of events, and little of it for steps that the chart does not show.
 /// The run must have ranks that compute.
 std::string runPage(const RunReport& report, const RunPageOptions& options);

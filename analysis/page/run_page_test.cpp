@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/testing/report_by_hand.h"
+#include "chart/testing/script_numbers_read.h"
 
 namespace pipetrace {
 namespace {
@@ -21,7 +22,7 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 
-/// What the scripts of a page read, in their order.
+/// The data that the scripts of a page read, in their order.
 std::vector<json> chartsOf(const std::string& page) {
   constexpr std::string_view kBegin = "<script type=\"application/json\">";
   std::vector<json> charts;
@@ -40,6 +41,10 @@ std::string pageOf(const Timeline& timeline, const Explanation& run,
 }
 std::string pageOf(const Timeline& timeline) { return pageOf(timeline, explainRun(timeline, {})); }
 
+std::vector<std::int64_t> numbersOf(const json& list) {
+  return test::numbersIn(list.get<std::string>());
+}
+
 /// A rectangle with a text that a level of a chart draws, with x and width as shares of it.
 struct Cell {
   std::string text;
@@ -50,15 +55,16 @@ struct Cell {
 /// By the format of script_drawing.h, and not by its code.
 std::vector<Cell> cellsOf(const json& chart, const json& level) {
   constexpr std::size_t kSizes[] = {3, 4, 6, 5, 5};
-  const std::vector<int> numbers = level["rows"];
+  const std::vector<std::int64_t> numbers = numbersOf(level["rows"]);
   const double all = level["width"];
   std::vector<Cell> cells;
-  int x = 0;
+  std::int64_t x = 0;
   for (std::size_t i = 0; i < numbers.size(); i += kSizes[numbers[i]]) {
     if (numbers[i] == 0) continue;
     x += numbers[i + 1];
     if (numbers[i] == 2) {
-      cells.push_back({chart["texts"][numbers[i + 4]], x / all, numbers[i + 2] / all});
+      cells.push_back({chart["texts"][static_cast<std::size_t>(numbers[i + 4])],
+                       static_cast<double>(x) / all, static_cast<double>(numbers[i + 2]) / all});
     }
   }
   return cells;
@@ -78,17 +84,18 @@ TEST_F(RunPageTest, TheChartHasEachJobAndBubbleAtItsTime) {
   EXPECT_EQ(rank["name"], "rank 0");
   const auto begins = [&](const char* list, std::size_t size) {
     std::vector<Nanoseconds> times;
+    const std::vector<std::int64_t> numbers = numbersOf(rank[list]);
     Nanoseconds time = -chart["before"].get<Nanoseconds>();
-    for (std::size_t i = 0; i < rank[list].size(); i += size) {
-      time += rank[list][i].get<Nanoseconds>();
+    for (std::size_t i = 0; i < numbers.size(); i += size) {
+      time += numbers[i];
       times.push_back(time / kMs);
     }
     return times;
   };
   EXPECT_THAT(begins("jobs", 7), ElementsAre(0, 10, 40, 60, 70, 100));
   EXPECT_THAT(begins("idle", 6), ElementsAre(20, 90));
-  EXPECT_EQ(rank["idle"][1], 20 * kMs);
-  EXPECT_EQ(rank["idle"][7], 10 * kMs);
+  EXPECT_EQ(numbersOf(rank["idle"])[1], 20 * kMs);
+  EXPECT_EQ(numbersOf(rank["idle"])[7], 10 * kMs);
 }
 
 TEST_F(RunPageTest, JobsAreDrawnInProportionToTheirTimes) {
@@ -137,9 +144,9 @@ TEST_F(RunPageTest, AdviceIsASectionOfItsOwn) {
 }
 
 TEST_F(RunPageTest, TheFileNeedsNothingFromAnywhere) {
-  EXPECT_THAT(page(), AllOf(Not(HasSubstr("http:")), Not(HasSubstr("https:")),
-                            Not(HasSubstr(" src=")), Not(HasSubstr("@import")),
-                            HasSubstr("default-src 'none'")));
+  EXPECT_THAT(page(),
+              AllOf(Not(HasSubstr("http:")), Not(HasSubstr("https:")), Not(HasSubstr(" src=")),
+                    Not(HasSubstr("@import")), HasSubstr("default-src 'none'")));
 }
 
 TEST_F(RunPageTest, SectionsOfSeveralRunsGoOnOnePage) {
@@ -151,7 +158,8 @@ TEST_F(RunPageTest, SectionsOfSeveralRunsGoOnOnePage) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) both.rows.push_back({a[i], b[i]});
   const std::string text = pageText(both);
-  EXPECT_THAT(text, AllOf(HasSubstr("<section id=\"a-ranks\">"), HasSubstr("<section id=\"b-ranks\">")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("<section id=\"a-ranks\">"), HasSubstr("<section id=\"b-ranks\">")));
   EXPECT_EQ(chartsOf(text).size(), 4U);
 }
 
@@ -162,15 +170,16 @@ TEST(RunPageOfFaultsTest, ABubbleLeadsToTheJobThatCausedIt) {
   const json chart = chartsOf(pageOf(completedRun(plan, costs))).at(0);
   std::size_t found = 0;
   for (const json& lane : chart["lanes"]) {
-    const json& idle = lane["idle"];
+    const std::vector<std::int64_t> idle = numbersOf(lane["idle"]);
     for (std::size_t i = 0; i < idle.size(); i += 6) {
-      const std::string culprit = chart["texts"][idle[i + 3].get<std::size_t>()];
+      const std::string culprit = chart["texts"][static_cast<std::size_t>(idle[i + 3])];
       if (!culprit.starts_with("2F") && !culprit.starts_with("2B")) continue;
       ++found;
       ASSERT_GE(idle[i + 4], 0) << culprit;
-      const json& other = chart["lanes"][idle[i + 4].get<std::size_t>()];
-      const std::size_t at = 7 * idle[i + 5].get<std::size_t>();
-      const std::string name = chart["texts"][other["jobs"][at + 2].get<std::size_t>()];
+      const json& other = chart["lanes"][static_cast<std::size_t>(idle[i + 4])];
+      const std::size_t at = 7 * static_cast<std::size_t>(idle[i + 5]);
+      const std::int64_t text = numbersOf(other["jobs"])[at + 2];
+      const std::string name = chart["texts"][static_cast<std::size_t>(text)];
       EXPECT_EQ(culprit.substr(culprit.find(" on ") + 4), other["name"]);
       const std::string kind = culprit[1] == 'F' ? "forward " : "backward ";
       EXPECT_EQ(name, kind + culprit.substr(2, culprit.find(' ') - 2)) << culprit;
@@ -181,7 +190,8 @@ TEST(RunPageOfFaultsTest, ABubbleLeadsToTheJobThatCausedIt) {
 
 TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
   const std::string evil = "</script><img src=x onerror=alert(1)>";
-  Timeline timeline = completedRun(buildSchedule("1F1B", 2, 4), costsOf(buildSchedule("1F1B", 2, 4), 1));
+  Timeline timeline =
+      completedRun(buildSchedule("1F1B", 2, 4), costsOf(buildSchedule("1F1B", 2, 4), 1));
   for (Track& track : timeline.tracks) {
     for (Event& event : track.events) event.name = timeline.strings.intern(evil);
   }
@@ -192,8 +202,7 @@ TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
   const Explanation run = explainRun(timeline, {});
   Diagnostics diagnostics;
   diagnostics.add({.message = evil, .advice = evil});
-  const std::string page =
-      runPage({timeline, run, diagnostics}, {.name = evil, .advice = {evil}});
+  const std::string page = runPage({timeline, run, diagnostics}, {.name = evil, .advice = {evil}});
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, HasSubstr("<title>&lt;/script&gt;&lt;img"));
   const json chart = chartsOf(page).at(0);
@@ -201,7 +210,8 @@ TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
 }
 
 TEST(RunPageOfFaultsTest, ThePageSaysWhatItRestsOn) {
-  Timeline timeline = completedRun(buildSchedule("1F1B", 4, 8), costsOf(buildSchedule("1F1B", 4, 8), 1));
+  Timeline timeline =
+      completedRun(buildSchedule("1F1B", 4, 8), costsOf(buildSchedule("1F1B", 4, 8), 1));
   EXPECT_THAT(pageOf(timeline), HasSubstr("The logs are whole, and nothing had to be inferred."));
   std::erase_if(timeline.tracks, [](const Track& track) { return track.lane != kComputeLane; });
   for (auto& [rank, info] : timeline.ranks) info.numStages.reset();

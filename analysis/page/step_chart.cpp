@@ -1,8 +1,7 @@
 #include "analysis/page/step_chart.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
+#include <limits>
 #include <vector>
 
 #include "analysis/page/chart_events.h"
@@ -93,7 +92,12 @@ class StepChartMaker {
     return "{\"width\":" + std::to_string(width) + ",\"draw\":" + commands + "}";
   }
 
-  std::string levelText(int width) {
+  struct Level {
+    int width = 0;
+    std::string json;
+  };
+
+  Level levelOf(int width) {
     const TimeAxis axis(stretch_.time.begin, stretch_.time.end, width);
     const ChartView view{model_, layout_, axis, {0, kTimeAxisHeight, width, height()}};
     const std::string head = inBothThemes(model_, texts_, [&](Canvas& canvas) {
@@ -101,20 +105,40 @@ class StepChartMaker {
     });
     const std::string rows =
         inBothThemes(model_, texts_, [&](Canvas& canvas) { drawRows(canvas, view); });
-    return "{\"width\":" + std::to_string(width) + ",\"head\":" + head + ",\"rows\":" + rows + "}";
+    return {width, "{\"width\":" + std::to_string(width) + ",\"head\":" + head +
+                       ",\"rows\":" + rows + "}"};
   }
 
   std::string levelsText() {
     const double length = static_cast<double>(stretch_.time.end - stretch_.time.begin);
     const double job = static_cast<double>(std::max<Nanoseconds>(model_.typicalJob(), 1));
-    std::string levels;
+    std::vector<Level> levels;
     for (int width = kLeastWidth; width <= kLargestWidth; width *= 2) {
-      const std::string level = levelText(width);
-      if (!levels.empty() && levels.size() + level.size() > kMostText) break;
-      levels += (levels.empty() ? "" : ",") + level;
+      levels.push_back(levelOf(width));
       if (job / length * width >= kJobWidth) break;
     }
-    return levels;
+    leaveOutLevels(levels);
+    std::string text;
+    for (const Level& level : levels) text += (text.empty() ? "" : ",") + level.json;
+    return text;
+  }
+
+  /// Leaves out levels until the others are not too long: those in between first, where their
+  /// neighbours are closest, and the widest last.
+  static void leaveOutLevels(std::vector<Level>& levels) {
+    std::size_t size = 0;
+    for (const Level& level : levels) size += level.json.size();
+    while (size > kMostText && levels.size() > 1) {
+      std::size_t least = levels.size() - 1;
+      int ratio = std::numeric_limits<int>::max();
+      for (std::size_t i = levels.size() - 2; i > 0; --i) {
+        if (levels[i + 1].width / levels[i - 1].width >= ratio) continue;
+        ratio = levels[i + 1].width / levels[i - 1].width;
+        least = i;
+      }
+      size -= levels[least].json.size();
+      levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(least));
+    }
   }
 
   std::string legendText() {

@@ -14,9 +14,9 @@ struct StepChart {
   std::string note;    ///< what the chart leaves out; empty: nothing. A sentence
 };
 
-/// Draws the stretch with the chart's own drawing, at widths that double from level to level. The
-/// script shows the level that is at most half as wide as it needs, so that texts always fit. The
-/// number of levels is limited by the room that jobs need, and by the size of the result.
+/// Draws the stretch with the chart's own drawing, at widths that double from level to level up to
+/// where each job has room for its text. The script shows the widest level that is no wider than it
+/// needs, so that texts fit. Levels in between are left out where all would be too long.
 StepChart stepChart(const Timeline& timeline, const Explanation& run, const ShownStretch& stretch);
 
 }  // namespace pipetrace

@@ -267,7 +267,7 @@ class StepsDrawing {
   int lineHeight_;
 };
 
-/// What is under the pointer: a lane for the bars, and one for each line.
+/// Lists what is under the pointer: a lane for the bars, and one for each line.
 std::string lanesText(const StepsFigures& figures, const StepsDrawing& drawing) {
   std::string trend;
   for (const StepsColumn& column : figures.columns) {
@@ -340,7 +340,7 @@ StepsChart stepsChart(const Explanation& run) {
   chart.json = "{\"kind\":\"steps\",\"head\":0,\"height\":" + std::to_string(drawing.height()) +
                ",\"labels\":{\"width\":" + std::to_string(drawing.labelWidth()) +
                ",\"draw\":" + labels + "},\"levels\":[{\"width\":" + std::to_string(kStepsWidth) +
-               ",\"head\":[],\"rows\":" + rows + "}],\"columns\":" + columnsText(figures) +
+               ",\"head\":\"\",\"rows\":" + rows + "}],\"columns\":" + columnsText(figures) +
                ",\"lanes\":" + lanesText(figures, drawing) + "," + texts.tables() + "}";
   chart.scale = scaleText(figures);
   if (figures.stepsAColumn > 1) {

@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// How the steps of a run went, for the script of a page: their lengths as bars, and below them the
-/// bubble ratio of each rank in each step as a colour.
+/// The steps of a run, for the script of a page: their lengths as bars. Below them, the bubble
+/// ratio of each rank in each step is a colour.
 struct StepsChart {
   std::string json;   ///< one JSON object that may stand in a <script> element
   std::string scale;  ///< what the colours mean, as HTML

@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-// What all forms of a report say in the same words. Texts of several lines end with a newline.
+// The words that all forms of a report share. Texts of several lines end with a newline.
 
 /// "1 finding", "3 findings".
 std::string numbered(std::size_t count, const char* one, const char* many);
@@ -25,13 +25,13 @@ struct ShownFindings {
 };
 ShownFindings shownFindings(const RunReport& report);
 
-/// What a report without findings says. A sentence without a full stop.
+/// The line of a report without findings. A sentence without a full stop.
 std::string noFindings(const Explanation& run);
 
 /// The command that shows the evidence of a finding; empty where there is none.
 std::string findCommandOf(const RunReport& report, const Finding& finding);
 
-/// What the critical path consists of, and its stages; empty where it is not known.
+/// The parts of the critical path, and its stages; empty where it is not known.
 std::string pathText(const Explanation& run);
 
 /// How much slower the run is than its ideal, the stage, replica and kind that cost most of it, and

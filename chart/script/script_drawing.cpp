@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "chart/script/script_numbers.h"
 #include "trace/error.h"
 #include "trace/text/utf8.h"
 
@@ -73,57 +74,50 @@ class ScriptDrawing::Writer {
       case DrawCommand::Kind::kFill: return addFill(i, light, dark, color);
       case DrawCommand::Kind::kHatch:
         begin(3, command.rect);
-        numbers({color, tables_.colorNumber(command.stroke, dark[i].stroke)});
+        out_.add({color, tables_.colorNumber(command.stroke, dark[i].stroke)});
         break;
       case DrawCommand::Kind::kText:
         begin(4, command.rect);
         addText(command, dark[i]);
         break;
       case DrawCommand::Kind::kLine:
-        numbers({5, color, tenths(command.width), command.isDashed ? 1 : 0});
+        out_.add({5, color, tenths(command.width), command.isDashed ? 1 : 0});
         addPoints(command);
         break;
       case DrawCommand::Kind::kPolygon:
-        numbers({6, color});
+        out_.add({6, color});
         addPoints(command);
         break;
       case DrawCommand::Kind::kVeil:
         begin(7, command.rect);
-        numbers({color, static_cast<int>(std::lround(command.opacity * 100))});
+        out_.add({color, static_cast<int>(std::lround(command.opacity * 100))});
         break;
     }
     return 1;
   }
 
-  std::string finish() {
-    if (!out_.empty()) out_.pop_back();
-    return "[" + out_ + "]";
-  }
+  std::string finish() const { return out_.json(); }
 
  private:
   static int tenths(double value) { return static_cast<int>(std::lround(value * 10)); }
 
-  void numbers(std::initializer_list<int> values) {
-    for (const int value : values) out_ += std::to_string(value) + ",";
-  }
-
   void begin(int kind, const PixelRect& rect) {
     if (rect.y != y_ || rect.height != height_) {
-      numbers({0, rect.y, rect.height});
+      out_.add({0, rect.y, rect.height});
       y_ = rect.y;
       height_ = rect.height;
     }
-    numbers({kind, rect.x - x_, rect.width});
+    out_.add({kind, rect.x - x_, rect.width});
     x_ = rect.x;
   }
 
   void addText(const DrawCommand& light, const DrawCommand& dark) {
-    numbers({tables_.textNumber(light.text), tables_.styleNumber(light, dark)});
+    out_.add({tables_.textNumber(light.text), tables_.styleNumber(light, dark)});
   }
 
   void addPoints(const DrawCommand& command) {
-    numbers({static_cast<int>(command.points.size())});
-    for (const PixelPoint& point : command.points) numbers({tenths(point.x), tenths(point.y)});
+    out_.add(std::ssize(command.points));
+    for (const PixelPoint& point : command.points) out_.add({tenths(point.x), tenths(point.y)});
   }
 
   /// Equal neighbours become one rectangle, and a text in a rectangle goes with it.
@@ -143,14 +137,14 @@ class ScriptDrawing::Writer {
         count == 1 && i + 1 < light.size() && light[i + 1].kind == DrawCommand::Kind::kText &&
         light[i + 1].style.align == TextAlign::kCenter && sameBox(light[i + 1].rect, rect);
     begin(hasText ? 2 : 1, rect);
-    numbers({color});
+    out_.add({color});
     if (!hasText) return count;
     addText(light[i + 1], dark[i + 1]);
     return 2;
   }
 
   ScriptDrawing& tables_;
-  std::string out_;
+  ScriptNumbers out_;
   int x_ = 0;
   int y_ = 0;
   int height_ = -1;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "chart/testing/script_numbers_read.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -15,14 +16,19 @@ constexpr Color kBlack{0, 0, 0};
 constexpr Color kWhite{255, 255, 255};
 constexpr Color kRed{255, 0, 0};
 
+/// The numbers of a JSON string.
+std::vector<std::int64_t> numbersIn(const std::string& json) {
+  return test::numbersIn(std::string_view(json).substr(1, json.size() - 2));
+}
+
 /// Records what `draw(canvas, ink)` draws with two inks.
 template <typename Draw>
-std::string commandsOf(ScriptDrawing& drawing, const Draw& draw) {
+std::vector<std::int64_t> commandsOf(ScriptDrawing& drawing, const Draw& draw) {
   RecordedCanvas light;
   draw(light, kBlack);
   RecordedCanvas dark;
   draw(dark, kWhite);
-  return drawing.commands(light.commands(), dark.commands());
+  return numbersIn(drawing.commands(light.commands(), dark.commands()));
 }
 
 TEST(ScriptDrawingTest, CommandsAreNumbersThatReferToTables) {
@@ -36,35 +42,49 @@ TEST(ScriptDrawingTest, CommandsAreNumbersThatReferToTables) {
                          canvas.text({2, 20, 9, 8}, "F3", style);
                          canvas.veil({2, 20, 9, 8}, ink, 0.25);
                        }),
-            "[0,10,8,2,5,20,0,0,0,"  // row, then rectangle with text
-            "3,25,4,1,0,"            // hatching, 25 pixels from the begin of the rectangle
-            "0,20,8,4,-28,9,0,0,"    // another row, text alone
-            "7,0,9,0,25]");
-  EXPECT_EQ(drawing.tables(),
-            R"("colors":[["#000000","#ffffff"],["#ff0000","#ff0000"]],)"
-            R"("styles":[[12,1,1,1]],"texts":["F3"])");
+            std::vector<std::int64_t>({0, 10, 8, 2, 5,   20, 0, 0, 0,  // row, rectangle with text
+                                       3, 25, 4, 1, 0,                 // from the start of that
+                                       0, 20, 8, 4, -28, 9,  0, 0,     // another row, text alone
+                                       7, 0,  9, 0, 25}));
+  EXPECT_EQ(drawing.tables(), R"("colors":[["#000000","#ffffff"],["#ff0000","#ff0000"]],)"
+                              R"("styles":[[12,1,1,1]],"texts":["F3"])");
+}
+
+TEST(ScriptNumbersTest, NumbersAreDigitsOfBase45) {
+  ScriptNumbers numbers;
+  numbers.add({0, -1, 1, 22, 23, 45});
+  // 0, 1, 2, 44; 46 = 1 + 1 * 45; 90 = 0 + 2 * 45
+  EXPECT_EQ(numbers.json(), "\" !#RUX!\"");
+}
+
+TEST(ScriptNumbersTest, EveryNumberIsReadAgain) {
+  const std::vector<std::int64_t> values = {
+      0, 1, -1, 22, -23, 23, 44, 100'000, -99'999, 1'234'567'890'123, -7};
+  ScriptNumbers numbers;
+  for (const std::int64_t value : values) numbers.add(value);
+  EXPECT_EQ(numbersIn(numbers.json()), values);
 }
 
 TEST(ScriptDrawingTest, LinesAndAreasHaveTenthsOfPixels) {
   ScriptDrawing drawing;
-  EXPECT_EQ(commandsOf(drawing,
-                       [](Canvas& canvas, Color ink) {
-                         const PixelPoint points[] = {{0, 1}, {2.5, 3}};
-                         canvas.line(points, {.color = ink, .width = 1.5, .isDashed = true});
-                         const PixelPoint corners[] = {{0, 0}, {4, 0}, {4, 4}};
-                         canvas.polygon(corners, ink);
-                       }),
-            "[5,0,15,1,2,0,10,25,30,6,0,3,0,0,40,0,40,40]");
+  EXPECT_EQ(
+      commandsOf(drawing,
+                 [](Canvas& canvas, Color ink) {
+                   const PixelPoint points[] = {{0, 1}, {2.5, 3}};
+                   canvas.line(points, {.color = ink, .width = 1.5, .isDashed = true});
+                   const PixelPoint corners[] = {{0, 0}, {4, 0}, {4, 4}};
+                   canvas.polygon(corners, ink);
+                 }),
+      std::vector<std::int64_t>({5, 0, 15, 1, 2, 0, 10, 25, 30, 6, 0, 3, 0, 0, 40, 0, 40, 40}));
 }
 
 TEST(ScriptDrawingTest, EqualNeighboursAreOneRectangle) {
   ScriptDrawing drawing;
   const Column columns[] = {{3, 4, kRed}, {4, 4, kRed}, {5, 6, kRed}, {7, 6, kRed}};
-  EXPECT_EQ(commandsOf(drawing,
-                       [&](Canvas& canvas, Color) {
-                         canvas.columns(10, 8, ColumnEdge::kBottom, columns);
-                       }),
-            "[0,14,4,1,3,2,0,0,12,6,1,2,1,0,1,2,1,0]");
+  EXPECT_EQ(
+      commandsOf(drawing, [&](Canvas& canvas,
+                              Color) { canvas.columns(10, 8, ColumnEdge::kBottom, columns); }),
+      "[0,14,4,1,3,2,0,0,12,6,1,2,1,0,1,2,1,0]");
 }
 
 TEST(ScriptDrawingTest, ColoursThatDifferInOneFormAloneStayApart) {
@@ -74,11 +94,11 @@ TEST(ScriptDrawingTest, ColoursThatDifferInOneFormAloneStayApart) {
   RecordedCanvas dark;
   dark.fill({0, 0, 1, 1}, kBlack);
   dark.fill({1, 0, 1, 1}, kWhite);
-  EXPECT_EQ(ScriptDrawing().commands(light.commands(), dark.commands()),
+  EXPECT_EQ(numbersIn(ScriptDrawing().commands(light.commands(), dark.commands())),
             "[0,0,1,1,0,1,0,1,1,1,1]");
 }
 
-TEST(ScriptDrawingTest, WhatIsOutsideTheClipIsCutOff) {
+TEST(ScriptDrawingTest, TheClipCutsDrawingsOff) {
   ScriptDrawing drawing;
   EXPECT_EQ(commandsOf(drawing,
                        [](Canvas& canvas, Color ink) {
@@ -88,7 +108,7 @@ TEST(ScriptDrawingTest, WhatIsOutsideTheClipIsCutOff) {
                          canvas.text({12, 0, 30, 10}, "its middle is outside", {});
                          canvas.popClip();
                        }),
-            "[0,0,10,1,10,5,0]");
+            std::vector<std::int64_t>({0, 0, 10, 1, 10, 5, 0}));
 }
 
 TEST(ScriptDrawingTest, FormsThatDifferInMoreThanColoursAreRefused) {
