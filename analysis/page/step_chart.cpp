@@ -18,13 +18,23 @@ constexpr int kJobWidth = 56;           // pixels that a short job has at the la
 constexpr int kLargestWidth = 1 << 18;  // pixels of any level
 constexpr std::size_t kMostText = 2'200'000;  // bytes of all levels; the first is always there
 constexpr std::size_t kMostChartRows = 256;
-constexpr int kHighChart = 900;  // pixels: in higher charts, rows are lower
+constexpr std::size_t kMostUnfolded = 64;  // ranks
+constexpr int kHighChart = 900;            // pixels: in higher charts, rows are lower
 constexpr RowHeights kLowHeights{20, 0, 0, 4};
 
-/// The rows of the chart: those that the window opens with, but for those after the first
-/// kMostChartRows.
+/// The rows as the window opens with, but with all ranks where these are not many.
+ShownRows allRowsOf(const ChartModel& model) {
+  const RowTree& tree = model.rowTree(RowGrouping::kByRank);
+  RowState state;
+  for (std::size_t node = 0; node < tree.size() && model.rankCount() <= kMostUnfolded; ++node) {
+    if (holdsRanks(tree[node].kind)) state.folded[tree[node].key] = false;
+  }
+  return shownRows(tree, state);
+}
+
+/// Of these, the first ones.
 ShownRows rowsOf(const ChartModel& model) {
-  ShownRows shown = shownRows(model.rowTree(RowGrouping::kByRank), {});
+  ShownRows shown = allRowsOf(model);
   if (shown.rows.size() <= kMostChartRows) return shown;
   shown.rows.resize(kMostChartRows);
   for (std::size_t& row : shown.shownAs) {
@@ -166,7 +176,7 @@ class StepChartMaker {
 
   std::string noteText() const {
     std::string text;
-    const std::size_t all = shownRows(model_.rowTree(RowGrouping::kByRank), {}).rows.size();
+    const std::size_t all = allRowsOf(model_).rows.size();
     const bool leavesLanesOut =
         heights_.lane == 0 &&
         std::any_of(shown_.rows.begin(), shown_.rows.end(),
