@@ -62,6 +62,12 @@ TEST_F(ReportPage, AnUnknownEndingIsRefusedBeforeAnythingIsRead) {
   }
 }
 
+TEST_F(ReportPage, AConversionSaysWhichCommandWritesPages) {
+  const std::string folder = logs(sample());
+  expectError(run({folder, "-o", path("a.html")}), "cannot write " + path("a.html"),
+              "pipe-trace report INPUT... -o " + path("a.html") + " writes a page");
+}
+
 TEST_F(ReportPage, NoInputIsReplaced) {
   const std::string folder = logs(sample(3));
   write("my logs/other.json", R"({"traceEvents": []})");

@@ -121,10 +121,11 @@ ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& option
   } else if (output == "-") {
     return ProfileFormat::kChromeJson;
   }
-  throw Error(
-      fmt::format("cannot write {}: an output is {}, - for standard output, or with --format "
-                  "any name",
-                  output.empty() ? "\"\"" : output, profileFormatList()));
+  const bool isPage = output.ends_with(".html") || output.ends_with(".htm");
+  throw Error(fmt::format(
+      "cannot write {}: an output is {}, - for standard output, or with --format any name{}",
+      output.empty() ? "\"\"" : output, profileFormatList(),
+      isPage ? "; pipe-trace report INPUT... -o " + output + " writes a page" : ""));
 }
 
 void checkOutputs(const PipeTraceOptions& options) {
