@@ -32,7 +32,7 @@ ShownRows allRowsOf(const ChartModel& model) {
   return shownRows(tree, state);
 }
 
-/// Of these, the first ones.
+/// The first ones of these.
 ShownRows rowsOf(const ChartModel& model) {
   ShownRows shown = allRowsOf(model);
   if (shown.rows.size() <= kMostChartRows) return shown;

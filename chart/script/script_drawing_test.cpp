@@ -84,7 +84,7 @@ TEST(ScriptDrawingTest, EqualNeighboursAreOneRectangle) {
   EXPECT_EQ(
       commandsOf(drawing, [&](Canvas& canvas,
                               Color) { canvas.columns(10, 8, ColumnEdge::kBottom, columns); }),
-      "[0,14,4,1,3,2,0,0,12,6,1,2,1,0,1,2,1,0]");
+      std::vector<std::int64_t>({0, 14, 4, 1, 3, 2, 0, 0, 12, 6, 1, 2, 1, 0, 1, 2, 1, 0}));
 }
 
 TEST(ScriptDrawingTest, ColoursThatDifferInOneFormAloneStayApart) {
@@ -95,7 +95,7 @@ TEST(ScriptDrawingTest, ColoursThatDifferInOneFormAloneStayApart) {
   dark.fill({0, 0, 1, 1}, kBlack);
   dark.fill({1, 0, 1, 1}, kWhite);
   EXPECT_EQ(numbersIn(ScriptDrawing().commands(light.commands(), dark.commands())),
-            "[0,0,1,1,0,1,0,1,1,1,1]");
+            std::vector<std::int64_t>({0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1}));
 }
 
 TEST(ScriptDrawingTest, TheClipCutsDrawingsOff) {
