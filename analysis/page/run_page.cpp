@@ -134,8 +134,7 @@ std::string adviceHtml(const std::vector<std::string>& advice) {
   return html + "</ol>\n";
 }
 
-std::string stepHtml(const RunReport& report) {
-  const ShownStretch stretch = medianStretch(report.explanation);
+std::string stepHtml(const RunReport& report, const ShownStretch& stretch) {
   const StepChart chart = stepChart(report.timeline, report.explanation, stretch);
   std::string html = paragraph(sentence(stretch.words + ": " +
                                         formatDuration(stretch.time.end - stretch.time.begin))) +
@@ -189,7 +188,10 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
   add("figures", "", cardsText(run));
   add("findings", "Findings", findingsHtml(report));
   if (!options.advice.empty()) add("advice", "What to change", adviceHtml(options.advice));
-  if (countedSteps(run) > 0) add("step", "The median step", stepHtml(report));
+  if (countedSteps(run) > 0) {
+    const ShownStretch stretch = medianStretch(run);
+    add("step", stretch.title.c_str(), stepHtml(report, stretch));
+  }
   add("ranks", "Bubbles by rank", rankTableHtml(run));
   if (!run.steps.empty()) add("steps", "Ranks and steps", stepsHtml(run));
   add("costs", "Who costs whom", costTableHtml(run));

@@ -223,7 +223,9 @@ TEST(RunPageOfFaultsTest, AnAsynchronousRunHasAStretchFromItsMiddle) {
   const Plan plan = buildSchedule("PipeDream", 4, 16);
   const Timeline timeline = completedRun(plan, costsOf(plan, 1), 5);
   const std::string page = pageOf(timeline);
-  EXPECT_THAT(page, HasSubstr("A stretch from the middle of the run, as long as one of its"));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("<h2>A part of the run</h2>"),
+                    HasSubstr("A stretch from the middle of the run, as long as one of its")));
   EXPECT_FALSE(chartsOf(page).at(0)["lanes"].empty());
 }
 

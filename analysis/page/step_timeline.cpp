@@ -23,6 +23,7 @@ std::optional<ShownStretch> middleOf(const Explanation& run) {
     const Nanoseconds length = std::max<Nanoseconds>(all.window() / (all.last() - all.step + 1), 1);
     const Nanoseconds begin = all.begin + (all.window() - length) / 2;
     return ShownStretch{{begin, begin + length},
+                        "A part of the run",
                         "a stretch from the middle of the run, as long as one of its " +
                             std::to_string(all.last() - all.step + 1) + " steps"};
   }
@@ -94,7 +95,9 @@ ShownStretch medianStretch(const Explanation& run) {
   }
   const std::vector<StepSpan> steps = stepSpans(windows);
   const StepSpan median = medianStep(steps).value();
-  return {{median.begin, median.end}, "step " + numberText(median) + ofSteps(steps.size())};
+  return {{median.begin, median.end},
+          "The median step",
+          "step " + numberText(median) + ofSteps(steps.size())};
 }
 
 StepTimeline stepTimeline(const Timeline& timeline, const Explanation& run,

@@ -11,6 +11,7 @@ namespace pipetrace {
 /// A stretch of a run that a page shows.
 struct ShownStretch {
   Timeline::Span time;
+  std::string title;  ///< "The median step"
   std::string words;  ///< "step 3, the median of 5"
 };
 
