@@ -60,7 +60,7 @@ say "rehearsing the schedule on 4 emulated devices: each job waits for its measu
 "$bin/pipe-trace" "$out/rehearsal" -o "$out/rehearsal.json" | tee "$out/rehearsal.txt"
 
 say "explaining the rehearsal"
-"$bin/pipe-trace" report "$out/rehearsal" | tee "$out/report.txt"
+"$bin/pipe-trace" report "$out/rehearsal" -o "$out/report.html" | tee "$out/report.txt"
 
 say "drawing a picture of the rehearsal, without a display"
 "$bin/pipe-view" "$out/rehearsal.json" --export "$out/profile.png"
@@ -70,7 +70,8 @@ cat <<END
 Logs       $out/logs
 Profiles   $out/profile.json     the training: 4 processes sharing this machine's cores
            $out/rehearsal.json   the rehearsal: 4 devices
-Report     $out/report.txt       why the devices of the rehearsal were idle
+Report     $out/report.html      why the devices of the rehearsal were idle; open it in a browser
+           $out/report.txt       the same as text
 Picture    $out/profile.png      two steps of the rehearsal
 
 Open a profile

@@ -48,7 +48,7 @@ int alignCommand(int argc, char** argv) {
   std::vector<LoadedFile> files;
   Alignment alignment;
   Timeline timeline = loadAndReport(options.load, diagnostics, &files, &alignment);
-  checkOutputs(options, files);
+  checkOutputs(options.outputs, files);
   return writeAndReport(std::move(timeline), options, diagnostics,
                         [&](const Timeline&, const RunSummary&) {
                           return options.json ? alignmentJson(alignment) : alignmentText(alignment);

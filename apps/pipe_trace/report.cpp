@@ -1,29 +1,64 @@
 #include "apps/pipe_trace/report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 
+#include "analysis/page/run_page.h"
 #include "analysis/run_report/run_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
+#include "apps/pipe_trace/outputs/outputs.h"
 #include "trace/error.h"
-#include "trace/files/output_file.h"
+#include "trace/files/output_set.h"
 
 namespace pipetrace {
 namespace {
 
 struct ReportOptions {
   LoadRunOptions load;
+  std::vector<std::string> outputs;
   bool json = false;
   bool all = false;
   std::optional<double> tokensPerStep;
   std::optional<double> flopsPerStep;
   std::optional<double> peakTflops;
 };
+
+enum class ReportFormat { kPage, kText, kJson };
+
+/// By the ending of the output's name, in any case; for standard output by --json.
+ReportFormat formatOf(const std::string& output, const ReportOptions& options) {
+  if (output == "-") return options.json ? ReportFormat::kJson : ReportFormat::kText;
+  std::string ending = std::filesystem::path(output).extension();
+  for (char& c : ending) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (ending == ".html" || ending == ".htm") return ReportFormat::kPage;
+  if (ending == ".txt") return ReportFormat::kText;
+  if (ending == ".json") return ReportFormat::kJson;
+  throw Error(
+      fmt::format("cannot write {}: a report is NAME.html (a page for browsers), NAME.txt, "
+                  "NAME.json, or - for standard output; profiles and charts are outputs of "
+                  "pipe-trace without a command",
+                  output.empty() ? "\"\"" : output));
+}
+
+/// The inputs as the title of a page.
+std::string nameOf(const std::vector<std::string>& inputs) {
+  std::vector<std::string> names;
+  for (const std::string& input : inputs) names.push_back(input == "-" ? "standard input" : input);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 /// Findings are about all ranks and kinds: what one waits for is the work of others.
 void refuseParts(CommandApp& app) {
@@ -58,9 +93,18 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
       "Explains a run: which stage, link or job made ranks wait, and for how long. Findings come\n"
       "first, then numbers. docs/metrics.md defines them.");
   app.describeEnd(exitCodesOfReading(),
-                  {"pipe-trace report logs", "pipe-trace report logs --json"});
+                  {"pipe-trace report logs", "pipe-trace report logs -o report.html",
+                   "pipe-trace report logs --json"});
   addLoadRunOptions(app, options.load);
   refuseParts(app);
+  app.add_option(
+         "-o,--output", options.outputs,
+         "Report to write as well: NAME.html (one page for browsers, with charts, that needs "
+         "no network), NAME.txt, NAME.json, or - for standard output; may be given several "
+         "times")
+      ->type_name("FILE")
+      ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
+      ->allow_extra_args(false);
   app.add_flag("--json", options.json, "Print it as JSON (docs/report.schema.json)");
   app.add_flag("--all", options.all,
                "List every finding; with --json also every bubble, and the slack of every job");
@@ -78,6 +122,40 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
       ->check(aboveZero());
 }
 
+std::string textOf(const RunReport& report, ReportFormat format, const ReportOptions& options) {
+  switch (format) {
+    case ReportFormat::kText: return runReportText(report);
+    case ReportFormat::kJson: return runReportJson(report);
+    case ReportFormat::kPage: break;
+  }
+  return runPage(report, {.name = nameOf(options.load.inputs), .version = PIPETRACE_VERSION});
+}
+
+/// Writes the outputs and prints the report, or neither.
+void writeReports(const RunReport& report, const ReportOptions& options) {
+  OutputSet files;
+  std::string lines;
+  for (const std::string& output : options.outputs) {
+    if (output == "-") continue;
+    const ReportFormat format = formatOf(output, options);
+    files.add(output, textOf(report, format, options));
+    lines += fmt::format(
+        "wrote {}: {}\n", output,
+        format == ReportFormat::kPage ? "a page; open it with a browser" : "the report");
+  }
+  const bool isAsked =
+      std::find(options.outputs.begin(), options.outputs.end(), "-") != options.outputs.end();
+  std::string printed;
+  if (options.json || isAsked || !options.load.quiet) {
+    printed = textOf(report, formatOf("-", options), options);
+  }
+  const bool addsLines = !options.json && !isAsked && !options.load.quiet;
+  if (addsLines && !lines.empty()) printed += "\n" + lines;
+  if (!printed.empty()) files.add("-", printed);
+  files.commit();
+  if (!addsLines && !options.load.quiet) std::fputs(lines.c_str(), stderr);
+}
+
 }  // namespace
 
 void describeReport(CommandApp& app) {
@@ -91,9 +169,13 @@ int reportCommand(int argc, char** argv) {
   addReportOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
+  for (const std::string& output : options.outputs) formatOf(output, options);
+  checkOutputFiles(options.outputs, options.load);
   Diagnostics diagnostics;
   Alignment alignment;
-  const Timeline timeline = loadAndReport(options.load, diagnostics, nullptr, &alignment);
+  std::vector<LoadedFile> files;
+  const Timeline timeline = loadAndReport(options.load, diagnostics, &files, &alignment);
+  checkOutputs(options.outputs, files);
   ExplainOptions choices{.steps = options.load.selection.steps,
                          .tokensPerStep = options.tokensPerStep,
                          .flopsPerStep = options.flopsPerStep,
@@ -115,11 +197,7 @@ int reportCommand(int argc, char** argv) {
   }
   const RunReport report{timeline,   explanation, diagnostics,
                          &alignment, options.all, viewCommandOf(options.load)};
-  if (options.json) {
-    writeWholeFile("-", runReportJson(report));
-  } else if (!options.load.quiet) {
-    writeWholeFile("-", runReportText(report));
-  }
+  writeReports(report, options);
   return exitCodeOf(options.load, diagnostics);
 }
 

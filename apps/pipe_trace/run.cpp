@@ -53,7 +53,7 @@ int runPipeTrace(const PipeTraceOptions& options) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
   Timeline whole = loadAndReport(options.load, diagnostics, &files);
-  checkOutputs(options, files);
+  checkOutputs(options.outputs, files);
   const int threads = options.load.reading.threads;
   return writeAndReport(std::move(whole), options, diagnostics,
                         [&](const Timeline& timeline, const RunSummary& summary) {

@@ -12,6 +12,20 @@ namespace pipetrace {
 struct LoadCache::Work {
   using Lanes = std::vector<const LaneIndex*>;
 
+  Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  /// Stops the thread.
+  ~Work() {
+    if (!thread.joinable()) return;
+    {
+      const std::scoped_lock lock(mutex);
+      isStopped = true;
+    }
+    changed.notify_all();
+    thread.join();
+  }
+
   void run() {
     std::unique_lock lock(mutex);
     while (true) {
@@ -42,15 +56,7 @@ LoadCache::LoadCache() : work_(std::make_unique<Work>()) {}
 LoadCache::LoadCache(LoadCache&&) noexcept = default;
 LoadCache& LoadCache::operator=(LoadCache&&) noexcept = default;
 
-LoadCache::~LoadCache() {
-  if (!work_ || !work_->thread.joinable()) return;
-  {
-    const std::scoped_lock lock(work_->mutex);
-    work_->isStopped = true;
-  }
-  work_->changed.notify_all();
-  work_->thread.join();
-}
+LoadCache::~LoadCache() = default;
 
 std::shared_ptr<const LoadSums> LoadCache::find(const std::string& key,
                                                 const std::vector<const LaneIndex*>& lanes) const {

@@ -9,7 +9,8 @@
 namespace pipetrace {
 
 /// The sums of folded rows, made on a thread of its own when they are first asked for. All lanes
-/// that it was given must outlive it. Thread-safe. The destructor stops the thread.
+/// that it was given must outlive it. Thread-safe. The thread
+/// is stopped when it is destroyed or replaced.
 class LoadCache {
  public:
   LoadCache();

@@ -126,6 +126,16 @@ TEST(LoadCacheTest, ACacheThatGoesAwayStopsItsThread) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.find(std::to_string(i), lanes), nullptr);
 }
 
+TEST(LoadCacheTest, ACacheThatIsReplacedStopsItsThread) {
+  const Timeline timeline = makeReplicas(2, {.ranks = 4, .microBatches = 200, .steps = 20});
+  const ChartModel model(timeline);
+  const std::vector<const LaneIndex*> lanes(2000, &model.rows()[0].lanes[0]);
+  LoadCache cache;
+  EXPECT_EQ(cache.find("a", lanes), nullptr);
+  cache = LoadCache();  // as a chart does that gets the colours of another theme
+  EXPECT_EQ(cache.find("a", lanes), nullptr);
+}
+
 TEST(FoldedLoadTest, AFoldedReplicaShowsTheShareOfItsRanksThatCompute) {
   const Timeline timeline = makeReplicas(2, {.ranks = 4, .steps = 2});
   const ChartModel model(timeline);

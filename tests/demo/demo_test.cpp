@@ -23,6 +23,7 @@ namespace pipetrace {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -155,6 +156,14 @@ TEST(DemoTest, TheRehearsalTakesAsLongAsThePlanOnFourDevices) {
   EXPECT_NEAR(static_cast<double>(lengths[2]) / static_cast<double>(planned.steps[2].duration()),
               1.0, 0.02);
   EXPECT_NEAR(measured.bubbleRatio, planned.bubbleRatio, 0.02);
+}
+
+TEST(DemoTest, ThePageOfTheReportHasAChartOfEachRank) {
+  const std::string page = test::fileText(kDemo / "report.html");
+  EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_THAT(page, HasSubstr("\"name\":\"rank " + std::to_string(rank) + "\",\"jobs\":"));
+  }
 }
 
 TEST(DemoTest, ThePictureIsAPngOfReadableSize) {

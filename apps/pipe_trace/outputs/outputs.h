@@ -21,8 +21,12 @@ bool wantsPicture(const PipeTraceOptions& options);
 /// pipe-trace wrote it.
 void checkOutputs(const PipeTraceOptions& options);
 
+/// The part of it that does not depend on formats. Throws Error for the same file twice, for a file
+/// that is read, and for one in an input folder that pipe-trace did not write.
+void checkOutputFiles(const std::vector<std::string>& outputs, const LoadRunOptions& load);
+
 /// Throws Error for an output that would replace a file that was read. Call it before anything is
 /// written: only loading a folder shows which files are read.
-void checkOutputs(const PipeTraceOptions& options, const std::vector<LoadedFile>& loaded);
+void checkOutputs(const std::vector<std::string>& outputs, const std::vector<LoadedFile>& loaded);
 
 }  // namespace pipetrace

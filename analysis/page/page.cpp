@@ -1,0 +1,74 @@
+#include "analysis/page/page.h"
+
+#include "analysis/page/page_assets.h"
+#include "chart/draw/svg_canvas.h"
+
+namespace pipetrace {
+namespace {
+
+void addSection(std::string& out, const PageSection& section) {
+  out += "<section id=\"" + htmlText(section.id) + "\">\n";
+  if (!section.title.empty()) out += "<h2>" + htmlText(section.title) + "</h2>\n";
+  out += section.html + "</section>\n";
+}
+
+/// The policy forbids the browser to load anything from anywhere.
+constexpr std::string_view kHead =
+    "<meta charset=\"utf-8\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta name=\"generator\" content=\"PipeTrace\">\n";
+
+constexpr std::string_view kSwitch =
+    "<div class=\"switch\" role=\"group\" aria-label=\"colours\">"
+    "<button type=\"button\" data-theme-choice=\"auto\" aria-pressed=\"true\">auto</button>"
+    "<button type=\"button\" data-theme-choice=\"light\" aria-pressed=\"false\">light</button>"
+    "<button type=\"button\" data-theme-choice=\"dark\" aria-pressed=\"false\">dark</button>"
+    "</div>\n";
+
+}  // namespace
+
+std::string htmlText(std::string_view text) {
+  std::string out;
+  appendXmlText(out, text);
+  return out;
+}
+
+std::string bothColors(Color light, Color dark) {
+  return "light-dark(" + toHex(light) + "," + toHex(dark) + ")";
+}
+
+std::string hatchingStyle(BubbleClass bubbleClass) {
+  const Hatching light = themeOf(ThemeName::kPaper).hatchingOf(bubbleClass);
+  const Hatching dark = themeOf(ThemeName::kPaper, true).hatchingOf(bubbleClass);
+  return "--ground:" + bothColors(light.ground, dark.ground) +
+         ";--stroke:" + bothColors(light.stroke, dark.stroke);
+}
+
+std::string chartElement(const std::string& json, const std::string& name) {
+  return "<figure class=\"chart\" aria-label=\"" + htmlText(name) +
+         "\"><script type=\"application/json\">" + json + "</script></figure>\n";
+}
+
+std::string pageText(const Page& page) {
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n";
+  out += kHead;
+  out += "<title>" + htmlText(page.title) + "</title>\n<style>\n";
+  out += kPageStyle;
+  out += "</style>\n</head>\n<body>\n<header>\n";
+  out += kSwitch;
+  out += "<h1>" + htmlText(page.title) + "</h1>\n";
+  for (const std::string& line : page.head) out += "<p>" + htmlText(line) + "</p>\n";
+  out += "</header>\n<main>\n";
+  for (const PageRow& row : page.rows) {
+    if (row.size() > 1) out += "<div class=\"beside\">\n";
+    for (const PageSection& section : row) addSection(out, section);
+    if (row.size() > 1) out += "</div>\n";
+  }
+  out += "</main>\n<footer>" + htmlText(page.foot) + "</footer>\n<script>\n";
+  out += kPageScript;
+  return out + "</script>\n</body>\n</html>\n";
+}
+
+}  // namespace pipetrace

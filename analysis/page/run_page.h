@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/page/page.h"
+#include "analysis/run_report/run_report.h"
+
+namespace pipetrace {
+
+/// The texts of a page that are not in the report.
+struct RunPageOptions {
+  std::string name;                 ///< the run's, such as its inputs; plain text
+  std::string version;              ///< of the program that writes the page
+  std::vector<std::string> advice;  ///< what to change, the best first: sentences; empty: none
+  /// Before the ids of sections. Pages with several runs need one for each, such as "a-".
+  std::string prefix;
+};
+
+/// The report as a page: its sentences, the chart of the median step, bubbles by rank, ranks and
+/// steps, who costs whom, tables, and what all of it rests on. Takes time
+/// proportional to the number of events, and little of it for steps that the chart does not show.
+/// The run must have ranks that compute.
+std::string runPage(const RunReport& report, const RunPageOptions& options);
+
+/// The sections of that page, in its order. For pages that lay several runs beside each other.
+std::vector<PageSection> runSections(const RunReport& report, const RunPageOptions& options);
+
+}  // namespace pipetrace

@@ -1,0 +1,274 @@
+#include "analysis/page/run_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analysis/bubbles/largest_bubbles.h"
+#include "analysis/page/page.h"
+#include "analysis/ratio.h"
+#include "analysis/report/class_times.h"
+#include "analysis/run_report/run_figures.h"
+#include "chart/text/bubble_text.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/ranks_text.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kMostPageRows = 400;
+constexpr std::size_t kMostPageColumns = 24;
+constexpr std::size_t kMostBubbles = 50;
+
+Nanoseconds timeOf(const ClassTimes& times, BubbleClass bubbleClass) {
+  return times[static_cast<std::size_t>(bubbleClass)];
+}
+
+double shareOf(Nanoseconds part, Nanoseconds whole) {
+  return ratio(static_cast<double>(part), static_cast<double>(whole));
+}
+
+std::string noteOf(std::size_t shown, std::size_t all, const char* what) {
+  if (shown >= all) return {};
+  return "<p class=\"note\">The " + std::to_string(shown) + " of " + std::to_string(all) + " " +
+         htmlText(what) + "; <code>pipe-trace report --json</code> has all.</p>\n";
+}
+
+std::string barPart(double share, const std::string& style, const std::string& name) {
+  if (share <= 0) return {};
+  char width[32];
+  std::snprintf(width, sizeof width, "%.3f%%", share * 100);
+  return "<i style=\"width:" + std::string(width) + ";" + style + "\" title=\"" + htmlText(name) +
+         " " + shareCell(share).text + "\"></i>";
+}
+
+/// The time of a rank from left to right: its work, then its bubbles by class.
+std::string barOf(const ExplainedRank& rank) {
+  const Nanoseconds whole = rank.busy + rank.idle;
+  const auto work = [](bool isDark) {
+    return themeOf(ThemeName::kPaper, isDark).jobs[static_cast<std::size_t>(JobKind::kForward)];
+  };
+  std::string parts = barPart(shareOf(rank.busy, whole),
+                              "background:" + bothColors(work(false), work(true)), "work");
+  for (const BubbleClass c : kReportedClasses) {
+    parts +=
+        barPart(shareOf(timeOf(rank.bubbles, c), whole), hatchingStyle(c), bubbleClassWords(c));
+  }
+  return "<span class=\"bar\">" + parts + "</span>";
+}
+
+std::vector<BubbleClass> classesSeen(const Explanation& run) {
+  std::vector<BubbleClass> seen;
+  for (const BubbleClass c : kReportedClasses) {
+    const bool isSeen = std::any_of(run.ranks.begin(), run.ranks.end(),
+                                    [&](const auto& rank) { return timeOf(rank.bubbles, c) > 0; });
+    if (isSeen) seen.push_back(c);
+  }
+  return seen;
+}
+
+/// CSS: the stronger, the more of the largest value.
+std::string heatStyle(double share) {
+  char style[64];
+  std::snprintf(style, sizeof style, "--heat:%.1f%%", std::clamp(share, 0.0, 1.0) * 70);
+  return style;
+}
+
+/// The keys with the most time, at most that many, ascending.
+std::vector<std::uint32_t> mostCostly(const std::map<std::uint32_t, Nanoseconds>& times,
+                                      std::size_t most, const Explanation& run) {
+  std::vector<std::pair<Nanoseconds, std::uint32_t>> byTime;
+  for (const auto& [rank, time] : times) byTime.emplace_back(-time, rank);
+  std::sort(byTime.begin(), byTime.end());
+  byTime.resize(std::min(byTime.size(), most));
+  std::vector<std::uint32_t> ranks;
+  for (const auto& [time, rank] : byTime) ranks.push_back(rank);
+  std::sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return run.ranks[a].rank < run.ranks[b].rank;
+  });
+  return ranks;
+}
+
+}  // namespace
+
+std::string rankTableHtml(const Explanation& run) {
+  std::vector<PageTable::Column> columns = {
+      {"rank"},
+      {"time", true, "work, then idle time by class; sorts by the bubble ratio"},
+      {"busy"},
+      {"idle"},
+      {"bubble ratio"}};
+  const std::vector<BubbleClass> classes = classesSeen(run);
+  for (const BubbleClass c : classes) {
+    columns.push_back({bubbleClassWords(c), true, bubbleClassMeaning(c)});
+  }
+  std::vector<const ExplainedRank*> ranks;
+  for (const ExplainedRank& rank : run.ranks) ranks.push_back(&rank);
+  if (ranks.size() > kMostPageRows) {
+    std::stable_sort(ranks.begin(), ranks.end(),
+                     [](const auto* a, const auto* b) { return a->idle > b->idle; });
+    ranks.resize(kMostPageRows);
+  }
+  std::sort(ranks.begin(), ranks.end(),
+            [](const auto* a, const auto* b) { return a->rank < b->rank; });
+  PageTable table("bubbles by rank", std::move(columns));
+  for (const ExplainedRank* const rank : ranks) {
+    const Nanoseconds whole = rank->busy + rank->idle;
+    const double idle = shareOf(rank->idle, whole);
+    std::vector<PageCell> row = {countCell(rank->rank),
+                                 {"", idle, "", barOf(*rank)},
+                                 timeCell(rank->busy),
+                                 timeCell(rank->idle),
+                                 shareCell(idle)};
+    for (const BubbleClass c : classes) {
+      row.push_back(shareCell(shareOf(timeOf(rank->bubbles, c), whole)));
+    }
+    table.addRow(row);
+  }
+  return "<p>Shares are of the steps' time.</p>\n" + table.html() +
+         noteOf(ranks.size(), run.ranks.size(), "ranks that are idle for longest");
+}
+
+std::string costTableHtml(const Explanation& run) {
+  std::map<std::uint32_t, Nanoseconds> ofCulprit;
+  std::map<std::uint32_t, Nanoseconds> ofWaiting;
+  Nanoseconds largest = 0;
+  for (const auto& [pair, time] : run.culprits.byRanks) {
+    ofWaiting[pair.first] += time;
+    ofCulprit[pair.second] += time;
+    largest = std::max(largest, time);
+  }
+  if (ofCulprit.empty()) return {};
+  const auto culprits = mostCostly(ofCulprit, kMostPageColumns, run);
+  const auto waiting = mostCostly(ofWaiting, kMostPageRows, run);
+  std::vector<PageTable::Column> columns = {{"rank that waits"}};
+  for (const std::uint32_t culprit : culprits) {
+    columns.push_back({"for rank " + std::to_string(run.ranks[culprit].rank)});
+  }
+  columns.push_back({"for all"});
+  PageTable table("who costs whom", std::move(columns));
+  for (const std::uint32_t r : waiting) {
+    std::vector<PageCell> row = {countCell(run.ranks[r].rank)};
+    for (const std::uint32_t culprit : culprits) {
+      const auto found = run.culprits.byRanks.find({r, culprit});
+      const Nanoseconds time = found == run.culprits.byRanks.end() ? 0 : found->second;
+      row.push_back(timeCell(time));
+      if (time == 0) row.back().text = "-";
+      row.back().style = heatStyle(shareOf(time, largest));
+    }
+    row.push_back(timeCell(ofWaiting.at(r)));
+    table.addRow(row);
+  }
+  return "<p>Idle time with a culprit, in the steps that count.</p>\n" + table.html() +
+         noteOf(waiting.size(), ofWaiting.size(), "ranks that wait for longest") +
+         noteOf(culprits.size(), ofCulprit.size(), "ranks that cost most");
+}
+
+std::string stepTableHtml(const Explanation& run) {
+  const bool hasPipelines = run.basis->pipelines().size() > 1;
+  std::vector<PageTable::Column> columns = {{"step"}};
+  if (hasPipelines) columns.push_back({"pipeline"});
+  for (const StepFigure& figure : stepFigures()) columns.push_back({figure.heading});
+  columns.push_back({"counts", false});
+  std::vector<const ExplainedStep*> steps;
+  for (const ExplainedStep& step : run.steps) steps.push_back(&step);
+  if (steps.size() > kMostPageRows) {
+    std::stable_sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
+      return a->summary.duration() > b->summary.duration();
+    });
+    steps.resize(kMostPageRows);
+  }
+  std::sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->summary.step, a->summary.replica) <
+           std::pair(b->summary.step, b->summary.replica);
+  });
+  PageTable table("figures of the steps", std::move(columns));
+  for (const ExplainedStep* const step : steps) {
+    std::vector<PageCell> row = {countCell(step->summary.step)};
+    if (step->summary.isWholeRun) {
+      row.back().text += " to " + std::to_string(step->summary.last());
+    }
+    if (hasPipelines) row.push_back(countCell(step->summary.replica));
+    for (const StepFigure& figure : stepFigures()) {
+      const bool isKnown = !figure.needsWholeSteps || step->efficiency.planned > 0;
+      const double value = figure.of(*step);
+      const bool isTime = std::string_view(figure.key).ends_with("_ns");
+      row.push_back(!isKnown ? PageCell{"-", -1}
+                    : isTime ? timeCell(static_cast<Nanoseconds>(value))
+                             : numberCell(value));
+    }
+    row.push_back({!step->isCounted ? "no" : step->isWhole ? "yes" : "yes, but jobs are missing"});
+    table.addRow(row);
+  }
+  return table.html() + noteOf(steps.size(), run.steps.size(), "longest steps");
+}
+
+std::string stageTableHtml(const RunReport& report) {
+  const Explanation& run = report.explanation;
+  const std::vector<StageTimes> stages = stageTimesOf(report.timeline);
+  std::set<JobKind> kinds;
+  for (const StageTimes& stage : stages) {
+    for (const auto* const medians : {&stage.medians, &stage.others}) {
+      for (const auto& [kind, median] : *medians) kinds.insert(kind);
+    }
+  }
+  if (stages.empty()) return {};
+  std::vector<PageTable::Column> columns = {{"stage"}, {"ranks", false}};
+  for (const JobKind kind : kinds) columns.push_back({std::string(logName(kind))});
+  columns.push_back({"least slack", true, "how much later its jobs could end"});
+  columns.push_back({"median slack"});
+  PageTable table("median times of the stages", std::move(columns));
+  const PageCell unknown{"-", -1};
+  for (const StageTimes& stage : stages) {
+    if (table.rows() == kMostPageRows) break;
+    std::vector<PageCell> row = {countCell(stage.stage),
+                                 {ranksText({stage.ranks.begin(), stage.ranks.end()})}};
+    for (const JobKind kind : kinds) {
+      row.push_back(unknown);
+      for (const auto* const medians : {&stage.medians, &stage.others}) {
+        for (const auto& [each, median] : *medians) {
+          if (each == kind) row.back() = timeCell(median);
+        }
+      }
+    }
+    const auto slack = run.slackByStage.find(stage.stage);
+    const bool isKnown = slack != run.slackByStage.end();
+    row.push_back(isKnown ? timeCell(slack->second.least) : unknown);
+    row.push_back(isKnown ? timeCell(slack->second.median) : unknown);
+    table.addRow(row);
+  }
+  return "<p>Median lengths over all steps, and how much later jobs could end in a step of the "
+         "same "
+         "length. Receives last with the wait for the other rank.</p>\n" +
+         table.html() + noteOf(table.rows(), stages.size(), "first stages");
+}
+
+std::string bubbleTableHtml(const RunReport& report) {
+  const Explanation& run = report.explanation;
+  const Nanoseconds begin = report.timeline.span().begin;
+  PageTable table(
+      "the longest bubbles",
+      {{"rank"}, {"step"}, {"begin"}, {"length"}, {"class", false}, {"culprit", false}});
+  for (const auto& [rank, bubble] : largestBubbles(run.bubbles, kMostBubbles, run.counted)) {
+    std::string culprit = "-";
+    if (bubble->culprit != JobGraph::kNone) {
+      const int number = run.graph->ranks()[culpritRankOf(*run.graph, *bubble)].number;
+      culprit =
+          culpritName(report.timeline, *run.graph, *bubble) + " on rank " + std::to_string(number);
+    }
+    table.addRow({countCell(run.graph->ranks()[rank].number),
+                  countCell(bubble->step),
+                  timeCell(bubble->begin - begin),
+                  timeCell(bubble->end - bubble->begin),
+                  {bubbleClassWords(bubble->bubbleClass)},
+                  {culprit}});
+  }
+  if (table.empty()) return {};
+  return "<p>Begins count from the start of the run.</p>\n" + table.html();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "analysis/page/page_table.h"
+#include "analysis/run_report/run_report.h"
+
+namespace pipetrace {
+
+// The tables of a run's page, as HTML; empty where there is nothing to list. Long ones have the
+// rows that cost most, and say so.
+
+/// Busy and idle time of each rank, with a bar of its work and of its bubbles by class.
+std::string rankTableHtml(const Explanation& run);
+
+/// Which rank waits for which.
+std::string costTableHtml(const Explanation& run);
+
+/// The figures of each step.
+std::string stepTableHtml(const Explanation& run);
+
+/// How long jobs and messages of each stage take, and how much later jobs could end.
+std::string stageTableHtml(const RunReport& report);
+
+/// The longest bubbles with their culprits.
+std::string bubbleTableHtml(const RunReport& report);
+
+}  // namespace pipetrace

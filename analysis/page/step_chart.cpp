@@ -1,0 +1,209 @@
+#include "analysis/page/step_chart.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "analysis/page/chart_events.h"
+#include "analysis/page/page.h"
+#include "chart/draw/draw_chart.h"
+#include "chart/draw/text_width.h"
+#include "chart/script/script_drawing.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kLeastWidth = 1000;       // pixels of the first level
+constexpr int kJobWidth = 56;           // pixels that a short job has at the last level, at least
+constexpr int kLargestWidth = 1 << 18;  // pixels of any level
+constexpr std::size_t kMostText = 2'200'000;  // bytes of all levels; the first is always there
+constexpr std::size_t kMostChartRows = 256;
+constexpr std::size_t kMostUnfolded = 64;  // ranks
+constexpr int kHighChart = 900;            // pixels: in higher charts, rows are lower
+constexpr RowHeights kLowHeights{20, 0, 0, 4};
+
+/// The rows as the window opens with, but with all ranks where these are not many.
+ShownRows allRowsOf(const ChartModel& model) {
+  const RowTree& tree = model.rowTree(RowGrouping::kByRank);
+  RowState state;
+  for (std::size_t node = 0; node < tree.size() && model.rankCount() <= kMostUnfolded; ++node) {
+    if (holdsRanks(tree[node].kind)) state.folded[tree[node].key] = false;
+  }
+  return shownRows(tree, state);
+}
+
+/// The first ones of these.
+ShownRows rowsOf(const ChartModel& model) {
+  ShownRows shown = allRowsOf(model);
+  if (shown.rows.size() <= kMostChartRows) return shown;
+  shown.rows.resize(kMostChartRows);
+  for (std::size_t& row : shown.shownAs) {
+    if (row >= kMostChartRows) row = RowNode::kNone;
+  }
+  return shown;
+}
+
+RowHeights heightsOf(const ChartModel& model, const ShownRows& shown) {
+  if (RowLayout(model.rows(), shown, {}).height() <= kHighChart) return {};
+  const auto fitting = fittingHeights(model.rows(), shown, kHighChart);
+  return fitting && fitting->lane > 0 ? *fitting : kLowHeights;
+}
+
+/// Records the same drawing in the light and in the dark theme.
+template <typename Draw>
+std::string inBothThemes(ChartModel& model, ScriptDrawing& drawing, const Draw& draw) {
+  RecordedCanvas light;
+  model.setTheme(themeOf(ThemeName::kPaper, false));
+  draw(light);
+  RecordedCanvas dark;
+  model.setTheme(themeOf(ThemeName::kPaper, true));
+  draw(dark);
+  return drawing.commands(light.commands(), dark.commands());
+}
+
+/// The chart of one stretch.
+class StepChartMaker {
+ public:
+  StepChartMaker(StepTimeline step, const ShownStretch& stretch)
+      : step_(std::move(step)),
+        stretch_(stretch),
+        model_(step_.timeline),
+        shown_(rowsOf(model_)),
+        heights_(heightsOf(model_, shown_)),
+        layout_(model_.rows(), shown_, heights_),
+        axis_(stretch.time.begin, stretch.time.end, kLeastWidth) {}
+
+  StepChart make(const Timeline& whole, const Explanation& run) {
+    const std::string labels = labelsText();
+    const std::string levels = levelsText();
+    const std::string lanes = chartLanes(step_, whole, run, model_, layout_, axis_.begin(), texts_);
+    StepChart chart;
+    chart.json =
+        "{\"kind\":\"step\",\"before\":" + std::to_string(stretch_.time.begin - axis_.begin()) +
+        ",\"since\":" + std::to_string(stretch_.time.begin - whole.span().begin) +
+        ",\"length\":" + std::to_string(axis_.span()) +
+        ",\"head\":" + std::to_string(kTimeAxisHeight) + ",\"height\":" + std::to_string(height()) +
+        ",\"labels\":" + labels + ",\"levels\":[" + levels + "],\"lanes\":" + lanes + "," +
+        texts_.tables() + "}";
+    chart.legend = legendText();
+    chart.note = noteText();
+    return chart;
+  }
+
+ private:
+  int height() const { return layout_.height() + 4; }
+
+  std::string labelsText() {
+    const int width = rowLabelWidth(estimatedTextWidth, shown_);
+    const ChartView view{model_, layout_, axis_, {0, kTimeAxisHeight, kLeastWidth, height()}};
+    const std::string commands = inBothThemes(model_, texts_, [&](Canvas& canvas) {
+      drawRowLabels(canvas, view, {0, kTimeAxisHeight, width, height()});
+    });
+    return "{\"width\":" + std::to_string(width) + ",\"draw\":" + commands + "}";
+  }
+
+  struct Level {
+    int width = 0;
+    std::string json;
+  };
+
+  Level levelOf(int width) {
+    const TimeAxis axis(stretch_.time.begin, stretch_.time.end, width);
+    const ChartView view{model_, layout_, axis, {0, kTimeAxisHeight, width, height()}};
+    const std::string head = inBothThemes(model_, texts_, [&](Canvas& canvas) {
+      drawTimeAxis(canvas, view, {0, 0, width, kTimeAxisHeight});
+    });
+    const std::string rows =
+        inBothThemes(model_, texts_, [&](Canvas& canvas) { drawRows(canvas, view); });
+    return {width, "{\"width\":" + std::to_string(width) + ",\"head\":" + head +
+                       ",\"rows\":" + rows + "}"};
+  }
+
+  std::string levelsText() {
+    const double length = static_cast<double>(stretch_.time.end - stretch_.time.begin);
+    const double job = static_cast<double>(std::max<Nanoseconds>(model_.typicalJob(), 1));
+    std::vector<Level> levels;
+    for (int width = kLeastWidth; width <= kLargestWidth; width *= 2) {
+      levels.push_back(levelOf(width));
+      if (job / length * width >= kJobWidth) break;
+    }
+    leaveOutLevels(levels);
+    std::string text;
+    for (const Level& level : levels) text += (text.empty() ? "" : ",") + level.json;
+    return text;
+  }
+
+  /// Leaves out levels until the others are not too long: those in between first, where their
+  /// neighbours are closest, and the widest last.
+  static void leaveOutLevels(std::vector<Level>& levels) {
+    std::size_t size = 0;
+    for (const Level& level : levels) size += level.json.size();
+    while (size > kMostText && levels.size() > 1) {
+      std::size_t least = levels.size() - 1;
+      int ratio = std::numeric_limits<int>::max();
+      for (std::size_t i = levels.size() - 2; i > 0; --i) {
+        if (levels[i + 1].width / levels[i - 1].width >= ratio) continue;
+        ratio = levels[i + 1].width / levels[i - 1].width;
+        least = i;
+      }
+      size -= levels[least].json.size();
+      levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(least));
+    }
+  }
+
+  std::string legendText() {
+    const bool hasLanes = heights_.lane > 0;
+    std::string html;
+    for (const LegendEntry& entry : model_.legend()) {
+      if (!hasLanes && !isComputeLane(entry.kind) && entry.kind != JobKind::kBubble) continue;
+      if (entry.isHeading) {
+        html += "<span class=\"heading\">" + htmlText(entry.label) + "</span>";
+        continue;
+      }
+      html += "<span class=\"entry\"><i style=\"" + swatchStyle(entry) + "\"></i>" +
+              htmlText(entry.label) + "</span>";
+    }
+    return "<div class=\"legend\">" + html + "</div>";
+  }
+
+  std::string swatchStyle(const LegendEntry& entry) const {
+    if (entry.kind == JobKind::kBubble) return hatchingStyle(entry.bubbleClass);
+    const int chunks = chunksOf(model_.legend());
+    const Event job{.chunk = static_cast<std::int16_t>(entry.chunk), .kind = entry.kind};
+    return "background:" + bothColors(JobColors(themeOf(ThemeName::kPaper), chunks).of(job),
+                                      JobColors(themeOf(ThemeName::kPaper, true), chunks).of(job));
+  }
+
+  std::string noteText() const {
+    std::string text;
+    const std::size_t all = allRowsOf(model_).rows.size();
+    const bool leavesLanesOut =
+        heights_.lane == 0 &&
+        std::any_of(shown_.rows.begin(), shown_.rows.end(),
+                    [](const ShownRow& row) { return row.kind >= RowKind::kLane; });
+    if (leavesLanesOut) text = "The chart has the compute lanes only.";
+    if (all > shown_.rows.size()) {
+      text += (text.empty() ? "" : " ") + std::string("It has the first ") +
+              std::to_string(shown_.rows.size()) + " of " + std::to_string(all) +
+              " rows; pipe-view shows all.";
+    }
+    return text;
+  }
+
+  StepTimeline step_;
+  const ShownStretch& stretch_;
+  ChartModel model_;
+  ShownRows shown_;
+  RowHeights heights_;
+  RowLayout layout_;
+  TimeAxis axis_;  // that of the first level; those of all levels show the same time
+  ScriptDrawing texts_;
+};
+
+}  // namespace
+
+StepChart stepChart(const Timeline& timeline, const Explanation& run, const ShownStretch& stretch) {
+  return StepChartMaker(stepTimeline(timeline, run, stretch.time), stretch).make(timeline, run);
+}
+
+}  // namespace pipetrace
