@@ -138,7 +138,7 @@ int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
 int runConfigFile(const PipeRunOptions& options) {
   const CheckedRun run = checkedRun(options);
   if (!options.dryRun) portOf(run, options);
-  const ProgramCheck check = checkProgram(run.command);
+  const ProgramCheck check = checkProgram(run.command, run.plan->numRanks());
   if (check.signal != 0) {
     std::fputs(fmt::format("pipe-run: stopped by {}\n", signalText(check.signal)).c_str(), stderr);
     return 128 + check.signal;
