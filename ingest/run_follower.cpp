@@ -299,7 +299,15 @@ void RunFollower::handOn(bool isEnd) {
 
 void RunFollower::handOn(Timeline timeline, std::int32_t last, bool everything) {
   if (request_.bubbles) {
-    appendBubbles(timeline, summarize(timeline));
+    const RunSummary summary = summarize(timeline);
+    const bool isAsynchronous =
+        std::any_of(summary.steps.begin(), summary.steps.end(),
+                    [](const StepSummary& step) { return step.isWholeRun; });
+    if (isAsynchronous) {
+      noteWithoutBubbles();
+    } else {
+      appendBubbles(timeline, summary);
+    }
   }
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& event) {
@@ -312,6 +320,15 @@ void RunFollower::handOn(Timeline timeline, std::int32_t last, bool everything) 
   if (timeline.eventCount() == 0 && timeline.counters.empty()) return;
   hasHandedOn_ = true;
   take_(timeline);
+}
+
+/// The steps of such a run are one, which ends with the run.
+void RunFollower::noteWithoutBubbles() {
+  if (std::exchange(isWithoutBubbles_, true)) return;
+  diagnostics_.add({.severity = Severity::kNote,
+                    .message = "weights change inside steps, so the run counts as one step: the "
+                               "profile gets no bubbles while it grows",
+                    .advice = "convert the logs afterwards, without --follow"});
 }
 
 void RunFollower::select(Timeline& timeline) {

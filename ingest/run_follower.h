@@ -87,6 +87,7 @@ class RunFollower {
   Timeline completed() const;
   void handOn(bool isEnd);
   void handOn(Timeline timeline, std::int32_t last, bool everything);
+  void noteWithoutBubbles();
   void select(Timeline& timeline);
   void selectSamples(Timeline& timeline);
   void forget(const Steps& steps, std::int32_t last);
@@ -102,6 +103,7 @@ class RunFollower {
   Timeline pending_;             // read and not yet handed on, and the last step that is
   bool hasNew_ = false;
   bool hasHandedOn_ = false;
+  bool isWithoutBubbles_ = false;          // noteWithoutBubbles() has been called
   std::set<Identity> handedOn_;            // the events of pending_ that were handed on
   std::int32_t lastHandedOn_ = kNotGiven;  // the last step that was handed on
   std::int32_t firstKept_ = 0;             // the step that pending_ begins with

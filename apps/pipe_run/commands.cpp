@@ -63,6 +63,13 @@ void requireFits(const PipeRunOptions& options, bool hasDashes) {
     if (options.ranks) {
       throw Error("--ranks is for a program after --; the ranks are those of " + options.config);
     }
+    if (options.isRankOfLauncher && options.dryRun) {
+      throw Error("--rank-of-launcher starts a rank; check the file with pipe-run " +
+                  options.config + " --dry-run");
+    }
+    if (options.isRankOfLauncher && options.restarts > 0) {
+      throw Error("--restarts is for ranks that pipe-run starts; a launcher starts its own again");
+    }
     if (!options.hosts.empty()) {
       throw Error("--hosts is for a program after --; the hosts are the machines of " +
                   options.config);

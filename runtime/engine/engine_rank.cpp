@@ -78,6 +78,7 @@ EngineRank::EngineRank(const EngineShared& shared, SessionRank& rank)
   if (shared_.options.checkpoints.folder.empty()) return;
   checkpoints_ = std::make_unique<RankCheckpoints>(shared_, rank_, stages_);
   resumed_ = checkpoints_->resume();
+  rank_.countStepsFrom(resumed_);
 }
 
 EngineRank::Program& EngineRank::training() {

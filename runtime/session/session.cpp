@@ -69,6 +69,7 @@ class RankOfSession : public SessionRank {
   int rank() const override { return transport_.rank(); }
   RankDevice* device() override { return device_ ? &*device_ : nullptr; }
   int stepsRun() const override { return stepsRun_; }
+  void countStepsFrom(int steps) override { stepsRun_ = steps; }
   Recorder* recorder() override { return streams().recorder; }
   void runBetweenSteps(JobKind kind, const std::function<void(const Job&)>& body) override {
     pause();

@@ -84,6 +84,8 @@ class SessionRank {
   virtual HostGroup& hosts() = 0;
   /// How many steps were run so far, of all plans: the number of the next one in the log.
   virtual int stepsRun() const = 0;
+  /// Before the first step: as if that many had been run, such as before a checkpoint.
+  virtual void countStepsFrom(int steps) = 0;
 
  private:
   virtual void keepAny(std::shared_ptr<void> own) = 0;

@@ -168,6 +168,7 @@ TEST_F(ConfigHosts, AfterAKilledRankAndALostHostAllStartAgainAndEndWithTheSameLo
                              HasSubstr("host b (rank 1) is lost"),
                              HasSubstr("all ranks start again (2 of 2)")));
   EXPECT_THAT(cut.out, ContainsRegex("goes on from step (4|6|8|10|12|14|16) of "));
+  EXPECT_EQ(cut.out.find("step 0 loss"), cut.out.rfind("step 0 loss")) << "no line is shown twice";
   const std::string last = test::fileText(hosts_.path("cut"));
   EXPECT_NE(last, "");
   EXPECT_TRUE(test::fileText(hosts_.path("uncut")).ends_with(last)) << last;

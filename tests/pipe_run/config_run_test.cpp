@@ -164,6 +164,16 @@ TEST_F(ConfigRun, MistakesAreNamedWithFileAndLineBeforeAnythingStarts) {
     EXPECT_EQ(run.out, "") << message;
   }
   EXPECT_THAT(folder_.runFolders(), IsEmpty());
+  const std::string text = rest + "master_port: " + port + "\n";
+  EXPECT_THAT(folder_.run(text, {"--dry-run"}).err, StartsWith("pipe-run: " + place + ":21: "));
+  folder_.write("no folder", "");
+  for (const std::string option : {"", "--dry-run"}) {
+    std::vector<std::string> options = {"--log-dir", folder_.path("no folder/logs")};
+    if (!option.empty()) options.push_back(option);
+    EXPECT_THAT(folder_.run(rest, options).err,
+                StartsWith("pipe-run: cannot make the folder " + folder_.path("no folder/logs") +
+                           ": Not a directory"));
+  }
 }
 
 TEST_F(ConfigRun, CommandLinesThatMeanNothingAreRefused) {
@@ -177,6 +187,8 @@ TEST_F(ConfigRun, CommandLinesThatMeanNothingAreRefused) {
       {{"--rank-of-launcher", "--", "true"}, "--rank-of-launcher is for a configuration file"},
       {{file, "--master", "h:1"}, "--master requires --rank-of-launcher"},
       {{file, "--rank-of-launcher"}, "no launcher has started this process"},
+      {{file, "--rank-of-launcher", "--dry-run"}, "check the file with pipe-run " + file},
+      {{file, "--rank-of-launcher", "--restarts", "2"}, "a launcher starts its own again"},
       {{"train.py"}, "the program comes after --"}};
   for (const auto& [arguments, message] : cases) {
     const ProgramRun run = pipeRun(arguments);

@@ -62,6 +62,21 @@ TEST_F(HostsFailuresTest, ARemoteShellThatHangsIsGivenUp) {
   expectNothingStarted();
 }
 
+TEST_F(HostsFailuresTest, AllHostsThatDidNotAnswerAreNamed) {
+  std::vector<std::string> arguments =
+      hosts_.arguments("b,b,c,d",
+                       hosts_.script("hangs-but-c",
+                                     "[ $1 = c ] && exec /bin/sh -c "
+                                     "\"$2\"; sleep 1000"),
+                       "echo started");
+  arguments.insert(arguments.begin(), {"--start-timeout", "1"});
+  const ProgramRun run = hosts_.run(arguments);
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_THAT(run.err, HasSubstr("pipe-run: host b (ranks 0 and 1) did not answer within 1 s, nor "
+                                 "did host d (rank 3)"));
+  expectNothingStarted();
+}
+
 TEST_F(HostsFailuresTest, ARemoteShellThatAsksForAPasswordIsShownAndGetsNone) {
   const ProgramRun run = start(
       hosts_.script("asks", "while printf 'me@b password: '; do read -r answer || exit 1; done"),

@@ -137,7 +137,8 @@ int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
 
 int runConfigFile(const PipeRunOptions& options) {
   const CheckedRun run = checkedRun(options);
-  if (!options.dryRun) portOf(run, options);
+  portOf(run, options);
+  requireRunFolder(options.logDirectory.empty() ? run.config.logDirectory : options.logDirectory);
   const ProgramCheck check = checkProgram(run.command, run.plan->numRanks());
   if (check.signal != 0) {
     std::fputs(fmt::format("pipe-run: stopped by {}\n", signalText(check.signal)).c_str(), stderr);

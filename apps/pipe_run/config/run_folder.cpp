@@ -1,6 +1,10 @@
 #include "apps/pipe_run/config/run_folder.h"
 
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +37,17 @@ void makeRunFolderAt(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) failedToMake(folder, error);
+}
+
+void requireRunFolder(const std::string& folder) {
+  std::error_code error;
+  fs::path there = fs::absolute(folder);
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error))
+    failedToMake(folder, std::make_error_code(std::errc::not_a_directory));
+  if (access(there.c_str(), W_OK | X_OK) != 0) {
+    throw Error("cannot make a folder in " + there.string() + ": " + std::strerror(errno));
+  }
 }
 
 std::string makeRunFolder(const std::string& logs) {

@@ -9,6 +9,9 @@ namespace pipetrace {
 /// one of that second. Throws Error.
 std::string makeRunFolder(const std::string& logs);
 
+/// Throws Error if a folder of that name is not there and could not be made.
+void requireRunFolder(const std::string& folder);
+
 /// Makes the folder, unless it is there. Throws Error.
 void makeRunFolderAt(const std::string& folder);
 

@@ -3,13 +3,22 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace pipetrace {
 
+bool FileTail::open() {
+  if (!file_.isOpen()) file_ = OwnedFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  return file_.isOpen();
+}
+
+void FileTail::skip() {
+  if (open()) at_ = std::max<std::int64_t>(lseek(file_.get(), 0, SEEK_END), 0);
+}
+
 std::string FileTail::next(std::size_t most, bool everything) {
-  if (!file_.isOpen()) file_ = OwnedFd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file_.isOpen()) return {};
+  if (!open()) return {};
   std::string text(most, '\0');
   ssize_t n = 0;
   while ((n = pread(file_.get(), text.data(), text.size(), at_)) < 0 && errno == EINTR) {

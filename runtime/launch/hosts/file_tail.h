@@ -17,8 +17,12 @@ class FileTail {
   /// is longer. `everything`: also of the last line, which will not grow any more. Empty: nothing
   /// is new.
   std::string next(std::size_t most, bool everything);
+  /// Passes over what is there now.
+  void skip();
 
  private:
+  bool open();
+
   const std::string path_;
   OwnedFd file_;
   std::int64_t at_ = 0;

@@ -27,6 +27,17 @@ TEST_F(FileTailTest, WholeLinesComeAsTheyAreWritten) {
   EXPECT_EQ(tail_.next(100, false), "two\n");
 }
 
+TEST_F(FileTailTest, LinesThatArePassedOverDoNotCome) {
+  tail_.skip();
+  append("first\n");
+  EXPECT_EQ(tail_.next(100, false), "first\n") << "nothing was there to pass over";
+  append("before\n");
+  FileTail later(log_.path());
+  later.skip();
+  append("after\n");
+  EXPECT_EQ(later.next(100, false), "after\n");
+}
+
 TEST_F(FileTailTest, APieceEndsAtALineUnlessTheLineIsLonger) {
   append("12345\n12345\n123456789012345\nend");
   EXPECT_EQ(tail_.next(8, false), "12345\n");

@@ -128,19 +128,29 @@ bool HostsStart::isInterrupted() {
 bool HostsStart::await(Kind kind) {
   const Nanoseconds end = monotonicNow() + options_.startTimeout;
   while (!haveAnswered(kind)) {
-    if (monotonicNow() > end) {
-      for (const Agent& agent : agents_) {
-        if (agent.answer) continue;
-        throw hostError(*agent.connection, agent.connection->name() + " did not answer within " +
-                                               secondsOf(options_.startTimeout));
-      }
-    }
+    if (monotonicNow() > end) throwNoAnswer();
     waitForNews();
     if (isInterrupted()) return false;
     if (meeting_) meeting_->answer();
     for (Agent& agent : agents_) take(agent, kind);
   }
   return true;
+}
+
+/// Throws Error that names all hosts without an answer, if there are some.
+void HostsStart::throwNoAnswer() const {
+  AgentConnection* first = nullptr;
+  std::vector<std::string> others;
+  for (const Agent& agent : agents_) {
+    if (agent.answer) continue;
+    if (first != nullptr) others.push_back(agent.connection->name());
+    if (first == nullptr) first = agent.connection.get();
+  }
+  if (first == nullptr) return;
+  const std::string what =
+      first->name() + " did not answer within " + secondsOf(options_.startTimeout);
+  if (others.empty()) throw hostError(*first, what);
+  throw hostError(*first, what + ", nor did " + listed(others));
 }
 
 bool HostsStart::haveAnswered(Kind kind) {

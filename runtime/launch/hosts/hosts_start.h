@@ -51,6 +51,7 @@ class HostsStart {
 
   std::vector<RankPlace> placesOf(const HostOfRun& host) const;
   bool await(HostMessage::Kind kind);
+  void throwNoAnswer() const;
   bool haveAnswered(HostMessage::Kind kind);
   void take(Agent& agent, HostMessage::Kind kind);
   void waitForNews();

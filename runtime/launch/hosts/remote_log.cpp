@@ -39,6 +39,7 @@ std::string printedIn(std::string_view text) {
 
 RemoteLog::RemoteLog(int rank, const std::string& path)
     : rank_(rank), file_(path), tail_(path), shown_("rank " + std::to_string(rank)) {
+  tail_.skip();  // a restart's log goes on behind what was shown
   file_.claim();
 }
 

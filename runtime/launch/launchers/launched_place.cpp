@@ -71,6 +71,11 @@ class PlaceReader {
       return named("PMIx", "PMIX_RANK", "", "PMIX_LOCAL_RANK", "PMIX_LOCAL_SIZE");
     }
     if (has("JOB_COMPLETION_INDEX")) return kubernetes();
+    if (has("SLURM_PROCID")) {
+      throw Error(
+          "SLURM_PROCID is set and SLURM_STEP_ID is not, as in a job file outside of a step; start "
+          "the ranks with srun");
+    }
     throw Error(
         "no launcher has started this process: there is none of SLURM_PROCID (srun), "
         "OMPI_COMM_WORLD_RANK, PMI_RANK and PMIX_RANK (mpirun), JOB_COMPLETION_INDEX (Kubernetes), "
@@ -137,6 +142,15 @@ class PlaceReader {
                 "' does not say how many tasks this node has");
   }
 
+  std::string nodesOfSlurm() const {
+    for (const char* const name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
+      if (has(name)) return variables_(name);
+    }
+    throw Error(
+        "Slurm does not say where the ranks meet, as SLURM_STEP_NODELIST and SLURM_JOB_NODELIST "
+        "are not set; give --master HOST:PORT");
+  }
+
   void setMaster(LaunchedPlace& place) const {
     if (!master_.empty()) {
       const std::size_t colon = master_.rfind(':');
@@ -158,9 +172,7 @@ class PlaceReader {
                   " does not say where the ranks meet; give --master HOST:PORT, the host of rank 0 "
                   "and a port that is free there");
     }
-    const bool isOfStep = has("SLURM_STEP_NODELIST");
-    place.masterAddress =
-        slurmHosts(variables_(isOfStep ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST")).front();
+    place.masterAddress = slurmHosts(nodesOfSlurm()).front();
     constexpr long long kMostId = 1LL << 40;
     place.masterPort = slurmPort(number("SLURM_JOB_ID", kMostId), number("SLURM_STEP_ID", kMostId));
   }

@@ -66,6 +66,19 @@ TEST(LaunchedPlaceTest, ARequeuedJobIsARestart) {
   EXPECT_EQ(placeIn(again).restart, 2);
 }
 
+TEST(LaunchedPlaceTest, VariablesThatSlurmHasNotSetAreNamed) {
+  Environment outside = kSlurm;
+  outside.erase("SLURM_STEP_ID");
+  EXPECT_THAT(errorIn(outside), HasSubstr("SLURM_PROCID is set and SLURM_STEP_ID is not"));
+  Environment nowhere = kSlurm;
+  nowhere.erase("SLURM_STEP_NODELIST");
+  nowhere.erase("SLURM_JOB_NODELIST");
+  EXPECT_THAT(errorIn(nowhere),
+              HasSubstr("SLURM_STEP_NODELIST and SLURM_JOB_NODELIST are not set; give --master"));
+  nowhere["SLURM_NODELIST"] = "n[3-4]";
+  EXPECT_EQ(placeIn(nowhere).masterAddress, "n3");
+}
+
 TEST(LaunchedPlaceTest, NodesOfSlurmMayHaveDifferentNumbersOfTasks) {
   Environment uneven = kSlurm;
   uneven["SLURM_TASKS_PER_NODE"] = "1,3";

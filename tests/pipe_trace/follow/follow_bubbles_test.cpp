@@ -113,5 +113,26 @@ TEST_F(Follow, BubblesOfAllPhasesAreThoseOfAWholeConversion) {
   }
 }
 
+TEST_F(Follow, ARunWithoutAFlushGetsNoBubblesAndANoteSaysSo) {
+  const std::string whole = path("whole");
+  ASSERT_EQ(run({"plan", "--schedule", "PipeDream", "--ranks", "2", "--micro-batches", "4",
+                 "--steps", "4", "--optimizer-ms", "0.5", "-o", whole + "/"})
+                .exitCode,
+            0);
+  ASSERT_FALSE(bubblesIn([&] {
+                 run({whole, "-o", path("whole.json")});
+                 return contents(path("whole.json"));
+               }())
+                   .empty());
+  const ProgramRun result = follow([&](pid_t) {
+    for (const int rank : {0, 1})
+      append(rank, contents(whole + "/workerlog." + std::to_string(rank)));
+  });
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the profile gets no bubbles while it grows"));
+  EXPECT_THAT(bubblesIn(profile()), testing::IsEmpty());
+  EXPECT_EQ(stepsWritten(), (std::set<int>{0, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace pipetrace
