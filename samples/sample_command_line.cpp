@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "samples/option_checks.h"
+#include "samples/config/option_checks.h"
 #include "schedule/build_schedule.h"
 
 namespace pipetrace {

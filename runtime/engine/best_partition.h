@@ -27,10 +27,10 @@ struct MeasuredPartition {
   Nanoseconds searching = 0;
 };
 
-/// Throws Error for what measuredPartition() and useBestPartition() refuse before they measure:
-/// another device than the CPU; a plan without backward passes, with recomputes of its own, or made
-/// for the costs of its stages (`auto`); fewer blocks than stages; and a file that is there and was
-/// not written so, or that cannot be written.
+/// Throws Error for what measuredPartition() and useBestPartition() refuse before they measure.
+/// That is another device than the CPU, and fewer blocks than stages. It is a plan without backward
+/// passes, with recomputes of its own, or made for the costs of its stages (`auto`). And it is a
+/// file that is there and was not written so, or that cannot be written.
 void requireMeasurable(const Strategy& strategy, const std::string& device, int numBlocks,
                        const BestPartitionOptions& how);
 

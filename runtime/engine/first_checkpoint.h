@@ -13,9 +13,9 @@ namespace pipetrace {
 /// Error if there is none to go on from, and for a new training in a folder that has checkpoints.
 std::optional<std::int64_t> firstCheckpoint(const CheckpointOptions& options, bool isRestart);
 
-/// What a first start would be refused for, without a rank: throws Error as firstCheckpoint() does,
-/// and as Checkpoint does for a step that is not there, is not whole, or is of another model.
-/// Options without a folder are none.
+/// Throws Error for what a first start would be refused for, without a rank. It throws as
+/// firstCheckpoint() does, and as Checkpoint does for a step that is not there or not whole, or of
+/// another model. Options without a folder are none.
 void requireFirstCheckpoint(const CheckpointOptions& options, const Model& model);
 
 }  // namespace pipetrace

@@ -219,7 +219,7 @@ std::string unexpectedText(const CLI::App& app) {
   return text;
 }
 
-/// What CLI11 says, with what to do where the options of a file are concerned.
+/// Says what CLI11 says, and what to do where the options of a file are concerned.
 std::string reasonOf(const CLI::App& app, const CLI::ParseError& error,
                      const OptionPlaces& places) {
   const std::string text = error.what();

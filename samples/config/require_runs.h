@@ -12,8 +12,8 @@ struct SampleTask;
 void requirePartition(const Strategy& strategy, int blocks);
 
 /// For a dry run: throws Error for what the run would be refused for, as far as this process can
-/// know it without others. These are the engine's checks, of the plan, the model, the number of
-/// processes, the rows of a step, the checkpoint to go on from and the partition to be measured.
+/// know it without others. The engine's checks are of the plan, the model, the number of processes
+/// and the rows of a step. Then come the checkpoint to go on from and the partition to be measured.
 void requireRuns(const SampleOptions& options, const Strategy& strategy,
                  const TrainingPlan& training, const SampleTask& task);
 

@@ -132,7 +132,7 @@ std::string bytesOf(const std::string& path) {
   return bytes;
 }
 
-/// What is wrong, and where: the mistake that people make, else the parser's words.
+/// Says what is wrong, and where: the mistake that people make, else the parser's words.
 [[noreturn]] void failParsing(const std::string& path, const YAML::Exception& error,
                               const std::string& bytes) {
   const int line = error.mark.line + 1;
