@@ -119,7 +119,7 @@ TEST_F(SampleConfigTest, MistakesHaveTheirPlaceAndTheNearestKey) {
       {"accumulate-steps: 2",
        ":2: unknown key accumulate-steps, an option of Strategy; write micro_batches"},
       {"seed: abc", ":2: seed: abc is no whole number\n"},
-      {"micro_batches: 3.5", ":2: micro_batches: 3.5 is no whole number\n"},
+      {"buckets: 3.5", ":2: buckets: 3.5 is no whole number\n"},
       {"lr_final: x", ":2: lr_final: x is no number\n"},
       {"resume: ck",
        ":2: resume: ck is neither a step nor true; the folder is checkpoint_dir: ck, beside "
@@ -158,7 +158,7 @@ TEST_F(SampleConfigTest, ADryRunRefusesTheFolderOfAnotherTraining) {
   EXPECT_THAT(again.output, StartsWith("error: " + path_ + ":1: checkpoint_dir: the folder " +
                                        folder_.path("saved") + " has a checkpoint of step 1"));
   EXPECT_EQ(run(saved, {"--dry-run", "--resume"}).exitCode, 0);
-  EXPECT_THAT(run(saved, {"--dry-run", "--resume", "40"}).output, HasSubstr("step_40"));
+  EXPECT_THAT(run(saved, {"--dry-run", "--resume", "40"}).output, HasSubstr(" has no checkpoint of step 40"));
 }
 
 TEST_F(SampleConfigTest, APartitionThatWillBeMeasuredIsSaidToBeSo) {
