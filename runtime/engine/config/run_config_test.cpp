@@ -270,8 +270,8 @@ TEST(RunConfigTest, MachinesAndPartitionsOfAnotherPlanAreRefused) {
                                         "machines, config_file, partition or stages");
   EXPECT_THAT(errorOf("stages: 2\nmicro_batches: none\n"),
               StartsWith(place + ":2: micro_batches: none is no whole number"));
-  EXPECT_THAT(errorOf("stages: 2\nstash_update: last\n"),
-              AllOf(StartsWith(place + ":2: stash_update: "), HasSubstr("newest or oldest")));
+  EXPECT_EQ(errorOf("stages: 2\nstash_update: last\n"),
+            place + ":2: stash_update: last: it is newest or oldest");
   EXPECT_THAT(errorOf("stages: 2\nschedule: 2F2B\n"),
               AllOf(StartsWith(place + ": "), HasSubstr("2F2B")));
   EXPECT_THAT(errorOf("epochs: 1\npartition: {partition: [0, 2]}\n"),
