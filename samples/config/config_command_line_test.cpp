@@ -158,7 +158,8 @@ TEST_F(SampleConfigTest, ADryRunRefusesTheFolderOfAnotherTraining) {
   EXPECT_THAT(again.output, StartsWith("error: " + path_ + ":1: checkpoint_dir: the folder " +
                                        folder_.path("saved") + " has a checkpoint of step 1"));
   EXPECT_EQ(run(saved, {"--dry-run", "--resume"}).exitCode, 0);
-  EXPECT_THAT(run(saved, {"--dry-run", "--resume", "40"}).output, HasSubstr(" has no checkpoint of step 40"));
+  EXPECT_THAT(run(saved, {"--dry-run", "--resume", "40"}).output,
+              HasSubstr(" has no checkpoint of step 40"));
 }
 
 TEST_F(SampleConfigTest, APartitionThatWillBeMeasuredIsSaidToBeSo) {
