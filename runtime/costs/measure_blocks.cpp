@@ -1,38 +1,12 @@
 #include "runtime/costs/measure_blocks.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Parallel.h>
-
 #include <utility>
 
 #include "runtime/costs/measure_costs.h"
 
 namespace pipetrace {
-namespace {
-
-/// One thread of LibTorch's for this one's operators, as ranks have it, and the default generator
-/// as it was.
-class AsOneRank {
- public:
-  AsOneRank() { at::set_num_threads(1); }
-  ~AsOneRank() {
-    at::set_num_threads(threads_);
-    generator_.set_state(state_);
-  }
-  AsOneRank(const AsOneRank&) = delete;
-  AsOneRank& operator=(const AsOneRank&) = delete;
-
- private:
-  const int threads_ = at::get_num_threads();
-  at::Generator generator_ = at::detail::getDefaultCPUGenerator();
-  const at::Tensor state_ = generator_.get_state();
-};
-
-}  // namespace
-
 BlockTable measureBlocks(TorchWorkOptions options, const Batch& microBatch, Nanoseconds atLeast) {
   constexpr int kRounds = 5;
-  const AsOneRank asOneRank;
   options.partition = {.blocks = std::vector<int>(options.model.blocks.size(), 1)};
   BlockTable table;
   for (const Block& block : options.model.blocks) table.blocks.push_back({.name = block.name});

@@ -31,18 +31,19 @@ struct MeasuredCosts {
 };
 
 /// Runs one micro-batch after the other through the whole model, on this thread and on the CPU, and
-/// measures each stage's jobs: medians of `rounds` after a first one. `microBatch` has the rows of
-/// one. The jobs are those of `plan`: whole backwards or halves, and forwards that run again where
-/// options.partition says so.
+/// measures each stage's jobs. These are medians of `rounds` after a first one, and of more for
+/// `atLeast`. `microBatch` has the rows of one. The jobs are those of `plan`: whole backwards or
+/// halves, and forwards that run again where options.partition says so.
 ///
 /// A job's memory depends on the job alone, not on what else is held. So the peak of a step follows
 /// (HeldMemory).
 ///
 /// `options`: as of RanksInTurn. Takes the time of a few steps on one rank, and the memory of the
-/// whole model, its gradients and its optimizer. Throws Error as TorchWork does, and for a plan
+/// whole model, its gradients and its optimizer. Whatever is drawn from LibTorch's default
+/// generator meanwhile, it goes on as before. Throws Error as TorchWork does, and for a plan
 /// without backwards.
 MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Batch& microBatch,
-                           int rounds = 3);
+                           int rounds = 3, Nanoseconds atLeast = 0);
 
 /// The same of the stages of options.partition, without a plan. `costs` has no optimizer. Throws
 /// Error as TorchWork does.
