@@ -52,6 +52,11 @@ class OpenPlaces {
            kBlanks.find(text_[at_ - 1]) != std::string_view::npos;
   }
 
+  bool isBlankBehind() const {
+    return at_ + 1 == text_.size() || text_[at_ + 1] == '\n' ||
+           kBlanks.find(text_[at_ + 1]) != std::string_view::npos;
+  }
+
   void read() {
     const char c = text_[at_];
     const char inside = open_.empty() ? 0 : open_.back().sign;
@@ -72,8 +77,8 @@ class OpenPlaces {
     } else if (isFlow && (c == ']' || c == '}')) {
       open_.pop_back();
     }
-    const bool isSign = c == '\n' || c == '[' || c == '{' || c == ':' || (isFlow && c == ',') ||
-                        (c == '-' && beginsValue_);
+    const bool isSign = c == '\n' || c == '[' || c == '{' || (isFlow && (c == ',' || c == ':')) ||
+                        (c == ':' && isBlankBehind()) || (c == '-' && beginsValue_);
     if (isSign || kBlanks.find(c) == std::string_view::npos) beginsValue_ = isSign;
     ++at_;
   }
