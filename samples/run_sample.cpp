@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
 #include "samples/config/print_plan.h"
+#include "samples/config/require_runs.h"
 #include "samples/loss_means.h"
 #include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
@@ -137,36 +139,53 @@ void printEvaluation(const Evaluation& evaluation) {
                           evaluation.rows, evaluation.seconds));
 }
 
+struct PreparedRun {
+  Strategy strategy;
+  SampleTask task;
+  std::string note;
+};
+
+PreparedRun preparedRun(const SampleOptions& options, const std::function<SampleTask()>& makeTask) {
+  requireNcclOptions(options);
+  requireDevicesToShare(options);
+  if (options.transport == SampleTransport::kInProcess) requireAlone();
+  PreparedRun run{.strategy = strategyOf(options), .task = {}, .note = {}};
+  // Before LibTorch's generators: they look once for the devices that there are. A plan needs none.
+  if (!options.dryRun) openDevices(options.device);
+  torch::manual_seed(options.seed);
+  run.task = makeTask();
+  run.note = withoutTies(run.task.model, run.strategy);
+  requirePartition(run.strategy, static_cast<int>(run.task.model.blocks.size()));
+  if (options.dryRun) printPlan(options, run.strategy, run.task);
+  return run;
+}
+
 }  // namespace
 
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
-  requireNcclOptions(options);
-  requireDevicesToShare(options);
-  if (options.transport == SampleTransport::kInProcess) requireAlone();
-  Strategy strategy = strategyOf(options);
-  // Before LibTorch's generators: they look once for the devices that there are. A plan needs none.
-  if (!options.dryRun) openDevices(options.device);
-  torch::manual_seed(options.seed);
-  SampleTask task = makeTask();
-  const std::string note = withoutTies(task.model, strategy);
-  requirePartition(options, strategy, static_cast<int>(task.model.blocks.size()));
-  if (options.dryRun) {
-    printPlan(options, strategy, task);
-    return {};
-  }
+  PreparedRun run = withPlaces(options.places, [&] { return preparedRun(options, makeTask); });
+  if (options.dryRun) return {};
+  Strategy& strategy = run.strategy;
+  SampleTask& task = run.task;
   EngineOptions engineOf = engineOptions(options, task, stop);
   const DataSet data =
       dataSetOfSteps(std::move(task.batch), options.steps, task.rows, options.replicas);
   if (!options.autoPartition.empty()) {
-    useBestPartition(task.model, task.optimizer, strategy, engineOf, data,
-                     {.memoryLimit = static_cast<std::int64_t>(options.limitGb * 1e9),
-                      .file = options.autoPartition});
+    withPlaces(options.places, [&] {
+      useBestPartition(task.model, task.optimizer, strategy, engineOf, data,
+                       {.memoryLimit = static_cast<std::int64_t>(options.limitGb * 1e9),
+                        .file = options.autoPartition});
+    });
   }
   useStaticNcclPlugin();
-  Engine engine(std::move(task.model), std::move(task.optimizer), /*metrics=*/{},
-                std::move(strategy), std::move(engineOf));
-  if (!note.empty() && engine.reports()) sayOnStderr("note: " + note);
+  const auto made = withPlaces(options.places, [&] {
+    return std::make_unique<Engine>(std::move(task.model), std::move(task.optimizer),
+                                    std::vector<Metric>(), std::move(strategy),
+                                    std::move(engineOf));
+  });
+  Engine& engine = *made;
+  if (!run.note.empty() && engine.reports()) sayOnStderr("note: " + run.note);
   if (options.cost) {
     if (engine.reports()) printCost(engine.cost(data));
     return {};

@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "samples/config/option_checks.h"
 #include "schedule/build_schedule.h"
 
 namespace pipetrace {
@@ -45,10 +47,10 @@ static void addCheckpointOptions(CLI::App& app, CheckpointOptions& options) {
   app.add_option("--checkpoint-every", options.everySteps,
                  "steps between two saves (0: it never saves by itself)")
       ->option_text("STEPS [0]")
-      ->check(CLI::Range(0, 1 << 30))
+      ->check(numberFrom(0, 1 << 30))
       ->needs(folder);
   app.add_option("--keep", options.keep, "how many checkpoints stay, the newest ones")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(numberFrom(1, 1 << 20))
       ->needs(folder);
   app.add_option_function<std::string>(
          "--resume",
@@ -65,7 +67,8 @@ static void addCheckpointOptions(CLI::App& app, CheckpointOptions& options) {
           [](const std::string& text) {
             const bool isNumber = !text.empty() && text.size() <= 9 &&
                                   text.find_first_not_of("0123456789") == std::string::npos;
-            return isNumber || text == kNewest ? std::string() : text + " is no number of a step";
+            if (isNumber || text == kNewest) return std::string();
+            return text + " is no number of a step; the folder is that of --checkpoint";
           },
           "")
       ->needs(folder);
@@ -102,7 +105,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                               "a plan as CSV, a row per rank, instead of a schedule's name")
                    ->excludes(schedule);
   auto* stages = app.add_option("--stages", options.stages, "pipeline stages, one per rank")
-                     ->check(CLI::Range(1, 1024))
+                     ->check(numberFrom(1, 1024))
                      ->excludes(file);
   app.add_option("--stage-ranks", options.stageRanks,
                  "the ranks of each stage, which take turns at the micro-batches, in place of "
@@ -120,7 +123,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->excludes(file);
   app.add_option("--chunks", options.chunks,
                  "parts of the model per stage, for interleaved schedules (0: the usual number)")
-      ->check(CLI::Range(0, 1024))
+      ->check(numberFrom(0, 1024))
       ->excludes(file);
   auto* partition =
       app.add_option(
@@ -145,29 +148,31 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--recompute-ratio", options.recomputeRatio,
                  "what share of each stage's blocks runs again before its backward, where the "
                  "partition does not say")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(numberFrom(0.0, 1.0));
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(numberFrom(1, 1 << 20))
       ->excludes(file);
   app.add_option("--dp", options.replicas,
                  "replicas of the pipeline, each with data of its own; --stages and "
                  "--micro-batches are those of one")
-      ->check(CLI::Range(1, 1024));
+      ->check(numberFrom(1, 1024));
   app.add_option("--buckets", options.buckets,
                  "parts into which the gradients of a stage on several ranks are cut; one is added "
                  "up while others travel")
-      ->check(CLI::Range(1, 1024));
+      ->check(numberFrom(1, 1024));
   app.add_option("--last-backward-parts", options.lastBackwardParts,
                  "jobs into which the last backward of each stage is cut, at most one a block; the "
                  "gradients of one are added up under the next")
-      ->check(CLI::Range(1, 1024));
+      ->check(numberFrom(1, 1024));
   app.add_option("--stash-update", options.stashUpdate,
                  "in plans without a flush, what an update changes: the newest version of the "
                  "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")
       ->check(CLI::IsMember({"newest", "oldest"}).description(""))
       ->option_text("newest|oldest [newest]");
-  app.add_option("--steps", options.steps, "training steps")->check(CLI::Range(1, 1 << 30));
-  app.add_option("--seed", options.seed, "of the initial weights and of the order of the data");
+  app.add_option("--steps", options.steps, "training steps")->check(numberFrom(1, 1 << 30));
+  app.add_option("--seed", options.seed, "of the initial weights and of the order of the data")
+      ->check(
+          numberFrom(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()).description(""));
   app.add_option(
          "--transport", options.transport,
          "in-process: a thread per rank; gloo: this process is one rank, RANK, LOCAL_RANK, "
@@ -208,22 +213,22 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->envname("PIPETRACE_NO_SEND_RECV_OVERLAP");
   app.add_option("--step-timeout", options.stepTimeout,
                  "end the run when a rank ends no action for that many seconds (0: never)")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(numberFrom(0.0, 1e9));
   app.add_option("--connect-timeout", options.connectTimeout,
                  "over Gloo: give up if not all ranks have come after that many seconds")
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(numberFrom(0.1, 1e6));
   app.add_option("--link-timeout", options.linkTimeout,
                  "over Gloo: give up a connection that takes longer than that many seconds")
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(numberFrom(0.1, 1e6));
   app.add_option("--silence", options.silence,
                  "give up a rank that is silent for that many seconds, for tests")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(numberFrom(0.0, 1e9))
       ->group("");  // hidden
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
   app.add_option("--log-every", options.logEvery,
                  "steps between two lines of losses (0: none); on a terminal one line changes")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(numberFrom(0, 1 << 30));
   app.add_flag(
       "--cost", options.cost,
       "run a few micro-batches in one thread, print what a step would take and what memory "
@@ -240,7 +245,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "every N steps, write figures of what stages send and the norms of gradients to "
                  "inspect_rank<r>.jsonl in the folder of the logs (0: never)")
       ->option_text("N")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(numberFrom(0, 1 << 30));
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,
                "record, into logs if there is no --log-dir; the second is PaddlePaddle's spelling. "
                "Without it PIPETRACE=1 or 0 decides, else whether there is a --log-dir");
@@ -251,7 +256,7 @@ void addPeakFlops(CLI::App& app, SampleOptions& options) {
   app.add_option("--peak-flops", options.peakFlops,
                  "what the device of a rank can do a second: lines then have the model FLOPs "
                  "utilization, MFU (default: not known)")
-      ->check(CLI::Range(0.0, 1e20))
+      ->check(numberFrom(0.0, 1e20))
       ->default_str("");
 }
 
@@ -268,13 +273,13 @@ void addOptimizerOptions(CLI::App& app, OptimizerOptions& options) {
       ->option_text(fmt::format("constant|linear|cosine [{}]", options.schedule));
   app.add_option("--lr-warmup", options.warmup,
                  "the learning rate rises in equal parts over this many steps")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(numberFrom(0, 1 << 30));
   app.add_option("--lr-final", options.finalShare,
                  "what share of the learning rate is left after the last step (linear, cosine)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(numberFrom(0.0, 1.0));
   app.add_option("--weight-decay", options.weightDecay,
                  "of the optimizer, for parameters of two dimensions and more")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(numberFrom(0.0, 1e6));
   app.add_option("--no-decay", options.noDecay,
                  "no weight decay for parameters whose name has a match of this regular expression "
                  "(RE2), such as ^0 for block 0; may be given several times")

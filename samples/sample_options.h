@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/engine/checkpoint_options.h"
+#include "samples/config/option_places.h"
 
 namespace pipetrace {
 
@@ -11,11 +12,11 @@ enum class SampleTransport { kInProcess, kGloo, kNccl };
 
 /// The options of a sample program's command line.
 struct SampleOptions {
-  std::string configFile;      ///< --config: a configuration file, whose options are among these
-  bool dryRun = false;         ///< check the options, print the plan, and train nothing
-  bool forwardOnly = false;    ///< evaluate on the data of the steps, and train nothing
-  double recomputeRatio = 0;   ///< of each stage's blocks, where the partition has no ratios
-  std::string partitionPlace;  ///< "FILE:LINE", where a configuration file has the partition
+  std::string configFile;     ///< --config: a configuration file, whose options are among these
+  bool dryRun = false;        ///< check the options, print the plan, and train nothing
+  bool forwardOnly = false;   ///< evaluate on the data of the steps, and train nothing
+  double recomputeRatio = 0;  ///< of each stage's blocks, where the partition has no ratios
+  OptionPlaces places;        ///< of those that come from the configuration file
   std::string schedule = "1F1B";
   std::string scheduleFile;   ///< a plan as CSV; replaces schedule, stages and microBatches
   std::string partitionFile;  ///< JSON; empty: blocks are spread evenly over the stages

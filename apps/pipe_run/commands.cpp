@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
@@ -13,6 +14,8 @@
 #include "apps/pipe_run/rehearse.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
+#include "trace/text/shell_word.h"
+#include "trace/text/suggestions.h"
 
 namespace pipetrace {
 namespace {
@@ -31,8 +34,55 @@ bool contains(const std::vector<std::string>& arguments, const char* text) {
   return std::find(arguments.begin(), arguments.end(), text) != arguments.end();
 }
 
+/// Options that need a configuration file.
+bool isOfConfig(const std::string& argument) {
+  return argument == "--dry-run" || argument == "--quiet" || argument.starts_with("--resume") ||
+         argument == "--rank-of-launcher";
+}
+
+/// Throws Error where a configuration file seems to be meant that has another name.
+void requireNoConfig(const std::vector<std::string>& arguments) {
+  const auto file = std::find_if(arguments.begin(), arguments.end(), [](const auto& argument) {
+    std::error_code unused;
+    return !argument.starts_with("-") && std::filesystem::is_regular_file(argument, unused);
+  });
+  if (file == arguments.end() || std::none_of(arguments.begin(), arguments.end(), isOfConfig)) {
+    return;
+  }
+  std::string line = "pipe-run";
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    line += (argument == file ? " --config-file " : " ") + shellWord(*argument);
+  }
+  throw Error("a configuration file whose name does not end in .yml is given so: " + line);
+}
+
+/// Throws Error for an option that may be the program's, which `config` has for it.
+void requireKnownOptions(const CommandApp& app, const std::vector<std::string>& arguments,
+                         const std::string& config) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::size_t equals = argument.find('=');
+    const std::string flag = argument.substr(0, equals);
+    if (!flag.starts_with("--") || flag.size() == 2) continue;
+    if (app.get_option_no_throw(flag) != nullptr || !nearestOption(flag, names).empty()) continue;
+    std::string key = flag.substr(2);
+    std::replace(key.begin(), key.end(), '-', '_');
+    const bool hasNext = i + 1 < arguments.size() && !arguments[i + 1].starts_with("-");
+    const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
+                              : hasNext                   ? arguments[i + 1]
+                                                          : "true";
+    throw Error(
+        fmt::format("{} is no option of pipe-run; put {}: {} into {}", flag, key, value, config));
+  }
+}
+
 /// Throws Error for arguments without "--" that name a program or a command.
 void requireNoName(const std::vector<std::string>& arguments) {
+  requireNoConfig(arguments);
   const std::string meant = withDashes(arguments);
   if (!meant.empty()) throw Error("the program comes after --: " + meant);
   for (const char* const option : {"-h", "--help", "-V", "--version"}) {
@@ -94,6 +144,7 @@ int launchProgram(int argc, char** argv) {
   if (!hasDashes && config.empty() && !namesConfig(arguments)) requireNoName(arguments);
   CommandApp app("pipe-run");
   addPipeRunOptions(app, options);
+  if (!config.empty()) requireKnownOptions(app, arguments, config);
   std::vector<char*> own = {argv[0]};  // without CONFIG.yml and what follows "--"
   for (std::string& argument : arguments) own.push_back(argument.data());
   if (const auto code = parseCommandLine(app, static_cast<int>(own.size()), own.data())) {

@@ -1,8 +1,5 @@
 #include "runtime/costs/measure_blocks.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -11,24 +8,6 @@
 
 namespace pipetrace {
 namespace {
-
-/// One thread of LibTorch's for this one's operators, as ranks have it, and the default generator
-/// as it was.
-class AsOneRank {
- public:
-  AsOneRank() { at::set_num_threads(1); }
-  ~AsOneRank() {
-    at::set_num_threads(threads_);
-    generator_.set_state(state_);
-  }
-  AsOneRank(const AsOneRank&) = delete;
-  AsOneRank& operator=(const AsOneRank&) = delete;
-
- private:
-  const int threads_ = at::get_num_threads();
-  at::Generator generator_ = at::detail::getDefaultCPUGenerator();
-  const at::Tensor state_ = generator_.get_state();
-};
 
 /// Stages of two blocks, from `first` on. One block may be before them, and one left behind them.
 std::vector<int> pairsFrom(int first, int numBlocks) {
@@ -64,7 +43,6 @@ void addShared(BlockTable& table, TorchWorkOptions options, const Batch& microBa
 
 BlockTable measureBlocks(TorchWorkOptions options, const Batch& microBatch,
                          const RoundsWanted& wanted) {
-  const AsOneRank asOneRank;
   options.partition = {.blocks = std::vector<int>(options.model.blocks.size(), 1)};
   BlockTable table;
   for (const Block& block : options.model.blocks) table.blocks.push_back({.name = block.name});

@@ -1,5 +1,8 @@
 #include "runtime/costs/measure_costs.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -10,6 +13,24 @@
 
 namespace pipetrace {
 namespace {
+
+/// One thread of LibTorch's for this one's operators, as ranks have it, and the default generator
+/// as it was.
+class AsOneRank {
+ public:
+  AsOneRank() { at::set_num_threads(1); }
+  ~AsOneRank() {
+    at::set_num_threads(threads_);
+    generator_.set_state(state_);
+  }
+  AsOneRank(const AsOneRank&) = delete;
+  AsOneRank& operator=(const AsOneRank&) = delete;
+
+ private:
+  const int threads_ = at::get_num_threads();
+  at::Generator generator_ = at::detail::getDefaultCPUGenerator();
+  const at::Tensor state_ = generator_.get_state();
+};
 
 /// How the plan runs backwards.
 struct Backwards {
@@ -153,6 +174,7 @@ Nanoseconds optimizerOf(const Plan& plan, const std::vector<Nanoseconds>& ofStag
 MeasuredCosts measureStages(TorchWorkOptions options, const Batch& microBatch,
                             const MeasureOptions& how) {
   constexpr int kBetweenUpdates = 4;  // they take long, and are not what is waited for
+  const AsOneRank asOneRank;
   options.numMicroBatches = 1;
   Measurement measurement(options, microBatch);
   const auto run = [&](int round) {
@@ -166,7 +188,7 @@ MeasuredCosts measureStages(TorchWorkOptions options, const Batch& microBatch,
 }
 
 MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Batch& microBatch,
-                           int rounds) {
+                           const RoundsWanted& wanted) {
   const Backwards backwards = backwardsOf(plan);
   if (!backwards.areWhole && !backwards.areHalves) {
     throw Error("the plan " + plan.name + " has no backward pass, so no training can be measured");
@@ -174,7 +196,7 @@ MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Bat
   MeasuredCosts measured = measureStages(std::move(options), microBatch,
                                          {.wholeBackwards = backwards.areWhole,
                                           .halves = backwards.areHalves,
-                                          .wanted = {.rounds = rounds}});
+                                          .wanted = wanted});
   measured.costs.optimizer = optimizerOf(plan, measured.optimizer);
   return measured;
 }

@@ -31,7 +31,7 @@ struct MeasuredCosts {
 };
 
 /// Runs one micro-batch after the other through the whole model, on this thread and on the CPU, and
-/// measures each stage's jobs (RepeatedTimes), in `rounds` after a first one. Weights are updated
+/// measures each stage's jobs (RepeatedTimes), as often as is wanted. Weights are updated
 /// in every fourth of them. `microBatch` has the rows of one. The jobs are those of `plan`: whole
 /// backwards or halves, and forwards that run again where options.partition says so.
 ///
@@ -39,10 +39,11 @@ struct MeasuredCosts {
 /// (HeldMemory).
 ///
 /// `options`: as of RanksInTurn. Takes the time of a few steps on one rank, and the memory of the
-/// whole model, its gradients and its optimizer. Throws Error as TorchWork does, and for a plan
+/// whole model, its gradients and its optimizer. Whatever is drawn from LibTorch's default
+/// generator meanwhile, it goes on as before. Throws Error as TorchWork does, and for a plan
 /// without backwards.
 MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Batch& microBatch,
-                           int rounds = 3);
+                           const RoundsWanted& wanted = {});
 
 /// The same of the stages of options.partition, without a plan. `costs` has no optimizer. Throws
 /// Error as TorchWork does.

@@ -1,5 +1,8 @@
 #include "runtime/costs/measure_costs.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
 #include <torch/optim/adam.h>
@@ -52,7 +55,7 @@ TEST(MeasureCosts, TheMemoryOfARankIsPredicted) {
       const Batch batch = testing::batchOf(training, 0, 0);
       Batch rows;
       for (const auto& [tensorName, tensor] : batch) rows[tensorName] = tensor.narrow(0, 0, 64);
-      const MeasuredCosts measured = measureCosts(options, *plan, rows, 1);
+      const MeasuredCosts measured = measureCosts(options, *plan, rows, {.rounds = 1});
       const Simulation simulation = simulate(plan, measured.costs);
       RanksInTurn ranks(options, plan->stagesByRank(), batch);
       for (int rank = 0; rank < plan->numRanks(); ++rank) {
@@ -112,6 +115,29 @@ TEST(MeasureCosts, APlanWithoutBackwardPassesIsRefused) {
   EXPECT_THAT(
       testing::errorOf([] { measureCosts({}, forwardPart(buildSchedule("1F1B", 2, 4)), {}); }),
       HasSubstr("has no backward pass"));
+}
+
+// Threads that wait for each other make times erratic where others use the cores, too.
+TEST(MeasureCosts, OperatorsRunInOneThreadAndTheGeneratorGoesOnAsBefore) {
+  const CheckedPlan plan(buildSchedule("1F1B", 2, 2));
+  const TrainingCase training{.numStages = 2, .rows = 8, .model = CaseModel::kRich};  // has dropout
+  TorchWorkOptions options{
+      .model = modelOf(training), .partition = partitionOf(training), .optimizer = adam};
+  int threads = 0;
+  const auto loss = options.model.loss;
+  options.model.loss = [&](const Tensors& tensors) {
+    threads = std::max(threads, at::get_num_threads());
+    return loss(tensors);
+  };
+  const int before = at::get_num_threads();
+  at::set_num_threads(3);
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const at::Tensor state = generator.get_state();
+  measureCosts(options, *plan, testing::batchOf(training, 0, 0), {.rounds = 1});
+  EXPECT_EQ(threads, 1);
+  EXPECT_EQ(at::get_num_threads(), 3);
+  EXPECT_TRUE(at::equal(generator.get_state(), state));
+  at::set_num_threads(before);
 }
 
 }  // namespace

@@ -60,6 +60,10 @@ void requireWritable(const std::string& file) {
   } else if (std::filesystem::is_directory(file, error)) {
     throw Error(failed + "it is a folder");
   }
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    throw Error(failed + "there is no folder " + folder.string());
+  }
   const OutputFile tried(file);  // throws where it cannot be made; makes none
 }
 
@@ -86,18 +90,27 @@ std::string lineOf(const MeasuredPartition& measured, const std::string& file) {
 
 }  // namespace
 
-MeasuredPartition measuredPartition(const Model& model, const OptimizerMaker& optimizer,
-                                    const Strategy& strategy, const EngineOptions& options,
-                                    const DataSet& data, const BestPartitionOptions& how) {
-  if (options.device != "cpu") {
-    throw Error("blocks are measured on the CPU, which says nothing of " + options.device +
+void requireMeasurable(const Strategy& strategy, const std::string& device, int numBlocks,
+                       const BestPartitionOptions& how) {
+  if (device != "cpu") {
+    throw Error("blocks are measured on the CPU, which says nothing of " + device +
                 "; write a partition from what they take there (pipe-trace plan --blocks)");
   }
+  if (strategy.scheduleFile.empty()) requireSearchable(strategy.schedule);
   const CheckedPlan plan = planOf(strategy);
   if (plan->isForwardOnly()) {
     throw Error("the plan " + plan->name + " has no backward pass, so no training can be measured");
   }
-  evenPartition(static_cast<int>(model.blocks.size()), plan->numStages);  // throws
+  requireSearchable(plan);
+  evenPartition(numBlocks, plan->numStages);  // throws
+  requireWritable(how.file);
+}
+
+MeasuredPartition measuredPartition(const Model& model, const OptimizerMaker& optimizer,
+                                    const Strategy& strategy, const EngineOptions& options,
+                                    const DataSet& data, const BestPartitionOptions& how) {
+  requireMeasurable(strategy, options.device, static_cast<int>(model.blocks.size()), how);
+  const CheckedPlan plan = planOf(strategy);
   MeasuredPartition measured;
   const Nanoseconds begin = timeNow();
   measured.blocks = measureBlocks({.model = model,
@@ -118,7 +131,6 @@ void useBestPartition(const Model& model, const OptimizerMaker& optimizer, Strat
                       EngineOptions& options, const DataSet& data,
                       const BestPartitionOptions& how) {
   const auto make = [&] {
-    requireWritable(how.file);
     const MeasuredPartition measured =
         measuredPartition(model, optimizer, strategy, options, data, how);
     const std::string text = partitionFile(measured.found.best.partition, kWriter);

@@ -29,6 +29,13 @@ struct MeasuredPartition {
   Nanoseconds searching = 0;
 };
 
+/// Throws Error for what measuredPartition() and useBestPartition() refuse before they measure.
+/// That is another device than the CPU, and fewer blocks than stages. It is a plan without backward
+/// passes, with recomputes of its own, or made for the costs of its stages (`auto`). And it is a
+/// file that is there and was not written so, or that cannot be written.
+void requireMeasurable(const Strategy& strategy, const std::string& device, int numBlocks,
+                       const BestPartitionOptions& how);
+
 /// Measures each block of the model alone, in this thread and on the CPU (measureBlocks()). Then it
 /// finds the partition whose step is shortest in simulation (bestPartition()), with the plan of
 /// `strategy`. Messages and sums of gradients take no time. The memory of a rank has weights,
@@ -36,9 +43,8 @@ struct MeasuredPartition {
 /// and ratios are not used.
 ///
 /// It takes the memory of the whole model, its gradients and its optimizer. Throws Error if no
-/// partition fits into the limit, with what is missing, and as TorchWork does. So it does for
-/// another device than the CPU, a plan without backward passes or with recomputes of its own, and
-/// fewer blocks than stages.
+/// partition fits into the limit, with what is missing, and as TorchWork and requireMeasurable()
+/// do.
 MeasuredPartition measuredPartition(const Model& model, const OptimizerMaker& optimizer,
                                     const Strategy& strategy, const EngineOptions& options,
                                     const DataSet& data, const BestPartitionOptions& how);
@@ -48,8 +54,7 @@ MeasuredPartition measuredPartition(const Model& model, const OptimizerMaker& op
 /// for it in the run's store, which `options` keeps for the engine. Rank 0 prints what was found
 /// (EngineOptions::print), and what it has cost.
 ///
-/// Throws Error as measuredPartition() does, on all ranks. So it does for a file that is there and
-/// was not written so, or that cannot be written, before anything is measured.
+/// Throws Error as measuredPartition() does, on all ranks.
 void useBestPartition(const Model& model, const OptimizerMaker& optimizer, Strategy& strategy,
                       EngineOptions& options, const DataSet& data,
                       const BestPartitionOptions& how = {});

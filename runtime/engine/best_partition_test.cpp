@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <torch/optim/sgd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 
@@ -137,6 +138,10 @@ TEST_F(BestPartitionTest, OnlyAFileThatWasWrittenSoIsReplaced) {
   std::ofstream(how().file) << "my notes";
   EXPECT_THAT(errorWith(how()), HasSubstr("was not written by --auto-partition"));
   EXPECT_THAT(errorWith({.file = folder_.path("")}), HasSubstr("it is a folder"));
+  const std::string inNoFolder = folder_.path("none/p.json");
+  EXPECT_THAT(errorWith({.file = inNoFolder}),
+              HasSubstr(inNoFolder + ": there is no folder " + folder_.path("none")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("none")));
   EXPECT_THAT(lines_, SizeIs(2)) << "nothing was measured for the others";
 }
 
@@ -161,6 +166,8 @@ TEST_F(BestPartitionTest, AModelThatCannotBeMeasuredIsRefused) {
   };
   EXPECT_THAT(errorFor({.schedule = "ForwardOnly", .ranks = 2, .microBatches = 4}),
               HasSubstr("has no backward pass"));
+  EXPECT_THAT(errorFor({.schedule = "auto", .ranks = 2, .microBatches = 4}),
+              HasSubstr("auto is made for the costs of its stages"));
   EXPECT_THAT(errorFor({.ranks = 6, .microBatches = 6}),
               HasSubstr("5 blocks cannot be cut into 6 stages"));
   with.device = "cuda";

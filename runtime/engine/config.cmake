@@ -9,6 +9,7 @@ pipetrace_library(
           engine/config/driver_words.cpp
           engine/config/run_config.cpp
           engine/config/stage_maps.cpp
+          engine/config/yaml_mistakes.cpp
   PUBLIC pipetrace::runtime pipetrace::launcher
   PRIVATE nlohmann_json::nlohmann_json yaml-cpp)
 

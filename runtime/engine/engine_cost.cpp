@@ -3,11 +3,16 @@
 #include <algorithm>
 
 #include "runtime/costs/measure_costs.h"
+#include "runtime/engine/best_partition.h"
 #include "runtime/micro_batch_rows.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 
 namespace pipetrace {
+namespace {
+
+
+}  // namespace
 
 EngineCost costOf(const CheckedPlan& plan, const Costs& costs) {
   const Simulation simulation = simulate(plan, costs);
@@ -42,12 +47,13 @@ EngineCost measuredCostOf(const EngineShared& shared, const DataSet& data) {
                 shared.options.device);
   }
   const Batch first = firstMicroBatch(plan, data);
+  const BestPartitionOptions asBlocksAre;
   const MeasuredCosts measured = measureCosts({.model = shared.model,
                                                .partition = shared.partition,
                                                .seed = shared.options.seed,
                                                .optimizer = shared.optimizer,
                                                .precision = shared.strategy.precision},
-                                              plan, first);
+                                              plan, first, asBlocksAre.measured);
   EngineCost cost = costOf(shared.plan, measured.costs);
   for (std::size_t rank = 0; rank < cost.peakBytes.size(); ++rank) {
     for (const int stage : plan.stagesOfRank(static_cast<int>(rank))) {

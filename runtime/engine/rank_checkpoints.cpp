@@ -6,6 +6,7 @@
 
 #include "profiler/cpu_stream.h"
 #include "runtime/checkpoint/checkpoint_steps.h"
+#include "runtime/engine/first_checkpoint.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"
 #include "trace/track.h"
@@ -14,14 +15,6 @@ namespace pipetrace {
 namespace {
 
 constexpr const char* kRowsOfStep = "rows_of_step";  // of Manifest::notes: of all replicas
-
-/// Two trainings in one folder would remove each other's checkpoints, and go on from the other's.
-void requireNone(const std::string& folder) {
-  const std::optional<std::int64_t> newest = newestCheckpoint(folder);
-  if (!newest) return;
-  throw Error("the folder " + folder + " has a checkpoint of step " + std::to_string(*newest) +
-              " of another training; go on from it (resume), or name another folder");
-}
 
 /// Records the writing beside the training, as an event of the job that made the copy. `copy` is
 /// read when the writing begins.
@@ -65,25 +58,16 @@ int RankCheckpoints::resume() {
   stages_.keepVersions(shared_.plan->isAsynchronous());
   std::vector<double> step{-1};
   std::string error;
-  // A first start refuses checkpoints of other trainings, so those that a restart finds are its
-  // own.
   const bool isRestart = shared_.env && shared_.env->isRestart();
-  if (!options.resumes && !isRestart) {
-    if (isRoot()) error = errorIn([&] { requireNone(options.folder); });
-    blocks_.shareError(error);
-    return 0;
-  }
   if (isRoot()) {
     error = errorIn([&] {
-      std::optional<std::int64_t> found;
-      if (!isRestart) found = options.resumeStep;
-      if (!found) found = newestCheckpoint(options.folder);
-      if (!found && isRestart && !options.resumes) return;  // it died before the first was whole
-      if (!found) throw Error("there is no checkpoint in " + options.folder + " to go on from");
-      step[0] = static_cast<double>(*found);
+      if (const auto found = firstCheckpoint(options, isRestart)) {
+        step[0] = static_cast<double>(*found);
+      }
     });
   }
   blocks_.shareError(error);
+  if (!options.resumes && !isRestart) return 0;
   rank_.hosts().broadcast(0, step);
   const auto from = static_cast<int>(step.at(0));
   if (from < 0) return 0;

@@ -93,8 +93,9 @@ TEST(Resume, IsRefusedWhereItMakesNoSense) {
   lossesUnder(trained, strategy, {.folder = folder.path(), .everySteps = 4});
   const CheckpointOptions other{.folder = folder.path(), .everySteps = 3};
   EXPECT_EQ(errorOf(trained, other), "the folder " + folder.path() +
-                                         " has a checkpoint of step 8 of another training; go on "
-                                         "from it (resume), or name another folder");
+                                         " has a checkpoint of step 8 already, and a new training "
+                                         "would mix its own with it; resume to go on from it, or "
+                                         "name another folder");
   EXPECT_THAT(errorOf({.model = CaseModel::kRich}, resumes), HasSubstr("block"));
   EXPECT_THAT(errorOf({.model = CaseModel::kMlp, .isSgd = true}, resumes), HasSubstr("AdamW"));
   EXPECT_THAT(errorOf(trained, resumes, 5), HasSubstr("none is left"));

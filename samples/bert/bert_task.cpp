@@ -5,6 +5,7 @@
 #include "samples/bert/bert_model.h"
 #include "samples/bert/masked_text.h"
 #include "samples/bert/wordpiece/word_pieces.h"
+#include "samples/config/option_places.h"
 #include "samples/files/read_file.h"
 #include "samples/optimizer/task_optimizer.h"
 #include "samples/sample_task.h"
@@ -23,10 +24,13 @@ WordPieces vocabularyOf(const BertTaskOptions& options) {
 
 SampleTask makeBertTask(const BertTaskOptions& options) {
   const BertConfig& config = options.config;
-  const WordPieces vocabulary = vocabularyOf(options);
+  const WordPieces vocabulary =
+      aboutOption({"--vocabulary"}, [&] { return vocabularyOf(options); });
   if (vocabulary.size() > config.vocabulary) {
-    throw Error(fmt::format("the vocabulary has {} pieces, but the model only {} (\"vocab_size\")",
-                            vocabulary.size(), config.vocabulary));
+    throw OptionError(
+        {"--vocabulary", "--bert-config"},
+        fmt::format("the vocabulary has {} pieces, but the model only {} (\"vocab_size\")",
+                    vocabulary.size(), config.vocabulary));
   }
   if (options.length > config.positions) {
     throw Error(
@@ -34,7 +38,8 @@ SampleTask makeBertTask(const BertTaskOptions& options) {
                     "(\"max_position_embeddings\"); give a shorter --length",
                     options.length, config.positions));
   }
-  const MaskedText text(readFile(options.data), options.data, vocabulary);
+  const MaskedText text(aboutOption({"--data"}, [&] { return readText(options.data); }),
+                        options.data, vocabulary);
   text.rows(options.seed, 0, 1, options.length);  // says now if the text is too short
   SampleTask task;
   task.model = makeBertModel(config, options.isTied);

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/testing/error_of.h"
@@ -173,6 +175,26 @@ TEST(BertProgram, AnUnknownConfigurationIsRefused) {
   const ProcessEnd end = runProcess({kBert, "--bert-config", "bert-huge"});
   EXPECT_EQ(end.exitCode, 2);
   EXPECT_THAT(end.output, HasSubstr("cannot read bert-huge"));
+}
+
+TEST(BertProgram, FilesOfAConfigurationThatCannotBeReadAreNamedWithTheirKey) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("run.yml");
+  std::ofstream(folder.path("latin1")) << std::string(2000, 'x') << '\xe9';
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"module: large", "module: cannot read large: No such file or directory; configurations"},
+      {"vocabulary: none", "vocabulary: cannot read " + folder.path("none") + ": No such file"},
+      {"data_dir: none", "data_dir: cannot read " + folder.path("none") + ": No such file"},
+      {"data_dir: latin1", "data_dir: " + folder.path("latin1") +
+                               " is no text in UTF-8: it has the byte 0xe9 at offset "
+                               "2000; "},
+      {"length: 9999", "length: rows of 9999 pieces are longer than"}};
+  for (const auto& [line, message] : cases) {
+    std::ofstream(path) << "steps: 1\n" << line << "\n";
+    const ProcessEnd end = runProcess({kBert, "--config", path, "--dry-run"});
+    EXPECT_EQ(end.exitCode, 2) << line;
+    EXPECT_THAT(end.output, ::testing::StartsWith("error: " + path + ":2: " + message)) << line;
+  }
 }
 
 // The walkthrough's four stages of 24 layers, VPipe's weights and its recomputation, at width 64.

@@ -6,6 +6,7 @@
 #include "runtime/engine/engine_main.h"
 #include "samples/bert/bert_task.h"
 #include "samples/config/config_command_line.h"
+#include "samples/config/option_checks.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
 
@@ -34,8 +35,9 @@ int main(int argc, char** argv) {
       ->option_text("FILE")
       ->default_str("");
   app.add_option("--length", task.length, "pieces of words in a row, special ones included")
-      ->check(CLI::Range(std::int64_t{1}, kMost));
-  app.add_option("--batch", task.rows, "rows per step")->check(CLI::Range(std::int64_t{1}, kMost));
+      ->check(pipetrace::numberFrom(std::int64_t{1}, kMost));
+  app.add_option("--batch", task.rows, "rows per step")
+      ->check(pipetrace::numberFrom(std::int64_t{1}, kMost));
   app.add_flag("--untied", isUntied,
                "the head has weights of its own, not those of the embedding; plans without a "
                "flush always train so");
@@ -46,7 +48,10 @@ int main(int argc, char** argv) {
   task.seed = options.seed;
   task.optimizer.steps = options.steps;
   return pipetrace::engineMain([&](pipetrace::StopSignal& stop) {
-    task.config = pipetrace::bertConfigOf(config);
+    task.config = pipetrace::withPlaces(options.places, [&] {
+      return pipetrace::aboutOption({"--bert-config"},
+                                    [&] { return pipetrace::bertConfigOf(config); });
+    });
     pipetrace::runSample(options, pipetrace::bertTaskMaker(task), stop);
   });
 }

@@ -4,13 +4,14 @@
 
 #include "samples/char_transformer/char_model.h"
 #include "samples/char_transformer/char_text.h"
+#include "samples/config/option_places.h"
 #include "samples/optimizer/task_optimizer.h"
 #include "samples/sample_task.h"
 
 namespace pipetrace {
 
 SampleTask makeCharTask(const CharTaskOptions& options) {
-  const CharText text(options.data);
+  const CharText text = aboutOption({"--data"}, [&] { return CharText(options.data); });
   const std::int64_t context = options.model.context;
   text.windows(options.seed, 0, 1, context);  // says now if the text is too short
   CharModelOptions model = options.model;

@@ -3,6 +3,7 @@
 #include "runtime/engine/engine_main.h"
 #include "samples/char_transformer/char_task.h"
 #include "samples/config/config_command_line.h"
+#include "samples/config/option_checks.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
 
@@ -20,15 +21,15 @@ int main(int argc, char** argv) {
   pipetrace::addPipelineOptions(app, options);
   app.add_option("--data", task.data, "the text to learn");
   app.add_option("--layers", task.model.layers, "decoder layers, at least one per stage")
-      ->check(CLI::Range(1, 1024));
+      ->check(pipetrace::numberFrom(1, 1024));
   app.add_option("--width", task.model.width, "of the layers")
-      ->check(CLI::Range(std::int64_t{1}, kWidest));
+      ->check(pipetrace::numberFrom(std::int64_t{1}, kWidest));
   app.add_option("--heads", task.model.heads, "of the attention")
-      ->check(CLI::Range(std::int64_t{1}, kWidest));
+      ->check(pipetrace::numberFrom(std::int64_t{1}, kWidest));
   app.add_option("--context", task.model.context, "characters in a window of text")
-      ->check(CLI::Range(std::int64_t{1}, kMost));
+      ->check(pipetrace::numberFrom(std::int64_t{1}, kMost));
   app.add_option("--batch", task.rows, "windows of text per step")
-      ->check(CLI::Range(std::int64_t{1}, kMost));
+      ->check(pipetrace::numberFrom(std::int64_t{1}, kMost));
   pipetrace::addPeakFlops(app, options);
   pipetrace::addOptimizerOptions(app, task.optimizer);
   if (const auto code = pipetrace::parseWithConfig(app, argc, argv, options)) return *code;

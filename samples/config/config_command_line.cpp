@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/engine/config/config_file.h"
@@ -22,11 +25,6 @@ namespace {
 constexpr int kFailed = 2;
 constexpr int kEpochsOfWarmup = 5;  // of PipeDream's runtime
 
-std::string flagOf(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
 /// The value of --config on the command line; empty without it.
 std::string configFileIn(const std::vector<std::string>& arguments) {
   const std::string flag = "--config";
@@ -36,6 +34,28 @@ std::string configFileIn(const std::vector<std::string>& arguments) {
   }
   return "";
 }
+
+/// The options, with their dashes, that people should know of.
+std::vector<std::string> namesOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const each : app.get_options()) {
+    if (each->get_group().empty()) continue;
+    for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// Options of a command line that a file cannot have.
+const std::set<std::string> kOfCommandLine = {"config", "dry_run", "help", "version"};
+
+/// Options of setOption() alone, and what a file has in their place.
+const std::map<std::string, std::string> kOfStrategies = {
+    {"accumulate_steps", "micro_batches"},
+    {"auto_mode", "partition, or auto_partition to have one found"},
+    {"enable_send_recv_overlap", "no_send_recv_overlap: true for none"},
+    {"gradient_scale", "nothing, as gradients are those of the mean over all rows"},
+    {"ranks", "stages, or machines with one entry a rank"},
+    {"schedule_mode", "schedule: 1F1B, Interleaved1F1B, ZB-H1, ..."}};
 
 /// Makes arguments of a configuration file's options.
 class ConfigArguments {
@@ -49,14 +69,16 @@ class ConfigArguments {
   }
 
   std::vector<std::string> make() {
+    options_.places.file = config_.file;
     addLengths();
     for (const ConfigOption& option : config_.options) add(option);
     const bool isLaunched = std::getenv("WORLD_SIZE") != nullptr;
-    if (isLaunched && config_.backend == "nccl") addDerived("transport", "nccl");
+    if (isLaunched && config_.backend == "nccl")
+      addDerived("transport", "nccl", "distributed_backend");
     return std::move(arguments_);
   }
 
-  const RunConfig& config() const { return config_; }
+  const std::vector<std::string>& notes() const { return config_.notes; }
 
  private:
   static bool isGiven(const CLI::Option& option, const std::vector<std::string>& given) {
@@ -77,8 +99,8 @@ class ConfigArguments {
   }
 
   /// An option that follows from others, unless the file has it itself.
-  void addDerived(const std::string& name, const std::string& value) {
-    if (config_.find(name) == nullptr) add({.name = name, .values = {value}, .key = name});
+  void addDerived(const std::string& name, const std::string& value, const char* key) {
+    if (config_.find(name) == nullptr) add({.name = name, .values = {value}, .key = key});
   }
 
   void addLengths() {
@@ -87,13 +109,15 @@ class ConfigArguments {
     std::int64_t steps = own == nullptr ? options_.steps : 0;
     if (own == nullptr && (config_.epochs || config_.stepsOfEpoch)) {
       steps = std::int64_t{config_.epochs.value_or(1)} * ofEpoch;
-      addDerived("steps", std::to_string(steps));
+      addDerived("steps", std::to_string(steps), "epochs");
     }
     if (config_.warmsUpFiveEpochs) {
       const std::int64_t warmup = std::int64_t{kEpochsOfWarmup} * ofEpoch;
-      addDerived("lr_warmup", std::to_string(own == nullptr ? std::min(warmup, steps) : warmup));
+      addDerived("lr_warmup", std::to_string(own == nullptr ? std::min(warmup, steps) : warmup),
+                 "lr_warmup");
     }
-    if (config_.savesEpochs) addDerived("checkpoint_every", std::to_string(ofEpoch));
+    if (config_.savesEpochs)
+      addDerived("checkpoint_every", std::to_string(ofEpoch), "checkpoint_dir");
   }
 
   /// `module` is what the program calls its variants.
@@ -108,9 +132,12 @@ class ConfigArguments {
   void add(const ConfigOption& given) {
     const ConfigOption option = named(given);
     const CLI::Option* const known = app_.get_option_no_throw(flagOf(option.name));
-    const bool isOfFile = known != nullptr && option.name != "config" && option.name != "help" &&
-                          option.name != "dry_run";
-    if (!isOfFile) {
+    if (kOfCommandLine.count(option.name) > 0) {
+      fail(option,
+           option.key + " is an option of the command line alone" +
+               (option.name == "config" ? "" : ": pipe-run CONFIG.yml " + flagOf(option.name)));
+    }
+    if (known == nullptr) {
       if (option.isOptional) {
         config_.notes.push_back(fmt::format("{} has no effect: the program has no option {}",
                                             option.key, flagOf(option.name)));
@@ -123,8 +150,21 @@ class ConfigArguments {
     for (const CLI::Option* const other : known->get_excludes()) {
       if (given_.count(other) > 0) return;
     }
-    if (option.name == "partition") options_.partitionPlace = placeIn(config_.file, option.line);
+    options_.places.options.push_back(option);
+    requireResume(option);
     addValues(option, *known);
+  }
+
+  /// --resume of pipe-run takes a folder, too.
+  void requireResume(const ConfigOption& option) const {
+    if (option.name != "resume" || option.values.size() != 1) return;
+    const std::string& value = option.values.front();
+    bool unused = false;
+    const bool isStep =
+        !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    if (isStep || isTruth(value, unused)) return;
+    fail(option, "resume: " + shownText(value) + " is neither a step nor true; the folder is " +
+                     "checkpoint_dir: " + shownText(value) + ", beside resume: true");
   }
 
   void addValues(const ConfigOption& option, const CLI::Option& known) {
@@ -146,16 +186,16 @@ class ConfigArguments {
   }
 
   [[noreturn]] void refuse(const ConfigOption& option) const {
-    std::vector<std::string> names;
-    for (const CLI::Option* const each : app_.get_options()) {
-      if (each->get_group().empty()) continue;
-      for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
+    const std::string unknown = "unknown key " + shownText(option.key);
+    if (const auto other = kOfStrategies.find(option.name); other != kOfStrategies.end()) {
+      fail(option, unknown + ", an option of Strategy; write " + other->second);
     }
+    std::vector<std::string> names = namesOf(app_);
     for (const std::string& name : configKeyNames()) names.push_back(flagOf(name));
     const std::string meant = nearestOption(flagOf(option.name), names);
-    fail(option, "unknown key " + shownText(option.key) +
-                     (meant.empty() ? "; it is neither of the drivers nor an option of the program"
-                                    : "; did you mean " + configName(meant.substr(2)) + "?"));
+    fail(option,
+         unknown + (meant.empty() ? "; it is neither of the drivers nor an option of the program"
+                                  : "; did you mean " + configName(meant.substr(2)) + "?"));
   }
 
   CLI::App& app_;
@@ -165,19 +205,36 @@ class ConfigArguments {
   std::vector<std::string> arguments_;
 };
 
-/// The place in the file that an error of the command line is about; empty: it is not of the file.
-std::string placeOf(const CLI::ParseError& error, const RunConfig& config) {
-  const std::string text = error.what();
-  for (const ConfigOption& option : config.options) {
-    const std::size_t at = text.find(flagOf(option.name));
-    if (at == std::string::npos) continue;
-    const std::size_t end = at + flagOf(option.name).size();
-    const bool isWhole =
-        end == text.size() ||
-        (text[end] != '-' && std::isalnum(static_cast<unsigned char>(text[end])) == 0);
-    if (isWhole) return placeIn(config.file, option.line) + ": " + option.key + ": ";
+/// "--lerning-rate; did you mean --learning-rate?", for arguments in their order.
+std::string unexpectedText(const CLI::App& app) {
+  const std::vector<std::string> unknown = app.remaining();
+  std::string text = unknown.size() == 1 ? "The following argument was not expected:"
+                                         : "The following arguments were not expected:";
+  for (const std::string& argument : unknown) text += " " + argument;
+  for (const std::string& argument : unknown) {
+    if (!argument.starts_with("--")) continue;
+    const std::string meant = nearestOption(argument.substr(0, argument.find('=')), namesOf(app));
+    if (!meant.empty()) return text + "; did you mean " + meant + "?";
   }
-  return "";
+  return text;
+}
+
+/// Says what CLI11 says, and what to do where the options of a file are concerned.
+std::string reasonOf(const CLI::App& app, const CLI::ParseError& error,
+                     const OptionPlaces& places) {
+  const std::string text = error.what();
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    return unexpectedText(app);
+  }
+  if (places.file.empty()) return text;
+  constexpr std::string_view kRequires = " requires ";
+  const std::size_t needed = text.find(kRequires);
+  if (error.get_name() == "RequiresError" && needed != std::string::npos) {
+    const std::string flag = text.substr(needed + kRequires.size());
+    const std::string key = flag == "--checkpoint" ? "checkpoint_dir" : configName(flag.substr(2));
+    return text + "; give " + key + " in " + places.file;
+  }
+  return places.placed(text);
 }
 
 }  // namespace
@@ -185,28 +242,30 @@ std::string placeOf(const CLI::ParseError& error, const RunConfig& config) {
 std::optional<int> parseWithConfig(CLI::App& app, int argc, char** argv, SampleOptions& options) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::string file = configFileIn(arguments);
-  RunConfig config;
+  if (app.get_name().empty()) app.name(argv[0]);
+  app.set_version_flag("-V,--version",
+                       std::filesystem::path(argv[0]).filename().string() + " " PIPETRACE_VERSION);
+  std::vector<std::string> notes;
   try {
     if (!file.empty()) {
       ConfigArguments made(app, arguments, readRunConfig(file), options);
       const std::vector<std::string> more = made.make();
       arguments.insert(arguments.begin(), more.begin(), more.end());
-      config = made.config();
+      notes = made.notes();
     }
-    if (app.get_name().empty()) app.name(argv[0]);
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    const std::string place = error.get_exit_code() == 0 ? std::string() : placeOf(error, config);
-    if (place.empty()) return app.exit(error) == 0 ? 0 : kFailed;
-    sayOnStderr("error: " + place + error.what());
+    if (error.get_exit_code() == 0) return app.exit(error);  // help
+    sayOnStderr("error: " + reasonOf(app, error, options.places));
+    if (options.places.file.empty()) sayOnStderr("Run with --help for more information.");
     return kFailed;
   } catch (const Error& error) {
     sayOnStderr(std::string("error: ") + error.what());
     return kFailed;
   }
   if (options.dryRun) {
-    for (const std::string& note : config.notes) sayOnStderr("note: " + note);
+    for (const std::string& note : notes) sayOnStderr("note: " + note);
   }
   return std::nullopt;
 }

@@ -50,7 +50,7 @@ TEST_F(SampleConfigTest, TheCommandLineAndTheEnvironmentGoBeforeTheFile) {
   const ProcessEnd end =
       run("steps: 3\nschedule: 1F1B\nlog_dir: " + folder_.path("of the file") + "\n",
           {"--steps=1", "--stages", "2", "--dry-run"});
-  EXPECT_THAT(end.output, HasSubstr("plan 1F1B: 2 ranks, 8 micro-batches a step, 1 steps of 16"));
+  EXPECT_THAT(end.output, HasSubstr("plan 1F1B: 2 ranks, 8 micro-batches a step, 1 step of 16"));
   const ProcessEnd recorded =
       run("steps: 1\nlog_dir: " + folder_.path("of the file") + "\n", {},
           {.environment = {{"PIPETRACE_LOG_DIR", folder_.path("of the environment")}}});
@@ -111,7 +111,30 @@ TEST_F(SampleConfigTest, MistakesHaveTheirPlaceAndTheNearestKey) {
       {"num-micro-batches: 3", ":2: unknown key num-micro-batches; did you mean micro_batches?"},
       {"verbose_freqency: 3", ":2: unknown key verbose_freqency; did you mean verbose_frequency?"},
       {"layers: 3", ":2: unknown key layers; "},
-      {"config: x.yml", ":2: unknown key config"},
+      {"config: x.yml", ":2: config is an option of the command line alone\n"},
+      {"dry_run: true",
+       ":2: dry_run is an option of the command line alone: pipe-run CONFIG.yml --dry-run\n"},
+      {"help: true", ":2: help is an option of the command line alone"},
+      {"ranks: 2", ":2: unknown key ranks, an option of Strategy; write stages, or machines with"},
+      {"accumulate-steps: 2",
+       ":2: unknown key accumulate-steps, an option of Strategy; write micro_batches"},
+      {"seed: abc", ":2: seed: abc is no whole number\n"},
+      {"buckets: 3.5", ":2: buckets: 3.5 is no whole number\n"},
+      {"lr_final: x", ":2: lr_final: x is no number\n"},
+      {"resume: ck",
+       ":2: resume: ck is neither a step nor true; the folder is checkpoint_dir: ck, beside "
+       "resume: true\n"},
+      {"checkpoint: none\nresume: 40", ":3: resume: "},
+      {"checkpoint: none\nresume: true", ":3: resume: there is no checkpoint in "},
+      {"micro_batches: 17", ":2: micro_batches: a batch of 16 rows cannot be split into 17 micro"},
+      {"no_decay: a(b", ":2: no_decay: a(b: missing )"},
+      {"loss_scale: 8x\nprecision: fp16", ":2: loss_scale: 8x: give a number"},
+      {"schedule: 1F1B\nstash_update: oldest", ":3: stash_update: oldest is for plans that"},
+      {"schedule: PipeDream\nclip_grad_norm: 1", ":3: clip_grad_norm: the plan PipeDream changes"},
+      {"auto_partition: /nope/a.json",
+       ":2: auto_partition: cannot write the partition /nope/a.json: there is no folder /nope"},
+      {"schedule: auto\nauto_partition: a.json",
+       ":3: auto_partition: auto is made for the costs of its stages"},
       {"stages: [1, 2]", ":2: stages: one value is meant here"},
       {"stages: 0", ":2: stages: "},
       {"device: tpu", ":2: device: "},
@@ -119,10 +142,42 @@ TEST_F(SampleConfigTest, MistakesHaveTheirPlaceAndTheNearestKey) {
        ":2: partition: the partition adds up to 2 blocks, but "
        "the model has 4"}};
   for (const auto& [line, message] : cases) {
-    const ProcessEnd end = run("steps: 1\n" + line + "\n");
+    const ProcessEnd end = run("steps: 1\n" + line + "\n", {"--dry-run"});
     EXPECT_EQ(end.exitCode, 2) << line;
     EXPECT_THAT(end.output, StartsWith("error: " + path_ + message)) << line;
   }
+  EXPECT_EQ(run("resume: 40\n").output,
+            "error: --resume requires --checkpoint; give checkpoint_dir in " + path_ + "\n");
+}
+
+TEST_F(SampleConfigTest, ADryRunRefusesTheFolderOfAnotherTraining) {
+  const std::string saved = "checkpoint_dir: " + folder_.path("saved") + "\nsteps: 1\n";
+  EXPECT_EQ(run(saved).exitCode, 0);
+  const ProcessEnd again = run(saved, {"--dry-run"});
+  EXPECT_EQ(again.exitCode, 2);
+  EXPECT_THAT(again.output, StartsWith("error: " + path_ + ":1: checkpoint_dir: the folder " +
+                                       folder_.path("saved") + " has a checkpoint of step 1"));
+  EXPECT_EQ(run(saved, {"--dry-run", "--resume"}).exitCode, 0);
+  EXPECT_THAT(run(saved, {"--dry-run", "--resume", "40"}).output,
+              HasSubstr(" has no checkpoint of step 40"));
+}
+
+TEST_F(SampleConfigTest, APartitionThatWillBeMeasuredIsSaidToBeSo) {
+  const ProcessEnd end =
+      run("schedule: 1F1B\nstages: 2\nsteps: 1\nauto_partition: " + folder_.path("p.json") + "\n",
+          {"--dry-run"});
+  EXPECT_THAT(end.output,
+              AllOf(HasSubstr(", 1 step of 16 rows\n"),
+                    HasSubstr("note: this partition is the even one; --auto-partition")));
+}
+
+TEST_F(SampleConfigTest, UnknownOptionsOfTheCommandLineAreListedInOrderWithTheNearest) {
+  const ProcessEnd end = runProcess({kMlpByConfig, "--lerning-rate", "0.1"});
+  EXPECT_EQ(end.exitCode, 2);
+  EXPECT_THAT(end.output, StartsWith("error: The following arguments were not expected: "
+                                     "--lerning-rate 0.1; did you mean --learning-rate?\n"));
+  EXPECT_THAT(runProcess({kMlpByConfig, "--version"}).output,
+              ::testing::MatchesRegex("sample-gpipe-mlp [0-9.]+\n"));
 }
 
 TEST_F(SampleConfigTest, APartitionMayBeWrittenInTheFileOrOnTheCommandLine) {

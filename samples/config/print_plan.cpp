@@ -3,20 +3,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdint>
 #include <sstream>
 #include <string>
 
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
+#include "samples/config/require_runs.h"
 #include "samples/sample_task.h"
 #include "schedule/file/schedule_writer.h"
-#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
 constexpr std::size_t kMostOfRow = 160;  // letters
 constexpr int kMostRows = 64;
+
+/// "1 step", "2 micro-batches".
+std::string counted(std::int64_t number, const std::string& what) {
+  if (number == 1) return "1 " + what;
+  return fmt::format("{} {}{}", number, what, what.ends_with("ch") ? "es" : "s");
+}
 
 std::string ranksText(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
@@ -53,31 +60,25 @@ void printRows(const Plan& plan) {
 
 }  // namespace
 
-void requirePartition(const SampleOptions& options, const Strategy& strategy, int blocks) {
-  if (strategy.partitionFile.empty()) return;
-  const int stages = planOf(strategy)->numStages;
-  try {
-    partitionOf(strategy, blocks, stages);
-  } catch (const Error& error) {
-    if (options.partitionPlace.empty()) throw;
-    throw Error(options.partitionPlace + ": partition: " + error.what());
-  }
-}
-
 void printPlan(const SampleOptions& options, const Strategy& strategy, const SampleTask& task) {
   const bool isInLine =
       options.transport == SampleTransport::kNccl && options.ncclCommunicators == "rank";
   const TrainingPlan training =
       trainingPlanOf(strategy, static_cast<int>(task.model.blocks.size()), isInLine);
   const Plan& plan = *training.plan;
-  requireFits(strategy, plan);
-  const char* const rows = task.rows == 1 ? "row" : "rows";
-  sayOnStdout(fmt::format("plan {}: {} ranks, {} micro-batches a step, {} steps of {} {}",
-                          plan.name, plan.numRanks(), plan.numMicroBatches, options.steps,
-                          task.rows * options.replicas, rows));
+  requireRuns(options, strategy, training, task);
+  sayOnStdout(
+      fmt::format("plan {}: {}, {} a step, {} of {}", plan.name, counted(plan.numRanks(), "rank"),
+                  counted(plan.numMicroBatches, "micro-batch"), counted(options.steps, "step"),
+                  counted(task.rows * options.replicas, "row")));
   printStages(training);
   printRows(plan);
   for (const std::string& note : training.notes) sayOnStderr("note: " + note);
+  if (!options.autoPartition.empty()) {
+    sayOnStderr(
+        "note: this partition is the even one; --auto-partition finds another by measuring, when "
+        "the run begins");
+  }
 }
 
 }  // namespace pipetrace

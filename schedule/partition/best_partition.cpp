@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "schedule/build_schedule.h"
 #include "schedule/partition/even_blocks.h"
 #include "schedule/partition/every_partition.h"
 #include "schedule/partition/partition_walk.h"
@@ -13,17 +14,6 @@
 
 namespace pipetrace {
 namespace {
-
-void requireSearchable(const CheckedPlan& plan, const BlockTable& table, std::int64_t limit) {
-  if (plan->hasRecomputes()) {
-    throw Error("the plan " + plan->name +
-                " says itself what runs again; a partition is searched for plans without "
-                "recomputes");
-  }
-  if (limit > 0 && !table.hasMemory()) {
-    throw Error("a limit needs to know what the blocks take: no block has activation_bytes");
-  }
-}
 
 /// Goes down from random partitions near the best.
 void walkOn(PartitionModel& model, PartitionCandidate& best, std::int64_t budget) {
@@ -52,9 +42,26 @@ FoundPartition simulated(const CheckedPlan& plan, const BlockTable& table,
 
 }  // namespace
 
+void requireSearchable(std::string_view schedule) {
+  if (schedule.empty() || !scheduleInfo(schedule).dependsOnCosts) return;
+  throw Error(std::string(scheduleInfo(schedule).name) +
+              " is made for the costs of its stages, so it has no partition before it is planned; "
+              "take another schedule");
+}
+
+void requireSearchable(const CheckedPlan& plan) {
+  if (!plan->hasRecomputes()) return;
+  throw Error("the plan " + plan->name +
+              " says itself what runs again; a partition is searched for plans without "
+              "recomputes");
+}
+
 BestPartition bestPartition(const CheckedPlan& plan, const BlockTable& table,
                             const PartitionSearchOptions& options) {
-  requireSearchable(plan, table, options.memoryLimit);
+  requireSearchable(plan);
+  if (options.memoryLimit > 0 && !table.hasMemory()) {
+    throw Error("a limit needs to know what the blocks take: no block has activation_bytes");
+  }
   const std::vector<int> even = evenBlocks(table.numBlocks(), plan->numStages);
   PartitionModel model(plan, table, options.memoryLimit);
   const std::int64_t budget = options.budget;

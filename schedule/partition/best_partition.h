@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "schedule/check/checked_plan.h"
@@ -32,6 +33,13 @@ struct PartitionSearchOptions {
   /// a second. The result does not depend on the machine.
   std::int64_t budget = 120'000'000;
 };
+
+/// Throws Error for a schedule whose plan is made for the costs of its stages, so that a partition
+/// cannot be found for it. Empty: a plan without a name, such as one in a file.
+void requireSearchable(std::string_view schedule);
+
+/// Throws Error for a plan that says itself what runs again.
+void requireSearchable(const CheckedPlan& plan);
 
 /// Finds which blocks the stages of `plan` have, and how many run again, so that its simulated step
 /// is shortest with no rank over the limit. Each rank has the memory that the plan gives it; order

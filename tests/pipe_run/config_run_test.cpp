@@ -115,10 +115,39 @@ TEST_F(ConfigRun, TheDriversFlagNamesAFileOfAnyName) {
       pipeRun({"--config_file", folder_.path("configuration"), "--dry-run", "--resume", "4"});
   EXPECT_EQ(run.exitCode, 2);
   EXPECT_THAT(run.err, HasSubstr("--resume requires --checkpoint"));
+  EXPECT_THAT(run.err, HasSubstr("; give checkpoint_dir in " + folder_.path("configuration")));
   const ProgramRun saved =
       folder_.run(std::string(kVPipeKeys) + "checkpoint_dir: saved\n", {"--dry-run", "--resume"});
-  EXPECT_EQ(saved.exitCode, 0) << saved.err;
-  EXPECT_THAT(saved.out, HasSubstr("run.yml' --resume\n"));
+  EXPECT_EQ(saved.exitCode, 2);
+  EXPECT_THAT(saved.err, StartsWith("pipe-run: " + folder_.path() +
+                                    ":21: checkpoint_dir: there is "
+                                    "no checkpoint in " +
+                                    folder_.path("saved")));
+}
+
+TEST_F(ConfigRun, ResumeNamesAStepAFolderOrTheFolderOfAStep) {
+  folder_.writeProgram("program.sh", "true\n");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--resume", "run.yml' --resume\n"},
+      {"--resume=40", "run.yml' --resume=40\n"},
+      {"--resume=/saved", "run.yml' --checkpoint=/saved --resume\n"},
+      {"--resume=/saved/step_4/", "run.yml' --checkpoint=/saved --resume=4\n"}};
+  for (const auto& [option, command] : cases) {
+    const ProgramRun run = folder_.run("directory: program.sh\nstages: 1\n", {"--dry-run", option});
+    EXPECT_THAT(run.out, HasSubstr(command)) << run.err;
+  }
+}
+
+TEST_F(ConfigRun, TheModelTypeNamesTheProgramOfAFolderThatIsNoSample) {
+  folder_.write("models/conf.json", "{}");
+  const ProgramRun run = folder_.run(
+      "directory: models\nmodel_type: char_transformer\ndata_dir: data/words to learn\n"
+      "stages: 2\n",
+      {"--dry-run"});
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(kBin + "sample-char-transformer --config "));
+  EXPECT_THAT(folder_.run("directory: none\nmodel_type: bert\nstages: 2\n").err,
+              HasSubstr(":1: directory: none is neither a program nor a sample"));
 }
 
 TEST_F(ConfigRun, MistakesAreNamedWithFileAndLineBeforeAnythingStarts) {
@@ -141,7 +170,12 @@ TEST_F(ConfigRun, MistakesAreNamedWithFileAndLineBeforeAnythingStarts) {
       {rest + "schedul: 1F1B\n", place + ":21: unknown key schedul; did you mean schedule?"},
       {rest + "width: -3\n", place + ":21: width: "},
       {rest + "frobnicate: 1\n", place + ":21: unknown key frobnicate; it is neither"},
-      {rest + "dry_run: true\n", place + ":21: unknown key dry_run"},
+      {rest + "dry_run: true\n", place + ":21: dry_run is an option of the command line alone"},
+      {rest + "transport: in-process\n", place + ":21: transport: WORLD_SIZE is 4"},
+      {with("'asp'", "'bsp'"),
+       place + ":10: batch_size: a batch of 2 rows cannot be split into 4 micro-batches"},
+      {with("data/words to learn", "none"),
+       place + ":4: data_dir: cannot read " + folder_.path("none") + ": No such file"},
       {with("vpipe.json", "short.json"),
        place + ":6: partition: " + folder_.path("vgpus=4/short.json") +
            ": the partition adds up to 5 blocks, but the model "
@@ -178,6 +212,7 @@ TEST_F(ConfigRun, MistakesAreNamedWithFileAndLineBeforeAnythingStarts) {
 
 TEST_F(ConfigRun, CommandLinesThatMeanNothingAreRefused) {
   const std::string file = folder_.write("run.yml", kVPipeKeys);
+  const std::string conf = folder_.write("base.conf", kVPipeKeys);
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"/no/such.yml"}, "cannot read /no/such.yml: No such file"},
       {{file, "--", "true"}, "leave out what comes after --"},
@@ -189,6 +224,10 @@ TEST_F(ConfigRun, CommandLinesThatMeanNothingAreRefused) {
       {{file, "--rank-of-launcher"}, "no launcher has started this process"},
       {{file, "--rank-of-launcher", "--dry-run"}, "check the file with pipe-run " + file},
       {{file, "--rank-of-launcher", "--restarts", "2"}, "a launcher starts its own again"},
+      {{file, "--steps", "2"}, "--steps is no option of pipe-run; put steps: 2 into " + file},
+      {{file, "--untied"}, "--untied is no option of pipe-run; put untied: true into " + file},
+      {{file, "--dry-rnu"}, "did you mean --dry-run?"},
+      {{conf, "--dry-run"}, "is given so: pipe-run --config-file '" + conf + "' --dry-run"},
       {{"train.py"}, "the program comes after --"}};
   for (const auto& [arguments, message] : cases) {
     const ProgramRun run = pipeRun(arguments);

@@ -43,6 +43,21 @@ std::string listed(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
+/// "char-transformer" for models/char_transformer/.
+std::string sampleName(const std::string& directory) {
+  const fs::path path = fs::path(directory).lexically_normal();
+  std::string name = path.filename().string();
+  if (name.empty()) name = path.parent_path().filename();
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
+/// Empty: there is none of that name.
+std::string sampleOf(const std::string& name, const std::string& samples) {
+  const fs::path sample = fs::path(samples) / (std::string(kPrefix) + name);
+  return isProgram(sample) ? sample.string() : "";
+}
+
 }  // namespace
 
 std::string programOf(const RunConfig& config, const std::string& samples) {
@@ -57,12 +72,13 @@ std::string programOf(const RunConfig& config, const std::string& samples) {
   for (const fs::path& path : {fs::absolute(config.directory), fileFolder / config.directory}) {
     if (isProgram(path)) return path.lexically_normal().string();
   }
-  std::string name = fs::path(config.directory).lexically_normal().filename().string();
-  if (name.empty()) name = fs::path(config.directory).lexically_normal().parent_path().filename();
-  std::replace(name.begin(), name.end(), '_', '-');
-  if (name.starts_with(kPrefix)) name = name.substr(kPrefix.size());
-  const fs::path sample = fs::path(samples) / (std::string(kPrefix) + name);
-  if (isProgram(sample)) return sample.string();
+  const std::string name = sampleName(config.directory);
+  if (const std::string sample = sampleOf(name, samples); !sample.empty()) return sample;
+  // A folder of the drivers' with a model whose type is a sample.
+  if (!config.folder.empty() && !config.modelType.empty()) {
+    const std::string sample = sampleOf(sampleName(config.modelType), samples);
+    if (!sample.empty()) return sample;
+  }
   const std::vector<std::string> names = samplesIn(samples);
   const std::string meant = nearestName(name, names);
   throw Error(place + shownText(config.directory) +

@@ -8,7 +8,8 @@ namespace pipetrace {
 
 /// The program of a configuration file: `directory` itself if it is an executable file, from the
 /// working folder or the file's. Else the sample of that name (`bert`, or the last part of
-/// `models/bert`), sample-bert, in `samples`. Throws Error as "FILE:LINE: …" with the samples that
+/// `models/bert`), sample-bert, in `samples`. Where `directory` is but a folder, `model_type` names
+/// the sample. Throws Error as "FILE:LINE: …" with the samples that
 /// there are.
 std::string programOf(const RunConfig& config, const std::string& samples);
 

@@ -22,11 +22,17 @@ constexpr std::size_t kMostOutput = 4 << 20;
 constexpr Nanoseconds kKillAfter = 2 * kNsPerSecond;
 constexpr int kPollMs = 200;
 
-/// This process's, without the place of a rank.
-std::vector<std::string> environmentOutsideRanks() {
+/// This process's, with the place of rank 0 in place of its own.
+std::vector<std::string> environmentOfFirstRank(int ranks) {
   constexpr std::array<std::string_view, 6> kPlace = {
       "RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "LOCAL_WORLD_SIZE=", "MASTER_ADDR=", "MASTER_PORT="};
-  std::vector<std::string> result;
+  const std::string all = std::to_string(ranks);
+  std::vector<std::string> result = {"RANK=0",
+                                     "LOCAL_RANK=0",
+                                     "WORLD_SIZE=" + all,
+                                     "LOCAL_WORLD_SIZE=" + all,
+                                     "MASTER_ADDR=127.0.0.1",
+                                     "MASTER_PORT=1"};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const bool isPlace = text.starts_with("TORCHELASTIC_") ||
@@ -39,8 +45,8 @@ std::vector<std::string> environmentOutsideRanks() {
 
 class CheckedProgram {
  public:
-  explicit CheckedProgram(const std::vector<std::string>& command)
-      : process_(command, environmentOutsideRanks(), inbox_.maskBefore()) {}
+  CheckedProgram(const std::vector<std::string>& command, int ranks)
+      : process_(command, environmentOfFirstRank(ranks), inbox_.maskBefore()) {}
 
   int signal() const { return signal_; }
   const std::string& output() const { return output_; }
@@ -95,10 +101,10 @@ class CheckedProgram {
 
 }  // namespace
 
-ProgramCheck checkProgram(const std::vector<std::string>& command) {
+ProgramCheck checkProgram(const std::vector<std::string>& command, int ranks) {
   std::vector<std::string> dry = command;
   dry.emplace_back("--dry-run");
-  CheckedProgram program(dry);
+  CheckedProgram program(dry, ranks);
   program.wait();
   if (program.signal() != 0 || program.succeeded()) return {program.signal(), program.output()};
   std::string why = program.output();

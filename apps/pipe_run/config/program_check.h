@@ -11,9 +11,10 @@ struct ProgramCheck {
   std::string output;  ///< of both kinds
 };
 
-/// Runs `command` with --dry-run and with no place among ranks, and waits for its end. Throws Error
-/// with its last words if it fails.
-ProgramCheck checkProgram(const std::vector<std::string>& command);
+/// Runs `command` with --dry-run and waits for its end. In its environment it is rank 0 of `ranks`,
+/// so that it checks what ranks check. It has nothing to connect to. Throws Error with its last
+/// words if it fails.
+ProgramCheck checkProgram(const std::vector<std::string>& command, int ranks);
 
 /// The lines of a text that begin so.
 std::vector<std::string> linesWith(const std::string& start, const std::string& text);

@@ -139,7 +139,7 @@ int runConfigFile(const PipeRunOptions& options) {
   const CheckedRun run = checkedRun(options);
   portOf(run, options);
   requireRunFolder(options.logDirectory.empty() ? run.config.logDirectory : options.logDirectory);
-  const ProgramCheck check = checkProgram(run.command);
+  const ProgramCheck check = checkProgram(run.command, run.plan->numRanks());
   if (check.signal != 0) {
     std::fputs(fmt::format("pipe-run: stopped by {}\n", signalText(check.signal)).c_str(), stderr);
     return 128 + check.signal;

@@ -5,18 +5,17 @@
 #include <algorithm>
 
 #include "analysis/report/plan_report.h"
-#include "schedule/build_schedule.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 
 void requireSearchable(const PlanOptions& options) {
-  if (options.schedule.empty() || !scheduleInfo(options.schedule).dependsOnCosts) return;
-  throw Error(
-      fmt::format("--blocks: {} is made for the costs of its stages, so it has no partition before "
-                  "it is planned. "
-                  "Take another schedule, and then auto with the costs of --costs-out",
-                  scheduleInfo(options.schedule).name));
+  try {
+    requireSearchable(options.schedule);
+  } catch (const Error& error) {
+    throw Error(
+        fmt::format("--blocks: {}, and then auto with the costs of --costs-out", error.what()));
+  }
 }
 
 BestPartition partitionWithin(const Plan& plan, const BlockTable& blocks, std::int64_t limit,

@@ -12,9 +12,11 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <utility>
 
+#include "runtime/engine/config/yaml_mistakes.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -130,16 +132,22 @@ std::string bytesOf(const std::string& path) {
   return bytes;
 }
 
-/// The reason of the parser, with a word for people who indent with tabs.
-std::string reasonOf(const YAML::ParserException& error, const std::string& bytes) {
-  std::istringstream lines(bytes);
-  std::string line;
-  for (int i = 0; i <= error.mark.line && std::getline(lines, line); ++i) {
+/// Says what is wrong, and where: the mistake that people make, else the parser's words.
+[[noreturn]] void failParsing(const std::string& path, const YAML::Exception& error,
+                              const std::string& bytes) {
+  const int line = error.mark.line + 1;
+  const std::optional<YamlMistake> mistake = yamlMistake(bytes, line);
+  if (mistake) throw Error(placeIn(path, mistake->line) + ": " + mistake->what);
+  throw Error(placeIn(path, line) + ": this is no YAML: " + error.msg);
+}
+
+/// yaml-cpp takes a line without a colon for a key without a value, where no key comes after it.
+void requireColons(const std::string& path, const ConfigValue& map) {
+  for (const ConfigEntry& entry : map.entries) {
+    if (entry.value.kind != ConfigValue::Kind::kNothing) continue;
+    const std::string missing = missingIn(entry.key);
+    if (!missing.empty()) throw Error(placeIn(path, entry.line) + ": " + missing);
   }
-  const std::size_t indent = line.find_first_not_of(" \t");
-  const bool hasTab = line.substr(0, std::min(indent, line.size())).find('\t') != std::string::npos;
-  return hasTab ? "a line of YAML is indented with blanks, not with tabs"
-                : "this is no YAML: " + error.msg;
 }
 
 bool isNumberOfJson(const std::string& text) {
@@ -186,7 +194,7 @@ std::string jsonOf(const ConfigValue& value) {
   return "";
 }
 
-ConfigValue readConfigFile(const std::string& path) {
+ConfigValue readConfigFile(const std::string& path, const std::string& example) {
   const std::string bytes = bytesOf(path);
   std::istringstream in(bytes);
   ValueBuilder builder(path);
@@ -198,11 +206,15 @@ ConfigValue readConfigFile(const std::string& path) {
     if (parser.HandleNextDocument(second)) {
       throw Error(placeIn(path, second.take().line) + ": a second document begins here");
     }
+    if (const auto open = openQuote(bytes)) {
+      throw Error(placeIn(path, open->line) + ": " + open->what);
+    }
+    requireColons(path, whole);
     if (whole.kind == ConfigValue::Kind::kMap) return whole;
-    throw Error(placeIn(path, std::max(whole.line, 1)) +
-                ": it has no keys and values, such as batch_size: 16");
+    throw Error(placeIn(path, std::max(whole.line, 1)) + ": it has no keys and values, such as " +
+                example);
   } catch (const YAML::ParserException& error) {
-    throw Error(placeIn(path, error.mark.line + 1) + ": " + reasonOf(error, bytes));
+    failParsing(path, error, bytes);
   } catch (const YAML::Exception& error) {  // nested too deeply
     throw Error(placeIn(path, error.mark.line + 1) + ": this is no YAML: " + error.msg);
   }

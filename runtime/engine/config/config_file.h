@@ -29,8 +29,9 @@ struct ConfigEntry {
 
 /// Reads a YAML file (so also JSON) whose whole is a map. Anchors, aliases and a second document
 /// are refused, as are more than 64 MiB and more than 100000 values. A byte order mark of UTF-8 is
-/// passed over. Throws Error as "FILE:LINE: what is wrong".
-ConfigValue readConfigFile(const std::string& path);
+/// passed over. Throws Error as "FILE:LINE: what is wrong"; for a file without keys it shows
+/// `example`.
+ConfigValue readConfigFile(const std::string& path, const std::string& example = "batch_size: 16");
 
 /// "FILE:LINE".
 std::string placeIn(const std::string& file, int line);

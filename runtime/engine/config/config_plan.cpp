@@ -49,7 +49,9 @@ Strategy strategyOf(const RunConfig& config) {
     try {
       setOption(strategy, option.name, option.values.front());
     } catch (const Error& error) {
-      throw Error(place + error.what());
+      const std::string text = error.what();
+      const std::string start = option.name + " = ";  // of setOption()
+      throw Error(place + (text.starts_with(start) ? text.substr(start.size()) : text));
     }
   }
   return strategy;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/engine/config/config_file.h"
 #include "runtime/train/model/partition.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
@@ -16,6 +17,14 @@ std::string listText(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
   return text;
+}
+
+/// "models.bert.gpus=4" of PipeDream, "vgpus=4" of VPipe. Other names with dots may be the
+/// program's.
+bool isModuleOfDrivers(const std::string& name) {
+  if (name.find('/') != std::string::npos) return false;
+  const std::string last = name.substr(name.rfind('.') + 1);
+  return last.starts_with("gpus=") || last.starts_with("vgpus=") || name.starts_with("models.");
 }
 
 class DriverWords {
@@ -70,8 +79,12 @@ class DriverWords {
     const ConfigValue& value = values_.value("partition");
     if (value.kind == ConfigValue::Kind::kMap) {
       partitionText_ = jsonOf(value);
+    } else if (value.kind == ConfigValue::Kind::kList) {
+      partitionText_ = "{\"partition\": " + jsonOf(value) + "}";
     } else {
-      partitionText_ = paths_.resolve(values_.text("partition"));
+      const std::string written = values_.text("partition");
+      const bool isText = written.starts_with('{');  // partitionOption()
+      partitionText_ = isText ? written : paths_.resolve(written);
     }
     try {
       partition_ = partitionOption(partitionText_);
@@ -304,6 +317,11 @@ class DriverWords {
       return;
     }
     const bool isFile = std::filesystem::is_regular_file(found, error);
+    if (!isFile && isModuleOfDrivers(values_.text("module"))) {
+      config_.notes.push_back("module has no effect: " + shownText(values_.text("module")) +
+                              " is a Python module of the drivers");
+      return;
+    }
     say("module", isFile ? found : values_.text("module"), "module", /*isOptional=*/true);
   }
 

@@ -49,6 +49,18 @@ TEST(DriverWordsTest, TheModeChoosesTheScheduleUnlessThereIsOne) {
   EXPECT_EQ(planOf(file)->numRanks(), 1);
 }
 
+TEST(DriverWordsTest, APartitionIsAMapAListOrTheTextOfOne) {
+  for (const char* const text : {"{partition: [4, 5]}", "[4, 5]", "'{\"partition\": [4, 5]}'"}) {
+    const WrittenConfig folder;
+    const RunConfig config = folder.read("partition: " + std::string(text) + "\n");
+    EXPECT_THAT(partitionOption(valueOf(config, "partition")).blocks, ElementsAre(4, 5)) << text;
+    EXPECT_EQ(valueOf(config, "stages"), "2") << text;
+  }
+  EXPECT_THAT(
+      WrittenConfig().errorOf("stages: 1\npartition: [4, x]\n"),
+      HasSubstr(":2: partition: the partition: \"partition\" has \"x\", which is no number"));
+}
+
 TEST(DriverWordsTest, EpochsAreCountedInSteps) {
   const WrittenConfig folder;
   const std::string machines = "machines: [a:0, a:1]\n";

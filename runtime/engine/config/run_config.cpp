@@ -17,7 +17,8 @@ constexpr int kMostPort = 65535;
 constexpr std::size_t kLongestHost = 300;
 
 /// Options of programs whose values are paths, beside those that follow from the drivers' keys.
-const std::vector<std::string> kPathOptions = {"schedule_file", "data", "checkpoint", "vocabulary"};
+const std::vector<std::string> kPathOptions = {"schedule_file", "data", "checkpoint", "vocabulary",
+                                               "log_dir"};
 
 class RunConfigReader {
  public:
@@ -45,13 +46,19 @@ class RunConfigReader {
 
  private:
   void readPlaces() {
-    config_.directory = values_.text(values_.has("directory") ? "directory" : "model_type");
+    config_.modelType = values_.text("model_type");
+    config_.directory = values_.has("directory") ? values_.text("directory") : config_.modelType;
     if (values_.has("directory")) config_.directoryLine = values_.lineOf("directory");
     paths_.fileFolder = std::filesystem::path(config_.file).parent_path().string();
     paths_.folder = modelFolder(config_.directory, paths_.fileFolder);
     config_.folder = paths_.folder;
-    const std::string logs = values_.text("log_directory");
+    const std::string logs =
+        values_.text(values_.has("log_directory") ? "log_directory" : "log_dir");
     config_.logDirectory = paths_.resolve(logs.empty() ? "logs" : logs);
+    if (values_.has("log_directory") && values_.has("log_dir")) {
+      config_.notes.emplace_back(
+          "log_dir is for the program alone; pipe-run has its logs in log_directory");
+    }
   }
 
   /// The file of a key that must be there.

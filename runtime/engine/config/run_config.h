@@ -28,6 +28,7 @@ struct RunConfig {
   /// the file has none.
   std::string directory;
   int directoryLine = 0;
+  std::string modelType;  ///< names the program where `directory` is but a folder; may be empty
   std::string folder;  ///< where relative paths begin, before the file's own folder; may be empty
   std::string container;
   int containerLine = 0;

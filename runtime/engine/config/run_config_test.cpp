@@ -81,6 +81,7 @@ TEST(RunConfigTest, AFileWithEveryKeyIsRead) {
   EXPECT_EQ(config.folder, folder.path("model"));
   EXPECT_EQ(config.logDirectory, folder.path("model/output"));
   EXPECT_EQ(config.module, "vgpus=2");
+  EXPECT_EQ(config.modelType, "bert");
   EXPECT_EQ(config.container, "nvcr.io/some/image:1");
   ASSERT_THAT(config.machines, SizeIs(2));
   EXPECT_EQ(config.machines[1].host, "other.host");
@@ -94,7 +95,7 @@ TEST(RunConfigTest, AFileWithEveryKeyIsRead) {
   EXPECT_EQ(config.stepsOfEpoch, 3) << "10 minibatches in steps of 4";
   EXPECT_TRUE(config.warmsUpFiveEpochs);
   EXPECT_TRUE(config.savesEpochs);
-  EXPECT_THAT(config.notes, SizeIs(2));
+  EXPECT_THAT(config.notes, SizeIs(3));
   EXPECT_THAT(textsOf(config),
               UnorderedElementsAreArray({"clip_grad_norm=5.0",
                                          "no_decay=bias,norm",
@@ -112,7 +113,6 @@ TEST(RunConfigTest, AFileWithEveryKeyIsRead) {
                                          "recompute_ratio=1",
                                          "log_every=100",
                                          "inspect_every=7",
-                                         "module=vgpus=2",
                                          ("data=" + folder.path("model/text of all")).c_str(),
                                          ("bert_config=" + folder.path("model/bert.json")).c_str(),
                                          ("checkpoint=" + folder.path("model/saved")).c_str(),
@@ -210,6 +210,23 @@ TEST(RunConfigTest, AModuleIsAFileANameOrAFolderOfTheDrivers) {
   const RunConfig drivers = folder.read("directory: bert\nmodule: vgpus=4\n");
   EXPECT_THAT(textsOf(drivers), IsEmpty());
   EXPECT_THAT(drivers.notes, Contains(HasSubstr("module has no effect: ")));
+  for (const char* const name : {"models.bert.gpus=4", "gpus=2", "models.vgg16"}) {
+    const RunConfig python = folder.read("directory: bert\nmodule: " + std::string(name) + "\n");
+    EXPECT_THAT(textsOf(python), IsEmpty()) << name;
+    EXPECT_THAT(python.notes, Contains(HasSubstr(std::string(name) + " is a Python module")));
+  }
+  for (const char* const name : {"bert-base", "gpt2.5", "none.json", "a=b"}) {
+    EXPECT_THAT(textsOf(folder.read("module: " + std::string(name) + "\n")),
+                Contains("module=" + std::string(name)));
+  }
+}
+
+TEST(RunConfigTest, TheProgramsLogFolderIsThatOfRunsToo) {
+  const WrittenConfig folder;
+  EXPECT_EQ(folder.read("log_dir: x\n").logDirectory, folder.path("x"));
+  const RunConfig both = folder.read("log_dir: x\nlog_directory: y\n");
+  EXPECT_EQ(both.logDirectory, folder.path("y"));
+  EXPECT_THAT(both.notes, Contains(HasSubstr("log_dir is for the program alone")));
 }
 
 TEST(RunConfigTest, WithoutADirectoryTheModelTypeNamesTheProgram) {
@@ -253,8 +270,8 @@ TEST(RunConfigTest, MachinesAndPartitionsOfAnotherPlanAreRefused) {
                                         "machines, config_file, partition or stages");
   EXPECT_THAT(errorOf("stages: 2\nmicro_batches: none\n"),
               StartsWith(place + ":2: micro_batches: none is no whole number"));
-  EXPECT_THAT(errorOf("stages: 2\nstash_update: last\n"),
-              AllOf(StartsWith(place + ":2: stash_update: "), HasSubstr("newest or oldest")));
+  EXPECT_EQ(errorOf("stages: 2\nstash_update: last\n"),
+            place + ":2: stash_update: last: it is newest or oldest");
   EXPECT_THAT(errorOf("stages: 2\nschedule: 2F2B\n"),
               AllOf(StartsWith(place + ": "), HasSubstr("2F2B")));
   EXPECT_THAT(errorOf("epochs: 1\npartition: {partition: [0, 2]}\n"),

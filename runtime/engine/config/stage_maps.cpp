@@ -15,9 +15,12 @@ constexpr int kMostOfAll = 1 << 20;
 const std::vector<std::string> kMaps = {"module_to_stage_map", "stage_to_rank_map",
                                         "stage_to_depth_map"};
 
+constexpr const char* kExample = R"("module_to_stage_map": [0, 1, 1])";
+
 class StageMapReader {
  public:
-  explicit StageMapReader(const std::string& path) : path_(path), file_(readConfigFile(path)) {}
+  explicit StageMapReader(const std::string& path)
+      : path_(path), file_(readConfigFile(path, kExample)) {}
 
   StageMaps read() {
     for (const ConfigEntry& entry : file_.entries) requireKnown(entry);
@@ -84,7 +87,8 @@ class StageMapReader {
       const int stage = maps_.moduleToStage[module];
       if (stage > next || stage < next - 1) {
         fail(entry.line, kMaps[0] + " has module " + std::to_string(module) + " on stage " +
-                             std::to_string(stage) + " after stage " + std::to_string(next - 1) +
+                             std::to_string(stage) +
+                             (next == 0 ? "" : " after stage " + std::to_string(next - 1)) +
                              "; stages count up from 0, and none is left out");
       }
       if (stage == next) ++next;

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "runtime/engine/strategy.h"
+#include "runtime/engine/training_plan.h"
+#include "samples/sample_options.h"
+
+namespace pipetrace {
+
+struct SampleTask;
+
+/// Throws Error if the partition does not fit the model.
+void requirePartition(const Strategy& strategy, int blocks);
+
+/// For a dry run: throws Error for what the run would be refused for, as far as this process can
+/// know it without others. The engine's checks are of the plan, the model, the number of processes
+/// and the rows of a step. Then come the checkpoint to go on from and the partition to be measured.
+void requireRuns(const SampleOptions& options, const Strategy& strategy,
+                 const TrainingPlan& training, const SampleTask& task);
+
+}  // namespace pipetrace
