@@ -14,12 +14,10 @@ namespace pipetrace {
 /// One `--scale`: whose times are multiplied, and by what. All commands that have the option read
 /// it here.
 ///
-/// | text | multiplies |
-/// |---|---|
-/// | stage=2:1.3 | all compute jobs of virtual stage 2 |
-/// | rank=5:0.9 | all compute jobs of rank 5 |
-/// | link=1-2:0.5 | messages between ranks 1 and 2, both ways |
-/// | kind=backward:1.2 | everything of that kind, see scaleKinds() |
+/// - stage=2:1.3 multiplies all compute jobs of virtual stage 2.
+/// - rank=5:0.9 multiplies all compute jobs of rank 5.
+/// - link=1-2:0.5 multiplies messages between ranks 1 and 2, both ways.
+/// - kind=backward:1.2 multiplies everything of that kind (scaleKinds()).
 struct ScaleOption {
   enum class Of : std::uint8_t { kStage, kRank, kLink, kKind };
 
@@ -33,7 +31,7 @@ struct ScaleOption {
   static constexpr std::int64_t kOne = 1'000'000'000;  ///< a factor of 1
 
   double factor() const { return static_cast<double>(billionths) / kOne; }
-  /// A time so many times as long, rounded to the nanosecond.
+  /// A time multiplied by the factor, rounded to the nanosecond.
   Nanoseconds scaled(Nanoseconds time) const;
   /// Whether it multiplies the times of a kind; only for Of::kKind.
   bool covers(JobKind kind) const;
@@ -58,11 +56,11 @@ std::string scaleKinds();
 /// after all other times of links in `costs`, factors of ranks after those of stages and kinds.
 ///
 /// A rank whose stages are its own has them multiplied; of a stage on several ranks only the jobs
-/// of that rank are (Faults::jobs). Of a link the time is multiplied that a message takes however
-/// long it is, not that of its bytes (Costs::bandwidth).
+/// of that rank are (Faults::jobs). A link's factor is one of the time that a message takes however
+/// long it is. The time of its bytes (Costs::bandwidth) stays.
 ///
-/// Throws Error, which begins with the option and the text, for stages and ranks that the plan does
-/// not have, links that no message takes, and kinds that no plan has a time for.
+/// Throws Error, which begins with the option and the text. It does so for stages and ranks that
+/// the plan does not have, links that no message takes, and kinds that no plan has a time for.
 void applyScales(std::span<const ScaleOption> scales, const Plan& plan, Costs& costs);
 
 /// Whether any message moves between two ranks of a plan, either way.

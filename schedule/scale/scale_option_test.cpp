@@ -92,7 +92,7 @@ TEST(ScaleOption, ARankWithStagesOfItsOwnIsTheSameAsTheseStages) {
   EXPECT_TRUE(byRank.faults.empty());
 }
 
-TEST(ScaleOption, OfReplicasOnlyTheRankThatIsNamedBecomesSlower) {
+TEST(ScaleOption, ARankWithReplicasBecomesSlowerAlone) {
   const Plan plan = withReplicas(oneFOneB(2, 4), 2);
   const Simulation simulation =
       simulate(CheckedPlan(plan), scaled({"rank=3:2"}, plan, tenAndTwenty(2)));
