@@ -1,4 +1,4 @@
-#include "analysis/slowdown/run_work.h"
+#include "analysis/rerun/run_work.h"
 
 #include <algorithm>
 #include <numeric>

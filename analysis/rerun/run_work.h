@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
-#include "analysis/slowdown/work_kinds.h"
+#include "analysis/rerun/work_kinds.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -64,13 +64,15 @@ class RunWork {
   bool waitsForSender(Id message) const {
     return !isNumbered() || graph_.message(message).send != nullptr;
   }
-  bool areInOneStep(Id a, Id b) const {
-    const std::int32_t step = graph_.node(nodeOf(a)).step;
-    const std::int32_t other = graph_.node(nodeOf(b)).step;
-    return step == other || stepOf(step) == stepOf(other);
-  }
+  /// The step (index) that a work is in; stepCount() and more: in none of those to use.
+  std::size_t stepIndexOf(Id work) const { return stepOf(graph_.node(nodeOf(work)).step); }
 
   const Event& event(Id work) const { return *graph_.node(nodeOf(work)).event; }
+  /// When it began: a message with the later of its ends, a collective by itself.
+  Nanoseconds beginOf(Id work) const {
+    return isCollective(work) ? event(work).begin : graph_.node(work).begin;
+  }
+  Nanoseconds endOf(Id work) const { return graph_.node(nodeOf(work)).end; }
   std::uint32_t rankOf(Id work) const { return graph_.node(nodeOf(work)).rank; }
   /// The place of a job or collective among those of its step.
   std::uint32_t indexInStep(Id work) const { return index_[work]; }
