@@ -203,7 +203,9 @@ void RerunOrder::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWor
     if (runWork.waitsForSender(id) && producer != RunWork::kNone) {
       waitFor(indexOf(runWork, producer));
     }
-    waitFor(messageGates_[place]);
+    // Where a receive stands on a line, the one before it there says when it could begin.
+    const bool hasTurn = areInLine && graph.lineEnd(graph.receiveOf(id)).isOnLine;
+    if (!hasTurn) waitFor(messageGates_[place]);
     if (!areInLine) continue;
     for (const RunWork::Id end : {graph.sendOf(id), graph.receiveOf(id)}) {
       const RunWork::Id before = graph.lineEnd(end).before;

@@ -31,9 +31,10 @@ class RunWork {
     Id next = kNone;                ///< else: the job that waits for it
   };
 
-  /// `steps`: those to use, ascending. The timeline and the graph must outlive it.
+  /// `steps`: those to use, ascending. `idealSteps`: those of them that ideals are made of,
+  /// ascending; empty: all. The timeline and the graph must outlive it.
   RunWork(const Timeline& timeline, const JobGraph& graph, std::span<const std::int32_t> steps,
-          int threads);
+          int threads, std::vector<std::int32_t> idealSteps = {});
 
   /// As of the graph. The works of numbered runs wait as those of the study do.
   bool isNumbered() const { return graph_.isNumbered(); }
@@ -77,6 +78,8 @@ class RunWork {
   /// The place of a job or collective among those of its step.
   std::uint32_t indexInStep(Id work) const { return index_[work]; }
   const std::vector<std::string>& setNames() const { return kinds_.setNames(); }
+  /// In the graph.
+  Id nodeOf(Id work) const { return isCollective(work) ? collective(work).node : work; }
   /// Whether stage i of stages() is all that ranks at position i have, messages included: what is
   /// asked of a stage is asked of a position, too.
   bool stagesArePositions() const { return stagesArePositions_; }
@@ -106,7 +109,6 @@ class RunWork {
 
   static constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
   double turnsAt(Id work) const;
-  Id nodeOf(Id work) const { return isCollective(work) ? collective(work).node : work; }
   std::size_t cellOf(std::size_t step, std::size_t rank) const {
     return step * graph_.ranks().size() + rank;
   }
@@ -142,7 +144,8 @@ class RunWork {
   WorkKinds kinds_;
   std::vector<WorkKinds::Id> kindOf_;
   std::vector<double> ideals_;  // by kind
-  std::vector<Span> spans_;     // by step
+  std::vector<std::int32_t> idealSteps_;
+  std::vector<Span> spans_;  // by step
 };
 
 }  // namespace pipetrace

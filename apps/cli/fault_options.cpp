@@ -57,22 +57,17 @@ std::pair<std::string, Nanoseconds> namedTime(const char* option, const std::str
 }
 
 Faults::Link link(const std::string& text, const Plan& plan) {
-  const auto [ranks, time] = namedTime(kLink, text, "1-2=4ms");
-  const std::size_t dash = ranks.find('-');
-  const auto rank = parseNumber<int>(std::string_view(ranks).substr(0, dash));
-  const auto peer = dash == std::string::npos
-                        ? std::nullopt
-                        : parseNumber<int>(std::string_view(ranks).substr(dash + 1));
-  if (!rank || !peer) refuse(kLink, text, "write it as 1-2=4ms, with the two ranks");
-  for (const int each : {*rank, *peer}) {
-    if (each < 0 || each >= plan.numRanks()) {
+  const Faults::Link parsed = parseLink(text);
+  for (const int each : {parsed.rank, parsed.peer}) {
+    if (each >= plan.numRanks()) {
       refuse(kLink, text, fmt::format("the plan has ranks 0 to {}", plan.numRanks() - 1));
     }
   }
-  if (!exchangeMessages(plan, *rank, *peer)) {
-    refuse(kLink, text, fmt::format("no message moves between ranks {} and {}", *rank, *peer));
+  if (!exchangeMessages(plan, parsed.rank, parsed.peer)) {
+    refuse(kLink, text,
+           fmt::format("no message moves between ranks {} and {}", parsed.rank, parsed.peer));
   }
-  return {.rank = *rank, .peer = *peer, .transfer = time};
+  return parsed;
 }
 
 bool isIn(const Plan& plan, const Action& action) {
@@ -174,6 +169,19 @@ MadeUpHost skewedHost(const std::string& text) {
 }
 
 }  // namespace
+
+Faults::Link parseLink(const std::string& text) {
+  const auto [ranks, time] = namedTime(kLink, text, "1-2=4ms");
+  const std::size_t dash = ranks.find('-');
+  const auto rank = parseNumber<int>(std::string_view(ranks).substr(0, dash));
+  const auto peer = dash == std::string::npos
+                        ? std::nullopt
+                        : parseNumber<int>(std::string_view(ranks).substr(dash + 1));
+  if (!rank || !peer || *rank < 0 || *peer < 0) {
+    refuse(kLink, text, "write it as 1-2=4ms, with the two ranks");
+  }
+  return {.rank = *rank, .peer = *peer, .transfer = time};
+}
 
 std::vector<std::string> FaultOptions::all() const {
   std::vector<std::string> list;
