@@ -187,8 +187,8 @@ void RerunOrder::addData(const JobGraph& graph, const RunWork& runWork, RunWork:
   }
 }
 
-/// A message waits for the job that made its data, for the one after which its receive was posted,
-/// and for the messages before it on the lines of both its ends.
+/// A message waits for the job that made its data, and for the one after which its receive was
+/// posted. It also waits for the messages before it on the lines of both its ends.
 void RerunOrder::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork,
                                     const RerunRules& rules) {
   const bool areInLine = rules.messages == RerunRules::Messages::kInLine && graph.hasLines();

@@ -23,15 +23,15 @@ struct RerunRules {
   bool keepsLaunches = false;
 };
 
-/// What runs again in a step of a run, or in several: the works, what each of them waits for, and
-/// an order in which they can run. RerunTimes runs them. This is the one way to ask how a run would
-/// have gone; which works there are, and what waits for what, is one of two:
+/// The works of a step or of several, what each of them waits for, and an order in which they can
+/// run. RerunTimes runs them. This is the one way to ask how a run would have gone. Works and waits
+/// are one of two:
 ///
-/// - the edges of the straggler study (docs/metrics.md, "Stragglers"): all jobs, messages and
-///   collectives of all ranks, in one step or in several that follow each other;
-/// - the edges of the plan (docs/metrics.md, "Bubbles and their causes"): the compute jobs of one
-///   pipeline in one step, each after the job before it on its rank and the jobs of other ranks
-///   whose data it needs. Messages are free.
+/// - The edges of the straggler study (docs/metrics.md, "Stragglers") have all jobs, messages and
+///   collectives of all ranks, in one step or in several that follow each other.
+/// - The edges of the plan (docs/metrics.md, "Bubbles and their causes") have the compute jobs of
+///   one pipeline in one step. Each follows the job before it on its rank, and the jobs of other
+///   ranks whose data it needs. Messages are free.
 ///
 /// Waits that contradict each other are left out: of works that wait for each other, the one that
 /// really began first goes on.
@@ -43,9 +43,8 @@ class RerunOrder {
   struct Work {
     double measured = 0;  ///< ns; by the edges of the plan: what jobs of its stage and kind take
     double ideal = 0;     ///< ns; by the edges of the plan: UsualTimes::balanced()
-    /// When launches are kept: its begin − the end of the last that it waited for, ns. Below 0
-    /// where it began before that. Without anything to wait for: its begin − the first begin of all
-    /// works.
+    /// Where launches are kept, its begin − the end of the last that it waited for, ns. It is below
+    /// 0 where it began before that. A work that waits for nothing has its begin − origin().
     double launch = 0;
     RunWork::Id id = RunWork::kNone;
     std::uint32_t rank = 0;   ///< index in graph.ranks()

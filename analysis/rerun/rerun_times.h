@@ -10,9 +10,9 @@
 
 namespace pipetrace {
 
-/// Runs the works of an order, kWidth times at once: each begins when the last that it waits for
-/// has ended, or as much later as its launch says, where launches are kept. Times are in ns from
-/// 0. They are exact for whole nanoseconds. For one thread; the order must outlive it.
+/// Runs the works of an order, kWidth times at once. Each begins when the last that it waits for
+/// has ended. Where launches are kept, it begins as much later as its launch says. Times are in ns
+/// from 0. They are exact for whole nanoseconds. For one thread; the order must outlive it.
 template <std::size_t kWidth>
 class RerunTimes {
  public:

@@ -18,7 +18,7 @@ using Rank = WhatIfFigures::Rank;
 
 constexpr int kNoClass = -1;  // work
 
-/// What of a rank's window is compared: a class of bubbles, or the work.
+/// The time of a rank in a class of bubbles, or in work.
 double timeOf(const Rank& rank, int what) {
   return what == kNoClass ? rank.work : rank.bubbles[static_cast<std::size_t>(what)];
 }
@@ -72,7 +72,7 @@ struct Difference {
   std::string most;
 };
 
-/// Of work and of all classes, as far as they are more than a thousandth of all time.
+/// Those of work and of all classes, if they are more than a thousandth of all time.
 std::vector<Difference> differencesOf(const WhatIfAnswer& answer) {
   std::vector<int> all = {kNoClass};
   for (const BubbleClass each : kReportedClasses) all.push_back(static_cast<int>(each));

@@ -168,7 +168,7 @@ void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) co
 }
 
 /// The mean of a stage, in the steps that count, becomes that of all stages with such jobs. A stage
-/// whose micro-batches several ranks share may take so many times as long.
+/// whose micro-batches n ranks share may take n times as long.
 void RunAgain::balance(std::vector<double>& durations) const {
   struct Sum {
     double time = 0;

@@ -75,7 +75,7 @@ Timeline simulatedRun(const Plan& plan, const Costs& costs,
       .timeline;
 }
 
-/// What the run with changes differs from the simulation with other costs.
+/// By how much the run with changes is off the simulation with other costs.
 Nanoseconds differenceFrom(const Timeline& expected, const GivenRun& run,
                            const RunChanges& changes) {
   return largestDifference(expected, run.again->run(changes));

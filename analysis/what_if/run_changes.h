@@ -25,7 +25,7 @@ struct IdealSet {
   static IdealSet parse(const std::string& text);
 };
 
-/// What becomes other in a run that keeps its jobs and their order.
+/// Changes of a run that keeps its jobs and their order.
 struct RunChanges {
   /// A message between two ranks takes that long, both ways.
   struct Link {

@@ -23,7 +23,7 @@ namespace {
 using Work = RerunOrder::Work;
 using Index = RerunOrder::Index;
 
-// Of an activation of the run, so that parts of one are whole numbers.
+// An activation of the run, in units so small that parts of one are whole numbers.
 constexpr std::int64_t kActivation = 1'000'000;
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
 constexpr int kSteps = 5;

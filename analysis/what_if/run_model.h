@@ -15,7 +15,7 @@
 
 namespace pipetrace {
 
-/// What becomes other in the plan that a run follows.
+/// Changes of the plan that a run follows.
 struct PlanChanges {
   std::string schedule;     ///< empty: the run's own
   int chunks = 0;           ///< virtual stages per rank; 0: what the run or the schedule has
@@ -59,7 +59,7 @@ class RunModel {
 
   /// Why there is no model, as a sentence without a full stop; empty: there is.
   const std::string& reason() const { return reason_; }
-  /// What it takes for granted, a sentence without a full stop each.
+  /// Sentences without a full stop about what it takes for granted.
   const std::vector<std::string>& restsOn() const { return restsOn_; }
   const Plan& plan() const { return plan_; }
 

@@ -97,7 +97,7 @@ std::optional<double> tokensOf(const Timeline& timeline, const WhatIfQuestion& q
   return tokens > 0 ? std::optional(tokens) : std::nullopt;
 }
 
-/// What an answer about the run itself takes for granted.
+/// Says what an answer about the run itself takes for granted.
 void addGrounds(const Explanation& run, const WhatIfQuestion& question, WhatIfAnswer& answer) {
   const JobGraph& graph = *run.graph;
   const bool hasSeveral = graph.ranks().size() > graph.pipelines().size();

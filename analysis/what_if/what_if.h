@@ -13,7 +13,7 @@
 
 namespace pipetrace {
 
-/// What is asked of a run.
+/// A question about a run.
 struct WhatIfQuestion {
   RunChanges run;
   PlanChanges plan;

@@ -77,7 +77,7 @@ TEST(WhatIf, ASlowStageThatIsScaledTakesItsImbalanceAway) {
   EXPECT_DOUBLE_EQ(answer.changed.ranks[1].work, 0.8 * answer.unchanged.ranks[1].work);
 }
 
-/// Of a run with these changes, the simulation of the plan with these costs.
+/// Expects that the run with these changes is the simulation of the plan with these costs.
 void expectAnswer(const PlanChanges& changes, const Plan& plan, const Costs& costs,
                   const Timeline& run = oneFOneBRun(),
                   CommStreams lines = CommStreams::kAsReached) {

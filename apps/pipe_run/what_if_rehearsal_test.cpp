@@ -1,4 +1,4 @@
-// What a rehearsed run says about changes is compared with rehearsals of these changes.
+// Answers about changes of a rehearsed run are compared with rehearsals of these changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Nanoseconds usualStep(const Timeline& run) {
   return medianOf(windows);
 }
 
-/// What is asked of the rehearsed 1F1B, and a rehearsal of it.
+/// A question about the rehearsed 1F1B, and its rehearsal.
 struct Case {
   const char* name;
   WhatIfQuestion question;

@@ -21,8 +21,8 @@
 namespace pipetrace {
 namespace {
 
-constexpr const char* kOwn = "Changes of the run itself (several hold together)";
-constexpr const char* kPlan = "Another plan (a simulation with the run's medians)";
+constexpr const char* kRunGroup = "Changes of the run itself (several hold together)";
+constexpr const char* kPlanGroup = "Another plan (a simulation with the run's medians)";
 
 /// "3:1": the input half and the weight half of a backward.
 std::pair<int, int> splitOf(const std::string& text) {
@@ -110,25 +110,28 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
   addLoadRunOptions(app, options.profile.load);
   refuseParts(app, "a what-if");
   const auto own = [&](const char* name, auto& to, const char* type, const std::string& what) {
-    return app.add_option(name, to, what)->type_name(type)->group(kOwn)->allow_extra_args(false);
+    return app.add_option(name, to, what)
+        ->type_name(type)
+        ->group(kRunGroup)
+        ->allow_extra_args(false);
   };
   own("--scale", options.scales, "WHAT:FACTOR",
-      "All jobs of a stage (stage=3:0.8), of a rank (rank=5:0.9) or of a kind (kind=transfer:0), "
-      "or the messages of two ranks (link=1-2:0.5) take FACTOR times as long; a kind may take "
+      "All jobs of a stage (stage=3:0.8), of a rank (rank=5:0.9) or of a kind (kind=transfer:0) "
+      "take FACTOR times as long, or the messages of two ranks (link=1-2:0.5). A kind may take "
       "none. May be given several times");
   own("--link", options.links, "R-R=TIME",
       "A message between two ranks takes TIME (1-2=4ms); may be given several times");
   own("--balance", options.balance, "stages",
       "Each stage takes the mean of all stages for each kind of job, so that the work is kept");
   own("--make-ideal", options.ideals, "SET",
-      "Jobs of the set take the mean of their kind, messages and collectives the median; others "
-      "keep their times, so that work goes away: stage=3, rank=5, replica=1, kind=backward, "
-      "worst=3% (of the ranks) or all. May be given several times");
+      "Jobs of the set take the mean of their kind, messages and collectives the median. Others "
+      "keep their times, so that work goes away. Sets are stage=3, rank=5, replica=1, "
+      "kind=backward, worst=3% (of the ranks) and all. May be given several times");
   app.add_flag("--no-launch", options.noLaunch,
                "Everything begins when its last input is there; pauses between steps stay")
-      ->group(kOwn);
+      ->group(kRunGroup);
   const auto plan = [&](const char* name, auto& to, const char* type, const std::string& what) {
-    return app.add_option(name, to, what)->type_name(type)->group(kPlan);
+    return app.add_option(name, to, what)->type_name(type)->group(kPlanGroup);
   };
   plan("--schedule", options.schedule, "NAME", "Another schedule, of pipe-trace plan --list")
       ->check(notEmpty());
@@ -144,7 +147,7 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
   app.add_flag("--keep-batch", options.keepBatch,
                "The batch stays: the micro-batches are smaller or larger, and so are jobs and "
                "activations, but not messages and launches")
-      ->group(kPlan)
+      ->group(kPlanGroup)
       ->needs(microBatches);
   plan("--comm-streams", options.commStreams, "LINES",
        "On which lines messages run one after the other: message, peer or rank (default: as in "

@@ -31,7 +31,7 @@ struct WhatIfOptions {
 
   /// Throws Error, which names the option.
   WhatIfQuestion question() const;
-  /// What was asked, with the options: "--scale stage=2:0.8".
+  /// The changes that are asked for, with their options: "--scale stage=2:0.8".
   std::vector<std::string> asked() const;
 };
 
