@@ -96,7 +96,7 @@ void explainSteps(const Explanation& result, const PipelineBasis& pipeline,
                   PipelineSteps& explained) {
   std::vector<const StepSummary*> summaries;
   for (const ExplainedStep& step : explained.steps) summaries.push_back(&step.summary);
-  const auto efficiency = efficiencyOf(*result.basis, pipeline, summaries);
+  const auto efficiency = efficiencyOf(pipeline, summaries);
   for (std::size_t i = 0; i < explained.steps.size(); ++i) {
     const BubbleWindow& window = pipeline.windows[i];
     ExplainedStep& step = explained.steps[i];

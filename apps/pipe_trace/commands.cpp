@@ -11,6 +11,7 @@
 #include "apps/pipe_trace/report.h"
 #include "apps/pipe_trace/run.h"
 #include "apps/pipe_trace/show.h"
+#include "apps/pipe_trace/what_if/what_if.h"
 #include "parser/foreign/names/name_preset.h"
 #include "schedule/build_schedule.h"
 
@@ -28,6 +29,7 @@ void addWords(std::vector<FlagTable>& tables) {
       }
       const std::string& name = flag.names.front();
       if (name == "--schedule") flag.words = scheduleNames();
+      if (name == "--balance") flag.words = {"stages"};
       if (name == "--buffers") flag.words = {"unbounded", "blocking"};
       if (name == "--paddle-style") flag.words = {"2023"};
       if (name == "--kinds") flag.words = namePresets();
@@ -64,6 +66,8 @@ Program makeProgram() {
                planCommand},
               {"report", "explains why ranks were idle", describeReport, reportCommand},
               {"show", "draws a step of a run in characters", describeShow, showCommand},
+              {"what-if", "says how long a step would take with changes", describeWhatIf,
+               whatIfCommand},
           },
       .insteadOf = {{"summary", "pipe-trace LOGS prints the summary"},
                     {"convert", "pipe-trace LOGS -o NAME.json converts"}},

@@ -1,4 +1,4 @@
-#include "analysis/slowdown/what_if_times.h"
+#include "analysis/slowdown/what_ifs.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ constexpr std::size_t kWidth = WhatIfs::kMost;
 constexpr std::size_t kAllMeasured = 0;
 constexpr std::size_t kAllIdeal = 1;
 
-using Index = StepOrder::Index;
+using Index = RerunOrder::Index;
 
 /// 1 for each bit that is set.
 constexpr auto kBits = [] {
@@ -20,59 +20,22 @@ constexpr auto kBits = [] {
   return bits;
 }();
 
-void takeLater(std::array<double, kWidth>& row, const std::array<double, kWidth>& other) {
-  for (std::size_t i = 0; i < kWidth; ++i) row[i] = std::max(row[i], other[i]);
-}
-
 }  // namespace
 
-WhatIfTimes::Row WhatIfTimes::durations(const StepOrder::Work& work, std::uint8_t measured) {
-  const auto& bits = kBits[measured];
-  const double more = work.measured - work.ideal;
-  Row row;
-  for (std::size_t i = 0; i < kWidth; ++i) row[i] = work.ideal + bits[i] * more;
-  return row;
-}
-
-WhatIfTimes::Row WhatIfTimes::startOf(Index work, const WhatIfs& whatIfs, double release) const {
-  Row start;
-  start.fill(release);
-  for (const StepOrder::Wait& wait : order_.waits(work)) {
-    if (wait.message == StepOrder::kNone) {
-      if (wait.source != StepOrder::kNone) takeLater(start, ends_[wait.source]);
-      continue;
-    }
-    const StepOrder::Work& message = order_.messages()[wait.message];
-    Row end{};
-    if (wait.source != StepOrder::kNone) takeLater(end, ends_[wait.source]);
-    if (wait.gate != StepOrder::kNone) takeLater(end, ends_[wait.gate]);
-    const Row duration = durations(message, whatIfs.measuredIn(message));
-    for (std::size_t i = 0; i < kWidth; ++i) end[i] += duration[i];
-    takeLater(start, end);
-  }
-  return start;
-}
-
 WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs, std::span<const double> releases) {
-  const auto releaseOf = [&](const StepOrder::Work& work) {
+  const auto durationsOf = [&](const RerunOrder::Work& work) {
+    const auto& bits = kBits[whatIfs.measuredIn(work)];
+    const double more = work.measured - work.ideal;
+    Times::Row row;
+    for (std::size_t i = 0; i < kWidth; ++i) row[i] = work.ideal + bits[i] * more;
+    return row;
+  };
+  const auto releaseOf = [&](const RerunOrder::Work& work) {
     return releases.empty() ? 0.0 : releases[work.rank];
   };
-  ends_.resize(order_.works().size());
-  for (const StepOrder::Group& group : order_.groups()) {
-    const auto members = order_.members(group);
-    Row begin{};
-    for (const Index work : members) {
-      takeLater(begin, startOf(work, whatIfs, releaseOf(order_.works()[work])));
-    }
-    for (const Index work : members) {
-      const StepOrder::Work& each = order_.works()[work];
-      const Row duration = durations(each, whatIfs.measuredIn(each));
-      for (std::size_t i = 0; i < kWidth; ++i) ends_[work][i] = begin[i] + duration[i];
-    }
-  }
-  Lengths lengths{};
-  for (const Index work : order_.lastJobs()) takeLater(lengths, ends_[work]);
-  return lengths;
+  times_.run(
+      durationsOf, [](const RerunOrder::Work&) { return Times::Row{}; }, releaseOf);
+  return times_.length();
 }
 
 std::vector<double> WhatIfTimes::lengthsByReplica(std::span<const std::uint32_t> replicaOf,
@@ -94,7 +57,7 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
     if (order_.isCoupled(work)) rowOf[work] = rows++;
   }
   std::vector<double> ends(rows * count);  // of coupled works, by replica
-  const auto placeOf = [&](const StepOrder::Work& work) {
+  const auto placeOf = [&](const RerunOrder::Work& work) {
     return static_cast<std::size_t>(replicaOf[work.rank]) - first;  // count and more: none
   };
   const auto takeEnd = [&](Index work, std::span<double> row) {
@@ -104,11 +67,11 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
       return;
     }
     const std::size_t own = placeOf(order_.works()[work]);
-    const double measured = own < count ? std::max(row[own], ends_[work][kAllMeasured]) : 0;
-    for (double& value : row) value = std::max(value, ends_[work][kAllIdeal]);
+    const double measured = own < count ? std::max(row[own], times_.end(work)[kAllMeasured]) : 0;
+    for (double& value : row) value = std::max(value, times_.end(work)[kAllIdeal]);
     if (own < count) row[own] = measured;
   };
-  const auto addDuration = [&](const StepOrder::Work& work, std::span<double> row) {
+  const auto addDuration = [&](const RerunOrder::Work& work, std::span<double> row) {
     const std::size_t own = placeOf(work);
     const double measured = own < count ? row[own] + work.measured : 0;
     for (double& value : row) value += work.ideal;
@@ -116,22 +79,22 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
   };
   std::vector<double> begin(count);
   std::vector<double> message(count);
-  const auto takeWait = [&](const StepOrder::Wait& wait) {
-    if (wait.message == StepOrder::kNone) {
-      if (wait.source != StepOrder::kNone) takeEnd(wait.source, begin);
+  const auto takeWait = [&](const RerunOrder::Wait& wait) {
+    if (wait.message == RerunOrder::kNone) {
+      if (wait.source != RerunOrder::kNone) takeEnd(wait.source, begin);
       return;
     }
     std::fill(message.begin(), message.end(), 0.0);
-    if (wait.source != StepOrder::kNone) takeEnd(wait.source, message);
-    if (wait.gate != StepOrder::kNone) takeEnd(wait.gate, message);
+    if (wait.source != RerunOrder::kNone) takeEnd(wait.source, message);
+    if (wait.gate != RerunOrder::kNone) takeEnd(wait.gate, message);
     addDuration(order_.messages()[wait.message], message);
     for (std::size_t d = 0; d < count; ++d) begin[d] = std::max(begin[d], message[d]);
   };
-  for (const StepOrder::Group& group : order_.groups()) {
+  for (const RerunOrder::Group& group : order_.groups()) {
     if (!group.isCoupled) continue;
     std::fill(begin.begin(), begin.end(), 0.0);
     for (const Index work : order_.members(group)) {
-      for (const StepOrder::Wait& wait : order_.waits(work)) takeWait(wait);
+      for (const RerunOrder::Wait& wait : order_.waits(work)) takeWait(wait);
     }
     for (const Index work : order_.members(group)) {
       const std::span<double> row(ends.data() + rowOf[work] * count, count);

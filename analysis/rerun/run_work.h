@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
-#include "analysis/slowdown/work_kinds.h"
+#include "analysis/rerun/work_kinds.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -31,9 +31,10 @@ class RunWork {
     Id next = kNone;                ///< else: the job that waits for it
   };
 
-  /// `steps`: those to use, ascending. The timeline and the graph must outlive it.
+  /// `steps`: those to use, ascending. `idealSteps`: those of them that ideals are made of,
+  /// ascending; empty: all. The timeline and the graph must outlive it.
   RunWork(const Timeline& timeline, const JobGraph& graph, std::span<const std::int32_t> steps,
-          int threads);
+          int threads, std::vector<std::int32_t> idealSteps = {});
 
   /// As of the graph. The works of numbered runs wait as those of the study do.
   bool isNumbered() const { return graph_.isNumbered(); }
@@ -64,17 +65,21 @@ class RunWork {
   bool waitsForSender(Id message) const {
     return !isNumbered() || graph_.message(message).send != nullptr;
   }
-  bool areInOneStep(Id a, Id b) const {
-    const std::int32_t step = graph_.node(nodeOf(a)).step;
-    const std::int32_t other = graph_.node(nodeOf(b)).step;
-    return step == other || stepOf(step) == stepOf(other);
-  }
+  /// The step (index) that a work is in; stepCount() and more: in none of those to use.
+  std::size_t stepIndexOf(Id work) const { return stepOf(graph_.node(nodeOf(work)).step); }
 
   const Event& event(Id work) const { return *graph_.node(nodeOf(work)).event; }
+  /// When it began: a message with the later of its ends, a collective by itself.
+  Nanoseconds beginOf(Id work) const {
+    return isCollective(work) ? event(work).begin : graph_.node(work).begin;
+  }
+  Nanoseconds endOf(Id work) const { return graph_.node(nodeOf(work)).end; }
   std::uint32_t rankOf(Id work) const { return graph_.node(nodeOf(work)).rank; }
   /// The place of a job or collective among those of its step.
   std::uint32_t indexInStep(Id work) const { return index_[work]; }
   const std::vector<std::string>& setNames() const { return kinds_.setNames(); }
+  /// In the graph.
+  Id nodeOf(Id work) const { return isCollective(work) ? collective(work).node : work; }
   /// Whether stage i of stages() is all that ranks at position i have, messages included: what is
   /// asked of a stage is asked of a position, too.
   bool stagesArePositions() const { return stagesArePositions_; }
@@ -104,7 +109,6 @@ class RunWork {
 
   static constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
   double turnsAt(Id work) const;
-  Id nodeOf(Id work) const { return isCollective(work) ? collective(work).node : work; }
   std::size_t cellOf(std::size_t step, std::size_t rank) const {
     return step * graph_.ranks().size() + rank;
   }
@@ -140,7 +144,8 @@ class RunWork {
   WorkKinds kinds_;
   std::vector<WorkKinds::Id> kindOf_;
   std::vector<double> ideals_;  // by kind
-  std::vector<Span> spans_;     // by step
+  std::vector<std::int32_t> idealSteps_;
+  std::vector<Span> spans_;  // by step
 };
 
 }  // namespace pipetrace

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "analysis/graph/collective_rules.h"
-#include "analysis/slowdown/run_work.h"
+#include "analysis/rerun/run_work.h"
 
 namespace pipetrace {
 

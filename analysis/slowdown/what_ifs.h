@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/slowdown/step_order.h"
+#include "analysis/rerun/rerun_times.h"
 
 namespace pipetrace {
 
@@ -22,7 +22,7 @@ struct WhatIfs {
   WhatIfs(std::size_t ranks, std::size_t stages, std::size_t sets)
       : byRank(ranks), byStage(stages + 1), bySet(sets) {}
 
-  std::uint8_t measuredIn(const StepOrder::Work& work) const {
+  std::uint8_t measuredIn(const RerunOrder::Work& work) const {
     return static_cast<std::uint8_t>((byRank[work.rank] | byStage[work.stage] | bySet[work.set]) ^
                                      inverted);
   }
@@ -33,7 +33,7 @@ class WhatIfTimes {
  public:
   using Lengths = std::array<double, WhatIfs::kMost>;
 
-  explicit WhatIfTimes(const StepOrder& order) : order_(order) {}
+  explicit WhatIfTimes(const RerunOrder& order) : order_(order), times_(order) {}
 
   /// The lengths of the step, ns. `releases`: when each rank (index in graph.ranks()) can begin;
   /// empty: at 0.
@@ -50,15 +50,13 @@ class WhatIfTimes {
 
  private:
   static constexpr std::size_t kReplicasAtOnce = 128;  // so that memory is bounded
-  using Row = std::array<double, WhatIfs::kMost>;
+  using Times = RerunTimes<WhatIfs::kMost>;
 
   std::vector<double> lengthsOfReplicas(std::span<const std::uint32_t> replicaOf, std::size_t first,
                                         std::size_t count) const;
-  static Row durations(const StepOrder::Work& work, std::uint8_t measured);
-  Row startOf(StepOrder::Index work, const WhatIfs& whatIfs, double release) const;
 
-  const StepOrder& order_;
-  std::vector<Row> ends_;  // by work
+  const RerunOrder& order_;
+  Times times_;
 };
 
 }  // namespace pipetrace

@@ -1,6 +1,6 @@
 // Lengths by replica are computed in a short way. Here they are compared with the long one: a
 // what-if of its own for each replica.
-#include "analysis/slowdown/what_if_times.h"
+#include "analysis/slowdown/what_ifs.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(WhatIfTimes, LengthsByReplicaAreThoseOfAWhatIfForEachOne) {
     const JobGraph graph(timeline, topologyOf(timeline));
     const std::vector<std::int32_t> steps{0};
     const RunWork work(timeline, graph, steps, 1);
-    const StepOrder order(graph, work, 0);
+    const RerunOrder order(graph, work, 0, 1);
     std::vector<std::uint32_t> replicaOf;
     for (const JobGraph::Rank& rank : graph.ranks()) {
       replicaOf.push_back(static_cast<std::uint32_t>(rank.replica));

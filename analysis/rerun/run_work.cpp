@@ -1,7 +1,8 @@
-#include "analysis/slowdown/run_work.h"
+#include "analysis/rerun/run_work.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
@@ -49,11 +50,13 @@ std::vector<std::pair<std::int32_t, std::int32_t>> mixedSteps(const JobGraph& gr
 }  // namespace
 
 RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
-                 std::span<const std::int32_t> steps, int threads)
+                 std::span<const std::int32_t> steps, int threads,
+                 std::vector<std::int32_t> idealSteps)
     : timeline_(timeline),
       graph_(graph),
       nodes_(static_cast<Id>(graph.messageEnd())),
-      kinds_(timeline) {
+      kinds_(timeline),
+      idealSteps_(std::move(idealSteps)) {
   findSteps(steps, threads);
   findCollectives();
   fillChains(threads);
@@ -268,6 +271,10 @@ void RunWork::findIdeals(int threads) {
   std::vector<double> counts(kinds_.count());
   ideals_.assign(kinds_.count(), 0);
   const auto add = [&](Id work) {
+    if (!idealSteps_.empty() && !std::binary_search(idealSteps_.begin(), idealSteps_.end(),
+                                                    graph_.node(nodeOf(work)).step)) {
+      return;
+    }
     const WorkKinds::Id kind = kindOf_[work];
     if (kinds_.isCommunication(kind)) {
       durations[kind].push_back(measured(work));

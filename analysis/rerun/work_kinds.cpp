@@ -1,4 +1,4 @@
-#include "analysis/slowdown/work_kinds.h"
+#include "analysis/rerun/work_kinds.h"
 
 #include <algorithm>
 
