@@ -12,8 +12,6 @@ namespace {
 
 using CauseKind = IdleCause::Kind;
 
-/// A link is slow if its messages take that many times as long as those of other links.
-constexpr double kSlowLink = 1.2;
 
 /// Products of long times would overflow.
 bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
@@ -25,7 +23,7 @@ CauseKind messageCauseOf(const CulpritGroup& group, const LinkTimes& links) {
   if (links.empty()) return CauseKind::kUnloggedMessages;
   if (links.isEarly(link)) return CauseKind::kEarlyLink;
   const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
-  const bool isUsual = others > 0 && static_cast<double>(links.of(link)) < kSlowLink * others;
+  const bool isUsual = others > 0 && static_cast<double>(links.of(link)) < LinkTimes::kSlow * others;
   return isUsual ? CauseKind::kMessages : CauseKind::kSlowLink;
 }
 

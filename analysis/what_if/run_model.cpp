@@ -11,6 +11,7 @@
 #include "analysis/median.h"
 #include "analysis/what_if/cut_stages.h"
 #include "analysis/what_if/logged_messages.h"
+#include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
@@ -277,6 +278,11 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   if (plan_.placement.hasSeveralRanks() && !plan_.isBidirectional()) {
     throw Error("stages of the run stand on several ranks; no other plan of these is simulated");
   }
+  if (!changes.depths.empty()) {
+    StageMap map = stageMapOptions("", "", plan_.numRanks());
+    const int count = changes.microBatches > 0 ? changes.microBatches : plan_.numMicroBatches;
+    return buildOnStageRanks(name, map.ranks, count, changes.depths);
+  }
   PlanSize size{plan_.numRanks(), plan_.numMicroBatches, changes.chunks};
   if (changes.microBatches > 0) size.microBatches = changes.microBatches;
   const bool isOwn = changes.schedule.empty();
@@ -362,6 +368,7 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
   simulation.timeline.sort();
   run.plan = changes.changesJobs() ? checked->name : schedule_;
   run.microBatches = checked->numMicroBatches;
+  run.messages = checked->hasMessages() ? messagesBetweenRanks(*checked) : 0;
   for (const Simulation::Rank& rank : simulation.ranks) {
     run.peaks.push_back(static_cast<double>(rank.peakMemory) / kActivation);
   }

@@ -24,12 +24,17 @@ struct PlanChanges {
   /// The parts of a backward that is split: its input half and its weight half.
   std::optional<std::pair<int, int>> split;
   std::optional<CommStreams> lines;  ///< not given: those of the run
+  /// With how many forwards each stage warms up (--stage-depths); empty: as usual. For schedules
+  /// that buildOnStageRanks() has, with one stage a rank.
+  std::vector<int> depths;
   /// --transfers: "in-time" or "torch"; empty: the run's own order, of a changed plan torch's.
   std::string transfers;
 
   bool empty() const { return !changesJobs() && !lines && transfers.empty(); }
   /// Whether it makes another plan of the jobs.
-  bool changesJobs() const { return !schedule.empty() || chunks > 0 || microBatches > 0; }
+  bool changesJobs() const {
+    return !schedule.empty() || chunks > 0 || microBatches > 0 || !depths.empty();
+  }
 };
 
 /// A step of a run as a simulation (schedule/simulate) with the run's medians. These are the times
@@ -48,6 +53,7 @@ class RunModel {
     /// the run as measured.
     std::vector<double> peaks;
     int microBatches = 0;
+    int messages = 0;  ///< between ranks, in a step
     /// The samples of a step, as a multiple of those of the run.
     double batch = 1;
   };
@@ -62,6 +68,10 @@ class RunModel {
   /// Sentences without a full stop about what it takes for granted.
   const std::vector<std::string>& restsOn() const { return restsOn_; }
   const Plan& plan() const { return plan_; }
+  /// The schedule that has the run's order; empty: none is known.
+  const std::string& schedule() const { return schedule_; }
+  /// On which lines messages run one after the other.
+  CommStreams lines() const { return lines_; }
 
   /// Simulates the run with changes. Factors and times of stages and kinds are of the run's own
   /// stages, those of ranks and links of the changed plan. Throws Error, which begins with the

@@ -3,6 +3,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
+#include "apps/pipe_trace/advise/advise.h"
 #include "apps/pipe_trace/align.h"
 #include "apps/pipe_trace/info.h"
 #include "apps/pipe_trace/open/open.h"
@@ -58,6 +59,8 @@ Program makeProgram() {
       .run = readInputs,
       .commands =
           {
+              {"advise", "says what to change in a run, and what it brings", describeAdvise,
+               adviseCommand},
               {"align", "puts the clocks of several hosts right, and says how", describeAlign,
                alignCommand},
               {"info", "lists what is in logs and profiles", describeInfo, infoCommand},

@@ -55,15 +55,6 @@ double bubbleRatioOf(const Timeline& timeline) {
   return whole > 0 ? 1 - static_cast<double>(busy) / static_cast<double>(whole) : 0;
 }
 
-int messagesOf(const Plan& plan) {
-  int messages = 0;
-  for (const std::vector<Action>& row : withTransfers(withoutTransfers(plan), 0).ranks) {
-    messages += static_cast<int>(std::count_if(
-        row.begin(), row.end(), [](const Action& action) { return isSend(action.kind); }));
-  }
-  return messages;
-}
-
 /// The length of a step with the messages of `ordered()` on lines; none: it does not run.
 template <typename Ordered>
 std::optional<Simulation> onLines(Ordered ordered, const Costs& costs, CommStreams lines) {
@@ -117,7 +108,7 @@ class Trying {
                        .chunks = to_.chunks,
                        .name = plan->name,
                        .fingerprint = fingerprint(*plan),
-                       .messages = plan->hasMessages() ? messagesOf(*plan) : 0,
+                       .messages = plan->hasMessages() ? messagesBetweenRanks(*plan) : 0,
                        .isAsynchronous = plan->isAsynchronous(),
                        .hasWeightsTwice = plan->isBidirectional()};
     std::optional<Simulation> shortest;

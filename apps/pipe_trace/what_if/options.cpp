@@ -59,6 +59,7 @@ WhatIfQuestion WhatIfOptions::question() const {
                    .chunks = chunks,
                    .microBatches = microBatches,
                    .keepsBatch = keepBatch};
+  if (!stageDepths.empty()) question.plan.depths = stageDepthsOption(stageDepths);
   if (!commStreams.empty()) question.plan.lines = MessageOptions{{}, commStreams}.lines();
   if (!transfers.empty() && transfers != "in-time" && transfers != "torch") {
     throw Error("--transfers " + transfers + ": it is in-time or torch");
@@ -87,6 +88,7 @@ std::vector<std::string> WhatIfOptions::asked() const {
   add("--schedule", schedule);
   add("--split", split);
   addNumber("--chunks", chunks);
+  add("--stage-depths", stageDepths);
   addNumber("--micro-batches", microBatches);
   if (keepBatch) list.emplace_back("--keep-batch");
   add("--comm-streams", commStreams);
@@ -141,6 +143,10 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
   plan("--chunks", options.chunks, "V",
        "Virtual stages per rank; each stage of the run is cut evenly, in the model's order")
       ->check(range(1, 1024));
+  plan("--stage-depths", options.stageDepths, "D,D,...",
+       "With how many forwards each stage warms up, as in 3,2,1,0; for 1F1B, FThenB and GPipe with "
+       "one stage a rank")
+      ->check(notEmpty());
   CLI::Option* const microBatches =
       plan("--micro-batches", options.microBatches, "M", "More or fewer micro-batches of a step")
           ->check(range(1, 1'000'000));

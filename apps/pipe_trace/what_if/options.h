@@ -23,6 +23,7 @@ struct WhatIfOptions {
   std::string transfers;
   std::string schedule;
   std::string split;
+  std::string stageDepths;
   int chunks = 0;
   int microBatches = 0;
   bool keepBatch = false;
