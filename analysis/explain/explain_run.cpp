@@ -193,7 +193,9 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
   const SlowerStages stages(timeline, graph, times);
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);
-  const Outliers outliers(graph, times, links, usualLength(result));
+  const UnevenMicroBatches lengths(graph, result.counted, threads);
+  const ScatteredPauses scattered(graph, times, result.counted, lengths, threads);
+  const Outliers outliers(graph, times, links, scattered, usualLength(result));
   result.culprits = culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
   result.findings = findingsOf({.timeline = timeline,
                                 .basis = *result.basis,
@@ -201,6 +203,8 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
                                 .stages = stages,
                                 .ranks = ranks,
                                 .links = links,
+                                .lengths = lengths,
+                                .scattered = scattered,
                                 .counted = result.counted,
                                 .bubbles = result.bubbles,
                                 .culprits = result.culprits,
