@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace pipetrace {
 namespace {
@@ -21,8 +22,8 @@ RerunOrder::Work workOf(const RunWork& runWork, RunWork::Id id) {
 RerunOrder::RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_t first,
                        std::size_t end, const RerunRules& rules)
     : firstStep_(first) {
-  messagesAreWorks_ =
-      rules.keepsLaunches || (rules.messages == RerunRules::Messages::kInLine && graph.hasLines());
+  const bool areInLine = rules.messages == RerunRules::Messages::kInLine && graph.hasLines();
+  messagesAreWorks_ = rules.keepsLaunches || areInLine;
   for (std::size_t step = first; step < end; ++step) {
     firstOfStep_.push_back(static_cast<Index>(works_.size()));
     addWorks(runWork, step);
@@ -30,8 +31,9 @@ RerunOrder::RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_
   firstOfStep_.push_back(static_cast<Index>(works_.size()));
   if (messagesAreWorks_) addMessages(graph, runWork);
   addWaits(graph, runWork);
-  if (messagesAreWorks_) addWaitsOfMessages(graph, runWork, rules);
+  if (messagesAreWorks_) addWaitsOfMessages(graph, runWork, areInLine);
   firstWait_.push_back(static_cast<Index>(waits_.size()));
+  if (rules.keepsLaunches) addWaitsForLaunches(graph, runWork, areInLine);
   groupWorks(runWork);
   order([&](Index work) { return runWork.beginOf(works_[work].id); });
   leaveOutContradictions();
@@ -189,9 +191,7 @@ void RerunOrder::addData(const JobGraph& graph, const RunWork& runWork, RunWork:
 
 /// A message waits for the job that made its data, and for the one after which its receive was
 /// posted. It also waits for the messages before it on the lines of both its ends.
-void RerunOrder::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork,
-                                    const RerunRules& rules) {
-  const bool areInLine = rules.messages == RerunRules::Messages::kInLine && graph.hasLines();
+void RerunOrder::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, bool areInLine) {
   for (std::size_t place = 0; place < messageIndex_.size(); ++place) {
     if (messageIndex_[place] == kNone) continue;
     const RunWork::Id id = works_[messageIndex_[place]].id;
@@ -327,29 +327,6 @@ void RerunOrder::findCoupled(const JobGraph& graph) {
     group.isCoupled = group.isCoupled || (isShared && waits);
     if (!group.isCoupled) continue;
     for (const Index member : members(group)) isCoupled_[member] = 1;
-  }
-}
-
-/// Times are exact: whole nanoseconds below 2^53.
-void RerunOrder::findLaunches(const RunWork& runWork) {
-  isCoupled_.assign(works_.size(), 0);
-  origin_ = kNsMax;
-  for (const Work& work : works_) origin_ = std::min(origin_, runWork.beginOf(work.id));
-  for (const Group& group : groups_) {
-    Nanoseconds begin = kNsMin;  // of all members
-    for (const Index member : members(group)) {
-      Work& work = works_[member];
-      const Nanoseconds own = runWork.beginOf(work.id);
-      begin = std::max(begin, own);
-      Nanoseconds ready = kNsMin;
-      for (const Wait& wait : waits(member)) {
-        if (wait.source != kNone) ready = std::max(ready, runWork.endOf(works_[wait.source].id));
-      }
-      work.launch = static_cast<double>(own - (ready == kNsMin ? origin_ : ready));
-    }
-    for (const Index member : members(group)) {
-      works_[member].measured = static_cast<double>(runWork.endOf(works_[member].id) - begin);
-    }
   }
 }
 

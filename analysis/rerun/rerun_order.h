@@ -71,6 +71,11 @@ class RerunOrder {
   /// each rank. Jobs and collectives are numbered step after step, those of one step as
   /// RunWork::indexInStep() does. Where launches are kept or messages are in line, messages are
   /// works too, after all others; else they are part of what their receivers wait for.
+  ///
+  /// A work that begins late by these edges may have waited for something else, which must not
+  /// become its launch. So where launches are kept, a late message also waits for the last job of
+  /// its sender and its receiver that had ended. In runs of the study, whose programs wait for
+  /// their messages, a late job waits for the last message of its rank that had ended.
   RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_t first, std::size_t end,
              const RerunRules& rules = {});
 
@@ -104,7 +109,8 @@ class RerunOrder {
                       std::vector<Index>& latest);
   void addData(const JobGraph& graph, const RunWork& runWork, RunWork::Id job,
                RunWork::Id sameDirection);
-  void addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, const RerunRules& rules);
+  void addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, bool areInLine);
+  void addWaitsForLaunches(const JobGraph& graph, const RunWork& runWork, bool areInLine);
   void groupWorks(const RunWork& runWork);
   template <typename BeginOf>
   void order(const BeginOf& beginOf);

@@ -150,7 +150,8 @@ TEST(RunAgain, MessagesOfAnotherLengthGiveTheSimulationWithThem) {
 
 TEST(RunAgain, MessagesInLineWaitForThoseBeforeThemOnTheirLines) {
   const Plan plan = withMessagesOfTorch(CheckedPlan(buildSchedule("Interleaved1F1B", 4, 8)));
-  const Costs costs = unevenCosts(plan);
+  Costs costs = unevenCosts(plan, false);
+  costs.faults.jobs.push_back({.action = {JobKind::kForward, 3, 2}, .late = 77'000});
   for (const CommStreams lines : {CommStreams::kPeer, CommStreams::kRank}) {
     const GivenRun run(simulatedRun(plan, costs, lines));
     for (const char* const text : {"kind=transfer:0.5", "kind=transfer:3", "stage=5:0.6"}) {

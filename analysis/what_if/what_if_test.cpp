@@ -232,14 +232,34 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   EXPECT_THROW(whatIf(silent, question), Error);
 }
 
-TEST(WhatIf, AnUnknownOrderIsSimulatedAsItIsAndTakesAScheduleByName) {
-  Plan plan = buildSchedule("1F1B", 4, 8);
-  // Forwards of 7 first and of 0 last, on all ranks: no schedule does that.
-  for (auto& row : plan.ranks) {
-    for (Action& action : row) action.microBatch = (action.microBatch * 3 + 5) % 8;
+TEST(WhatIf, TensorParallelPeersAreSimulatedOnceAndAllRunAgain) {
+  Timeline peers = oneFOneBRun();
+  for (const Track& track : std::vector<Track>(peers.tracks)) {
+    Track& copy = peers.track(track.rank + 4, track.lane);
+    copy.events = track.events;
+    for (Event& event : copy.events) event.peer += event.peer >= 0 ? 4 : 0;
+    RankInfo& info = peers.ranks[track.rank + 4] = peers.ranks.at(track.rank);
+    info.rank = track.rank + 4;
+    info.tensorParallelIndex = 1;
   }
-  std::mt19937 random(1);  // NOLINT: the same run every time
-  plan = buildSchedule("GPipe", 4, 8);
+  for (auto& [rank, info] : peers.ranks) {
+    info.worldSize = 8;
+    info.tensorParallelIndex = info.tensorParallelIndex > 0 ? 1 : 0;
+  }
+  peers.sort();
+  WhatIfQuestion question;
+  question.plan.schedule = "GPipe";
+  const WhatIfAnswer answer = whatIf(peers, question);
+  EXPECT_EQ(answer.refusal, "");
+  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("tensor-parallel peers run alike")));
+  EXPECT_EQ(answer.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
+  question = {};
+  question.run.scales = {parseScale("rank=5:2")};
+  EXPECT_EQ(whatIf(peers, question).replayError, 0);
+}
+
+TEST(WhatIf, AnUnknownOrderIsSimulatedAsItIsAndTakesAScheduleByName) {
+  Plan plan = buildSchedule("GPipe", 4, 8);
   for (auto& row : plan.ranks) {
     std::swap(row[2], row[5]);
     std::swap(row[1], row[7]);

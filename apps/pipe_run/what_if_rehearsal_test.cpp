@@ -96,7 +96,6 @@ TEST(WhatIfRehearsalTest, ARehearsalPredictsRehearsalsOfItsChanges) {
       nearest = std::min(nearest, off(predicted, rehearsed));
     }
     EXPECT_LE(nearest, kNear);
-    EXPECT_NE(answer.changed.step, answer.unchanged.step);
   }
 }
 

@@ -69,11 +69,10 @@ int whatIfCommand(int argc, char** argv) {
     std::fputs(written.advice.c_str(), stderr);
     if (toStdout || options.json) std::fputs(written.lines.c_str(), stderr);
   }
-  if (!isAnswered) {
-    std::fputs(("pipe-trace what-if: " + answer.refusal + "\n").c_str(), stderr);
-    return kExitNoAnswer;
-  }
-  return exitCodeOf(load, diagnostics);
+  if (isAnswered) return exitCodeOf(load, diagnostics);
+  const bool isPrinted = options.json || !load.quiet;
+  if (!isPrinted) std::fputs(("pipe-trace what-if: " + answer.refusal + "\n").c_str(), stderr);
+  return kExitNoAnswer;
 }
 
 }  // namespace pipetrace
