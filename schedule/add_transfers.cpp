@@ -146,6 +146,15 @@ Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options) {
 
 Plan withTransfers(const Plan& plan, int ahead) { return Pass(plan, ahead).run(); }
 
+int messagesBetweenRanks(const Plan& plan) {
+  int messages = 0;
+  for (const std::vector<Action>& row : withTransfers(withoutTransfers(plan), 0).ranks) {
+    messages += static_cast<int>(std::count_if(
+        row.begin(), row.end(), [](const Action& action) { return isSend(action.kind); }));
+  }
+  return messages;
+}
+
 Plan withoutTransfers(Plan plan) {
   for (auto& actions : plan.ranks) {
     std::erase_if(actions, [](const Action& action) { return isTransfer(action.kind); });

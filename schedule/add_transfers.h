@@ -34,6 +34,9 @@ Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options = 
 /// and `ahead` is 0 or more.
 Plan withTransfers(const Plan& plan, int ahead);
 
+/// How many messages move between ranks in a step of a plan that has messages.
+int messagesBetweenRanks(const Plan& plan);
+
 /// The plan without sends and receives.
 Plan withoutTransfers(Plan plan);
 

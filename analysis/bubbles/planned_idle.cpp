@@ -1,22 +1,40 @@
 #include "analysis/bubbles/planned_idle.h"
 
-#include "analysis/graph/order_times.h"
+#include <algorithm>
+
+#include "analysis/rerun/rerun_times.h"
 
 namespace pipetrace {
 
 PlannedIdle::PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times)
-    : jobs_(jobs), after_(jobs.steps().size() * jobs.rankCount()) {
+    : jobs_(jobs),
+      after_(jobs.steps().size() * jobs.rankCount()),
+      ownLengths_(jobs.steps().size()) {
   if (jobs.rankCount() == 0) return;
   firstJob_ = graph.ranks()[jobs.ranks().front()].first;
   before_.resize(graph.ranks()[jobs.ranks().back()].end - firstJob_);
-  OrderTimes order(graph, jobs);
+  constexpr std::size_t kPlan = 0;
+  constexpr std::size_t kOwn = 1;
+  using Times = RerunTimes<2>;
   for (std::size_t step = 0; step < jobs.steps().size(); ++step) {
-    order.run(
-        step, [&](Id job) { return times.balanced(job); },
-        [&](Id job, Nanoseconds, Nanoseconds idle) { before_[job - firstJob_] = idle; });
+    const RerunOrder order(graph, jobs, times, step);
+    Times rerun(order);
+    rerun.run([](const RerunOrder::Work& work) { return Times::Row{work.ideal, work.measured}; });
+    const Times::Row length = rerun.length();
+    ownLengths_[step] = static_cast<Nanoseconds>(length[kOwn]);
+    RerunOrder::Index index = 0;
     for (std::size_t p = 0; p < jobs.rankCount(); ++p) {
+      double free = 0;
+      for (const Id job : jobs.jobs(step, p)) {
+        const double end = rerun.end(index)[kPlan];
+        before_[job - firstJob_] =
+            static_cast<Nanoseconds>(end - order.works()[index].ideal - free);
+        free = end;
+        ++index;
+      }
       const bool runs = !jobs.jobs(step, p).empty();
-      after_[step * jobs.rankCount() + p] = runs ? order.length() - order.end(p) : 0;
+      after_[step * jobs.rankCount() + p] =
+          runs ? static_cast<Nanoseconds>(length[kPlan] - free) : 0;
     }
   }
 }

@@ -22,6 +22,10 @@ class PlannedIdle {
   /// From the last job of the rank at `position` in a step to the plan's end. 0 where it has none.
   Nanoseconds after(std::int32_t step, std::size_t position) const;
 
+  /// The length of a step's own order (by its index), run with what the jobs of each stage and kind
+  /// usually take, messages free.
+  Nanoseconds ownLength(std::size_t step) const { return ownLengths_[step]; }
+
   /// For steps whose plan is another one.
   void setBefore(Id job, Nanoseconds idle) { before_[job - firstJob_] = idle; }
   void setAfter(std::size_t step, std::size_t position, Nanoseconds idle) {
@@ -31,8 +35,9 @@ class PlannedIdle {
  private:
   const StepJobs& jobs_;
   Id firstJob_ = 0;
-  std::vector<Nanoseconds> before_;  // by job
-  std::vector<Nanoseconds> after_;   // by step and position
+  std::vector<Nanoseconds> before_;      // by job
+  std::vector<Nanoseconds> after_;       // by step and position
+  std::vector<Nanoseconds> ownLengths_;  // by step
 };
 
 }  // namespace pipetrace

@@ -147,8 +147,9 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
       pipeline.windows = windowsOf(graph, paths_, pipeline.jobs, summary, pipeline.replica);
     }
   });
-  for (const PipelineBasis& pipeline : pipelines_) {
-    for (const BubbleWindow& window : pipeline.windows) {
+  for (PipelineBasis& pipeline : pipelines_) {
+    for (BubbleWindow& window : pipeline.windows) {
+      window.ownLength = pipeline.planned->ownLength(window.index);
       const Id job = window.tail.wait.cause;
       if (job == JobGraph::kNone || waitPaths_.contains(job)) continue;
       waitPaths_.emplace(job, waitPathOf(graph, paths_, job));

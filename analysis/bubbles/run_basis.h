@@ -27,6 +27,7 @@ struct BubbleWindow {
   bool isWholeRun = false;                     ///< as of StepWindow
   bool lacksRanks = false;                     ///< jobs need data of ranks that are missing
   bool hasPlan = true;                         ///< false: nobody knows the schedule's own share
+  Nanoseconds ownLength = 0;                   ///< PlannedIdle::ownLength()
 };
 
 /// A pipeline as the analyses need it.

@@ -11,34 +11,19 @@
 #include "analysis/matched_messages.h"
 #include "analysis/median.h"
 #include "analysis/steps/counted_steps.h"
-#include "analysis/steps/incomplete_steps.h"
 #include "analysis/steps/interval.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
 
 using Durations = std::vector<Nanoseconds>;
 
-CountedSteps countedStepsOf(const Timeline& timeline, Phase phase) {
-  const std::vector<std::int32_t> incomplete = incompleteSteps(timeline, topologyOf(timeline));
-  std::vector<CountedSteps::Step> steps;
-  for (const StepWindow& step : stepWindows(timeline)) {
-    if (step.phase != phase) continue;
-    const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
-    steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
-  }
-  return {{}, steps};
-}
-
 class Measuring {
  public:
-  explicit Measuring(const Timeline& timeline)
-      : timeline_(timeline),
-        phase_(countedPhaseOf(timeline)),
-        counted_(countedStepsOf(timeline, phase_)) {
+  Measuring(const Timeline& timeline, const CountedSteps& counted)
+      : timeline_(timeline), phase_(countedPhaseOf(timeline)), counted_(counted) {
     for (const Track& track : timeline.tracks) {
       std::map<ReductionKey, int> seen;
       for (const Event& event : track.events) {
@@ -170,7 +155,7 @@ class Measuring {
 
   const Timeline& timeline_;
   Phase phase_;
-  CountedSteps counted_;
+  const CountedSteps& counted_;
   // By stage: durations of forward, backward, its halves, fused pairs, recomputes.
   std::map<std::int32_t, std::array<Durations, 6>> stages_;
   std::map<PartsKey, Parts> parts_;                          // of the track that is read
@@ -183,6 +168,12 @@ class Measuring {
 
 }  // namespace
 
-Costs measuredCosts(const Timeline& timeline) { return Measuring(timeline).costs(); }
+Costs measuredCosts(const Timeline& timeline) {
+  return measuredCosts(timeline, countedStepsOf(timeline));
+}
+
+Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted) {
+  return Measuring(timeline, counted).costs();
+}
 
 }  // namespace pipetrace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/steps/counted_steps.h"
 #include "schedule/costs.h"
 #include "trace/timeline.h"
 
@@ -25,5 +26,7 @@ namespace pipetrace {
 ///
 /// `timeline` must be completed (completeTimeline). Throws Error if some stage has no forward job.
 Costs measuredCosts(const Timeline& timeline);
+/// The same over these steps.
+Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted);
 
 }  // namespace pipetrace

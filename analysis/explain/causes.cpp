@@ -12,8 +12,6 @@ namespace {
 
 using CauseKind = IdleCause::Kind;
 
-/// A link is slow if its messages take that many times as long as those of other links.
-constexpr double kSlowLink = 1.2;
 
 /// Products of long times would overflow.
 bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
@@ -25,7 +23,7 @@ CauseKind messageCauseOf(const CulpritGroup& group, const LinkTimes& links) {
   if (links.empty()) return CauseKind::kUnloggedMessages;
   if (links.isEarly(link)) return CauseKind::kEarlyLink;
   const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
-  const bool isUsual = others > 0 && static_cast<double>(links.of(link)) < kSlowLink * others;
+  const bool isUsual = others > 0 && static_cast<double>(links.of(link)) < LinkTimes::kSlow * others;
   return isUsual ? CauseKind::kMessages : CauseKind::kSlowLink;
 }
 
@@ -72,8 +70,18 @@ class SlowReplicas {
   std::map<int, std::size_t> pipelineOf_;
 };
 
+/// Whether most of the jobs of a group that is of a few jobs alone are pauses.
+bool areScattered(const CulpritGroup& group, const ScatteredPauses& pauses) {
+  const auto count = std::count_if(group.outliers.begin(), group.outliers.end(),
+                                   [&](JobGraph::Id job) { return pauses.contains(job); });
+  return 2 * static_cast<std::size_t>(count) > group.outliers.size();
+}
+
 CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks,
-                      const LinkTimes& links) {
+                      const LinkTimes& links, const UnevenMicroBatches& lengths,
+                      const ScatteredPauses& pauses) {
+  const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
+  if (!isTransfer && areScattered(group, pauses)) return CauseKind::kScatteredPauses;
   switch (group.bubbleClass) {
     case BubbleClass::kImbalance: return CauseKind::kSlowStages;
     case BubbleClass::kTransfer: return messageCauseOf(group, links);
@@ -83,6 +91,9 @@ CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const Sl
       return isOneJob(group) ? CauseKind::kLateJob : CauseKind::kLateJobs;
     default:
       if (!group.outliers.empty()) return CauseKind::kLongJobs;
+      if (!ranks.isSlow(group.rank) && lengths.isShownBy(graph.node(group.job).stage)) {
+        return CauseKind::kUnevenMicroBatches;
+      }
       if (isOneJob(group) && !isSlowLikeItsRank(graph, group, ranks)) return CauseKind::kLongJob;
       return ranks.isSlow(group.rank) ? CauseKind::kSlowRank : CauseKind::kUnsteadyJobs;
   }
@@ -108,6 +119,8 @@ CauseKey causeKeyOf(const IdleCause& cause, const SlowerStages& stages, const Sl
       break;
     case CauseKind::kSlowReplica: return {cause.kind, 0, static_cast<int>(cause.pipeline), {}};
     case CauseKind::kUnsteadyJobs:
+    case CauseKind::kUnevenMicroBatches:
+    case CauseKind::kScatteredPauses:
     case CauseKind::kData:
     case CauseKind::kLateJobs:
     case CauseKind::kMessages:
@@ -139,13 +152,15 @@ bool isOneStep(const CulpritGroup& group) {
 
 std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
                                 const SlowerStages& stages, const SlowerRanks& ranks,
-                                const LinkTimes& links) {
+                                const LinkTimes& links, const UnevenMicroBatches& lengths,
+                                const ScatteredPauses& pauses) {
   const SlowReplicas replicas(graph, ranks);
   std::vector<IdleCause> causes;
   std::map<CauseKey, std::size_t> known;
   int number = 0;
   for (const CulpritGroup& group : culprits.groups) {  // the largest first
-    IdleCause cause{.kind = causeKindOf(graph, group, ranks, links), .group = group};
+    IdleCause cause{.kind = causeKindOf(graph, group, ranks, links, lengths, pauses),
+                    .group = group};
     if (group.bubbleClass == BubbleClass::kTransfer) {
       cause.links = {{{group.rank, group.peer}, group.time}};
     } else {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/graph/order_times.h"
 #include "analysis/ratio.h"
 #include "analysis/steps/interval_union.h"
 #include "trace/threads/in_parallel.h"
@@ -23,10 +22,9 @@ std::vector<Interval> shared(const std::vector<Interval>& a, const std::vector<I
 
 }  // namespace
 
-std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBasis& pipeline,
+std::vector<StepEfficiency> efficiencyOf(const PipelineBasis& pipeline,
                                          const std::vector<const StepSummary*>& steps) {
   std::vector<StepEfficiency> results(steps.size());
-  OrderTimes order(basis.graph(), pipeline.jobs);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     StepEfficiency& result = results[i];
     const StepSummary& step = *steps[i];
@@ -43,10 +41,7 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
         ratio(busy, static_cast<double>(most) * static_cast<double>(step.ranks.size()));
     // The plan of an asynchronous run is longer than its window.
     if (!window.isWhole || window.lacksRanks || window.isWholeRun) continue;
-    order.run(
-        window.index, [&](JobGraph::Id job) { return basis.times().median(job); },
-        [](JobGraph::Id, Nanoseconds, Nanoseconds) {});
-    result.planned = order.length();
+    result.planned = window.ownLength;
     result.schedule = ratio(result.planned, step.window());
   }
   return results;

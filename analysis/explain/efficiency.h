@@ -23,7 +23,7 @@ struct StepEfficiency {
 };
 
 /// The efficiency of a pipeline's steps, by its windows. `steps`: the summaries of the windows.
-std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBasis& pipeline,
+std::vector<StepEfficiency> efficiencyOf(const PipelineBasis& pipeline,
                                          const std::vector<const StepSummary*>& steps);
 
 /// Time that messages and collectives took, over all ranks. A message counts from the later of its

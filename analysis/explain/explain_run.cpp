@@ -81,7 +81,7 @@ void explainSteps(const Explanation& result, const PipelineBasis& pipeline,
                   PipelineSteps& explained) {
   std::vector<const StepSummary*> summaries;
   for (const ExplainedStep& step : explained.steps) summaries.push_back(&step.summary);
-  const auto efficiency = efficiencyOf(*result.basis, pipeline, summaries);
+  const auto efficiency = efficiencyOf(pipeline, summaries);
   for (std::size_t i = 0; i < explained.steps.size(); ++i) {
     const BubbleWindow& window = pipeline.windows[i];
     ExplainedStep& step = explained.steps[i];
@@ -178,7 +178,9 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
   const SlowerStages stages(timeline, graph, times);
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);
-  const Outliers outliers(graph, times, links, usualLength(result));
+  const UnevenMicroBatches lengths(graph, result.counted, threads);
+  const ScatteredPauses scattered(graph, times, result.counted, lengths, threads);
+  const Outliers outliers(graph, times, links, scattered, usualLength(result));
   result.culprits = culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
   result.findings = findingsOf({.timeline = timeline,
                                 .basis = *result.basis,
@@ -186,6 +188,8 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
                                 .stages = stages,
                                 .ranks = ranks,
                                 .links = links,
+                                .lengths = lengths,
+                                .scattered = scattered,
                                 .counted = result.counted,
                                 .bubbles = result.bubbles,
                                 .culprits = result.culprits,

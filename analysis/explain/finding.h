@@ -10,8 +10,10 @@
 #include "analysis/explain/culprits.h"
 #include "analysis/explain/link_times.h"
 #include "analysis/explain/pauses.h"
+#include "analysis/explain/scattered_pauses.h"
 #include "analysis/explain/slower_ranks.h"
 #include "analysis/explain/slower_stages.h"
+#include "analysis/explain/uneven_micro_batches.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -35,7 +37,9 @@ struct Finding {
   /// The longest bubbles of it, at most kMostExamples, with their ranks (indices in
   /// JobGraph::ranks()); the longest first.
   std::vector<std::pair<std::uint32_t, Bubble>> examples;
-  std::optional<Pauses> pauses;  ///< of a finding about them
+  std::optional<Pauses> pauses;               ///< of a finding about them
+  std::optional<UnevenMicroBatches> lengths;  ///< of a finding about micro-batches
+  std::optional<ScatteredPauses> scattered;   ///< of a finding about pauses at different steps
 };
 
 inline constexpr double kMinorShare = 0.01;
@@ -48,6 +52,8 @@ struct FindingInputs {
   const SlowerStages& stages;
   const SlowerRanks& ranks;
   const LinkTimes& links;
+  const UnevenMicroBatches& lengths;
+  const ScatteredPauses& scattered;
   const CountedSteps& counted;
   const Bubbles& bubbles;
   const Culprits& culprits;

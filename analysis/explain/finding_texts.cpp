@@ -49,31 +49,19 @@ std::string betweenRanks(LinkTimes::Link link) {
          std::to_string(link.second);
 }
 
-std::string adviceFor(const Pauses& pauses) {
-  switch (pauses.reason) {
-    case Pauses::Reason::kData:
-      return "load batches ahead of the step that needs them: more workers, faster storage";
-    case Pauses::Reason::kCheckpoint:
-      return "save checkpoints less often, or from a copy while training goes on";
-    case Pauses::Reason::kEvaluation:
-    case Pauses::Reason::kPrediction:
-      return "evaluate and predict less often, or on fewer micro-batches; --steps selects such "
-             "steps by number";
-    default:
-      return "see what the program does between these steps: record it as jobs, or look "
-             "at its output";
-  }
-}
-
 FindingTexts::FindingTexts(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times,
                            const SlowerStages& stages, const SlowerRanks& ranks,
-                           const LinkTimes& links, const CountedSteps& counted, Nanoseconds idle)
+                           const LinkTimes& links, const UnevenMicroBatches& lengths,
+                           const ScatteredPauses& pauses, const CountedSteps& counted,
+                           Nanoseconds idle)
     : timeline_(timeline),
       graph_(graph),
       times_(times),
       stages_(stages),
       ranks_(ranks),
       links_(links),
+      lengths_(lengths),
+      pauses_(pauses),
       counted_(counted),
       idle_(idle) {}
 
@@ -89,6 +77,8 @@ FindingText FindingTexts::of(const IdleCause& cause) const {
                   "waiting for them costs " + cost(cause) + shares(cause),
               "see why jobs vary: other processes on the hosts, inputs of different lengths, "
               "clocks of GPUs that change"};
+    case CauseKind::kUnevenMicroBatches: return unevenMicroBatches(cause);
+    case CauseKind::kScatteredPauses: return scatteredPauses(cause);
     case CauseKind::kData: return data(cause);
     case CauseKind::kLateJob:
     case CauseKind::kLateJobs: return lateJobs(cause);
@@ -303,6 +293,18 @@ FindingText FindingTexts::longJobs(const IdleCause& cause) const {
   return {text + ": waiting for " + (more > 0 ? "them" : "it") + " costs " + cost(cause),
           "see what that rank did then: memory that was freed or compiled kernels, a "
           "checkpoint, another process on its host"};
+}
+
+FindingText FindingTexts::unevenMicroBatches(const IdleCause& cause) const {
+  return {toText(lengths_) + ": waiting for the long ones costs " + cost(cause) + shares(cause),
+          "balance micro-batches by tokens: fill each with sequences that take as long together, "
+          "or pack sequences to one length"};
+}
+
+FindingText FindingTexts::scatteredPauses(const IdleCause& cause) const {
+  return {toText(pauses_) + ": waiting for them costs " + cost(cause) + shares(cause),
+          "let all ranks collect garbage at the same step: gc.disable(), and gc.collect() every N "
+          "steps (Megatron-LM: --manual-gc --manual-gc-interval N)"};
 }
 
 FindingText FindingTexts::data(const IdleCause& cause) const {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "analysis/explain/causes.h"
-#include "analysis/explain/pauses.h"
 
 namespace pipetrace {
 
@@ -19,6 +18,7 @@ class FindingTexts {
   /// All must outlive it. `idle`: of all ranks, in the steps that count.
   FindingTexts(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times,
                const SlowerStages& stages, const SlowerRanks& ranks, const LinkTimes& links,
+               const UnevenMicroBatches& lengths, const ScatteredPauses& pauses,
                const CountedSteps& counted, Nanoseconds idle);
 
   FindingText of(const IdleCause& cause) const;
@@ -29,6 +29,8 @@ class FindingTexts {
   FindingText slowReplica(const IdleCause& cause) const;
   FindingText longJob(const IdleCause& cause) const;
   FindingText longJobs(const IdleCause& cause) const;
+  FindingText unevenMicroBatches(const IdleCause& cause) const;
+  FindingText scatteredPauses(const IdleCause& cause) const;
   FindingText data(const IdleCause& cause) const;
   FindingText lateJobs(const IdleCause& cause) const;
   FindingText link(const IdleCause& cause) const;
@@ -47,14 +49,13 @@ class FindingTexts {
   const SlowerStages& stages_;
   const SlowerRanks& ranks_;
   const LinkTimes& links_;
+  const UnevenMicroBatches& lengths_;
+  const ScatteredPauses& pauses_;
   const CountedSteps& counted_;
   Nanoseconds idle_;
 };
 
 /// "messages between ranks 0 and 1".
 std::string betweenRanks(LinkTimes::Link link);
-
-/// The advice for a run that stands still.
-std::string adviceFor(const Pauses& pauses);
 
 }  // namespace pipetrace

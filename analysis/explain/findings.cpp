@@ -133,7 +133,7 @@ class Findings {
         sums_(run),
         stepTime_(timeOfSteps(run)),
         texts_(run.timeline, run.basis.graph(), run.times, run.stages, run.ranks, run.links,
-               run.counted, sums_.idle) {}
+               run.lengths, run.scattered, run.counted, sums_.idle) {}
 
   std::vector<Finding> all() {
     addEarlyMessages();
@@ -177,7 +177,8 @@ class Findings {
 
   void addCauses() {
     const std::vector<IdleCause> causes =
-        causesOf(run_.basis.graph(), run_.culprits, run_.stages, run_.ranks, run_.links);
+        causesOf(run_.basis.graph(), run_.culprits, run_.stages, run_.ranks, run_.links,
+                 run_.lengths, run_.scattered);
     for (const IdleCause& cause : causes) {
       FindingText text = texts_.of(cause);
       Finding& finding = add(std::move(text), cause.group.time);
@@ -186,6 +187,8 @@ class Findings {
       finding.ranks = cause.ranks;
       finding.culprit = cause.group;
       finding.examples = cause.group.examples;
+      if (cause.kind == IdleCause::Kind::kUnevenMicroBatches) finding.lengths = run_.lengths;
+      if (cause.kind == IdleCause::Kind::kScatteredPauses) finding.scattered = run_.scattered;
       if (cause.kind == IdleCause::Kind::kEarlyLink) finding.severity = Severity::kWarning;
     }
   }

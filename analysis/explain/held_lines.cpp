@@ -15,26 +15,6 @@ namespace {
 
 using Id = JobGraph::Id;
 
-/// Whether some rank exchanges messages with several others on one line.
-CommStreams linesOfRun(const JobGraph& graph) {
-  const auto peerOf = [&](Id end) {
-    const Id message = graph.messageOf(end);
-    const std::uint32_t receiver = graph.node(message).rank;
-    if (!JobGraph::isSendEnd(end)) {
-      const Id producer = graph.node(message).inputs[0];
-      return producer == JobGraph::kNone ? receiver : graph.node(producer).rank;
-    }
-    return receiver;
-  };
-  const Id count = 2 * static_cast<Id>(graph.messageEnd() - graph.jobCount());
-  for (Id end = 0; end < count; ++end) {
-    const JobGraph::LineEnd& place = graph.lineEnd(end);
-    if (!place.isOnLine || place.before == JobGraph::kNone) continue;
-    if (peerOf(end) != peerOf(place.before)) return CommStreams::kRank;
-  }
-  return CommStreams::kPeer;
-}
-
 std::string commandFor(const FollowedSchedule& followed, const Plan& plan, CommStreams lines,
                        const std::string& logs) {
   if (followed.recognised.names.empty()) return {};
@@ -56,6 +36,25 @@ Nanoseconds lengthOfStep(const Simulation& simulation) {
 }
 
 }  // namespace
+
+CommStreams linesOfRun(const JobGraph& graph) {
+  const auto peerOf = [&](Id end) {
+    const Id message = graph.messageOf(end);
+    const std::uint32_t receiver = graph.node(message).rank;
+    if (!JobGraph::isSendEnd(end)) {
+      const Id producer = graph.node(message).inputs[0];
+      return producer == JobGraph::kNone ? receiver : graph.node(producer).rank;
+    }
+    return receiver;
+  };
+  const Id count = 2 * static_cast<Id>(graph.messageEnd() - graph.jobCount());
+  for (Id end = 0; end < count; ++end) {
+    const JobGraph::LineEnd& place = graph.lineEnd(end);
+    if (!place.isOnLine || place.before == JobGraph::kNone) continue;
+    if (peerOf(end) != peerOf(place.before)) return CommStreams::kRank;
+  }
+  return CommStreams::kPeer;
+}
 
 std::string heldLinesText(const JobGraph& graph, const CulpritGroup& group) {
   std::vector<std::pair<Nanoseconds, Id>> fronts = group.fronts;

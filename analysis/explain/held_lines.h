@@ -11,6 +11,10 @@
 
 namespace pipetrace {
 
+/// The lines of a run that has any: kRank if some rank exchanges messages with several others on
+/// one of them, else kPeer.
+CommStreams linesOfRun(const JobGraph& graph);
+
 /// "8RECV_F0 on rank 0 and 6 more receives, posted before their data came, hold up messages behind
 /// them". `group` is of kBlocked and has all messages in front. Those that are counted are the
 /// fewest that cost four fifths of its time.

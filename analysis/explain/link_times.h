@@ -14,6 +14,8 @@ namespace pipetrace {
 class LinkTimes {
  public:
   using Link = std::pair<int, int>;
+  /// A link whose messages take that many times as long as those of the others is slow.
+  static constexpr double kSlow = 1.2;
 
   explicit LinkTimes(const JobGraph& graph, const CountedSteps& counted = {});
 

@@ -7,7 +7,10 @@ namespace pipetrace {
 JobGraph::Id Outliers::of(const Bubble& bubble) const {
   using Id = JobGraph::Id;
   const bool isTransfer = bubble.bubbleClass == BubbleClass::kTransfer;
-  if (!isTransfer && bubble.bubbleClass != BubbleClass::kPeerWait) return JobGraph::kNone;
+  const bool isPeerWait = bubble.bubbleClass == BubbleClass::kPeerWait;
+  const bool mayBePause = isPeerWait || bubble.bubbleClass == BubbleClass::kLaunch;
+  if (mayBePause && pauses_.contains(bubble.culprit)) return bubble.culprit;
+  if (!isTransfer && !isPeerWait) return JobGraph::kNone;
   const Id id = isTransfer ? bubble.cause : bubble.culprit;
   if (id == JobGraph::kNone) return id;
   const JobGraph::Node& node = graph_.node(id);

@@ -230,4 +230,20 @@ std::string toText(const Pauses& pauses) {
   return text;
 }
 
+std::string adviceFor(const Pauses& pauses) {
+  switch (pauses.reason) {
+    case Reason::kData:
+      return "load batches ahead of the step that needs them: more workers, faster storage";
+    case Reason::kCheckpoint:
+      return "save checkpoints less often, or from a copy while training goes on";
+    case Reason::kEvaluation:
+    case Reason::kPrediction:
+      return "evaluate and predict less often, or on fewer micro-batches; --steps selects such "
+             "steps by number";
+    default:
+      return "see what the program does between these steps: record it as jobs, or look "
+             "at its output";
+  }
+}
+
 }  // namespace pipetrace

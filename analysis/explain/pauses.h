@@ -48,5 +48,7 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
 
 /// A sentence without a full stop.
 std::string toText(const Pauses& pauses);
+/// The advice for a run that stands still; likewise.
+std::string adviceFor(const Pauses& pauses);
 
 }  // namespace pipetrace

@@ -26,7 +26,7 @@ Timeline runOf(const Plan& plan) {
   return timeline;
 }
 
-MeasuredPlan measured(const Timeline& timeline) {
+MeasuredPlan secondStepOf(const Timeline& timeline) {
   return measuredPlan(timeline, topologyOf(timeline), 0, 1);
 }
 
@@ -42,7 +42,7 @@ TEST(SharedStages, SchedulesOnMapsHaveTheirNamesAndNoDeviations) {
         Timeline timeline = runOf(plan);
         for (const bool isStated : {true, false}) {
           if (!isStated) forget(timeline);
-          const MeasuredPlan found = measured(timeline);
+          const MeasuredPlan found = secondStepOf(timeline);
           ASSERT_TRUE(found.isWhole()) << map << ": " << found.problem;
           EXPECT_EQ(toText(found.plan.placement.ranksOfStage), map) << isStated;
           const RecognisedSchedule schedule = recogniseSchedule(found.plan);
@@ -87,7 +87,7 @@ TEST(SharedStages, ARankWithoutALogKeepsItsPlaceInTheStatedMap) {
   Timeline timeline = runOf(plan);
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
   timeline.ranks.erase(2);
-  const MeasuredPlan found = measured(timeline);
+  const MeasuredPlan found = secondStepOf(timeline);
   EXPECT_EQ(found.problem, "");
   EXPECT_THAT(found.rankNumbers, ElementsAre(0, 1, -1, 3));
   EXPECT_THAT(found.plan.ranks[2], IsEmpty());

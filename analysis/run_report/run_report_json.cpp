@@ -4,6 +4,7 @@
 #include "analysis/bubbles/largest_bubbles.h"
 #include "analysis/report/other_phases.h"
 #include "analysis/run_report/find_query.h"
+#include "analysis/run_report/finding_figures.h"
 #include "analysis/run_report/jobs_as_json.h"
 #include "analysis/run_report/run_figures.h"
 #include "analysis/run_report/run_report.h"
@@ -22,17 +23,6 @@ const char* severityName(Severity severity) {
     case Severity::kWarning: return "warning";
     default: return "note";
   }
-}
-
-const char* reasonName(Pauses::Reason reason) {
-  switch (reason) {
-    case Pauses::Reason::kData: return "data";
-    case Pauses::Reason::kCheckpoint: return "checkpoint";
-    case Pauses::Reason::kEvaluation: return "evaluation";
-    case Pauses::Reason::kPrediction: return "prediction";
-    case Pauses::Reason::kUnknown: break;
-  }
-  return "unknown";
 }
 
 class RunJson {
@@ -121,20 +111,6 @@ class RunJson {
     }
   }
 
-  static Json pauseJson(const Pauses& pauses) {
-    Json object = {{"step", pauses.step},
-                   {"begin_ns", pauses.begin},
-                   {"end_ns", pauses.end},
-                   {"count", pauses.count},
-                   {"time_ns", pauses.time}};
-    if (pauses.reason == Pauses::Reason::kUnknown) return object;
-    object["reason"] = reasonName(pauses.reason);
-    if (pauses.rank >= 0) object["rank"] = pauses.rank;
-    object["work"] = pauses.work;
-    object["work_ns"] = pauses.workTime;
-    return object;
-  }
-
   Json findings() const {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
@@ -164,7 +140,7 @@ class RunJson {
                                        {"begin_ns", bubble.begin},
                                        {"end_ns", bubble.end}});
       }
-      if (finding.pauses) evidence["pause"] = pauseJson(*finding.pauses);
+      addFigures(finding, evidence);
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", finding.text},
                       {"advice", finding.advice},

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/graph/job_graph.h"
-#include "analysis/slowdown/run_work.h"
+#include "analysis/rerun/run_work.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

@@ -4,10 +4,10 @@
 #include <functional>
 #include <numeric>
 
+#include "analysis/rerun/run_work.h"
 #include "analysis/slowdown/refusals.h"
-#include "analysis/slowdown/run_work.h"
 #include "analysis/slowdown/usable_steps.h"
-#include "analysis/slowdown/what_if_times.h"
+#include "analysis/slowdown/what_ifs.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -111,7 +111,7 @@ class Analysis {
     std::vector<StepLengths> steps(work_.stepCount());
     inParallel(threads_, steps.size(), [&](std::size_t step) {
       StepLengths& lengths = steps[step];
-      const StepOrder order(graph_, work_, step);
+      const RerunOrder order(graph_, work_, step, step + 1);
       WhatIfTimes times(order);
       for (const WhatIfs& each : whatIfs_) {
         const WhatIfTimes::Lengths some = times.run(each);
@@ -155,7 +155,7 @@ class Analysis {
     }
     std::vector<double> lengths(work_.stepCount());
     inParallel(threads_, lengths.size(), [&](std::size_t step) {
-      const StepOrder order(graph_, work_, step);
+      const RerunOrder order(graph_, work_, step, step + 1);
       lengths[step] = WhatIfTimes(order).run(without)[0];
     });
     return std::accumulate(lengths.begin(), lengths.end(), 0.0) /

@@ -6,8 +6,11 @@
 
 #include "analysis/median.h"
 #include "analysis/ratio.h"
+#include "analysis/steps/incomplete_steps.h"
+#include "trace/phase.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -39,6 +42,18 @@ std::string CountedSteps::leftOutText() const {
   return "step " + std::to_string(leftOut_->step) + " takes " + formatDuration(leftOut_->length) +
          ", " + factorText(ratio(leftOut_->length, leftOut_->usual)) +
          " times the median of the others, and is left out";
+}
+
+CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> chosen) {
+  const Phase phase = countedPhaseOf(timeline);
+  const std::vector<std::int32_t> incomplete = incompleteSteps(timeline, topologyOf(timeline));
+  std::vector<CountedSteps::Step> steps;
+  for (const StepWindow& step : stepWindows(timeline)) {
+    if (step.phase != phase) continue;
+    const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
+    steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
+  }
+  return {std::move(chosen), steps};
 }
 
 }  // namespace pipetrace

@@ -7,6 +7,7 @@
 
 #include "analysis/steps/number_range.h"
 #include "trace/step_windows.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -52,5 +53,9 @@ class CountedSteps {
   std::vector<NumberRange> chosen_;
   std::optional<LeftOut> leftOut_;
 };
+
+/// Those of a completed timeline, of the phase that counts (countedPhaseOf()). `chosen`: as of
+/// CountedSteps.
+CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> chosen = {});
 
 }  // namespace pipetrace

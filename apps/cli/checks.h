@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <string>
 
 namespace pipetrace {
@@ -16,6 +17,18 @@ inline CLI::Validator notEmpty(const std::string& error = "it is empty") {
 template <typename Number>
 CLI::Validator range(Number least, Number most) {
   return CLI::Range(least, most).description("");
+}
+
+/// A number above 0; CLI11's own check says so with a number of 309 digits.
+inline CLI::Validator aboveZero() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double number = 0;
+        return CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number)
+                   ? std::string()
+                   : text + " is no number above 0";
+      },
+      "");
 }
 
 /// A number from 1 to `most`.

@@ -20,8 +20,7 @@
 #include "apps/cli/print_diagnostics.h"
 #include "ingest/load_run.h"
 #include "parser/job_log/job_log_reader.h"
-#include "schedule/with_recompute.h"
-#include "schedule/with_reductions.h"
+#include "schedule/compare/costed_plan.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -40,6 +39,7 @@ struct Unit {
 constexpr Unit kMs{kNsPerMs, "times in milliseconds"};
 constexpr Unit kGb{kGiga, "sizes in GB"};
 constexpr Unit kMb{kMega, "sizes in MB"};
+constexpr Unit kActivations{1'000'000, "numbers of activations"};
 
 std::int64_t number(const char* option, std::string_view text, const Unit& unit) {
   const std::optional<std::int64_t> value = parseDecimalTime(text, unit.size);
@@ -116,8 +116,10 @@ Timeline loadMeasuredRun(const std::vector<std::string>& inputs) {
 
 /// Gives a value for each stage, even where all are the same: a run of four stages says nothing
 /// about a fifth.
-GivenCosts measured(const std::vector<std::string>& inputs) {
-  const Costs run = measuredCosts(loadMeasuredRun(inputs));
+GivenCosts measured(const std::vector<std::string>& inputs, std::optional<RunPlan>* plan) {
+  const Timeline timeline = loadMeasuredRun(inputs);
+  const Costs run = measuredCosts(timeline);
+  if (plan != nullptr) *plan = planOfRun(timeline);
   GivenCosts costs = givenCosts(run);
   costs.forward.resize(run.stages.size(), costs.forward.front());
   costs.activation.clear();  // not in a log
@@ -159,11 +161,11 @@ BlockTable readBlocks(const std::string& path) {
   return readBlocksFile(readText(path, "blocks file"), nameOf(path));
 }
 
-GivenCosts readCosts(const CostOptions& options) {
+GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run) {
   if (!options.file.empty()) {
     return readCostsFile(readText(options.file, "costs file"), nameOf(options.file));
   }
-  GivenCosts costs = options.measured.empty() ? GivenCosts{} : measured(options.measured);
+  GivenCosts costs = options.measured.empty() ? GivenCosts{} : measured(options.measured, run);
   read(costs.forward, "--forward-ms", options.forwardMs, kMs);
   read(costs.backward, "--backward-ms", options.backwardMs, kMs);
   read(costs.backwardInput, "--backward-input-ms", options.backwardInputMs, kMs);
@@ -199,16 +201,7 @@ Costs completeCostsAndPlan(GivenCosts& given, Plan& plan) {
     given.recompute = given.forward.empty() ? GivenCosts::Values{kNsPerMs} : given.forward;
   }
   Costs costs = completeCosts(given, plan.numStages);
-  const bool reduces = std::any_of(costs.stages.begin(), costs.stages.end(),
-                                   [](const StageCosts& stage) { return stage.reduction > 0; });
-  if (reduces) plan = withReductions(std::move(plan));
-  if (costs.agreement > 0) plan = withAgreement(std::move(plan), "--agree-ms");
-  if (hasOwn) return costs;
-  std::vector<bool> stages;
-  for (const StageCosts& stage : costs.stages) stages.push_back(stage.recompute > 0);
-  if (std::find(stages.begin(), stages.end(), true) != stages.end()) {
-    plan = withRecompute(plan, stages);
-  }
+  plan = withCostedWork(std::move(plan), costs, "--agree-ms");
   return costs;
 }
 
@@ -234,6 +227,18 @@ std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs) {
   return limitIn(limitGb, costs.hasMemory(),
                  "give --activation-gb, or a costs file with activation_bytes (with "
                  "--activation-gb 1 the limit counts activations)");
+}
+
+std::int64_t readActivationLimit(const std::string& limit, const GivenCosts& costs) {
+  if (limit.empty()) return 0;
+  if (costs.hasMemory()) {
+    throw Error(
+        "--limit-activations counts activations, but the costs have their memory in bytes; give "
+        "--limit GB");
+  }
+  const std::int64_t millionths = number("--limit-activations", limit, kActivations);
+  if (millionths == 0) throw Error("--limit-activations 0: no plan holds less than one");
+  return millionths;
 }
 
 std::int64_t readLimit(const std::string& limitGb, const BlockTable& blocks) {

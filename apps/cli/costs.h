@@ -1,6 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "analysis/costs/given_costs.h"
+#include "analysis/plans/run_plan.h"
 #include "apps/cli/cost_options.h"
 #include "schedule/partition/block_table.h"
 #include "schedule/plan.h"
@@ -10,7 +14,8 @@ namespace pipetrace {
 /// The costs that the options give: from the costs file, a run, or option by option. Throws Error
 /// for what cannot be read, naming the option. Also throws Error when the inputs of --costs-from
 /// are of several runs; when a log holds several, the last counts, and a warning on stderr says so.
-GivenCosts readCosts(const CostOptions& options);
+/// `run`, if given, gets the plan of the run of --costs-from.
+GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run = nullptr);
 
 /// The blocks file of --blocks. Throws Error for what cannot be read.
 BlockTable readBlocks(const std::string& path);
@@ -27,7 +32,10 @@ void warnOfUnusedReductions(const CostOptions& options, const Plan& plan);
 /// --limit in bytes; 0: no limit. Throws Error for a text that is no size, and where memory is not
 /// known.
 std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs);
-/// The same of a plan whose partition is searched.
+/// --limit-activations in millionths of an activation; 0: no limit. Throws Error for a text that is
+/// no number, and where memory is known in bytes.
+std::int64_t readActivationLimit(const std::string& limit, const GivenCosts& costs);
+/// As readLimit(), of a plan whose partition is searched.
 std::int64_t readLimit(const std::string& limitGb, const BlockTable& blocks);
 
 }  // namespace pipetrace

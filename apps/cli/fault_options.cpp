@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "schedule/file/schedule_reader.h"
-#include "schedule/planned_message.h"
+#include "schedule/scale/scale_option.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
@@ -56,60 +56,18 @@ std::pair<std::string, Nanoseconds> namedTime(const char* option, const std::str
   return {text.substr(0, at), *time};
 }
 
-void scale(const std::string& text, const Plan& plan, Costs& costs) {
-  constexpr std::string_view kStart = "stage=";
-  const std::size_t colon = text.find(':');
-  if (!text.starts_with(kStart) || colon == std::string::npos) {
-    refuse(kScale, text, "write it as stage=2:1.3");
-  }
-  const auto stage =
-      parseNumber<int>(std::string_view(text).substr(kStart.size(), colon - kStart.size()));
-  // Read digit by digit, in billionths.
-  const auto factor = parseDecimalTime(std::string_view(text).substr(colon + 1), kNsPerSecond);
-  if (!stage || !factor || *factor < 0) refuse(kScale, text, "write it as stage=2:1.3");
-  if (*factor == 0) refuse(kScale, text, "the factor is above 0");
-  if (*stage < 0 || *stage >= plan.numStages) {
-    refuse(kScale, text, fmt::format("the plan has stages 0 to {}", plan.numStages - 1));
-  }
-  StageCosts& of = costs.stages[static_cast<std::size_t>(*stage)];
-  const auto scaled = [&](Nanoseconds& time) {
-    if (time <= 0) return;
-    time = std::llround(static_cast<double>(time) * static_cast<double>(*factor) / kNsPerSecond);
-  };
-  for (Nanoseconds* const time : {&of.forward, &of.backward, &of.backwardInput, &of.backwardWeight,
-                                  &of.forwardBackward, &of.recompute}) {
-    scaled(*time);
-  }
-}
-
-bool haveMessages(const Plan& plan, int rank, int peer) {
-  for (int stage = 0; stage + 1 < plan.numStages; ++stage) {
-    for (int microBatch = 0; microBatch < plan.numMicroBatches; ++microBatch) {
-      const int from = plan.rankOf(stage, microBatch);
-      const int to = plan.rankOf(stage + 1, microBatch);
-      if (std::minmax(from, to) == std::minmax(rank, peer)) return true;
-    }
-  }
-  return false;
-}
-
 Faults::Link link(const std::string& text, const Plan& plan) {
-  const auto [ranks, time] = namedTime(kLink, text, "1-2=4ms");
-  const std::size_t dash = ranks.find('-');
-  const auto rank = parseNumber<int>(std::string_view(ranks).substr(0, dash));
-  const auto peer = dash == std::string::npos
-                        ? std::nullopt
-                        : parseNumber<int>(std::string_view(ranks).substr(dash + 1));
-  if (!rank || !peer) refuse(kLink, text, "write it as 1-2=4ms, with the two ranks");
-  for (const int each : {*rank, *peer}) {
-    if (each < 0 || each >= plan.numRanks()) {
+  const Faults::Link parsed = parseLink(text);
+  for (const int each : {parsed.rank, parsed.peer}) {
+    if (each >= plan.numRanks()) {
       refuse(kLink, text, fmt::format("the plan has ranks 0 to {}", plan.numRanks() - 1));
     }
   }
-  if (!haveMessages(plan, *rank, *peer)) {
-    refuse(kLink, text, fmt::format("no message moves between ranks {} and {}", *rank, *peer));
+  if (!exchangeMessages(plan, parsed.rank, parsed.peer)) {
+    refuse(kLink, text,
+           fmt::format("no message moves between ranks {} and {}", parsed.rank, parsed.peer));
   }
-  return {.rank = *rank, .peer = *peer, .transfer = time};
+  return parsed;
 }
 
 bool isIn(const Plan& plan, const Action& action) {
@@ -212,6 +170,19 @@ MadeUpHost skewedHost(const std::string& text) {
 
 }  // namespace
 
+Faults::Link parseLink(const std::string& text) {
+  const auto [ranks, time] = namedTime(kLink, text, "1-2=4ms");
+  const std::size_t dash = ranks.find('-');
+  const auto rank = parseNumber<int>(std::string_view(ranks).substr(0, dash));
+  const auto peer = dash == std::string::npos
+                        ? std::nullopt
+                        : parseNumber<int>(std::string_view(ranks).substr(dash + 1));
+  if (!rank || !peer || *rank < 0 || *peer < 0) {
+    refuse(kLink, text, "write it as 1-2=4ms, with the two ranks");
+  }
+  return {.rank = *rank, .peer = *peer, .transfer = time};
+}
+
 std::vector<std::string> FaultOptions::all() const {
   std::vector<std::string> list;
   const auto add = [&](const char* option, const std::vector<std::string>& texts) {
@@ -229,7 +200,9 @@ void addFaultOptions(CLI::App& app, FaultOptions& to) {
                        const char* what) {
     app.add_option(name, list, what)->type_name(type)->allow_extra_args(false)->group(kGroup);
   };
-  add(kScale, to.scales, "stage=S:FACTOR", "All jobs of a stage take FACTOR times as long");
+  add(kScale, to.scales, "WHAT:FACTOR",
+      "All jobs of a stage (stage=2:1.3), of a rank (rank=5:0.9) or of a kind (kind=backward:1.2), "
+      "or the messages of two ranks (link=1-2:0.5) take FACTOR times as long");
   add(kLink, to.links, "R-R=TIME", "A message between two ranks takes TIME (1-2=4ms)");
   add(kDelay, to.delays, "JOB[@STEP]=TIME",
       "A job takes TIME longer (1F4@2=30ms), in one step or in each");
@@ -244,8 +217,10 @@ void addFaultOptions(CLI::App& app, FaultOptions& to) {
 }
 
 Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs costs) {
-  for (const std::string& text : options.scales) scale(text, plan, costs);
   for (const std::string& text : options.links) addLink(text, plan, costs);
+  std::vector<ScaleOption> scales;
+  for (const std::string& text : options.scales) scales.push_back(parseScale(text));
+  applyScales(scales, plan, costs);
   for (const std::string& text : options.delays) {
     const auto [name, time] = namedTime(kDelay, text, "1F4@2=30ms");
     costs.faults.jobs.push_back(jobOf(kDelay, text, name, plan, steps));

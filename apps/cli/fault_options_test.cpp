@@ -93,9 +93,6 @@ TEST(FaultOptions, AllAreListedWithTheirOptions) {
 
 TEST(FaultOptions, FaultsThatThePlanCannotHaveAreErrorsThatSayWhy) {
   EXPECT_EQ(refusal({.scales = {"stage=4:2"}}), "--scale stage=4:2: the plan has stages 0 to 3");
-  EXPECT_EQ(refusal({.scales = {"2:1.3"}}), "--scale 2:1.3: write it as stage=2:1.3");
-  EXPECT_EQ(refusal({.scales = {"stage=2:-1"}}), "--scale stage=2:-1: write it as stage=2:1.3");
-  EXPECT_EQ(refusal({.scales = {"stage=2:0"}}), "--scale stage=2:0: the factor is above 0");
   EXPECT_EQ(refusal({.links = {"0-4=1ms"}}), "--link 0-4=1ms: the plan has ranks 0 to 3");
   EXPECT_EQ(refusal({.links = {"0-2=1ms"}}),
             "--link 0-2=1ms: no message moves between ranks 0 and 2");

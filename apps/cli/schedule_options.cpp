@@ -78,6 +78,7 @@ ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostR
                                   ->check(upTo(kMostChunks))
                                   ->excludes(flags.file)
                                   ->needs(flags.schedule);
+  flags.chunks = chunks;
   CLI::Option* const stageRanks = addShared(app, shared::kStageRanks, to.stageRanks)
                                       ->check(notEmpty())
                                       ->excludes(flags.file)

@@ -43,6 +43,7 @@ struct ScheduleOptions {
 struct ScheduleFlags {
   CLI::Option* file = nullptr;
   CLI::Option* schedule = nullptr;
+  CLI::Option* chunks = nullptr;
 };
 
 /// Declares --schedule, --schedule-file, --ranks (1 to `mostRanks`), --micro-batches and --chunks

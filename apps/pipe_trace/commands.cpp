@@ -3,6 +3,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
+#include "apps/pipe_trace/advise/advise.h"
 #include "apps/pipe_trace/align.h"
 #include "apps/pipe_trace/diff.h"
 #include "apps/pipe_trace/info.h"
@@ -12,6 +13,7 @@
 #include "apps/pipe_trace/report.h"
 #include "apps/pipe_trace/run.h"
 #include "apps/pipe_trace/show.h"
+#include "apps/pipe_trace/what_if/what_if.h"
 #include "parser/foreign/names/name_preset.h"
 #include "schedule/build_schedule.h"
 
@@ -29,6 +31,7 @@ void addWords(std::vector<FlagTable>& tables) {
       }
       const std::string& name = flag.names.front();
       if (name == "--schedule") flag.words = scheduleNames();
+      if (name == "--balance") flag.words = {"stages"};
       if (name == "--buffers") flag.words = {"unbounded", "blocking"};
       if (name == "--paddle-style") flag.words = {"2023"};
       if (name == "--kinds") flag.words = namePresets();
@@ -57,6 +60,8 @@ Program makeProgram() {
       .run = readInputs,
       .commands =
           {
+              {"advise", "says what to change in a run, and what it brings", describeAdvise,
+               adviseCommand},
               {"align", "puts the clocks of several hosts right, and says how", describeAlign,
                alignCommand},
               {"diff", "says how much slower a run is than another one, and why", describeDiff,
@@ -67,6 +72,8 @@ Program makeProgram() {
                planCommand},
               {"report", "explains why ranks were idle", describeReport, reportCommand},
               {"show", "draws a step of a run in characters", describeShow, showCommand},
+              {"what-if", "says how long a step would take with changes", describeWhatIf,
+               whatIfCommand},
           },
       .insteadOf = {{"summary", "pipe-trace LOGS prints the summary"},
                     {"convert", "pipe-trace LOGS -o NAME.json converts"}},

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "analysis/page/run_page.h"
 #include "analysis/run_report/run_report.h"
+#include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
@@ -60,34 +60,6 @@ std::string nameOf(const std::vector<std::string>& inputs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Findings are about all ranks and kinds: what one waits for is the work of others.
-void refuseParts(CommandApp& app) {
-  for (const char* const name : {"--ranks", "--skip"}) {
-    app.remove_option(app.get_option(name));
-    app.add_option_function<std::string>(
-           name,
-           [name](const std::string&) {
-             throw Error(std::string(name) +
-                         " makes no sense for a report, as ranks wait for all work of the others; "
-                         "--steps chooses the steps that it is about");
-           })
-        ->group("");
-  }
-}
-
-/// Above 0; CLI11's own check says so with a number of 309 digits.
-const CLI::Validator& aboveZero() {
-  static const CLI::Validator check(
-      [](const std::string& text) {
-        double number = 0;
-        return CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number)
-                   ? std::string()
-                   : text + " is no number above 0";
-      },
-      "");
-  return check;
-}
-
 void addReportOptions(CommandApp& app, ReportOptions& options) {
   app.description(
       "Explains a run: which stage, link or job made ranks wait, and for how long. Findings come\n"
@@ -96,7 +68,7 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
                   {"pipe-trace report logs", "pipe-trace report logs -o report.html",
                    "pipe-trace report logs --json"});
   addLoadRunOptions(app, options.load);
-  refuseParts(app);
+  refuseParts(app, "a report");
   app.add_option(
          "-o,--output", options.outputs,
          "Report to write as well: NAME.html (one page for browsers, with charts, that needs "

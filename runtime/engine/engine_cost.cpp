@@ -9,11 +9,6 @@
 #include "trace/error.h"
 
 namespace pipetrace {
-namespace {
-
-
-}  // namespace
-
 EngineCost costOf(const CheckedPlan& plan, const Costs& costs) {
   const Simulation simulation = simulate(plan, costs);
   EngineCost cost{.step = simulation.length, .costs = costs};

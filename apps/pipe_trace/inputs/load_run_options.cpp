@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <string>
 
 #include "apps/cli/checks.h"
 #include "apps/cli/selection_options.h"
 #include "apps/pipe_trace/inputs/foreign_options.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -63,6 +65,20 @@ void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
   addSelectionOptions(app, options.selection);
   app.add_flag("--strict", options.strict, "Exit with 1 if something is wrong in the input");
   app.add_flag("-q,--quiet", options.quiet, "Print errors only, and with --strict its findings");
+}
+
+void refuseParts(CLI::App& app, const std::string& what) {
+  for (const std::string name : {"--ranks", "--skip"}) {
+    app.remove_option(app.get_option(name));
+    app.add_option_function<std::string>(
+           name,
+           [name, what](const std::string&) {
+             throw Error(name + " makes no sense for " + what +
+                         ", as ranks wait for all work of the others; --steps chooses the steps "
+                         "that it is about");
+           })
+        ->group("");
+  }
 }
 
 }  // namespace pipetrace

@@ -27,4 +27,8 @@ void addReadingOptions(CLI::App& app, LoadRunOptions& options);
 /// Declares them all, INPUT first. `options` must outlive `app`.
 void addLoadRunOptions(CLI::App& app, LoadRunOptions& options);
 
+/// Takes --ranks and --skip away, with an error that says why: what one rank waits for is the work
+/// of others. `what`: "a report".
+void refuseParts(CLI::App& app, const std::string& what);
+
 }  // namespace pipetrace

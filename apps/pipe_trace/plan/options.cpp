@@ -1,6 +1,7 @@
 #include "apps/pipe_trace/plan/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
@@ -26,6 +27,7 @@ class PlanFlags {
     addPartition();
     addOutputs();
     addCheck();
+    addComparison();
   }
 
  private:
@@ -45,6 +47,8 @@ class PlanFlags {
         ->group(kGroup)
         ->excludes(flags_.file)
         ->excludes(flags_.schedule);
+    // Both --schedule and --compare go with it; requireChunksOfSchedule() looks.
+    flags_.chunks->remove_needs(flags_.schedule);
   }
 
   void addMemory() {
@@ -161,6 +165,34 @@ class PlanFlags {
         ->check(range(0, 1'000'000));
   }
 
+  /// Costs, sizes and --json are all that it takes.
+  void addComparison() {
+    constexpr const char* kGroup = "Comparison";
+    CLI::Option* const compare =
+        app_.add_flag("--compare", to_.compare,
+                      "Every schedule with 1 to 4 chunks a rank (--chunks V: 1 to V), the shortest "
+                      "step first. Costs are those of a rank's whole share of the model, which "
+                      "are split over its chunks")
+            ->group(kGroup);
+    const std::vector<std::string> together = {"--help",   "--ranks",        "--micro-batches",
+                                               "--chunks", "--comm-streams", "--json",
+                                               "--width",  "--compare"};
+    CLI::Option* const activations =
+        value(
+            kGroup, "--limit-activations", to_.limitActivations, "N",
+            "Most activations that a rank may hold, with --compare: of its whole share; that of a "
+            "chunk is as much less")
+            ->needs(compare);
+    for (CLI::Option* const option : app_.get_options()) {
+      const std::string group = option->get_group();
+      if (group == kMemoryGroup) activations->excludes(option);
+      if (group == kTimesGroup || group == kMemoryGroup || option == activations) continue;
+      if (std::find(together.begin(), together.end(), option->get_name()) == together.end()) {
+        compare->excludes(option);
+      }
+    }
+  }
+
   CommandApp& app_;
   PlanOptions& to_;
   ScheduleFlags flags_;
@@ -184,6 +216,8 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
       "time. This gives the pictures of the papers.\n\n"
       "  pipe-trace plan --schedule NAME --ranks P --micro-batches M [OPTIONS]\n"
       "  pipe-trace plan --schedule-file FILE.csv [OPTIONS]\n"
+      "  pipe-trace plan --costs-from RUN [OPTIONS]\n"
+      "  pipe-trace plan --compare --ranks P --micro-batches M [OPTIONS]\n"
       "  pipe-trace plan --list\n");
   app.describeEnd(
       {{"0", "done"},
@@ -194,6 +228,7 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
        "      --backward-input-ms 18.1 --backward-weight-ms 9.3 --transfer-ms 0.6 -o plan.svg",
        "pipe-trace plan --schedule auto --ranks 4 --micro-batches 8 --activation-gb 1 --limit 4",
        "pipe-trace plan --blocks blocks.json --schedule 1F1B --ranks 4 --micro-batches 8 --limit 2",
+       "pipe-trace plan --compare --ranks 8 --micro-batches 32 --limit-activations 8",
        "pipe-trace plan --schedule-file mine.csv --check --buffers blocking",
        "pipe-trace plan --schedule ZBV --ranks 4 --micro-batches 8 --transfers in-time \\\n"
        "      --csv zbv.csv --for torch",

@@ -15,17 +15,22 @@ namespace pipetrace {
 
 class CommandApp;
 
+/// Columns of prose, at most; a chart may be wider.
+inline constexpr int kWidestProse = 100;
+
 /// The options of `pipe-trace plan`.
 struct PlanOptions : ScheduleOptions {
   MessageOptions messages;
   CostOptions costs;
   FaultOptions faults;
   std::string limitGb;
-  std::string blocks;        ///< a blocks file, for which the best partition is searched
-  std::string partitionOut;  ///< where that goes
+  std::string limitActivations;  ///< of whole shares; with compare
+  std::string blocks;            ///< a blocks file, for which the best partition is searched
+  std::string partitionOut;      ///< where that goes
   int steps = 1;
 
   bool list = false;
+  bool compare = false;  ///< all schedules beside each other
   bool check = false;
   std::string buffers;
   int mostVersions = 0;   ///< 0: any number
@@ -43,7 +48,7 @@ struct PlanOptions : ScheduleOptions {
 
   /// Whether something else than the chart takes standard output.
   bool hasOtherResult() const {
-    return list || check || json || jobList || csv == "-" || partitionOut == "-";
+    return list || compare || check || json || jobList || csv == "-" || partitionOut == "-";
   }
 };
 

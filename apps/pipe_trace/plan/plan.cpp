@@ -14,6 +14,7 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/terminal.h"
+#include "apps/pipe_trace/plan/comparison.h"
 #include "apps/pipe_trace/plan/options.h"
 #include "apps/pipe_trace/plan/outputs.h"
 #include "apps/pipe_trace/plan/partition.h"
@@ -32,7 +33,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kWidestProse = 100;  // columns; a chart may be wider
 // PaddlePaddle's converter takes a step that begins at 0 for none.
 constexpr Nanoseconds kBegin = 1'000'000;
 
@@ -66,6 +66,7 @@ void requireOneResult(const PlanOptions& options) {
   claim(options.list, "--list");
   claim(options.json, "--json");
   claim(options.check && !options.json, "--check");
+  claim(options.compare && !options.json, "--compare");
   claim(options.jobList, "--job-list");
   claim(options.csv == "-", "--csv -");
   claim(options.costsOut == "-", "--costs-out -");
@@ -110,12 +111,15 @@ std::string jobLists(const Plan& plan, const PaddleJobListOptions& options) {
   return text;
 }
 
-PlanInput readInput(const PlanOptions& options) {
+/// Fills in what a run says that the options leave open.
+PlanInput readInput(PlanOptions& options) {
   PlanInput input;
   const bool searches = !options.blocks.empty();
   BlockTable blocks;
   if (searches) blocks = readBlocks(options.blocks);
-  input.given = readCosts(options.costs);
+  std::optional<RunPlan> run;
+  input.given = readCosts(options.costs, &run);
+  if (run) takeFromRun(options, *run);
   const std::int64_t limit =
       searches ? readLimit(options.limitGb, blocks) : readLimit(options.limitGb, input.given);
   if (searches) requireSearchable(options);
@@ -211,13 +215,15 @@ Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nan
   return simulation;
 }
 
-int runPlan(const PlanOptions& options) {
+int runPlan(PlanOptions options) {
   requireOneResult(options);
   requireKnownReader(options.csvFor);
   if (options.list) {
     writeWholeFile("-", scheduleList());
     return 0;
   }
+  requireChunksOfSchedule(options);
+  if (options.compare) return runComparison(options);
   PlanOutputs outputs(options.outputs, themeOf(options.theme, options.isDark));
   PlanInput input = readInput(options);
   input.checks.costs = &input.costs;
@@ -298,7 +304,7 @@ int planCommand(int argc, char** argv) {
   CommandApp app("pipe-trace plan");
   addPlanOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  return runPlan(options);
+  return runPlan(std::move(options));
 }
 
 }  // namespace pipetrace

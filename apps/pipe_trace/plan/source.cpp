@@ -18,7 +18,8 @@ constexpr std::int64_t kMostActions = 50'000'000;
 
 void requireSchedule(const PlanOptions& options) {
   if (options.schedule.empty()) {
-    std::string advice = "give --schedule NAME, --schedule-file FILE.csv or --list";
+    std::string advice =
+        "give --schedule NAME, --schedule-file FILE.csv, --costs-from RUN, --compare or --list";
     std::error_code error;
     if (std::filesystem::exists("plan", error)) {
       advice += "; to read the file or folder called plan, write ./plan";
@@ -69,6 +70,41 @@ ReadablePlan planOf(const PlanOptions& options, const GivenCosts& costs, std::in
   if (options.scheduleFile.empty()) return {built(options, costs, limit), {}};
   if (options.check) return readReadableFile(options.scheduleFile);
   return {readScheduleFile(options.scheduleFile), {}};
+}
+
+void requireChunksOfSchedule(const PlanOptions& options) {
+  if (options.chunks && options.schedule.empty() && !options.compare) {
+    throw Error("--chunks goes with --schedule or --compare");
+  }
+}
+
+void takeFromRun(PlanOptions& options, const RunPlan& run) {
+  if (!options.scheduleFile.empty()) return;
+  const std::string& input = options.costs.measured.front();
+  const bool takesSchedule = options.schedule.empty();
+  if (takesSchedule) {
+    const auto refuse = [&](const std::string& why) {
+      throw Error(input + " does not say what to plan: " + why + "; give --schedule NAME");
+    };
+    if (!run.exists()) refuse(run.problem);
+    if (run.schedule.names.empty()) refuse("its jobs are in the order of no schedule");
+    if (!run.schedule.isExact) {
+      refuse("the order of its jobs is only " + toText(run.schedule) +
+             (run.problem.empty() ? "" : ", as " + run.problem));
+    }
+    options.schedule = run.schedule.names.front();
+    if (!run.ranksOfStage.empty()) options.stageRanks = toText(run.ranksOfStage);
+    if (run.schedule.depths) options.stageDepths = toText(*run.schedule.depths);
+  }
+  if (!run.exists()) return;
+  if (options.stageRanks.empty() && !options.ranks) options.ranks = run.ranks;
+  if (!options.microBatches) options.microBatches = run.microBatches;
+  const bool hasChunks = options.stageRanks.empty() && options.stageDepths.empty() &&
+                         run.ranksOfStage.empty() && run.stages % run.ranks == 0;
+  const ScheduleInfo& info = scheduleInfo(options.schedule);
+  const int chunks = run.stages / run.ranks;
+  const bool canHave = chunks >= info.leastChunks && chunks <= info.mostChunks;
+  if (hasChunks && !options.chunks && canHave) options.chunks = chunks;
 }
 
 std::string scheduleList() {

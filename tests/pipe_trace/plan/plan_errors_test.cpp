@@ -147,7 +147,8 @@ TEST_F(PlanCommand, HelpListsEveryOptionAndExitCode) {
 }
 
 TEST_F(PlanCommand, WithoutAScheduleTheErrorNamesTheWaysToGiveOne) {
-  expectError(plan({}), "no schedule", "--schedule NAME, --schedule-file FILE.csv or --list");
+  expectError(plan({}), "no schedule",
+              "--schedule NAME, --schedule-file FILE.csv, --costs-from RUN");
 }
 
 TEST_F(PlanCommand, FolderCalledLikeACommandIsReadByItsPath) {

@@ -1,0 +1,109 @@
+#include "analysis/advice/advice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "analysis/advice/plan_advice.h"
+#include "analysis/advice/run_advice.h"
+#include "analysis/explain/explanation.h"
+#include "analysis/median.h"
+#include "analysis/what_if/what_if.h"
+#include "trace/error.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+std::string percentOfStep(double share) {
+  return percentText(std::llround(share * 1e6), 1'000'000);
+}
+
+Nanoseconds medianWindow(const RunSummary& summary, const CountedSteps& counted) {
+  std::vector<Nanoseconds> windows;
+  for (const StepSummary& step : summary.steps) {
+    if (counted.contains(step.step)) windows.push_back(step.window());
+  }
+  return medianOf(windows);
+}
+
+/// The best of each kind that gains more than the least and more than its own error.
+std::vector<Advice> bestOf(std::vector<Advice> all) {
+  std::erase_if(all, [](const Advice& each) {
+    return each.gain <= AdviceList::kLeastGain || each.gain <= each.error;
+  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
+  std::vector<Advice> best;
+  std::set<Advice::Of> kinds;
+  for (Advice& each : all) {
+    if (best.size() == AdviceList::kMostAdvice) break;
+    if (kinds.insert(each.of).second) best.push_back(std::move(each));
+  }
+  return best;
+}
+
+/// Sets the limit, in activations of whole shares.
+void setLimit(const AdviceQuestion& question, AdviceList& list) {
+  list.limit = list.peak;
+  if (question.activationLimit) list.limit = *question.activationLimit;
+  if (question.limitBytes && question.activationBytes) {
+    list.limit = *question.limitBytes / *question.activationBytes;
+  }
+}
+
+}  // namespace
+
+AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
+  const Explanation run = classifiedRun(timeline, question.threads);
+  if (run.graph->ranks().empty()) {
+    throw Error("the inputs hold no compute job, so there is nothing to advise on");
+  }
+  const CountedSteps counted = countedStepsOf(timeline, question.steps);
+  AdviceList list;
+  list.step = medianWindow(run.summary, counted);
+  if (list.step <= 0) throw Error("no step that counts has any length");
+  const RunAgain again(timeline, run.topology, *run.graph, counted, question.threads);
+  const FollowedSchedule followed = followedSchedule(timeline, run.topology, *run.basis);
+  list.schedule = toText(followed.recognised);
+  std::vector<Advice> all = adviceOfRun({.again = again,
+                                         .graph = *run.graph,
+                                         .counted = counted,
+                                         .topology = run.topology,
+                                         .step = list.step,
+                                         .threads = question.threads,
+                                         .logs = question.logs});
+  const RunModel model(timeline, run.topology, *run.basis, run.summary, followed, again, counted);
+  if (!model.reason().empty()) {
+    list.notes.push_back("other plans were not simulated: " + model.reason());
+  } else {
+    list.microBatches = model.plan().numMicroBatches;
+    try {
+      PlanAdvisor advisor(model, question.threads, question.logs);
+      list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
+      list.peak = advisor.peak();
+      setLimit(question, list);
+      if (std::abs(*list.modelError) > WhatIfAnswer::kMostError) {
+        list.notes.push_back(
+            "other plans were not simulated: the simulation of the run as it was "
+            "is off by " +
+            percentOfStep(std::abs(*list.modelError)) + ", more than " +
+            percentOfStep(WhatIfAnswer::kMostError));
+      } else {
+        std::vector<Advice> ofPlans =
+            advisor.advice(list.limit, std::abs(*list.modelError), list.notes);
+        std::move(ofPlans.begin(), ofPlans.end(), std::back_inserter(all));
+      }
+    } catch (const Error& error) {
+      list.notes.push_back(std::string("other plans were not simulated: ") + error.what());
+    }
+  }
+  list.tried = static_cast<int>(all.size());
+  list.best = bestOf(std::move(all));
+  return list;
+}
+
+}  // namespace pipetrace

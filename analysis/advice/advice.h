@@ -1,0 +1,82 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/advice/framework_options.h"
+#include "analysis/steps/number_range.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// What advice on a run is asked for.
+struct AdviceQuestion {
+  std::vector<NumberRange> steps;  ///< those that figures are about; empty: as CountedSteps says
+  /// The most activations that a rank may hold, in whole shares: what a micro-batch takes on all
+  /// stages of a rank together. None: as many as the rank of the run that holds most.
+  std::optional<double> activationLimit;
+  /// The same in bytes, and how many bytes an activation of a whole share takes. Both or neither.
+  std::optional<double> limitBytes;
+  std::optional<double> activationBytes;
+  int threads = 1;
+  std::string logs = "LOGS";  ///< the inputs, as a shell reads them, for commands
+};
+
+/// A change of a run that shortens its steps.
+struct Advice {
+  enum class Of : std::uint8_t {
+    kSchedule,
+    kMicroBatches,
+    kMessageOrder,
+    kWarmUp,
+    kBalance,
+    kRank,
+    kLink,
+    kLaunches,
+  };
+
+  Of of = Of::kSchedule;
+  std::string what;     ///< a sentence without a full stop: "take ZB-H1 in place of 1F1B"
+  std::string command;  ///< that shows it: "pipe-trace what-if LOGS --schedule ZB-H1"; may be empty
+  /// Whether it follows from a simulation (RunModel), not from the run itself again (RunAgain).
+  bool isByModel = false;
+  Nanoseconds step = 0;  ///< predicted, for as many samples as a step of the run has
+  double gain = 0;       ///< 1 − the predicted step over that of the run as it was, found alike
+  double error = 0;      ///< of the prediction, a share of the step
+  /// The most activations of a rank, in whole shares; 0: as the run, or not known.
+  double peak = 0;
+  int messages = 0;  ///< between ranks, in a step of one pipeline; 0: as the run
+  std::vector<FrameworkOption> options;
+  std::vector<std::string> notes;  ///< sentences without a full stop
+};
+
+/// The advice on a run.
+struct AdviceList {
+  Nanoseconds step = 0;  ///< of the run: the median window of the steps that count
+  std::string schedule;  ///< that it followed, as people say it
+  int microBatches = 0;  ///< 0: not known
+  double peak = 0;       ///< most activations of a rank of the run, in whole shares; 0: not known
+  double limit = 0;      ///< the most that advice may need; 0: not known
+  std::optional<double> modelError;  ///< WhatIfAnswer::modelError
+  /// The changes that gain most, one of each kind; at most kMostAdvice, the best first.
+  std::vector<Advice> best;
+  int tried = 0;  ///< changes that were computed
+  /// Why there is less advice than there could be. Sentences without a full stop.
+  std::vector<std::string> notes;
+
+  /// A change that gains no more than this is none.
+  static constexpr double kLeastGain = 0.02;
+  static constexpr std::size_t kMostAdvice = 3;
+};
+
+/// Computes what each change of a completed timeline would bring, and chooses. Changes of the run
+/// itself (stages balanced, a rank as fast as its peers, a link as fast as the others, no launches)
+/// run the run again. Another schedule, more micro-batches, another order of messages and deeper
+/// warm-ups are simulated, unless the simulation of the run as it was is off by more than
+/// WhatIfAnswer::kMostError. A change that gains less than its own error is none.
+///
+/// Throws Error where the run has no step that counts.
+AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question);
+
+}  // namespace pipetrace

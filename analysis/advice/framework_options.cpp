@@ -1,0 +1,208 @@
+#include "analysis/advice/framework_options.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pipetrace {
+namespace {
+
+constexpr const char* kTorch = "torch";
+constexpr const char* kTitan = "torchtitan";
+constexpr const char* kMegatron = "Megatron-LM";
+constexpr const char* kDeepSpeed = "DeepSpeed";
+
+FrameworkOption can(const char* framework, std::string text) {
+  return {framework, std::move(text), true};
+}
+FrameworkOption cannot(const char* framework, std::string text) {
+  return {framework, std::move(text), false};
+}
+
+/// A schedule as torch.distributed.pipelining has it.
+struct TorchSchedule {
+  std::string_view name;
+  std::string_view torchs;     ///< of get_schedule_class(); empty: a plan in a CSV file
+  bool takesOneStage = false;  ///< a class for several stages that gets a list of one
+};
+
+constexpr std::array kOfTorch = {
+    TorchSchedule{"FThenB", "GPipe"},
+    TorchSchedule{"GPipe", "GPipe"},
+    TorchSchedule{"1F1B", "1F1B"},
+    TorchSchedule{"Eager1F1B", "Interleaved1F1B", true},
+    TorchSchedule{"Interleaved1F1B", "Interleaved1F1B"},
+    TorchSchedule{"LoopedBFS", "LoopedBFS"},
+    TorchSchedule{"ZB-H1", "InterleavedZeroBubble", true},
+    TorchSchedule{"InterleavedZeroBubble", "InterleavedZeroBubble"},
+    TorchSchedule{"ZBV", "ZBVZeroBubble"},
+    TorchSchedule{"DualPipeV", "DualPipeV"},
+};
+
+constexpr const char* kCsvOfTorch =
+    "a plan in a file: pipe-trace plan ... --csv plan.csv, then "
+    "_PipelineScheduleRuntime(...)._load_csv(\"plan.csv\", format=\"compute_only\")";
+constexpr const char* kCsvOfTitan =
+    "a plan in a file: parallelism.pipeline_parallel_schedule_csv = \"plan.csv\" with "
+    "pipeline_parallel_schedule = \"PipelineScheduleMulti\" (one stage a rank: "
+    "\"PipelineScheduleSingle\")";
+
+void addTorch(std::string_view schedule, int chunks, std::vector<FrameworkOption>& options) {
+  const auto* const known =
+      std::find_if(kOfTorch.begin(), kOfTorch.end(),
+                   [&](const TorchSchedule& each) { return each.name == schedule; });
+  if (schedule == "DualPipe") {
+    options.push_back(cannot(kTorch, "a stage cannot stand on two ranks"));
+    options.push_back(cannot(kTitan, "a stage cannot stand on two ranks"));
+    return;
+  }
+  if (known == kOfTorch.end()) {
+    options.push_back(can(kTorch, kCsvOfTorch));
+    options.push_back(can(kTitan, kCsvOfTitan));
+    return;
+  }
+  const std::string name(known->torchs);
+  std::string stages;
+  if (known->takesOneStage) stages = " with a list of one stage on each rank";
+  if (chunks > 1) stages = " with " + std::to_string(chunks) + " stages on each rank";
+  options.push_back(can(kTorch, "get_schedule_class(\"" + name + "\")" + stages));
+  std::string parts;
+  if (known->takesOneStage) {
+    parts = ", and module_fqns_per_model_part with one entry a rank";
+  } else if (chunks > 2) {
+    parts = ", and module_fqns_per_model_part with " + std::to_string(chunks) + " entries a rank";
+  }
+  options.push_back(
+      can(kTitan, "parallelism.pipeline_parallel_schedule = \"" + name + "\"" + parts));
+}
+
+void addMegatron(std::string_view schedule, int chunks, int ranks, int microBatches,
+                 std::vector<FrameworkOption>& options) {
+  if (schedule == "1F1B") {
+    options.push_back(can(kMegatron, "no --num-virtual-stages-per-pipeline-rank"));
+    return;
+  }
+  if (schedule != "Interleaved1F1B") {
+    options.push_back(cannot(kMegatron, "it has 1F1B and Interleaved1F1B only"));
+    return;
+  }
+  std::string text = "--num-virtual-stages-per-pipeline-rank " + std::to_string(chunks);
+  if (microBatches % ranks != 0) {
+    text += ", with a number of micro-batches that is a multiple of " + std::to_string(ranks);
+  }
+  options.push_back(can(kMegatron, text));
+}
+
+void addDeepSpeed(std::string_view schedule, int ranks, int microBatches,
+                  std::vector<FrameworkOption>& options) {
+  if (schedule == "1F1B") {
+    options.push_back(can(kDeepSpeed, "PipelineModule, which has no other schedule"));
+  } else if (schedule == "DualPipeV" && microBatches >= 2 * ranks) {
+    options.push_back(can(kDeepSpeed,
+                          "DualPipeVModule in place of PipelineModule (from 0.19.8 on); it does "
+                          "not split backwards"));
+  } else if (schedule == "DualPipeV") {
+    options.push_back(cannot(kDeepSpeed, "DualPipeVModule needs gradient_accumulation_steps of " +
+                                             std::to_string(2 * ranks) + " or more"));
+  } else {
+    options.push_back(cannot(kDeepSpeed, "it has 1F1B and DualPipeV only"));
+  }
+}
+
+}  // namespace
+
+std::vector<FrameworkOption> optionsOfSchedule(std::string_view schedule, int chunks, int ranks,
+                                               int microBatches) {
+  std::vector<FrameworkOption> options;
+  addTorch(schedule, chunks, options);
+  addMegatron(schedule, chunks, ranks, microBatches, options);
+  addDeepSpeed(schedule, ranks, microBatches, options);
+  return options;
+}
+
+std::vector<FrameworkOption> optionsOfMicroBatches(int microBatches, int before) {
+  const std::string count = std::to_string(microBatches);
+  const std::string part = before > microBatches
+                               ? std::to_string(before / microBatches) + " times what it is"
+                               : "divided by " + std::to_string(microBatches / before);
+  return {can(kTorch, "n_microbatches=" + count + " of the schedule"),
+          can(kTitan, "parallelism.num_pp_microbatches = " + count +
+                          ", training.num_tokens_per_microbatch_per_dp_rank " + part +
+                          " (0.3.0: parallelism.pipeline_parallel_microbatch_size " + part + ")"),
+          can(kMegatron, "--micro-batch-size " + part + ", the same --global-batch-size"),
+          can(kDeepSpeed, "\"gradient_accumulation_steps\": " + count +
+                              ", \"train_micro_batch_size_per_gpu\" " + part)};
+}
+
+std::vector<FrameworkOption> optionsOfPartition() {
+  return {can(kTorch, "another module in each PipelineStage, or another split_spec of pipeline()"),
+          can(kTitan,
+              "parallelism.module_fqns_per_model_part, or "
+              "parallelism.pipeline_parallel_first_stage_less_layers and "
+              "..._last_stage_less_layers"),
+          can(kMegatron,
+              "--pipeline-model-parallel-layout, such as \"Et*3|(t*4|)*2,t*4L\" for 15 layers on "
+              "4 stages of which the first has 3"),
+          can(kDeepSpeed,
+              "PipelineModule(partition_method=\"type:REGEX\"), or a subclass with a "
+              "_partition_layers of its own")};
+}
+
+std::vector<FrameworkOption> optionsOfMessageOrder() {
+  return {can(kTorch,
+              "a communicator for each direction of a link, "
+              "TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 (after 2.11), or the order of pipe-trace "
+              "plan --transfers --csv by _load_csv(..., format=\"compute_comms\")"),
+          can(kTitan, "TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 in the environment"),
+          cannot(kMegatron,
+                 "without chunks messages are in a batch that is waited for; overlap comes with "
+                 "--num-virtual-stages-per-pipeline-rank"),
+          cannot(kDeepSpeed, "each send and receive is waited for")};
+}
+
+std::vector<FrameworkOption> optionsOfWarmUp(bool isEager) {
+  std::vector<FrameworkOption> options;
+  if (isEager) {
+    addTorch("Eager1F1B", 1, options);
+  } else {
+    options.push_back(can(kTorch, kCsvOfTorch));
+    options.push_back(can(kTitan, kCsvOfTitan));
+  }
+  options.push_back(cannot(kMegatron, "the warm-up of 1F1B is fixed there"));
+  options.push_back(cannot(kDeepSpeed, "the warm-up is fixed there"));
+  return options;
+}
+
+std::vector<FrameworkOption> optionsOfLaunches() {
+  return {can(kTorch,
+              "torch.compile(module, mode=\"reduce-overhead\") for GPipe, 1F1B, "
+              "Interleaved1F1B and LoopedBFS"),
+          can(kTitan, "compile.enable; its CUDA graphs are refused with pipelines"),
+          can(kMegatron, "--cuda-graph-impl local"),
+          can(kDeepSpeed, "engine.compile(compile_kwargs={\"mode\": \"reduce-overhead\"})")};
+}
+
+std::vector<FrameworkOption> optionsOfTokens() {
+  return {can(kTorch,
+              "micro-batches that you split yourself, with as many tokens each: "
+              "step(arg_mbs=..., target_mbs=...) (after 2.11)"),
+          can(kTitan,
+              "micro-batches have a fixed number of tokens on main; FirstFitPackingConfig "
+              "packs documents"),
+          can(kMegatron, "--dataloader-type external, with a loader that packs by tokens"),
+          can(kDeepSpeed,
+              "\"data_efficiency\": {\"data_sampling\": {\"dynamic_batching\": ...}}, "
+              "with \"max_tokens\"")};
+}
+
+std::vector<FrameworkOption> optionsOfCollection() {
+  return {can(kTorch, "gc.disable(), and gc.collect() at the same step on all ranks"),
+          can(kTitan, "training.gc_freq, which is always on"),
+          can(kMegatron,
+              "--manual-gc with --manual-gc-interval 100; without an interval nothing "
+              "is collected between steps"),
+          can(kDeepSpeed,
+              "\"disable_python_gc\": true (from 0.19.8 on), and "
+              "engine.collect_python_gc() at the same step on all ranks")};
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,232 @@
+#include "analysis/advice/plan_advice.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "analysis/median.h"
+#include "schedule/build_schedule.h"
+#include "trace/error.h"
+#include "trace/step_windows.h"
+#include "trace/text/fixed_text.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+/// Jobs of a plan that is searched for, or simulated, in a moment.
+constexpr std::int64_t kMostJobs = 400'000;
+constexpr std::int64_t kMostJobsOfSearch = 20'000;
+constexpr int kMostDepthTries = 200;
+/// Peaks are sums of parts of activations.
+constexpr double kPeakRounding = 1e-6;
+
+std::string listed(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+}  // namespace
+
+PlanAdvisor::PlanAdvisor(const RunModel& model, int threads, std::string logs)
+    : model_(model),
+      threads_(threads),
+      logs_(std::move(logs)),
+      chunks_(std::max(1, model.plan().isBidirectional() ? 1 : model.plan().numChunks())),
+      own_(simulated({})) {
+  if (!own_.runs) throw Error("the plan of the run does not run");
+}
+
+PlanAdvisor::Simulated PlanAdvisor::simulated(const PlanChanges& changes) const {
+  Simulated result;
+  RunModel::Run run;
+  try {
+    run = model_.run(changes);
+  } catch (const Error&) {
+    return result;  // the schedule cannot have that size, or its messages wait for each other
+  }
+  std::vector<Nanoseconds> windows;
+  for (const StepWindow& window : stepWindows(run.timeline)) windows.push_back(window.window());
+  result.step = static_cast<Nanoseconds>(static_cast<double>(medianOf(windows)) / run.batch);
+  for (const double peak : run.peaks) result.peak = std::max(result.peak, peak / chunks_);
+  result.messages = run.messages;
+  result.runs = true;
+  return result;
+}
+
+std::vector<PlanAdvisor::Try> PlanAdvisor::schedules() const {
+  std::vector<Try> tries;
+  const std::string own = model_.schedule();
+  const int ranks = model_.plan().numRanks();
+  const int count = model_.plan().numMicroBatches;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    if (info.isAsynchronous || info.isForwardOnly) continue;
+    for (int chunks = 1; chunks <= kMostChunks; ++chunks) {
+      const bool isOwn = info.name == own && chunks == chunks_;
+      const std::int64_t jobs = std::int64_t{3} * ranks * chunks * count;
+      const bool isTooLarge = jobs > (info.dependsOnCosts ? kMostJobsOfSearch : kMostJobs);
+      if (isOwn || isTooLarge || chunks < info.leastChunks || chunks > info.mostChunks) continue;
+      const std::string name(info.name);
+      Try one;
+      one.changes.schedule = name;
+      one.changes.chunks = chunks;
+      const std::string withChunks =
+          chunks > 1 ? " with " + std::to_string(chunks) + " virtual stages a rank" : "";
+      one.advice = {
+          .of = Advice::Of::kSchedule,
+          .what = "take " + name + withChunks + (own.empty() ? "" : " in place of " + own),
+          .command = "--schedule " + name + " --chunks " + std::to_string(chunks),
+          .options = optionsOfSchedule(name, chunks, ranks, count)};
+      if (info.splitsBackward) {
+        one.advice.notes.emplace_back(
+            "backwards are split into two halves, which are taken to be equal unless the run has "
+            "them");
+      }
+      tries.push_back(std::move(one));
+    }
+  }
+  return tries;
+}
+
+std::vector<PlanAdvisor::Try> PlanAdvisor::microBatches() const {
+  std::vector<Try> tries;
+  const int count = model_.plan().numMicroBatches;
+  if (model_.schedule().empty()) return tries;
+  const auto add = [&](int changed) {
+    Try one;
+    one.changes.microBatches = changed;
+    one.changes.keepsBatch = true;
+    one.advice = {.of = Advice::Of::kMicroBatches,
+                  .what = "cut the batch into " + std::to_string(changed) +
+                          " micro-batches in place of " + std::to_string(count),
+                  .command = "--micro-batches " + std::to_string(changed) + " --keep-batch",
+                  .options = optionsOfMicroBatches(changed, count)};
+    if (changed > count) {
+      one.advice.notes.emplace_back(
+          "kernels of smaller micro-batches are mostly less efficient, which is not in it");
+    }
+    tries.push_back(std::move(one));
+  };
+  for (const int times : {2, 4}) {
+    if (std::int64_t{3} * model_.plan().numStages * count * times <= kMostJobs) {
+      add(count * times);
+    }
+  }
+  if (count % 2 == 0) add(count / 2);
+  return tries;
+}
+
+std::vector<PlanAdvisor::Try> PlanAdvisor::messageOrders() const {
+  if (model_.lines() == CommStreams::kAsReached) return {};
+  Try one;
+  one.changes.transfers = "in-time";
+  one.advice = {.of = Advice::Of::kMessageOrder,
+                .what = "send and receive messages in the order of their times",
+                .command = "--transfers in-time",
+                .options = optionsOfMessageOrder()};
+  return {std::move(one)};
+}
+
+std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) const {
+  const auto tried = [&](const std::vector<int>& each) {
+    return simulated({.schedule = "1F1B", .depths = each});
+  };
+  Simulated best = tried(depths);
+  if (!best.runs || best.peak > limit + kPeakRounding) return {};
+  const int most = model_.plan().numMicroBatches;
+  for (int tries = 0; tries < kMostDepthTries;) {
+    std::vector<std::vector<int>> next;
+    for (std::size_t rank = 0; rank < depths.size(); ++rank) {
+      // A rank that warms up deeper needs those before it to be ahead.
+      std::vector<int> one = depths;
+      one[rank] = std::min(one[rank] + 1, most);
+      for (std::size_t before = 0; before < rank; ++before) {
+        one[before] = std::max(one[before], one[rank]);
+      }
+      if (one != depths) next.push_back(std::move(one));
+    }
+    std::vector<Simulated> found(next.size());
+    inParallel(threads_, next.size(), [&](std::size_t i) { found[i] = tried(next[i]); });
+    tries += static_cast<int>(next.size());
+    std::size_t chosen = next.size();
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      if (!found[i].runs || found[i].peak > limit + kPeakRounding || found[i].step >= best.step) {
+        continue;
+      }
+      best = found[i];
+      chosen = i;
+    }
+    if (chosen == next.size()) break;
+    depths = next[chosen];
+  }
+  return depths;
+}
+
+std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
+  if (model_.schedule() != "1F1B" || chunks_ != 1) return {};
+  const int ranks = model_.plan().numRanks();
+  const int count = model_.plan().numMicroBatches;
+  if (ranks < 2 || std::int64_t{3} * ranks * count > kMostJobsOfSearch) return {};
+  std::vector<Try> tries;
+  std::vector<int> usual;
+  std::vector<int> eager;
+  for (int rank = 0; rank < ranks; ++rank) {
+    usual.push_back(std::min(ranks - 1 - rank, count));
+    eager.push_back(std::min(2 * (ranks - 1 - rank), count));
+  }
+  for (const std::vector<int>& begin : {usual, eager}) {
+    const std::vector<int> depths = deepened(begin, limit);
+    if (depths.empty() || depths == usual) continue;
+    Try one;
+    one.changes.schedule = "1F1B";
+    one.changes.depths = depths;
+    one.advice = {.of = Advice::Of::kWarmUp,
+                  .what = "warm up with " + listed(depths) + " forwards, by rank, in place of " +
+                          listed(usual) + ", which hides slow links",
+                  .command = "--schedule 1F1B --stage-depths " + listed(depths),
+                  .options = optionsOfWarmUp(depths == eager)};
+    tries.push_back(std::move(one));
+  }
+  return tries;
+}
+
+std::vector<Advice> PlanAdvisor::advice(double limit, double error,
+                                        std::vector<std::string>& notes) {
+  std::vector<Try> tries = schedules();
+  for (auto more : {microBatches(), messageOrders()}) {
+    std::move(more.begin(), more.end(), std::back_inserter(tries));
+  }
+  std::vector<Try> depths = warmUps(limit);
+  std::move(depths.begin(), depths.end(), std::back_inserter(tries));
+  inParallel(threads_, tries.size(),
+             [&](std::size_t i) { tries[i].simulated = simulated(tries[i].changes); });
+  std::vector<Advice> advice;
+  const Try* overLimit = nullptr;
+  for (Try& one : tries) {
+    if (!one.simulated.runs) continue;
+    Advice& made = one.advice;
+    made.isByModel = true;
+    made.step = one.simulated.step;
+    made.gain = 1 - static_cast<double>(made.step) / static_cast<double>(own_.step);
+    made.error = error;
+    made.peak = one.simulated.peak;
+    made.messages = one.simulated.messages;
+    if (made.peak > limit + kPeakRounding) {
+      const bool isShorter = overLimit == nullptr || made.step < overLimit->simulated.step;
+      if (made.gain > AdviceList::kLeastGain && isShorter) overLimit = &one;
+      continue;
+    }
+    made.command = "pipe-trace what-if " + logs_ + " " + made.command;
+    advice.push_back(made);
+  }
+  if (overLimit != nullptr) {
+    notes.push_back("over the limit of " + fixedText(limit, 2) +
+                    " activations: " + overLimit->advice.what + ", which would gain " +
+                    fixedText(100 * overLimit->advice.gain, 1) + " % and holds " +
+                    fixedText(overLimit->simulated.peak, 2) + " (--limit-activations)");
+  }
+  return advice;
+}
+
+}  // namespace pipetrace

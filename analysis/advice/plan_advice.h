@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/advice/advice.h"
+#include "analysis/what_if/run_model.h"
+
+namespace pipetrace {
+
+/// What other plans of a run's jobs would gain, by simulations with the run's medians.
+class PlanAdvisor {
+ public:
+  /// The model must outlive it, and have no reason() against it. `logs`: AdviceQuestion::logs.
+  PlanAdvisor(const RunModel& model, int threads, std::string logs);
+
+  /// Of the run as it was, simulated.
+  Nanoseconds step() const { return own_.step; }
+  /// The most activations of a rank, in whole shares.
+  double peak() const { return own_.peak; }
+
+  /// - Every schedule that trains with a flush, with 1 to kMostChunks virtual stages a rank.
+  /// - Twice, four times and half as many micro-batches, the batch kept.
+  /// - Messages in the order of their times, where the run has lines.
+  /// - Deeper warm-ups, where the run follows 1F1B with one stage a rank: by rank, the best that a
+  ///   search finds. It begins with 1F1B's and with Eager1F1B's depths, and makes one rank's deeper
+  ///   by one as long as that makes the step shorter.
+  ///
+  /// Plans that need more than `limit` activations on a rank are left out, and `notes` gets a
+  /// sentence for those that would have been shorter. `error` is that of the model.
+  std::vector<Advice> advice(double limit, double error, std::vector<std::string>& notes);
+
+  static constexpr int kMostChunks = 4;
+
+ private:
+  struct Simulated {
+    Nanoseconds step = 0;  // of as many samples as the run's
+    double peak = 0;
+    int messages = 0;
+    bool runs = false;
+  };
+  struct Try {
+    PlanChanges changes;
+    Advice advice;
+    Simulated simulated;
+  };
+
+  Simulated simulated(const PlanChanges& changes) const;
+  std::vector<Try> schedules() const;
+  std::vector<Try> microBatches() const;
+  std::vector<Try> messageOrders() const;
+  std::vector<Try> warmUps(double limit) const;
+  std::vector<int> deepened(std::vector<int> depths, double limit) const;
+
+  const RunModel& model_;
+  int threads_;
+  std::string logs_;
+  int chunks_ = 1;  // of the run
+  Simulated own_;
+};
+
+}  // namespace pipetrace

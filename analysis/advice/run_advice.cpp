@@ -1,0 +1,149 @@
+#include "analysis/advice/run_advice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/explain/link_times.h"
+#include "analysis/explain/slower_ranks.h"
+#include "analysis/median.h"
+#include "trace/error.h"
+#include "trace/step_windows.h"
+#include "trace/text/fixed_text.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kMostRanks = 16;  ///< of slow ranks and links, that are computed one by one
+
+class RunAdvisor {
+ public:
+  explicit RunAdvisor(const RunAdviceInputs& run) : run_(run) {}
+
+  std::vector<Advice> advice() {
+    balance();
+    ranks();
+    links();
+    launches();
+    return std::move(all_);
+  }
+
+ private:
+  /// The median window of the steps that count.
+  Nanoseconds stepOf(const Timeline& timeline) const {
+    std::vector<Nanoseconds> windows;
+    for (const StepWindow& window : stepWindows(timeline)) {
+      if (run_.counted.contains(window.step)) windows.push_back(window.window());
+    }
+    return medianOf(windows);
+  }
+
+  void add(Advice advice, const RunChanges& changes, const std::string& options) {
+    try {
+      advice.step = stepOf(run_.again.run(changes));
+    } catch (const Error&) {
+      return;  // such as jobs that name no stages
+    }
+    advice.gain = 1 - static_cast<double>(advice.step) / static_cast<double>(run_.step);
+    advice.command = "pipe-trace what-if " + run_.logs + " " + options;
+    all_.push_back(std::move(advice));
+  }
+
+  void balance() {
+    if (run_.graph.ranks().size() < 2) return;
+    Advice advice{.of = Advice::Of::kBalance,
+                  .what = "cut the model so that all stages take equally long",
+                  .options = optionsOfPartition()};
+    const std::string shares = sharesText();
+    if (!shares.empty()) advice.notes.push_back(shares);
+    add(std::move(advice), {.balancesStages = true}, "--balance stages");
+  }
+
+  /// "stage 2 takes 1.62 times the mean of all stages".
+  std::string sharesText() const {
+    std::map<std::int32_t, double> times;  // by stage, in the steps that count
+    for (JobGraph::Id id = 0; id < run_.graph.jobCount(); ++id) {
+      const JobGraph::Node& job = run_.graph.node(id);
+      if (!isCompute(job.kind) || job.stage < 0 || !run_.counted.contains(job.step)) continue;
+      times[job.stage] += static_cast<double>(job.end - job.begin);
+    }
+    if (times.size() < 2) return {};
+    double sum = 0;
+    for (const auto& [stage, time] : times) sum += time;
+    const auto longest =
+        std::max_element(times.begin(), times.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const double factor = longest->second * static_cast<double>(times.size()) / sum;
+    return "stage " + std::to_string(longest->first) + " takes " + fixedText(factor, 2) +
+           " times the mean of all stages";
+  }
+
+  void ranks() {
+    const SlowerRanks slower(run_.graph, run_.counted, run_.threads);
+    std::vector<std::pair<double, int>> slow;
+    for (const JobGraph::Rank& rank : run_.graph.ranks()) {
+      const double factor = slower.of(rank.number).factor;
+      if (factor >= SlowerRanks::kSlow) slow.emplace_back(factor, rank.number);
+    }
+    std::sort(slow.rbegin(), slow.rend());
+    for (std::size_t i = 0; i < std::min(slow.size(), kMostRanks); ++i) {
+      const auto [factor, number] = slow[i];
+      const std::string scale = "rank=" + std::to_string(number) + ":" + fixedText(1 / factor, 4);
+      Advice advice{.of = Advice::Of::kRank,
+                    .what = "make rank " + std::to_string(number) +
+                            " as fast as its peers: its jobs take " + fixedText(factor, 2) +
+                            " times theirs"};
+      advice.notes.emplace_back(
+          "look at its clock rate, its temperature and what else runs on its host");
+      add(std::move(advice), {.scales = {parseScale(scale)}}, "--scale " + scale);
+    }
+  }
+
+  void links() {
+    const LinkTimes times(run_.graph, run_.counted);
+    std::set<LinkTimes::Link> links;
+    for (const RerunOrder::Work& work : run_.again.order().works()) {
+      if (!run_.again.isMessage(work)) continue;
+      const auto [from, to] = run_.again.ranksOf(work);
+      if (from >= 0 && to >= 0) links.insert({std::min(from, to), std::max(from, to)});
+    }
+    std::vector<std::pair<double, LinkTimes::Link>> slow;
+    for (const LinkTimes::Link& link : links) {
+      const auto others = times.ofOthers(link);
+      if (times.isEarly(link) || !others || *others <= 0) continue;
+      const double factor = static_cast<double>(times.of(link)) / static_cast<double>(*others);
+      if (factor >= LinkTimes::kSlow) slow.emplace_back(factor, link);
+    }
+    std::sort(slow.rbegin(), slow.rend());
+    for (std::size_t i = 0; i < std::min(slow.size(), kMostRanks); ++i) {
+      const auto [factor, link] = slow[i];
+      const Nanoseconds usual = *times.ofOthers(link);
+      const std::string ends = std::to_string(link.first) + "-" + std::to_string(link.second);
+      const std::string text = ends + "=" + std::to_string(usual) + "ns";
+      Advice advice{.of = Advice::Of::kLink,
+                    .what = "make the link " + ends + " as fast as the others: its messages take " +
+                            fixedText(factor, 1) + " times as long"};
+      advice.notes.emplace_back(
+          "look at the network between their hosts, or give these ranks hosts that are nearer");
+      add(std::move(advice), {.links = {{link.first, link.second, usual, "--link " + text}}},
+          "--link " + text);
+    }
+  }
+
+  void launches() {
+    Advice advice{.of = Advice::Of::kLaunches,
+                  .what = "begin jobs as soon as their inputs are there, without launches between",
+                  .options = optionsOfLaunches()};
+    add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
+  }
+
+  const RunAdviceInputs& run_;
+  std::vector<Advice> all_;
+};
+
+}  // namespace
+
+std::vector<Advice> adviceOfRun(const RunAdviceInputs& run) { return RunAdvisor(run).advice(); }
+
+}  // namespace pipetrace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/advice/advice.h"
+#include "analysis/what_if/run_again.h"
+
+namespace pipetrace {
+
+/// What advice on changes of the run itself is made of. All must outlive the call.
+struct RunAdviceInputs {
+  const RunAgain& again;
+  const JobGraph& graph;
+  const CountedSteps& counted;
+  const Topology& topology;
+  Nanoseconds step = 0;  ///< AdviceList::step
+  int threads = 1;
+  std::string logs;  ///< AdviceQuestion::logs
+};
+
+/// What the run would gain if
+/// - its stages took equally long (RunChanges::balancesStages);
+/// - a rank that is slower than its peers (SlowerRanks) were as fast as they are, for each of them;
+/// - a link took no longer than the others in the median, for each that takes longer;
+/// - launches were gone.
+///
+/// The run again is exact for the run as it was, so the error is that of the run: 0.
+std::vector<Advice> adviceOfRun(const RunAdviceInputs& run);
+
+}  // namespace pipetrace

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "analysis/report/comparison_report.h"
+#include "analysis/report/plan_report.h"
+#include "analysis/report/text_report.h"
+#include "analysis/report/text_table.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/fixed_text.h"
+#include "trace/text/folded_line.h"
+#include "trace/text/ranks_text.h"
+
+namespace pipetrace {
+namespace {
+
+std::string countText(int count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// The order in which the messages have to be, and what torch's order costs where that differs.
+std::string orderText(const ComparedPlan& plan) {
+  if (!plan.needsOrderInTime()) return "any";
+  if (!plan.inTorchOrder) return "in time";
+  const Nanoseconds more = *plan.inTorchOrder - *plan.inTime;
+  return "in time (torch's: +" + percentText(more, *plan.inTime) + ")";
+}
+
+std::string weightsText(const ComparedPlan& plan) {
+  if (plan.hasWeightsTwice) return "of two stages";
+  if (!plan.isAsynchronous) return "1 version";
+  return countText(plan.weightVersions, "version") + ", no flush";
+}
+
+std::string planTable(const CompareInput& input, const std::vector<ComparedPlan>& plans) {
+  const bool hasWeights = std::any_of(plans.begin(), plans.end(), [](const ComparedPlan& plan) {
+    return plan.hasWeightsTwice || plan.isAsynchronous;
+  });
+  std::vector<Nanoseconds> lengths;
+  for (const ComparedPlan& plan : plans) lengths.push_back(plan.length);
+  const std::vector<std::string> steps = distinctDurations(lengths);
+  std::vector<std::string> header = {"schedule", "chunks", "step", "bubble ratio",
+                                     "peak activations"};
+  if (input.hasMemory) header.emplace_back("peak memory");
+  header.insert(header.end(), {"messages", "order"});
+  if (hasWeights) header.emplace_back("weights");
+  TextTable table(header);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const ComparedPlan& plan = plans[i];
+    std::vector<std::string> row = {std::string(plan.schedule), std::to_string(plan.chunks),
+                                    steps[i], ratioText(plan.bubbleRatio),
+                                    fixedText(plan.peakActivations, 2)};
+    if (input.hasMemory) row.push_back(bytesText(plan.peakMemory));
+    row.push_back(std::to_string(plan.messages));
+    row.push_back(orderText(plan));
+    if (hasWeights) row.push_back(weightsText(plan));
+    table.addRow(row);
+  }
+  return table.toText();
+}
+
+/// "FThenB, GPipe with 1 chunk (8.00 activations on rank 0)".
+std::string leftOutItem(const std::string& names, const LeftOutPlan& plan, int mostChunks) {
+  std::string text = names;
+  if (static_cast<int>(plan.chunks.size()) < mostChunks) {
+    text += " with " + numbersText(plan.chunks);
+    text += plan.chunks == std::vector<int>{1} ? " chunk" : " chunks";
+  }
+  return plan.detail.empty() ? text : text + " (" + plan.detail + ")";
+}
+
+/// Those with one reason. Neighbours that are left out alike share what is said about them.
+std::string leftOutItems(const std::vector<LeftOutPlan>& leftOut, const std::string& reason,
+                         int mostChunks) {
+  std::vector<const LeftOutPlan*> plans;
+  for (const LeftOutPlan& each : leftOut) {
+    if (each.reason == reason) plans.push_back(&each);
+  }
+  std::string text;
+  std::string names;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    names += (names.empty() ? "" : ", ") + std::string(plans[i]->schedule);
+    const bool isLikeNext = i + 1 < plans.size() && plans[i + 1]->chunks == plans[i]->chunks &&
+                            plans[i + 1]->detail == plans[i]->detail;
+    if (isLikeNext) continue;
+    text += (text.empty() ? "" : "; ") + leftOutItem(names, *plans[i], mostChunks);
+    names.clear();
+  }
+  return text;
+}
+
+/// One line for each reason.
+std::string leftOutText(const CompareInput& input, const std::vector<LeftOutPlan>& leftOut,
+                        std::size_t width) {
+  std::string text;
+  std::set<std::string> done;
+  for (const LeftOutPlan& each : leftOut) {
+    if (!done.insert(each.reason).second) continue;
+    const std::string line =
+        "left out, " + each.reason + ": " + leftOutItems(leftOut, each.reason, input.mostChunks);
+    text += foldedLine(line, width) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> distinctDurations(const std::vector<Nanoseconds>& times) {
+  const Nanoseconds longest = times.empty() ? 0 : *std::max_element(times.begin(), times.end());
+  const bool isInSeconds = longest >= 10 * kNsPerSecond;
+  const bool isInMs = longest >= 10 * kNsPerUs;
+  const double unit = isInSeconds ? 1e9 : isInMs ? 1e6 : 1e3;
+  const char* const name = isInSeconds ? " s" : isInMs ? " ms" : " us";
+  const std::size_t different = std::set<Nanoseconds>(times.begin(), times.end()).size();
+  constexpr int kMostDecimals = 6;
+  std::vector<std::string> texts;
+  for (int decimals = 2; decimals <= kMostDecimals; ++decimals) {
+    texts.clear();
+    for (const Nanoseconds time : times) {
+      texts.push_back(fixedText(static_cast<double>(time) / unit, decimals) + name);
+    }
+    if (std::set<std::string>(texts.begin(), texts.end()).size() == different) break;
+  }
+  return texts;
+}
+
+std::string comparisonText(const CompareInput& input, const ComparedPlans& compared, int width) {
+  const auto columns = static_cast<std::size_t>(std::max(width, 0));
+  std::string text = countText(input.ranks, "rank") + ", " + std::to_string(input.microBatches) +
+                     (input.microBatches == 1 ? " micro-batch" : " micro-batches");
+  text += compared.plans.empty() ? ": no plan is left\n" : ", the shortest step first\n\n";
+  if (!compared.plans.empty()) text += planTable(input, compared.plans);
+  const std::string leftOut = leftOutText(input, compared.leftOut, columns);
+  return leftOut.empty() ? text : text + "\n" + leftOut;
+}
+
+}  // namespace pipetrace

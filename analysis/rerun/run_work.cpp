@@ -1,0 +1,332 @@
+#include "analysis/rerun/run_work.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "trace/per_step.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = RunWork::Id;
+
+/// As in the study: a time that is much below zero comes from clocks, not from work.
+constexpr Nanoseconds kNoWork = -10'000'000;
+
+double withoutWaiting(Nanoseconds time) { return time <= kNoWork ? 0 : static_cast<double>(time); }
+
+/// The first and the last of a step's compute jobs, counted on a rank.
+struct Stretch {
+  std::int64_t first = -1;
+  std::int64_t last = -1;
+};
+
+/// Pairs of steps that run into each other on a rank.
+std::vector<std::pair<std::int32_t, std::int32_t>> mixedSteps(const JobGraph& graph,
+                                                              const JobGraph::Rank& rank) {
+  PerStep<Stretch> stretches;
+  std::int64_t count = 0;
+  for (Id id = rank.first; id < rank.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isCompute(job.kind) || job.step < 0) continue;
+    Stretch& stretch = stretches[job.step];
+    if (stretch.first < 0) stretch.first = count;
+    stretch.last = count++;
+  }
+  auto steps = stretches.take();
+  std::sort(steps.begin(), steps.end(),
+            [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  std::vector<std::pair<std::int32_t, std::int32_t>> mixed;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].second.first > steps[i - 1].second.last) continue;
+    mixed.emplace_back(steps[i - 1].first, steps[i].first);
+    steps[i].second.last = std::max(steps[i].second.last, steps[i - 1].second.last);
+  }
+  return mixed;
+}
+
+}  // namespace
+
+RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
+                 std::span<const std::int32_t> steps, int threads,
+                 std::vector<std::int32_t> idealSteps)
+    : timeline_(timeline),
+      graph_(graph),
+      nodes_(static_cast<Id>(graph.messageEnd())),
+      kinds_(timeline),
+      idealSteps_(std::move(idealSteps)) {
+  findSteps(steps, threads);
+  findCollectives();
+  fillChains(threads);
+  numberWorks(threads);
+  findPosting();
+  findStages(threads);
+  findKinds(threads);
+  findIdeals(threads);
+  findSpans(threads);
+}
+
+std::uint32_t RunWork::stepOf(std::int32_t number) const {
+  const auto found = std::partition_point(steps_.begin(), steps_.end(),
+                                          [&](const auto& step) { return step.first < number; });
+  return found != steps_.end() && found->first == number ? found->second : kNoStep;
+}
+
+void RunWork::findSteps(std::span<const std::int32_t> steps, int threads) {
+  const auto& ranks = graph_.ranks();
+  std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> mixed(ranks.size());
+  inParallel(threads, ranks.size(),
+             [&](std::size_t r) { mixed[r] = mixedSteps(graph_, ranks[r]); });
+  // Sets of steps that grow together, each known by its lowest.
+  std::vector<std::uint32_t> parent(steps.size());
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto lowestOf = [&](std::uint32_t i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (std::uint32_t i = 0; i < steps.size(); ++i) steps_.emplace_back(steps[i], i);
+  for (const auto& pairs : mixed) {
+    for (const auto& [one, other] : pairs) {
+      const std::uint32_t a = stepOf(one);
+      const std::uint32_t b = stepOf(other);
+      if (a == kNoStep || b == kNoStep) continue;
+      const std::uint32_t low = lowestOf(a);
+      const std::uint32_t high = lowestOf(b);
+      parent[std::max(low, high)] = std::min(low, high);
+    }
+  }
+  std::vector<std::uint32_t> index(steps.size());
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    const std::uint32_t lowest = lowestOf(i);
+    index[i] = lowest == i ? static_cast<std::uint32_t>(stepCount_++) : index[lowest];
+    steps_[i].second = index[i];
+  }
+}
+
+void RunWork::fillChains(int threads) {
+  chains_.resize(stepCount_ * graph_.ranks().size());
+  inParallel(threads, graph_.ranks().size(), [&](std::size_t r) {
+    const JobGraph::Rank& rank = graph_.ranks()[r];
+    std::int32_t latest = -1;
+    std::uint32_t step = kNoStep;
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const std::int32_t number = graph_.node(id).step;
+      if (number != latest) step = stepOf(latest = number);
+      if (number >= 0 && step != kNoStep) chains_[cellOf(step, r)].push_back(id);
+    }
+    for (std::size_t s = 0; s < stepCount_; ++s) {
+      const std::size_t cell = cellOf(s, r);
+      if (isNumbered()) {
+        chainCollectives(cell);
+      } else {
+        placeCollectives(cell);
+      }
+    }
+  });
+}
+
+/// Numbers the works of each step.
+void RunWork::numberWorks(int threads) {
+  index_.resize(nodes_ + collectives_.size());
+  inParallel(threads, stepCount_, [&](std::size_t step) {
+    std::uint32_t next = 0;
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      for (const Id work : chain(step, r)) index_[work] = next++;
+      for (const Collective& each : collectives(step, r)) {
+        if (!each.isChained) index_[idOf(each)] = next++;
+      }
+    }
+  });
+}
+
+void RunWork::findStages(int threads) {
+  const auto& ranks = graph_.ranks();
+  std::vector<std::vector<std::int32_t>> found(ranks.size());
+  inParallel(threads, ranks.size(), [&](std::size_t r) {
+    for (Id id = ranks[r].first; id < ranks[r].end; ++id) {
+      const JobGraph::Node& job = graph_.node(id);
+      if (!isCompute(job.kind) || job.stage < 0) continue;
+      if (std::find(found[r].begin(), found[r].end(), job.stage) == found[r].end()) {
+        found[r].push_back(job.stage);
+      }
+    }
+  });
+  for (const auto& each : found) {
+    onlyStage_.push_back(each.size() == 1 ? each.front() : kNotGiven);
+    stages_.insert(stages_.end(), each.begin(), each.end());
+  }
+  std::sort(stages_.begin(), stages_.end());
+  stages_.erase(std::unique(stages_.begin(), stages_.end()), stages_.end());
+  stagesArePositions_ = true;
+  std::size_t positions = 0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto position = static_cast<std::size_t>(ranks[r].position);
+    positions = std::max(positions, position + 1);
+    if (position >= stages_.size() || onlyStage_[r] != stages_[position]) {
+      stagesArePositions_ = false;
+    }
+  }
+  if (positions != stages_.size()) stagesArePositions_ = false;
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_ && stagesArePositions_; ++id) {
+    stagesArePositions_ = graph_.node(id).stage == onlyStage_[graph_.node(id).rank];
+  }
+}
+
+std::uint32_t RunWork::stageOf(Id work) const {
+  const JobGraph::Node& node = graph_.node(nodeOf(work));
+  const std::int32_t stage = node.stage < 0 ? onlyStage_[node.rank] : node.stage;
+  // Most runs have the stages 0, 1, 2, …
+  const auto guess = static_cast<std::size_t>(stage);
+  if (stage >= 0 && guess < stages_.size() && stages_[guess] == stage) {
+    return static_cast<std::uint32_t>(guess);
+  }
+  const auto found = std::lower_bound(stages_.begin(), stages_.end(), stage);
+  const bool isThere = found != stages_.end() && *found == stage;
+  return static_cast<std::uint32_t>((isThere ? found : stages_.end()) - stages_.begin());
+}
+
+void RunWork::findPosting() {
+  for (const Track& track : timeline_.tracks) {
+    if (!track.events.empty()) firstOfTracks_.push_back(track.events.data());
+  }
+  std::sort(firstOfTracks_.begin(), firstOfTracks_.end());
+  if (isNumbered()) return;
+  // Where a receive always begins with its send, as in plans, it says nothing about its rank.
+  for (Id id = static_cast<Id>(graph_.jobCount()); id < nodes_ && !arePosted_; ++id) {
+    const JobGraph::Message& message = graph_.message(id);
+    arePosted_ = message.send != nullptr && message.receive != nullptr &&
+                 message.receive->begin > message.send->begin;
+  }
+}
+
+Id RunWork::postedAfter(Id message) const {
+  const Event* const receive = graph_.message(message).receive;
+  if (!arePosted_ || receive == nullptr) return kNone;
+  const JobGraph::Rank& rank = graph_.ranks()[graph_.node(message).rank];
+  const auto nodes = graph_.nodes().begin();
+  auto job = std::partition_point(
+      nodes + rank.first, nodes + rank.end,
+      [&](const JobGraph::Node& node) { return node.begin <= receive->begin; });
+  while (job != nodes + rank.first) {
+    if ((--job)->end > receive->begin) continue;
+    // It may as well have waited for the one before it on its lane.
+    const bool isFirst = std::binary_search(firstOfTracks_.begin(), firstOfTracks_.end(), receive);
+    const Nanoseconds laneFree = isFirst ? kNsMin : (receive - 1)->end;
+    if (laneFree <= receive->begin && laneFree > job->end) return kNone;
+    return static_cast<Id>(job - nodes);
+  }
+  return kNone;
+}
+
+template <typename Visit>
+void RunWork::visitWorks(std::size_t rank, const Visit& visit) const {
+  for (std::size_t step = 0; step < stepCount_; ++step) {
+    for (const Id work : chain(step, rank)) {
+      if (!isCollective(work)) visit(work);
+    }
+    for (const Collective& each : collectives(step, rank)) visit(idOf(each));
+  }
+}
+
+void RunWork::findKinds(int threads) {
+  const std::size_t ranks = graph_.ranks().size();
+  const auto add = [&](Id work, WorkKinds& kinds) {
+    const JobGraph::Node& node = graph_.node(nodeOf(work));
+    kinds.add(node.kind, *node.event);
+  };
+  std::vector<WorkKinds> found(ranks, WorkKinds(timeline_));
+  inParallel(threads, ranks,
+             [&](std::size_t r) { visitWorks(r, [&](Id work) { add(work, found[r]); }); });
+  for (const WorkKinds& each : found) kinds_.add(each);
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
+    if (stepOf(graph_.node(id).step) != kNoStep) add(id, kinds_);
+  }
+  kinds_.finish();
+  kindOf_.resize(nodes_ + collectives_.size());
+  const auto setKind = [&](Id work) {
+    const JobGraph::Node& node = graph_.node(nodeOf(work));
+    kindOf_[work] = kinds_.of(node.kind, *node.event);
+  };
+  inParallel(threads, ranks, [&](std::size_t r) { visitWorks(r, setKind); });
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
+    if (stepOf(graph_.node(id).step) != kNoStep) setKind(id);
+  }
+}
+
+double RunWork::measured(Id work) const {
+  const JobGraph::Node& node = graph_.node(nodeOf(work));
+  return withoutWaiting(node.end - node.begin);
+}
+
+double RunWork::turnsAt(Id work) const {
+  const JobGraph::Node& node = graph_.node(nodeOf(work));
+  return isCompute(node.kind) ? graph_.turnsOf(node.stage) : 1;
+}
+
+void RunWork::findIdeals(int threads) {
+  // Medians need all durations, means their sum.
+  std::vector<std::vector<double>> durations(kinds_.count());
+  std::vector<double> counts(kinds_.count());
+  ideals_.assign(kinds_.count(), 0);
+  const auto add = [&](Id work) {
+    if (!idealSteps_.empty() && !std::binary_search(idealSteps_.begin(), idealSteps_.end(),
+                                                    graph_.node(nodeOf(work)).step)) {
+      return;
+    }
+    const WorkKinds::Id kind = kindOf_[work];
+    if (kinds_.isCommunication(kind)) {
+      durations[kind].push_back(measured(work));
+    } else {
+      ideals_[kind] += measured(work) / turnsAt(work);
+      ++counts[kind];
+    }
+  };
+  for (std::size_t r = 0; r < graph_.ranks().size(); ++r) visitWorks(r, add);
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
+    if (stepOf(graph_.node(id).step) != kNoStep) add(id);
+  }
+  inParallel(threads, kinds_.count(), [&](std::size_t k) {
+    if (counts[k] > 0) ideals_[k] /= counts[k];
+    std::vector<double>& values = durations[k];
+    if (values.empty()) return;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    ideals_[k] = *middle;
+    if (values.size() % 2 == 0) {
+      ideals_[k] = (ideals_[k] + *std::max_element(values.begin(), middle)) / 2;
+    }
+  });
+}
+
+void RunWork::findSpans(int threads) {
+  spans_.resize(stepCount_, {kNsMax, kNsMin});
+  inParallel(threads, stepCount_, [&](std::size_t step) {
+    Span& span = spans_[step];
+    const auto widen = [&](Nanoseconds begin, Nanoseconds end) {
+      span.begin = std::min(span.begin, begin);
+      span.end = std::max(span.end, end);
+    };
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      for (const Id work : chain(step, r)) {
+        const JobGraph::Node& node = graph_.node(nodeOf(work));
+        widen(isCollective(work) ? node.event->begin : node.begin, node.end);
+      }
+      for (const Collective& each : collectives(step, r)) {
+        if (each.next != kNone)
+          widen(graph_.node(each.node).event->begin, graph_.node(each.node).end);
+      }
+    }
+  });
+}
+
+Nanoseconds RunWork::release(std::size_t step, std::size_t rank) const {
+  const auto works = chain(step, rank);
+  if (works.empty()) return 0;
+  const Id first = *std::min_element(works.begin(), works.end());
+  if (first == graph_.ranks()[rank].first) return 0;
+  return graph_.node(first - 1).end - spans_[step].begin;
+}
+
+}  // namespace pipetrace

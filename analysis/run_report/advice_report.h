@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "analysis/advice/advice.h"
+
+namespace pipetrace {
+
+/// The advice as text. Ends with a newline.
+std::string adviceText(const AdviceList& list);
+
+/// The best of it in one sentence, without a full stop: "take ZB-H1 in place of 1F1B: the step
+/// takes 290.0 ms, 12.1 % less". Where there is none, says so.
+std::string firstAdvice(const AdviceList& list);
+
+/// The advice as one JSON object (docs/advice.md). Times are in ns. Ends with a newline.
+std::string adviceJson(const AdviceList& list);
+
+}  // namespace pipetrace

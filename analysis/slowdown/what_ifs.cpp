@@ -1,0 +1,110 @@
+#include "analysis/slowdown/what_ifs.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kWidth = WhatIfs::kMost;
+constexpr std::size_t kAllMeasured = 0;
+constexpr std::size_t kAllIdeal = 1;
+
+using Index = RerunOrder::Index;
+
+/// 1 for each bit that is set.
+constexpr auto kBits = [] {
+  std::array<std::array<double, kWidth>, 256> bits{};
+  for (std::size_t mask = 0; mask < bits.size(); ++mask) {
+    for (std::size_t i = 0; i < kWidth; ++i) bits[mask][i] = (mask >> i & 1U) != 0 ? 1 : 0;
+  }
+  return bits;
+}();
+
+}  // namespace
+
+WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs, std::span<const double> releases) {
+  const auto durationsOf = [&](const RerunOrder::Work& work) {
+    const auto& bits = kBits[whatIfs.measuredIn(work)];
+    const double more = work.measured - work.ideal;
+    Times::Row row;
+    for (std::size_t i = 0; i < kWidth; ++i) row[i] = work.ideal + bits[i] * more;
+    return row;
+  };
+  const auto releaseOf = [&](const RerunOrder::Work& work) {
+    return releases.empty() ? 0.0 : releases[work.rank];
+  };
+  times_.run(
+      durationsOf, [](const RerunOrder::Work&) { return Times::Row{}; }, releaseOf);
+  return times_.length();
+}
+
+std::vector<double> WhatIfTimes::lengthsByReplica(std::span<const std::uint32_t> replicaOf,
+                                                  std::size_t replicas) const {
+  std::vector<double> lengths;
+  for (std::size_t first = 0; first < replicas; first += kReplicasAtOnce) {
+    const auto some = lengthsOfReplicas(replicaOf, first,
+                                        std::min<std::size_t>(kReplicasAtOnce, replicas - first));
+    lengths.insert(lengths.end(), some.begin(), some.end());
+  }
+  return lengths;
+}
+
+std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t> replicaOf,
+                                                   std::size_t first, std::size_t count) const {
+  std::vector<std::uint32_t> rowOf(order_.works().size());
+  std::uint32_t rows = 0;
+  for (Index work = 0; work < rowOf.size(); ++work) {
+    if (order_.isCoupled(work)) rowOf[work] = rows++;
+  }
+  std::vector<double> ends(rows * count);  // of coupled works, by replica
+  const auto placeOf = [&](const RerunOrder::Work& work) {
+    return static_cast<std::size_t>(replicaOf[work.rank]) - first;  // count and more: none
+  };
+  const auto takeEnd = [&](Index work, std::span<double> row) {
+    if (order_.isCoupled(work)) {
+      const double* const other = ends.data() + rowOf[work] * count;
+      for (std::size_t d = 0; d < count; ++d) row[d] = std::max(row[d], other[d]);
+      return;
+    }
+    const std::size_t own = placeOf(order_.works()[work]);
+    const double measured = own < count ? std::max(row[own], times_.end(work)[kAllMeasured]) : 0;
+    for (double& value : row) value = std::max(value, times_.end(work)[kAllIdeal]);
+    if (own < count) row[own] = measured;
+  };
+  const auto addDuration = [&](const RerunOrder::Work& work, std::span<double> row) {
+    const std::size_t own = placeOf(work);
+    const double measured = own < count ? row[own] + work.measured : 0;
+    for (double& value : row) value += work.ideal;
+    if (own < count) row[own] = measured;
+  };
+  std::vector<double> begin(count);
+  std::vector<double> message(count);
+  const auto takeWait = [&](const RerunOrder::Wait& wait) {
+    if (wait.message == RerunOrder::kNone) {
+      if (wait.source != RerunOrder::kNone) takeEnd(wait.source, begin);
+      return;
+    }
+    std::fill(message.begin(), message.end(), 0.0);
+    if (wait.source != RerunOrder::kNone) takeEnd(wait.source, message);
+    if (wait.gate != RerunOrder::kNone) takeEnd(wait.gate, message);
+    addDuration(order_.messages()[wait.message], message);
+    for (std::size_t d = 0; d < count; ++d) begin[d] = std::max(begin[d], message[d]);
+  };
+  for (const RerunOrder::Group& group : order_.groups()) {
+    if (!group.isCoupled) continue;
+    std::fill(begin.begin(), begin.end(), 0.0);
+    for (const Index work : order_.members(group)) {
+      for (const RerunOrder::Wait& wait : order_.waits(work)) takeWait(wait);
+    }
+    for (const Index work : order_.members(group)) {
+      const std::span<double> row(ends.data() + rowOf[work] * count, count);
+      std::copy(begin.begin(), begin.end(), row.begin());
+      addDuration(order_.works()[work], row);
+    }
+  }
+  std::vector<double> lengths(count);
+  for (const Index work : order_.lastJobs()) takeEnd(work, lengths);
+  return lengths;
+}
+
+}  // namespace pipetrace

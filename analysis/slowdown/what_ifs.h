@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/rerun/rerun_times.h"
+
+namespace pipetrace {
+
+/// Up to 8 what-ifs that are computed at once. In each, some works are as long as measured, all
+/// others as long as ideal. Bit i of a mask stands for what-if i.
+struct WhatIfs {
+  static constexpr std::size_t kMost = 8;
+
+  std::vector<std::uint8_t> byRank;   ///< by index in graph.ranks()
+  std::vector<std::uint8_t> byStage;  ///< by index in RunWork::stages(); the last is for no stage
+  std::vector<std::uint8_t> bySet;    ///< of kinds
+  std::uint8_t inverted = 0;          ///< in these it is the other works that are as measured
+
+  WhatIfs(std::size_t ranks, std::size_t stages, std::size_t sets)
+      : byRank(ranks), byStage(stages + 1), bySet(sets) {}
+
+  std::uint8_t measuredIn(const RerunOrder::Work& work) const {
+    return static_cast<std::uint8_t>((byRank[work.rank] | byStage[work.stage] | bySet[work.set]) ^
+                                     inverted);
+  }
+};
+
+/// Runs a step in several what-ifs: all ranks start at 0, each work begins as soon as it can.
+class WhatIfTimes {
+ public:
+  using Lengths = std::array<double, WhatIfs::kMost>;
+
+  explicit WhatIfTimes(const RerunOrder& order) : order_(order), times_(order) {}
+
+  /// The lengths of the step, ns. `releases`: when each rank (index in graph.ranks()) can begin;
+  /// empty: at 0.
+  Lengths run(const WhatIfs& whatIfs, std::span<const double> releases = {});
+
+  /// The lengths of the step with one replica as measured and all others ideal, for each replica.
+  /// Comes after a run() whose what-ifs 0 and 1 are everything measured and nothing. `replicaOf`:
+  /// the replica of each rank, numbered from 0 to `replicas` − 1.
+  ///
+  /// Most works depend on their own replica only and are as in one of these two. Those that wait
+  /// for other replicas are the only ones to compute.
+  std::vector<double> lengthsByReplica(std::span<const std::uint32_t> replicaOf,
+                                       std::size_t replicas) const;
+
+ private:
+  static constexpr std::size_t kReplicasAtOnce = 128;  // so that memory is bounded
+  using Times = RerunTimes<WhatIfs::kMost>;
+
+  std::vector<double> lengthsOfReplicas(std::span<const std::uint32_t> replicaOf, std::size_t first,
+                                        std::size_t count) const;
+
+  const RerunOrder& order_;
+  Times times_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,82 @@
+// Lengths by replica are computed in a short way. Here they are compared with the long one: a
+// what-if of its own for each replica.
+#include "analysis/slowdown/what_ifs.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "analysis/run_summary.h"
+#include "analysis/testing/hand_made_timeline.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kPositions = 2;
+constexpr int kJobs = 6;
+
+/// One step of `replicas` pipelines with jobs of random lengths. A collective of all replicas
+/// follows each job, so that nearly everything waits for other replicas.
+Timeline coupledRun(int replicas) {
+  HandMadeTimeline made;
+  std::mt19937 random(5);  // NOLINT: the same run every time
+  for (int rank = 0; rank < replicas * kPositions; ++rank) {
+    RankInfo& info = made.timeline.ranks[rank];
+    info.rank = rank;
+    info.dataParallelIndex = rank / kPositions;
+    info.numStages = kPositions;
+    info.worldSize = replicas * kPositions;
+    for (int i = 0; i < kJobs; ++i) {
+      const Nanoseconds begin = 1000 * (i * kPositions + rank % kPositions);
+      const auto length = static_cast<Nanoseconds>(100 + random() % 500);
+      made.add(rank, JobKind::kForward, begin, begin + length, 0, i).stage = rank % kPositions;
+      made.add(rank, JobKind::kAllReduce, begin + length,
+               begin + 650 + static_cast<Nanoseconds>(random() % 100), 0, -1, "nccl");
+    }
+  }
+  made.timeline.sort();
+  return std::move(made.timeline);
+}
+
+TEST(WhatIfTimes, LengthsByReplicaAreThoseOfAWhatIfForEachOne) {
+  for (const int replicas : {1, 2, 3, 150}) {
+    SCOPED_TRACE(replicas);
+    Timeline timeline = coupledRun(replicas);
+    Diagnostics diagnostics;
+    completeTimeline(timeline, diagnostics);
+    const JobGraph graph(timeline, topologyOf(timeline));
+    const std::vector<std::int32_t> steps{0};
+    const RunWork work(timeline, graph, steps, 1);
+    const RerunOrder order(graph, work, 0, 1);
+    std::vector<std::uint32_t> replicaOf;
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      replicaOf.push_back(static_cast<std::uint32_t>(rank.replica));
+    }
+    const auto count = static_cast<std::size_t>(replicas);
+    ASSERT_EQ(graph.pipelines().size(), count);
+
+    const WhatIfs none(graph.ranks().size(), work.stages().size(), work.setNames().size());
+    WhatIfs allAndNothing = none;
+    allAndNothing.inverted = 1;
+    WhatIfTimes times(order);
+    const WhatIfTimes::Lengths two = times.run(allAndNothing);
+    const std::vector<double> lengths = times.lengthsByReplica(replicaOf, count);
+    ASSERT_EQ(lengths.size(), count);
+    std::size_t different = 0;
+    for (std::size_t replica = 0; replica < count; ++replica) {
+      WhatIfs one = none;
+      for (std::size_t r = 0; r < replicaOf.size(); ++r) {
+        one.byRank[r] = replicaOf[r] == replica ? 1 : 0;
+      }
+      WhatIfTimes single(order);
+      const double expected = single.run(one)[0];
+      EXPECT_NEAR(lengths[replica], expected, 1e-6) << "replica " << replica;
+      if (expected != two[0] && expected != two[1]) ++different;
+    }
+    EXPECT_EQ(different, replicas > 1 ? count : 0) << "each replica has a length of its own";
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,304 @@
+#include "analysis/what_if/run_again.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "analysis/rerun/rerun_times.h"
+#include "analysis/slowdown/slowdown.h"
+#include "analysis/what_if/moved_run.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using Work = RerunOrder::Work;
+using Index = RerunOrder::Index;
+
+/// The steps of all jobs, ascending.
+std::vector<std::int32_t> stepsOf(const JobGraph& graph) {
+  std::set<std::int32_t> steps;
+  std::int32_t latest = kNotGiven;
+  for (JobGraph::Id id = 0; id < graph.jobCount(); ++id) {
+    const std::int32_t step = graph.node(id).step;
+    if (step >= 0 && step != latest) steps.insert(latest = step);
+  }
+  return {steps.begin(), steps.end()};
+}
+
+std::vector<std::int32_t> countedOf(const std::vector<std::int32_t>& steps,
+                                    const CountedSteps& counted) {
+  std::vector<std::int32_t> result;
+  for (const std::int32_t step : steps) {
+    if (counted.contains(step)) result.push_back(step);
+  }
+  return result;
+}
+
+[[noreturn]] void refuseChange(const std::string& option, const std::string& why) {
+  throw Error(option + ": " + why);
+}
+
+}  // namespace
+
+RunAgain::RunAgain(const Timeline& timeline, const Topology& topology, const JobGraph& graph,
+                   const CountedSteps& counted, int threads)
+    : timeline_(timeline),
+      topology_(topology),
+      graph_(graph),
+      counted_(counted),
+      threads_(threads),
+      work_(timeline, graph, stepsOf(graph), threads, countedOf(stepsOf(graph), counted)),
+      order_(graph, work_, 0, work_.stepCount(),
+             {.messages = RerunRules::Messages::kInLine, .keepsLaunches = true}) {}
+
+bool RunAgain::isMessage(const Work& work) const {
+  return !work_.isCollective(work.id) && graph_.node(work.id).isMessage;
+}
+
+std::int32_t RunAgain::stageOf(const Work& work) const {
+  return work.stage < work_.stages().size() ? work_.stages()[work.stage] : kNotGiven;
+}
+
+std::pair<int, int> RunAgain::ranksOf(const Work& message) const {
+  const JobGraph::Id maker = graph_.node(message.id).inputs[0];
+  const int to = numberOf(message);
+  if (maker != JobGraph::kNone) return {graph_.ranks()[graph_.node(maker).rank].number, to};
+  const Event* const receive = graph_.message(message.id).receive;
+  return {receive != nullptr ? receive->peer : -1, to};
+}
+
+bool RunAgain::isOnLink(const Work& work, int rank, int peer) const {
+  if (!isMessage(work)) return false;
+  const std::pair<int, int> ends = ranksOf(work);
+  return ends == std::pair{rank, peer} || ends == std::pair{peer, rank};
+}
+
+/// The one that ended last.
+Index RunAgain::lastInputOf(Index index) const {
+  Index last = RerunOrder::kNone;
+  for (const RerunOrder::Wait& wait : order_.waits(index)) {
+    if (wait.source == RerunOrder::kNone) continue;
+    const bool isLater = last == RerunOrder::kNone || work_.endOf(order_.works()[wait.source].id) >
+                                                          work_.endOf(order_.works()[last].id);
+    if (isLater) last = wait.source;
+  }
+  return last;
+}
+
+bool RunAgain::waitsForUnlogged(Index index) const {
+  const Work& work = order_.works()[index];
+  const Index last = lastInputOf(index);
+  if (last == RerunOrder::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
+  const Work& before = order_.works()[last];
+  return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
+}
+
+bool RunAgain::hasLaunch(Index index) const {
+  const Work& work = order_.works()[index];
+  if (work.launch <= 0) return false;
+  const Index last = lastInputOf(index);
+  if (last == RerunOrder::kNone) return false;
+  const bool isInStep = work_.stepIndexOf(order_.works()[last].id) == work_.stepIndexOf(work.id);
+  return isInStep && !waitsForUnlogged(index);
+}
+
+std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
+  std::vector<double> launches;
+  for (Index i = 0; i < order_.works().size(); ++i) {
+    const bool isLeftOut = changes.leavesOutLaunches && hasLaunch(i);
+    launches.push_back(isLeftOut ? 0 : order_.works()[i].launch);
+  }
+  return launches;
+}
+
+void RunAgain::requireRank(int rank, const std::string& option) const {
+  const bool isThere = std::any_of(graph_.ranks().begin(), graph_.ranks().end(),
+                                   [&](const auto& each) { return each.number == rank; });
+  if (!isThere) refuseChange(option, "the run has no rank " + std::to_string(rank));
+}
+
+std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
+  std::vector<double> durations;
+  for (const Work& work : order_.works()) durations.push_back(work.measured);
+  for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
+  if (changes.balancesStages) balance(durations);
+  for (const RunChanges::Link& link : changes.links) setLink(link, durations);
+  for (const ScaleOption& each : changes.scales) scale(each, durations);
+  return durations;
+}
+
+void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) const {
+  using Of = IdealSet::Of;
+  const std::string option = "--make-ideal " + set.text;
+  std::set<int> worst;
+  if (set.of == Of::kWorst) {
+    Slowdown slowdown = slowdownOf(timeline_, graph_, topology_, {}, threads_);
+    if (!slowdown.reason.empty()) refuseChange(option, slowdown.reason);
+    std::stable_sort(slowdown.ranks.begin(), slowdown.ranks.end(),
+                     [](const auto& a, const auto& b) { return a.score > b.score; });
+    const auto all = static_cast<double>(slowdown.ranks.size());
+    const auto count = static_cast<std::size_t>(std::ceil(all * set.share - 1e-9));
+    for (std::size_t i = 0; i < count; ++i) worst.insert(slowdown.ranks[i].number);
+  }
+  const auto isIn = [&](const Work& work) {
+    switch (set.of) {
+      case Of::kStage: return stageOf(work) == set.number;
+      case Of::kRank: return numberOf(work) == set.number;
+      case Of::kReplica:
+        return topology_.dataParallelIndex(graph_.ranks()[work.rank].replica) == set.number;
+      case Of::kKind:
+        return std::find(set.kinds.begin(), set.kinds.end(), kindOf(work)) != set.kinds.end();
+      case Of::kWorst: return worst.contains(numberOf(work));
+      case Of::kAll: return true;
+    }
+    return false;
+  };
+  bool isThere = false;
+  for (Index i = 0; i < durations.size(); ++i) {
+    if (!isIn(order_.works()[i])) continue;
+    isThere = true;
+    durations[i] = std::round(order_.works()[i].ideal);
+  }
+  if (!isThere) refuseChange(option, "the run has no such work");
+}
+
+/// The mean of a stage, in the steps that count, becomes that of all stages with such jobs. A stage
+/// whose micro-batches n ranks share may take n times as long.
+void RunAgain::balance(std::vector<double>& durations) const {
+  struct Sum {
+    double time = 0;
+    double count = 0;
+    double mean() const { return time / count; }
+  };
+  using Key = std::tuple<JobKind, std::int16_t, std::int32_t>;  // with the part and the stage
+  const auto keyOf = [&](const Work& work) {
+    return Key{kindOf(work), work_.event(work.id).part, stageOf(work)};
+  };
+  const auto isBalanced = [&](const Work& work) {
+    return isCompute(kindOf(work)) && stageOf(work) >= 0;
+  };
+  std::map<Key, Sum> sums;
+  for (Index i = 0; i < durations.size(); ++i) {
+    const Work& work = order_.works()[i];
+    if (!isBalanced(work) || !counted_.contains(work_.event(work.id).step)) continue;
+    Sum& sum = sums[keyOf(work)];
+    sum.time += durations[i];
+    ++sum.count;
+  }
+  if (sums.empty()) refuseChange("--balance stages", "the jobs of the run name no stages");
+  std::map<std::pair<JobKind, std::int16_t>, Sum> means;  // over stages
+  for (const auto& [key, sum] : sums) {
+    Sum& mean = means[{std::get<0>(key), std::get<1>(key)}];
+    mean.time += sum.mean() / graph_.turnsOf(std::get<2>(key));
+    ++mean.count;
+  }
+  for (Index i = 0; i < durations.size(); ++i) {
+    const Work& work = order_.works()[i];
+    const auto sum = isBalanced(work) ? sums.find(keyOf(work)) : sums.end();
+    if (sum == sums.end() || sum->second.time <= 0) continue;
+    const double target =
+        means[{kindOf(work), work_.event(work.id).part}].mean() * graph_.turnsOf(stageOf(work));
+    durations[i] = std::round(durations[i] * target / sum->second.mean());
+  }
+}
+
+void RunAgain::setLink(const RunChanges::Link& link, std::vector<double>& durations) const {
+  for (const int rank : {link.rank, link.peer}) requireRank(rank, link.text);
+  bool isThere = false;
+  for (Index i = 0; i < durations.size(); ++i) {
+    if (!isOnLink(order_.works()[i], link.rank, link.peer)) continue;
+    isThere = true;
+    durations[i] = static_cast<double>(link.time);
+  }
+  if (isThere) return;
+  refuseChange(link.text, "the logs have no message between ranks " + std::to_string(link.rank) +
+                              " and " + std::to_string(link.peer));
+}
+
+void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) const {
+  using Of = ScaleOption::Of;
+  const std::string option = "--scale " + scale.text;
+  if (scale.of == Of::kRank) requireRank(scale.number, option);
+  if (scale.of == Of::kLink) {
+    for (const int rank : {scale.number, scale.peer}) requireRank(rank, option);
+  }
+  const auto isIn = [&](const Work& work) {
+    switch (scale.of) {
+      case Of::kStage: return isCompute(kindOf(work)) && stageOf(work) == scale.number;
+      case Of::kRank: return isCompute(kindOf(work)) && numberOf(work) == scale.number;
+      case Of::kLink: return isOnLink(work, scale.number, scale.peer);
+      case Of::kKind: return scale.covers(kindOf(work));
+    }
+    return false;
+  };
+  bool isThere = false;
+  for (Index i = 0; i < durations.size(); ++i) {
+    if (!isIn(order_.works()[i])) continue;
+    isThere = true;
+    if (durations[i] > 0) {
+      durations[i] = static_cast<double>(scale.scaled(static_cast<Nanoseconds>(durations[i])));
+    }
+  }
+  if (!isThere) refuseChange(option, "the logs of the run have no such work");
+}
+
+Timeline RunAgain::run(const RunChanges& changes) const {
+  const std::vector<double> durations = durationsOf(changes);
+  const std::vector<double> launches = launchesOf(changes);
+  const std::vector<Work>& works = order_.works();
+  using Row = RerunTimes<1>::Row;
+  const auto indexOf = [&](const Work& work) {
+    return static_cast<std::size_t>(&work - &works[0]);
+  };
+  const auto hasInput = [&](Index index) {
+    const auto waits = order_.waits(index);
+    return std::any_of(waits.begin(), waits.end(),
+                       [](const auto& wait) { return wait.source != RerunOrder::kNone; });
+  };
+  RerunTimes<1> times(order_);
+  times.run([&](const Work& work) { return Row{durations[indexOf(work)]}; },
+            [&](const Work& work) { return Row{launches[indexOf(work)]}; },
+            [&](const Work& work) {
+              return hasInput(static_cast<Index>(indexOf(work)))
+                         ? std::numeric_limits<double>::lowest()
+                         : 0.0;
+            });
+  std::vector<MovedEvents::Work> moved;
+  moved.reserve(works.size());
+  for (Index i = 0; i < works.size(); ++i) {
+    double ready = hasInput(i) ? std::numeric_limits<double>::lowest() : 0.0;
+    for (const RerunOrder::Wait& wait : order_.waits(i)) {
+      if (wait.source != RerunOrder::kNone) ready = std::max(ready, times.end(wait.source)[0]);
+    }
+    const auto timeOf = [&](double time) {
+      return order_.origin() + static_cast<Nanoseconds>(std::llround(time));
+    };
+    moved.push_back({.node = work_.nodeOf(works[i].id),
+                     .begin = timeOf(ready + launches[i]),
+                     .end = timeOf(times.end(i)[0])});
+  }
+  return MovedEvents(timeline_, graph_).moved(moved);
+}
+
+Nanoseconds largestDifference(const Timeline& one, const Timeline& other) {
+  Nanoseconds most = 0;
+  auto beside = other.tracks.begin();
+  for (const Track& track : one.tracks) {
+    if (track.lane == kBubbleLane) continue;
+    while (beside != other.tracks.end() && beside->lane == kBubbleLane) ++beside;
+    if (beside == other.tracks.end() || beside->events.size() != track.events.size()) return kNsMax;
+    for (std::size_t i = 0; i < track.events.size(); ++i) {
+      most = std::max({most, std::abs(track.events[i].begin - beside->events[i].begin),
+                       std::abs(track.events[i].end - beside->events[i].end)});
+    }
+    ++beside;
+  }
+  return most;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "analysis/graph/job_graph.h"
+#include "analysis/rerun/rerun_order.h"
+#include "analysis/rerun/run_work.h"
+#include "analysis/steps/counted_steps.h"
+#include "analysis/what_if/run_changes.h"
+#include "trace/timeline.h"
+#include "trace/topology.h"
+
+namespace pipetrace {
+
+/// A run that runs again, as it was or with changes. It runs by the edges of the straggler study,
+/// through all steps. Messages are in line where the run has lines, and launches are kept. Pauses
+/// between steps are launches of the jobs after them, so they stay.
+///
+/// All work of other phases, and events of other lanes, move with the jobs of their rank.
+class RunAgain {
+ public:
+  /// All must outlive it. `timeline` is completed and is that of the graph. Means and medians are
+  /// those of the steps that count.
+  RunAgain(const Timeline& timeline, const Topology& topology, const JobGraph& graph,
+           const CountedSteps& counted, int threads = 1);
+
+  /// The run with these changes; without any it is the run itself, to the nanosecond. It has no
+  /// bubbles. Throws Error, which begins with the option, for a change of what the run does not
+  /// have.
+  Timeline run(const RunChanges& changes = {}) const;
+
+  const RerunOrder& order() const { return order_; }
+  const RunWork& work() const { return work_; }
+  /// The numbers of the ranks of a message, its sender's first; -1: not known.
+  std::pair<int, int> ranksOf(const RerunOrder::Work& message) const;
+  /// Whether a work is a message.
+  bool isMessage(const RerunOrder::Work& work) const;
+  /// Whether it began after the last of those that it waited for in its own step: what lies
+  /// between is its launch. False after a pause, and where that one was a job of another rank
+  /// whose message is not logged.
+  bool hasLaunch(RerunOrder::Index index) const;
+  /// Whether the last that it waited for was a job of another rank whose message is not logged:
+  /// what lies between is the message, as far as anybody knows.
+  bool waitsForUnlogged(RerunOrder::Index index) const;
+
+ private:
+  std::vector<double> durationsOf(const RunChanges& changes) const;
+  void makeIdeal(const IdealSet& set, std::vector<double>& durations) const;
+  void balance(std::vector<double>& durations) const;
+  void scale(const ScaleOption& scale, std::vector<double>& durations) const;
+  void setLink(const RunChanges::Link& link, std::vector<double>& durations) const;
+  bool isOnLink(const RerunOrder::Work& work, int rank, int peer) const;
+  RerunOrder::Index lastInputOf(RerunOrder::Index index) const;
+  void requireRank(int rank, const std::string& option) const;
+  std::vector<double> launchesOf(const RunChanges& changes) const;
+  int numberOf(const RerunOrder::Work& work) const { return graph_.ranks()[work.rank].number; }
+  JobKind kindOf(const RerunOrder::Work& work) const { return work_.event(work.id).kind; }
+  std::int32_t stageOf(const RerunOrder::Work& work) const;
+
+  const Timeline& timeline_;
+  const Topology& topology_;
+  const JobGraph& graph_;
+  const CountedSteps& counted_;
+  int threads_;
+  RunWork work_;
+  RerunOrder order_;
+};
+
+/// The most by which begin or end of an event differ between two forms of one run, bubbles apart.
+Nanoseconds largestDifference(const Timeline& one, const Timeline& other);
+
+}  // namespace pipetrace

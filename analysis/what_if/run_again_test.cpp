@@ -1,0 +1,275 @@
+// A run again is compared with simulations (schedule/simulate), which know nothing of job graphs: a
+// simulated run with changes must be the simulation with changed costs, to the nanosecond.
+#include "analysis/what_if/run_again.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <random>
+
+#include "analysis/run_summary.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/order_messages.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/with_recompute.h"
+#include "schedule/with_reductions.h"
+#include "schedule/with_replicas.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+
+/// A run, ready to run again.
+struct GivenRun {
+  explicit GivenRun(Timeline made) : timeline(std::move(made)) {
+    Diagnostics diagnostics;
+    completeTimeline(timeline, diagnostics);
+    topology = topologyOf(timeline);
+    graph = std::make_unique<JobGraph>(timeline, topology);
+    again = std::make_unique<RunAgain>(timeline, topology, *graph, counted);
+  }
+
+  Timeline timeline;
+  Topology topology;
+  CountedSteps counted;
+  std::unique_ptr<JobGraph> graph;
+  std::unique_ptr<RunAgain> again;
+};
+
+/// Stages that differ, and jobs that do: some are longer, some begin late.
+Costs unevenCosts(const Plan& plan, bool withFaults = true) {
+  Costs costs;
+  for (int stage = 0; stage < plan.numStages; ++stage) {
+    costs.stages.push_back({.forward = 1'000'000 + stage * 70'001,
+                            .backward = 2'100'003 - stage * 30'000,
+                            .backwardInput = 1'100'003 - stage * 30'000,
+                            .backwardWeight = 1'000'000,
+                            .recompute = 900'000,
+                            .reduction = 400'000});
+  }
+  costs.transfer = 150'000;
+  costs.lr = 50'000;
+  costs.optimizer = 320'000;
+  if (plan.numRanks() > 1) costs.faults.links.push_back({0, 1, 410'000});
+  if (!withFaults) return costs;
+  std::mt19937 random(3);  // NOLINT: the same run every time
+  for (const auto& row : plan.ranks) {
+    for (const Action& action : row) {
+      if (!isCompute(action.kind) || random() % 4 != 0) continue;
+      costs.faults.jobs.push_back({.action = action,
+                                   .longer = static_cast<Nanoseconds>(random() % 300'000),
+                                   .late = static_cast<Nanoseconds>(random() % 90'000)});
+    }
+  }
+  return costs;
+}
+
+constexpr Nanoseconds kStart = 5'000'000;
+
+Timeline simulatedRun(const Plan& plan, const Costs& costs,
+                      CommStreams lines = CommStreams::kAsReached) {
+  return simulate(CheckedPlan(plan), costs, {.steps = 3, .begin = kStart, .commStreams = lines})
+      .timeline;
+}
+
+/// By how much the run with changes is off the simulation with other costs.
+Nanoseconds differenceFrom(const Timeline& expected, const GivenRun& run,
+                           const RunChanges& changes) {
+  return largestDifference(expected, run.again->run(changes));
+}
+
+TEST(RunAgain, WithoutChangesEveryScheduleIsTheRunItself) {
+  for (const ScheduleInfo& info : knownSchedules()) {
+    SCOPED_TRACE(info.name);
+    Plan plan = buildSchedule(info.name, 4, 8);
+    const GivenRun run(simulatedRun(plan, unevenCosts(plan)));
+    EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+  }
+}
+
+TEST(RunAgain, WithoutChangesReplicasRecomputationsAndLinesAreTheRunItself) {
+  const Plan replicas = withReductions(withReplicas(buildSchedule("1F1B", 4, 8), 2));
+  const Plan recomputes = withRecompute(buildSchedule("1F1B", 4, 8), {true, false, true, true});
+  for (const Plan& plan : {replicas, recomputes}) {
+    const GivenRun run(simulatedRun(plan, unevenCosts(plan)));
+    EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+  }
+  const Plan torch = withMessagesOfTorch(CheckedPlan(buildSchedule("Interleaved1F1B", 4, 8)));
+  for (const CommStreams lines : {CommStreams::kPeer, CommStreams::kRank}) {
+    const GivenRun run(simulatedRun(torch, unevenCosts(torch), lines));
+    ASSERT_TRUE(run.graph->hasLines());
+    EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+  }
+}
+
+/// Clocks that are off make messages arrive before they are sent, and jobs begin before their data.
+TEST(RunAgain, WithoutChangesARunWithWrongClocksIsTheRunItself) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Timeline timeline = simulatedRun(plan, unevenCosts(plan));
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      event.begin += track.rank * 3'000'000;
+      event.end += track.rank * 3'000'000;
+    }
+  }
+  const GivenRun run(std::move(timeline));
+  EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+}
+
+TEST(RunAgain, AStageThatIsScaledGivesTheSimulationOfItsScaledCosts) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = unevenCosts(plan, false);
+  costs.faults.jobs.push_back({.action = {JobKind::kBackward, 1, 2}, .late = 33'000});
+  const GivenRun run(simulatedRun(plan, costs));
+  for (const char* const text : {"stage=2:0.8", "stage=0:1.7", "kind=backward:0.5", "rank=3:2"}) {
+    SCOPED_TRACE(text);
+    const ScaleOption scale = parseScale(text);
+    Costs scaled = costs;
+    applyScales({&scale, 1}, plan, scaled);
+    const Timeline expected = simulatedRun(plan, scaled);
+    EXPECT_EQ(differenceFrom(expected, run, {.scales = {scale}}), 0);
+    EXPECT_GT(largestDifference(expected, run.timeline), 0);
+  }
+}
+
+TEST(RunAgain, MessagesOfAnotherLengthGiveTheSimulationWithThem) {
+  const Plan plan = buildSchedule("Interleaved1F1B", 4, 8);
+  const Costs costs = unevenCosts(plan);
+  const GivenRun run(simulatedRun(plan, costs));
+  Costs other = costs;
+  other.faults.links.push_back({1, 2, 777'777});
+  EXPECT_EQ(differenceFrom(simulatedRun(plan, other), run, {.links = {{2, 1, 777'777, ""}}}), 0);
+  const ScaleOption half = parseScale("link=0-1:0.5");
+  other = costs;
+  applyScales({&half, 1}, plan, other);
+  EXPECT_EQ(differenceFrom(simulatedRun(plan, other), run, {.scales = {half}}), 0);
+}
+
+TEST(RunAgain, MessagesInLineWaitForThoseBeforeThemOnTheirLines) {
+  const Plan plan = withMessagesOfTorch(CheckedPlan(buildSchedule("Interleaved1F1B", 4, 8)));
+  Costs costs = unevenCosts(plan, false);
+  costs.faults.jobs.push_back({.action = {JobKind::kForward, 3, 2}, .late = 77'000});
+  for (const CommStreams lines : {CommStreams::kPeer, CommStreams::kRank}) {
+    const GivenRun run(simulatedRun(plan, costs, lines));
+    for (const char* const text : {"kind=transfer:0.5", "kind=transfer:3", "stage=5:0.6"}) {
+      SCOPED_TRACE(text);
+      const ScaleOption scale = parseScale(text);
+      Costs scaled = costs;
+      applyScales({&scale, 1}, plan, scaled);
+      const Timeline expected = simulatedRun(plan, scaled, lines);
+      const Timeline changed = run.again->run({.scales = {scale}});
+      // Only jobs: a receive that waits for its line is posted when that is free.
+      const auto jobsOf = [](Timeline timeline) {
+        std::erase_if(timeline.tracks,
+                      [](const Track& track) { return track.lane != kComputeLane; });
+        return timeline;
+      };
+      EXPECT_EQ(largestDifference(jobsOf(expected), jobsOf(changed)), 0);
+    }
+  }
+}
+
+TEST(RunAgain, BalancedStagesKeepTheWorkAndAreTheSimulationOfEqualOnes) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = Costs::equal(4, {.forward = 1000, .backward = 2000});
+  costs.transfer = 10;
+  costs.stages[1] = {.forward = 1400, .backward = 2800};
+  costs.stages[2] = {.forward = 600, .backward = 2400};
+  const GivenRun run(simulatedRun(plan, costs));
+  Costs balanced = Costs::equal(4, {.forward = 1000, .backward = 2300});
+  balanced.transfer = 10;
+  EXPECT_EQ(differenceFrom(simulatedRun(plan, balanced), run, {.balancesStages = true}), 0);
+}
+
+TEST(RunAgain, AnIdealStageLosesItsWorkAndTheOthersKeepTheirs) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = Costs::equal(4, {.forward = 1000, .backward = 2000});
+  costs.transfer = 10;
+  costs.stages[2] = {.forward = 1400, .backward = 2800};
+  const GivenRun run(simulatedRun(plan, costs));
+  Costs ideal = costs;
+  ideal.stages[2] = {.forward = 1100, .backward = 2200};  // the means
+  EXPECT_EQ(
+      differenceFrom(simulatedRun(plan, ideal), run, {.ideals = {IdealSet::parse("stage=2")}}), 0);
+  for (StageCosts& stage : ideal.stages) stage = {.forward = 1100, .backward = 2200};
+  EXPECT_EQ(differenceFrom(simulatedRun(plan, ideal), run, {.ideals = {IdealSet::parse("all")}}),
+            0);
+}
+
+TEST(RunAgain, WithoutLaunchesNothingBeginsLate) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = unevenCosts(plan);
+  const GivenRun run(simulatedRun(plan, costs));
+  for (Faults::Job& job : costs.faults.jobs) job.late = 0;
+  EXPECT_EQ(differenceFrom(simulatedRun(plan, costs), run, {.leavesOutLaunches = true}), 0);
+}
+
+TEST(RunAgain, PausesBetweenStepsStayWithoutLaunches) {
+  HandMadeTimeline made;
+  for (const int step : {0, 1}) {
+    made.add(0, JobKind::kForward, 1000 * step, 1000 * step + 100, step).stage = 0;
+    made.add(0, JobKind::kBackward, 1000 * step + 130, 1000 * step + 300, step).stage = 0;
+  }
+  made.timeline.sort();
+  made.timeline.ranks[0] = {.rank = 0, .numStages = 1};
+  const GivenRun run(std::move(made.timeline));
+  const Timeline changed = run.again->run({.leavesOutLaunches = true});
+  const std::vector<Event>& jobs = changed.findTrack(0, kComputeLane)->events;
+  EXPECT_EQ(jobs[1].begin, 100);
+  EXPECT_EQ(jobs[2].begin, 970) << "700 after the end of step 0, as before";
+}
+
+TEST(RunAgain, OtherLanesAndCountersMoveWithTheJobsOfTheirRank) {
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, 1000, 1100, 0).stage = 0;
+  made.add(0, JobKind::kKernel, 1050, 1060, 0, -1, "kernels");
+  made.add(0, JobKind::kForward, 1200, 1300, 0, 1).stage = 0;
+  made.add(0, JobKind::kKernel, 1400, 1410, 0, -1, "kernels");
+  made.timeline.counters.push_back({.rank = 0, .name = "memory", .samples = {{1250, 7}}});
+  made.timeline.sort();
+  made.timeline.ranks[0] = {.rank = 0, .numStages = 1};
+  const GivenRun run(std::move(made.timeline));
+  const Timeline changed = run.again->run({.scales = {parseScale("kind=forward:2")}});
+  const std::vector<Event>& kernels = changed.findTrack(0, "kernels")->events;
+  EXPECT_EQ(kernels[0].begin, 1100) << "in the middle of a job that is twice as long";
+  EXPECT_EQ(kernels[0].end, 1120);
+  EXPECT_EQ(kernels[1].begin, 1600) << "100 behind the last job";
+  EXPECT_EQ(changed.counters.front().samples.front().time, 1400);
+}
+
+TEST(RunAgain, ChangesOfWhatTheRunDoesNotHaveAreErrorsThatSayWhat) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = unevenCosts(plan);
+  const GivenRun run(simulatedRun(plan, costs));
+  const auto refusalOfChange = [&](const RunChanges& changes) -> std::string {
+    try {
+      run.again->run(changes);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusalOfChange({.scales = {parseScale("stage=7:2")}}),
+              HasSubstr("--scale stage=7:2: the logs of the run have no such work"));
+  EXPECT_THAT(refusalOfChange({.scales = {parseScale("rank=9:2")}}), HasSubstr("no rank 9"));
+  EXPECT_THAT(refusalOfChange({.links = {{0, 2, 5, "--link 0-2=5ns"}}}),
+              HasSubstr("--link 0-2=5ns: the logs have no message between ranks 0 and 2"));
+  EXPECT_THAT(refusalOfChange({.ideals = {IdealSet::parse("replica=1")}}),
+              HasSubstr("--make-ideal replica=1: the run has no such work"));
+}
+
+TEST(IdealSet, TextsThatAreNoSetAreErrorsThatSayWhatIs) {
+  EXPECT_EQ(IdealSet::parse("rank=5").number, 5);
+  EXPECT_EQ(IdealSet::parse("worst=3%").share, 0.03);
+  EXPECT_EQ(IdealSet::parse("kind=transfer").kinds.size(), 4U);
+  for (const char* const text : {"", "stage", "stage=", "stage=x", "worst=3", "worst=0%",
+                                 "worst=101%", "kind=fast", "half", "rank=-1"}) {
+    EXPECT_THROW(IdealSet::parse(text), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedule/scale/scale_option.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Work that is made ideal: as long as the mean of its kind for jobs, as the median for messages
+/// and collectives (docs/metrics.md, "Stragglers").
+struct IdealSet {
+  enum class Of : std::uint8_t { kStage, kRank, kReplica, kKind, kWorst, kAll };
+
+  Of of = Of::kAll;
+  int number = 0;              ///< of the stage, rank or replica (data-parallel index)
+  std::vector<JobKind> kinds;  ///< of a kind: those that it stands for
+  double share = 0;            ///< of the worst ranks among all
+  std::string text;            ///< as it was typed
+
+  /// Reads the text behind `--make-ideal`: stage=3, rank=5, replica=1, kind=backward, worst=3% or
+  /// all. Throws Error, which begins with the option and the text.
+  static IdealSet parse(const std::string& text);
+};
+
+/// Changes of a run that keeps its jobs and their order.
+struct RunChanges {
+  /// A message between two ranks takes that long, both ways.
+  struct Link {
+    int rank = 0;
+    int peer = 0;
+    Nanoseconds time = 0;
+    std::string text;  ///< as it was typed, with its option
+  };
+
+  std::vector<ScaleOption> scales;
+  std::vector<Link> links;
+  /// Each stage takes the mean of all stages for each kind of compute job: the work is kept. The
+  /// jobs of a stage keep their differences from each other.
+  bool balancesStages = false;
+  std::vector<IdealSet> ideals;
+  /// Everything begins when its last input is there. Pauses between steps stay. So does the time
+  /// between ranks whose messages are not logged.
+  bool leavesOutLaunches = false;
+
+  bool empty() const {
+    return scales.empty() && links.empty() && !balancesStages && ideals.empty() &&
+           !leavesOutLaunches;
+  }
+};
+
+}  // namespace pipetrace

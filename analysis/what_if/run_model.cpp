@@ -1,0 +1,379 @@
+#include "analysis/what_if/run_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "analysis/costs/measured_costs.h"
+#include "analysis/explain/held_lines.h"
+#include "analysis/median.h"
+#include "analysis/what_if/cut_stages.h"
+#include "analysis/what_if/logged_messages.h"
+#include "schedule/add_transfers.h"
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/order_messages.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/with_recompute.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using Work = RerunOrder::Work;
+using Index = RerunOrder::Index;
+
+// An activation of the run, in units so small that parts of one are whole numbers.
+constexpr std::int64_t kActivation = 1'000'000;
+// Ranks may run ahead into the next step: those in the middle show how that goes on.
+constexpr int kSteps = 5;
+
+constexpr JobKind kStageKinds[] = {JobKind::kForward,         JobKind::kBackward,
+                                   JobKind::kBackwardInput,   JobKind::kBackwardWeight,
+                                   JobKind::kForwardBackward, JobKind::kRecompute};
+
+Nanoseconds& timeOf(StageCosts& stage, JobKind kind) {
+  switch (kind) {
+    case JobKind::kForward: return stage.forward;
+    case JobKind::kBackward: return stage.backward;
+    case JobKind::kBackwardInput: return stage.backwardInput;
+    case JobKind::kBackwardWeight: return stage.backwardWeight;
+    case JobKind::kForwardBackward: return stage.forwardBackward;
+    default: return stage.recompute;
+  }
+}
+
+/// Splits whole backwards where no half is known.
+void split(StageCosts& stage, std::pair<int, int> parts, bool isAsked) {
+  const bool isSplit = stage.backwardInput > 0 || stage.backwardWeight > 0;
+  if (isSplit && !isAsked) return;
+  const auto input = static_cast<double>(parts.first);
+  const double share = input / (input + static_cast<double>(parts.second));
+  stage.backwardInput = std::llround(static_cast<double>(stage.backward) * share);
+  stage.backwardWeight = stage.backward - stage.backwardInput;
+}
+
+}  // namespace
+
+RunModel::RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
+                   const RunSummary& summary, const FollowedSchedule& followed,
+                   const RunAgain& again, const CountedSteps& counted) {
+  const bool isAsynchronous = std::any_of(summary.steps.begin(), summary.steps.end(),
+                                          [](const auto& step) { return step.isWholeRun; });
+  if (isAsynchronous) {
+    reason_ =
+        "the run is asynchronous: weights change between the jobs of a step, and no step has "
+        "an end of its own";
+    return;
+  }
+  try {
+    costs_ = measuredCosts(timeline, counted);
+    findPlan(timeline, topology, followed, basis.graph());
+  } catch (const Error& error) {
+    reason_ = error.what();
+  }
+  if (!reason_.empty()) return;
+  for (StageCosts& stage : costs_.stages) {
+    stage.activation = kActivation;
+    stage.reduction = 0;
+  }
+  costs_.agreement = 0;
+  costs_.bandwidth = 0;
+  findLaunches(again, counted);
+  findLinks(again, counted);
+  findTail(basis, summary, counted);
+  if (topology.tensorRanks > 1) {
+    restsOn_.push_back("tensor-parallel peers run alike: one of each is simulated");
+  }
+  if (basis.pipelines().size() > static_cast<std::size_t>(topology.tensorRanks)) {
+    restsOn_.push_back(
+        "one replica is simulated, with the medians of all; a replica that is "
+        "slower than the others is not in it");
+  }
+}
+
+void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
+                        const FollowedSchedule& followed, const JobGraph& graph) {
+  MeasuredPlan measured = measuredPlan(timeline, topology, followed.replica, followed.step);
+  if (!measured.isWhole()) {
+    reason_ = measured.problem.empty() ? "no step of the run is a whole plan" : measured.problem;
+    return;
+  }
+  if (costs_.stages.size() < static_cast<std::size_t>(measured.plan.numStages)) {
+    reason_ = "the run has no jobs of some stages";
+    return;
+  }
+  rankNumbers_ = measured.rankNumbers;
+  if (followed.recognised.isExact) schedule_ = followed.recognised.names.front();
+  std::vector<bool> recomputes;
+  for (const StageCosts& stage : costs_.stages) recomputes.push_back(stage.recompute > 0);
+  plan_ = withRecompute(measured.plan, recomputes);
+  if (schedule_.empty()) {
+    restsOn_.push_back(
+        "no schedule is known that has the order of the run; the order is the run's "
+        "own");
+  }
+  CheckedPlan{plan_};  // throws where it cannot run
+  if (!graph.hasLines()) return;
+  lines_ = linesOfRun(graph);
+  full_ = withLoggedMessages(plan_, measured, graph, followed.step);
+  if (!full_.ranks.empty()) return;
+  full_ = withMessagesOfTorch(CheckedPlan(plan_));
+  restsOn_.push_back(
+      "the order of messages on their lines is torch's: the logs do not have all of "
+      "them");
+}
+
+void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) {
+  std::map<std::pair<int, JobKind>, std::vector<Nanoseconds>> found;
+  const std::vector<Work>& works = again.order().works();
+  for (Index i = 0; i < works.size(); ++i) {
+    const Work& work = works[i];
+    const Event& event = again.work().event(work.id);
+    if (again.isMessage(work) || !isCompute(event.kind) || !counted.contains(event.step)) continue;
+    if (work.launch > 0 && !again.hasLaunch(i)) continue;  // a pause, or a message
+    found[{event.stage, event.kind}].push_back(
+        std::max<Nanoseconds>(0, static_cast<Nanoseconds>(work.launch)));
+  }
+  for (auto& [key, launches] : found) launches_[key] = medianOf(launches);
+}
+
+/// A message takes from when its data is there, its receive is posted and its lines are free.
+void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
+  std::map<std::pair<int, int>, std::vector<Nanoseconds>> links;  // of ranks of the plan
+  std::vector<Nanoseconds> all;
+  std::vector<Nanoseconds> unlogged;
+  const std::vector<Work>& works = again.order().works();
+  for (Index i = 0; i < works.size(); ++i) {
+    const Work& work = works[i];
+    const Event& event = again.work().event(work.id);
+    if (!counted.contains(event.step)) continue;
+    if (!again.isMessage(work)) {
+      if (again.waitsForUnlogged(i)) unlogged.push_back(static_cast<Nanoseconds>(work.launch));
+      continue;
+    }
+    const auto time = std::max<Nanoseconds>(
+        0, static_cast<Nanoseconds>(work.measured + std::max(0.0, work.launch)));
+    all.push_back(time);
+    const auto [from, to] = again.ranksOf(work);
+    const auto positionOfRank = [&](int rank) {
+      const auto at = std::find(rankNumbers_.begin(), rankNumbers_.end(), rank);
+      return at == rankNumbers_.end() ? -1 : static_cast<int>(at - rankNumbers_.begin());
+    };
+    const int a = positionOfRank(from);
+    const int b = positionOfRank(to);
+    if (a >= 0 && b >= 0) links[std::minmax(a, b)].push_back(time);
+  }
+  if (all.empty()) {
+    if (rankNumbers_.size() < 2) return;
+    costs_.transfer = medianOf(unlogged);
+    restsOn_.push_back(
+        "the logs have no messages: the time between a job and the one on another "
+        "rank that waited for it counts as one");
+    return;
+  }
+  costs_.transfer = medianOf(all);
+  for (auto& [link, times] : links) {
+    costs_.faults.links.push_back({link.first, link.second, medianOf(times)});
+  }
+}
+
+void RunModel::findTail(const RunBasis& basis, const RunSummary& summary,
+                        const CountedSteps& counted) {
+  std::vector<Nanoseconds> tails;
+  for (const PipelineBasis& pipeline : basis.pipelines()) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (!counted.contains(window.step) || !window.isWhole) continue;
+      if (window.last == JobGraph::kNone || window.lastCompute == JobGraph::kNone) continue;
+      tails.push_back(basis.graph().node(window.last).end -
+                      basis.graph().node(window.lastCompute).end);
+    }
+  }
+  costs_.optimizer = medianOf(tails);
+  startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
+    return !counted.contains(step.step) || step.windowEnd >= step.end;
+  });
+}
+
+int RunModel::positionOf(int rank, const std::string& option) const {
+  const auto at = std::find(rankNumbers_.begin(), rankNumbers_.end(), rank);
+  if (at == rankNumbers_.end()) {
+    throw Error(option + ": the pipeline that is simulated has no rank " + std::to_string(rank));
+  }
+  return static_cast<int>(at - rankNumbers_.begin());
+}
+
+void RunModel::balance(Costs& costs) const {
+  for (const JobKind kind : kStageKinds) {
+    Nanoseconds sum = 0;
+    Nanoseconds count = 0;
+    for (StageCosts& stage : costs.stages) {
+      const Nanoseconds time = timeOf(stage, kind);
+      if (time <= 0) continue;
+      sum += time;
+      ++count;
+    }
+    for (StageCosts& stage : costs.stages) {
+      if (timeOf(stage, kind) > 0) timeOf(stage, kind) = sum / count;
+    }
+  }
+}
+
+void RunModel::scaleRunsOwn(const RunChanges& times, Costs& costs) const {
+  if (!times.ideals.empty()) {
+    throw Error("--make-ideal " + times.ideals.front().text +
+                ": it is about the jobs of the run, and not for another plan; --balance stages is");
+  }
+  if (times.balancesStages) balance(costs);
+  std::vector<ScaleOption> own;
+  for (const ScaleOption& scale : times.scales) {
+    const bool isOwn = scale.of == ScaleOption::Of::kStage || scale.of == ScaleOption::Of::kKind;
+    if (isOwn) own.push_back(scale);
+  }
+  applyScales(own, plan_, costs);
+}
+
+void RunModel::scalePlans(const RunChanges& times, const Plan& plan, Costs& costs) const {
+  for (const RunChanges::Link& link : times.links) {
+    const Faults::Link changed{positionOf(link.rank, link.text), positionOf(link.peer, link.text),
+                               link.time};
+    if (!exchangeMessages(plan, changed.rank, changed.peer)) {
+      throw Error(link.text + ": no message moves between these ranks in the plan " + plan.name);
+    }
+    costs.faults.links.push_back(changed);
+  }
+  std::vector<ScaleOption> scales;
+  for (ScaleOption scale : times.scales) {
+    using Of = ScaleOption::Of;
+    if (scale.of != Of::kRank && scale.of != Of::kLink) continue;
+    scale.number = positionOf(scale.number, "--scale " + scale.text);
+    if (scale.of == Of::kLink) scale.peer = positionOf(scale.peer, "--scale " + scale.text);
+    scales.push_back(std::move(scale));
+  }
+  applyScales(scales, plan, costs);
+}
+
+std::string RunModel::scheduleOf(const PlanChanges& changes) const {
+  if (!changes.schedule.empty()) return changes.schedule;
+  if (schedule_.empty()) {
+    throw Error(
+        "no schedule is known that has the order of the run; --schedule names the one to "
+        "take");
+  }
+  // 1F1B with several stages a rank has a name of its own.
+  if (schedule_ == "1F1B" && changes.chunks > 1) return "Interleaved1F1B";
+  return schedule_;
+}
+
+Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const {
+  const std::string name = scheduleOf(changes);
+  const ScheduleInfo& info = scheduleInfo(name);
+  if (info.isAsynchronous || info.isForwardOnly) {
+    throw Error("--schedule " + name + ": " +
+                (info.isAsynchronous ? "it is asynchronous, so none of its steps has an end of its "
+                                       "own to compare with"
+                                     : "it trains nothing"));
+  }
+  if (plan_.placement.hasSeveralRanks() && !plan_.isBidirectional()) {
+    throw Error("stages of the run stand on several ranks; no other plan of these is simulated");
+  }
+  if (!changes.depths.empty()) {
+    StageMap map = stageMapOptions("", "", plan_.numRanks());
+    const int count = changes.microBatches > 0 ? changes.microBatches : plan_.numMicroBatches;
+    return buildOnStageRanks(name, map.ranks, count, changes.depths);
+  }
+  PlanSize size{plan_.numRanks(), plan_.numMicroBatches, changes.chunks};
+  if (changes.microBatches > 0) size.microBatches = changes.microBatches;
+  const bool isOwn = changes.schedule.empty();
+  if (size.chunks == 0 && isOwn) size.chunks = plan_.numChunks();
+  if (isOwn && plan_.isBidirectional()) size.chunks = 0;
+  AutoInput input;
+  if (info.dependsOnCosts) {
+    const PlanSize settled = settledSize(name, size);
+    input.costs = costs;
+    input.costs.stages = cutStages(costs.stages, settled.ranks * settled.chunks);
+    input.costs = withRecomputeInBackwards(input.costs);
+  }
+  return buildSchedule(name, size, input);
+}
+
+RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times) const {
+  Run run;
+  Costs costs = costs_;
+  scaleRunsOwn(times, costs);
+  Plan plan = plan_;
+  const auto runsStages = static_cast<int>(costs.stages.size());
+  if (changes.split || changes.changesJobs()) {
+    for (StageCosts& stage : costs.stages) {
+      split(stage, changes.split.value_or(std::pair{1, 1}), changes.split.has_value());
+    }
+  }
+  if (changes.changesJobs()) {
+    plan = changedPlan(changes, costs);
+    costs.stages = cutStages(costs.stages, plan.numStages);
+    if (changes.keepsBatch) {
+      const double size = static_cast<double>(plan_.numMicroBatches) / plan.numMicroBatches;
+      for (StageCosts& stage : costs.stages) {
+        for (const JobKind kind : kStageKinds) {
+          Nanoseconds& time = timeOf(stage, kind);
+          if (time > 0) time = std::llround(static_cast<double>(time) * size);
+        }
+        stage.activation = std::llround(static_cast<double>(stage.activation) * size);
+      }
+    } else {
+      run.batch = static_cast<double>(plan.numMicroBatches) / plan_.numMicroBatches;
+    }
+    std::vector<bool> recomputes;
+    for (const StageCosts& stage : costs.stages) recomputes.push_back(stage.recompute > 0);
+    plan = withRecompute(plan, recomputes);
+  }
+  scalePlans(times, plan, costs);
+  // A job waits for its launch before it works: so it ends as late as one that is as much longer.
+  const auto launchOf = [&](int stage, JobKind kind) -> Nanoseconds {
+    if (times.leavesOutLaunches) return 0;
+    const int own = stage * runsStages / std::max(plan.numStages, 1);
+    auto launch = launches_.find({own, kind});
+    const bool isHalf = kind == JobKind::kBackwardInput || kind == JobKind::kBackwardWeight;
+    if (launch == launches_.end() && isHalf) launch = launches_.find({own, JobKind::kBackward});
+    return launch == launches_.end() ? 0 : launch->second;
+  };
+  Costs whole = costs;
+  for (int stage = 0; stage < plan.numStages; ++stage) {
+    for (const JobKind kind : kStageKinds) {
+      Nanoseconds& time = timeOf(whole.stages[static_cast<std::size_t>(stage)], kind);
+      if (time >= 0) time += launchOf(stage, kind);
+    }
+  }
+  const CommStreams lines = changes.lines.value_or(lines_);
+  const bool isRunsOrder = !changes.changesJobs() && !full_.ranks.empty();
+  if (changes.transfers == "in-time") {
+    plan = withMessagesInTime(CheckedPlan(std::move(plan)), whole);
+  } else if (lines != CommStreams::kAsReached || changes.transfers == "torch") {
+    plan = isRunsOrder && changes.transfers.empty()
+               ? full_
+               : withMessagesOfTorch(CheckedPlan(std::move(plan)));
+  }
+  const CheckedPlan checked(std::move(plan));
+  Simulation simulation =
+      simulate(checked, whole,
+               {.steps = kSteps, .stepsStartTogether = startsTogether_, .commStreams = lines});
+  for (Track& track : simulation.timeline.tracks) {
+    if (track.lane != kComputeLane) continue;
+    for (Event& event : track.events) {
+      if (isCompute(event.kind))
+        event.begin += std::min(event.duration(), launchOf(event.stage, event.kind));
+    }
+  }
+  simulation.timeline.sort();
+  run.plan = changes.changesJobs() ? checked->name : schedule_;
+  run.microBatches = checked->numMicroBatches;
+  run.messages = checked->hasMessages() ? messagesBetweenRanks(*checked) : 0;
+  for (const Simulation::Rank& rank : simulation.ranks) {
+    run.peaks.push_back(static_cast<double>(rank.peakMemory) / kActivation);
+  }
+  run.timeline = std::move(simulation.timeline);
+  return run;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/bubbles/run_basis.h"
+#include "analysis/explain/followed_schedule.h"
+#include "analysis/what_if/run_again.h"
+#include "schedule/comm_streams.h"
+#include "schedule/costs.h"
+#include "schedule/plan.h"
+
+namespace pipetrace {
+
+/// Changes of the plan that a run follows.
+struct PlanChanges {
+  std::string schedule;     ///< empty: the run's own
+  int chunks = 0;           ///< virtual stages per rank; 0: what the run or the schedule has
+  int microBatches = 0;     ///< 0: as many as the run has
+  bool keepsBatch = false;  ///< micro-batches become smaller or larger instead of more or fewer
+  /// The parts of a backward that is split: its input half and its weight half.
+  std::optional<std::pair<int, int>> split;
+  std::optional<CommStreams> lines;  ///< not given: those of the run
+  /// With how many forwards each stage warms up (--stage-depths); empty: as usual. For schedules
+  /// that buildOnStageRanks() has, with one stage a rank.
+  std::vector<int> depths;
+  /// --transfers: "in-time" or "torch"; empty: the run's own order, of a changed plan torch's.
+  std::string transfers;
+
+  bool empty() const { return !changesJobs() && !lines && transfers.empty(); }
+  /// Whether it makes another plan of the jobs.
+  bool changesJobs() const {
+    return !schedule.empty() || chunks > 0 || microBatches > 0 || !depths.empty();
+  }
+};
+
+/// A step of a run as a simulation (schedule/simulate) with the run's medians. These are the times
+/// of its jobs by stage and kind, those of messages by link, and by how much jobs begin after their
+/// last input. It is of the first pipeline.
+///
+/// After a step's last compute job comes what came there in the median step: collectives and
+/// optimizers, as one `optimizer`.
+class RunModel {
+ public:
+  /// A simulated run of several steps. Its ranks are numbered by their positions.
+  struct Run {
+    Timeline timeline;
+    std::string plan;  ///< its name; empty: an order that no schedule is known to have
+    /// The most activations that each rank holds at once. 1: what a micro-batch takes on a stage of
+    /// the run as measured.
+    std::vector<double> peaks;
+    int microBatches = 0;
+    int messages = 0;  ///< between ranks, in a step
+    /// The samples of a step, as a multiple of those of the run.
+    double batch = 1;
+  };
+
+  /// All must be of one run.
+  RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
+           const RunSummary& summary, const FollowedSchedule& followed, const RunAgain& again,
+           const CountedSteps& counted);
+
+  /// Why there is no model, as a sentence without a full stop; empty: there is.
+  const std::string& reason() const { return reason_; }
+  /// Sentences without a full stop about what it takes for granted.
+  const std::vector<std::string>& restsOn() const { return restsOn_; }
+  const Plan& plan() const { return plan_; }
+  /// The schedule that has the run's order; empty: none is known.
+  const std::string& schedule() const { return schedule_; }
+  /// On which lines messages run one after the other.
+  CommStreams lines() const { return lines_; }
+
+  /// Simulates the run with changes. Factors and times of stages and kinds are of the run's own
+  /// stages, those of ranks and links of the changed plan. Throws Error, which begins with the
+  /// option, for what it cannot change.
+  Run run(const PlanChanges& changes = {}, const RunChanges& times = {}) const;
+
+ private:
+  using Launches = std::map<std::pair<int, JobKind>, Nanoseconds>;  // by stage and kind
+
+  void findPlan(const Timeline& timeline, const Topology& topology,
+                const FollowedSchedule& followed, const JobGraph& graph);
+  void orderMessages(const JobGraph& graph, std::int32_t step);
+  void findLaunches(const RunAgain& again, const CountedSteps& counted);
+  void findLinks(const RunAgain& again, const CountedSteps& counted);
+  void findTail(const RunBasis& basis, const RunSummary& summary, const CountedSteps& counted);
+  Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;
+  std::string scheduleOf(const PlanChanges& changes) const;
+  int positionOf(int rank, const std::string& option) const;
+  void balance(Costs& costs) const;
+  void scaleRunsOwn(const RunChanges& times, Costs& costs) const;
+  void scalePlans(const RunChanges& times, const Plan& plan, Costs& costs) const;
+
+  std::string reason_;
+  std::vector<std::string> restsOn_;
+  Plan plan_;             // the compute jobs, with recomputes
+  Plan full_;             // with the messages in the run's order, where it has lines; else empty
+  std::string schedule_;  // recognised; empty: none is
+  std::vector<int> rankNumbers_;
+  Costs costs_;
+  Launches launches_;
+  CommStreams lines_ = CommStreams::kAsReached;
+  bool startsTogether_ = true;
+};
+
+}  // namespace pipetrace

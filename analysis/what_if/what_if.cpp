@@ -1,0 +1,237 @@
+#include "analysis/what_if/what_if.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analysis/explain/explanation.h"
+#include "analysis/median.h"
+#include "analysis/ratio.h"
+#include "trace/error.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+/// The stages of each position, by the compute jobs there.
+std::map<int, std::set<std::int32_t>> stagesByPosition(const JobGraph& graph) {
+  std::map<int, std::set<std::int32_t>> stages;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    std::set<std::int32_t>& ofRank = stages[rank.position];
+    for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (isCompute(job.kind) && job.stage >= 0) ofRank.insert(job.stage);
+    }
+  }
+  return stages;
+}
+
+/// Whether a step counts.
+using Counts = std::function<bool(std::int32_t step)>;
+
+WhatIfFigures figuresOf(const Explanation& run, const Counts& counts,
+                        std::optional<Nanoseconds> pause, double perStep) {
+  WhatIfFigures figures;
+  std::vector<Nanoseconds> windows;
+  std::vector<Nanoseconds> pauses;
+  double busy = 0;
+  double idle = 0;
+  const auto stages = stagesByPosition(*run.graph);
+  std::map<int, WhatIfFigures::Rank> ranks;
+  std::map<int, int> positions;  // by the number of the rank
+  for (const JobGraph::Rank& rank : run.graph->ranks()) {
+    positions[rank.number] = rank.position;
+    WhatIfFigures::Rank& of = ranks[rank.position];
+    of.position = rank.position;
+    const auto found = stages.find(rank.position);
+    if (found != stages.end()) of.stages = {found->second.begin(), found->second.end()};
+  }
+  for (const StepSummary& step : run.summary.steps) {
+    if (!counts(step.step)) continue;
+    windows.push_back(step.window());
+    if (step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
+    for (const RankStep& rank : step.ranks) {
+      busy += static_cast<double>(rank.busy);
+      idle += static_cast<double>(rank.idle);
+      ranks[positions[rank.rank]].work += static_cast<double>(rank.busy);
+    }
+  }
+  for (std::size_t r = 0; r < run.graph->ranks().size(); ++r) {
+    WhatIfFigures::Rank& of = ranks[run.graph->ranks()[r].position];
+    for (const Bubble& bubble : run.bubbles.byRank[r]) {
+      if (!counts(bubble.step)) continue;
+      of.bubbles[static_cast<std::size_t>(bubble.bubbleClass)] +=
+          static_cast<double>(bubble.end - bubble.begin);
+    }
+  }
+  const auto count = static_cast<double>(windows.size());
+  for (auto& [position, rank] : ranks) {
+    rank.work /= std::max(count, 1.0);
+    for (double& time : rank.bubbles) time /= std::max(count, 1.0);
+    figures.ranks.push_back(std::move(rank));
+  }
+  figures.step = medianOf(windows);
+  figures.bubbleRatio = ratio(idle, busy + idle);
+  const Nanoseconds length = figures.step + pause.value_or(medianOf(pauses));
+  figures.perSecond = length > 0 ? perStep * 1e9 / static_cast<double>(length) : 0;
+  return figures;
+}
+
+Nanoseconds usualPause(const RunSummary& summary, const CountedSteps& counted) {
+  std::vector<Nanoseconds> pauses;
+  for (const StepSummary& step : summary.steps) {
+    if (counted.contains(step.step) && step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
+  }
+  return medianOf(pauses);
+}
+
+std::optional<double> tokensOf(const Timeline& timeline, const WhatIfQuestion& question) {
+  if (question.tokensPerStep) return question.tokensPerStep;
+  double tokens = 0;
+  for (const auto& [rank, info] : timeline.ranks) {
+    tokens = std::max(tokens, info.tokensPerStep.value_or(0));
+  }
+  return tokens > 0 ? std::optional(tokens) : std::nullopt;
+}
+
+/// Says what an answer about the run itself takes for granted.
+void addGrounds(const Explanation& run, const WhatIfQuestion& question, WhatIfAnswer& answer) {
+  const JobGraph& graph = *run.graph;
+  const bool hasSeveral = graph.ranks().size() > graph.pipelines().size();
+  if (hasSeveral && graph.messageEnd() == graph.jobCount()) {
+    answer.restsOn.push_back(
+        "the logs have no messages: the time between a job and the one on another rank that waited "
+        "for it stays as it was");
+  }
+  const bool lacksInputs = std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                                       [](const auto& node) { return node.lacksInput; });
+  if (lacksInputs) {
+    answer.restsOn.push_back(
+        "ranks are missing: what their jobs and messages made others wait for stays as it was");
+  }
+  const bool isAsynchronous = std::any_of(run.summary.steps.begin(), run.summary.steps.end(),
+                                          [](const auto& step) { return step.isWholeRun; });
+  if (isAsynchronous) {
+    answer.restsOn.push_back(
+        "the run is asynchronous: the step is the whole run, while its pipeline is full");
+  }
+  if (question.run.leavesOutLaunches) {
+    answer.restsOn.push_back("pauses between steps stay as they were");
+  }
+}
+
+void addGroundsOfPlan(const RunModel& model, const PlanChanges& plan, WhatIfAnswer& answer) {
+  answer.restsOn.insert(answer.restsOn.end(), model.restsOn().begin(), model.restsOn().end());
+  if (!plan.changesJobs()) return;
+  answer.restsOn.push_back(
+      "what follows the last compute job of a step (collectives, optimizers) takes as long as it "
+      "did");
+  if (plan.keepsBatch && plan.microBatches > 0) {
+    answer.restsOn.push_back(
+        "jobs and activations are taken to scale with the size of a micro-batch, messages and "
+        "launches to stay as they were");
+    if (plan.microBatches > model.plan().numMicroBatches) {
+      answer.restsOn.push_back(
+          "kernels of smaller micro-batches are mostly less efficient, which "
+          "is not in it: jobs will take longer than that");
+    }
+  }
+}
+
+std::string percentOf(double share) { return percentText(std::llround(share * 1e6), 1'000'000); }
+
+/// Why the model is no ground for an answer; empty: it is.
+std::string refusalOf(const WhatIfAnswer& answer) {
+  if (!answer.modelError) {
+    return "no answer about another plan: " + answer.noModel;
+  }
+  if (std::abs(*answer.modelError) <= WhatIfAnswer::kMostError) return {};
+  return "no answer about another plan: the simulation of the run as it was is off by " +
+         percentOf(std::abs(*answer.modelError)) + ", more than " +
+         percentOf(WhatIfAnswer::kMostError) +
+         "; something holds the run up that jobs, messages and launches do not show, such as ranks "
+         "that share processors";
+}
+
+}  // namespace
+
+double WhatIfFigures::ofClass(BubbleClass bubbleClass) const {
+  double sum = 0;
+  for (const Rank& rank : ranks) sum += rank.bubbles[static_cast<std::size_t>(bubbleClass)];
+  return sum;
+}
+
+double WhatIfFigures::work() const {
+  double sum = 0;
+  for (const Rank& rank : ranks) sum += rank.work;
+  return sum;
+}
+
+double WhatIfAnswer::change() const {
+  return unchanged.step > 0
+             ? static_cast<double>(changed.step) / static_cast<double>(unchanged.step) - 1
+             : 0;
+}
+
+WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
+  WhatIfAnswer answer;
+  const Explanation measured = classifiedRun(timeline, question.threads);
+  if (measured.graph->ranks().empty()) {
+    throw Error("the inputs hold no compute job, so there is nothing to ask about");
+  }
+  const CountedSteps counted = countedStepsOf(timeline, question.steps);
+  const Counts isCounted = [&](std::int32_t step) { return counted.contains(step); };
+  const std::optional<double> tokens = tokensOf(timeline, question);
+  answer.isInTokens = tokens.has_value();
+  const double perStep = tokens.value_or(1);
+  answer.measured = figuresOf(measured, isCounted, {}, perStep);
+  if (answer.measured.step <= 0) throw Error("no step that counts has any length");
+
+  const RunAgain again(timeline, measured.topology, *measured.graph, counted, question.threads);
+  const Timeline same = again.run();
+  answer.replayError = largestDifference(timeline, same);
+  const FollowedSchedule followed = followedSchedule(timeline, measured.topology, *measured.basis);
+  answer.schedule = toText(followed.recognised);
+  const RunModel model(timeline, measured.topology, *measured.basis, measured.summary, followed,
+                       again, counted);
+  answer.noModel = model.reason();
+  const Nanoseconds pause = usualPause(measured.summary, counted);
+  const Counts all = [](std::int32_t) { return true; };
+  WhatIfFigures simulated;
+  if (answer.noModel.empty()) {
+    try {
+      const RunModel::Run run = model.run();
+      simulated = figuresOf(classifiedRun(run.timeline, question.threads), all, pause, perStep);
+      answer.modelError =
+          static_cast<double>(simulated.step) / static_cast<double>(answer.measured.step) - 1;
+      answer.peaks = run.peaks;
+    } catch (const Error& error) {
+      answer.noModel = error.what();
+    }
+  }
+  answer.isByModel = !question.plan.empty();
+  if (!answer.isByModel) {
+    addGrounds(measured, question, answer);
+    answer.unchanged = figuresOf(classifiedRun(same, question.threads), isCounted, {}, perStep);
+    answer.run = again.run(question.run);
+    answer.changed = figuresOf(classifiedRun(answer.run, question.threads), isCounted, {}, perStep);
+    answer.changedPeaks = answer.peaks;  // the order of jobs stays
+    return answer;
+  }
+  answer.unchanged = simulated;
+  answer.refusal = refusalOf(answer);
+  if (!answer.refusal.empty()) return answer;
+  addGroundsOfPlan(model, question.plan, answer);
+  RunModel::Run run = model.run(question.plan, question.run);
+  answer.changed =
+      figuresOf(classifiedRun(run.timeline, question.threads), all, pause, perStep * run.batch);
+  answer.changedPeaks = run.peaks;
+  answer.changedPlan = run.plan;
+  answer.run = std::move(run.timeline);
+  return answer;
+}
+
+}  // namespace pipetrace

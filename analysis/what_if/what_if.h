@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/steps/number_range.h"
+#include "analysis/what_if/run_changes.h"
+#include "analysis/what_if/run_model.h"
+#include "trace/bubble_class.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// A question about a run.
+struct WhatIfQuestion {
+  RunChanges run;
+  PlanChanges plan;
+  std::vector<NumberRange> steps;  ///< those that figures are about; empty: as CountedSteps says
+  std::optional<double> tokensPerStep;
+  int threads = 1;
+};
+
+/// The figures of a run, or of a simulated one. Times are in ns a step, means over the steps that
+/// count and over pipelines, but for the length.
+struct WhatIfFigures {
+  struct Rank {
+    int position = 0;  ///< in its pipeline
+    std::vector<std::int32_t> stages;
+    double work = 0;  ///< compute jobs in the window
+    std::array<double, kBubbleClassCount> bubbles{};
+  };
+
+  Nanoseconds step = 0;  ///< the median window
+  double bubbleRatio = 0;
+  double perSecond = 0;     ///< tokens, or steps where nobody knows those; of all pipelines
+  std::vector<Rank> ranks;  ///< by position
+
+  double ofClass(BubbleClass bubbleClass) const;
+  double work() const;
+};
+
+/// How a run would be with changes, and how far that can be trusted.
+struct WhatIfAnswer {
+  /// Whether the changed run is that of a simulation (RunModel), not the run itself again
+  /// (RunAgain). It is where another plan of the jobs, or another order of messages, is asked for.
+  bool isByModel = false;
+  bool isInTokens = false;  ///< WhatIfFigures::perSecond
+  std::string schedule;     ///< that the run followed, as people say it
+  WhatIfFigures measured;
+  WhatIfFigures unchanged;  ///< the run again, or its simulation, as it was
+  WhatIfFigures changed;
+  /// The most by which an event of the run again differs from the run: 0.
+  Nanoseconds replayError = 0;
+  /// The simulated step of the run as it was over the measured one − 1; none: there is no model.
+  std::optional<double> modelError;
+  std::string noModel;  ///< then: why, a sentence without a full stop
+  /// Why there is no answer, a sentence without a full stop; empty: there is.
+  std::string refusal;
+  std::vector<std::string> restsOn;  ///< sentences without a full stop
+  /// RunModel::Run::peaks of both; empty without a model.
+  std::vector<double> peaks;
+  std::vector<double> changedPeaks;
+  std::string changedPlan;  ///< its name, where it is another one
+  /// The changed run; without bubbles. Empty with a refusal.
+  Timeline run;
+
+  /// changed / unchanged − 1 of the step.
+  double change() const;
+
+  /// From this model error on no answer about another plan is given.
+  static constexpr double kMostError = 0.1;
+};
+
+/// Answers a question about a completed timeline. Throws Error, which begins with the option, for a
+/// change that the run cannot have.
+WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question);
+
+}  // namespace pipetrace

@@ -1,0 +1,303 @@
+// Answers about simulated runs are compared with the simulation of what was asked for.
+#include "analysis/what_if/what_if.h"
+
+#include <gmock/gmock.h>
+
+#include "analysis/run_summary.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "analysis/what_if/cut_stages.h"
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/order_messages.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/with_replicas.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::Contains;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Costs fourStages() {
+  Costs costs;
+  for (const Nanoseconds forward : {1'000'000, 1'300'000, 900'000, 1'100'000}) {
+    costs.stages.push_back({.forward = forward, .backward = 2 * forward});
+  }
+  costs.transfer = 200'000;
+  costs.optimizer = 500'000;
+  return costs;
+}
+
+Timeline runOf(const Plan& plan, const Costs& costs, CommStreams lines = CommStreams::kAsReached) {
+  Timeline timeline =
+      simulate(CheckedPlan(plan), costs,
+               {.steps = 5, .begin = 1'000'000, .stepsStartTogether = true, .commStreams = lines})
+          .timeline;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  return timeline;
+}
+
+/// The median window.
+Nanoseconds stepOf(const Plan& plan, const Costs& costs,
+                   CommStreams lines = CommStreams::kAsReached) {
+  const RunSummary summary = summarize(runOf(plan, costs, lines));
+  return summary.steps[2].window();
+}
+
+const Timeline& oneFOneBRun() {
+  static const Timeline run = runOf(buildSchedule("1F1B", 4, 8), fourStages());
+  return run;
+}
+
+TEST(WhatIf, ASimulatedRunHasNoErrorOfEitherKind) {
+  const WhatIfAnswer answer = whatIf(oneFOneBRun(), {});
+  EXPECT_EQ(answer.replayError, 0);
+  EXPECT_EQ(answer.modelError, 0.0);
+  EXPECT_EQ(answer.schedule, "1F1B");
+  EXPECT_EQ(answer.measured.step, stepOf(buildSchedule("1F1B", 4, 8), fourStages()));
+  EXPECT_EQ(answer.unchanged.step, answer.measured.step);
+  EXPECT_EQ(answer.changed.step, answer.measured.step);
+  EXPECT_THAT(answer.peaks, ElementsAre(4, 3, 2, 1)) << "of 1F1B";
+}
+
+TEST(WhatIf, ASlowStageThatIsScaledTakesItsImbalanceAway) {
+  WhatIfQuestion question;
+  question.run.scales = {parseScale("stage=1:0.8")};
+  const WhatIfAnswer answer = whatIf(oneFOneBRun(), question);
+  EXPECT_FALSE(answer.isByModel);
+  Costs costs = fourStages();
+  costs.stages[1] = {.forward = 1'040'000, .backward = 2'080'000};
+  EXPECT_EQ(answer.changed.step, stepOf(buildSchedule("1F1B", 4, 8), costs));
+  EXPECT_LT(answer.change(), -0.05);
+  EXPECT_LT(answer.changed.ofClass(BubbleClass::kImbalance),
+            answer.unchanged.ofClass(BubbleClass::kImbalance));
+  EXPECT_DOUBLE_EQ(answer.changed.ranks[1].work, 0.8 * answer.unchanged.ranks[1].work);
+}
+
+/// Expects that the run with these changes is the simulation of the plan with these costs.
+void expectAnswer(const PlanChanges& changes, const Plan& plan, const Costs& costs,
+                  const Timeline& run = oneFOneBRun(),
+                  CommStreams lines = CommStreams::kAsReached) {
+  WhatIfQuestion question;
+  question.plan = changes;
+  const WhatIfAnswer answer = whatIf(run, question);
+  EXPECT_TRUE(answer.isByModel);
+  EXPECT_EQ(answer.refusal, "");
+  EXPECT_EQ(answer.changed.step, stepOf(plan, costs, lines));
+  EXPECT_EQ(answer.changedPlan, plan.name);
+}
+
+TEST(WhatIf, AnotherScheduleIsTheSimulationOfItWithBackwardsSplitEvenly) {
+  Costs costs = fourStages();
+  expectAnswer({.schedule = "GPipe"}, buildSchedule("GPipe", 4, 8), costs);
+  for (StageCosts& stage : costs.stages) {
+    stage.backwardInput = stage.backward / 2;
+    stage.backwardWeight = stage.backward / 2;
+  }
+  expectAnswer({.schedule = "ZB-H1"}, buildSchedule("ZB-H1", 4, 8), costs);
+  for (StageCosts& stage : costs.stages) {
+    stage.backwardInput = stage.backward / 4 * 3;
+    stage.backwardWeight = stage.backward / 4;
+  }
+  expectAnswer({.schedule = "ZB-H1", .split = std::pair{3, 1}}, buildSchedule("ZB-H1", 4, 8),
+               costs);
+}
+
+TEST(WhatIf, ChunksCutStagesInTheModelsOrder) {
+  Costs costs = fourStages();
+  costs.stages.clear();
+  for (const StageCosts& stage : fourStages().stages) {
+    for (int chunk = 0; chunk < 2; ++chunk) {
+      costs.stages.push_back({.forward = stage.forward / 2, .backward = stage.backward / 2});
+    }
+  }
+  expectAnswer({.chunks = 2}, buildSchedule("Interleaved1F1B", PlanSize{4, 8, 2}), costs);
+}
+
+TEST(WhatIf, MoreMicroBatchesAreMoreWorkAndSmallerOnesAreTheSame) {
+  expectAnswer({.microBatches = 16}, buildSchedule("1F1B", 4, 16), fourStages());
+  Costs halves = fourStages();
+  for (StageCosts& stage : halves.stages) {
+    stage.forward /= 2;
+    stage.backward /= 2;
+  }
+  expectAnswer({.microBatches = 16, .keepsBatch = true}, buildSchedule("1F1B", 4, 16), halves);
+  const auto perSecond = [&](bool keeps) {
+    WhatIfQuestion question;
+    question.plan = {.microBatches = 16, .keepsBatch = keeps};
+    question.tokensPerStep = 1000;
+    return whatIf(oneFOneBRun(), question);
+  };
+  const WhatIfAnswer more = perSecond(false);
+  EXPECT_THAT(more.changed.perSecond,
+              DoubleNear(2000 * 1e9 / static_cast<double>(more.changed.step), 1e-6));
+  EXPECT_TRUE(more.isInTokens);
+  const WhatIfAnswer smaller = perSecond(true);
+  EXPECT_THAT(smaller.changed.perSecond,
+              DoubleNear(1000 * 1e9 / static_cast<double>(smaller.changed.step), 1e-6));
+  EXPECT_THAT(smaller.restsOn, Contains(HasSubstr("less efficient")));
+  EXPECT_THAT(smaller.changedPeaks, ElementsAre(2, 1.5, 1, 0.5));
+}
+
+TEST(WhatIf, MessagesInLineAreModelledInTheRunsOrderAndMayBePutInTime) {
+  const Plan plan = buildSchedule("Interleaved1F1B", 4, 8);
+  Costs costs = Costs::equal(8, {.forward = 1'000'000, .backward = 2'000'000});
+  costs.transfer = 300'000;
+  const Plan torch = withMessagesOfTorch(CheckedPlan(plan));
+  const Timeline run = runOf(torch, costs, CommStreams::kRank);
+  const WhatIfAnswer same = whatIf(run, {});
+  ASSERT_TRUE(same.modelError.has_value());
+  EXPECT_NEAR(*same.modelError, 0, 0.002);
+  const Plan inTime = withMessagesInTime(CheckedPlan(plan), costs);
+  ASSERT_LT(stepOf(inTime, costs, CommStreams::kRank), same.measured.step);
+  expectAnswer({.transfers = "in-time"}, inTime, costs, run, CommStreams::kRank);
+}
+
+TEST(WhatIf, FactorsOfStagesHoldUnderAnotherScheduleToo) {
+  WhatIfQuestion question;
+  question.plan.schedule = "GPipe";
+  question.run.scales = {parseScale("stage=1:0.8"), parseScale("rank=0:2")};
+  Costs costs = fourStages();
+  costs.stages[1] = {.forward = 1'040'000, .backward = 2'080'000};
+  costs.stages[0] = {.forward = 2'000'000, .backward = 4'000'000};
+  EXPECT_EQ(whatIf(oneFOneBRun(), question).changed.step,
+            stepOf(buildSchedule("GPipe", 4, 8), costs));
+}
+
+TEST(WhatIf, WhereTheModelIsOffByMoreThanATenthItGivesNoAnswerAboutAnotherPlan) {
+  // One stage stands still for long, at another micro-batch in each step: no median has it.
+  Timeline run = oneFOneBRun();
+  Costs costs = fourStages();
+  for (int step = 0; step < 5; ++step) {
+    costs.faults.jobs.push_back(
+        {.action = {JobKind::kForward, 1, step}, .step = step, .longer = 9'000'000});
+  }
+  run = runOf(buildSchedule("1F1B", 4, 8), costs);
+  WhatIfQuestion question;
+  question.plan.schedule = "GPipe";
+  const WhatIfAnswer answer = whatIf(run, question);
+  EXPECT_LT(answer.modelError.value_or(0), -0.1);
+  EXPECT_THAT(answer.refusal, HasSubstr("no answer about another plan: the simulation of the run"));
+  EXPECT_EQ(answer.run.eventCount(), 0U);
+  question.plan = {};
+  question.run.scales = {parseScale("stage=1:0.8")};
+  EXPECT_EQ(whatIf(run, question).refusal, "") << "the run itself is no model";
+}
+
+std::string noModelOf(const Timeline& run) { return whatIf(run, {}).noModel; }
+
+TEST(WhatIf, RunsWithoutAModelSayWhyAndAreAskedAboutTheirOwnJobs) {
+  const Timeline asynchronous = runOf(buildSchedule("PipeDream", 4, 8), fourStages());
+  EXPECT_THAT(noModelOf(asynchronous), HasSubstr("asynchronous"));
+  Timeline missing = oneFOneBRun();
+  std::erase_if(missing.tracks, [](const Track& track) { return track.rank == 1; });
+  missing.ranks.erase(1);
+  EXPECT_NE(noModelOf(missing), "");
+  for (const Timeline* const run : {&asynchronous, static_cast<const Timeline*>(&missing)}) {
+    WhatIfQuestion question;
+    question.run.scales = {parseScale("stage=2:0.5")};
+    const WhatIfAnswer answer = whatIf(*run, question);
+    EXPECT_EQ(answer.refusal, "");
+    EXPECT_EQ(answer.replayError, 0);
+    EXPECT_THAT(answer.restsOn,
+                Contains(testing::AnyOf(HasSubstr("asynchronous"), HasSubstr("missing"))));
+    question.run = {};
+    question.plan.schedule = "GPipe";
+    EXPECT_NE(whatIf(*run, question).refusal, "");
+  }
+}
+
+TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
+  WhatIfQuestion question;
+  question.plan.schedule = "GPipe";
+  const WhatIfAnswer replicas =
+      whatIf(runOf(withReplicas(buildSchedule("1F1B", 4, 8), 2), fourStages()), question);
+  EXPECT_EQ(replicas.refusal, "");
+  EXPECT_THAT(replicas.restsOn, Contains(HasSubstr("one replica is simulated")));
+  EXPECT_EQ(replicas.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
+
+  Timeline silent = oneFOneBRun();
+  std::erase_if(silent.tracks, [](const Track& track) { return track.lane != kComputeLane; });
+  const WhatIfAnswer answer = whatIf(silent, question);
+  EXPECT_EQ(answer.refusal, "");
+  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("the logs have no messages")));
+  EXPECT_NEAR(answer.modelError.value_or(1), 0, 1e-9) << "the time between ranks is the transfer";
+  question = {};
+  question.run.scales = {parseScale("stage=2:0.9")};
+  EXPECT_THAT(whatIf(silent, question).restsOn, Contains(HasSubstr("stays as it was")));
+  question.run.scales = {parseScale("kind=transfer:0.5")};
+  EXPECT_THROW(whatIf(silent, question), Error);
+}
+
+TEST(WhatIf, TensorParallelPeersAreSimulatedOnceAndAllRunAgain) {
+  Timeline peers = oneFOneBRun();
+  for (const Track& track : std::vector<Track>(peers.tracks)) {
+    Track& copy = peers.track(track.rank + 4, track.lane);
+    copy.events = track.events;
+    for (Event& event : copy.events) event.peer += event.peer >= 0 ? 4 : 0;
+    RankInfo& info = peers.ranks[track.rank + 4] = peers.ranks.at(track.rank);
+    info.rank = track.rank + 4;
+    info.tensorParallelIndex = 1;
+  }
+  for (auto& [rank, info] : peers.ranks) {
+    info.worldSize = 8;
+    info.tensorParallelIndex = info.tensorParallelIndex > 0 ? 1 : 0;
+  }
+  peers.sort();
+  WhatIfQuestion question;
+  question.plan.schedule = "GPipe";
+  const WhatIfAnswer answer = whatIf(peers, question);
+  EXPECT_EQ(answer.refusal, "");
+  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("tensor-parallel peers run alike")));
+  EXPECT_EQ(answer.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
+  question = {};
+  question.run.scales = {parseScale("rank=5:2")};
+  EXPECT_EQ(whatIf(peers, question).replayError, 0);
+}
+
+TEST(WhatIf, AnUnknownOrderIsSimulatedAsItIsAndTakesAScheduleByName) {
+  Plan plan = buildSchedule("GPipe", 4, 8);
+  for (auto& row : plan.ranks) {
+    std::swap(row[2], row[5]);
+    std::swap(row[1], row[7]);
+    std::swap(row[9], row[12]);
+    std::swap(row[8], row[15]);
+  }
+  const Timeline run = runOf(plan, fourStages());
+  const WhatIfAnswer same = whatIf(run, {});
+  EXPECT_EQ(same.modelError, 0.0);
+  WhatIfQuestion question;
+  question.plan.microBatches = 16;
+  EXPECT_THROW(whatIf(run, question), Error) << "of which schedule";
+  question.plan.schedule = "1F1B";
+  EXPECT_EQ(whatIf(run, question).changed.step, stepOf(buildSchedule("1F1B", 4, 16), fourStages()));
+}
+
+TEST(WhatIf, SchedulesThatNeverEndAStepAreRefused) {
+  WhatIfQuestion question;
+  question.plan.schedule = "PipeDream";
+  EXPECT_THROW(whatIf(oneFOneBRun(), question), Error);
+  question.plan.schedule = "no such";
+  EXPECT_THROW(whatIf(oneFOneBRun(), question), Error);
+}
+
+TEST(CutStages, PartsAddUpToTheNanosecondHoweverTheyAreCut) {
+  const std::vector<StageCosts> stages = {{.forward = 10, .backward = 21},
+                                          {.forward = 7, .backward = 15},
+                                          {.forward = 3, .backward = 4}};
+  const auto forwardsOf = [](const std::vector<StageCosts>& cut) {
+    std::vector<Nanoseconds> times;
+    for (const StageCosts& stage : cut) times.push_back(stage.forward);
+    return times;
+  };
+  EXPECT_THAT(forwardsOf(cutStages(stages, 6)), ElementsAre(5, 5, 3, 4, 1, 2));
+  EXPECT_THAT(forwardsOf(cutStages(stages, 1)), ElementsAre(20));
+  EXPECT_THAT(forwardsOf(cutStages(stages, 2)), ElementsAre(13, 7));
+  EXPECT_THAT(forwardsOf(cutStages(cutStages(stages, 12), 3)), ElementsAre(10, 7, 3));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,94 @@
+#include "apps/pipe_trace/advise/advise.h"
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/run_report/advice_report.h"
+#include "apps/cli/checks.h"
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/inputs/load_run_options.h"
+#include "apps/pipe_trace/inputs/view_command.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+struct AdviseOptions {
+  LoadRunOptions load;
+  std::optional<double> limit;         ///< GB
+  std::optional<double> activationGb;  ///< of an activation of a whole share
+  std::optional<double> limitActivations;
+  bool json = false;
+};
+
+void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
+  app.description(
+      "Says what to change in a run, and what it would bring: the three changes that gain most,\n"
+      "each with the step that is predicted, its error, its price, and the options of torch,\n"
+      "torchtitan, Megatron-LM and DeepSpeed. docs/advice.md says what is tried.");
+  app.describeEnd({{"0", "done, also where nothing gains anything"},
+                   {"1", "done, with --strict and findings in the input"},
+                   {"2", "could not"}},
+                  {"pipe-trace advise logs", "pipe-trace advise logs --limit-activations 8",
+                   "pipe-trace advise logs --limit 60 --activation-gb 2.5 --json"});
+  addLoadRunOptions(app, options.load);
+  refuseParts(app, "advice");
+  constexpr const char* kGroup = "Memory";
+  auto* const activations =
+      app.add_option("--limit-activations", options.limitActivations,
+                     "Activations of micro-batches that a rank may hold, each of all stages of the "
+                     "rank (default: as many as the rank of the run that holds most)")
+          ->type_name("N")
+          ->check(aboveZero())
+          ->group(kGroup);
+  auto* const limit = app.add_option("--limit", options.limit,
+                                     "The same in GB, of activations alone; needs --activation-gb")
+                          ->type_name("GB")
+                          ->check(aboveZero())
+                          ->excludes(activations)
+                          ->group(kGroup);
+  auto* const bytes =
+      app.add_option("--activation-gb", options.activationGb,
+                     "What a micro-batch takes on all stages of a rank, as in pipe-trace plan")
+          ->type_name("GB")
+          ->check(aboveZero())
+          ->needs(limit)
+          ->group(kGroup);
+  limit->needs(bytes);
+  app.add_flag("--json", options.json, "Print all of it as JSON");
+}
+
+}  // namespace
+
+void describeAdvise(CommandApp& app) {
+  static AdviseOptions options;
+  addAdviseOptions(app, options);
+}
+
+int adviseCommand(int argc, char** argv) {
+  AdviseOptions options;
+  CommandApp app("pipe-trace advise");
+  addAdviseOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  Diagnostics diagnostics;
+  const Timeline timeline = loadAndReport(options.load, diagnostics);
+  AdviceQuestion question{.steps = options.load.selection.steps,
+                          .activationLimit = options.limitActivations,
+                          .limitBytes = options.limit,
+                          .activationBytes = options.activationGb,
+                          .threads = options.load.reading.threads};
+  if (options.load.inputs.size() == 1 && options.load.inputs[0] != "-") {
+    question.logs = inputWord(options.load.inputs[0]);
+  }
+  const AdviceList list = adviceOn(timeline, question);
+  if (!options.load.quiet || options.json) {
+    writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
+  }
+  return exitCodeOf(options.load, diagnostics);
+}
+
+}  // namespace pipetrace

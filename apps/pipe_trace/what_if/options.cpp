@@ -1,0 +1,180 @@
+#include "apps/pipe_trace/what_if/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+#include <utility>
+
+#include "apps/cli/checks.h"
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/cli/fault_options.h"
+#include "apps/cli/message_options.h"
+#include "apps/cli/profile_format.h"
+#include "apps/cli/shared_options.h"
+#include "apps/cli/theme_options.h"
+#include "apps/pipe_trace/inputs/load_run_options.h"
+#include "trace/error.h"
+#include "trace/text/log_numbers.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr const char* kRunGroup = "Changes of the run itself (several hold together)";
+constexpr const char* kPlanGroup = "Another plan (a simulation with the run's medians)";
+
+/// "3:1": the input half and the weight half of a backward.
+std::pair<int, int> splitOf(const std::string& text) {
+  constexpr int kMost = 1'000'000;
+  const std::size_t colon = text.find(':');
+  const auto input = parseNumber<int>(std::string_view(text).substr(0, colon));
+  const auto weight = colon == std::string::npos
+                          ? std::nullopt
+                          : parseNumber<int>(std::string_view(text).substr(colon + 1));
+  if (!input || !weight || *input < 1 || *weight < 1 || *input > kMost || *weight > kMost) {
+    throw Error("--split " + text + ": write it as 1:1 or 3:2, the input half and the weight half");
+  }
+  return {*input, *weight};
+}
+
+}  // namespace
+
+WhatIfQuestion WhatIfOptions::question() const {
+  WhatIfQuestion question;
+  for (const std::string& text : scales) {
+    question.run.scales.push_back(parseScale(text, ZeroScale::kOfKinds));
+  }
+  for (const std::string& text : links) {
+    const Faults::Link link = parseLink(text);
+    question.run.links.push_back({link.rank, link.peer, link.transfer, "--link " + text});
+  }
+  if (!balance.empty() && balance != "stages") {
+    throw Error("--balance " + balance + ": it is stages");
+  }
+  question.run.balancesStages = !balance.empty();
+  for (const std::string& text : ideals) question.run.ideals.push_back(IdealSet::parse(text));
+  question.run.leavesOutLaunches = noLaunch;
+  question.plan = {.schedule = schedule,
+                   .chunks = chunks,
+                   .microBatches = microBatches,
+                   .keepsBatch = keepBatch};
+  if (!stageDepths.empty()) question.plan.depths = stageDepthsOption(stageDepths);
+  if (!commStreams.empty()) question.plan.lines = MessageOptions{{}, commStreams}.lines();
+  if (!transfers.empty() && transfers != "in-time" && transfers != "torch") {
+    throw Error("--transfers " + transfers + ": it is in-time or torch");
+  }
+  question.plan.transfers = transfers;
+  if (!split.empty()) question.plan.split = splitOf(split);
+  question.steps = profile.load.selection.steps;
+  question.tokensPerStep = tokensPerStep;
+  question.threads = profile.load.reading.threads;
+  return question;
+}
+
+std::vector<std::string> WhatIfOptions::asked() const {
+  std::vector<std::string> list;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) list.push_back(fmt::format("{} {}", option, value));
+  };
+  const auto addNumber = [&](const char* option, int value) {
+    if (value > 0) list.push_back(fmt::format("{} {}", option, value));
+  };
+  for (const std::string& text : scales) add("--scale", text);
+  for (const std::string& text : links) add("--link", text);
+  add("--balance", balance);
+  for (const std::string& text : ideals) add("--make-ideal", text);
+  if (noLaunch) list.emplace_back("--no-launch");
+  add("--schedule", schedule);
+  add("--split", split);
+  addNumber("--chunks", chunks);
+  add("--stage-depths", stageDepths);
+  addNumber("--micro-batches", microBatches);
+  if (keepBatch) list.emplace_back("--keep-batch");
+  add("--comm-streams", commStreams);
+  add("--transfers", transfers);
+  return list;
+}
+
+void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
+  app.description(
+      "Says how long a step would take with changes, and how far that can be trusted. Factors and\n"
+      "links run the recorded run again, each job as late as it was. Another schedule, chunks,\n"
+      "micro-batches or order of messages are simulated with the run's medians. Both have their\n"
+      "error printed beside them. docs/what-if.md says more.");
+  app.describeEnd({{"0", "done"},
+                   {"1", "done, with --strict and findings in the input"},
+                   {"2", "could not, or there is no answer that can be trusted"}},
+                  {"pipe-trace what-if logs --scale stage=3:0.8",
+                   "pipe-trace what-if logs --balance stages -o balanced.svg",
+                   "pipe-trace what-if logs --schedule ZB-H1 --split 2:1",
+                   "pipe-trace what-if logs --micro-batches 32 --keep-batch"});
+  addLoadRunOptions(app, options.profile.load);
+  refuseParts(app, "a what-if");
+  const auto own = [&](const char* name, auto& to, const char* type, const std::string& what) {
+    return app.add_option(name, to, what)
+        ->type_name(type)
+        ->group(kRunGroup)
+        ->allow_extra_args(false);
+  };
+  own("--scale", options.scales, "WHAT:FACTOR",
+      "All jobs of a stage (stage=3:0.8), of a rank (rank=5:0.9) or of a kind (kind=transfer:0) "
+      "take FACTOR times as long, or the messages of two ranks (link=1-2:0.5). A kind may take "
+      "none. May be given several times");
+  own("--link", options.links, "R-R=TIME",
+      "A message between two ranks takes TIME (1-2=4ms); may be given several times");
+  own("--balance", options.balance, "stages",
+      "Each stage takes the mean of all stages for each kind of job, so that the work is kept");
+  own("--make-ideal", options.ideals, "SET",
+      "Jobs of the set take the mean of their kind, messages and collectives the median. Others "
+      "keep their times, so that work goes away. Sets are stage=3, rank=5, replica=1, "
+      "kind=backward, worst=3% (of the ranks) and all. May be given several times");
+  app.add_flag("--no-launch", options.noLaunch,
+               "Everything begins when its last input is there; pauses between steps stay")
+      ->group(kRunGroup);
+  const auto plan = [&](const char* name, auto& to, const char* type, const std::string& what) {
+    return app.add_option(name, to, what)->type_name(type)->group(kPlanGroup);
+  };
+  plan("--schedule", options.schedule, "NAME", "Another schedule, of pipe-trace plan --list")
+      ->check(notEmpty());
+  plan("--split", options.split, "I:W",
+       "How long the input half of a backward is beside the weight half (default: as in the run, "
+       "else 1:1)");
+  plan("--chunks", options.chunks, "V",
+       "Virtual stages per rank; each stage of the run is cut evenly, in the model's order")
+      ->check(range(1, 1024));
+  plan("--stage-depths", options.stageDepths, "D,D,...",
+       "With how many forwards each stage warms up, as in 3,2,1,0; for 1F1B, FThenB and GPipe with "
+       "one stage a rank")
+      ->check(notEmpty());
+  CLI::Option* const microBatches =
+      plan("--micro-batches", options.microBatches, "M", "More or fewer micro-batches of a step")
+          ->check(range(1, 1'000'000));
+  app.add_flag("--keep-batch", options.keepBatch,
+               "The batch stays: the micro-batches are smaller or larger, and so are jobs and "
+               "activations, but not messages and launches")
+      ->group(kPlanGroup)
+      ->needs(microBatches);
+  plan("--comm-streams", options.commStreams, "LINES",
+       "On which lines messages run one after the other: message, peer or rank (default: as in "
+       "the run)");
+  plan("--transfers", options.transfers, "HOW",
+       "Messages in the order of their times (in-time), or where torch.distributed.pipelining "
+       "posts them (torch)");
+  constexpr const char* kOutput = "Output";
+  CLI::Option* const output =
+      app.add_option("-o,--output", options.profile.outputs,
+                     "The changed run as " + profileFormatList() + "; may be given several times")
+          ->type_name("OUT")
+          ->allow_extra_args(false)
+          ->group(kOutput);
+  addThemeOptions(app, output, options.profile.theme, options.profile.isDark);
+  app.add_flag("--json", options.json, "Print all figures as JSON")->group(kOutput);
+  app.add_option("--tokens-per-step", options.tokensPerStep,
+                 "Tokens of the whole run in one step, where logs do not know")
+      ->type_name("N")
+      ->check(aboveZero())
+      ->group(kOutput);
+}
+
+}  // namespace pipetrace

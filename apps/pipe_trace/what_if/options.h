@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/what_if/what_if.h"
+#include "apps/pipe_trace/options.h"
+
+namespace pipetrace {
+
+class CommandApp;
+
+/// The options of `pipe-trace what-if`, as typed.
+struct WhatIfOptions {
+  PipeTraceOptions profile;  ///< the inputs, and -o with what it writes
+  std::vector<std::string> scales;
+  std::vector<std::string> links;
+  std::string balance;
+  std::vector<std::string> ideals;
+  bool noLaunch = false;
+  std::string commStreams;
+  std::string transfers;
+  std::string schedule;
+  std::string split;
+  std::string stageDepths;
+  int chunks = 0;
+  int microBatches = 0;
+  bool keepBatch = false;
+  std::optional<double> tokensPerStep;
+  bool json = false;
+
+  /// Throws Error, which names the option.
+  WhatIfQuestion question() const;
+  /// The changes that are asked for, with their options: "--scale stage=2:0.8".
+  std::vector<std::string> asked() const;
+};
+
+/// Declares them. `options` must outlive `app`.
+void addWhatIfOptions(CommandApp& app, WhatIfOptions& options);
+
+}  // namespace pipetrace

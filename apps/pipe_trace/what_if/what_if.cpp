@@ -1,0 +1,78 @@
+#include "apps/pipe_trace/what_if/what_if.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "analysis/run_report/what_if_report.h"
+#include "analysis/run_summary.h"
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/picture.h"
+#include "apps/pipe_trace/outputs/write_profiles.h"
+#include "apps/pipe_trace/what_if/options.h"
+#include "trace/files/output_set.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kExitNoAnswer = 2;
+
+/// Writes the changed run with its bubbles.
+WrittenProfiles writeRun(Timeline run, const PipeTraceOptions& options, OutputSet& files) {
+  const RunSummary summary = summarize(run, options.load.reading.threads);
+  appendBubbles(run, summary, options.load.reading.threads);
+  Picture picture;
+  if (wantsPicture(options)) {
+    picture = pictureOfSteps(run, summary, {}, themeOf(options.theme, options.isDark));
+  }
+  return writeProfiles(run, picture, options, files);
+}
+
+}  // namespace
+
+void describeWhatIf(CommandApp& app) {
+  static WhatIfOptions options;
+  addWhatIfOptions(app, options);
+}
+
+int whatIfCommand(int argc, char** argv) {
+  WhatIfOptions options;
+  CommandApp app("pipe-trace what-if");
+  addWhatIfOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  const LoadRunOptions& load = options.profile.load;
+  const WhatIfQuestion question = options.question();
+  checkOutputs(options.profile);
+  Diagnostics diagnostics;
+  std::vector<LoadedFile> loaded;
+  const Timeline timeline = loadAndReport(load, diagnostics, &loaded);
+  checkOutputs(options.profile, loaded);
+  WhatIfAnswer answer = whatIf(timeline, question);
+  const bool isAnswered = answer.refusal.empty();
+  const WhatIfReport report{answer, options.asked()};
+  std::string text = options.json ? whatIfJson(report) : whatIfText(report);
+  OutputSet files;
+  WrittenProfiles written;
+  if (isAnswered && !options.profile.outputs.empty()) {
+    written = writeRun(std::move(answer.run), options.profile, files);
+  }
+  const std::vector<std::string>& outputs = options.profile.outputs;
+  const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
+  if (!options.json && !written.lines.empty()) text += "\n" + written.lines;
+  if (!(toStdout && isAnswered) && !(load.quiet && !options.json)) files.add("-", text);
+  files.commit();
+  if (!load.quiet) {
+    std::fputs(written.advice.c_str(), stderr);
+    if (toStdout || options.json) std::fputs(written.lines.c_str(), stderr);
+  }
+  if (isAnswered) return exitCodeOf(load, diagnostics);
+  const bool isPrinted = options.json || !load.quiet;
+  if (!isPrinted) std::fputs(("pipe-trace what-if: " + answer.refusal + "\n").c_str(), stderr);
+  return kExitNoAnswer;
+}
+
+}  // namespace pipetrace

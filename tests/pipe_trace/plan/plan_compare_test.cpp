@@ -1,0 +1,169 @@
+// pipe-trace plan --compare, and plans of the size and schedule of a run.
+#include <algorithm>
+
+#include "schedule/build_schedule.h"
+#include "tests/pipe_trace/plan/plan_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Milliseconds of 24, and GB of 12, split over chunks.
+std::vector<std::string> costsOfChunk(int chunks) {
+  const auto part = [&](int whole) { return std::to_string(whole / chunks); };
+  return {"--forward-ms",         part(24), "--backward-input-ms", part(36),
+          "--backward-weight-ms", part(12), "--transfer-ms",       "1",
+          "--optimizer-ms",       "5",      "--activation-gb",     part(12),
+          "--weights-gb",         part(24)};
+}
+
+class CompareCommand : public PlanCommand {
+ protected:
+  static json compared(std::vector<std::string> more) {
+    more.insert(more.begin(), {"--compare", "--json"});
+    const ProgramRun result = plan(more);
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return json::parse(result.out);
+  }
+  static json compared(int ranks, int microBatches, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--ranks", std::to_string(ranks), "--micro-batches",
+                               std::to_string(microBatches)});
+    return compared(more);
+  }
+  /// The plan of a row, by `pipe-trace plan` with the costs of its chunks.
+  static json planOfRow(const json& row, std::vector<std::string> more) {
+    const std::vector<std::string> costs = costsOfChunk(row.at("chunks"));
+    more.insert(more.end(), costs.begin(), costs.end());
+    more.insert(more.end(), {"--chunks", std::to_string(row.at("chunks").get<int>())});
+    return jsonOf(row.at("schedule"), more);
+  }
+};
+
+TEST_F(CompareCommand, EachRowHasTheFiguresOfItsPlan) {
+  const json table = compared(4, 8, costsOfChunk(1));
+  ASSERT_EQ(table.at("plans").size(), 29U);
+  for (const json& row : table.at("plans")) {
+    const json own = planOfRow(row, {});
+    EXPECT_EQ(row.at("length_ns"), own.at("length_ns")) << row;
+    EXPECT_NEAR(row.at("bubble_ratio"), own.at("bubble_ratio"), 1e-12) << row;
+    EXPECT_EQ(row.at("fingerprint"), own.at("schedule").at("fingerprint")) << row;
+    const std::vector<int> peaks = peaksOf(own);
+    EXPECT_EQ(row.at("peak_activations"),
+              *std::max_element(peaks.begin(), peaks.end()) / row.at("chunks").get<double>());
+    std::int64_t memory = 0;
+    for (const json& rank : own.at("ranks")) {
+      memory = std::max(memory, rank.at("peak_memory_bytes").get<std::int64_t>());
+    }
+    EXPECT_EQ(row.at("peak_memory_bytes"), memory) << row;
+  }
+}
+
+TEST_F(CompareCommand, WithMessagesInLineEachRowIsTheShorterOneOfBothOrders) {
+  std::vector<std::string> options = costsOfChunk(1);
+  options.insert(options.end(), {"--comm-streams", "rank", "--chunks", "2"});
+  const json table = compared(4, 8, options);
+  for (const json& row : table.at("plans")) {
+    const auto length = [&](const char* order) {
+      return planOfRow(row, {"--comm-streams", "rank", "--transfers", order}).at("length_ns");
+    };
+    const json inTime = length("in-time");
+    const json torch = length("torch");
+    EXPECT_EQ(row.at("length_ns"), std::min(inTime, torch)) << row;
+    EXPECT_EQ(row.at("in_time_ns"), inTime) << row;
+    EXPECT_EQ(row.at("torch_order_ns"), torch) << row;
+  }
+}
+
+TEST_F(CompareCommand, ALimitOfActivationsGivesThePlanOfAsManyGigabytes) {
+  const json table = compared(4, 8, {"--limit-activations", "4", "--forward-ms", "3"});
+  bool found = false;
+  for (const json& row : table.at("plans")) {
+    if (row.at("schedule") != "auto" || row.at("chunks") != 1) continue;
+    found = true;
+    const json own = jsonOf("auto", {"--activation-gb", "1", "--limit", "4", "--forward-ms", "3"});
+    EXPECT_EQ(row.at("fingerprint"), own.at("schedule").at("fingerprint"));
+    EXPECT_EQ(row.at("length_ns"), own.at("length_ns"));
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(CompareCommand, TheTableHasEveryPlanAndSaysWhatIsLeftOut) {
+  const ProgramRun result =
+      plan({"--compare", "--ranks", "4", "--micro-batches", "8", "--limit-activations", "4"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("4 ranks, 8 micro-batches, the shortest step first\n"),
+                    HasSubstr("33.00000 ms"), HasSubstr("27.00000 ms"), HasSubstr(", no flush"),
+                    HasSubstr("left out, over the limit: FThenB, GPipe with 1 chunk (8.00 "
+                              "activations on rank 0);"),
+                    HasSubstr("left out, nothing is trained: ForwardOnly\n"),
+                    Not(HasSubstr("peak memory"))));
+}
+
+TEST_F(CompareCommand, OptionsThatLeaveTheSizeOpenOrDoNotGoTogetherAreErrors) {
+  expectError(plan({"--compare"}), "--compare", "--ranks P and --micro-batches M");
+  expectError(plan({"--chunks", "2"}), "--chunks", "--schedule or --compare");
+  const std::vector<std::string> size = {"--compare", "--ranks", "2", "--micro-batches", "2"};
+  const auto refused = [&](std::vector<std::string> more, const char* subject, const char* what) {
+    more.insert(more.begin(), size.begin(), size.end());
+    expectError(plan(more), subject, what);
+  };
+  refused({"--limit-activations", "0"}, "--limit-activations 0", "holds less than one");
+  refused({"--limit-activations", "x"}, "--limit-activations x", "written like 10 or 0.25");
+  refused({"--limit", "2"}, "--limit", "what activations take");
+  refused({"--forward-ms", "1,2,3"}, "costs for 3 stages", "the schedule has 2");
+  write("costs.json", R"({"forward_ms": 1, "activation_bytes": 5})");
+  refused({"--costs", path("costs.json"), "--limit-activations", "2"}, "--limit-activations",
+          "give --limit GB");
+  write("jobs.json", R"({"forward_ms": 1, "jobs_ms": {"0F0": 5}})");
+  refused({"--costs", path("jobs.json")}, "jobs_ms", "cannot be compared");
+  for (const char* option : {"--schedule=1F1B", "--dp=2", "--scale=stage=1:2", "--csv=a.csv"}) {
+    std::vector<std::string> arguments = size;
+    arguments.emplace_back(option);
+    EXPECT_EQ(plan(arguments).exitCode, 2) << option;
+  }
+}
+
+TEST_F(CompareCommand, ARunSaysItsOwnStagesMicroBatchesAndSchedule) {
+  ASSERT_EQ(
+      planOf("Interleaved1F1B", {"--forward-ms", "1,2,3,4,5,6,7,8", "-o", path("run/")}).exitCode,
+      0);
+  const ProgramRun own = plan({"--costs-from", path("run"), "--json"});
+  ASSERT_EQ(own.exitCode, 0) << own.err;
+  const json given = jsonOf("Interleaved1F1B", {"--forward-ms", "1,2,3,4,5,6,7,8"});
+  EXPECT_EQ(json::parse(own.out).at("schedule"), given.at("schedule"));
+  EXPECT_EQ(json::parse(own.out).at("length_ns"), given.at("length_ns"));
+  // A share is that of two stages in the model's order, 0 and 1, though 0 and 4 are on rank 0.
+  const json shares = compared({"--costs-from", path("run")});
+  EXPECT_EQ(shares, compared(4, 8, {"--forward-ms", "3,7,11,15"}));
+  // Another schedule takes the chunks of the run, if it can have them.
+  const ProgramRun other = plan({"--costs-from", path("run"), "--schedule", "ZBV", "--json"});
+  ASSERT_EQ(other.exitCode, 0) << other.err;
+  EXPECT_EQ(json::parse(other.out).at("schedule").at("micro_batches"), 8);
+}
+
+TEST_F(CompareCommand, RanksThatTakeTurnsArePlannedAsInTheirRunAndNotCompared) {
+  const std::vector<std::string> shared = {"--schedule",      "1F1B", "--stage-ranks", "0,1/2",
+                                           "--micro-batches", "6"};
+  std::vector<std::string> logged = shared;
+  logged.insert(logged.end(), {"-o", path("run/")});
+  ASSERT_EQ(plan(logged).exitCode, 0);
+  const ProgramRun own = plan({"--costs-from", path("run"), "--json"});
+  ASSERT_EQ(own.exitCode, 0) << own.err;
+  EXPECT_EQ(json::parse(own.out).at("schedule").at("ranks_of_stage"),
+            json::parse(R"([[0, 1], [2]])"));
+  expectError(plan({"--compare", "--costs-from", path("run")}), path("run"), "take turns");
+}
+
+TEST_F(CompareCommand, ARunInTheOrderOfNoScheduleIsRefused) {
+  write("mine.csv", "0F0,0F1,0F2,0B1,0B0,0B2\n1F0,1F1,1F2,1B1,1B0,1B2\n");
+  ASSERT_EQ(plan({"--schedule-file", path("mine.csv"), "-o", path("run/")}).exitCode, 0);
+  expectError(plan({"--costs-from", path("run")}), path("run"), "give --schedule NAME");
+}
+
+}  // namespace
+}  // namespace pipetrace

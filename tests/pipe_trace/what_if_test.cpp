@@ -1,0 +1,133 @@
+// pipe-trace what-if, as users run it.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "schedule/build_schedule.h"
+#include "tests/pipe_trace/fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::ContainsRegex;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class WhatIfCommand : public PipeTrace {
+ protected:
+  static ProgramRun whatIf(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "what-if");
+    return run(arguments);
+  }
+
+  static json answerOf(std::vector<std::string> arguments, int exitCode = 0) {
+    arguments.emplace_back("--json");
+    const ProgramRun result = whatIf(std::move(arguments));
+    EXPECT_EQ(result.exitCode, exitCode) << result.err;
+    return json::parse(result.out);
+  }
+
+  /// Stage 2 takes 1.3 times as long as the others.
+  static Simulation slowRun(const char* schedule = "1F1B") {
+    Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
+    costs.stages[2] = {13 * kNsPerMs, 26 * kNsPerMs};
+    costs.transfer = kNsPerMs / 10;
+    costs.optimizer = 2 * kNsPerMs;
+    return simulate(buildSchedule(schedule, 4, 8), costs, {.steps = 4, .stepsStartTogether = true});
+  }
+};
+
+TEST_F(WhatIfCommand, AFasterStageIsPrintedWithBothErrorsAndWhatGoesAway) {
+  const ProgramRun result = whatIf({logs(slowRun()), "--scale", "stage=2:0.769230769"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("1F1B: --scale stage=2:0.769230769\n"),
+                    ContainsRegex("measured +395.8 ms"), ContainsRegex("run again +395.8 ms"),
+                    ContainsRegex("changed +333.6 ms +-15.72 %"), HasSubstr("replay error 0 ns"),
+                    HasSubstr("model error 0.00 %"), HasSubstr("What goes away"),
+                    HasSubstr("  work -72.00 ms, most at stage 2: -72.00 ms\n"),
+                    HasSubstr("imbalance"), HasSubstr("peak activations by rank: 4 3 2 1\n")));
+}
+
+TEST_F(WhatIfCommand, AnotherPlanIsSimulatedAndWritten) {
+  const json answer = answerOf({logs(slowRun()), "--schedule", "zb-h1", "--split", "1:1", "-o",
+                                path("better.json"), "-o", path("better.svg")});
+  EXPECT_EQ(answer["by_model"], true);
+  EXPECT_EQ(answer["schedule"], "1F1B");
+  EXPECT_THAT(answer["asked"], ElementsAre("--schedule zb-h1", "--split 1:1"));
+  EXPECT_LT(answer["change"], 0);
+  EXPECT_EQ(answer["changed"]["ranks"].size(), 4U);
+  EXPECT_THAT(contents(path("better.svg")), HasSubstr("<svg"));
+  // The profile has the changed run with its steps, bubbles and all.
+  const ProgramRun again = run({path("better.json"), "--json"});
+  EXPECT_EQ(again.exitCode, 0) << again.err;
+  EXPECT_EQ(json::parse(again.out)["steps"][2]["window_ns"], answer["changed"]["step_ns"]);
+}
+
+TEST_F(WhatIfCommand, BalancedStagesKeepTheWorkAndIdealOnesDoNot) {
+  const std::string input = logs(slowRun());
+  const json balanced = answerOf({input, "--balance", "stages"});
+  const json ideal = answerOf({input, "--make-ideal", "stage=2"});
+  const auto workOf = [](const json& figures) {
+    std::int64_t sum = 0;
+    for (const json& rank : figures["ranks"]) sum += rank["work_ns"].get<std::int64_t>();
+    return sum;
+  };
+  EXPECT_EQ(workOf(balanced["changed"]), workOf(balanced["unchanged"]));
+  EXPECT_LT(workOf(ideal["changed"]), workOf(ideal["unchanged"]));
+  EXPECT_LT(balanced["changed"]["step_ns"], balanced["unchanged"]["step_ns"]);
+}
+
+TEST_F(WhatIfCommand, TokensOfAStepBecomeTokensPerSecond) {
+  const json answer =
+      answerOf({logs(slowRun()), "--micro-batches", "16", "--tokens-per-step", "1000"});
+  const auto rateOf = [](const json& figures) {
+    return figures["tokens_per_second"].get<double>();
+  };
+  EXPECT_GT(rateOf(answer["changed"]), 1.1 * rateOf(answer["unchanged"]));
+  EXPECT_THAT(whatIf({logs(slowRun(), "more"), "--micro-batches", "16"}).out, HasSubstr("steps/s"));
+}
+
+TEST_F(WhatIfCommand, WithoutAModelThatHoldsThereIsNoAnswerAboutAnotherPlan) {
+  const std::string input = logs(slowRun("PipeDream"));
+  const ProgramRun result = whatIf({input, "--schedule", "GPipe", "-o", path("never.json")});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("replay error 0 ns"), HasSubstr("no model error: "),
+                                HasSubstr("no answer about another plan: ")));
+  EXPECT_THAT(whatIf({input, "--schedule", "GPipe", "--quiet"}).err, HasSubstr("asynchronous"));
+  EXPECT_THAT(names(), Not(Contains("never.json")));
+  EXPECT_THAT(answerOf({input, "--schedule", "GPipe"}, 2)["refusal"].get<std::string>(),
+              HasSubstr("asynchronous"));
+}
+
+TEST_F(WhatIfCommand, ChangesThatMakeNoSenseAreErrorsThatNameTheOption) {
+  const std::string input = logs(slowRun());
+  const auto expectRefused = [&](const std::vector<std::string>& options, const std::string& what) {
+    std::vector<std::string> arguments = {input};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const ProgramRun result = whatIf(arguments);
+    EXPECT_EQ(result.exitCode, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr(what));
+  };
+  expectRefused({"--scale", "stage=9:2"}, "--scale stage=9:2");
+  expectRefused({"--scale", "stage=2:0"}, "the factor is above 0");
+  expectRefused({"--link", "0-3=1ms"}, "--link 0-3=1ms: the logs have no message");
+  expectRefused({"--balance", "ranks"}, "--balance ranks: it is stages");
+  expectRefused({"--make-ideal", "half"}, "--make-ideal half");
+  expectRefused({"--split", "1"}, "--split 1: write it as");
+  expectRefused({"--transfers", "late"}, "--transfers late: it is in-time or torch");
+  expectRefused({"--comm-streams", "many"}, "--comm-streams many");
+  expectRefused({"--schedule", "PipeDream"}, "asynchronous");
+  expectRefused({"--keep-batch"}, "--micro-batches");
+  expectRefused({"--schedule", "GPipe", "--make-ideal", "all"}, "--make-ideal all");
+  expectRefused({"--ranks", "0"}, "--ranks makes no sense for a what-if");
+  expectRefused({"-o", input + "/workerlog.0"}, "workerlog.0");
+  EXPECT_EQ(whatIf({input, "--scale", "kind=transfer:0"}).exitCode, 0);
+}
+
+}  // namespace
+}  // namespace pipetrace
