@@ -191,8 +191,14 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   if (answer.measured.step <= 0) throw Error("no step that counts has any length");
 
   const RunAgain again(timeline, measured.topology, *measured.graph, counted, question.threads);
-  const Timeline same = again.run();
-  answer.replayError = largestDifference(timeline, same);
+  answer.unchanged = answer.measured;
+  {
+    const Timeline same = again.run();
+    answer.replayError = largestDifference(timeline, same);
+    if (answer.replayError != 0) {
+      answer.unchanged = figuresOf(classifiedRun(same, question.threads), isCounted, {}, perStep);
+    }
+  }
   const FollowedSchedule followed = followedSchedule(timeline, measured.topology, *measured.basis);
   answer.schedule = toText(followed.recognised);
   const RunModel model(timeline, measured.topology, *measured.basis, measured.summary, followed,
@@ -215,7 +221,6 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   answer.isByModel = !question.plan.empty();
   if (!answer.isByModel) {
     addGrounds(measured, question, answer);
-    answer.unchanged = figuresOf(classifiedRun(same, question.threads), isCounted, {}, perStep);
     answer.run = again.run(question.run);
     answer.changed = figuresOf(classifiedRun(answer.run, question.threads), isCounted, {}, perStep);
     answer.changedPeaks = answer.peaks;  // the order of jobs stays

@@ -118,7 +118,8 @@ TEST_F(WhatIfCommand, ChangesThatMakeNoSenseAreErrorsThatNameTheOption) {
   expectRefused({"--link", "0-3=1ms"}, "--link 0-3=1ms: the logs have no message");
   expectRefused({"--balance", "ranks"}, "--balance ranks: it is stages");
   expectRefused({"--make-ideal", "half"}, "--make-ideal half");
-  expectRefused({"--split", "1"}, "--split 1: write it as");
+  expectRefused({"--schedule", "ZB-H1", "--split", "1"}, "--split 1: write it as");
+  expectRefused({"--split", "1:1"}, "--schedule");
   expectRefused({"--transfers", "late"}, "--transfers late: it is in-time or torch");
   expectRefused({"--comm-streams", "many"}, "--comm-streams many");
   expectRefused({"--schedule", "PipeDream"}, "asynchronous");

@@ -1,12 +1,17 @@
-// Real runs that run again, nothing changed, are these runs to the nanosecond.
+// Real runs that run again, nothing changed, are these runs to the nanosecond. With changes they
+// are compared with the what-if analysis of the straggler study, which left launches out.
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "analysis/run_summary.h"
 #include "analysis/what_if/run_again.h"
+#include "analysis/what_if/what_if.h"
 #include "parser/load_timeline.h"
 
 namespace pipetrace {
@@ -14,14 +19,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Replay : public testing::TestWithParam<const char*> {};
+fs::path dataOf(const std::string& name) {
+  return fs::path(PIPETRACE_SOURCE_DIR) / "../shared/data" / name;
+}
 
-TEST_P(Replay, ARealRunThatRunsAgainIsTheRun) {
-  const fs::path input = fs::path(PIPETRACE_SOURCE_DIR) / "../shared/data" / GetParam();
-  if (!fs::exists(input)) GTEST_SKIP() << input << " is not there";
+Timeline completedRun(const fs::path& input) {
   Diagnostics diagnostics;
   Timeline timeline = loadTimeline({input.string()}, {.threads = 1}, diagnostics);
   completeTimeline(timeline, diagnostics);
+  return timeline;
+}
+
+class Replay : public testing::TestWithParam<const char*> {};
+
+TEST_P(Replay, ARealRunThatRunsAgainIsTheRun) {
+  const fs::path input = dataOf(GetParam());
+  if (!fs::exists(input)) GTEST_SKIP() << input << " is not there";
+  const Timeline timeline = completedRun(input);
   const Topology topology = topologyOf(timeline);
   const JobGraph graph(timeline, topology);
   const CountedSteps all;
@@ -33,6 +47,26 @@ TEST_P(Replay, ARealRunThatRunsAgainIsTheRun) {
     waiting += again.order().waits(i).empty() ? 0 : 1;
   }
   EXPECT_GT(waiting, again.order().works().size() / 2) << "it is no list of fixed times";
+}
+
+TEST_P(Replay, ItsSimulationWithMediansIsOffByLessThanOnePercent) {
+  const fs::path input = dataOf(GetParam());
+  if (!fs::exists(input)) GTEST_SKIP() << input << " is not there";
+  const WhatIfAnswer answer = whatIf(completedRun(input), {});
+  ASSERT_TRUE(answer.modelError.has_value()) << answer.noModel;
+  EXPECT_LT(std::abs(*answer.modelError), 0.01);
+}
+
+TEST(ReplayOfTheStudy, AnIdealLastStageGainsWhatTheStudySays) {
+  const fs::path folder = dataOf("straggler_study");
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  std::ifstream file(folder / "ms-ST.json");
+  const auto study = nlohmann::json::parse(file);
+  WhatIfQuestion question;
+  question.run.ideals = {IdealSet::parse("stage=3")};
+  const WhatIfAnswer answer = whatIf(completedRun(folder / "timeline-ST.json.gz"), question);
+  const double gain = study["trem"].get<double>() / study["tori"].get<double>() - 1;
+  EXPECT_NEAR(answer.change(), gain, 0.005);
 }
 
 INSTANTIATE_TEST_SUITE_P(SharedData, Replay,

@@ -135,11 +135,13 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
   const auto plan = [&](const char* name, auto& to, const char* type, const std::string& what) {
     return app.add_option(name, to, what)->type_name(type)->group(kPlanGroup);
   };
-  plan("--schedule", options.schedule, "NAME", "Another schedule, of pipe-trace plan --list")
-      ->check(notEmpty());
+  CLI::Option* const schedule =
+      plan("--schedule", options.schedule, "NAME", "Another schedule, of pipe-trace plan --list")
+          ->check(notEmpty());
   plan("--split", options.split, "I:W",
        "How long the input half of a backward is beside the weight half (default: as in the run, "
-       "else 1:1)");
+       "else 1:1)")
+      ->needs(schedule);
   plan("--chunks", options.chunks, "V",
        "Virtual stages per rank; each stage of the run is cut evenly, in the model's order")
       ->check(range(1, 1024));
