@@ -10,7 +10,7 @@
 
 namespace pipetrace {
 
-/// What advice on a run is asked for.
+/// The question to adviceOn().
 struct AdviceQuestion {
   std::vector<NumberRange> steps;  ///< those that figures are about; empty: as CountedSteps says
   /// The most activations that a rank may hold, in whole shares: what a micro-batch takes on all

@@ -8,13 +8,13 @@
 
 namespace pipetrace {
 
-/// What other plans of a run's jobs would gain, by simulations with the run's medians.
+/// Says what other plans of a run's jobs would gain, by simulations with the run's medians.
 class PlanAdvisor {
  public:
   /// The model must outlive it, and have no reason() against it. `logs`: AdviceQuestion::logs.
   PlanAdvisor(const RunModel& model, int threads, std::string logs);
 
-  /// Of the run as it was, simulated.
+  /// The step of the run as it was, simulated.
   Nanoseconds step() const { return own_.step; }
   /// The most activations of a rank, in whole shares.
   double peak() const { return own_.peak; }

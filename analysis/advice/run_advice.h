@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// What advice on changes of the run itself is made of. All must outlive the call.
+/// Advice on changes of the run itself is made of this. All must outlive the call.
 struct RunAdviceInputs {
   const RunAgain& again;
   const JobGraph& graph;
@@ -19,7 +19,7 @@ struct RunAdviceInputs {
   std::string logs;  ///< AdviceQuestion::logs
 };
 
-/// What the run would gain if
+/// Says what the run would gain if
 /// - its stages took equally long (RunChanges::balancesStages);
 /// - a rank that is slower than its peers (SlowerRanks) were as fast as they are, for each of them;
 /// - a link took no longer than the others in the median, for each that takes longer;

@@ -14,14 +14,14 @@ PlannedIdle::PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const Usua
   firstJob_ = graph.ranks()[jobs.ranks().front()].first;
   before_.resize(graph.ranks()[jobs.ranks().back()].end - firstJob_);
   constexpr std::size_t kPlan = 0;
-  constexpr std::size_t kOwn = 1;
+  constexpr std::size_t kMeasured = 1;
   using Times = RerunTimes<2>;
   for (std::size_t step = 0; step < jobs.steps().size(); ++step) {
     const RerunOrder order(graph, jobs, times, step);
     Times rerun(order);
     rerun.run([](const RerunOrder::Work& work) { return Times::Row{work.ideal, work.measured}; });
     const Times::Row length = rerun.length();
-    ownLengths_[step] = static_cast<Nanoseconds>(length[kOwn]);
+    ownLengths_[step] = static_cast<Nanoseconds>(length[kMeasured]);
     RerunOrder::Index index = 0;
     for (std::size_t p = 0; p < jobs.rankCount(); ++p) {
       double free = 0;

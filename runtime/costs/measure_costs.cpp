@@ -193,10 +193,9 @@ MeasuredCosts measureCosts(TorchWorkOptions options, const Plan& plan, const Bat
   if (!backwards.areWhole && !backwards.areHalves) {
     throw Error("the plan " + plan.name + " has no backward pass, so no training can be measured");
   }
-  MeasuredCosts measured = measureStages(std::move(options), microBatch,
-                                         {.wholeBackwards = backwards.areWhole,
-                                          .halves = backwards.areHalves,
-                                          .wanted = wanted});
+  MeasuredCosts measured = measureStages(
+      std::move(options), microBatch,
+      {.wholeBackwards = backwards.areWhole, .halves = backwards.areHalves, .wanted = wanted});
   measured.costs.optimizer = optimizerOf(plan, measured.optimizer);
   return measured;
 }
