@@ -12,7 +12,6 @@ namespace {
 
 using CauseKind = IdleCause::Kind;
 
-
 /// Products of long times would overflow.
 bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
 
@@ -23,7 +22,8 @@ CauseKind messageCauseOf(const CulpritGroup& group, const LinkTimes& links) {
   if (links.empty()) return CauseKind::kUnloggedMessages;
   if (links.isEarly(link)) return CauseKind::kEarlyLink;
   const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
-  const bool isUsual = others > 0 && static_cast<double>(links.of(link)) < LinkTimes::kSlow * others;
+  const bool isUsual =
+      others > 0 && static_cast<double>(links.of(link)) < LinkTimes::kSlow * others;
   return isUsual ? CauseKind::kMessages : CauseKind::kSlowLink;
 }
 
