@@ -34,6 +34,8 @@ struct Advice {
     kRank,
     kLink,
     kLaunches,
+    kLengths,  ///< of micro-batches
+    kPauses,
   };
 
   Of of = Of::kSchedule;

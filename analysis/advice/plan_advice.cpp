@@ -15,8 +15,8 @@ namespace pipetrace {
 namespace {
 
 /// Jobs of a plan that is searched for, or simulated, in a moment.
-constexpr std::int64_t kMostJobs = 400'000;
-constexpr std::int64_t kMostJobsOfSearch = 20'000;
+constexpr std::int64_t kMostPlanJobs = 400'000;
+constexpr std::int64_t kMostSearchedJobs = 20'000;
 constexpr int kMostDepthTries = 200;
 /// Peaks are sums of parts of activations.
 constexpr double kPeakRounding = 1e-6;
@@ -65,7 +65,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules() const {
     for (int chunks = 1; chunks <= kMostChunks; ++chunks) {
       const bool isOwn = info.name == own && chunks == chunks_;
       const std::int64_t jobs = std::int64_t{3} * ranks * chunks * count;
-      const bool isTooLarge = jobs > (info.dependsOnCosts ? kMostJobsOfSearch : kMostJobs);
+      const bool isTooLarge = jobs > (info.dependsOnCosts ? kMostSearchedJobs : kMostPlanJobs);
       if (isOwn || isTooLarge || chunks < info.leastChunks || chunks > info.mostChunks) continue;
       const std::string name(info.name);
       Try one;
@@ -109,7 +109,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::microBatches() const {
     tries.push_back(std::move(one));
   };
   for (const int times : {2, 4}) {
-    if (std::int64_t{3} * model_.plan().numStages * count * times <= kMostJobs) {
+    if (std::int64_t{3} * model_.plan().numStages * count * times <= kMostPlanJobs) {
       add(count * times);
     }
   }
@@ -167,7 +167,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
   if (model_.schedule() != "1F1B" || chunks_ != 1) return {};
   const int ranks = model_.plan().numRanks();
   const int count = model_.plan().numMicroBatches;
-  if (ranks < 2 || std::int64_t{3} * ranks * count > kMostJobsOfSearch) return {};
+  if (ranks < 2 || std::int64_t{3} * ranks * count > kMostSearchedJobs) return {};
   std::vector<Try> tries;
   std::vector<int> usual;
   std::vector<int> eager;

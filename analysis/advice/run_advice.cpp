@@ -6,7 +6,9 @@
 #include <set>
 
 #include "analysis/explain/link_times.h"
+#include "analysis/explain/scattered_pauses.h"
 #include "analysis/explain/slower_ranks.h"
+#include "analysis/explain/uneven_micro_batches.h"
 #include "analysis/median.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
@@ -26,27 +28,35 @@ class RunAdvisor {
     ranks();
     links();
     launches();
+    lengths();
+    pauses();
     return std::move(all_);
   }
 
  private:
-  /// The median window of the steps that count.
-  Nanoseconds stepOf(const Timeline& timeline) const {
+  /// Of the steps that count.
+  std::vector<Nanoseconds> windowsOf(const Timeline& timeline) const {
     std::vector<Nanoseconds> windows;
     for (const StepWindow& window : stepWindows(timeline)) {
       if (run_.counted.contains(window.step)) windows.push_back(window.window());
     }
-    return medianOf(windows);
+    return windows;
+  }
+  static double meanOf(const std::vector<Nanoseconds>& windows) {
+    double sum = 0;
+    for (const Nanoseconds window : windows) sum += static_cast<double>(window);
+    return windows.empty() ? 0 : sum / static_cast<double>(windows.size());
   }
 
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
     try {
-      advice.step = stepOf(run_.again.run(changes));
+      std::vector<Nanoseconds> windows = windowsOf(run_.again.run(changes));
+      advice.step = medianOf(windows);
     } catch (const Error&) {
       return;  // such as jobs that name no stages
     }
     advice.gain = 1 - static_cast<double>(advice.step) / static_cast<double>(run_.step);
-    advice.command = "pipe-trace what-if " + run_.logs + " " + options;
+    if (!options.empty()) advice.command = "pipe-trace what-if " + run_.logs + " " + options;
     all_.push_back(std::move(advice));
   }
 
@@ -136,6 +146,41 @@ class RunAdvisor {
                   .what = "begin jobs as soon as their inputs are there, without launches between",
                   .options = optionsOfLaunches()};
     add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
+  }
+
+  void lengths() {
+    const UnevenMicroBatches lengths(run_.graph, run_.counted, run_.threads);
+    if (lengths.uneven().empty()) return;
+    Advice advice{.of = Advice::Of::kLengths,
+                  .what =
+                      "give all micro-batches as many tokens: forwards and backwards of the "
+                      "same one are long together (correlation " +
+                      fixedText(lengths.correlation(), 2) + ")",
+                  .options = optionsOfTokens()};
+    add(std::move(advice), {.evenStages = lengths.uneven()}, "");
+  }
+
+  void pauses() {
+    const UsualTimes usual(run_.graph, run_.threads, run_.counted);
+    const UnevenMicroBatches lengths(run_.graph, run_.counted, run_.threads);
+    const ScatteredPauses pauses(run_.graph, usual, run_.counted, lengths, run_.threads);
+    if (pauses.jobs().empty()) return;
+    Advice advice{.of = Advice::Of::kPauses,
+                  .what = "collect garbage on all ranks at the same step: " +
+                          std::to_string(pauses.ranks().size()) +
+                          " ranks pause, each at steps of its own",
+                  .options = optionsOfCollection()};
+    advice.notes.emplace_back("the step is in the mean of all that count, as most have no pause");
+    const double measured = meanOf(windowsOf(run_.again.run()));
+    const std::vector<Nanoseconds> without =
+        windowsOf(run_.again.run({.withoutPauses = pauses.jobs()}));
+    const auto ranks = static_cast<double>(pauses.ranks().size());
+    const double together = std::ceil(static_cast<double>(pauses.count()) / ranks);
+    const double mean = meanOf(without) + together * static_cast<double>(pauses.median()) /
+                                              static_cast<double>(without.size());
+    advice.gain = 1 - mean / measured;
+    advice.step = std::llround(static_cast<double>(run_.step) * mean / measured);
+    all_.push_back(std::move(advice));
   }
 
   const RunAdviceInputs& run_;

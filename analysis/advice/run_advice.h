@@ -23,7 +23,11 @@ struct RunAdviceInputs {
 /// - its stages took equally long (RunChanges::balancesStages);
 /// - a rank that is slower than its peers (SlowerRanks) were as fast as they are, for each of them;
 /// - a link took no longer than the others in the median, for each that takes longer;
-/// - launches were gone.
+/// - launches were gone;
+/// - micro-batches that are of uneven length (UnevenMicroBatches) were of equal length;
+/// - pauses that ranks make at different steps (ScatteredPauses) were at the same steps: as many of
+///   their median length as a rank makes in the mean.
+///   That is about means over steps.
 ///
 /// The run again is exact for the run as it was, so the error is that of the run: 0.
 std::vector<Advice> adviceOfRun(const RunAdviceInputs& run);

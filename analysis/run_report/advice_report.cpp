@@ -23,6 +23,8 @@ const char* nameOf(Advice::Of of) {
     case Advice::Of::kRank: return "rank";
     case Advice::Of::kLink: return "link";
     case Advice::Of::kLaunches: return "launches";
+    case Advice::Of::kLengths: return "lengths";
+    case Advice::Of::kPauses: return "pauses";
   }
   return "";
 }

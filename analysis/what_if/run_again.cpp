@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/graph/usual_times.h"
 #include "analysis/rerun/rerun_times.h"
 #include "analysis/slowdown/slowdown.h"
 #include "analysis/what_if/moved_run.h"
@@ -110,8 +111,11 @@ bool RunAgain::hasLaunch(Index index) const {
 std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   std::vector<double> launches;
   for (Index i = 0; i < order_.works().size(); ++i) {
-    const bool isLeftOut = changes.leavesOutLaunches && hasLaunch(i);
-    launches.push_back(isLeftOut ? 0 : order_.works()[i].launch);
+    const Work& work = order_.works()[i];
+    const bool pauses =
+        std::binary_search(changes.withoutPauses.begin(), changes.withoutPauses.end(), work.id);
+    const bool isLeftOut = (changes.leavesOutLaunches || pauses) && hasLaunch(i);
+    launches.push_back(isLeftOut ? 0 : work.launch);
   }
   return launches;
 }
@@ -126,6 +130,8 @@ std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   std::vector<double> durations;
   for (const Work& work : order_.works()) durations.push_back(work.measured);
   for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
+  if (!changes.withoutPauses.empty()) leaveOutPauses(changes.withoutPauses, durations);
+  if (!changes.evenStages.empty()) evenOut(changes.evenStages, durations);
   if (changes.balancesStages) balance(durations);
   for (const RunChanges::Link& link : changes.links) setLink(link, durations);
   for (const ScaleOption& each : changes.scales) scale(each, durations);
@@ -204,6 +210,33 @@ void RunAgain::balance(std::vector<double>& durations) const {
     const double target =
         means[{kindOf(work), work_.event(work.id).part}].mean() * graph_.turnsOf(stageOf(work));
     durations[i] = std::round(durations[i] * target / sum->second.mean());
+  }
+}
+
+void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& durations) const {
+  using Key = std::tuple<std::size_t, std::uint32_t, std::int32_t, JobKind, std::int16_t>;
+  std::map<Key, std::pair<double, double>> sums;  // time and count
+  std::vector<std::pair<Index, Key>> jobs;
+  for (Index i = 0; i < durations.size(); ++i) {
+    const Work& work = order_.works()[i];
+    if (!isCompute(kindOf(work))) continue;
+    if (std::find(stages.begin(), stages.end(), stageOf(work)) == stages.end()) continue;
+    const Key key{work_.stepIndexOf(work.id), work.rank, stageOf(work), kindOf(work),
+                  work_.event(work.id).part};
+    sums[key].first += durations[i];
+    ++sums[key].second;
+    jobs.emplace_back(i, key);
+  }
+  for (const auto& [i, key] : jobs) durations[i] = std::round(sums[key].first / sums[key].second);
+}
+
+void RunAgain::leaveOutPauses(const std::vector<JobGraph::Id>& jobs,
+                              std::vector<double>& durations) const {
+  const UsualTimes usual(graph_, threads_, counted_);
+  for (Index i = 0; i < durations.size(); ++i) {
+    const Work& work = order_.works()[i];
+    if (!std::binary_search(jobs.begin(), jobs.end(), work.id)) continue;
+    durations[i] = std::min(durations[i], static_cast<double>(usual.median(work.id)));
   }
 }
 

@@ -48,6 +48,8 @@ class RunAgain {
   std::vector<double> durationsOf(const RunChanges& changes) const;
   void makeIdeal(const IdealSet& set, std::vector<double>& durations) const;
   void balance(std::vector<double>& durations) const;
+  void evenOut(const std::vector<int>& stages, std::vector<double>& durations) const;
+  void leaveOutPauses(const std::vector<JobGraph::Id>& jobs, std::vector<double>& durations) const;
   void scale(const ScaleOption& scale, std::vector<double>& durations) const;
   void setLink(const RunChanges::Link& link, std::vector<double>& durations) const;
   bool isOnLink(const RerunOrder::Work& work, int rank, int peer) const;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/graph/job_graph.h"
 #include "schedule/scale/scale_option.h"
 #include "trace/nanoseconds.h"
 
@@ -40,6 +41,12 @@ struct RunChanges {
   /// Each stage takes the mean of all stages for each kind of compute job: the work is kept. The
   /// jobs of a stage keep their differences from each other.
   bool balancesStages = false;
+  /// The micro-batches of these stages are of equal length: each job takes the mean of its kind on
+  /// its rank, in its step.
+  std::vector<int> evenStages;
+  /// Jobs without their pauses, ascending: each takes at most the median of its stage and kind, and
+  /// begins when its last input is there.
+  std::vector<JobGraph::Id> withoutPauses;
   std::vector<IdealSet> ideals;
   /// Everything begins when its last input is there. Pauses between steps stay. So does the time
   /// between ranks whose messages are not logged.
@@ -47,7 +54,7 @@ struct RunChanges {
 
   bool empty() const {
     return scales.empty() && links.empty() && !balancesStages && ideals.empty() &&
-           !leavesOutLaunches;
+           evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches;
   }
 };
 

@@ -1,0 +1,388 @@
+// Advice on runs of known costs, against all changes of these costs and plans: each is simulated by
+// itself, without the run.
+#include "analysis/advice/advice.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/run_report/advice_report.h"
+#include "analysis/run_summary.h"
+#include "schedule/build_schedule.h"
+#include "schedule/compare/split_costs.h"
+#include "schedule/scale/scale_option.h"
+#include "schedule/simulate/order_messages.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/with_replicas.h"
+#include "trace/error.h"
+#include "trace/step_windows.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::Contains;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr Nanoseconds kMs = kNsPerMs;
+constexpr std::int64_t kShare = 1'000'000;  // an activation of a whole share
+constexpr double kClose = 1.02;             // of the error that predictions may have
+
+/// What a run is made of.
+struct Truth {
+  std::string name;
+  std::string schedule = "1F1B";
+  int ranks = 4;
+  int microBatches = 8;
+  Costs costs;
+  CommStreams lines = CommStreams::kAsReached;
+  int steps = 5;
+  double limit = 0;  // whole shares; 0: as the run
+};
+
+Costs evenCosts(int ranks, Nanoseconds transfer = kMs / 10) {
+  Costs costs = Costs::equal(ranks, {10 * kMs, 20 * kMs});
+  for (StageCosts& stage : costs.stages) {
+    stage.backwardInput = 10 * kMs;
+    stage.backwardWeight = 10 * kMs;
+    stage.activation = kShare;
+  }
+  costs.transfer = transfer;
+  return costs;
+}
+
+struct Simulated {
+  Timeline timeline;
+  double step = 0;
+  double peak = 0;
+};
+
+Simulated simulated(Plan plan, const Costs& costs, CommStreams lines, int steps = 5,
+                    bool isInTime = false) {
+  if (isInTime) {
+    plan = withMessagesInTime(CheckedPlan(std::move(plan)), costs);
+  } else if (lines != CommStreams::kAsReached) {
+    plan = withMessagesOfTorch(CheckedPlan(std::move(plan)));
+  }
+  Simulation simulation =
+      simulate(CheckedPlan(std::move(plan)), costs,
+               {.steps = steps, .begin = kMs, .stepsStartTogether = true, .commStreams = lines});
+  Simulated result;
+  for (const Simulation::Rank& rank : simulation.ranks) {
+    result.peak = std::max(result.peak, static_cast<double>(rank.peakMemory) / kShare);
+  }
+  result.timeline = std::move(simulation.timeline);
+  Diagnostics diagnostics;
+  completeTimeline(result.timeline, diagnostics);
+  double sum = 0;
+  const std::vector<StepWindow> windows = stepWindows(result.timeline);
+  for (const StepWindow& window : windows) sum += static_cast<double>(window.window());
+  result.step = sum / static_cast<double>(windows.size());
+  return result;
+}
+
+/// The shortest step of each kind of change, as far as the limit allows.
+class BruteForce {
+ public:
+  explicit BruteForce(const Truth& truth) : truth_(truth) {
+    const Simulated own = simulated(planOf(truth.schedule, 1), truth.costs, truth.lines);
+    limit_ = truth.limit > 0 ? truth.limit : own.peak;
+    own_ = own.step;
+    schedules();
+    microBatches();
+    costsWith(Advice::Of::kBalance, [](Costs& costs) {
+      Nanoseconds forward = 0;
+      for (const StageCosts& stage : costs.stages) forward += stage.forward;
+      forward /= static_cast<Nanoseconds>(costs.stages.size());
+      for (StageCosts& stage : costs.stages) {
+        stage.forward = forward;
+        stage.backward = 2 * forward;
+      }
+    });
+    costsWith(Advice::Of::kLink, [](Costs& costs) { costs.faults.links.clear(); });
+    costsWith(Advice::Of::kLaunches, [](Costs& costs) {
+      std::erase_if(costs.faults.jobs, [](const Faults::Job& job) { return job.late > 0; });
+    });
+    if (truth.lines != CommStreams::kAsReached) {
+      take(Advice::Of::kMessageOrder, [&] {
+        return simulated(planOf(truth.schedule, 1), truth.costs, truth.lines, 5, true);
+      });
+    }
+    if (truth.schedule == "1F1B") warmUps();
+  }
+
+  double own() const { return own_; }
+  /// The shortest of all.
+  std::pair<Advice::Of, double> best() const {
+    return *std::min_element(steps_.begin(), steps_.end(),
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
+  }
+
+ private:
+  Plan planOf(const std::string& schedule, int chunks) const {
+    return buildSchedule(schedule, {truth_.ranks, truth_.microBatches, chunks});
+  }
+  void take(Advice::Of of, const std::function<Simulated()>& simulate, double batch = 1) {
+    try {
+      const Simulated found = simulate();
+      if (found.peak > limit_ + 1e-6) return;
+      const auto [known, isNew] = steps_.emplace(of, found.step / batch);
+      if (!isNew) known->second = std::min(known->second, found.step / batch);
+    } catch (const Error&) {
+      // The schedule has no such size, or its messages wait for each other.
+    }
+  }
+  void schedules() {
+    for (const ScheduleInfo& info : knownSchedules()) {
+      if (info.isAsynchronous || info.isForwardOnly || info.dependsOnCosts) continue;
+      for (int chunks = std::max(info.leastChunks, 1); chunks <= std::min(info.mostChunks, 4);
+           ++chunks) {
+        Costs costs = splitOverChunks(truth_.costs, chunks, true);
+        costs.faults = truth_.costs.faults;
+        if (!costs.faults.jobs.empty()) continue;  // they are of jobs that this plan lacks
+        take(Advice::Of::kSchedule, [&, chunks = chunks] {
+          return simulated(planOf(std::string(info.name), chunks), costs, truth_.lines);
+        });
+      }
+    }
+  }
+  void microBatches() {
+    for (const double times : {2.0, 4.0, 0.5}) {
+      Costs costs = truth_.costs;
+      if (!costs.faults.jobs.empty()) return;
+      for (StageCosts& stage : costs.stages) {
+        for (Nanoseconds* time : {&stage.forward, &stage.backward, &stage.backwardInput,
+                                  &stage.backwardWeight, &stage.activation}) {
+          *time = static_cast<Nanoseconds>(static_cast<double>(*time) / times);
+        }
+      }
+      take(Advice::Of::kMicroBatches, [&] {
+        return simulated(buildSchedule(truth_.schedule,
+                                       {truth_.ranks,
+                                        static_cast<int>(truth_.microBatches * times), 1}),
+                         costs, truth_.lines);
+      });
+    }
+  }
+  void costsWith(Advice::Of of, const std::function<void(Costs&)>& change) {
+    Costs costs = truth_.costs;
+    change(costs);
+    take(of, [&] { return simulated(planOf(truth_.schedule, 1), costs, truth_.lines); });
+  }
+  /// All depths that do not rise with the rank.
+  void warmUps() {
+    std::vector<std::vector<int>> ranks;
+    for (int rank = 0; rank < truth_.ranks; ++rank) ranks.push_back({rank});
+    std::vector<int> depths(ranks.size());
+    const std::function<void(std::size_t)> choose = [&](std::size_t rank) {
+      if (rank == depths.size()) {
+        take(Advice::Of::kWarmUp, [&] {
+          return simulated(buildOnStageRanks("1F1B", ranks, truth_.microBatches, depths),
+                           truth_.costs, truth_.lines, 1);
+        });
+        return;
+      }
+      const int most = rank == 0 ? static_cast<int>(limit_) : depths[rank - 1];
+      for (int depth = 0; depth <= most; ++depth) {
+        depths[rank] = depth;
+        choose(rank + 1);
+      }
+    };
+    choose(0);
+  }
+
+  const Truth& truth_;
+  double limit_ = 0;
+  double own_ = 0;
+  std::map<Advice::Of, double> steps_;
+};
+
+AdviceList adviceFor(const Truth& truth) {
+  const Simulated run = simulated(buildSchedule(truth.schedule, {truth.ranks, truth.microBatches, 1}),
+                                  truth.costs, truth.lines, truth.steps);
+  AdviceQuestion question;
+  if (truth.limit > 0) question.activationLimit = truth.limit;
+  return adviceOn(run.timeline, question);
+}
+
+Truth withSlowStage(int microBatches, Nanoseconds forward) {
+  Truth truth{.name = "SlowStage" + std::to_string(microBatches),
+              .microBatches = microBatches,
+              .costs = evenCosts(4)};
+  truth.costs.stages[1] = {.forward = forward,
+                           .backward = 2 * forward,
+                           .backwardInput = forward,
+                           .backwardWeight = forward,
+                           .activation = kShare};
+  return truth;
+}
+
+Truth withSlowLink(Nanoseconds transfer, double limit) {
+  Truth truth{.name = "SlowLink" + std::to_string(transfer / kMs) + "Limit" +
+                      std::to_string(static_cast<int>(limit)),
+              .microBatches = 12,
+              .costs = evenCosts(4),
+              .limit = limit};
+  truth.costs.faults.links.push_back({.rank = 1, .peer = 2, .transfer = transfer});
+  return truth;
+}
+
+Truth withFewMicroBatches(int microBatches) {
+  return {.name = "FewMicroBatches" + std::to_string(microBatches),
+          .microBatches = microBatches,
+          .costs = evenCosts(4)};
+}
+
+Truth withTightMemory(const std::string& name, int microBatches, double limit) {
+  return {.name = "TightMemory" + std::to_string(microBatches) + "Of" + name,
+          .schedule = name,
+          .microBatches = microBatches,
+          .costs = evenCosts(4),
+          .limit = limit};
+}
+
+Truth withMessagesInLine(Nanoseconds transfer, CommStreams lines) {
+  return {.name = "InLine" + std::to_string(transfer / kMs) +
+                  (lines == CommStreams::kRank ? "OfRank" : "OfPeer"),
+          .costs = evenCosts(4, transfer),
+          .lines = lines};
+}
+
+class AdviceOnMadeUpRuns : public testing::TestWithParam<Truth> {};
+
+TEST_P(AdviceOnMadeUpRuns, TheBestOfAllChangesIsAmongIt) {
+  const AdviceList list = adviceFor(GetParam());
+  const BruteForce all(GetParam());
+  const auto [of, step] = all.best();
+  ASSERT_LT(step, all.own() * (1 - AdviceList::kLeastGain)) << "something is to be gained";
+  bool isThere = false;
+  for (const Advice& advice : list.best) {
+    isThere = isThere || static_cast<double>(advice.step) <= step * kClose;
+    if (advice.of != of) continue;
+    EXPECT_NEAR(static_cast<double>(advice.step) / step, 1, kClose - 1) << advice.what;
+  }
+  EXPECT_TRUE(isThere) << adviceText(list) << "the best takes " << step << " ns, of kind "
+                       << static_cast<int>(of);
+  ASSERT_TRUE(list.modelError);
+  EXPECT_NEAR(*list.modelError, 0, 0.001);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, AdviceOnMadeUpRuns,
+    testing::Values(withSlowStage(8, 16 * kMs), withSlowStage(16, 13 * kMs),
+                    withSlowStage(32, 20 * kMs), withSlowLink(10 * kMs, 0),
+                    withSlowLink(20 * kMs, 8), withSlowLink(40 * kMs, 6), withFewMicroBatches(4),
+                    withFewMicroBatches(5), withFewMicroBatches(6),
+                    withTightMemory("1F1B", 8, 2.5), withTightMemory("1F1B", 16, 4),
+                    withTightMemory("FThenB", 6, 3), withMessagesInLine(3 * kMs, CommStreams::kRank),
+                    withMessagesInLine(5 * kMs, CommStreams::kPeer),
+                    withMessagesInLine(2 * kMs, CommStreams::kPeer)),
+    [](const auto& info) { return info.param.name; });
+
+/// Two replicas of 1F1B, and the jobs of a rank of one take `factor` times as long.
+Timeline withStraggler(int rank, double factor, Costs costs) {
+  const Plan plan = withReplicas(buildSchedule("1F1B", {4, 8}), 2);
+  for (StageCosts& stage : costs.stages) stage.reduction = kMs;
+  if (factor != 1) {
+    const ScaleOption scale =
+        parseScale("rank=" + std::to_string(rank) + ":" + std::to_string(factor));
+    applyScales(std::vector{scale}, plan, costs);
+  }
+  return simulated(plan, costs, CommStreams::kAsReached).timeline;
+}
+
+Nanoseconds windowOf(const Timeline& timeline) { return stepWindows(timeline)[2].window(); }
+
+TEST(AdviceOnStragglers, ARankThatIsSlowerThanItsPeersIsNamedWithWhatItCosts) {
+  for (const auto& [rank, factor] : {std::pair{5, 1.5}, std::pair{0, 1.3}, std::pair{6, 2.0}}) {
+    const AdviceList list = adviceOn(withStraggler(rank, factor, evenCosts(4)), {});
+    const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
+      return each.of == Advice::Of::kRank;
+    });
+    ASSERT_NE(found, list.best.end()) << adviceText(list);
+    EXPECT_THAT(found->what, StartsWith("make rank " + std::to_string(rank) + " as fast as"));
+    const auto healed = static_cast<double>(windowOf(withStraggler(rank, 1, evenCosts(4))));
+    EXPECT_NEAR(static_cast<double>(found->step) / healed, 1, 0.01);
+  }
+}
+
+TEST(AdviceOnMicroBatches, OfUnevenLengthIsToGiveAllAsManyTokens) {
+  for (const int seed : {1, 2}) {
+    Truth truth{.costs = evenCosts(4), .steps = 6};
+    unsigned state = static_cast<unsigned>(seed);
+    Nanoseconds sum = 0;
+    for (int step = 0; step < truth.steps; ++step) {
+      for (int m = 0; m < truth.microBatches; ++m) {
+        state = state * 1'103'515'245 + 12'345;
+        const Nanoseconds longer = static_cast<Nanoseconds>(state >> 16) % 100 * kMs / 10;
+        sum += longer;
+        for (int stage = 0; stage < 4; ++stage) {
+          truth.costs.faults.jobs.push_back({{JobKind::kForward, stage, m}, step, longer, 0});
+          truth.costs.faults.jobs.push_back({{JobKind::kBackward, stage, m}, step, 2 * longer, 0});
+        }
+      }
+    }
+    const AdviceList list = adviceFor(truth);
+    const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
+      return each.of == Advice::Of::kLengths;
+    });
+    ASSERT_NE(found, list.best.end()) << adviceText(list);
+    // 1F1B of even jobs: (m + p - 1) times a forward and a backward, and the transfers of the fill.
+    const double mean = 10.0 * kMs + static_cast<double>(sum) / (truth.steps * truth.microBatches);
+    EXPECT_NEAR(static_cast<double>(found->step), 11 * 3 * mean, 0.03 * 33 * mean);
+  }
+}
+
+TEST(AdviceOnPauses, AtDifferentStepsIsToCollectGarbageTogether) {
+  for (const Nanoseconds length : {40 * kMs, 90 * kMs}) {
+    Truth truth{.costs = evenCosts(4), .steps = 13};
+    for (int step = 1; step < truth.steps; ++step) {
+      const int rank = step % 4;
+      truth.costs.faults.jobs.push_back({{JobKind::kForward, rank, 1 + rank}, step, length, 0});
+    }
+    const AdviceList list = adviceFor(truth);
+    ASSERT_THAT(list.best, Contains(Field(&Advice::of, Advice::Of::kPauses))) << adviceText(list);
+    const double even = simulated(buildSchedule("1F1B", {4, 8}), evenCosts(4),
+                                  CommStreams::kAsReached).step;
+    const double measured =
+        simulated(buildSchedule("1F1B", {4, 8}), truth.costs, CommStreams::kAsReached, 13).step;
+    for (const Advice& advice : list.best) {
+      if (advice.of != Advice::Of::kPauses) continue;
+      // 12 pauses of four ranks become three.
+      EXPECT_NEAR(advice.gain, 1 - (even + 3.0 * static_cast<double>(length) / 13) / measured, 0.01);
+    }
+  }
+}
+
+TEST(AdviceOnRuns, ThatGainNothingSaysSo) {
+  const AdviceList list = adviceFor({.schedule = "1F1B",
+                                     .ranks = 2,
+                                     .microBatches = 64,
+                                     .costs = evenCosts(2, 0)});
+  EXPECT_THAT(list.best, IsEmpty());
+  EXPECT_THAT(firstAdvice(list), StartsWith("nothing gains more than 2 % ("));
+}
+
+TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
+  Timeline run = simulated(buildSchedule("PipeDream", {4, 16}), withSlowStage(8, 16 * kMs).costs,
+                           CommStreams::kAsReached)
+                     .timeline;
+  const AdviceList list = adviceOn(run, {});
+  EXPECT_THAT(list.notes, Contains(HasSubstr("other plans were not simulated: the run is asyn")));
+  for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
+}
+
+TEST(AdviceOnRuns, APlanOverTheLimitIsNamedAndNotAdvised) {
+  const AdviceList list = adviceFor(withTightMemory("1F1B", 8, 4));
+  for (const Advice& advice : list.best) EXPECT_LE(advice.peak, 4 + 1e-6) << advice.what;
+  EXPECT_THAT(list.notes, Contains(HasSubstr("over the limit of 4.00 activations: take ")));
+}
+
+}  // namespace
+}  // namespace pipetrace
