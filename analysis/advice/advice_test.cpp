@@ -110,9 +110,8 @@ class BruteForce {
       std::erase_if(costs.faults.jobs, [](const Faults::Job& job) { return job.late > 0; });
     });
     if (truth.lines != CommStreams::kAsReached) {
-      take(Advice::Of::kMessageOrder, [&] {
-        return simulated(planOf(truth.schedule, 1), truth.costs, truth.lines, 5, true);
-      });
+      take(Advice::Of::kMessageOrder,
+           [&] { return simulated(planOf(truth.schedule, 1), truth.costs, truth.lines, 5, true); });
     }
     if (truth.schedule == "1F1B") warmUps();
   }
@@ -163,10 +162,10 @@ class BruteForce {
         }
       }
       take(Advice::Of::kMicroBatches, [&] {
-        return simulated(buildSchedule(truth_.schedule,
-                                       {truth_.ranks,
-                                        static_cast<int>(truth_.microBatches * times), 1}),
-                         costs, truth_.lines);
+        return simulated(
+            buildSchedule(truth_.schedule,
+                          {truth_.ranks, static_cast<int>(truth_.microBatches * times), 1}),
+            costs, truth_.lines);
       });
     }
   }
@@ -204,8 +203,9 @@ class BruteForce {
 };
 
 AdviceList adviceFor(const Truth& truth) {
-  const Simulated run = simulated(buildSchedule(truth.schedule, {truth.ranks, truth.microBatches, 1}),
-                                  truth.costs, truth.lines, truth.steps);
+  const Simulated run =
+      simulated(buildSchedule(truth.schedule, {truth.ranks, truth.microBatches, 1}), truth.costs,
+                truth.lines, truth.steps);
   AdviceQuestion question;
   if (truth.limit > 0) question.activationLimit = truth.limit;
   return adviceOn(run.timeline, question);
@@ -273,17 +273,18 @@ TEST_P(AdviceOnMadeUpRuns, TheBestOfAllChangesIsAmongIt) {
   EXPECT_NEAR(*list.modelError, 0, 0.001);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Runs, AdviceOnMadeUpRuns,
-    testing::Values(withSlowStage(8, 16 * kMs), withSlowStage(16, 13 * kMs),
-                    withSlowStage(32, 20 * kMs), withSlowLink(10 * kMs, 0),
-                    withSlowLink(20 * kMs, 8), withSlowLink(40 * kMs, 6), withFewMicroBatches(4),
-                    withFewMicroBatches(5), withFewMicroBatches(6),
-                    withTightMemory("1F1B", 8, 2.5), withTightMemory("1F1B", 16, 4),
-                    withTightMemory("FThenB", 6, 3), withMessagesInLine(3 * kMs, CommStreams::kRank),
-                    withMessagesInLine(5 * kMs, CommStreams::kPeer),
-                    withMessagesInLine(2 * kMs, CommStreams::kPeer)),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Runs, AdviceOnMadeUpRuns,
+                         testing::Values(withSlowStage(8, 16 * kMs), withSlowStage(16, 13 * kMs),
+                                         withSlowStage(32, 20 * kMs), withSlowLink(10 * kMs, 0),
+                                         withSlowLink(20 * kMs, 8), withSlowLink(40 * kMs, 6),
+                                         withFewMicroBatches(4), withFewMicroBatches(5),
+                                         withFewMicroBatches(6), withTightMemory("1F1B", 8, 2.5),
+                                         withTightMemory("1F1B", 16, 4),
+                                         withTightMemory("FThenB", 6, 3),
+                                         withMessagesInLine(3 * kMs, CommStreams::kRank),
+                                         withMessagesInLine(5 * kMs, CommStreams::kPeer),
+                                         withMessagesInLine(2 * kMs, CommStreams::kPeer)),
+                         [](const auto& info) { return info.param.name; });
 
 /// Two replicas of 1F1B, and the jobs of a rank of one take `factor` times as long.
 Timeline withStraggler(int rank, double factor, Costs costs) {
@@ -348,23 +349,22 @@ TEST(AdviceOnPauses, AtDifferentStepsIsToCollectGarbageTogether) {
     }
     const AdviceList list = adviceFor(truth);
     ASSERT_THAT(list.best, Contains(Field(&Advice::of, Advice::Of::kPauses))) << adviceText(list);
-    const double even = simulated(buildSchedule("1F1B", {4, 8}), evenCosts(4),
-                                  CommStreams::kAsReached).step;
+    const double even =
+        simulated(buildSchedule("1F1B", {4, 8}), evenCosts(4), CommStreams::kAsReached).step;
     const double measured =
         simulated(buildSchedule("1F1B", {4, 8}), truth.costs, CommStreams::kAsReached, 13).step;
     for (const Advice& advice : list.best) {
       if (advice.of != Advice::Of::kPauses) continue;
       // 12 pauses of four ranks become three.
-      EXPECT_NEAR(advice.gain, 1 - (even + 3.0 * static_cast<double>(length) / 13) / measured, 0.01);
+      EXPECT_NEAR(advice.gain, 1 - (even + 3.0 * static_cast<double>(length) / 13) / measured,
+                  0.01);
     }
   }
 }
 
 TEST(AdviceOnRuns, ThatGainNothingSaysSo) {
-  const AdviceList list = adviceFor({.schedule = "1F1B",
-                                     .ranks = 2,
-                                     .microBatches = 64,
-                                     .costs = evenCosts(2, 0)});
+  const AdviceList list =
+      adviceFor({.schedule = "1F1B", .ranks = 2, .microBatches = 64, .costs = evenCosts(2, 0)});
   EXPECT_THAT(list.best, IsEmpty());
   EXPECT_THAT(firstAdvice(list), StartsWith("nothing gains more than 2 % ("));
 }
