@@ -34,7 +34,7 @@ constexpr Nanoseconds kMs = kNsPerMs;
 constexpr std::int64_t kShare = 1'000'000;  // an activation of a whole share
 constexpr double kClose = 1.02;             // of the error that predictions may have
 
-/// What a run is made of.
+/// A run is made of this.
 struct Truth {
   std::string name;
   std::string schedule = "1F1B";
@@ -313,7 +313,7 @@ TEST(AdviceOnStragglers, ARankThatIsSlowerThanItsPeersIsNamedWithWhatItCosts) {
   }
 }
 
-TEST(AdviceOnMicroBatches, OfUnevenLengthIsToGiveAllAsManyTokens) {
+TEST(AdviceOnUnevenMicroBatches, IsToGiveAllAsManyTokens) {
   for (const int seed : {1, 2}) {
     Truth truth{.costs = evenCosts(4), .steps = 6};
     unsigned state = static_cast<unsigned>(seed);

@@ -34,7 +34,7 @@ class RunAdvisor {
   }
 
  private:
-  /// Of the steps that count.
+  /// The windows of the steps that count.
   std::vector<Nanoseconds> windowsOf(const Timeline& timeline) const {
     std::vector<Nanoseconds> windows;
     for (const StepWindow& window : stepWindows(timeline)) {
