@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string percent(double share) { return fixedText(100 * share, 1) + " %"; }
+std::string percentOfRun(double share) { return fixedText(100 * share, 1) + " %"; }
 
-const char* nameOf(Advice::Of of) {
+const char* kindName(Advice::Of of) {
   switch (of) {
     case Advice::Of::kSchedule: return "schedule";
     case Advice::Of::kMicroBatches: return "micro_batches";
@@ -31,11 +31,11 @@ const char* nameOf(Advice::Of of) {
 
 std::string sentenceOf(const Advice& advice) {
   return advice.what + ": the step takes " + formatDuration(advice.step) + ", " +
-         percent(advice.gain) + " less";
+         percentOfRun(advice.gain) + " less";
 }
 
 std::string priceOf(const Advice& advice, const AdviceList& list) {
-  std::string text = "error " + percent(advice.error);
+  std::string text = "error " + percentOfRun(advice.error);
   text += advice.isByModel ? " (simulated)" : " (the run itself again)";
   if (advice.peak > 0) {
     text += "; activations of a rank " + fixedText(advice.peak, 2) + ", " +
@@ -79,7 +79,7 @@ std::string adviceText(const AdviceList& list) {
   if (list.microBatches > 0) text += ", " + std::to_string(list.microBatches) + " micro-batches";
   text += "\n";
   if (list.modelError) {
-    text += "simulated as it was, the step is off by " + percent(*list.modelError) + "\n";
+    text += "simulated as it was, the step is off by " + percentOfRun(*list.modelError) + "\n";
   }
   if (list.peak > 0) {
     text += "a rank holds " + fixedText(list.peak, 2) + " activations at most, and may hold " +
@@ -108,7 +108,7 @@ std::string adviceJson(const AdviceList& list) {
   json["tried"] = list.tried;
   json["advice"] = Json::array();
   for (const Advice& advice : list.best) {
-    Json one = {{"kind", nameOf(advice.of)},
+    Json one = {{"kind", kindName(advice.of)},
                 {"text", advice.what},
                 {"step_ns", advice.step},
                 {"gain", advice.gain},

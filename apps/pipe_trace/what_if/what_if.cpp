@@ -50,7 +50,7 @@ int whatIfCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
   const Timeline timeline = loadAndReport(load, diagnostics, &loaded);
-  checkOutputs(options.profile, loaded);
+  checkOutputs(options.profile.outputs, loaded);
   WhatIfAnswer answer = whatIf(timeline, question);
   const bool isAnswered = answer.refusal.empty();
   const WhatIfReport report{answer, options.asked()};
