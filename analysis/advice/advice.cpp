@@ -76,6 +76,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
                                          .step = list.step,
                                          .threads = question.threads,
                                          .logs = question.logs});
+  list.tried = static_cast<int>(all.size());
   const RunModel model(timeline, run.topology, *run.basis, run.summary, followed, again, counted);
   if (!model.reason().empty()) {
     list.notes.push_back("other plans were not simulated: " + model.reason());
@@ -95,13 +96,13 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
       } else {
         std::vector<Advice> ofPlans =
             advisor.advice(list.limit, std::abs(*list.modelError), list.notes);
+        list.tried += advisor.tried();
         std::move(ofPlans.begin(), ofPlans.end(), std::back_inserter(all));
       }
     } catch (const Error& error) {
       list.notes.push_back(std::string("other plans were not simulated: ") + error.what());
     }
   }
-  list.tried = static_cast<int>(all.size());
   list.best = bestOf(std::move(all));
   return list;
 }

@@ -307,7 +307,7 @@ TEST(AdviceOnStragglers, ARankThatIsSlowerThanItsPeersIsNamedWithWhatItCosts) {
       return each.of == Advice::Of::kRank;
     });
     ASSERT_NE(found, list.best.end()) << adviceText(list);
-    EXPECT_THAT(found->what, StartsWith("make rank " + std::to_string(rank) + " as fast as"));
+    EXPECT_THAT(found->what, StartsWith("make rank " + std::to_string(rank) + ", whose jobs"));
     const auto healed = static_cast<double>(windowOf(withStraggler(rank, 1, evenCosts(4))));
     EXPECT_NEAR(static_cast<double>(found->step) / healed, 1, 0.01);
   }

@@ -183,7 +183,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
     one.changes.depths = depths;
     one.advice = {.of = Advice::Of::kWarmUp,
                   .what = "warm up with " + listed(depths) + " forwards, by rank, in place of " +
-                          listed(usual) + ", which hides slow links",
+                          listed(usual) + ", to hide slow links",
                   .command = "--schedule 1F1B --stage-depths " + listed(depths),
                   .options = optionsOfWarmUp(depths == eager)};
     tries.push_back(std::move(one));
@@ -205,6 +205,7 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
   const Try* overLimit = nullptr;
   for (Try& one : tries) {
     if (!one.simulated.runs) continue;
+    ++tried_;
     Advice& made = one.advice;
     made.isByModel = true;
     made.step = one.simulated.step;

@@ -30,6 +30,9 @@ class PlanAdvisor {
   /// sentence for those that would have been shorter. `error` is that of the model.
   std::vector<Advice> advice(double limit, double error, std::vector<std::string>& notes);
 
+  /// How many plans that can run advice() has simulated.
+  int tried() const { return tried_; }
+
   static constexpr int kMostChunks = 4;
 
  private:
@@ -57,6 +60,7 @@ class PlanAdvisor {
   std::string logs_;
   int chunks_ = 1;  // of the run
   Simulated own_;
+  int tried_ = 0;
 };
 
 }  // namespace pipetrace

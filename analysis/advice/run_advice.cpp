@@ -101,9 +101,9 @@ class RunAdvisor {
       const auto [factor, number] = slow[i];
       const std::string scale = "rank=" + std::to_string(number) + ":" + fixedText(1 / factor, 4);
       Advice advice{.of = Advice::Of::kRank,
-                    .what = "make rank " + std::to_string(number) +
-                            " as fast as its peers: its jobs take " + fixedText(factor, 2) +
-                            " times theirs"};
+                    .what = "make rank " + std::to_string(number) + ", whose jobs take " +
+                            fixedText(factor, 2) + " times as long as those of its peers, as " +
+                            "fast as they are"};
       advice.notes.emplace_back(
           "look at its clock rate, its temperature and what else runs on its host");
       add(std::move(advice), {.scales = {parseScale(scale)}}, "--scale " + scale);
@@ -132,8 +132,8 @@ class RunAdvisor {
       const std::string ends = std::to_string(link.first) + "-" + std::to_string(link.second);
       const std::string text = ends + "=" + std::to_string(usual) + "ns";
       Advice advice{.of = Advice::Of::kLink,
-                    .what = "make the link " + ends + " as fast as the others: its messages take " +
-                            fixedText(factor, 1) + " times as long"};
+                    .what = "make the link " + ends + ", whose messages take " +
+                            fixedText(factor, 1) + " times as long, as fast as the others"};
       advice.notes.emplace_back(
           "look at the network between their hosts, or give these ranks hosts that are nearer");
       add(std::move(advice), {.links = {{link.first, link.second, usual, "--link " + text}}},
@@ -153,8 +153,8 @@ class RunAdvisor {
     if (lengths.uneven().empty()) return;
     Advice advice{.of = Advice::Of::kLengths,
                   .what =
-                      "give all micro-batches as many tokens: forwards and backwards of the "
-                      "same one are long together (correlation " +
+                      "give all micro-batches as many tokens, as long forwards have long "
+                      "backwards (correlation " +
                       fixedText(lengths.correlation(), 2) + ")",
                   .options = optionsOfTokens()};
     add(std::move(advice), {.evenStages = lengths.uneven()}, "");
@@ -166,9 +166,9 @@ class RunAdvisor {
     const ScatteredPauses pauses(run_.graph, usual, run_.counted, lengths, run_.threads);
     if (pauses.jobs().empty()) return;
     Advice advice{.of = Advice::Of::kPauses,
-                  .what = "collect garbage on all ranks at the same step: " +
+                  .what = "collect garbage on all ranks at the same step, as " +
                           std::to_string(pauses.ranks().size()) +
-                          " ranks pause, each at steps of its own",
+                          " ranks pause at steps of their own",
                   .options = optionsOfCollection()};
     advice.notes.emplace_back("the step is in the mean of all that count, as most have no pause");
     const double measured = meanOf(windowsOf(run_.again.run()));
