@@ -30,7 +30,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-constexpr Nanoseconds kMs = kNsPerMs;
 constexpr std::int64_t kShare = 1'000'000;  // an activation of a whole share
 constexpr double kClose = 1.02;             // of the error that predictions may have
 
@@ -46,11 +45,11 @@ struct Truth {
   double limit = 0;  // whole shares; 0: as the run
 };
 
-Costs evenCosts(int ranks, Nanoseconds transfer = kMs / 10) {
-  Costs costs = Costs::equal(ranks, {10 * kMs, 20 * kMs});
+Costs evenCosts(int ranks, Nanoseconds transfer = kNsPerMs / 10) {
+  Costs costs = Costs::equal(ranks, {10 * kNsPerMs, 20 * kNsPerMs});
   for (StageCosts& stage : costs.stages) {
-    stage.backwardInput = 10 * kMs;
-    stage.backwardWeight = 10 * kMs;
+    stage.backwardInput = 10 * kNsPerMs;
+    stage.backwardWeight = 10 * kNsPerMs;
     stage.activation = kShare;
   }
   costs.transfer = transfer;
@@ -70,9 +69,9 @@ Simulated simulated(Plan plan, const Costs& costs, CommStreams lines, int steps 
   } else if (lines != CommStreams::kAsReached) {
     plan = withMessagesOfTorch(CheckedPlan(std::move(plan)));
   }
-  Simulation simulation =
-      simulate(CheckedPlan(std::move(plan)), costs,
-               {.steps = steps, .begin = kMs, .stepsStartTogether = true, .commStreams = lines});
+  Simulation simulation = simulate(
+      CheckedPlan(std::move(plan)), costs,
+      {.steps = steps, .begin = kNsPerMs, .stepsStartTogether = true, .commStreams = lines});
   Simulated result;
   for (const Simulation::Rank& rank : simulation.ranks) {
     result.peak = std::max(result.peak, static_cast<double>(rank.peakMemory) / kShare);
@@ -224,7 +223,7 @@ Truth withSlowStage(int microBatches, Nanoseconds forward) {
 }
 
 Truth withSlowLink(Nanoseconds transfer, double limit) {
-  Truth truth{.name = "SlowLink" + std::to_string(transfer / kMs) + "Limit" +
+  Truth truth{.name = "SlowLink" + std::to_string(transfer / kNsPerMs) + "Limit" +
                       std::to_string(static_cast<int>(limit)),
               .microBatches = 12,
               .costs = evenCosts(4),
@@ -248,7 +247,7 @@ Truth withTightMemory(const std::string& name, int microBatches, double limit) {
 }
 
 Truth withMessagesInLine(Nanoseconds transfer, CommStreams lines) {
-  return {.name = "InLine" + std::to_string(transfer / kMs) +
+  return {.name = "InLine" + std::to_string(transfer / kNsPerMs) +
                   (lines == CommStreams::kRank ? "OfRank" : "OfPeer"),
           .costs = evenCosts(4, transfer),
           .lines = lines};
@@ -273,23 +272,23 @@ TEST_P(AdviceOnMadeUpRuns, TheBestOfAllChangesIsAmongIt) {
   EXPECT_NEAR(*list.modelError, 0, 0.001);
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, AdviceOnMadeUpRuns,
-                         testing::Values(withSlowStage(8, 16 * kMs), withSlowStage(16, 13 * kMs),
-                                         withSlowStage(32, 20 * kMs), withSlowLink(10 * kMs, 0),
-                                         withSlowLink(20 * kMs, 8), withSlowLink(40 * kMs, 6),
-                                         withFewMicroBatches(4), withFewMicroBatches(5),
-                                         withFewMicroBatches(6), withTightMemory("1F1B", 8, 2.5),
-                                         withTightMemory("1F1B", 16, 4),
-                                         withTightMemory("FThenB", 6, 3),
-                                         withMessagesInLine(3 * kMs, CommStreams::kRank),
-                                         withMessagesInLine(5 * kMs, CommStreams::kPeer),
-                                         withMessagesInLine(2 * kMs, CommStreams::kPeer)),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Runs, AdviceOnMadeUpRuns,
+    testing::Values(withSlowStage(8, 16 * kNsPerMs), withSlowStage(16, 13 * kNsPerMs),
+                    withSlowStage(32, 20 * kNsPerMs), withSlowLink(10 * kNsPerMs, 0),
+                    withSlowLink(20 * kNsPerMs, 8), withSlowLink(40 * kNsPerMs, 6),
+                    withFewMicroBatches(4), withFewMicroBatches(5), withFewMicroBatches(6),
+                    withTightMemory("1F1B", 8, 2.5), withTightMemory("1F1B", 16, 4),
+                    withTightMemory("FThenB", 6, 3),
+                    withMessagesInLine(3 * kNsPerMs, CommStreams::kRank),
+                    withMessagesInLine(5 * kNsPerMs, CommStreams::kPeer),
+                    withMessagesInLine(2 * kNsPerMs, CommStreams::kPeer)),
+    [](const auto& info) { return info.param.name; });
 
 /// Two replicas of 1F1B, and the jobs of a rank of one take `factor` times as long.
 Timeline withStraggler(int rank, double factor, Costs costs) {
   const Plan plan = withReplicas(buildSchedule("1F1B", {4, 8}), 2);
-  for (StageCosts& stage : costs.stages) stage.reduction = kMs;
+  for (StageCosts& stage : costs.stages) stage.reduction = kNsPerMs;
   if (factor != 1) {
     const ScaleOption scale =
         parseScale("rank=" + std::to_string(rank) + ":" + std::to_string(factor));
@@ -321,7 +320,7 @@ TEST(AdviceOnUnevenMicroBatches, IsToGiveAllAsManyTokens) {
     for (int step = 0; step < truth.steps; ++step) {
       for (int m = 0; m < truth.microBatches; ++m) {
         state = state * 1'103'515'245 + 12'345;
-        const Nanoseconds longer = static_cast<Nanoseconds>(state >> 16) % 100 * kMs / 10;
+        const Nanoseconds longer = static_cast<Nanoseconds>(state >> 16) % 100 * kNsPerMs / 10;
         sum += longer;
         for (int stage = 0; stage < 4; ++stage) {
           truth.costs.faults.jobs.push_back({{JobKind::kForward, stage, m}, step, longer, 0});
@@ -335,13 +334,14 @@ TEST(AdviceOnUnevenMicroBatches, IsToGiveAllAsManyTokens) {
     });
     ASSERT_NE(found, list.best.end()) << adviceText(list);
     // 1F1B of even jobs: (m + p - 1) times a forward and a backward, and the transfers of the fill.
-    const double mean = 10.0 * kMs + static_cast<double>(sum) / (truth.steps * truth.microBatches);
+    const double mean =
+        10.0 * kNsPerMs + static_cast<double>(sum) / (truth.steps * truth.microBatches);
     EXPECT_NEAR(static_cast<double>(found->step), 11 * 3 * mean, 0.03 * 33 * mean);
   }
 }
 
 TEST(AdviceOnPauses, AtDifferentStepsIsToCollectGarbageTogether) {
-  for (const Nanoseconds length : {40 * kMs, 90 * kMs}) {
+  for (const Nanoseconds length : {40 * kNsPerMs, 90 * kNsPerMs}) {
     Truth truth{.costs = evenCosts(4), .steps = 13};
     for (int step = 1; step < truth.steps; ++step) {
       const int rank = step % 4;
@@ -370,8 +370,8 @@ TEST(AdviceOnRuns, ThatGainNothingSaysSo) {
 }
 
 TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
-  Timeline run = simulated(buildSchedule("PipeDream", {4, 16}), withSlowStage(8, 16 * kMs).costs,
-                           CommStreams::kAsReached)
+  Timeline run = simulated(buildSchedule("PipeDream", {4, 16}),
+                           withSlowStage(8, 16 * kNsPerMs).costs, CommStreams::kAsReached)
                      .timeline;
   const AdviceList list = adviceOn(run, {});
   EXPECT_THAT(list.notes, Contains(HasSubstr("other plans were not simulated: the run is asyn")));
