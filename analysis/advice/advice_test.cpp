@@ -31,7 +31,7 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 constexpr std::int64_t kShare = 1'000'000;  // an activation of a whole share
-constexpr double kClose = 1.02;             // of the error that predictions may have
+constexpr double kCloseSteps = 1.02;             // of the error that predictions may have
 
 /// A run is made of this.
 struct Truth {
@@ -262,9 +262,9 @@ TEST_P(AdviceOnMadeUpRuns, TheBestOfAllChangesIsAmongIt) {
   ASSERT_LT(step, all.own() * (1 - AdviceList::kLeastGain)) << "something is to be gained";
   bool isThere = false;
   for (const Advice& advice : list.best) {
-    isThere = isThere || static_cast<double>(advice.step) <= step * kClose;
+    isThere = isThere || static_cast<double>(advice.step) <= step * kCloseSteps;
     if (advice.of != of) continue;
-    EXPECT_NEAR(static_cast<double>(advice.step) / step, 1, kClose - 1) << advice.what;
+    EXPECT_NEAR(static_cast<double>(advice.step) / step, 1, kCloseSteps - 1) << advice.what;
   }
   EXPECT_TRUE(isThere) << adviceText(list) << "the best takes " << step << " ns, of kind "
                        << static_cast<int>(of);
