@@ -35,7 +35,7 @@ bool contains(const std::vector<std::string>& arguments, const char* text) {
 }
 
 /// Options that need a configuration file.
-bool isOfConfig(const std::string& argument) {
+bool needsConfig(const std::string& argument) {
   return argument == "--dry-run" || argument == "--quiet" || argument.starts_with("--resume") ||
          argument == "--rank-of-launcher";
 }
@@ -46,7 +46,7 @@ void requireNoConfig(const std::vector<std::string>& arguments) {
     std::error_code unused;
     return !argument.starts_with("-") && std::filesystem::is_regular_file(argument, unused);
   });
-  if (file == arguments.end() || std::none_of(arguments.begin(), arguments.end(), isOfConfig)) {
+  if (file == arguments.end() || std::none_of(arguments.begin(), arguments.end(), needsConfig)) {
     return;
   }
   std::string line = "pipe-run";
