@@ -180,7 +180,7 @@ TEST(RunPageOfFaultsTest, ABubbleLeadsToTheJobThatCausedIt) {
       const std::size_t at = 7 * static_cast<std::size_t>(idle[i + 5]);
       const std::int64_t text = numbersOf(other["jobs"])[at + 2];
       const std::string name = chart["texts"][static_cast<std::size_t>(text)];
-      EXPECT_EQ(culprit.substr(culprit.find(" on ") + 4), other["name"]);
+      EXPECT_EQ(culprit.substr(culprit.find(" on ") + 4), other["name"].get<std::string>());
       const std::string kind = culprit[1] == 'F' ? "forward " : "backward ";
       EXPECT_EQ(name, kind + culprit.substr(2, culprit.find(' ') - 2)) << culprit;
     }
@@ -198,6 +198,7 @@ TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
   for (auto& [rank, info] : timeline.ranks) info.schedule = evil;
   Track& lane = timeline.track(1, evil);
   lane.events = timeline.tracks.front().events;
+  for (Event& event : lane.events) event.kind = JobKind::kOther;
   timeline.sort();
   const Explanation run = explainRun(timeline, {});
   Diagnostics diagnostics;
