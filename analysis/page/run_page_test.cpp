@@ -18,7 +18,6 @@ using test::scaleRank;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -121,11 +120,12 @@ TEST_F(RunPageTest, JobsAreDrawnInProportionToTheirTimes) {
 
 TEST_F(RunPageTest, TheHeatMapHasTheBubbleRatioOfEachRankInEachStep) {
   const json steps = chartsOf(page()).at(1);
-  EXPECT_THAT(steps["columns"], ElementsAre("step 0", "step 1", "step 2"));
-  EXPECT_THAT(steps["lanes"][0]["cells"],
+  EXPECT_THAT(steps["columns"].get<std::vector<std::string>>(),
+              ElementsAre("step 0", "step 1", "step 2"));
+  EXPECT_THAT(steps["lanes"][0]["cells"].get<std::vector<std::string>>(),
               ElementsAre("120.0 ms; it does not count", "120.0 ms", "120.0 ms"));
   for (const std::size_t rank : {1, 2}) {  // idle for 30 of 120 ms
-    EXPECT_THAT(steps["lanes"][rank]["cells"], ElementsAre(250, 250, 250));
+    EXPECT_THAT(steps["lanes"][rank]["cells"].get<std::vector<int>>(), ElementsAre(250, 250, 250));
   }
 }
 
@@ -180,7 +180,7 @@ TEST(RunPageOfFaultsTest, ABubbleLeadsToTheJobThatCausedIt) {
       const std::size_t at = 7 * static_cast<std::size_t>(idle[i + 5]);
       const std::int64_t text = numbersOf(other["jobs"])[at + 2];
       const std::string name = chart["texts"][static_cast<std::size_t>(text)];
-      EXPECT_EQ(culprit.substr(culprit.find(" on ") + 4), other["name"]);
+      EXPECT_EQ(culprit.substr(culprit.find(" on ") + 4), other["name"].get<std::string>());
       const std::string kind = culprit[1] == 'F' ? "forward " : "backward ";
       EXPECT_EQ(name, kind + culprit.substr(2, culprit.find(' ') - 2)) << culprit;
     }
@@ -198,6 +198,7 @@ TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
   for (auto& [rank, info] : timeline.ranks) info.schedule = evil;
   Track& lane = timeline.track(1, evil);
   lane.events = timeline.tracks.front().events;
+  for (Event& event : lane.events) event.kind = JobKind::kOther;
   timeline.sort();
   const Explanation run = explainRun(timeline, {});
   Diagnostics diagnostics;
