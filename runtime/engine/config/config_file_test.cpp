@@ -15,7 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class ConfigFileTest : public ::testing::Test, public WrittenFile<readConfigFile> {
+ConfigValue readOne(const std::string& path) { return readConfigFile(path); }
+
+class ConfigFileTest : public ::testing::Test, public WrittenFile<readOne> {
  protected:
   ConfigFileTest() : WrittenFile("a file.yml") {}
 };
