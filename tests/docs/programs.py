@@ -64,7 +64,7 @@ def helps_of(folder):
                     "sample-char-transformer"):
         path = os.path.join(folder, program)
         found[program] = Help(run(path, "--help"))
-        for command in re.findall(rf"^  {program} ([a-z]+) \.\.\.", found[program].text, re.M):
+        for command in re.findall(rf"^  {program} ([a-z-]+) \.\.\.", found[program].text, re.M):
             found[f"{program} {command}"] = Help(run(path, command, "--help"))
     return found
 
