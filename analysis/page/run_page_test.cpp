@@ -105,7 +105,7 @@ TEST_F(RunPageTest, JobsAreDrawnInProportionToTheirTimes) {
   const double pixel = 2 / level["width"].get<double>();
   const std::vector<Cell> cells = cellsOf(chart, level);
   const std::map<std::string, std::pair<int, int>> expected = {
-      {"0F0", {0, 10}}, {"0B0", {40, 20}}, {"0B2", {100, 20}}, {"1F2", {50, 10}}};
+      {"0F0", {0, 10}}, {"0B0", {40, 20}}, {"0B2", {100, 20}}, {"1F2", {70, 10}}};
   std::size_t found = 0;
   for (const Cell& cell : cells) {
     const auto time = expected.find(cell.text);

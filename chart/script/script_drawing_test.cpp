@@ -53,8 +53,8 @@ TEST(ScriptDrawingTest, CommandsAreNumbersThatReferToTables) {
 TEST(ScriptNumbersTest, NumbersAreDigitsOfBase45) {
   ScriptNumbers numbers;
   numbers.add({0, -1, 1, 22, 23, 45});
-  // 0, 1, 2, 44; 46 = 1 + 1 * 45; 90 = 0 + 2 * 45
-  EXPECT_EQ(numbers.json(), "\" !#RUX!\"");
+  // 0, 1, 2, 44; then 46 = 1 + 1 * 45 and 90 = 0 + 2 * 45; P is digit 44, Q follows.
+  EXPECT_EQ(numbers.json(), "\" !#PR!Q#\"");
 }
 
 TEST(ScriptNumbersTest, EveryNumberIsReadAgain) {
