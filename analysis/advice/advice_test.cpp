@@ -31,7 +31,7 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 constexpr std::int64_t kShare = 1'000'000;  // an activation of a whole share
-constexpr double kCloseSteps = 1.02;             // of the error that predictions may have
+constexpr double kCloseSteps = 1.02;        // of the error that predictions may have
 
 /// A run is made of this.
 struct Truth {
@@ -370,9 +370,10 @@ TEST(AdviceOnRuns, ThatGainNothingSaysSo) {
 }
 
 TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
-  Timeline run = simulated(buildSchedule("PipeDream", {4, 16}),
-                           withSlowStage(8, 16 * kNsPerMs).costs, CommStreams::kAsReached)
-                     .timeline;
+  Costs costs = withSlowStage(8, 16 * kNsPerMs).costs;
+  costs.optimizer = kNsPerMs;  // updates between the jobs of a step
+  const Timeline run =
+      simulated(buildSchedule("PipeDream", {4, 16}), costs, CommStreams::kAsReached).timeline;
   const AdviceList list = adviceOn(run, {});
   EXPECT_THAT(list.notes, Contains(HasSubstr("other plans were not simulated: the run is asyn")));
   for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
