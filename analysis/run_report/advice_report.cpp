@@ -74,6 +74,13 @@ std::string firstAdvice(const AdviceList& list) {
   return list.best.empty() ? nothingText(list) : sentenceOf(list.best.front());
 }
 
+std::vector<std::string> adviceSentences(const AdviceList& list) {
+  std::vector<std::string> sentences;
+  for (const Advice& advice : list.best) sentences.push_back(sentenceOf(advice));
+  if (sentences.empty()) sentences.push_back(nothingText(list));
+  return sentences;
+}
+
 std::string adviceText(const AdviceList& list) {
   std::string text = "the step takes " + formatDuration(list.step) + ", schedule " + list.schedule;
   if (list.microBatches > 0) text += ", " + std::to_string(list.microBatches) + " micro-batches";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/advice/advice.h"
 
@@ -12,6 +13,10 @@ std::string adviceText(const AdviceList& list);
 /// The best of it in one sentence, without a full stop: "take ZB-H1 in place of 1F1B: the step
 /// takes 290.0 ms, 12.1 % less". Where there is none, says so.
 std::string firstAdvice(const AdviceList& list);
+
+/// All of it as sentences without a full stop, the best first; where there is none, the one that
+/// says so.
+std::vector<std::string> adviceSentences(const AdviceList& list);
 
 /// The advice as one JSON object (docs/advice.md). Times are in ns. Ends with a newline.
 std::string adviceJson(const AdviceList& list);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "analysis/advice/advice.h"
 #include "analysis/clocks/alignment.h"
 #include "analysis/explain/explanation.h"
 #include "trace/diagnostic.h"
@@ -20,6 +21,7 @@ struct RunReport {
   /// The command that shows the run, such as "pipe-view logs". The text names it with each finding,
   /// with a query that finds the evidence. Empty: there is none.
   std::string viewCommand = {};
+  const AdviceList* advice = nullptr;  ///< null: nobody asked
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.

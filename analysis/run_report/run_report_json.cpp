@@ -3,6 +3,7 @@
 
 #include "analysis/bubbles/largest_bubbles.h"
 #include "analysis/report/other_phases.h"
+#include "analysis/run_report/advice_report.h"
 #include "analysis/run_report/find_query.h"
 #include "analysis/run_report/finding_figures.h"
 #include "analysis/run_report/jobs_as_json.h"
@@ -52,6 +53,7 @@ class RunJson {
     add(text, "slowdown", slowdown());
     add(text, "expected", expected());
     add(text, "diagnostics", diagnostics());
+    if (report_.advice != nullptr) add(text, "advice", Json::parse(adviceJson(*report_.advice)));
     return text + "\n}\n";
   }
 

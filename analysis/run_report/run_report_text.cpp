@@ -5,6 +5,7 @@
 
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
+#include "analysis/run_report/advice_report.h"
 #include "analysis/run_report/run_figures.h"
 #include "analysis/run_report/run_report.h"
 #include "analysis/run_report/run_sentences.h"
@@ -157,6 +158,12 @@ std::string slackTable(const Explanation& run) {
          table.toText();
 }
 
+/// The best advice.
+std::string lastLine(const RunReport& report) {
+  if (report.advice == nullptr) return {};
+  return "\nadvice: " + firstAdvice(*report.advice) + "; pipe-trace advise says more\n";
+}
+
 }  // namespace
 
 std::string runReportText(const RunReport& report) {
@@ -164,7 +171,7 @@ std::string runReportText(const RunReport& report) {
   const std::string path = pathText(run);
   return runHeadline(report) + findingsText(report) + rankTable(run) + costTable(run) +
          stepTable(run) + (path.empty() ? "" : "\n" + path) + slackTable(run) + "\n" +
-         slowdownText(run) + communicationText(run);
+         slowdownText(run) + communicationText(run) + lastLine(report);
 }
 
 }  // namespace pipetrace

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "analysis/page/run_page.h"
+#include "analysis/run_report/advice_report.h"
 #include "analysis/run_report/run_report.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
@@ -100,7 +101,22 @@ std::string textOf(const RunReport& report, ReportFormat format, const ReportOpt
     case ReportFormat::kJson: return runReportJson(report);
     case ReportFormat::kPage: break;
   }
-  return runPage(report, {.name = nameOf(options.load.inputs), .version = PIPETRACE_VERSION});
+  RunPageOptions page{.name = nameOf(options.load.inputs), .version = PIPETRACE_VERSION};
+  if (report.advice != nullptr) page.advice = adviceSentences(*report.advice);
+  return runPage(report, page);
+}
+
+/// None of a run so large that a report would wait for it.
+std::optional<AdviceList> adviceFor(const Timeline& timeline, const Explanation& run,
+                                    const ExplainOptions& choices) {
+  constexpr JobGraph::Id kMostJobs = 100'000;
+  if (run.graph->jobCount() > kMostJobs) return std::nullopt;
+  try {
+    return adviceOn(timeline,
+                    {.steps = choices.steps, .threads = choices.threads, .logs = choices.logs});
+  } catch (const Error&) {
+    return std::nullopt;  // such as no step that counts
+  }
 }
 
 /// Writes the outputs and prints the report, or neither.
@@ -167,8 +183,14 @@ int reportCommand(int argc, char** argv) {
     printDiagnostics(late, lowestSeverity(options.load));
     diagnostics.add(late.list().front());
   }
-  const RunReport report{timeline,   explanation, diagnostics,
-                         &alignment, options.all, viewCommandOf(options.load)};
+  const std::optional<AdviceList> advice = adviceFor(timeline, explanation, choices);
+  const RunReport report{.timeline = timeline,
+                         .explanation = explanation,
+                         .diagnostics = diagnostics,
+                         .alignment = &alignment,
+                         .all = options.all,
+                         .viewCommand = viewCommandOf(options.load),
+                         .advice = advice ? &*advice : nullptr};
   writeReports(report, options);
   return exitCodeOf(options.load, diagnostics);
 }
