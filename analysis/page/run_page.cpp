@@ -130,7 +130,7 @@ std::string findingsHtml(const RunReport& report) {
 /// The one place where advice stands in the page.
 std::string adviceHtml(const std::vector<std::string>& advice) {
   std::string html = "<ol>\n";
-  for (const std::string& line : advice) html += "<li>" + htmlText(line) + "</li>\n";
+  for (const std::string& line : advice) html += "<li>" + htmlText(sentence(line)) + "</li>\n";
   return html + "</ol>\n";
 }
 

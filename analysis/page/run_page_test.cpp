@@ -139,8 +139,8 @@ TEST_F(RunPageTest, AdviceIsASectionOfItsOwn) {
   EXPECT_THAT(page(), Not(HasSubstr("What to change")));
   EXPECT_THAT(page({.advice = {"balance the stages: 12 % less, give or take 2 %", "a < b"}}),
               HasSubstr("<h2>What to change</h2>\n<ol>\n"
-                        "<li>balance the stages: 12 % less, give or take 2 %</li>\n"
-                        "<li>a &lt; b</li>\n</ol>"));
+                        "<li>Balance the stages: 12 % less, give or take 2 %.</li>\n"
+                        "<li>A &lt; b.</li>\n</ol>"));
 }
 
 TEST_F(RunPageTest, TheFileNeedsNothingFromAnywhere) {
