@@ -145,6 +145,7 @@ class RunAdvisor {
     Advice advice{.of = Advice::Of::kLaunches,
                   .what = "begin jobs as soon as their inputs are there, without launches between",
                   .options = optionsOfLaunches()};
+    advice.notes.emplace_back("where ranks share processors, these are also waits for one of them");
     add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
   }
 
