@@ -30,6 +30,7 @@ OWN_DOCUMENTS = {
     "pipe-run": RECORDING,
     "pipe-trace": READING,
     "pipe-trace plan": ["docs/schedules.md", "docs/pipe-trace.md"],
+    "pipe-trace advise": ["docs/advice.md", *READING],
     "pipe-trace what-if": ["docs/what-if.md", *READING],
     "pipe-view": ["docs/viewer.md", "docs/pipe-trace.md"],
     "sample-bert": ["docs/runtime.md"],
