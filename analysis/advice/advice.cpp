@@ -30,6 +30,23 @@ Nanoseconds medianWindow(const RunSummary& summary, const CountedSteps& counted)
   return medianOf(windows);
 }
 
+/// Says where a framework cannot have the best schedule which one it has. `all`: the best first.
+void addBestOfFrameworks(Advice& best, const std::vector<Advice>& all) {
+  for (FrameworkOption& option : best.options) {
+    if (option.exists) continue;
+    const auto isThere = [&](const Advice& other) {
+      return other.of == Advice::Of::kSchedule &&
+             std::any_of(other.options.begin(), other.options.end(), [&](const auto& each) {
+               return each.framework == option.framework && each.exists;
+             });
+    };
+    const auto other = std::find_if(all.begin(), all.end(), isThere);
+    if (other == all.end()) continue;
+    option.text += "; its best: " + other->what + ", " + formatDuration(other->step) + ", " +
+                   percentOfStep(other->gain) + " less";
+  }
+}
+
 /// The best of each kind that gains more than the least and more than its own error.
 std::vector<Advice> bestOf(std::vector<Advice> all) {
   std::erase_if(all, [](const Advice& each) {
@@ -39,9 +56,11 @@ std::vector<Advice> bestOf(std::vector<Advice> all) {
                    [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
   std::vector<Advice> best;
   std::set<Advice::Of> kinds;
-  for (Advice& each : all) {
+  for (const Advice& each : all) {
     if (best.size() == AdviceList::kMostAdvice) break;
-    if (kinds.insert(each.of).second) best.push_back(std::move(each));
+    if (!kinds.insert(each.of).second) continue;
+    best.push_back(each);
+    if (each.of == Advice::Of::kSchedule) addBestOfFrameworks(best.back(), all);
   }
   return best;
 }
@@ -87,6 +106,9 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
       list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
       list.peak = advisor.peak();
       setLimit(question, list);
+      if (list.limit < list.peak - 1e-6) {
+        list.notes.emplace_back("the run itself holds more than the limit");
+      }
       if (std::abs(*list.modelError) > WhatIfAnswer::kMostError) {
         list.notes.push_back(
             "other plans were not simulated: the simulation of the run as it was "
@@ -96,6 +118,9 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
       } else {
         std::vector<Advice> ofPlans =
             advisor.advice(list.limit, std::abs(*list.modelError), list.notes);
+        for (const std::string& ground : model.restsOn()) {
+          list.notes.push_back("in the simulations " + ground);
+        }
         list.tried += advisor.tried();
         std::move(ofPlans.begin(), ofPlans.end(), std::back_inserter(all));
       }

@@ -61,11 +61,12 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules() const {
   const int ranks = model_.plan().numRanks();
   const int count = model_.plan().numMicroBatches;
   for (const ScheduleInfo& info : knownSchedules()) {
-    if (info.isAsynchronous || info.isForwardOnly) continue;
+    // No framework makes the plan of auto by itself.
+    if (info.isAsynchronous || info.isForwardOnly || info.dependsOnCosts) continue;
     for (int chunks = 1; chunks <= kMostChunks; ++chunks) {
       const bool isOwn = info.name == own && chunks == chunks_;
       const std::int64_t jobs = std::int64_t{3} * ranks * chunks * count;
-      const bool isTooLarge = jobs > (info.dependsOnCosts ? kMostSearchedJobs : kMostPlanJobs);
+      const bool isTooLarge = jobs > kMostPlanJobs;
       if (isOwn || isTooLarge || chunks < info.leastChunks || chunks > info.mostChunks) continue;
       const std::string name(info.name);
       Try one;

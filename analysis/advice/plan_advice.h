@@ -19,7 +19,8 @@ class PlanAdvisor {
   /// The most activations of a rank, in whole shares.
   double peak() const { return own_.peak; }
 
-  /// - Every schedule that trains with a flush, with 1 to kMostChunks virtual stages a rank.
+  /// - Every schedule that trains with a flush, with 1 to kMostChunks virtual stages a rank, but
+  ///   `auto`.
   /// - Twice, four times and half as many micro-batches, the batch kept.
   /// - Messages in the order of their times, where the run has lines.
   /// - Deeper warm-ups, where the run follows 1F1B with one stage a rank: by rank, the best that a

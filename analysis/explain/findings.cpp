@@ -139,10 +139,11 @@ class Findings {
     addEarlyMessages();
     addCauses();
     addPauses();
-    addClasses({BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain},
-               "of the idle time the schedule itself leaves", {},
-               "another schedule or more micro-batches leave less: pipe-trace plan --list names "
-               "schedules, and pipe-trace plan --costs-from simulates one with this run's times");
+    addClasses(
+        {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain},
+        "of the idle time the schedule itself leaves", {},
+        "another schedule or more micro-batches leave less: pipe-trace advise says what each "
+        "would bring");
     addClasses({BubbleClass::kSync}, "of the idle time optimizers and collectives take", {},
                "see whether gradients can be reduced while backward passes run, and weights be "
                "updated by several ranks");

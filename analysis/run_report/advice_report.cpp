@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/run_report/run_sentences.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
 
@@ -76,14 +77,20 @@ std::string firstAdvice(const AdviceList& list) {
 
 std::vector<std::string> adviceSentences(const AdviceList& list) {
   std::vector<std::string> sentences;
-  for (const Advice& advice : list.best) sentences.push_back(sentenceOf(advice));
+  for (const Advice& advice : list.best) {
+    sentences.push_back(sentenceOf(advice) + "; " + priceOf(advice, list) +
+                        (advice.command.empty() ? "" : "; look: " + advice.command));
+  }
   if (sentences.empty()) sentences.push_back(nothingText(list));
+  sentences.insert(sentences.end(), list.notes.begin(), list.notes.end());
   return sentences;
 }
 
 std::string adviceText(const AdviceList& list) {
   std::string text = "the step takes " + formatDuration(list.step) + ", schedule " + list.schedule;
-  if (list.microBatches > 0) text += ", " + std::to_string(list.microBatches) + " micro-batches";
+  if (list.microBatches > 0)
+    text += ", " +
+            numbered(static_cast<std::size_t>(list.microBatches), "micro-batch", "micro-batches");
   text += "\n";
   if (list.modelError) {
     text += "simulated as it was, the step is off by " + percentOfRun(*list.modelError) + "\n";
