@@ -54,6 +54,16 @@ void split(StageCosts& stage, std::pair<int, int> parts, bool isAsked) {
   stage.backwardWeight = stage.backward - stage.backwardInput;
 }
 
+/// Messages at one time may be told in an order that no lines have.
+bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
+  try {
+    simulate(CheckedPlan(plan), costs, {.commStreams = lines});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 RunModel::RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
@@ -118,11 +128,11 @@ void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
   if (!graph.hasLines()) return;
   lines_ = linesOfRun(graph);
   full_ = withLoggedMessages(plan_, measured, graph, followed.step);
-  if (!full_.ranks.empty()) return;
+  if (!full_.ranks.empty() && runsInLine(full_, costs_, lines_)) return;
   full_ = withMessagesOfTorch(CheckedPlan(plan_));
   restsOn_.push_back(
-      "the order of messages on their lines is torch's: the logs do not have all of "
-      "them");
+      "the order of messages on their lines is torch's: that of the logs "
+      "does not run, or lacks some");
 }
 
 void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) {

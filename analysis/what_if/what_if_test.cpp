@@ -156,6 +156,15 @@ TEST(WhatIf, MessagesInLineAreModelledInTheRunsOrderAndMayBePutInTime) {
   expectAnswer({.transfers = "in-time"}, inTime, costs, run, CommStreams::kRank);
 }
 
+TEST(WhatIf, FreeMessagesInLineHaveTorchsOrderWhereThatOfTheLogsDoesNotRun) {
+  const Plan plan = buildSchedule("Interleaved1F1B", {4, 8, 3});
+  const Costs costs = Costs::equal(12, {1'000'000, 2'000'000});
+  const Plan torch = withMessagesOfTorch(CheckedPlan(plan));
+  const WhatIfAnswer answer = whatIf(runOf(torch, costs, CommStreams::kRank), {});
+  EXPECT_EQ(answer.noModel, "");
+  EXPECT_NEAR(answer.modelError.value_or(1), 0, 0.01);
+}
+
 TEST(WhatIf, FactorsOfStagesHoldUnderAnotherScheduleToo) {
   WhatIfQuestion question;
   question.plan.schedule = "GPipe";
