@@ -54,7 +54,7 @@ void split(StageCosts& stage, std::pair<int, int> parts, bool isAsked) {
   stage.backwardWeight = stage.backward - stage.backwardInput;
 }
 
-/// Messages at one time may be told in an order that no lines have.
+/// Messages at one time may be logged in an order that does not run.
 bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
   try {
     simulate(CheckedPlan(plan), costs, {.commStreams = lines});
