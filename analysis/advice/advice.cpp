@@ -65,15 +65,6 @@ std::vector<Advice> bestOf(std::vector<Advice> all) {
   return best;
 }
 
-/// Sets the limit, in activations of whole shares.
-void setLimit(const AdviceQuestion& question, AdviceList& list) {
-  list.limit = list.peak;
-  if (question.activationLimit) list.limit = *question.activationLimit;
-  if (question.limitBytes && question.activationBytes) {
-    list.limit = *question.limitBytes / *question.activationBytes;
-  }
-}
-
 }  // namespace
 
 AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
@@ -105,7 +96,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
       PlanAdvisor advisor(model, question.threads, question.logs);
       list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
       list.peak = advisor.peak();
-      setLimit(question, list);
+      list.limit = question.activationLimit.value_or(list.peak);
       if (list.limit < list.peak - 1e-6) {
         list.notes.emplace_back("the run itself holds more than the limit");
       }

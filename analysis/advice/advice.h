@@ -16,9 +16,6 @@ struct AdviceQuestion {
   /// The most activations that a rank may hold, in whole shares: what a micro-batch takes on all
   /// stages of a rank together. None: as many as the rank of the run that holds most.
   std::optional<double> activationLimit;
-  /// The same in bytes, and how many bytes an activation of a whole share takes. Both or neither.
-  std::optional<double> limitBytes;
-  std::optional<double> activationBytes;
   int threads = 1;
   std::string logs = "LOGS";  ///< the inputs, as a shell reads them, for commands
 };

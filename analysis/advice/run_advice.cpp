@@ -21,7 +21,8 @@ constexpr std::size_t kMostRanks = 16;  ///< of slow ranks and links, that are c
 
 class RunAdvisor {
  public:
-  explicit RunAdvisor(const RunAdviceInputs& run) : run_(run) {}
+  explicit RunAdvisor(const RunAdviceInputs& run)
+      : run_(run), lengths_(run.graph, run.counted, run.threads) {}
 
   std::vector<Advice> advice() {
     balance();
@@ -150,21 +151,19 @@ class RunAdvisor {
   }
 
   void lengths() {
-    const UnevenMicroBatches lengths(run_.graph, run_.counted, run_.threads);
-    if (lengths.uneven().empty()) return;
+    if (lengths_.uneven().empty()) return;
     Advice advice{.of = Advice::Of::kLengths,
                   .what =
                       "give all micro-batches as many tokens, as long forwards have long "
                       "backwards (correlation " +
-                      fixedText(lengths.correlation(), 2) + ")",
+                      fixedText(lengths_.correlation(), 2) + ")",
                   .options = optionsOfTokens()};
-    add(std::move(advice), {.evenStages = lengths.uneven()}, "");
+    add(std::move(advice), {.evenStages = lengths_.uneven()}, "");
   }
 
   void pauses() {
     const UsualTimes usual(run_.graph, run_.threads, run_.counted);
-    const UnevenMicroBatches lengths(run_.graph, run_.counted, run_.threads);
-    const ScatteredPauses pauses(run_.graph, usual, run_.counted, lengths, run_.threads);
+    const ScatteredPauses pauses(run_.graph, usual, run_.counted, lengths_, run_.threads);
     if (pauses.jobs().empty()) return;
     Advice advice{.of = Advice::Of::kPauses,
                   .what = "collect garbage on all ranks at the same step, as " +
@@ -185,6 +184,7 @@ class RunAdvisor {
   }
 
   const RunAdviceInputs& run_;
+  const UnevenMicroBatches lengths_;
   std::vector<Advice> all_;
 };
 

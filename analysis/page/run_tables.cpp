@@ -78,21 +78,6 @@ std::string heatStyle(double share) {
   return style;
 }
 
-/// The keys with the most time, at most that many, ascending.
-std::vector<std::uint32_t> mostCostly(const std::map<std::uint32_t, Nanoseconds>& times,
-                                      std::size_t most, const Explanation& run) {
-  std::vector<std::pair<Nanoseconds, std::uint32_t>> byTime;
-  for (const auto& [rank, time] : times) byTime.emplace_back(-time, rank);
-  std::sort(byTime.begin(), byTime.end());
-  byTime.resize(std::min(byTime.size(), most));
-  std::vector<std::uint32_t> ranks;
-  for (const auto& [time, rank] : byTime) ranks.push_back(rank);
-  std::sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return run.ranks[a].rank < run.ranks[b].rank;
-  });
-  return ranks;
-}
-
 }  // namespace
 
 std::string rankTableHtml(const Explanation& run) {
@@ -143,8 +128,8 @@ std::string costTableHtml(const Explanation& run) {
     largest = std::max(largest, time);
   }
   if (ofCulprit.empty()) return {};
-  const auto culprits = mostCostly(ofCulprit, kMostPageColumns, run);
-  const auto waiting = mostCostly(ofWaiting, kMostPageRows, run);
+  const auto culprits = mostExpensive(run, ofCulprit, kMostPageColumns);
+  const auto waiting = mostExpensive(run, ofWaiting, kMostPageRows);
   std::vector<PageTable::Column> columns = {{"rank that waits"}};
   for (const std::uint32_t culprit : culprits) {
     columns.push_back({"for rank " + std::to_string(run.ranks[culprit].rank)});

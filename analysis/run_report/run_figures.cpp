@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace pipetrace {
 
@@ -79,6 +80,26 @@ Arrangement arrangementOf(const Explanation& explanation) {
     }
   }
   return result;
+}
+
+std::vector<std::uint32_t> ascending(const Explanation& explanation,
+                                     std::vector<std::uint32_t> ranks) {
+  std::sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return explanation.ranks[a].rank < explanation.ranks[b].rank;
+  });
+  return ranks;
+}
+
+std::vector<std::uint32_t> mostExpensive(const Explanation& explanation,
+                                         const std::map<std::uint32_t, Nanoseconds>& times,
+                                         std::size_t most) {
+  std::vector<std::pair<Nanoseconds, std::uint32_t>> byTime;
+  for (const auto& [rank, time] : times) byTime.emplace_back(-time, rank);
+  std::sort(byTime.begin(), byTime.end());
+  byTime.resize(std::min(byTime.size(), most));
+  std::vector<std::uint32_t> ranks;
+  for (const auto& [time, rank] : byTime) ranks.push_back(rank);
+  return ascending(explanation, std::move(ranks));
 }
 
 std::string givenScheduleOf(const Timeline& timeline) {

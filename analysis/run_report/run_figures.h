@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,6 +52,15 @@ struct Arrangement {
 };
 
 Arrangement arrangementOf(const Explanation& explanation);
+
+/// Indices of ranks (Explanation::ranks) in the order of their numbers.
+std::vector<std::uint32_t> ascending(const Explanation& explanation,
+                                     std::vector<std::uint32_t> ranks);
+
+/// The ranks with the most time, at most that many, in the same order. `times`: by index of a rank.
+std::vector<std::uint32_t> mostExpensive(const Explanation& explanation,
+                                         const std::map<std::uint32_t, Nanoseconds>& times,
+                                         std::size_t most);
 
 /// The schedule that the logs name; empty: none.
 std::string givenScheduleOf(const Timeline& timeline);

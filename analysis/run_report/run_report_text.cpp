@@ -42,14 +42,6 @@ std::string shareText(Nanoseconds part, Nanoseconds whole) {
   return part == 0 ? "-" : percentText(part, whole);
 }
 
-/// Indices of the ranks in the order of their numbers.
-std::vector<std::uint32_t> ascending(const Explanation& run, std::vector<std::uint32_t> ranks) {
-  std::sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return run.ranks[a].rank < run.ranks[b].rank;
-  });
-  return ranks;
-}
-
 std::string rankTable(const Explanation& run) {
   std::set<BubbleClass> seen;
   for (const ExplainedRank& rank : run.ranks) {
@@ -84,19 +76,6 @@ std::string rankTable(const Explanation& run) {
             "; --json has all\n";
   }
   return text;
-}
-
-/// The ranks with the most time, at most that many.
-std::vector<std::uint32_t> mostExpensive(const Explanation& run,
-                                         const std::map<std::uint32_t, Nanoseconds>& times,
-                                         std::size_t most) {
-  std::vector<std::pair<Nanoseconds, std::uint32_t>> byTime;
-  for (const auto& [rank, time] : times) byTime.emplace_back(-time, rank);
-  std::sort(byTime.begin(), byTime.end());
-  byTime.resize(std::min(byTime.size(), most));
-  std::vector<std::uint32_t> ranks;
-  for (const auto& [time, rank] : byTime) ranks.push_back(rank);
-  return ascending(run, std::move(ranks));
 }
 
 /// Rank by culprit; empty where nobody costs anybody anything.

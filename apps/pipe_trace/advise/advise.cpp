@@ -78,9 +78,8 @@ int adviseCommand(int argc, char** argv) {
   const Timeline timeline = loadAndReport(options.load, diagnostics);
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
-                          .limitBytes = options.limit,
-                          .activationBytes = options.activationGb,
                           .threads = options.load.reading.threads};
+  if (options.limit) question.activationLimit = *options.limit / *options.activationGb;
   if (options.load.inputs.size() == 1 && options.load.inputs[0] != "-") {
     question.logs = inputWord(options.load.inputs[0]);
   }

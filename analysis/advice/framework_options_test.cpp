@@ -1,0 +1,61 @@
+// Names of schedules are looked up in the installed torch.
+#include "analysis/advice/framework_options.h"
+
+#include <gmock/gmock.h>
+
+#include "schedule/build_schedule.h"
+#include "trace/testing/file_text.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+
+const FrameworkOption& of(const std::vector<FrameworkOption>& options, const char* framework) {
+  for (const FrameworkOption& option : options) {
+    if (option.framework == framework) return option;
+  }
+  throw std::out_of_range(framework);
+}
+
+TEST(FrameworkOptions, ClassesOfTorchAreThoseThatItKnows) {
+  const std::string torch = test::fileText(
+      PIPETRACE_SOURCE_DIR
+      "/.deps/torch/lib/python3.11/site-packages/torch/distributed/pipelining/schedules.py");
+  if (torch.empty()) GTEST_SKIP() << "torch is not installed";
+  const std::string map = torch.substr(torch.find("schedule_map = {"), 800);
+  int classes = 0;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    const std::string text = of(optionsOfSchedule(info.name, info.usualChunks, 4, 8), "torch").text;
+    const std::string start = "get_schedule_class(\"";
+    if (!text.starts_with(start)) continue;
+    ++classes;
+    const std::string name = text.substr(start.size(), text.find('"', start.size()) - start.size());
+    EXPECT_THAT(map, HasSubstr("\"" + name + "\": ")) << info.name;
+  }
+  EXPECT_EQ(classes, 10);
+}
+
+TEST(FrameworkOptions, MegatronHasInterleavedStagesOfMultiplesOfItsRanks) {
+  const auto text = [](int microBatches) {
+    return of(optionsOfSchedule("Interleaved1F1B", 3, 4, microBatches), "Megatron-LM").text;
+  };
+  EXPECT_EQ(text(8), "--num-virtual-stages-per-pipeline-rank 3");
+  EXPECT_THAT(text(10), HasSubstr("a multiple of 4"));
+  EXPECT_FALSE(of(optionsOfSchedule("ZB-H1", 1, 4, 8), "Megatron-LM").exists);
+}
+
+TEST(FrameworkOptions, DeepSpeedHasDualPipeVFromTwoMicroBatchesARankOn) {
+  EXPECT_TRUE(of(optionsOfSchedule("DualPipeV", 2, 4, 8), "DeepSpeed").exists);
+  EXPECT_FALSE(of(optionsOfSchedule("DualPipeV", 2, 4, 7), "DeepSpeed").exists);
+  EXPECT_FALSE(of(optionsOfSchedule("Interleaved1F1B", 2, 4, 8), "DeepSpeed").exists);
+}
+
+TEST(FrameworkOptions, ABatchThatIsKeptHasMicroBatchesOfAnotherSize) {
+  EXPECT_THAT(of(optionsOfMicroBatches(32, 8), "Megatron-LM").text, HasSubstr("divided by 4"));
+  EXPECT_THAT(of(optionsOfMicroBatches(4, 8), "Megatron-LM").text, HasSubstr("2 times what it is"));
+  EXPECT_THAT(of(optionsOfMicroBatches(32, 8), "torch").text, HasSubstr("n_microbatches=32"));
+}
+
+}  // namespace
+}  // namespace pipetrace

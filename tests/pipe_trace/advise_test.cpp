@@ -1,0 +1,99 @@
+// pipe-trace advise, as users run it.
+#include <nlohmann/json.hpp>
+
+#include "schedule/build_schedule.h"
+#include "tests/pipe_trace/fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+class AdviseCommand : public PipeTrace {
+ protected:
+  static ProgramRun advise(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "advise");
+    return run(arguments);
+  }
+
+  static json listOf(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    const ProgramRun result = advise(std::move(arguments));
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return json::parse(result.out);
+  }
+
+  /// Stage 1 takes 1.6 times as long as the others.
+  static Simulation slowRun() {
+    Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
+    costs.stages[1] = {16 * kNsPerMs, 32 * kNsPerMs};
+    return simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 4, .stepsStartTogether = true});
+  }
+};
+
+TEST_F(AdviseCommand, EachPieceHasItsStepItsPriceItsOptionsAndTheCommandThatShowsIt) {
+  const std::string folder = logs(slowRun());
+  const ProgramRun result = advise({folder});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("schedule 1F1B, 8 micro-batches\n"),
+                    HasSubstr("a rank holds 4.00 activations at most, and may hold 4.00\n"),
+                    ContainsRegex("\n1\\. .*: the step takes [0-9.]+ ms, [0-9.]+ % less\n"),
+                    HasSubstr("activations of a rank 4.00, 4.00 today"),
+                    HasSubstr("cut the model so that all stages take equally long"),
+                    HasSubstr("--pipeline-model-parallel-layout"),
+                    HasSubstr("look: pipe-trace what-if '" + folder + "' --balance stages\n")));
+}
+
+TEST_F(AdviseCommand, TheCommandThatIsNamedPredictsTheSameStep) {
+  const std::string folder = logs(slowRun());
+  for (const json& advice : listOf({folder})["advice"]) {
+    const std::string command = advice["command"];
+    std::vector<std::string> words = {"what-if", folder, "--json"};
+    std::istringstream rest(command.substr(command.rfind("' ") + 2));
+    for (std::string word; rest >> word;) words.push_back(word);
+    const ProgramRun result = run(words);
+    ASSERT_EQ(result.exitCode, 0) << command << result.err;
+    EXPECT_EQ(json::parse(result.out)["changed"]["step_ns"], advice["step_ns"]) << command;
+  }
+}
+
+TEST_F(AdviseCommand, NoPlanNeedsMoreThanTheLimitInActivationsOrInBytes) {
+  const std::string folder = logs(slowRun());
+  const json plain = listOf({folder, "--limit-activations", "2.5"});
+  EXPECT_EQ(plain["limit_activations"], 2.5);
+  for (const json& advice : plain["advice"]) {
+    if (advice["peak_activations"].is_null()) continue;  // of the run itself
+    EXPECT_LE(advice["peak_activations"], 2.5 + 1e-6);
+  }
+  EXPECT_EQ(listOf({folder, "--limit", "5", "--activation-gb", "2"}), plain);
+  EXPECT_THAT(advise({folder, "--limit-activations", "2.5"}).out,
+              HasSubstr("the run itself holds more than the limit\n"));
+  expectError(advise({folder, "--limit", "5"}), "--activation-gb", "");
+  expectError(advise({folder, "--limit-activations", "0"}), "--limit-activations", "above 0");
+}
+
+TEST_F(AdviseCommand, TheReportEndsWithTheBestAndItsJsonHasAll) {
+  const std::string folder = logs(slowRun());
+  const json list = listOf({folder});
+  const std::string best = list["advice"][0]["text"];
+  const ProgramRun report = run({"report", folder});
+  const std::string lastLine = report.out.substr(report.out.rfind('\n', report.out.size() - 2) + 1);
+  EXPECT_THAT(lastLine, HasSubstr("advice: " + best + ": the step takes "));
+  EXPECT_EQ(json::parse(run({"report", folder, "--json"}).out)["advice"], list);
+}
+
+TEST_F(AdviseCommand, LogsWithoutAnyComputeJobAreRefused) {
+  Simulation empty = slowRun();
+  for (Track& track : empty.timeline.tracks) {
+    std::erase_if(track.events, [](const Event& event) { return isCompute(event.kind); });
+  }
+  expectError(advise({logs(empty)}), "no job in", "workerlog.0");
+}
+
+}  // namespace
+}  // namespace pipetrace
