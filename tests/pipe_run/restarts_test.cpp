@@ -51,7 +51,7 @@ TEST(RestartsTest, KillsInTwoStepsEndWithTheLossesOfARunWithoutThem) {
                              HasSubstr("all ranks start again (1 of 2)"),
                              HasSubstr("rank 0 was killed by signal 9 (SIGKILL)"),
                              HasSubstr("all ranks start again (2 of 2)")));
-  EXPECT_THAT(cut.out, ContainsRegex("rank 0 died, last seen [^;]* of step 1[12] "))
+  EXPECT_THAT(cut.out, ContainsRegex("rank 0 died, [^;]*; this rank, [12], was [^;]* of step 12 "))
       << "steps go on from the checkpoint in errors, too";
   // A checkpoint may not have been whole when the rank died.
   EXPECT_THAT(cut.out, AllOf(ContainsRegex("goes on from step [24] of "),

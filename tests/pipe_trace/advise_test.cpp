@@ -51,7 +51,8 @@ TEST_F(AdviseCommand, EachPieceHasItsStepItsPriceItsOptionsAndTheCommandThatShow
 
 TEST_F(AdviseCommand, TheCommandThatIsNamedPredictsTheSameStep) {
   const std::string folder = logs(slowRun());
-  for (const json& advice : listOf({folder})["advice"]) {
+  const json list = listOf({folder});
+  for (const json& advice : list["advice"]) {
     const std::string command = advice["command"];
     std::vector<std::string> words = {"what-if", folder, "--json"};
     std::istringstream rest(command.substr(command.rfind("' ") + 2));
