@@ -39,7 +39,8 @@ struct PlanChanges {
 
 /// A step of a run as a simulation (schedule/simulate) with the run's medians. These are the times
 /// of its jobs by stage and kind, those of messages by link, and by how much jobs begin after their
-/// last input. It is of the first pipeline.
+/// last input. Of several pipelines it is the one whose compute jobs end last, by the median of the
+/// steps that count: the others wait for it at the end of a step.
 ///
 /// After a step's last compute job comes what came there in the median step: collectives and
 /// optimizers, as one `optimizer`.
@@ -82,11 +83,13 @@ class RunModel {
   using Launches = std::map<std::pair<int, JobKind>, Nanoseconds>;  // by stage and kind
 
   void findPlan(const Timeline& timeline, const Topology& topology,
-                const FollowedSchedule& followed, const JobGraph& graph);
-  void orderMessages(const JobGraph& graph, std::int32_t step);
+                const FollowedSchedule& followed, const JobGraph& graph,
+                const PipelineBasis& pipeline);
+  bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
   void findLinks(const RunAgain& again, const CountedSteps& counted);
-  void findTail(const RunBasis& basis, const RunSummary& summary, const CountedSteps& counted);
+  void findTail(const JobGraph& graph, const PipelineBasis& pipeline, const RunSummary& summary,
+                const CountedSteps& counted);
   Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;
   std::string scheduleOf(const PlanChanges& changes) const;
   int positionOf(int rank, const std::string& option) const;
@@ -100,6 +103,7 @@ class RunModel {
   Plan full_;             // with the messages in the run's order, where it has lines; else empty
   std::string schedule_;  // recognised; empty: none is
   std::vector<int> rankNumbers_;
+  std::vector<int> ranksInUse_;  // of the pipeline, ascending; empty: the run has no other
   Costs costs_;
   Launches launches_;
   CommStreams lines_ = CommStreams::kAsReached;

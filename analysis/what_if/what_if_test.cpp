@@ -9,6 +9,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
 #include "trace/error.h"
 
@@ -225,7 +226,7 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   const WhatIfAnswer replicas =
       whatIf(runOf(withReplicas(buildSchedule("1F1B", 4, 8), 2), fourStages()), question);
   EXPECT_EQ(replicas.refusal, "");
-  EXPECT_THAT(replicas.restsOn, Contains(HasSubstr("one replica is simulated")));
+  EXPECT_THAT(replicas.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 0")));
   EXPECT_EQ(replicas.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
 
   Timeline silent = oneFOneBRun();
@@ -239,6 +240,25 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   EXPECT_THAT(whatIf(silent, question).restsOn, Contains(HasSubstr("stays as it was")));
   question.run.scales = {parseScale("kind=transfer:0.5")};
   EXPECT_THROW(whatIf(silent, question), Error);
+}
+
+TEST(WhatIf, OfSeveralReplicasTheSlowestIsSimulated) {
+  const Plan plan = withReductions(withReplicas(buildSchedule("1F1B", 4, 8), 2));
+  Costs costs = fourStages();
+  for (StageCosts& stage : costs.stages) stage.reduction = 700'000;
+  const std::vector scales{parseScale("rank=5:1.5")};  // stage 1 of replica 1
+  applyScales(scales, plan, costs);
+  WhatIfQuestion question;
+  question.plan.schedule = "GPipe";
+  const WhatIfAnswer answer = whatIf(runOf(plan, costs), question);
+  EXPECT_EQ(answer.refusal, "");
+  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 1")));
+  EXPECT_EQ(answer.modelError, 0.0);
+  Costs slow = fourStages();
+  slow.stages[1] = {.forward = 1'950'000, .backward = 3'900'000};
+  slow.optimizer += 700'000;
+  EXPECT_EQ(answer.unchanged.step, stepOf(buildSchedule("1F1B", 4, 8), slow));
+  EXPECT_EQ(answer.changed.step, stepOf(buildSchedule("GPipe", 4, 8), slow));
 }
 
 TEST(WhatIf, TensorParallelPeersAreSimulatedOnceAndAllRunAgain) {
