@@ -23,6 +23,8 @@ namespace {
 
 // An activation of the run, in units so small that parts of one are whole numbers.
 constexpr std::int64_t kActivation = 1'000'000;
+// Five steps of as many take some seconds and 2 GB.
+constexpr std::int64_t kMostJobsOfPlan = 1'000'000;
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
 constexpr int kSteps = 5;
 
@@ -110,7 +112,7 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   }
   if (!reason_.empty()) return;
   for (StageCosts& stage : costs_.stages) {
-    stage.activation = kActivation;
+    stage.activation = kActivation / chunks();
     stage.reduction = 0;
   }
   costs_.agreement = 0;
@@ -259,6 +261,13 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   const bool isOwn = changes.schedule.empty();
   if (size.chunks == 0 && isOwn) size.chunks = plan_.numChunks();
   if (isOwn && plan_.isBidirectional()) size.chunks = 0;
+  const std::int64_t jobs =
+      std::int64_t{3} * size.ranks * std::max(1, size.chunks) * size.microBatches;
+  if (jobs > kMostJobsOfPlan) {
+    throw Error("a step of " + std::to_string(size.microBatches) + " micro-batches on " +
+                std::to_string(size.ranks) + " ranks has about " + std::to_string(jobs) +
+                " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
+  }
   AutoInput input;
   if (info.dependsOnCosts) {
     const PlanSize settled = settledSize(name, size);
@@ -269,7 +278,47 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   return buildSchedule(name, size, input);
 }
 
+bool RunModel::splitsBackward(const PlanChanges& changes) const {
+  const std::string& name = changes.schedule.empty() ? schedule_ : changes.schedule;
+  return !name.empty() && scheduleInfo(name).splitsBackward;
+}
+
+/// Refuses what would change nothing.
+void RunModel::requireEffect(const PlanChanges& changes) const {
+  const bool hasLines = changes.lines.value_or(lines_) != CommStreams::kAsReached;
+  if (!changes.transfers.empty() && !hasLines) {
+    throw Error("--transfers " + changes.transfers +
+                ": the messages of the run wait for no others, so their order changes nothing; "
+                "--comm-streams puts them on lines");
+  }
+  if (changes.split && !splitsBackward(changes)) {
+    throw Error("--split: " + scheduleOf(changes) + " does not split backwards");
+  }
+}
+
+std::vector<std::string> RunModel::groundsOf(const PlanChanges& changes, const Plan& plan) const {
+  std::vector<std::string> grounds;
+  const bool hasHalves = std::any_of(
+      costs_.stages.begin(), costs_.stages.end(),
+      [](const auto& each) { return each.backwardInput > 0 || each.backwardWeight > 0; });
+  if (splitsBackward(changes) && !hasHalves && !changes.split) {
+    grounds.emplace_back(
+        "both halves of a backward are taken to be equally long; --split says otherwise");
+  }
+  if (plan.numStages > static_cast<int>(costs_.stages.size())) {
+    grounds.emplace_back("stages are cut evenly into virtual stages");
+  } else if (plan.numStages < static_cast<int>(costs_.stages.size())) {
+    grounds.emplace_back("virtual stages that become one take as long as all of them together");
+  }
+  return grounds;
+}
+
+int RunModel::chunks() const {
+  return plan_.isBidirectional() ? 1 : std::max(1, plan_.numChunks());
+}
+
 RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times) const {
+  requireEffect(changes);
   Run run;
   Costs costs = costs_;
   scaleRunsOwn(times, costs);
@@ -282,6 +331,7 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
   }
   if (changes.changesJobs()) {
     plan = changedPlan(changes, costs);
+    run.restsOn = groundsOf(changes, plan);
     costs.stages = cutStages(costs.stages, plan.numStages);
     if (changes.keepsBatch) {
       const double size = static_cast<double>(plan_.numMicroBatches) / plan.numMicroBatches;
