@@ -70,21 +70,24 @@ TEST(DiffPage, SaysWhatTheTextSays) {
 }
 
 TEST(DiffPage, ItsReasonsAndItsSumsAddUpToTheDifference) {
-  const ComparedRuns runs{comparedRun(1, 1), comparedRun(1.1, 2)};
-  const std::string page = runs.page();
-  const auto sumOf = [&](const char* section, std::size_t column, std::size_t rows) {
-    Nanoseconds sum = 0;
-    const auto table = test::numbersOfTable(sectionOf(page, section));
-    for (std::size_t i = 0; i + rows < table.size(); ++i) {
-      sum += static_cast<Nanoseconds>(table[i].at(column));
-    }
-    return sum;
-  };
-  EXPECT_EQ(sumOf("reasons", 0, 0), runs.diff.step.difference());
-  // The last row is the step.
-  EXPECT_EQ(sumOf("sums", 0, 1), runs.diff.step.a);
-  EXPECT_EQ(sumOf("sums", 1, 1), runs.diff.step.b);
-  EXPECT_EQ(sumOf("sums", 2, 1), runs.diff.step.difference());
+  for (const bool isFaster : {false, true}) {
+    const ComparedRuns runs{comparedRun(isFaster ? 1.1 : 1, 1), comparedRun(isFaster ? 1 : 1.1, 2)};
+    const std::string page = runs.page();
+    const auto sumOf = [&](const char* section, std::size_t column, std::size_t lastRows) {
+      double sum = 0;
+      const auto table = test::numbersOfTable(sectionOf(page, section));
+      for (std::size_t i = 0; i + lastRows < table.size(); ++i) sum += table[i].at(column);
+      return sum;
+    };
+    const auto difference = static_cast<double>(runs.diff.step.difference());
+    EXPECT_EQ(difference < 0, isFaster);
+    EXPECT_EQ(sumOf("reasons", 0, 0), difference);
+    EXPECT_NEAR(sumOf("reasons", 1, 0), 1, 1e-6);
+    // The last row is the step.
+    EXPECT_EQ(sumOf("sums", 0, 1), static_cast<double>(runs.diff.step.a));
+    EXPECT_EQ(sumOf("sums", 1, 1), static_cast<double>(runs.diff.step.b));
+    EXPECT_EQ(sumOf("sums", 2, 1), difference);
+  }
 }
 
 TEST(DiffPage, ShowsSectionsOfBothRunsBesideEachOther) {

@@ -59,9 +59,14 @@ PageCell intervalCell(const std::optional<Sureness>& sure) {
 
 constexpr const char* kBarHint = "bar to the right: longer in B; to the left: shorter";
 
+/// The shortest time whose bar may be as long as bars are: less is not worth a look.
+double leastBar(const RunDiff& diff) {
+  return RunDiff::kLeastChange * static_cast<double>(diff.step.a);
+}
+
 template <typename List, typename TimeOf>
-double largestOf(const List& list, const TimeOf& timeOf) {
-  double largest = 0;
+double largestOf(const List& list, const TimeOf& timeOf, double least) {
+  double largest = least;
   for (const auto& each : list) {
     largest = std::max(largest, std::abs(static_cast<double>(timeOf(each))));
   }
@@ -100,13 +105,15 @@ std::string reasonTableHtml(const RunDiff& diff) {
   if (!diff.how.refusal.empty()) return {};
   std::vector<DiffReason> reasons = reasonsOf(diff);
   std::erase_if(reasons, [](const DiffReason& each) { return each.time == 0; });
-  const double largest = largestOf(reasons, [](const DiffReason& each) { return each.time; });
-  PageTable table("what explains the difference",
-                  {{"reason", false}, {"time", true, kBarHint}, {"of the difference"}});
+  const auto difference = static_cast<double>(diff.step.difference());
+  const double largest = largestOf(
+      reasons, [](const DiffReason& each) { return each.time; }, leastBar(diff));
+  PageTable table(
+      "what explains the difference",
+      {{"reason", false}, {"time", true, kBarHint}, {"share", true, "of the difference"}});
   for (const DiffReason& each : reasons) {
     if (table.rows() == kMostDiffPageRows) break;
-    const double share =
-        ratio(static_cast<double>(each.time), static_cast<double>(diff.step.difference()));
+    const double share = difference == 0 ? 0 : static_cast<double>(each.time) / difference;
     table.addRow({{each.text}, differenceCell(each.time, largest), signedShareCell(share)});
   }
   if (table.empty()) return {};
@@ -119,7 +126,8 @@ std::string sumTableHtml(const RunDiff& diff) {
   const std::vector<DiffSum> sums = sumsOf(diff);
   if (sums.empty()) return {};
   const std::string unit = unitName(diff);
-  const double largest = largestOf(sums, [](const DiffSum& sum) { return sum.b - sum.a; });
+  const double largest = largestOf(
+      sums, [](const DiffSum& sum) { return sum.b - sum.a; }, leastBar(diff));
   PageTable table(
       "what a " + unit + " consists of",
       {{"time", false}, {"A"}, {"B"}, {"difference", true, kBarHint}, {"of A's " + unit}});
@@ -145,7 +153,8 @@ std::string sumTableHtml(const RunDiff& diff) {
 std::string partTableHtml(const RunDiff& diff) {
   const std::vector<const DiffPart*> parts = partsThatDiffer(diff);
   if (parts.empty()) return {};
-  const double largest = std::abs(static_cast<double>(parts.front()->difference()));
+  const double largest =
+      std::max(std::abs(static_cast<double>(parts.front()->difference())), leastBar(diff));
   PageTable table("parts that differ",
                   {{"part", false},
                    {"A"},
@@ -167,7 +176,8 @@ std::string partTableHtml(const RunDiff& diff) {
 std::string lengthTableHtml(const RunDiff& diff) {
   const std::vector<LengthRow> rows = lengthRows(diff);
   if (rows.empty()) return {};
-  const double largest = largestOf(rows, [](const LengthRow& row) { return row.change(); });
+  const double largest = largestOf(
+      rows, [](const LengthRow& row) { return row.change(); }, RunDiff::kLeastChange);
   PageTable table("lengths of jobs and messages",
                   {{"mean length", false},
                    {"A"},

@@ -124,9 +124,11 @@ class Chart {
     requestAnimationFrame(() => { this.isWaiting = false; this.draw(); });
   }
   draw() {
-    const scale = page.printing ? 2 : devicePixelRatio || 1;
+    // Printed as wide as the paper, a chart is no higher than one page.
+    const printed = Math.max(1400, this.total * 1.8);
+    const scale = page.printing ? Math.min(2, 6000 / printed) : devicePixelRatio || 1;
     const most = page.printing ? Infinity : parseFloat(getComputedStyle(this.view).maxHeight) - 2;
-    this.width = page.printing ? 1400 : this.view.clientWidth || 1000;
+    this.width = page.printing ? printed : this.view.clientWidth || 1000;
     this.height = Math.min(this.total, most);
     this.canvas.width = Math.round(this.width * scale);
     this.canvas.height = Math.round(this.height * scale);
