@@ -79,7 +79,8 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
   const RunAgain again(timeline, run.topology, *run.graph, counted, question.threads);
   const FollowedSchedule followed = followedSchedule(timeline, run.topology, *run.basis);
   list.schedule = toText(followed.recognised);
-  std::vector<Advice> all = adviceOfRun({.again = again,
+  std::vector<Advice> all = adviceOfRun({.timeline = timeline,
+                                         .again = again,
                                          .graph = *run.graph,
                                          .counted = counted,
                                          .topology = run.topology,

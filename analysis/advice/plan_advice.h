@@ -27,6 +27,9 @@ class PlanAdvisor {
   ///   search finds. It begins with 1F1B's and with Eager1F1B's depths, and makes one rank's deeper
   ///   by one as long as that makes the step shorter.
   ///
+  /// Where messages of the run wait for no others, the shortest schedules have a note on how long
+  /// their steps are with the messages of a rank in torch's order.
+  ///
   /// Plans that need more than `limit` activations on a rank are left out, and `notes` gets a
   /// sentence for those that would have been shorter. `error` is that of the model.
   std::vector<Advice> advice(double limit, double error, std::vector<std::string>& notes);
@@ -50,6 +53,7 @@ class PlanAdvisor {
   };
 
   Simulated simulated(const PlanChanges& changes) const;
+  void addStepsInLine(double limit, std::vector<Try>& tries) const;
   std::vector<Try> schedules() const;
   std::vector<Try> microBatches() const;
   std::vector<Try> messageOrders() const;

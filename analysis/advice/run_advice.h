@@ -10,6 +10,7 @@ namespace pipetrace {
 
 /// Advice on changes of the run itself is made of this. All must outlive the call.
 struct RunAdviceInputs {
+  const Timeline& timeline;
   const RunAgain& again;
   const JobGraph& graph;
   const CountedSteps& counted;

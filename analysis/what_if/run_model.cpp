@@ -21,11 +21,10 @@
 namespace pipetrace {
 namespace {
 
-using Work = RerunOrder::Work;
-using Index = RerunOrder::Index;
-
 // An activation of the run, in units so small that parts of one are whole numbers.
 constexpr std::int64_t kActivation = 1'000'000;
+// Five steps of as many take some seconds and 2 GB.
+constexpr std::int64_t kMostJobsOfPlan = 1'000'000;
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
 constexpr int kSteps = 5;
 
@@ -64,6 +63,24 @@ bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
   }
 }
 
+/// The one whose compute jobs end last, by the median of the steps that count.
+const PipelineBasis& slowestPipeline(const RunBasis& basis, const CountedSteps& counted) {
+  const PipelineBasis* slowest = &basis.pipelines().front();
+  Nanoseconds longest = 0;
+  for (const PipelineBasis& pipeline : basis.pipelines()) {
+    std::vector<Nanoseconds> lengths;
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (!counted.contains(window.step) || window.lastCompute == JobGraph::kNone) continue;
+      lengths.push_back(basis.graph().node(window.lastCompute).end - window.span.begin);
+    }
+    const Nanoseconds length = medianOf(lengths);
+    if (length <= longest) continue;
+    longest = length;
+    slowest = &pipeline;
+  }
+  return *slowest;
+}
+
 }  // namespace
 
 RunModel::RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
@@ -77,35 +94,50 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
         "an end of its own";
     return;
   }
+  if (basis.pipelines().empty() || basis.pipelines().front().windows.empty()) {
+    reason_ = "no step of the run is whole";
+    return;
+  }
+  const PipelineBasis& pipeline = slowestPipeline(basis, counted);
+  if (basis.pipelines().size() > 1) {
+    const auto replicas = topology.replicas();
+    const auto found = replicas.find(pipeline.replica);
+    if (found != replicas.end()) ranksInUse_ = found->second;
+  }
   try {
-    costs_ = measuredCosts(timeline, counted);
-    findPlan(timeline, topology, followed, basis.graph());
+    costs_ = measuredCosts(timeline, counted, ranksInUse_);
+    findPlan(timeline, topology, followed, basis.graph(), pipeline);
   } catch (const Error& error) {
     reason_ = error.what();
   }
   if (!reason_.empty()) return;
   for (StageCosts& stage : costs_.stages) {
-    stage.activation = kActivation;
+    stage.activation = kActivation / chunks();
     stage.reduction = 0;
   }
   costs_.agreement = 0;
   costs_.bandwidth = 0;
   findLaunches(again, counted);
   findLinks(again, counted);
-  findTail(basis, summary, counted);
+  findTail(basis.graph(), pipeline, summary, counted);
   if (topology.tensorRanks > 1) {
     restsOn_.push_back("tensor-parallel peers run alike: one of each is simulated");
   }
-  if (basis.pipelines().size() > static_cast<std::size_t>(topology.tensorRanks)) {
-    restsOn_.push_back(
-        "one replica is simulated, with the medians of all; a replica that is "
-        "slower than the others is not in it");
+  const std::size_t replicas =
+      basis.pipelines().size() / static_cast<std::size_t>(std::max(1, topology.tensorRanks));
+  if (replicas > 1) {
+    restsOn_.push_back("one of " + std::to_string(replicas) + " replicas is simulated: " +
+                       std::to_string(topology.dataParallelIndex(pipeline.replica)) +
+                       ", whose jobs end last; no other one is taken to be slower after the "
+                       "change");
   }
 }
 
 void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
-                        const FollowedSchedule& followed, const JobGraph& graph) {
-  MeasuredPlan measured = measuredPlan(timeline, topology, followed.replica, followed.step);
+                        const FollowedSchedule& followed, const JobGraph& graph,
+                        const PipelineBasis& pipeline) {
+  const std::int32_t step = pipeline.lastWholeWindow().step;
+  MeasuredPlan measured = measuredPlan(timeline, topology, pipeline.replica, step);
   if (!measured.isWhole()) {
     reason_ = measured.problem.empty() ? "no step of the run is a whole plan" : measured.problem;
     return;
@@ -115,7 +147,9 @@ void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
     return;
   }
   rankNumbers_ = measured.rankNumbers;
-  if (followed.recognised.isExact) schedule_ = followed.recognised.names.front();
+  const RecognisedSchedule recognised =
+      pipeline.replica == followed.replica ? followed.recognised : recogniseSchedule(measured.plan);
+  if (recognised.isExact) schedule_ = recognised.names.front();
   std::vector<bool> recomputes;
   for (const StageCosts& stage : costs_.stages) recomputes.push_back(stage.recompute > 0);
   plan_ = withRecompute(measured.plan, recomputes);
@@ -127,83 +161,12 @@ void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
   CheckedPlan{plan_};  // throws where it cannot run
   if (!graph.hasLines()) return;
   lines_ = linesOfRun(graph);
-  full_ = withLoggedMessages(plan_, measured, graph, followed.step);
+  full_ = withLoggedMessages(plan_, measured, graph, step);
   if (!full_.ranks.empty() && runsInLine(full_, costs_, lines_)) return;
   full_ = withMessagesOfTorch(CheckedPlan(plan_));
   restsOn_.push_back(
       "the order of messages on their lines is torch's: that of the logs "
       "does not run, or lacks some");
-}
-
-void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) {
-  std::map<std::pair<int, JobKind>, std::vector<Nanoseconds>> found;
-  const std::vector<Work>& works = again.order().works();
-  for (Index i = 0; i < works.size(); ++i) {
-    const Work& work = works[i];
-    const Event& event = again.work().event(work.id);
-    if (again.isMessage(work) || !isCompute(event.kind) || !counted.contains(event.step)) continue;
-    if (work.launch > 0 && !again.hasLaunch(i)) continue;  // a pause, or a message
-    found[{event.stage, event.kind}].push_back(
-        std::max<Nanoseconds>(0, static_cast<Nanoseconds>(work.launch)));
-  }
-  for (auto& [key, launches] : found) launches_[key] = medianOf(launches);
-}
-
-/// A message takes from when its data is there, its receive is posted and its lines are free.
-void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
-  std::map<std::pair<int, int>, std::vector<Nanoseconds>> links;  // of ranks of the plan
-  std::vector<Nanoseconds> all;
-  std::vector<Nanoseconds> unlogged;
-  const std::vector<Work>& works = again.order().works();
-  for (Index i = 0; i < works.size(); ++i) {
-    const Work& work = works[i];
-    const Event& event = again.work().event(work.id);
-    if (!counted.contains(event.step)) continue;
-    if (!again.isMessage(work)) {
-      if (again.waitsForUnlogged(i)) unlogged.push_back(static_cast<Nanoseconds>(work.launch));
-      continue;
-    }
-    const auto time = std::max<Nanoseconds>(
-        0, static_cast<Nanoseconds>(work.measured + std::max(0.0, work.launch)));
-    all.push_back(time);
-    const auto [from, to] = again.ranksOf(work);
-    const auto positionOfRank = [&](int rank) {
-      const auto at = std::find(rankNumbers_.begin(), rankNumbers_.end(), rank);
-      return at == rankNumbers_.end() ? -1 : static_cast<int>(at - rankNumbers_.begin());
-    };
-    const int a = positionOfRank(from);
-    const int b = positionOfRank(to);
-    if (a >= 0 && b >= 0) links[std::minmax(a, b)].push_back(time);
-  }
-  if (all.empty()) {
-    if (rankNumbers_.size() < 2) return;
-    costs_.transfer = medianOf(unlogged);
-    restsOn_.push_back(
-        "the logs have no messages: the time between a job and the one on another "
-        "rank that waited for it counts as one");
-    return;
-  }
-  costs_.transfer = medianOf(all);
-  for (auto& [link, times] : links) {
-    costs_.faults.links.push_back({link.first, link.second, medianOf(times)});
-  }
-}
-
-void RunModel::findTail(const RunBasis& basis, const RunSummary& summary,
-                        const CountedSteps& counted) {
-  std::vector<Nanoseconds> tails;
-  for (const PipelineBasis& pipeline : basis.pipelines()) {
-    for (const BubbleWindow& window : pipeline.windows) {
-      if (!counted.contains(window.step) || !window.isWhole) continue;
-      if (window.last == JobGraph::kNone || window.lastCompute == JobGraph::kNone) continue;
-      tails.push_back(basis.graph().node(window.last).end -
-                      basis.graph().node(window.lastCompute).end);
-    }
-  }
-  costs_.optimizer = medianOf(tails);
-  startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
-    return !counted.contains(step.step) || step.windowEnd >= step.end;
-  });
 }
 
 int RunModel::positionOf(int rank, const std::string& option) const {
@@ -298,6 +261,13 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   const bool isOwn = changes.schedule.empty();
   if (size.chunks == 0 && isOwn) size.chunks = plan_.numChunks();
   if (isOwn && plan_.isBidirectional()) size.chunks = 0;
+  const std::int64_t jobs =
+      std::int64_t{3} * size.ranks * std::max(1, size.chunks) * size.microBatches;
+  if (jobs > kMostJobsOfPlan) {
+    throw Error("a step of " + std::to_string(size.microBatches) + " micro-batches on " +
+                std::to_string(size.ranks) + " ranks has about " + std::to_string(jobs) +
+                " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
+  }
   AutoInput input;
   if (info.dependsOnCosts) {
     const PlanSize settled = settledSize(name, size);
@@ -308,7 +278,47 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   return buildSchedule(name, size, input);
 }
 
+bool RunModel::splitsBackward(const PlanChanges& changes) const {
+  const std::string& name = changes.schedule.empty() ? schedule_ : changes.schedule;
+  return !name.empty() && scheduleInfo(name).splitsBackward;
+}
+
+/// Refuses what would change nothing.
+void RunModel::requireEffect(const PlanChanges& changes) const {
+  const bool hasLines = changes.lines.value_or(lines_) != CommStreams::kAsReached;
+  if (!changes.transfers.empty() && !hasLines) {
+    throw Error("--transfers " + changes.transfers +
+                ": the messages of the run wait for no others, so their order changes nothing; "
+                "--comm-streams puts them on lines");
+  }
+  if (changes.split && !splitsBackward(changes)) {
+    throw Error("--split: " + scheduleOf(changes) + " does not split backwards");
+  }
+}
+
+std::vector<std::string> RunModel::groundsOf(const PlanChanges& changes, const Plan& plan) const {
+  std::vector<std::string> grounds;
+  const bool hasHalves = std::any_of(
+      costs_.stages.begin(), costs_.stages.end(),
+      [](const auto& each) { return each.backwardInput > 0 || each.backwardWeight > 0; });
+  if (splitsBackward(changes) && !hasHalves && !changes.split) {
+    grounds.emplace_back(
+        "both halves of a backward are taken to be equally long; --split says otherwise");
+  }
+  if (plan.numStages > static_cast<int>(costs_.stages.size())) {
+    grounds.emplace_back("stages are cut evenly into virtual stages");
+  } else if (plan.numStages < static_cast<int>(costs_.stages.size())) {
+    grounds.emplace_back("virtual stages that become one take as long as all of them together");
+  }
+  return grounds;
+}
+
+int RunModel::chunks() const {
+  return plan_.isBidirectional() ? 1 : std::max(1, plan_.numChunks());
+}
+
 RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times) const {
+  requireEffect(changes);
   Run run;
   Costs costs = costs_;
   scaleRunsOwn(times, costs);
@@ -321,6 +331,7 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
   }
   if (changes.changesJobs()) {
     plan = changedPlan(changes, costs);
+    run.restsOn = groundsOf(changes, plan);
     costs.stages = cutStages(costs.stages, plan.numStages);
     if (changes.keepsBatch) {
       const double size = static_cast<double>(plan_.numMicroBatches) / plan.numMicroBatches;

@@ -63,6 +63,17 @@ TEST_F(AdviseCommand, TheCommandThatIsNamedPredictsTheSameStep) {
   }
 }
 
+TEST_F(AdviseCommand, TheCommandThatIsNamedReadsTheSameInputsInTheSameWay) {
+  const std::string folder = logs(slowRun());
+  const ProgramRun result =
+      advise({folder + "/workerlog.0", folder + "/workerlog.1", folder + "/workerlog.2",
+              folder + "/workerlog.3", "--steps", "1:3", "--align", "none", "--threads", "1"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("look: pipe-trace what-if '" + folder + "/workerlog.0' '" +
+                                    folder + "/workerlog.1' '" + folder + "/workerlog.2' '" +
+                                    folder + "/workerlog.3' --align none --steps 1:3 --balance"));
+}
+
 TEST_F(AdviseCommand, NoPlanNeedsMoreThanTheLimitInActivationsOrInBytes) {
   const std::string folder = logs(slowRun());
   const json plain = listOf({folder, "--limit-activations", "2.5"});

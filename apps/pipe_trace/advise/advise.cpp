@@ -78,11 +78,9 @@ int adviseCommand(int argc, char** argv) {
   const Timeline timeline = loadAndReport(options.load, diagnostics);
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
-                          .threads = options.load.reading.threads};
+                          .threads = options.load.reading.threads,
+                          .logs = inputsOfCommand(app, options.load)};
   if (options.limit) question.activationLimit = *options.limit / *options.activationGb;
-  if (options.load.inputs.size() == 1 && options.load.inputs[0] != "-") {
-    question.logs = inputWord(options.load.inputs[0]);
-  }
   const AdviceList list = adviceOn(timeline, question);
   if (!options.load.quiet || options.json) {
     writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
