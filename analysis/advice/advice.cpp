@@ -86,6 +86,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
                                          .topology = run.topology,
                                          .step = list.step,
                                          .threads = question.threads,
+                                         .progress = question.progress,
                                          .logs = question.logs});
   list.tried = static_cast<int>(all.size());
   const RunModel model(timeline, run.topology, *run.basis, run.summary, followed, again, counted);
@@ -94,7 +95,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
   } else {
     list.microBatches = model.plan().numMicroBatches;
     try {
-      PlanAdvisor advisor(model, question.threads, question.logs);
+      PlanAdvisor advisor(model, question.threads, question.logs, question.progress);
       list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
       list.peak = advisor.peak();
       list.limit = question.activationLimit.value_or(list.peak);

@@ -32,10 +32,12 @@ std::string listed(const std::vector<int>& numbers) {
 
 }  // namespace
 
-PlanAdvisor::PlanAdvisor(const RunModel& model, int threads, std::string logs)
+PlanAdvisor::PlanAdvisor(const RunModel& model, int threads, std::string logs,
+                         AdviceProgress* progress)
     : model_(model),
       threads_(threads),
       logs_(std::move(logs)),
+      progress_(progress),
       chunks_(model.chunks()),
       own_(simulated({})) {
   if (!own_.runs) throw Error("the plan of the run does not run");
@@ -230,8 +232,13 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
   }
   std::vector<Try> depths = warmUps(limit);
   std::move(depths.begin(), depths.end(), std::back_inserter(tries));
-  inParallel(threads_, tries.size(),
-             [&](std::size_t i) { tries[i].simulated = simulated(tries[i].changes); });
+  if (progress_ != nullptr) {
+    progress_->inAll = progress_->tried + static_cast<std::int64_t>(tries.size());
+  }
+  inParallel(threads_, tries.size(), [&](std::size_t i) {
+    tries[i].simulated = simulated(tries[i].changes);
+    if (progress_ != nullptr) ++progress_->tried;
+  });
   addStepsInLine(limit, tries);
   std::vector<Advice> advice;
   const Try* overLimit = nullptr;

@@ -12,7 +12,8 @@ namespace pipetrace {
 class PlanAdvisor {
  public:
   /// The model must outlive it, and have no reason() against it. `logs`: AdviceQuestion::logs.
-  PlanAdvisor(const RunModel& model, int threads, std::string logs);
+  PlanAdvisor(const RunModel& model, int threads, std::string logs,
+              AdviceProgress* progress = nullptr);
 
   /// The step of the run as it was, simulated.
   Nanoseconds step() const { return own_.step; }
@@ -63,6 +64,7 @@ class PlanAdvisor {
   const RunModel& model_;
   int threads_;
   std::string logs_;
+  AdviceProgress* progress_;
   int chunks_ = 1;  // of the run
   Simulated own_;
   int tried_ = 0;

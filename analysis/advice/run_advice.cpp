@@ -53,6 +53,7 @@ class RunAdvisor {
   }
 
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
+    if (run_.progress != nullptr) ++run_.progress->tried;
     try {
       std::vector<Nanoseconds> windows = windowsOf(run_.again.run(changes));
       advice.step = medianOf(windows);

@@ -17,6 +17,7 @@ struct RunAdviceInputs {
   const Topology& topology;
   Nanoseconds step = 0;  ///< AdviceList::step
   int threads = 1;
+  AdviceProgress* progress = nullptr;
   std::string logs;  ///< AdviceQuestion::logs
 };
 

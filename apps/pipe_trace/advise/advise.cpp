@@ -9,6 +9,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/progress_bar.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
 #include "apps/pipe_trace/inputs/view_command.h"
@@ -62,6 +63,15 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
   app.add_flag("--json", options.json, "Print all of it as JSON");
 }
 
+/// The bar is gone when it returns, or throws.
+AdviceList adviceWithBar(const Timeline& timeline, AdviceQuestion question, bool isQuiet) {
+  AdviceProgress progress;
+  question.progress = &progress;
+  const ProgressBar bar("trying", progress.tried, progress.inAll,
+                        {.quiet = isQuiet, .unit = "changes"});
+  return adviceOn(timeline, question);
+}
+
 }  // namespace
 
 void describeAdvise(CommandApp& app) {
@@ -81,7 +91,7 @@ int adviseCommand(int argc, char** argv) {
                           .threads = options.load.reading.threads,
                           .logs = inputsOfCommand(app, options.load)};
   if (options.limit) question.activationLimit = *options.limit / *options.activationGb;
-  const AdviceList list = adviceOn(timeline, question);
+  const AdviceList list = adviceWithBar(timeline, std::move(question), options.load.quiet);
   if (!options.load.quiet || options.json) {
     writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
   }
