@@ -87,10 +87,16 @@ std::string findingsHtml(const RunReport& report) {
 }
 
 /// The one place where advice stands in the page.
-std::string adviceHtml(const std::vector<std::string>& advice) {
+std::string adviceHtml(const RunPageOptions& options) {
   std::string html = "<ol>\n";
-  for (const std::string& line : advice) html += "<li>" + htmlText(sentenceText(line)) + "</li>\n";
-  return html + "</ol>\n";
+  for (const std::string& line : options.advice) {
+    html += "<li>" + htmlText(sentenceText(line)) + "</li>\n";
+  }
+  html += "</ol>\n";
+  for (const std::string& note : options.adviceNotes) {
+    html += paragraphHtml(sentenceText(note), "note");
+  }
+  return html;
 }
 
 std::string stepHtml(const RunReport& report, const ShownStretch& stretch) {
@@ -151,7 +157,7 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
   const Explanation* const beside = options.beside;
   if (beside == nullptr) add("figures", "", cardsHtml(run));
   add("findings", "Findings", findingsHtml(report));
-  if (!options.advice.empty()) add("advice", "What to change", adviceHtml(options.advice));
+  if (!options.advice.empty()) add("advice", "What to change", adviceHtml(options));
   if (beside == nullptr && countedSteps(run) > 0) {
     const ShownStretch stretch = medianStretch(run);
     add("step", stretch.title.c_str(), stepHtml(report, stretch));

@@ -128,10 +128,11 @@ TEST_F(RunPageTest, TablesHaveTheTimesOfTheStepsThatCount) {
 
 TEST_F(RunPageTest, AdviceIsASectionOfItsOwn) {
   EXPECT_THAT(page(), Not(HasSubstr("What to change")));
-  EXPECT_THAT(page({.advice = {"balance the stages: 12 % less, give or take 2 %", "a < b"}}),
+  EXPECT_THAT(page({.advice = {"balance the stages: 12 % less, give or take 2 %", "a < b"},
+                    .adviceNotes = {"b < c"}}),
               HasSubstr("<h2>What to change</h2>\n<ol>\n"
                         "<li>Balance the stages: 12 % less, give or take 2 %.</li>\n"
-                        "<li>A &lt; b.</li>\n</ol>"));
+                        "<li>A &lt; b.</li>\n</ol>\n<p class=\"note\">B &lt; c.</p>"));
 }
 
 TEST_F(RunPageTest, TheFileNeedsNothingFromAnywhere) {

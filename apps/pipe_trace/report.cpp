@@ -61,7 +61,10 @@ std::string textOf(const RunReport& report, ReportFormat format, const ReportOpt
     case ReportFormat::kPage: break;
   }
   RunPageOptions page{.name = inputsTitle(options.load.inputs), .version = PIPETRACE_VERSION};
-  if (report.advice != nullptr) page.advice = adviceSentences(*report.advice);
+  if (report.advice != nullptr) {
+    page.advice = adviceSentences(*report.advice);
+    page.adviceNotes = report.advice->notes;
+  }
   return runPage(report, page);
 }
 
