@@ -90,6 +90,13 @@ TEST(DiffPage, ItsReasonsAndItsSumsAddUpToTheDifference) {
   }
 }
 
+TEST(DiffPage, NoReasonHasAShareOfNoise) {
+  const ComparedRuns runs{comparedRun(1, 1), comparedRun(1, 2)};
+  ASSERT_EQ(diffVerdict(runs.diff), "equal");
+  const std::string reasons = sectionOf(runs.page(), "reasons");
+  EXPECT_THAT(reasons, AllOf(HasSubstr(", which is within noise."), Not(HasSubstr(" %</td>"))));
+}
+
 TEST(DiffPage, ShowsSectionsOfBothRunsBesideEachOther) {
   const ComparedRuns runs{comparedRun(1, 1), comparedRun(1.1, 2)};
   const std::string page = runs.page();

@@ -106,6 +106,7 @@ std::string reasonTableHtml(const RunDiff& diff) {
   std::vector<DiffReason> reasons = reasonsOf(diff);
   std::erase_if(reasons, [](const DiffReason& each) { return each.time == 0; });
   const auto difference = static_cast<double>(diff.step.difference());
+  const bool isNoise = diff.step.sure && !diff.step.sure->isBeyondNoise();
   const double largest = largestOf(
       reasons, [](const DiffReason& each) { return each.time; }, leastBar(diff));
   PageTable table(
@@ -114,11 +115,14 @@ std::string reasonTableHtml(const RunDiff& diff) {
   for (const DiffReason& each : reasons) {
     if (table.rows() == kMostDiffPageRows) break;
     const double share = difference == 0 ? 0 : static_cast<double>(each.time) / difference;
-    table.addRow({{each.text}, differenceCell(each.time, largest), signedShareCell(share)});
+    table.addRow({{each.text},
+                  differenceCell(each.time, largest),
+                  isNoise ? PageCell{"-", 0} : signedShareCell(share)});
   }
   if (table.empty()) return {};
   return "<p>They add up to the difference of the " + std::string(unitName(diff)) + ", " +
-         signedTime(diff.step.difference()) + ". What is above 0 makes B slower.</p>\n" +
+         signedTime(diff.step.difference()) +
+         (isNoise ? ", which is within noise.</p>\n" : ". What is above 0 makes B slower.</p>\n") +
          table.html() + noteOfRows(table.rows(), reasons.size(), "largest reasons");
 }
 
