@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -20,7 +22,7 @@ namespace {
 /// first argument, until they get the argument with its name.
 struct RankEvents {
   std::vector<Event> events;
-  std::vector<const Bubble*> culprits;  // one bubble for each name
+  std::vector<Bubble> culprits;  // one bubble for each name
 };
 
 /// The same for jobs with the same name. The names of most follow from these three.
@@ -53,7 +55,7 @@ RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
     event.job = culpritEventOf(graph, bubble).job;
     const auto next = static_cast<std::uint32_t>(made.culprits.size());
     const auto [index, isNew] = known.try_emplace(nameKeyOf(graph, bubble), next);
-    if (isNew) made.culprits.push_back(&bubble);
+    if (isNew) made.culprits.push_back(bubble);
     event.firstArgument = index->second;
     event.argumentCount = 1;
   }
@@ -63,9 +65,11 @@ RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
 BubbleLanes lanesOf(const Timeline& timeline, const Topology& topology, const RunSummary& summary,
                     int threads) {
   const JobGraph graph(timeline, topology, summary.phase, threads);
-  RunBasis basis(graph, summary, threads);
-  basis.planMissingRanks(timeline, topology, threads);
-  return bubbleLanes(timeline, graph, classifyBubbles(basis, threads), threads);
+  std::optional<RunBasis> basis(std::in_place, graph, summary, threads);
+  basis->planMissingRanks(timeline, topology, threads);
+  Bubbles bubbles = classifyBubbles(*basis, threads);
+  basis.reset();  // the events need its memory
+  return bubbleLanes(timeline, graph, std::move(bubbles), threads);
 }
 
 /// Adds the bubbles of one phase to those of others of the same timeline. No two overlap on a rank,
@@ -121,19 +125,18 @@ void addOtherPhases(const Timeline& timeline, const Topology& topology, const Ru
   }
 }
 
-BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
-                        int threads) {
-  std::vector<RankEvents> made(bubbles.byRank.size());
-  inParallel(threads, made.size(),
-             [&](std::size_t r) { made[r] = eventsOf(graph, bubbles.byRank[r]); });
+static BubbleLanes lanesOfEvents(const Timeline& timeline, const JobGraph& graph, std::size_t ranks,
+                                 const std::function<RankEvents(std::size_t)>& make, int threads) {
+  std::vector<RankEvents> made(ranks);
+  inParallel(threads, made.size(), [&](std::size_t r) { made[r] = make(r); });
   BubbleLanes lanes;
   lanes.firstArgument = timeline.arguments.size();
   std::unordered_map<std::string, std::uint32_t> known;  // arguments by name
   std::vector<std::vector<std::uint32_t>> arguments(made.size());
   for (std::size_t r = 0; r < made.size(); ++r) {
-    for (const Bubble* const culprit : made[r].culprits) {
+    for (const Bubble& culprit : made[r].culprits) {
       const auto next = static_cast<std::uint32_t>(lanes.firstArgument + known.size());
-      const auto [name, isNew] = known.try_emplace(culpritName(timeline, graph, *culprit), next);
+      const auto [name, isNew] = known.try_emplace(culpritName(timeline, graph, culprit), next);
       if (isNew) lanes.culprits.push_back(name->first);
       arguments[r].push_back(name->second);
     }
@@ -151,6 +154,22 @@ BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const B
     track.events = std::move(made[r].events);
   }
   return lanes;
+}
+
+BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
+                        int threads) {
+  const auto make = [&](std::size_t r) { return eventsOf(graph, bubbles.byRank[r]); };
+  return lanesOfEvents(timeline, graph, bubbles.byRank.size(), make, threads);
+}
+
+BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, Bubbles&& bubbles,
+                        int threads) {
+  Bubbles own = std::move(bubbles);
+  const auto make = [&](std::size_t r) {
+    const std::vector<Bubble> ofRank = std::move(own.byRank[r]);
+    return eventsOf(graph, ofRank);
+  };
+  return lanesOfEvents(timeline, graph, own.byRank.size(), make, threads);
 }
 
 void joinBubbles(Timeline& timeline, BubbleLanes lanes) {

@@ -13,8 +13,10 @@ class PlannedIdle {
  public:
   using Id = JobGraph::Id;
 
-  /// All must outlive it.
-  PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times);
+  /// All must outlive it. Uses that many threads, each of which takes as much memory as the jobs'
+  /// times do.
+  PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times,
+              int threads = 1);
 
   /// The rank's idle time right before a compute job; before its step's first one since the plan's
   /// start. 0 for a job without a step.

@@ -26,13 +26,13 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr Nanoseconds kMs = kNsPerMs;
+constexpr Nanoseconds kPauseMs = kNsPerMs;
 constexpr int kPausedSteps = 13;
 
 struct PlannedPause {
   int rank = 0;
   int step = 0;
-  Nanoseconds length = 40 * kMs;
+  Nanoseconds length = 40 * kPauseMs;
   bool isLate = false;  ///< the job begins as much later, else it takes as much longer
 };
 
@@ -76,7 +76,7 @@ TEST(ScatteredPauses, AreOneFindingOfAllRanksThatCollectGarbageInTurns) {
 TEST(ScatteredPauses, AreTheSameFindingWhereHostsLaunchLate) {
   const Timeline run = pausedRun(inTurns(true));
   EXPECT_THAT(sentencesOf(run), Contains(StartsWith("ranks 0 to 3 pause at different steps")));
-  EXPECT_EQ(pausesOf(run).median(), 40 * kMs);
+  EXPECT_EQ(pausesOf(run).median(), 40 * kPauseMs);
 }
 
 TEST(ScatteredPauses, AreAdvisedToBeAtOneStepAndHaveTheirFigures) {
@@ -94,7 +94,7 @@ TEST(ScatteredPauses, AreAdvisedToBeAtOneStepAndHaveTheirFigures) {
     return evidence.contains("scattered_pauses") &&
            evidence.at("scattered_pauses").at("count") == 12 &&
            evidence.at("scattered_pauses").at("steps") == 12 &&
-           evidence.at("scattered_pauses").at("median_ns") == 40 * kMs;
+           evidence.at("scattered_pauses").at("median_ns") == 40 * kPauseMs;
   }));
 }
 
@@ -115,10 +115,12 @@ TEST(ScatteredPauses, AreAtLeastFourAndAboutAsLong) {
   const ScatteredPauses four = pausesOf(pausedRun({{0, 2}, {1, 4}, {2, 6}, {3, 8}}));
   EXPECT_EQ(four.count(), 4U);
   EXPECT_EQ(four.jobs().size(), 4U);
-  EXPECT_THAT(
-      pausesOf(pausedRun({{0, 2, 10 * kMs}, {1, 4, 25 * kMs}, {2, 6, 60 * kMs}, {3, 8, 150 * kMs}}))
-          .jobs(),
-      IsEmpty())
+  EXPECT_THAT(pausesOf(pausedRun({{0, 2, 10 * kPauseMs},
+                                  {1, 4, 25 * kPauseMs},
+                                  {2, 6, 60 * kPauseMs},
+                                  {3, 8, 150 * kPauseMs}}))
+                  .jobs(),
+              IsEmpty())
       << "these have different causes";
 }
 
