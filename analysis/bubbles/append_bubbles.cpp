@@ -38,28 +38,53 @@ std::uint64_t nameKeyOf(const JobGraph& graph, const Bubble& bubble) {
          static_cast<std::uint32_t>(node.microBatch);
 }
 
-RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
-  RankEvents made;
-  reserveLarge(made.events, bubbles.size());
-  std::unordered_map<std::uint64_t, std::uint32_t> known;  // by name
-  for (const Bubble& bubble : bubbles) {
-    Event& event = made.events.emplace_back();
+class RankEventMaker {
+ public:
+  RankEventMaker(const JobGraph& graph, std::size_t count) : graph_(graph) {
+    reserveLarge(made_.events, count);
+  }
+
+  void add(const Bubble& bubble) {
+    Event& event = made_.events.emplace_back();
     event.begin = bubble.begin;
     event.end = bubble.end;
     event.step = bubble.step;
     event.kind = JobKind::kBubble;
     event.bubbleClass = bubble.bubbleClass;
-    event.phase = graph.phase();
-    if (bubble.culprit == JobGraph::kNone) continue;
-    event.peer = graph.ranks()[culpritRankOf(graph, bubble)].number;
-    event.job = culpritEventOf(graph, bubble).job;
-    const auto next = static_cast<std::uint32_t>(made.culprits.size());
-    const auto [index, isNew] = known.try_emplace(nameKeyOf(graph, bubble), next);
-    if (isNew) made.culprits.push_back(bubble);
+    event.phase = graph_.phase();
+    if (bubble.culprit == JobGraph::kNone) return;
+    event.peer = graph_.ranks()[culpritRankOf(graph_, bubble)].number;
+    event.job = culpritEventOf(graph_, bubble).job;
+    const auto next = static_cast<std::uint32_t>(made_.culprits.size());
+    const auto [index, isNew] = known_.try_emplace(nameKeyOf(graph_, bubble), next);
+    if (isNew) made_.culprits.push_back(bubble);
     event.firstArgument = index->second;
     event.argumentCount = 1;
   }
-  return made;
+  RankEvents take() { return std::move(made_); }
+
+ private:
+  const JobGraph& graph_;
+  RankEvents made_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_;  // by name
+};
+
+RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
+  RankEventMaker maker(graph, bubbles.size());
+  for (const Bubble& bubble : bubbles) maker.add(bubble);
+  return maker.take();
+}
+
+/// The same. Gives the memory of the bubbles back as it goes on: there is not enough for all of
+/// them beside all events.
+RankEvents eventsInPlaceOf(const JobGraph& graph, std::vector<Bubble> bubbles) {
+  constexpr std::size_t kAtOnce = 65536;
+  RankEventMaker maker(graph, bubbles.size());
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    maker.add(bubbles[i]);
+    if ((i + 1) % kAtOnce == 0) letPagesGo(&bubbles[i + 1 - kAtOnce], kAtOnce * sizeof(Bubble));
+  }
+  return maker.take();
 }
 
 BubbleLanes lanesOf(const Timeline& timeline, const Topology& topology, const RunSummary& summary,
@@ -165,10 +190,7 @@ BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const B
 BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, Bubbles&& bubbles,
                         int threads) {
   Bubbles own = std::move(bubbles);
-  const auto make = [&](std::size_t r) {
-    const std::vector<Bubble> ofRank = std::move(own.byRank[r]);
-    return eventsOf(graph, ofRank);
-  };
+  const auto make = [&](std::size_t r) { return eventsInPlaceOf(graph, std::move(own.byRank[r])); };
   return lanesOfEvents(timeline, graph, own.byRank.size(), make, threads);
 }
 

@@ -305,7 +305,9 @@ PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   Path path;
   Id& at = path.end = from;
   const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
-  for (int steps = 0; !isEnd(at); ++steps) {
+  for (int steps = 0; at != JobGraph::kNone; ++steps) {
+    const BindingPaths::Link& link = paths_.link(at);
+    if (link.rank == rank_) break;
     if (steps >= kShort && at % kStride == 0) {
       if (const Path* const rest = known(at)) {
         segments_.back().second.add(rest->collected);
@@ -323,7 +325,6 @@ PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
         continue;
       }
     }
-    const BindingPaths::Link& link = paths_.link(at);
     paths_.add(at, link, collected);
     at = link.before;
   }

@@ -215,7 +215,6 @@ class PathsOfRank {
 
  private:
   Path walk(Id from, const Collected& first);
-  bool isEnd(Id node) const { return node == JobGraph::kNone || paths_.link(node).rank == rank_; }
   const Path* known(Id node);
 
   const BindingPaths& paths_;

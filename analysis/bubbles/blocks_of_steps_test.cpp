@@ -1,6 +1,9 @@
 // Bubbles that are classified a step at a time, with all let go that paths have kept.
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "analysis/bubbles/rank_bubbles.h"
 #include "analysis/testing/faulty_run.h"
 
@@ -64,6 +67,10 @@ TEST(BlocksOfSteps, GiveTheirBubblesAwayAsTheSameEvents) {
   const JobGraph graph(run, topologyOf(run));
   const RunBasis basis(graph, summarize(run));
   Bubbles bubbles = classifyBubbles(basis);
+  // So many that their memory goes before the last of them is an event.
+  std::vector<Bubble>& many = bubbles.byRank[1];
+  const std::vector<Bubble> some = many;
+  while (many.size() < 150'000) many.insert(many.end(), some.begin(), some.end());
   const Bubbles& keptBubbles = bubbles;
   const BubbleLanes kept = bubbleLanes(run, graph, keptBubbles);
   const BubbleLanes given = bubbleLanes(run, graph, std::move(bubbles), 2);

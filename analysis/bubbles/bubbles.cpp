@@ -42,8 +42,8 @@ Bubbles classifyBubbles(const RunBasis& basis, int threads) {
   for (std::uint32_t r = 0; r < pipelineOf.size(); ++r) {
     ranks.emplace_back(basis, *pipelineOf[r], r);
   }
-  // A few steps at once: what paths need of these stays in the processor's caches. What they needed
-  // of earlier ones is let go, so that memory stays flat.
+  // A few steps at once: what paths need of these stays in the processor's caches. They let go of
+  // earlier ones, so that memory stays flat.
   constexpr std::size_t kNodesAtOnce = 16384;
   const std::size_t nodes = graph.nodes().size() / std::max<std::size_t>(1, pipelineOf.size()) + 1;
   const std::size_t most =
