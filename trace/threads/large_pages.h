@@ -21,7 +21,7 @@ inline void adviseLargePages(void* data, std::size_t bytes) {
   madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
-/// Gives the pages back to the system that lie inside of this memory. What stood in them is lost:
+/// Gives the pages back to the system that lie inside of this memory. Their content is lost:
 /// they read as 0 from then on. The memory stays the caller's.
 inline void letPagesGo(void* data, std::size_t bytes) {
   constexpr std::uintptr_t kPage = 4096;
