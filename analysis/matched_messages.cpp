@@ -1,64 +1,86 @@
 #include "analysis/matched_messages.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <tuple>
+#include <utility>
 
 namespace pipetrace {
 namespace {
 
+/// An end of a message, with what it is sorted by: that of other ends is far away in memory.
 struct End {
-  int sender = 0;
-  int receiver = 0;
+  std::int32_t step = 0;
+  std::int32_t microBatch = 0;
+  bool isForward = false;
+  bool isReceive = false;
+  /// The sender's stage; kNotGiven where the end does not name its own.
+  std::int64_t stage = 0;
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
   const Event* event = nullptr;
 
-  bool isSend() const { return pipetrace::isSend(event->kind); }
-  /// The sender's stage; kNotGiven where the end does not name its own.
-  std::int64_t stage() const {
-    if (isSend() || event->stage == kNotGiven) return event->stage;
-    return std::int64_t{event->stage} + (isForwardTransfer(event->kind) ? -1 : 1);
+  explicit End(const Event& of)
+      : step(of.step),
+        microBatch(of.microBatch),
+        isForward(isForwardTransfer(of.kind)),
+        isReceive(!isSend(of.kind)),
+        stage(of.stage),
+        begin(of.begin),
+        end(of.end),
+        event(&of) {
+    if (isReceive && of.stage != kNotGiven) stage += isForward ? -1 : 1;
   }
-  /// The same for all ends that may belong together.
-  auto key() const {
-    return std::tuple(sender, receiver, event->step, event->microBatch,
-                      isForwardTransfer(event->kind));
-  }
-  auto order() const { return std::tuple(key(), !isSend(), stage(), event->begin, event->end); }
+  /// The same for all ends of a link that may belong together.
+  auto key() const { return std::tuple(step, microBatch, isForward); }
+  auto order() const { return std::tuple(key(), isReceive, stage, begin, end); }
 };
 
-std::vector<End> endsOf(const Timeline& timeline,
-                        const std::function<bool(const Event&)>& isWanted) {
-  std::vector<End> ends;
+/// The ends of each link, by sender and receiver.
+using EndsOfLinks = std::map<std::pair<int, int>, std::vector<End>>;
+
+EndsOfLinks endsOf(const Timeline& timeline, const std::function<bool(const Event&)>& isWanted) {
+  EndsOfLinks links;
   for (const Track& track : timeline.tracks) {
+    std::pair<int, int> latest;
+    std::vector<End>* ends = nullptr;
     for (const Event& event : track.events) {
       if (!isTransfer(event.kind) || event.peer == kNotGiven) continue;
       if (isWanted && !isWanted(event)) continue;
       const bool sends = isSend(event.kind);
-      ends.push_back({sends ? track.rank : event.peer, sends ? event.peer : track.rank, &event});
+      const std::pair link(sends ? track.rank : event.peer, sends ? event.peer : track.rank);
+      if (ends == nullptr || link != latest) ends = &links[latest = link];
+      ends->emplace_back(event);
     }
   }
+  return links;
+}
+
+/// Adds the messages of one link.
+void match(std::pair<int, int> link, std::vector<End>& ends,
+           std::vector<MatchedMessage>& messages) {
   std::stable_sort(ends.begin(), ends.end(),
                    [](const End& a, const End& b) { return a.order() < b.order(); });
-  return ends;
+  for (auto send = ends.begin(); send != ends.end();) {
+    const auto next =
+        std::find_if(send, ends.end(), [&](const End& end) { return end.key() != send->key(); });
+    auto receive = std::find_if(send, next, [](const End& end) { return end.isReceive; });
+    if (receive - send == next - receive) {
+      for (; receive != next; ++send, ++receive) {
+        messages.push_back({link.first, link.second, send->event, receive->event});
+      }
+    }
+    send = next;
+  }
 }
 
 }  // namespace
 
 std::vector<MatchedMessage> matchedMessages(const Timeline& timeline,
                                             const std::function<bool(const Event&)>& isWanted) {
-  const std::vector<End> ends = endsOf(timeline, isWanted);
   std::vector<MatchedMessage> messages;
-  for (auto send = ends.begin(); send != ends.end();) {
-    const auto next =
-        std::find_if(send, ends.end(), [&](const End& end) { return end.key() != send->key(); });
-    auto receive = std::find_if(send, next, [](const End& end) { return !end.isSend(); });
-    if (receive - send == next - receive) {
-      for (; receive != next; ++send, ++receive) {
-        messages.push_back({send->sender, send->receiver, send->event, receive->event});
-      }
-    }
-    send = next;
-  }
+  for (auto& [link, ends] : endsOf(timeline, isWanted)) match(link, ends, messages);
   return messages;
 }
 

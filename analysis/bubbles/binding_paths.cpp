@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "analysis/median.h"
-#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -28,42 +27,26 @@ Nanoseconds Collected::total() const {
   return total;
 }
 
-BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads,
-                           StepBegins begins, const std::set<int>& asynchronous)
+BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, StepBegins begins,
+                           const std::set<int>& asynchronous)
     : graph_(graph),
       times_(times),
       begins_(std::move(begins)),
       links_(graph.nodes().size()),
       stretches_(graph.nodes().size() / kStride + 1) {
   for (const int replica : asynchronous) leastUpdates_[replica] = leastUpdateOf(replica);
-  constexpr std::size_t kChunk = 16384;
-  static_assert(kChunk % kStride == 0);
-  const std::size_t count = graph.nodes().size();
-  if (graph.hasLines()) delays_.resize(graph.messageEnd() - graph.jobCount());
-  inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
-    const std::size_t end = std::min(count, (chunk + 1) * kChunk);
-    for (std::size_t i = chunk * kChunk; i < end; ++i) {
-      const Id id = static_cast<Id>(i);
-      const Link& link = links_.make(i, linkOf(id));
-      if (link.waitsInLine) delays_[i - graph.jobCount()] = delayOf(id);
-    }
-  });
-  inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
-    const std::size_t end = std::min(count, (chunk + 1) * kChunk);
-    for (std::size_t i = chunk * kChunk; i < end; i += kStride) {
-      stretches_.make(i / kStride, stretchFrom(static_cast<Id>(i)));
-    }
-  });
 }
 
 BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
   constexpr int kMostNodes = 32;
   Stretch stretch;
   Id& at = stretch.next = node;
+  if (node >= graph_.nodes().size()) return stretch;
   for (int nodes = 0; nodes < kMostNodes; ++nodes) {
-    if (links_[at].rank != JobGraph::kNone) stretch.ranks |= bitOf(links_[at].rank);
-    add(at, links_[at], stretch.collected);
-    at = links_[at].before;
+    const Link& own = link(at);
+    if (own.rank != JobGraph::kNone) stretch.ranks |= bitOf(own.rank);
+    add(at, own, stretch.collected);
+    at = own.before;
     if (at == JobGraph::kNone || at % kStride == 0) break;
   }
   return stretch;
@@ -204,7 +187,7 @@ BindingPaths::LineDelay BindingPaths::delayOf(Id message) const {
 }
 
 void BindingPaths::addDelay(Id message, Collected& collected) const {
-  const LineDelay delay = hasTables_ ? delays_[message - graph_.jobCount()] : delayOf(message);
+  const LineDelay delay = delayOf(message);
   const LineDelay::Part& held = delay.transfer;
   if (held.time > 0) {
     collected.add(Cause::kTransfer, held.time, held.most, graph_.messageOf(held.end));
@@ -260,39 +243,42 @@ JobGraph::Id BindingPaths::metBefore(Id job) const {
   return at != JobGraph::kNone && graph_.node(at).isCollective ? at : JobGraph::kNone;
 }
 
-void BindingPaths::freeTables() {
-  hasTables_ = false;
-  links_ = {};
-  stretches_ = {};
-  delays_ = {};
+void BindingPaths::letGo() const {
+  links_.letGo();
+  stretches_.letGo();
+}
+
+void BindingPaths::letAllGo() const {
+  links_.clear();
+  stretches_.clear();
 }
 
 Collected BindingPaths::lateness(Id node) const {
   Collected collected;
-  addLate(node, hasTables_ ? links_[node] : linkOf(node), collected);
+  addLate(node, knownLink(node), collected);
   return collected;
 }
 
 Collected BindingPaths::of(Id node) const {
   Collected collected;
-  add(node, hasTables_ ? links_[node] : linkOf(node), collected);
+  add(node, knownLink(node), collected);
   return collected;
 }
 
 PathsOfRank::Path PathsOfRank::upTo(Id node) {
   Collected late;
-  Id at = paths_.links_[node].before;
+  Id at = paths_.link(node).before;
   const auto isOwnUpdate = [&](Id id) {
-    return id != JobGraph::kNone && paths_.links_[id].rank == rank_ &&
+    return id != JobGraph::kNone && paths_.link(id).rank == rank_ &&
            endsPaths(paths_.graph_.node(id).kind);
   };
   while (isOwnUpdate(at)) {
-    paths_.addLate(at, paths_.links_[at], late);
-    at = paths_.links_[at].before;
+    paths_.addLate(at, paths_.link(at), late);
+    at = paths_.link(at).before;
   }
-  if (at != JobGraph::kNone && paths_.links_[at].isCollective) {
-    paths_.addLate(at, paths_.links_[at], late);
-    at = paths_.links_[at].before;
+  if (at != JobGraph::kNone && paths_.link(at).isCollective) {
+    paths_.addLate(at, paths_.link(at), late);
+    at = paths_.link(at).before;
   }
   return walk(at, late);
 }
@@ -304,10 +290,11 @@ PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   segments_.clear();
   segments_.emplace_back(JobGraph::kNone, first);
   Path path;
-  const auto& links = paths_.links_;
   Id& at = path.end = from;
   const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
-  for (int steps = 0; !isEnd(at); ++steps) {
+  for (int steps = 0; at != JobGraph::kNone; ++steps) {
+    const BindingPaths::Link& link = paths_.link(at);
+    if (link.rank == rank_) break;
     if (steps >= kShort && at % kStride == 0) {
       const auto found = known_.find(at);
       if (found != known_.end()) {
@@ -319,15 +306,15 @@ PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
     }
     Collected& collected = segments_.back().second;
     if (at % BindingPaths::kStride == 0) {
-      const BindingPaths::Stretch& stretch = paths_.stretches_[at / BindingPaths::kStride];
+      const BindingPaths::Stretch& stretch = paths_.stretch(at);
       if ((stretch.ranks & ownRank) == 0) {
         collected.add(stretch.collected);
         at = stretch.next;
         continue;
       }
     }
-    paths_.add(at, links[at], collected);
-    at = links[at].before;
+    paths_.add(at, link, collected);
+    at = link.before;
   }
   for (std::size_t i = segments_.size() - 1; i > 0; --i) {
     known_.try_emplace(segments_[i].first, Path{segments_[i].second, path.end});

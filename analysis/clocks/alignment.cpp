@@ -91,10 +91,17 @@ class ClockTable {
     }
   }
 
-  std::vector<HostAlignment> after(const Timeline& aligned, EarlyMessages& disproving) {
+  /// `areMoved`: whether any times may have been. If not, and no message was early before, none is.
+  std::vector<HostAlignment> after(const Timeline& aligned, bool areMoved,
+                                   EarlyMessages& disproving) {
     const std::vector<ClockHost> after = clockHostsOf(aligned);
     for (std::size_t i = 0; i < table_.size(); ++i) addMove(i, aligned, after[i]);
     std::vector<char> isDisproved(table_.size());
+    const bool areInOrder =
+        !areMoved && std::all_of(table_.begin(), table_.end(), [](const HostAlignment& host) {
+          return host.violationsBefore == 0;
+        });
+    if (areInOrder) return bounded(isDisproved);
     for (const Crossing& each : crossingsOf(aligned, after)) {
       const Nanoseconds early = earlyBy(each);
       if (early <= 0) continue;
@@ -108,6 +115,11 @@ class ClockTable {
       disproving.add(each, early);
       isDisproved[each.from] = isDisproved[each.to] = 1;
     }
+    return bounded(isDisproved);
+  }
+
+ private:
+  std::vector<HostAlignment> bounded(const std::vector<char>& isDisproved) {
     for (std::size_t i = 1; i < table_.size(); ++i) {
       HostAlignment& host = table_[i];
       if (isDisproved[i] != 0) host.bound.reset();
@@ -116,7 +128,6 @@ class ClockTable {
     return std::move(table_);
   }
 
- private:
   /// How long before it is sent a message is received.
   static Nanoseconds earlyBy(const Crossing& message) {
     return difference(message.sent, message.received);
@@ -172,7 +183,7 @@ Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignm
   }
   if (table) {
     EarlyMessages early;
-    std::vector<HostAlignment> hosts = table->after(timeline, early);
+    std::vector<HostAlignment> hosts = table->after(timeline, done != AlignBy::kNone, early);
     // Where alignment was refused, a warning has said so.
     if (byMessages != ByMessages::kRefused) early.report(done, by, diagnostics);
     if (result != nullptr) *result = {done, std::move(hosts)};
