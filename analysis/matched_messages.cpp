@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "trace/threads/in_parallel.h"
+
 namespace pipetrace {
 namespace {
 
@@ -14,7 +16,6 @@ struct End {
   std::int32_t step = 0;
   std::int32_t microBatch = 0;
   bool isForward = false;
-  bool isReceive = false;
   /// The sender's stage; kNotGiven where the end does not name its own.
   std::int64_t stage = 0;
   Nanoseconds begin = 0;
@@ -25,62 +26,109 @@ struct End {
       : step(of.step),
         microBatch(of.microBatch),
         isForward(isForwardTransfer(of.kind)),
-        isReceive(!isSend(of.kind)),
         stage(of.stage),
         begin(of.begin),
         end(of.end),
         event(&of) {
-    if (isReceive && of.stage != kNotGiven) stage += isForward ? -1 : 1;
+    if (!isSend(of.kind) && of.stage != kNotGiven) stage += isForward ? -1 : 1;
   }
   /// The same for all ends of a link that may belong together.
   auto key() const { return std::tuple(step, microBatch, isForward); }
-  auto order() const { return std::tuple(key(), isReceive, stage, begin, end); }
+  auto order() const { return std::tuple(key(), stage, begin, end); }
 };
 
-/// The ends of each link, by sender and receiver.
-using EndsOfLinks = std::map<std::pair<int, int>, std::vector<End>>;
+using RankPair = std::pair<int, int>;  // sender, receiver
 
-EndsOfLinks endsOf(const Timeline& timeline, const std::function<bool(const Event&)>& isWanted) {
-  EndsOfLinks links;
-  for (const Track& track : timeline.tracks) {
-    std::pair<int, int> latest;
-    std::vector<End>* ends = nullptr;
-    for (const Event& event : track.events) {
-      if (!isTransfer(event.kind) || event.peer == kNotGiven) continue;
-      if (isWanted && !isWanted(event)) continue;
-      const bool sends = isSend(event.kind);
-      const std::pair link(sends ? track.rank : event.peer, sends ? event.peer : track.rank);
-      if (ends == nullptr || link != latest) ends = &links[latest = link];
-      ends->emplace_back(event);
-    }
+struct EndsOfLink {
+  std::vector<End> sends;
+  std::vector<End> receives;
+
+  void add(const EndsOfLink& more) {
+    sends.insert(sends.end(), more.sends.begin(), more.sends.end());
+    receives.insert(receives.end(), more.receives.begin(), more.receives.end());
+  }
+};
+
+std::map<RankPair, EndsOfLink> endsOf(const Track& track,
+                                      const std::function<bool(const Event&)>& isWanted) {
+  std::map<RankPair, EndsOfLink> links;
+  RankPair latest;
+  EndsOfLink* ends = nullptr;
+  for (const Event& event : track.events) {
+    if (!isTransfer(event.kind) || event.peer == kNotGiven) continue;
+    if (isWanted && !isWanted(event)) continue;
+    const bool sends = isSend(event.kind);
+    const RankPair link(sends ? track.rank : event.peer, sends ? event.peer : track.rank);
+    if (ends == nullptr || link != latest) ends = &links[latest = link];
+    (sends ? ends->sends : ends->receives).emplace_back(event);
   }
   return links;
 }
 
-/// Adds the messages of one link.
-void match(std::pair<int, int> link, std::vector<End>& ends,
-           std::vector<MatchedMessage>& messages) {
-  std::stable_sort(ends.begin(), ends.end(),
-                   [](const End& a, const End& b) { return a.order() < b.order(); });
-  for (auto send = ends.begin(); send != ends.end();) {
-    const auto next =
-        std::find_if(send, ends.end(), [&](const End& end) { return end.key() != send->key(); });
-    auto receive = std::find_if(send, next, [](const End& end) { return end.isReceive; });
-    if (receive - send == next - receive) {
-      for (; receive != next; ++send, ++receive) {
+void sortEnds(std::vector<End>& ends) {
+  const auto isBefore = [](const End& a, const End& b) { return a.order() < b.order(); };
+  // Most are in their order.
+  if (std::is_sorted(ends.begin(), ends.end(), isBefore)) return;
+  std::stable_sort(ends.begin(), ends.end(), isBefore);
+}
+
+std::vector<MatchedMessage> messagesOf(RankPair link, EndsOfLink& ends) {
+  sortEnds(ends.sends);
+  sortEnds(ends.receives);
+  std::vector<MatchedMessage> messages;
+  messages.reserve(ends.sends.size());
+  auto receive = ends.receives.begin();
+  for (auto send = ends.sends.begin(); send != ends.sends.end();) {
+    const auto key = send->key();
+    const auto isOther = [&](const End& end) { return end.key() != key; };
+    const auto next = std::find_if(send, ends.sends.end(), isOther);
+    while (receive != ends.receives.end() && receive->key() < key) ++receive;
+    const auto nextReceive = std::find_if(receive, ends.receives.end(), isOther);
+    if (next - send == nextReceive - receive) {
+      for (; send != next; ++send, ++receive) {
         messages.push_back({link.first, link.second, send->event, receive->event});
       }
     }
     send = next;
+    receive = nextReceive;
   }
+  ends = {};
+  return messages;
 }
 
 }  // namespace
 
 std::vector<MatchedMessage> matchedMessages(const Timeline& timeline,
-                                            const std::function<bool(const Event&)>& isWanted) {
+                                            const std::function<bool(const Event&)>& isWanted,
+                                            int threads) {
+  std::vector<std::map<RankPair, EndsOfLink>> ofTracks(timeline.tracks.size());
+  inParallel(threads, ofTracks.size(), [&](std::size_t track) {
+    ofTracks[track] = endsOf(timeline.tracks[track], isWanted);
+  });
+  std::map<RankPair, EndsOfLink> ends;
+  for (std::map<RankPair, EndsOfLink>& ofTrack : ofTracks) {
+    for (auto& [link, more] : ofTrack) {
+      const auto [known, isNew] = ends.try_emplace(link);
+      if (isNew) {
+        known->second = std::move(more);
+      } else {
+        known->second.add(more);
+      }
+    }
+    ofTrack.clear();
+  }
+  std::vector<std::pair<const RankPair, EndsOfLink>*> links;
+  for (auto& each : ends) links.push_back(&each);
+  std::vector<std::vector<MatchedMessage>> ofLinks(links.size());
+  inParallel(threads, links.size(),
+             [&](std::size_t i) { ofLinks[i] = messagesOf(links[i]->first, links[i]->second); });
+  std::size_t count = 0;
+  for (const std::vector<MatchedMessage>& each : ofLinks) count += each.size();
   std::vector<MatchedMessage> messages;
-  for (auto& [link, ends] : endsOf(timeline, isWanted)) match(link, ends, messages);
+  messages.reserve(count);
+  for (const std::vector<MatchedMessage>& each : ofLinks) {
+    messages.insert(messages.end(), each.begin(), each.end());
+  }
   return messages;
 }
 

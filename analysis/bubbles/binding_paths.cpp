@@ -283,6 +283,39 @@ PathsOfRank::Path PathsOfRank::upTo(Id node) {
   return walk(at, late);
 }
 
+std::size_t PathsOfRank::KnownPaths::slotOf(Id node) const {
+  constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;  // Knuth's multiplicative hashing
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = (node * kFactor >> 32U) & mask;
+  while (slots_[slot].round == round_ && slots_[slot].node != node) slot = (slot + 1) & mask;
+  return slot;
+}
+
+const PathsOfRank::Path* PathsOfRank::KnownPaths::find(Id node) const {
+  if (paths_.empty()) return nullptr;
+  const Slot& slot = slots_[slotOf(node)];
+  return slot.round == round_ ? &paths_[slot.path] : nullptr;
+}
+
+void PathsOfRank::KnownPaths::add(Id node, const Path& path) {
+  if (2 * paths_.size() >= slots_.size()) {
+    const std::vector<Slot> old =
+        std::exchange(slots_, std::vector<Slot>(std::max<std::size_t>(64, 2 * slots_.size())));
+    for (const Slot& each : old) {
+      if (each.round == round_) slots_[slotOf(each.node)] = each;
+    }
+  }
+  Slot& slot = slots_[slotOf(node)];
+  if (slot.round == round_) return;
+  slot = {node, round_, static_cast<std::uint32_t>(paths_.size())};
+  paths_.push_back(path);
+}
+
+void PathsOfRank::KnownPaths::clear() {
+  paths_.clear();
+  ++round_;
+}
+
 PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   // Short paths are gone again each time; of long ones one node of that many has its sum kept.
   constexpr int kShort = 32;
@@ -293,31 +326,33 @@ PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   Id& at = path.end = from;
   const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
   for (int steps = 0; at != JobGraph::kNone; ++steps) {
-    const BindingPaths::Link& link = paths_.link(at);
-    if (link.rank == rank_) break;
+    // A stretch without the rank has its first node, too: that need not be looked at by itself.
+    const BindingPaths::Stretch* stretch = nullptr;
+    if (at % BindingPaths::kStride == 0) {
+      stretch = &paths_.stretch(at);
+      if ((stretch->ranks & ownRank) != 0) stretch = nullptr;
+    }
+    const BindingPaths::Link* const link = stretch == nullptr ? &paths_.link(at) : nullptr;
+    if (link != nullptr && link->rank == rank_) break;
     if (steps >= kShort && at % kStride == 0) {
-      const auto found = known_.find(at);
-      if (found != known_.end()) {
-        segments_.back().second.add(found->second.collected);
-        path.end = found->second.end;
+      if (const Path* const rest = known_.find(at)) {
+        segments_.back().second.add(rest->collected);
+        path.end = rest->end;
         break;
       }
       segments_.emplace_back(at, Collected{});
     }
     Collected& collected = segments_.back().second;
-    if (at % BindingPaths::kStride == 0) {
-      const BindingPaths::Stretch& stretch = paths_.stretch(at);
-      if ((stretch.ranks & ownRank) == 0) {
-        collected.add(stretch.collected);
-        at = stretch.next;
-        continue;
-      }
+    if (stretch != nullptr) {
+      collected.add(stretch->collected);
+      at = stretch->next;
+    } else {
+      paths_.add(at, *link, collected);
+      at = link->before;
     }
-    paths_.add(at, link, collected);
-    at = link.before;
   }
   for (std::size_t i = segments_.size() - 1; i > 0; --i) {
-    known_.try_emplace(segments_[i].first, Path{segments_[i].second, path.end});
+    known_.add(segments_[i].first, {segments_[i].second, path.end});
     segments_[i - 1].second.add(segments_[i].second);
   }
   path.collected = segments_.front().second;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -186,8 +185,8 @@ class BindingPaths {
   const UsualTimes& times_;
   const StepBegins begins_;
   std::map<int, LeastUpdate> leastUpdates_;  // by replica, of asynchronous pipelines
-  mutable LazyTable<Link, 10> links_;
-  mutable LazyTable<Stretch, 7> stretches_;  // by node / kStride
+  mutable LazyTable<Link, 8> links_;
+  mutable LazyTable<Stretch, 5> stretches_;  // by node / kStride
 };
 
 /// The paths that end at jobs of one rank. Long paths share most of their ways: what a path
@@ -214,11 +213,32 @@ class PathsOfRank {
   void forget() { known_.clear(); }
 
  private:
+  /// Paths by the node where they begin. They are all forgotten at once, and often.
+  class KnownPaths {
+   public:
+    /// Null: there is none. Valid until the next add().
+    const Path* find(Id node) const;
+    void add(Id node, const Path& path);  // if there is none yet
+    void clear();
+
+   private:
+    struct Slot {
+      Id node = JobGraph::kNone;
+      std::uint32_t round = 0;
+      std::uint32_t path = 0;
+    };
+    std::size_t slotOf(Id node) const;  // its own one, or the free one that it would get
+
+    std::vector<Slot> slots_;  // a power of two; those of earlier rounds are free
+    std::vector<Path> paths_;
+    std::uint32_t round_ = 1;
+  };
+
   Path walk(Id from, const Collected& first);
 
   const BindingPaths& paths_;
   std::uint32_t rank_;
-  std::unordered_map<Id, Path> known_;              // by the node where it begins
+  KnownPaths known_;
   std::vector<std::pair<Id, Collected>> segments_;  // of the path that is gone now
 };
 

@@ -22,64 +22,69 @@ class LazyTable {
   explicit LazyTable(std::size_t size)
       : count_((size + kBlockSize - 1) / kBlockSize),
         size_(size),
-        blocks_(std::make_unique<std::atomic<Block*>[]>(count_)) {}
+        entries_(std::make_unique<Entry[]>(count_)) {}
   LazyTable(const LazyTable&) = delete;
   LazyTable& operator=(const LazyTable&) = delete;
   ~LazyTable() { clear(); }
 
   /// The value of a number, if it is there; else null. Valid until letGo() or clear().
   const Value* find(std::size_t i) const {
-    const Block* const block = blocks_[i >> kShift].load(std::memory_order_acquire);
-    return block == nullptr ? nullptr : &block->values[i % kBlockSize];
+    const Block* const block = entries_[i >> kShift].block.load(std::memory_order_acquire);
+    return block == nullptr ? nullptr : &(*block)[i % kBlockSize];
   }
   /// The value of a number. `valueOf(number)` makes those of its block that are missing; it may
-  /// look up values of other tables. Valid likewise.
+  /// look up values of other tables. Several threads that need the same block make it at once, as
+  /// that takes no longer than to wait for one of them. Valid likewise.
   template <typename ValueOf>
   const Value& at(std::size_t i, const ValueOf& valueOf) {
-    Block* block = blocks_[i >> kShift].load(std::memory_order_acquire);
+    Entry& entry = entries_[i >> kShift];
+    const Block* block = entry.block.load(std::memory_order_acquire);
     if (block == nullptr) block = made(i >> kShift, valueOf);
-    if (block->used.load(std::memory_order_relaxed) != round_) {
-      block->used.store(round_, std::memory_order_relaxed);
+    if (entry.used.load(std::memory_order_relaxed) != round_) {
+      entry.used.store(round_, std::memory_order_relaxed);
     }
-    return block->values[i % kBlockSize];
+    return (*block)[i % kBlockSize];
   }
 
   /// Lets those blocks go that nobody has looked into since the call before. Nobody may use the
   /// table meanwhile.
   void letGo() {
     for (std::size_t b = 0; b < count_; ++b) {
-      Block* const block = blocks_[b].load(std::memory_order_relaxed);
-      if (block == nullptr || block->used.load(std::memory_order_relaxed) == round_) continue;
-      blocks_[b].store(nullptr, std::memory_order_relaxed);
+      Entry& entry = entries_[b];
+      Block* const block = entry.block.load(std::memory_order_relaxed);
+      if (block == nullptr || entry.used.load(std::memory_order_relaxed) == round_) continue;
+      entry.block.store(nullptr, std::memory_order_relaxed);
       free_.emplace_back(block);
     }
     ++round_;
   }
   /// Lets all of them go, and frees their memory. Nobody may use the table meanwhile.
   void clear() {
-    for (std::size_t b = 0; b < count_; ++b) delete blocks_[b].exchange(nullptr);
+    for (std::size_t b = 0; b < count_; ++b) delete entries_[b].block.exchange(nullptr);
     free_.clear();
   }
 
  private:
-  struct Block {
+  using Block = std::array<Value, kBlockSize>;
+  struct Entry {
+    std::atomic<Block*> block{nullptr};
     std::atomic<std::uint32_t> used{0};  // in which round
-    std::array<Value, kBlockSize> values;
   };
-  static constexpr std::size_t kLocks = 64;
 
   template <typename ValueOf>
-  Block* made(std::size_t b, const ValueOf& valueOf) {
-    const std::lock_guard lock(locks_[b % kLocks]);
-    Block* const there = blocks_[b].load(std::memory_order_acquire);
-    if (there != nullptr) return there;
+  const Block* made(std::size_t b, const ValueOf& valueOf) {
     std::unique_ptr<Block> block = taken();
     const std::size_t first = b * kBlockSize;
     for (std::size_t i = 0; i < kBlockSize && first + i < size_; ++i) {
-      block->values[i] = valueOf(first + i);
+      (*block)[i] = valueOf(first + i);
     }
-    blocks_[b].store(block.get(), std::memory_order_release);
-    return block.release();
+    Block* there = nullptr;
+    const bool isFirst = entries_[b].block.compare_exchange_strong(
+        there, block.get(), std::memory_order_acq_rel, std::memory_order_acquire);
+    if (isFirst) return block.release();
+    const std::lock_guard lock(freeLock_);
+    free_.push_back(std::move(block));
+    return there;
   }
   std::unique_ptr<Block> taken() {
     const std::lock_guard lock(freeLock_);
@@ -91,8 +96,7 @@ class LazyTable {
 
   std::size_t count_;
   std::size_t size_;
-  std::unique_ptr<std::atomic<Block*>[]> blocks_;
-  std::array<std::mutex, kLocks> locks_;  // of the blocks with numbers that are alike modulo it
+  std::unique_ptr<Entry[]> entries_;  // by block
   std::mutex freeLock_;
   std::vector<std::unique_ptr<Block>> free_;  // let go, to be filled again
   std::uint32_t round_ = 1;

@@ -344,8 +344,10 @@ void explain(const Timeline& timeline, const ExplainOptions& options, Explanatio
   std::vector<PipelineSteps> steps = listSteps(result);
   const auto windows = countedWindows(steps);
   const auto slowdownSteps = stepsOfSlowdown(steps, result.counted);
-  // Parts that need nothing of each other, the longest first. Two run at once.
-  const int threads = (threadCount(options.threads) + 1) / 2;
+  // Parts that need nothing of each other, the longest first. Two run at once. The what-ifs of many
+  // stages take longer than all others, so they have all threads.
+  const int allThreads = threadCount(options.threads);
+  const int threads = (allThreads + 1) / 2;
   const std::function<void()> parts[] = {
       [&] {
         explainRanks(result);
@@ -353,14 +355,13 @@ void explain(const Timeline& timeline, const ExplainOptions& options, Explanatio
       },
       [&] {
         result.slowdown =
-            slowdownOf(timeline, *result.graph, result.topology, slowdownSteps, threads);
+            slowdownOf(timeline, *result.graph, result.topology, slowdownSteps, allThreads);
       },
       [&] { explainSteps(result, steps, threads); },
       [&] { result.communication = communicationOf(timeline, *result.graph, windows, threads); },
       [&] { result.schedule = followedSchedule(timeline, result.topology, *result.basis); },
   };
-  inParallel(std::min(2, threadCount(options.threads)), std::size(parts),
-             [&](std::size_t part) { parts[part](); });
+  inParallel(std::min(2, allThreads), std::size(parts), [&](std::size_t part) { parts[part](); });
   addGainInTime(timeline, options.logs, result);
   takeSteps(result, steps);
   addThroughput(timeline, options, result);
