@@ -13,8 +13,8 @@ namespace pipetrace {
 /// others as long as ideal. Sets have no work in common: they are stages or positions, of which a
 /// run may have thousands. All ranks start at 0, and each work begins as soon as it can.
 ///
-/// The step is run once with all works ideal. What-ifs only have their differences from that: how
-/// much later a work ends. Something that a work waits for delays it by its own delay, less its
+/// The step is run once with all works ideal. A what-if keeps its differences from that: how much
+/// later a work ends. Something that a work waits for delays it by its own delay, less its
 /// slack: how long before the work's ideal begin it ideally ends. A pass computes kAtOnce what-ifs.
 /// A difference is a number of single precision, which is 10⁻⁷ of it exact. It is kept until the
 /// last work that waits for it has begun, so memory is that of the works in between.
@@ -83,7 +83,7 @@ class SetTimes {
   std::vector<Group> groups_;         // and one where the last of them ends
   std::vector<double> endsOfInputs_;  // of a group, while it is added
 
-  // Of a pass.
+  // A pass has these.
   std::size_t first_ = 0;     // the set of its first what-if
   std::vector<Row> delays_;   // by place
   std::vector<char> isLate_;  // by place; false: it ends as in the ideal in all of them
