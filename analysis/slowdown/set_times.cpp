@@ -133,19 +133,19 @@ void SetTimes::run() {
 }
 
 void SetTimes::runGroup(const Group& group, const Group& next) {
-  bool isLate = false;
+  late_.clear();
   bool isOwn = false;  // a message of the pass
   float least = -inputs_[group.input].slack;
   for (Index i = group.input; i < next.input; ++i) {
     const Input& input = inputs_[i];
     if (isLate_[input.place] != 0) {
-      isLate = true;
+      late_.push_back({&delays_[input.place], input.slack});
     } else {
       least = std::max(least, -input.slack);
     }
     isOwn = isOwn || (input.message != kNone && isInPass(messages_[input.message].set));
   }
-  const bool areAllLate = isLate || isOwn;
+  const bool areAllLate = !late_.empty() || isOwn;
   for (Index m = group.member; m < next.member; ++m) {
     const Member& member = members_[m];
     isLate_[member.place] = areAllLate || isInPass(member.duration.set) ? 1 : 0;
@@ -162,8 +162,8 @@ void SetTimes::runGroup(const Group& group, const Group& next) {
   }
 }
 
-/// Runs a group in all what-ifs of the pass as if all of it were ideal. `least`: how late it begins
-/// at least, for what it waits for and is not late.
+/// Runs a group in all what-ifs of the pass as if all of it were ideal. It waits for `late_`.
+/// `least`: how late it begins at least, for what else it waits for.
 void SetTimes::runAll(const Group& group, const Group& next, float least) {
   constexpr std::size_t kFours = 8;  // which stay in registers
   constexpr std::make_index_sequence<kFours> kEach;
@@ -174,12 +174,11 @@ void SetTimes::runAll(const Group& group, const Group& next, float least) {
   for (std::size_t part = 0; part < end; part += kFours) {
     Four begin[kFours];
     inEach(kEach, [&](std::size_t i) { begin[i] = Four{} + least; });
-    for (Index in = group.input; in < next.input; ++in) {
-      const Input& input = inputs_[in];
-      if (isLate_[input.place] == 0) continue;
-      const Four* const delays = delays_[input.place].delays + part;
+    for (const Late& input : late_) {
+      const Four* const delays = input.row->delays + part;
+      const float slack = input.slack;
       inEach(kEach, [&](std::size_t i) {
-        const Four delay = delays[i] - input.slack;
+        const Four delay = delays[i] - slack;
         begin[i] = begin[i] < delay ? delay : begin[i];
       });
     }

@@ -88,6 +88,11 @@ class SetTimes {
   std::vector<Row> delays_;   // by place
   std::vector<char> isLate_;  // by place; false: it ends as in the ideal in all of them
   Row longer_{};              // the step
+  struct Late {
+    const Row* row = nullptr;
+    float slack = 0;
+  };
+  std::vector<Late> late_;  // of the inputs of a group
 };
 
 }  // namespace pipetrace

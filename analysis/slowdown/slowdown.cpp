@@ -124,6 +124,22 @@ class Analysis {
     double released = 0;
   };
 
+  /// The length of a step as measured whose ranks begin as late as they did. `together`: the same
+  /// if they all begin at 0.
+  double releasedLength(std::size_t step, const RerunOrder& order, double together) const {
+    std::vector<double> releases;
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      releases.push_back(static_cast<double>(std::max<Nanoseconds>(0, work_.release(step, r))));
+    }
+    if (*std::max_element(releases.begin(), releases.end()) <= 0) return together;
+    using Times = RerunTimes<1>;
+    Times times(order);
+    times.run([](const RerunOrder::Work& work) { return Times::Row{work.measured}; },
+              [](const RerunOrder::Work&) { return Times::Row{}; },
+              [&](const RerunOrder::Work& work) { return releases[work.rank]; });
+    return times.length()[0];
+  }
+
   void run() {
     std::vector<StepLengths> steps(work_.stepCount());
     inParallel(threads_, steps.size(), [&](std::size_t step) {
@@ -137,14 +153,7 @@ class Analysis {
           lengths.byReplica = times.lengthsByReplica(replicaOf_, replicas_.size());
         }
       }
-      lengths.released = lengths.whatIfs[0];
-      std::vector<double> releases;
-      for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
-        releases.push_back(static_cast<double>(std::max<Nanoseconds>(0, work_.release(step, r))));
-      }
-      if (*std::max_element(releases.begin(), releases.end()) > 0) {
-        lengths.released = times.run(whatIfs_[0], releases)[0];
-      }
+      lengths.released = releasedLength(step, order, lengths.whatIfs[0]);
       stages_.runFirst(step, order);
       positions_.runFirst(step, order);
     });
