@@ -55,6 +55,10 @@ class JobsOfRank {
   const Event* withId(std::int64_t id) const {
     if (id == kNotGiven || jobs_ == nullptr) return nullptr;
     if (isById_) {
+      // Most ranks number their jobs one after the other.
+      const auto guess = static_cast<std::uint64_t>(id) -
+                         static_cast<std::uint64_t>(jobs_->empty() ? 0 : jobs_->front().job);
+      if (guess < jobs_->size() && (*jobs_)[guess].job == id) return &(*jobs_)[guess];
       const auto found = std::partition_point(jobs_->begin(), jobs_->end(),
                                               [&](const Event& job) { return job.job < id; });
       return found != jobs_->end() && found->job == id ? &*found : nullptr;

@@ -21,8 +21,10 @@ struct MatchedMessage {
 /// of their begins on each rank. So times of different ranks are not compared. Where one end of
 /// them is missing, none of them is matched.
 ///
-/// `isWanted` chooses ends. Sorted by sender, receiver, step, micro-batch.
+/// `isWanted` chooses ends. Sorted by sender, receiver, step, micro-batch. Uses that many threads,
+/// which make no difference to the result; each of them calls `isWanted`.
 std::vector<MatchedMessage> matchedMessages(const Timeline& timeline,
-                                            const std::function<bool(const Event&)>& isWanted = {});
+                                            const std::function<bool(const Event&)>& isWanted = {},
+                                            int threads = 1);
 
 }  // namespace pipetrace

@@ -24,9 +24,10 @@ class MatchedMessagesTest : public testing::Test {
   }
 
   /// "0>1 of 10 at 20": from rank to rank, begins of both ends.
-  std::vector<std::string> matched(const std::function<bool(const Event&)>& isWanted = {}) const {
+  std::vector<std::string> matched(const std::function<bool(const Event&)>& isWanted = {},
+                                   int threads = 1) const {
     std::vector<std::string> list;
-    for (const MatchedMessage& each : matchedMessages(made_.timeline, isWanted)) {
+    for (const MatchedMessage& each : matchedMessages(made_.timeline, isWanted, threads)) {
       list.push_back(std::to_string(each.sender) + ">" + std::to_string(each.receiver) + " of " +
                      std::to_string(each.send->begin) + " at " +
                      std::to_string(each.receive->begin));
@@ -72,6 +73,19 @@ TEST_F(MatchedMessagesTest, WhereAnEndIsMissingNoneIsMatched) {
   add(1, 0, JobKind::kRecvForward, 15, 0, 0);
   add(2, kNotGiven, JobKind::kRecvForward, 15, 0, 0);
   EXPECT_THAT(matched(), IsEmpty());
+}
+
+TEST_F(MatchedMessagesTest, ThreadsMakeNoDifference) {
+  for (int rank = 0; rank < 9; ++rank) {
+    for (int i = 0; i < 40; ++i) {
+      const int peer = (rank + 1 + i % 3) % 9;
+      add(rank, peer, JobKind::kSendForward, 100 - i, i / 10, i % 10);
+      if ((rank + i) % 7 > 0) add(peer, rank, JobKind::kRecvForward, 200 + i, i / 10, i % 10);
+    }
+  }
+  const std::vector<std::string> one = matched();
+  EXPECT_GT(one.size(), 300U);
+  EXPECT_EQ(matched({}, 4), one);
 }
 
 }  // namespace

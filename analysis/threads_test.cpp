@@ -3,9 +3,12 @@
 #include <random>
 #include <sstream>
 
+#include "analysis/explain/explanation.h"
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
+#include "analysis/run_report/run_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 
 namespace pipetrace {
@@ -68,6 +71,27 @@ TEST(Threads, MakeNoDifferenceToTheAnalysis) {
     ASSERT_NE(one.find("bubbles"), std::string::npos);
     ASSERT_EQ(analysed(timeline, 4), one) << seed;
     ASSERT_EQ(analysed(timeline, 0), one) << seed;
+  }
+}
+
+/// All that the report has of one pipeline, whose steps several threads explain: slow stages and
+/// links, a long job, and more stages than one pass of what-ifs runs.
+TEST(Threads, MakeNoDifferenceToTheReportOfOnePipeline) {
+  for (const int ranks : {4, 132}) {
+    const Plan plan = buildSchedule("1F1B", {.ranks = ranks, .microBatches = ranks == 4 ? 24 : 3});
+    Costs costs = test::costsOf(plan, 0.5);
+    test::scaleRank(costs, plan, 2, 1.2);
+    costs.faults.links = {{0, 1, 3 * kNsPerMs}};
+    costs.faults.jobs = {{{JobKind::kForward, 1, 1}, 1, 30 * kNsPerMs, 0},
+                         {{JobKind::kForward, 3, 2}, 3, 0, 15 * kNsPerMs}};
+    const Timeline run = test::completedRun(plan, costs, 5);
+    const auto reported = [&](int threads) {
+      const Explanation explanation = explainRun(run, {.threads = threads});
+      return runReportJson({run, explanation, Diagnostics{}});
+    };
+    const std::string one = reported(1);
+    ASSERT_NE(one.find("\"slowdown\""), std::string::npos);
+    for (const int threads : {2, 3, 8}) ASSERT_EQ(reported(threads), one) << threads;
   }
 }
 

@@ -44,8 +44,8 @@ Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
   Timeline timeline = loadTimeline(request.inputs, request.reading, diagnostics, &read);
   giveTopology(timeline, request.topology, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);
-  timeline =
-      aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics, alignment);
+  timeline = aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics,
+                     alignment, request.reading.threads);
   completeTimeline(timeline, diagnostics, request.reading.threads);
   checkForJobs(timeline, diagnostics);
   checkSelection(timeline, request.selection, diagnostics);

@@ -24,17 +24,20 @@ bool looksLikeNumber(std::string_view text) {
 
 Argument argumentFromLog(std::string_view key, std::string_view value, bool quoted,
                          StringTable& strings) {
-  const StringId id = strings.intern(key);
+  return argumentFromLog(strings.intern(key), value, quoted, strings);
+}
+
+Argument argumentFromLog(StringId key, std::string_view value, bool quoted, StringTable& strings) {
   if (!quoted && looksLikeNumber(value)) {
     if (const auto integer = parseNumber<std::int64_t>(value);
         integer && printsAs(*integer, value)) {
-      return Argument::ofInteger(id, *integer);
+      return Argument::ofInteger(key, *integer);
     }
     if (const auto real = parseNumber<double>(value); real && printsAs(*real, value)) {
-      return Argument::ofReal(id, *real);
+      return Argument::ofReal(key, *real);
     }
   }
-  return Argument::ofText(id, strings.intern(value));
+  return Argument::ofText(key, strings.intern(value));
 }
 
 }  // namespace pipetrace

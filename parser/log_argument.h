@@ -12,5 +12,7 @@ namespace pipetrace {
 /// text.
 Argument argumentFromLog(std::string_view key, std::string_view value, bool quoted,
                          StringTable& strings);
+/// The same with a key that `strings` has.
+Argument argumentFromLog(StringId key, std::string_view value, bool quoted, StringTable& strings);
 
 }  // namespace pipetrace

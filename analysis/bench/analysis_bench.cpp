@@ -157,6 +157,7 @@ BENCHMARK(jobGraph)->Args({125, 31, 2})->Unit(benchmark::kMillisecond)->UseRealT
 BENCHMARK(wholeReport)
     ->Args({16, 128, 1, 244, 2})
     ->Args({16, 128, 1, 24, 2})
+    ->Args({64, 128, 1, 60, 2})
     ->Args({8, 16, 125, 31, 2})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

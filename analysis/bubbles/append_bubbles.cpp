@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -20,7 +22,7 @@ namespace {
 /// first argument, until they get the argument with its name.
 struct RankEvents {
   std::vector<Event> events;
-  std::vector<const Bubble*> culprits;  // one bubble for each name
+  std::vector<Bubble> culprits;  // one bubble for each name
 };
 
 /// The same for jobs with the same name. The names of most follow from these three.
@@ -36,36 +38,63 @@ std::uint64_t nameKeyOf(const JobGraph& graph, const Bubble& bubble) {
          static_cast<std::uint32_t>(node.microBatch);
 }
 
-RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
-  RankEvents made;
-  reserveLarge(made.events, bubbles.size());
-  std::unordered_map<std::uint64_t, std::uint32_t> known;  // by name
-  for (const Bubble& bubble : bubbles) {
-    Event& event = made.events.emplace_back();
+class RankEventMaker {
+ public:
+  RankEventMaker(const JobGraph& graph, std::size_t count) : graph_(graph) {
+    reserveLarge(made_.events, count);
+  }
+
+  void add(const Bubble& bubble) {
+    Event& event = made_.events.emplace_back();
     event.begin = bubble.begin;
     event.end = bubble.end;
     event.step = bubble.step;
     event.kind = JobKind::kBubble;
     event.bubbleClass = bubble.bubbleClass;
-    event.phase = graph.phase();
-    if (bubble.culprit == JobGraph::kNone) continue;
-    event.peer = graph.ranks()[culpritRankOf(graph, bubble)].number;
-    event.job = culpritEventOf(graph, bubble).job;
-    const auto next = static_cast<std::uint32_t>(made.culprits.size());
-    const auto [index, isNew] = known.try_emplace(nameKeyOf(graph, bubble), next);
-    if (isNew) made.culprits.push_back(&bubble);
+    event.phase = graph_.phase();
+    if (bubble.culprit == JobGraph::kNone) return;
+    event.peer = graph_.ranks()[culpritRankOf(graph_, bubble)].number;
+    event.job = culpritEventOf(graph_, bubble).job;
+    const auto next = static_cast<std::uint32_t>(made_.culprits.size());
+    const auto [index, isNew] = known_.try_emplace(nameKeyOf(graph_, bubble), next);
+    if (isNew) made_.culprits.push_back(bubble);
     event.firstArgument = index->second;
     event.argumentCount = 1;
   }
-  return made;
+  RankEvents take() { return std::move(made_); }
+
+ private:
+  const JobGraph& graph_;
+  RankEvents made_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_;  // by name
+};
+
+RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
+  RankEventMaker maker(graph, bubbles.size());
+  for (const Bubble& bubble : bubbles) maker.add(bubble);
+  return maker.take();
+}
+
+/// The same. Gives the memory of the bubbles back as it goes on: there is not enough for all of
+/// them beside all events.
+RankEvents eventsInPlaceOf(const JobGraph& graph, std::vector<Bubble> bubbles) {
+  constexpr std::size_t kAtOnce = 65536;
+  RankEventMaker maker(graph, bubbles.size());
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    maker.add(bubbles[i]);
+    if ((i + 1) % kAtOnce == 0) letPagesGo(&bubbles[i + 1 - kAtOnce], kAtOnce * sizeof(Bubble));
+  }
+  return maker.take();
 }
 
 BubbleLanes lanesOf(const Timeline& timeline, const Topology& topology, const RunSummary& summary,
                     int threads) {
   const JobGraph graph(timeline, topology, summary.phase, threads);
-  RunBasis basis(graph, summary, threads);
-  basis.planMissingRanks(timeline, topology, threads);
-  return bubbleLanes(timeline, graph, classifyBubbles(basis, threads), threads);
+  std::optional<RunBasis> basis(std::in_place, graph, summary, threads);
+  basis->planMissingRanks(timeline, topology, threads);
+  Bubbles bubbles = classifyBubbles(*basis, threads);
+  basis.reset();  // the events need its memory
+  return bubbleLanes(timeline, graph, std::move(bubbles), threads);
 }
 
 /// Adds the bubbles of one phase to those of others of the same timeline. No two overlap on a rank,
@@ -121,19 +150,18 @@ void addOtherPhases(const Timeline& timeline, const Topology& topology, const Ru
   }
 }
 
-BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
-                        int threads) {
-  std::vector<RankEvents> made(bubbles.byRank.size());
-  inParallel(threads, made.size(),
-             [&](std::size_t r) { made[r] = eventsOf(graph, bubbles.byRank[r]); });
+static BubbleLanes lanesOfEvents(const Timeline& timeline, const JobGraph& graph, std::size_t ranks,
+                                 const std::function<RankEvents(std::size_t)>& make, int threads) {
+  std::vector<RankEvents> made(ranks);
+  inParallel(threads, made.size(), [&](std::size_t r) { made[r] = make(r); });
   BubbleLanes lanes;
   lanes.firstArgument = timeline.arguments.size();
   std::unordered_map<std::string, std::uint32_t> known;  // arguments by name
   std::vector<std::vector<std::uint32_t>> arguments(made.size());
   for (std::size_t r = 0; r < made.size(); ++r) {
-    for (const Bubble* const culprit : made[r].culprits) {
+    for (const Bubble& culprit : made[r].culprits) {
       const auto next = static_cast<std::uint32_t>(lanes.firstArgument + known.size());
-      const auto [name, isNew] = known.try_emplace(culpritName(timeline, graph, *culprit), next);
+      const auto [name, isNew] = known.try_emplace(culpritName(timeline, graph, culprit), next);
       if (isNew) lanes.culprits.push_back(name->first);
       arguments[r].push_back(name->second);
     }
@@ -151,6 +179,19 @@ BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const B
     track.events = std::move(made[r].events);
   }
   return lanes;
+}
+
+BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
+                        int threads) {
+  const auto make = [&](std::size_t r) { return eventsOf(graph, bubbles.byRank[r]); };
+  return lanesOfEvents(timeline, graph, bubbles.byRank.size(), make, threads);
+}
+
+BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, Bubbles&& bubbles,
+                        int threads) {
+  Bubbles own = std::move(bubbles);
+  const auto make = [&](std::size_t r) { return eventsInPlaceOf(graph, std::move(own.byRank[r])); };
+  return lanesOfEvents(timeline, graph, own.byRank.size(), make, threads);
 }
 
 void joinBubbles(Timeline& timeline, BubbleLanes lanes) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "analysis/median.h"
-#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -28,42 +27,26 @@ Nanoseconds Collected::total() const {
   return total;
 }
 
-BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads,
-                           StepBegins begins, const std::set<int>& asynchronous)
+BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, StepBegins begins,
+                           const std::set<int>& asynchronous)
     : graph_(graph),
       times_(times),
       begins_(std::move(begins)),
       links_(graph.nodes().size()),
       stretches_(graph.nodes().size() / kStride + 1) {
   for (const int replica : asynchronous) leastUpdates_[replica] = leastUpdateOf(replica);
-  constexpr std::size_t kChunk = 16384;
-  static_assert(kChunk % kStride == 0);
-  const std::size_t count = graph.nodes().size();
-  if (graph.hasLines()) delays_.resize(graph.messageEnd() - graph.jobCount());
-  inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
-    const std::size_t end = std::min(count, (chunk + 1) * kChunk);
-    for (std::size_t i = chunk * kChunk; i < end; ++i) {
-      const Id id = static_cast<Id>(i);
-      const Link& link = links_.make(i, linkOf(id));
-      if (link.waitsInLine) delays_[i - graph.jobCount()] = delayOf(id);
-    }
-  });
-  inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
-    const std::size_t end = std::min(count, (chunk + 1) * kChunk);
-    for (std::size_t i = chunk * kChunk; i < end; i += kStride) {
-      stretches_.make(i / kStride, stretchFrom(static_cast<Id>(i)));
-    }
-  });
 }
 
 BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
   constexpr int kMostNodes = 32;
   Stretch stretch;
   Id& at = stretch.next = node;
+  if (node >= graph_.nodes().size()) return stretch;
   for (int nodes = 0; nodes < kMostNodes; ++nodes) {
-    if (links_[at].rank != JobGraph::kNone) stretch.ranks |= bitOf(links_[at].rank);
-    add(at, links_[at], stretch.collected);
-    at = links_[at].before;
+    const Link& own = link(at);
+    if (own.rank != JobGraph::kNone) stretch.ranks |= bitOf(own.rank);
+    add(at, own, stretch.collected);
+    at = own.before;
     if (at == JobGraph::kNone || at % kStride == 0) break;
   }
   return stretch;
@@ -204,7 +187,7 @@ BindingPaths::LineDelay BindingPaths::delayOf(Id message) const {
 }
 
 void BindingPaths::addDelay(Id message, Collected& collected) const {
-  const LineDelay delay = hasTables_ ? delays_[message - graph_.jobCount()] : delayOf(message);
+  const LineDelay delay = delayOf(message);
   const LineDelay::Part& held = delay.transfer;
   if (held.time > 0) {
     collected.add(Cause::kTransfer, held.time, held.most, graph_.messageOf(held.end));
@@ -260,41 +243,77 @@ JobGraph::Id BindingPaths::metBefore(Id job) const {
   return at != JobGraph::kNone && graph_.node(at).isCollective ? at : JobGraph::kNone;
 }
 
-void BindingPaths::freeTables() {
-  hasTables_ = false;
-  links_ = {};
-  stretches_ = {};
-  delays_ = {};
+void BindingPaths::letGo() const {
+  links_.letGo();
+  stretches_.letGo();
+}
+
+void BindingPaths::letAllGo() const {
+  links_.clear();
+  stretches_.clear();
 }
 
 Collected BindingPaths::lateness(Id node) const {
   Collected collected;
-  addLate(node, hasTables_ ? links_[node] : linkOf(node), collected);
+  addLate(node, knownLink(node), collected);
   return collected;
 }
 
 Collected BindingPaths::of(Id node) const {
   Collected collected;
-  add(node, hasTables_ ? links_[node] : linkOf(node), collected);
+  add(node, knownLink(node), collected);
   return collected;
 }
 
 PathsOfRank::Path PathsOfRank::upTo(Id node) {
   Collected late;
-  Id at = paths_.links_[node].before;
+  Id at = paths_.link(node).before;
   const auto isOwnUpdate = [&](Id id) {
-    return id != JobGraph::kNone && paths_.links_[id].rank == rank_ &&
+    return id != JobGraph::kNone && paths_.link(id).rank == rank_ &&
            endsPaths(paths_.graph_.node(id).kind);
   };
   while (isOwnUpdate(at)) {
-    paths_.addLate(at, paths_.links_[at], late);
-    at = paths_.links_[at].before;
+    paths_.addLate(at, paths_.link(at), late);
+    at = paths_.link(at).before;
   }
-  if (at != JobGraph::kNone && paths_.links_[at].isCollective) {
-    paths_.addLate(at, paths_.links_[at], late);
-    at = paths_.links_[at].before;
+  if (at != JobGraph::kNone && paths_.link(at).isCollective) {
+    paths_.addLate(at, paths_.link(at), late);
+    at = paths_.link(at).before;
   }
   return walk(at, late);
+}
+
+std::size_t PathsOfRank::KnownPaths::slotOf(Id node) const {
+  constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;  // Knuth's multiplicative hashing
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = (node * kFactor >> 32U) & mask;
+  while (slots_[slot].round == round_ && slots_[slot].node != node) slot = (slot + 1) & mask;
+  return slot;
+}
+
+const PathsOfRank::Path* PathsOfRank::KnownPaths::find(Id node) const {
+  if (paths_.empty()) return nullptr;
+  const Slot& slot = slots_[slotOf(node)];
+  return slot.round == round_ ? &paths_[slot.path] : nullptr;
+}
+
+void PathsOfRank::KnownPaths::add(Id node, const Path& path) {
+  if (2 * paths_.size() >= slots_.size()) {
+    const std::vector<Slot> old =
+        std::exchange(slots_, std::vector<Slot>(std::max<std::size_t>(64, 2 * slots_.size())));
+    for (const Slot& each : old) {
+      if (each.round == round_) slots_[slotOf(each.node)] = each;
+    }
+  }
+  Slot& slot = slots_[slotOf(node)];
+  if (slot.round == round_) return;
+  slot = {node, round_, static_cast<std::uint32_t>(paths_.size())};
+  paths_.push_back(path);
+}
+
+void PathsOfRank::KnownPaths::clear() {
+  paths_.clear();
+  ++round_;
 }
 
 PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
@@ -304,33 +323,36 @@ PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   segments_.clear();
   segments_.emplace_back(JobGraph::kNone, first);
   Path path;
-  const auto& links = paths_.links_;
   Id& at = path.end = from;
   const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
-  for (int steps = 0; !isEnd(at); ++steps) {
+  for (int steps = 0; at != JobGraph::kNone; ++steps) {
+    // A stretch without the rank has its first node, too: that need not be looked at by itself.
+    const BindingPaths::Stretch* stretch = nullptr;
+    if (at % BindingPaths::kStride == 0) {
+      stretch = &paths_.stretch(at);
+      if ((stretch->ranks & ownRank) != 0) stretch = nullptr;
+    }
+    const BindingPaths::Link* const link = stretch == nullptr ? &paths_.link(at) : nullptr;
+    if (link != nullptr && link->rank == rank_) break;
     if (steps >= kShort && at % kStride == 0) {
-      const auto found = known_.find(at);
-      if (found != known_.end()) {
-        segments_.back().second.add(found->second.collected);
-        path.end = found->second.end;
+      if (const Path* const rest = known_.find(at)) {
+        segments_.back().second.add(rest->collected);
+        path.end = rest->end;
         break;
       }
       segments_.emplace_back(at, Collected{});
     }
     Collected& collected = segments_.back().second;
-    if (at % BindingPaths::kStride == 0) {
-      const BindingPaths::Stretch& stretch = paths_.stretches_[at / BindingPaths::kStride];
-      if ((stretch.ranks & ownRank) == 0) {
-        collected.add(stretch.collected);
-        at = stretch.next;
-        continue;
-      }
+    if (stretch != nullptr) {
+      collected.add(stretch->collected);
+      at = stretch->next;
+    } else {
+      paths_.add(at, *link, collected);
+      at = link->before;
     }
-    paths_.add(at, links[at], collected);
-    at = links[at].before;
   }
   for (std::size_t i = segments_.size() - 1; i > 0; --i) {
-    known_.try_emplace(segments_[i].first, Path{segments_[i].second, path.end});
+    known_.add(segments_[i].first, {segments_[i].second, path.end});
     segments_[i - 1].second.add(segments_[i].second);
   }
   path.collected = segments_.front().second;

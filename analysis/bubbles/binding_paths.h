@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analysis/bubbles/lazy_table.h"
 #include "analysis/graph/job_graph.h"
 #include "analysis/graph/usual_times.h"
-#include "trace/threads/shared_array.h"
 
 namespace pipetrace {
 
@@ -68,7 +67,7 @@ struct Collected {
 /// pipelines: they lie between the jobs that a pipeline never stops to run. There an update, or a
 /// collective of one, costs what it takes beyond that of the rank where it is shortest: all ranks
 /// have that much anyway.
-/// Several threads may use it.
+/// Several threads may use it, but for letGo() and letAllGo().
 class BindingPaths {
  public:
   using Id = JobGraph::Id;
@@ -78,15 +77,15 @@ class BindingPaths {
 
   /// Both must outlive it. Paths end at the jobs that open the steps of `begins`, as they do at
   /// `lr`. `asynchronous`: the replicas of asynchronous pipelines.
-  BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads = 1,
-               StepBegins begins = {}, const std::set<int>& asynchronous = {});
+  BindingPaths(const JobGraph& graph, const UsualTimes& times, StepBegins begins = {},
+               const std::set<int>& asynchronous = {});
 
   /// The share of the job, message or collective itself.
   Collected of(Id node) const;
   /// Its lateness after its last input, without its own length.
   Collected lateness(Id node) const;
   /// The node that it waited for; kNone: there is none.
-  Id predecessor(Id node) const { return hasTables_ ? links_[node].before : linkOf(node).before; }
+  Id predecessor(Id node) const { return knownLink(node).before; }
   /// The collective that a job waited for, by itself or by an update of its rank right before it in
   /// an asynchronous pipeline; kNone: it waited for something else.
   Id metBefore(Id job) const;
@@ -95,9 +94,11 @@ class BindingPaths {
   /// Whether a time between two nodes of ranks with different clocks is shorter than these are
   /// exact. `from` may be kNone.
   bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
-  /// Frees what PathsOfRank needs, three quarters of the memory of a node of the graph. All else
-  /// works on, more slowly. Nobody may use it meanwhile.
-  void freeTables();
+  /// PathsOfRank keep what they need of nodes that they come to. Lets go what none of them has come
+  /// to since the call before. Nobody may use it meanwhile.
+  void letGo() const;
+  /// Lets all of it go. Likewise.
+  void letAllGo() const;
 
  private:
   friend class PathsOfRank;
@@ -111,9 +112,9 @@ class BindingPaths {
     std::uint32_t group = 0;      // of compute jobs, in UsualTimes
     Cause lateCause = Cause::kUnknown;
     Cause workCause = Cause::kUnknown;
-    bool isCollective = false;
-    bool hasLastMember = false;  // another one: a collective is as late as that
-    bool waitsInLine = false;    // a part of its lateness is in `delays_`, and not in `late`
+    bool isCollective : 1 = false;
+    bool hasLastMember : 1 = false;  // another one: a collective is as late as that
+    bool waitsInLine : 1 = false;    // a part of its lateness is that of delayOf(), not in `late`
   };
   /// An update of an asynchronous pipeline takes at least this on each rank.
   struct LeastUpdate {
@@ -155,6 +156,18 @@ class BindingPaths {
   LineDelay delayOf(Id message) const;
   void addDelay(Id message, Collected& collected) const;
   Stretch stretchFrom(Id node) const;
+  /// For PathsOfRank, which come to most nodes several times.
+  const Link& link(Id node) const {
+    return links_.at(node, [&](std::size_t id) { return linkOf(static_cast<Id>(id)); });
+  }
+  const Stretch& stretch(Id node) const {
+    return stretches_.at(node / kStride,
+                         [&](std::size_t i) { return stretchFrom(static_cast<Id>(i * kStride)); });
+  }
+  Link knownLink(Id node) const {
+    const Link* const known = links_.find(node);
+    return known != nullptr ? *known : linkOf(node);
+  }
   void addLate(Id node, const Link& link, Collected& collected) const {
     Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : node;
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
@@ -172,15 +185,12 @@ class BindingPaths {
   const UsualTimes& times_;
   const StepBegins begins_;
   std::map<int, LeastUpdate> leastUpdates_;  // by replica, of asynchronous pipelines
-  SharedArray<Link> links_;
-  std::vector<LineDelay> delays_;   // by message; empty: there are no lines
-  SharedArray<Stretch> stretches_;  // by node / kStride
-  bool hasTables_ = true;
+  mutable LazyTable<Link, 8> links_;
+  mutable LazyTable<Stretch, 5> stretches_;  // by node / kStride
 };
 
-/// The paths that end at jobs of one rank, while the BindingPaths have their tables. Long paths
-/// share most of their ways: what a path collected from some of its nodes on is kept for the next
-/// one, so that each way is gone once.
+/// The paths that end at jobs of one rank. Long paths share most of their ways: what a path
+/// collected from some of its nodes on is kept for the next one, so that each way is gone once.
 class PathsOfRank {
  public:
   using Id = JobGraph::Id;
@@ -203,12 +213,32 @@ class PathsOfRank {
   void forget() { known_.clear(); }
 
  private:
+  /// Paths by the node where they begin. They are all forgotten at once, and often.
+  class KnownPaths {
+   public:
+    /// Null: there is none. Valid until the next add().
+    const Path* find(Id node) const;
+    void add(Id node, const Path& path);  // if there is none yet
+    void clear();
+
+   private:
+    struct Slot {
+      Id node = JobGraph::kNone;
+      std::uint32_t round = 0;
+      std::uint32_t path = 0;
+    };
+    std::size_t slotOf(Id node) const;  // its own one, or the free one that it would get
+
+    std::vector<Slot> slots_;  // a power of two; those of earlier rounds are free
+    std::vector<Path> paths_;
+    std::uint32_t round_ = 1;
+  };
+
   Path walk(Id from, const Collected& first);
-  bool isEnd(Id node) const { return node == JobGraph::kNone || paths_.links_[node].rank == rank_; }
 
   const BindingPaths& paths_;
   std::uint32_t rank_;
-  std::unordered_map<Id, Path> known_;              // by the node where it begins
+  KnownPaths known_;
   std::vector<std::pair<Id, Collected>> segments_;  // of the path that is gone now
 };
 

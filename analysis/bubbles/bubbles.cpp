@@ -42,7 +42,8 @@ Bubbles classifyBubbles(const RunBasis& basis, int threads) {
   for (std::uint32_t r = 0; r < pipelineOf.size(); ++r) {
     ranks.emplace_back(basis, *pipelineOf[r], r);
   }
-  // A few steps at once: what paths need of these stays in the processor's caches.
+  // A few steps at once: what paths need of these stays in the processor's caches. They let go of
+  // earlier ones, so that memory stays flat.
   constexpr std::size_t kNodesAtOnce = 16384;
   const std::size_t nodes = graph.nodes().size() / std::max<std::size_t>(1, pipelineOf.size()) + 1;
   const std::size_t most =
@@ -51,7 +52,9 @@ Bubbles classifyBubbles(const RunBasis& basis, int threads) {
   for (std::size_t first = 0; first < windows; first += atOnce) {
     inParallel(threads, ranks.size(),
                [&](std::size_t r) { ranks[r].classifyUpTo(first + atOnce); });
+    basis.paths().letGo();
   }
+  basis.paths().letAllGo();
   Bubbles bubbles;
   for (RankBubbles& rank : ranks) {
     bubbles.times.push_back(rank.times());

@@ -50,7 +50,7 @@ struct Bubbles {
 
 /// Gives each nanosecond of a step's window in which a rank ran no compute job a class. The classes
 /// of a rank add up to its idle time. Uses that many threads, which makes no difference to the
-/// result.
+/// result. Nobody else may use the paths of the basis meanwhile.
 Bubbles classifyBubbles(const RunBasis& basis, int threads = 1);
 
 /// Bubbles as events that are ready to join their timeline. Others may read the timeline while they
@@ -66,6 +66,9 @@ struct BubbleLanes {
 /// Makes the events of `bubbles`. `graph` is that of `timeline`, which must not get other arguments
 /// before joinBubbles().
 BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
+                        int threads = 1);
+/// The same. The bubbles of each rank are freed when its events are made.
+BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, Bubbles&& bubbles,
                         int threads = 1);
 
 /// Adds the bubbles of steps of other phases than the summary's, each with the phase of its step.

@@ -13,8 +13,9 @@ class PlannedIdle {
  public:
   using Id = JobGraph::Id;
 
-  /// All must outlive it.
-  PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times);
+  /// All must outlive it. Uses that many threads, which makes no difference to the result.
+  PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times,
+              int threads = 1);
 
   /// The rank's idle time right before a compute job; before its step's first one since the plan's
   /// start. 0 for a job without a step.
@@ -33,6 +34,8 @@ class PlannedIdle {
   }
 
  private:
+  void planStep(const JobGraph& graph, const UsualTimes& times, std::size_t step);
+
   const StepJobs& jobs_;
   Id firstJob_ = 0;
   std::vector<Nanoseconds> before_;      // by job

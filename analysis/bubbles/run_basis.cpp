@@ -133,7 +133,7 @@ const BubbleWindow& PipelineBasis::lastWholeWindow() const {
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph),
       times_(graph, threads),
-      paths_(graph, times_, threads, stepBeginsOf(graph, summary), asynchronousOf(summary)) {
+      paths_(graph, times_, stepBeginsOf(graph, summary), asynchronousOf(summary)) {
   const std::size_t count = graph.pipelines().size();
   std::vector<std::optional<PipelineBasis>> made(count);
   const int inside = count == 1 ? threads : 1;
@@ -143,12 +143,13 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
   });
   pipelines_.reserve(count);
   for (std::optional<PipelineBasis>& each : made) pipelines_.push_back(std::move(*each));
-  // Several tasks for each pipeline, as many runs have only one.
+  // Several tasks for each pipeline, as many runs have only one. That has its steps on the threads
+  // that are left.
   constexpr std::size_t kTasks = 2;
   inParallel(threads, count * kTasks, [&](std::size_t i) {
     PipelineBasis& pipeline = pipelines_[i / kTasks];
     if (i % kTasks == 0) {
-      pipeline.planned = std::make_unique<PlannedIdle>(graph, pipeline.jobs, times_);
+      pipeline.planned = std::make_unique<PlannedIdle>(graph, pipeline.jobs, times_, inside);
     } else {
       pipeline.windows = windowsOf(graph, paths_, pipeline.jobs, summary, pipeline.replica);
     }
@@ -164,7 +165,7 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
 }
 
 void RunBasis::freeTables() {
-  paths_.freeTables();
+  paths_.letAllGo();
   waitPaths_ = {};
   for (PipelineBasis& pipeline : pipelines_) pipeline.planned.reset();
 }

@@ -57,8 +57,7 @@ class RunBasis {
   /// runs that recompute for some backward passes only.
   void planMissingRanks(const Timeline& timeline, const Topology& topology, int threads = 1);
 
-  /// Frees what only classifyBubbles() needs, about as much memory as the graph has. Nobody may use
-  /// the basis meanwhile.
+  /// Frees what only classifyBubbles() needs. Nobody may use the basis meanwhile.
   void freeTables();
 
   const JobGraph& graph() const { return graph_; }

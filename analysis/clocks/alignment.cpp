@@ -79,35 +79,48 @@ struct EarlyMessages {
 /// The clocks of a run before and after it is aligned.
 class ClockTable {
  public:
-  explicit ClockTable(const Timeline& asLogged) : before_(clockHostsOf(asLogged)) {
+  ClockTable(const Timeline& asLogged, int threads)
+      : threads_(threads), before_(clockHostsOf(asLogged)) {
     for (const ClockHost& host : before_) {
       table_.push_back({.host = host.text(), .ranks = host.ranks});
     }
-    for (const Crossing& each : crossingsOf(asLogged, before_)) {
+    visitCrossings(asLogged, before_, threads, [&](const Crossing& each) {
       for (const std::size_t host : {each.from, each.to}) {
         ++table_[host].messages;
         if (earlyBy(each) > 0) ++table_[host].violationsBefore;
       }
-    }
+    });
   }
 
-  std::vector<HostAlignment> after(const Timeline& aligned, EarlyMessages& disproving) {
-    const std::vector<ClockHost> after = clockHostsOf(aligned);
+  /// `areMoved`: whether any times may have been. If not, and no message was early before, none is.
+  std::vector<HostAlignment> after(const Timeline& aligned, bool areMoved,
+                                   EarlyMessages& disproving) {
+    const std::vector<ClockHost> after = areMoved ? clockHostsOf(aligned) : before_;
     for (std::size_t i = 0; i < table_.size(); ++i) addMove(i, aligned, after[i]);
     std::vector<char> isDisproved(table_.size());
-    for (const Crossing& each : crossingsOf(aligned, after)) {
+    const bool areInOrder =
+        !areMoved && std::all_of(table_.begin(), table_.end(), [](const HostAlignment& host) {
+          return host.violationsBefore == 0;
+        });
+    if (areInOrder) return bounded(isDisproved);
+    visitCrossings(aligned, after, threads_, [&](const Crossing& each) {
       const Nanoseconds early = earlyBy(each);
-      if (early <= 0) continue;
+      if (early <= 0) return;
       Nanoseconds allowed = kClockTolerance;
       for (const std::size_t host : {each.from, each.to}) {
         ++table_[host].violationsAfter;
         table_[host].residual = std::max(table_[host].residual, early);
         allowed += table_[host].bound.value_or(0);
       }
-      if (early <= allowed) continue;
+      if (early <= allowed) return;
       disproving.add(each, early);
       isDisproved[each.from] = isDisproved[each.to] = 1;
-    }
+    });
+    return bounded(isDisproved);
+  }
+
+ private:
+  std::vector<HostAlignment> bounded(const std::vector<char>& isDisproved) {
     for (std::size_t i = 1; i < table_.size(); ++i) {
       HostAlignment& host = table_[i];
       if (isDisproved[i] != 0) host.bound.reset();
@@ -116,7 +129,6 @@ class ClockTable {
     return std::move(table_);
   }
 
- private:
   /// How long before it is sent a message is received.
   static Nanoseconds earlyBy(const Crossing& message) {
     return difference(message.sent, message.received);
@@ -145,15 +157,17 @@ class ClockTable {
     }
   }
 
+  int threads_;
   std::vector<ClockHost> before_;
   std::vector<HostAlignment> table_;
 };
 
 }  // namespace
 
-Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignment* result) {
+Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignment* result,
+                 int threads) {
   std::optional<ClockTable> table;  // on one host no message can be early by its clock
-  if (result != nullptr || namesSeveralHosts(timeline)) table.emplace(timeline);
+  if (result != nullptr || namesSeveralHosts(timeline)) table.emplace(timeline, threads);
   const bool asksMessages =
       by == AlignBy::kCausal ||
       (by == AlignBy::kBest && !hasReadings(timeline) && namesSeveralHosts(timeline));
@@ -172,7 +186,7 @@ Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignm
   }
   if (table) {
     EarlyMessages early;
-    std::vector<HostAlignment> hosts = table->after(timeline, early);
+    std::vector<HostAlignment> hosts = table->after(timeline, done != AlignBy::kNone, early);
     // Where alignment was refused, a warning has said so.
     if (byMessages != ByMessages::kRefused) early.report(done, by, diagnostics);
     if (result != nullptr) *result = {done, std::move(hosts)};

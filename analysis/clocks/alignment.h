@@ -43,8 +43,9 @@ struct Alignment {
 /// Puts the times of all ranks into the clock of rank 0 (of the lowest rank, where rank 0 is
 /// missing): alignedByLog() or alignedByMessages(). `result`, if given, is filled in. Then messages
 /// that arrive before they are sent are a warning, if by more than the bounds of both clocks and
-/// kClockTolerance; these clocks have no bound.
+/// kClockTolerance; these clocks have no bound. Uses that many threads, which makes no difference
+/// to the result.
 Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics,
-                 Alignment* result = nullptr);
+                 Alignment* result = nullptr, int threads = 1);
 
 }  // namespace pipetrace

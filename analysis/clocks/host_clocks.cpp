@@ -47,8 +47,8 @@ struct OnHost {
   std::pair<int, const Event*> first;
 };
 
-void addCollective(const std::map<int, std::vector<const Event*>>& ranks, std::size_t n,
-                   const HostsOfRanks& hosts, std::vector<Crossing>& to) {
+void visitCollective(const std::map<int, std::vector<const Event*>>& ranks, std::size_t n,
+                     const HostsOfRanks& hosts, const std::function<void(const Crossing&)>& visit) {
   std::map<std::size_t, OnHost> members;
   for (const auto& [rank, events] : ranks) {
     const std::pair member(rank, events[n]);
@@ -59,8 +59,8 @@ void addCollective(const std::map<int, std::vector<const Event*>>& ranks, std::s
   for (const auto& [from, sender] : members) {
     for (const auto& [host, receiver] : members) {
       if (from == host) continue;
-      to.push_back({from, host, sender.last.second->begin, receiver.first.second->end,
-                    sender.last.first, receiver.first.first, sender.last.second});
+      visit({from, host, sender.last.second->begin, receiver.first.second->end, sender.last.first,
+             receiver.first.first, sender.last.second});
     }
   }
 }
@@ -109,9 +109,10 @@ class KnownBytes {
   explicit KnownBytes(const Timeline& timeline)
       : timeline_(timeline), key_(timeline.strings.find(log_format::kBytes)) {}
   bool has(const Event& event) const {
+    if (!key_) return false;
     const auto arguments = timeline_.argumentsOf(event);
-    return key_ && std::any_of(arguments.begin(), arguments.end(),
-                               [&](const Argument& one) { return one.key == *key_; });
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [&](const Argument& one) { return one.key == *key_; });
   }
 
  private:
@@ -119,28 +120,42 @@ class KnownBytes {
   const std::optional<StringId> key_;
 };
 
-std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts) {
+std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts,
+                                  int threads) {
+  std::vector<Crossing> crossings;
+  visitCrossings(timeline, hosts, threads,
+                 [&](const Crossing& each) { crossings.push_back(each); });
+  return crossings;
+}
+
+void visitCrossings(const Timeline& timeline, const std::vector<ClockHost>& hosts, int threads,
+                    const std::function<void(const Crossing&)>& visit) {
+  if (hosts.size() < 2) return;
   HostsOfRanks hostOf;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     for (const int rank : hosts[i].ranks) hostOf[rank] = i;
   }
-  std::vector<Crossing> crossings;
   const KnownBytes bytes(timeline);
-  for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline)) {
+  const std::vector<MatchedMessage> messages = matchedMessages(timeline, {}, threads);
+  for (auto message = messages.begin(); message != messages.end();) {
+    const int sender = message->sender;
+    const int receiver = message->receiver;
     const std::size_t from = hostOf.at(sender);
     const std::size_t to = hostOf.at(receiver);
-    if (from == to) continue;
-    // A rank that gives up logs the receive for which it waited in vain, without bytes.
-    if (bytes.has(*send) && !bytes.has(*receive)) continue;
-    crossings.push_back({from, to, send->begin, receive->end, sender, receiver, send});
+    for (; message != messages.end() && message->sender == sender && message->receiver == receiver;
+         ++message) {
+      // A rank that gives up logs the receive for which it waited in vain, without bytes.
+      if (from == to || (bytes.has(*message->send) && !bytes.has(*message->receive))) continue;
+      visit(
+          {from, to, message->send->begin, message->receive->end, sender, receiver, message->send});
+    }
   }
   for (const auto& [group, ranks] : collectivesOf(timeline)) {
     const std::size_t count = ranks.begin()->second.size();
     const bool haveAll = std::all_of(ranks.begin(), ranks.end(),
                                      [&](const auto& rank) { return rank.second.size() == count; });
-    for (std::size_t n = 0; haveAll && n < count; ++n) addCollective(ranks, n, hostOf, crossings);
+    for (std::size_t n = 0; haveAll && n < count; ++n) visitCollective(ranks, n, hostOf, visit);
   }
-  return crossings;
 }
 
 }  // namespace pipetrace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,10 @@ struct Crossing {
 /// of a send that has them did not get the message, and ties nothing. No rank ends a collective
 /// before the last one begins it. The n-th collectives of one kind on all ranks of one communicator
 /// (`communicator = …`) are one, if all ranks have as many.
-std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts);
+std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts,
+                                  int threads = 1);
+/// The same one after the other, without the memory of all of them.
+void visitCrossings(const Timeline& timeline, const std::vector<ClockHost>& hosts, int threads,
+                    const std::function<void(const Crossing&)>& visit);
 
 }  // namespace pipetrace

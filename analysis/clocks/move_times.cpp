@@ -30,7 +30,13 @@ std::map<int, Timeline::Span> spansOfRanks(const Timeline& timeline) {
     span->second.end = std::max(span->second.end, end);
   };
   for (const Track& track : timeline.tracks) {
-    for (const Event& event : track.events) add(track.rank, event.begin, event.end);
+    if (track.events.empty()) continue;
+    Timeline::Span span{kNsMax, kNsMin};
+    for (const Event& event : track.events) {
+      span.begin = std::min(span.begin, event.begin);
+      span.end = std::max(span.end, event.end);
+    }
+    add(track.rank, span.begin, span.end);
   }
   for (const CounterSeries& series : timeline.counters) {
     for (const CounterSample& sample : series.samples) add(series.rank, sample.time, sample.time);

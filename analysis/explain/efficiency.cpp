@@ -23,12 +23,13 @@ std::vector<Interval> shared(const std::vector<Interval>& a, const std::vector<I
 }  // namespace
 
 std::vector<StepEfficiency> efficiencyOf(const PipelineBasis& pipeline,
-                                         const std::vector<const StepSummary*>& steps) {
+                                         const std::vector<const StepSummary*>& steps,
+                                         std::size_t first) {
   std::vector<StepEfficiency> results(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     StepEfficiency& result = results[i];
     const StepSummary& step = *steps[i];
-    const BubbleWindow& window = pipeline.windows[i];
+    const BubbleWindow& window = pipeline.windows[first + i];
     Nanoseconds most = 0;
     double busy = 0;
     for (const RankStep& rank : step.ranks) {

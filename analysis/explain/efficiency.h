@@ -22,9 +22,11 @@ struct StepEfficiency {
   Nanoseconds planned = 0;  ///< that length
 };
 
-/// The efficiency of a pipeline's steps, by its windows. `steps`: the summaries of the windows.
+/// The efficiency of a pipeline's steps, by its windows. `steps`: the summaries of the windows from
+/// `first` on; there may be fewer than windows.
 std::vector<StepEfficiency> efficiencyOf(const PipelineBasis& pipeline,
-                                         const std::vector<const StepSummary*>& steps);
+                                         const std::vector<const StepSummary*>& steps,
+                                         std::size_t first = 0);
 
 /// Time that messages and collectives took, over all ranks. A message counts from the later of its
 /// two starts, at both of its ends; what comes before is a wait. Kernels inside of jobs do not

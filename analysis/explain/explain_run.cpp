@@ -77,23 +77,61 @@ std::vector<PipelineSteps> listSteps(const Explanation& result) {
   return listed;
 }
 
-void explainSteps(const Explanation& result, const PipelineBasis& pipeline,
-                  PipelineSteps& explained) {
+/// Some steps of a pipeline that follow each other, and what they add to it.
+struct StepBlock {
+  std::size_t pipeline = 0;
+  std::size_t first = 0;
+  std::size_t end = 0;
+  PathShares shares;
+  StepPath longest;
+  Nanoseconds length = -1;  // of that step
+};
+
+/// Cuts the steps of all pipelines into blocks that several threads explain: one pipeline alone has
+/// one for each thread.
+std::vector<StepBlock> blocksOf(const std::vector<PipelineSteps>& pipelines, int threads) {
+  const std::size_t tasks =
+      pipelines.size() >= static_cast<std::size_t>(threads) ? 1 : static_cast<std::size_t>(threads);
+  std::vector<StepBlock> blocks;
+  for (std::size_t p = 0; p < pipelines.size(); ++p) {
+    const std::size_t count = pipelines[p].steps.size();
+    for (std::size_t task = 0; task < tasks; ++task) {
+      const StepBlock block{
+          .pipeline = p, .first = count * task / tasks, .end = count * (task + 1) / tasks};
+      if (block.first < block.end) blocks.push_back(block);
+    }
+  }
+  return blocks;
+}
+
+void explainBlock(const Explanation& result, PipelineSteps& explained, StepBlock& block) {
+  const PipelineBasis& pipeline = result.basis->pipelines()[block.pipeline];
   std::vector<const StepSummary*> summaries;
-  for (const ExplainedStep& step : explained.steps) summaries.push_back(&step.summary);
-  const auto efficiency = efficiencyOf(pipeline, summaries);
-  for (std::size_t i = 0; i < explained.steps.size(); ++i) {
+  for (std::size_t i = block.first; i < block.end; ++i) {
+    summaries.push_back(&explained.steps[i].summary);
+  }
+  const auto efficiency = efficiencyOf(pipeline, summaries, block.first);
+  for (std::size_t i = block.first; i < block.end; ++i) {
     const BubbleWindow& window = pipeline.windows[i];
     ExplainedStep& step = explained.steps[i];
-    step.efficiency = efficiency[i];
+    step.efficiency = efficiency[i - block.first];
     if (!step.isCounted) continue;
     StepPath path = criticalPathOf(*result.basis, pipeline, window);
-    explained.shares.add(*result.graph, path);
-    if (window.isWhole && !window.lacksRanks) explained.sound.push_back(&window);
-    if (window.span.length() <= explained.length) continue;
-    explained.length = window.span.length();
-    explained.longest = std::move(path);
+    block.shares.add(*result.graph, path);
+    if (window.span.length() <= block.length) continue;
+    block.length = window.span.length();
+    block.longest = std::move(path);
   }
+}
+
+/// Adds a block to its pipeline. Blocks come in their order: of steps that are as long the first
+/// counts.
+void join(StepBlock& block, PipelineSteps& into) {
+  for (const auto& [kind, time] : block.shares.byKind) into.shares.byKind[kind] += time;
+  for (const auto& [stage, time] : block.shares.byStage) into.shares.byStage[stage] += time;
+  if (block.length <= into.length) return;
+  into.length = block.length;
+  into.longest = std::move(block.longest);
 }
 
 void findSlack(Explanation& result, const std::vector<PipelineSteps>& explained, int threads) {
@@ -115,9 +153,18 @@ void findSlack(Explanation& result, const std::vector<PipelineSteps>& explained,
 
 /// Fills in what `explained` lacks, and the numbers of jobs.
 void explainSteps(Explanation& result, std::vector<PipelineSteps>& explained, int threads) {
-  inParallel(threads, explained.size(), [&](std::size_t p) {
-    explainSteps(result, result.basis->pipelines()[p], explained[p]);
+  std::vector<StepBlock> blocks = blocksOf(explained, threads);
+  inParallel(threads, blocks.size(), [&](std::size_t i) {
+    explainBlock(result, explained[blocks[i].pipeline], blocks[i]);
   });
+  for (StepBlock& block : blocks) join(block, explained[block.pipeline]);
+  for (std::size_t p = 0; p < explained.size(); ++p) {
+    const std::vector<BubbleWindow>& windows = result.basis->pipelines()[p].windows;
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      const bool isSound = windows[i].isWhole && !windows[i].lacksRanks;
+      if (isSound && explained[p].steps[i].isCounted) explained[p].sound.push_back(&windows[i]);
+    }
+  }
   findSlack(result, explained, threads);
 }
 
@@ -299,23 +346,24 @@ void explain(const Timeline& timeline, const ExplainOptions& options, Explanatio
   std::vector<PipelineSteps> steps = listSteps(result);
   const auto windows = countedWindows(steps);
   const auto slowdownSteps = stepsOfSlowdown(steps, result.counted);
-  // Parts that need nothing of each other, the longest first. Two run at once.
-  const int threads = (threadCount(options.threads) + 1) / 2;
+  // Parts that need nothing of each other, the longest first. Two run at once. The what-ifs of many
+  // stages take longer than all others, so they have all threads.
+  const int allThreads = threadCount(options.threads);
+  const int threads = (allThreads + 1) / 2;
   const std::function<void()> parts[] = {
-      [&] { explainSteps(result, steps, threads); },
-      [&] {
-        result.slowdown =
-            slowdownOf(timeline, *result.graph, result.topology, slowdownSteps, threads);
-      },
       [&] {
         explainRanks(result);
         findCauses(timeline, threads, result);
       },
+      [&] {
+        result.slowdown =
+            slowdownOf(timeline, *result.graph, result.topology, slowdownSteps, allThreads);
+      },
+      [&] { explainSteps(result, steps, threads); },
       [&] { result.communication = communicationOf(timeline, *result.graph, windows, threads); },
       [&] { result.schedule = followedSchedule(timeline, result.topology, *result.basis); },
   };
-  inParallel(std::min(2, threadCount(options.threads)), std::size(parts),
-             [&](std::size_t part) { parts[part](); });
+  inParallel(std::min(2, allThreads), std::size(parts), [&](std::size_t part) { parts[part](); });
   addGainInTime(timeline, options.logs, result);
   takeSteps(result, steps);
   addThroughput(timeline, options, result);

@@ -267,7 +267,8 @@ void JobGraphBuilder::addInput(const JobKey& key, const Pipeline& pipeline, JobG
   const JobKey source = sourceOf(key, pipeline.stages);
   if (!source.isKnown()) return;
   const Id producer = pipeline.jobs->find(source);
-  if (producer != JobGraph::kNone && graph_.nodes_[producer].rank == node.rank) return;
+  const JobGraph::Rank& own = graph_.ranks_[node.rank];
+  if (producer != JobGraph::kNone && own.first <= producer && producer < own.end) return;
   const Id message = pipeline.arrived->find(key);
   if (message != JobGraph::kNone) {
     node.inputs[count++] = pipeline.firstMessage + message;

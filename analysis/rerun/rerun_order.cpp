@@ -95,6 +95,11 @@ RerunOrder::Index RerunOrder::indexOf(const RunWork& runWork, RunWork::Id work) 
 }
 
 void RerunOrder::addWorks(const RunWork& runWork, std::size_t step) {
+  std::size_t count = works_.size();
+  for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
+    count += runWork.chain(step, r).size() + runWork.collectives(step, r).size();
+  }
+  works_.reserve(count);
   for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
     for (const RunWork::Id work : runWork.chain(step, r)) works_.push_back(workOf(runWork, work));
     for (const RunWork::Collective& each : runWork.collectives(step, r)) {
@@ -310,6 +315,7 @@ void RerunOrder::leaveOutContradictions() {
 
 void RerunOrder::findCoupled(const JobGraph& graph) {
   isCoupled_.assign(works_.size(), 0);
+  if (graph.pipelines().size() < 2) return;
   const auto replicaOf = [&](Index work) { return graph.ranks()[works_[work].rank].replica; };
   for (Group& group : groups_) {
     bool waits = false;

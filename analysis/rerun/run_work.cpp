@@ -1,6 +1,7 @@
 #include "analysis/rerun/run_work.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <utility>
 
@@ -61,7 +62,7 @@ RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
   findCollectives();
   fillChains(threads);
   numberWorks(threads);
-  findPosting();
+  findPosting(threads);
   findStages(threads);
   findKinds(threads);
   findIdeals(threads);
@@ -69,6 +70,12 @@ RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
 }
 
 std::uint32_t RunWork::stepOf(std::int32_t number) const {
+  // Most runs have all steps.
+  const std::int64_t guess = steps_.empty() ? -1 : std::int64_t{number} - steps_.front().first;
+  if (guess >= 0 && guess < static_cast<std::int64_t>(steps_.size())) {
+    const auto& step = steps_[static_cast<std::size_t>(guess)];
+    if (step.first == number) return step.second;
+  }
   const auto found = std::partition_point(steps_.begin(), steps_.end(),
                                           [&](const auto& step) { return step.first < number; });
   return found != steps_.end() && found->first == number ? found->second : kNoStep;
@@ -187,18 +194,26 @@ std::uint32_t RunWork::stageOf(Id work) const {
   return static_cast<std::uint32_t>((isThere ? found : stages_.end()) - stages_.begin());
 }
 
-void RunWork::findPosting() {
+void RunWork::findPosting(int threads) {
   for (const Track& track : timeline_.tracks) {
     if (!track.events.empty()) firstOfTracks_.push_back(track.events.data());
   }
   std::sort(firstOfTracks_.begin(), firstOfTracks_.end());
   if (isNumbered()) return;
   // Where a receive always begins with its send, as in plans, it says nothing about its rank.
-  for (Id id = static_cast<Id>(graph_.jobCount()); id < nodes_ && !arePosted_; ++id) {
-    const JobGraph::Message& message = graph_.message(id);
-    arePosted_ = message.send != nullptr && message.receive != nullptr &&
-                 message.receive->begin > message.send->begin;
-  }
+  std::atomic<bool> arePosted = false;
+  const auto first = static_cast<Id>(graph_.jobCount());
+  constexpr Id kAtOnce = 4096;
+  inParallel(threads, (nodes_ - first + kAtOnce - 1) / kAtOnce, [&](std::size_t part) {
+    const Id begin = first + static_cast<Id>(part) * kAtOnce;
+    for (Id id = begin; id < std::min(nodes_, begin + kAtOnce) && !arePosted; ++id) {
+      const JobGraph::Message& message = graph_.message(id);
+      const bool isPosted = message.send != nullptr && message.receive != nullptr &&
+                            message.receive->begin > message.send->begin;
+      if (isPosted) arePosted = true;
+    }
+  });
+  arePosted_ = arePosted;
 }
 
 Id RunWork::postedAfter(Id message) const {

@@ -119,7 +119,7 @@ class RunWork {
   void chainCollectives(std::size_t cell);
   void placeCollectives(std::size_t cell);
   void numberWorks(int threads);
-  void findPosting();
+  void findPosting(int threads);
   void findStages(int threads);
   void findKinds(int threads);
   void findIdeals(int threads);

@@ -305,10 +305,12 @@ class RunJson {
                        {"stage", rank.position},
                        {"dp", rank.replica},
                        {"score", rank.score}});
+      if (rank.isBound) ranks.back()["at_most"] = true;
     }
     return {{"total", slowdown.total},
             {"launch", slowdown.launch},
             {"by_stage", byNumber(slowdown.byStage)},
+            {"stages_at_most", slowdown.boundStages},
             {"by_dp", byNumber(slowdown.byReplica)},
             {"by_kind", slowdown.byKind},
             {"m_s", orNull(slowdown.mS)},

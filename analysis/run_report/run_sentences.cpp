@@ -1,6 +1,7 @@
 #include "analysis/run_report/run_sentences.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "analysis/report/other_phases.h"
@@ -142,15 +143,24 @@ std::string slowdownText(const Explanation& run) {
                      " times as long as if work of one kind were equally long everywhere";
   bool isFirst = true;
   bool isMoreThanAll = false;
+  const auto isBoundOf = [&](const std::string& what, const auto& name) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(name)>, int>) {
+      const std::vector<int>& stages = slowdown.boundStages;
+      return what == "stage" && std::binary_search(stages.begin(), stages.end(), name);
+    }
+    return false;
+  };
   const auto most = [&](const auto& numbers, const std::string& what, const auto& nameOf) {
     if (numbers.size() < 2) return;
     const auto largest =
         std::max_element(numbers.begin(), numbers.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    text += (isFirst ? "\n  alone, " : ", ") + what + " " + nameOf(largest->first) + " makes it " +
-            ratioText(largest->second);
+    const bool isBound = isBoundOf(what, largest->first);
+    text += isFirst ? "\n  alone, " : ", ";
+    text += (isBound ? "no " + what : what + " " + nameOf(largest->first)) + " makes it " +
+            (isBound ? "more than " : "") + ratioText(largest->second);
     isFirst = false;
-    isMoreThanAll = isMoreThanAll || largest->second > slowdown.total;
+    isMoreThanAll = isMoreThanAll || (!isBound && largest->second > slowdown.total);
   };
   if (slowdown.total > 1.005) {
     most(slowdown.byStage, "stage", [](int stage) { return std::to_string(stage); });

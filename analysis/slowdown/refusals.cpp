@@ -1,54 +1,53 @@
 #include "analysis/slowdown/refusals.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <set>
+#include <vector>
 
 #include "trace/log/fused_pair.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
 
 using Id = JobGraph::Id;
 
-/// Jobs, or messages that a job waits for, whose input is on a rank that is missing.
-std::int64_t countLacking(const JobGraph& graph, const RunWork& work) {
+/// Jobs of a step, or messages that a job waits for, whose input is on a rank that is missing.
+std::int64_t countLacking(const JobGraph& graph, const RunWork& work, std::size_t step) {
   std::int64_t count = 0;
-  for (std::size_t step = 0; step < work.stepCount(); ++step) {
-    for (std::size_t r = 0; r < graph.ranks().size(); ++r) {
-      for (const Id id : work.chain(step, r)) {
-        if (work.isCollective(id)) continue;
-        const JobGraph::Node& node = graph.node(id);
-        bool lacks = node.lacksInput;
-        for (const Id input : node.inputs) {
-          if (input == JobGraph::kNone || !graph.node(input).isMessage) continue;
-          lacks = lacks || graph.node(input).lacksInput;
-        }
-        if (lacks) ++count;
+  for (std::size_t r = 0; r < graph.ranks().size(); ++r) {
+    for (const Id id : work.chain(step, r)) {
+      if (work.isCollective(id)) continue;
+      const JobGraph::Node& node = graph.node(id);
+      bool lacks = node.lacksInput;
+      for (const Id input : node.inputs) {
+        if (input == JobGraph::kNone || !graph.node(input).isMessage) continue;
+        lacks = lacks || graph.node(input).lacksInput;
       }
+      if (lacks) ++count;
     }
   }
   return count;
 }
 
-/// Why the jobs of pipelines of several ranks cannot be linked.
-std::string unlinked(const Timeline& timeline, const JobGraph& graph, const RunWork& work) {
-  for (std::size_t step = 0; step < work.stepCount(); ++step) {
-    for (const auto& pipeline : graph.pipelines()) {
-      if (pipeline.size() < 2) continue;
-      for (const std::uint32_t r : pipeline) {
-        for (const Id id : work.chain(step, r)) {
-          if (work.isCollective(id)) continue;
-          const JobGraph::Node& job = graph.node(id);
-          if (!isCompute(job.kind)) continue;
-          if (job.stage < 0) {
-            return "the stages of jobs on rank " + std::to_string(graph.ranks()[r].number) +
-                   " are not known";
-          }
-          if (job.kind == JobKind::kForwardBackward && !fusedPairOf(timeline, *job.event)) {
-            return "the halves of fused jobs on rank " + std::to_string(graph.ranks()[r].number) +
-                   " are not known";
-          }
+/// Why the jobs of a step, of pipelines of several ranks, cannot be linked.
+std::string unlinked(const Timeline& timeline, const JobGraph& graph, const RunWork& work,
+                     std::size_t step) {
+  for (const auto& pipeline : graph.pipelines()) {
+    if (pipeline.size() < 2) continue;
+    for (const std::uint32_t r : pipeline) {
+      for (const Id id : work.chain(step, r)) {
+        if (work.isCollective(id)) continue;
+        const JobGraph::Node& job = graph.node(id);
+        if (!isCompute(job.kind)) continue;
+        if (job.stage < 0) {
+          return "the stages of jobs on rank " + std::to_string(graph.ranks()[r].number) +
+                 " are not known";
+        }
+        if (job.kind == JobKind::kForwardBackward && !fusedPairOf(timeline, *job.event)) {
+          return "the halves of fused jobs on rank " + std::to_string(graph.ranks()[r].number) +
+                 " are not known";
         }
       }
     }
@@ -69,9 +68,13 @@ bool hasMessagesWithoutStage(const Timeline& timeline, std::span<const std::int3
 }  // namespace
 
 std::string refusalOf(const Timeline& timeline, const JobGraph& graph, const RunWork& work,
-                      std::span<const std::int32_t> steps) {
-  const std::string reason = unlinked(timeline, graph, work);
-  if (!reason.empty()) return reason;
+                      std::span<const std::int32_t> steps, int threads) {
+  std::vector<std::string> reasons(work.stepCount());
+  inParallel(threads, reasons.size(),
+             [&](std::size_t step) { reasons[step] = unlinked(timeline, graph, work, step); });
+  for (const std::string& reason : reasons) {
+    if (!reason.empty()) return reason;
+  }
   if (work.isNumbered()) {
     if (hasMessagesWithoutStage(timeline, steps)) {
       return "the messages do not name the chunks that they are for";
@@ -84,7 +87,10 @@ std::string refusalOf(const Timeline& timeline, const JobGraph& graph, const Run
     }
     return {};
   }
-  const std::int64_t lacking = countLacking(graph, work);
+  std::vector<std::int64_t> counts(work.stepCount());
+  inParallel(threads, counts.size(),
+             [&](std::size_t step) { counts[step] = countLacking(graph, work, step); });
+  const std::int64_t lacking = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (lacking == 0) return {};
   return std::to_string(lacking) +
          (lacking == 1 ? " job gets its input" : " jobs get their inputs") +

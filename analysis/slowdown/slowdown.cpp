@@ -6,6 +6,7 @@
 
 #include "analysis/rerun/run_work.h"
 #include "analysis/slowdown/refusals.h"
+#include "analysis/slowdown/set_what_ifs.h"
 #include "analysis/slowdown/usable_steps.h"
 #include "analysis/slowdown/what_ifs.h"
 #include "trace/threads/in_parallel.h"
@@ -17,7 +18,19 @@ namespace {
 class Analysis {
  public:
   Analysis(const JobGraph& graph, const Topology& topology, const RunWork& work, int threads)
-      : graph_(graph), topology_(topology), work_(work), threads_(threads) {
+      : graph_(graph),
+        topology_(topology),
+        work_(work),
+        threads_(threads),
+        stages_(
+            work.stages().size(), [](const RerunOrder::Work& each) { return each.stage; },
+            work.stepCount()),
+        positions_(
+            positionsOf(graph, work),
+            [&](const RerunOrder::Work& each) {
+              return static_cast<std::size_t>(graph.ranks()[each.rank].position);
+            },
+            work.stepCount()) {
     const auto indexOf = [&](const JobGraph::Rank& rank) {
       return topology_.dataParallelIndex(rank.replica);
     };
@@ -29,7 +42,6 @@ class Analysis {
     }
     for (const JobGraph::Rank& rank : graph.ranks()) {
       replicaOf_.push_back(replicas.at(indexOf(rank)));
-      positions_ = std::max(positions_, rank.position + 1);
     }
   }
 
@@ -45,8 +57,9 @@ class Analysis {
     const auto ratio = [&](double length) { return length / result.tIdeal; };
     result.total = ratio(result.tSim);
     result.launch = measured_ / released_;
-    for (std::size_t s = 0; s < work_.stages().size(); ++s) {
-      result.byStage[work_.stages()[s]] = ratio(lengths_[firstStage_ + s]);
+    for (std::size_t s = 0; s < stages_.count(); ++s) {
+      result.byStage[work_.stages()[s]] = ratio(stages_.length(s));
+      if (stages_.isBound(s)) result.boundStages.push_back(work_.stages()[s]);
     }
     for (std::size_t k = 0; k < work_.setNames().size(); ++k) {
       result.byKind[work_.setNames()[k]] = ratio(lengths_[firstSet_ + k]);
@@ -56,9 +69,13 @@ class Analysis {
     }
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
       const JobGraph::Rank& rank = graph_.ranks()[r];
-      const std::size_t position = firstPosition_ + static_cast<std::size_t>(rank.position);
+      const SetWhatIfs& positions = work_.stagesArePositions() ? stages_ : positions_;
+      const auto position = static_cast<std::size_t>(rank.position);
+      const double ofReplica = byReplica_[replicaOf_[r]];
+      const double ofPosition = positions.length(position);
       result.ranks.push_back({rank.number, replicas_[replicaOf_[r]], rank.position,
-                              ratio(std::min(byReplica_[replicaOf_[r]], lengths_[position]))});
+                              ratio(std::min(ofReplica, ofPosition)),
+                              positions.isBound(position) && ofPosition < ofReplica});
     }
     std::sort(result.ranks.begin(), result.ranks.end(),
               [](const auto& a, const auto& b) { return a.number < b.number; });
@@ -76,20 +93,20 @@ class Analysis {
     return static_cast<std::uint8_t>(1U << number % WhatIfs::kMost);
   }
 
-  /// Everything measured, nothing, then each stage, position and kind, then all but the last stage.
+  /// How many positions are no stages.
+  static std::size_t positionsOf(const JobGraph& graph, const RunWork& work) {
+    if (work.stagesArePositions()) return 0;
+    int positions = 0;
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      positions = std::max(positions, rank.position + 1);
+    }
+    return static_cast<std::size_t>(positions);
+  }
+
+  /// Everything measured, nothing, then each kind, then all but the last stage.
   void addWhatIfs() {
     whatIfsOf(0).inverted |= bitOf(0);
     std::size_t next = 2;
-    firstStage_ = next;
-    for (std::size_t s = 0; s < work_.stages().size(); ++s, ++next) {
-      whatIfsOf(next).byStage[s] |= bitOf(next);
-    }
-    firstPosition_ = work_.stagesArePositions() ? firstStage_ : next;
-    if (!work_.stagesArePositions()) next += static_cast<std::size_t>(positions_);
-    for (std::size_t r = 0; r < graph_.ranks().size() && !work_.stagesArePositions(); ++r) {
-      const auto number = firstPosition_ + static_cast<std::size_t>(graph_.ranks()[r].position);
-      whatIfsOf(number).byRank[r] |= bitOf(number);
-    }
     firstSet_ = next;
     for (std::size_t k = 0; k < work_.setNames().size(); ++k, ++next) {
       whatIfsOf(next).bySet[k] |= bitOf(next);
@@ -107,6 +124,22 @@ class Analysis {
     double released = 0;
   };
 
+  /// The length of a step as measured whose ranks begin as late as they did. `together`: the same
+  /// if they all begin at 0.
+  double releasedLength(std::size_t step, const RerunOrder& order, double together) const {
+    std::vector<double> releases;
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      releases.push_back(static_cast<double>(std::max<Nanoseconds>(0, work_.release(step, r))));
+    }
+    if (*std::max_element(releases.begin(), releases.end()) <= 0) return together;
+    using Times = RerunTimes<1>;
+    Times times(order);
+    times.run([](const RerunOrder::Work& work) { return Times::Row{work.measured}; },
+              [](const RerunOrder::Work&) { return Times::Row{}; },
+              [&](const RerunOrder::Work& work) { return releases[work.rank]; });
+    return times.length()[0];
+  }
+
   void run() {
     std::vector<StepLengths> steps(work_.stepCount());
     inParallel(threads_, steps.size(), [&](std::size_t step) {
@@ -120,14 +153,9 @@ class Analysis {
           lengths.byReplica = times.lengthsByReplica(replicaOf_, replicas_.size());
         }
       }
-      lengths.released = lengths.whatIfs[0];
-      std::vector<double> releases;
-      for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
-        releases.push_back(static_cast<double>(std::max<Nanoseconds>(0, work_.release(step, r))));
-      }
-      if (*std::max_element(releases.begin(), releases.end()) > 0) {
-        lengths.released = times.run(whatIfs_[0], releases)[0];
-      }
+      lengths.released = releasedLength(step, order, lengths.whatIfs[0]);
+      stages_.runFirst(step, order);
+      positions_.runFirst(step, order);
     });
     // In the order of steps: the sums are the same for any number of threads.
     const auto count = static_cast<double>(steps.size());
@@ -142,21 +170,39 @@ class Analysis {
       released_ += lengths.released / count;
       measured_ += static_cast<double>(work_.measuredLength(step)) / count;
     }
+    runAgain(lengths_[1]);
+  }
+
+  /// Runs the what-ifs that are too many to run them with the others.
+  void runAgain(double ideal) {
+    std::vector<SetWhatIfs*> again;
+    for (SetWhatIfs* const each : {&stages_, &positions_}) {
+      if (each->needsSecond(ideal)) again.push_back(each);
+    }
+    inParallel(threads_, again.empty() ? 0 : work_.stepCount(), [&](std::size_t step) {
+      const RerunOrder order(graph_, work_, step, step + 1);
+      for (SetWhatIfs* const each : again) each->runSecond(step, order);
+    });
+    stages_.finish();
+    positions_.finish();
   }
 
   /// The mean length with everything but these ranks as measured.
   double lengthWithout(const std::vector<int>& ranks) {
-    WhatIfs without(graph_.ranks().size(), work_.stages().size(), work_.setNames().size());
-    without.inverted = 1;
-    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
-      const bool isOne =
-          std::find(ranks.begin(), ranks.end(), graph_.ranks()[r].number) != ranks.end();
-      without.byRank[r] = isOne ? 1 : 0;
+    std::vector<char> isIdeal(graph_.ranks().size());
+    for (std::size_t r = 0; r < isIdeal.size(); ++r) {
+      const int number = graph_.ranks()[r].number;
+      isIdeal[r] = std::find(ranks.begin(), ranks.end(), number) != ranks.end() ? 1 : 0;
     }
+    using Times = RerunTimes<1>;
     std::vector<double> lengths(work_.stepCount());
     inParallel(threads_, lengths.size(), [&](std::size_t step) {
       const RerunOrder order(graph_, work_, step, step + 1);
-      lengths[step] = WhatIfTimes(order).run(without)[0];
+      Times times(order);
+      times.run([&](const RerunOrder::Work& work) {
+        return Times::Row{isIdeal[work.rank] != 0 ? work.ideal : work.measured};
+      });
+      lengths[step] = times.length()[0];
     });
     return std::accumulate(lengths.begin(), lengths.end(), 0.0) /
            static_cast<double>(lengths.size());
@@ -181,10 +227,9 @@ class Analysis {
   int threads_;
   std::vector<int> replicas_;
   std::vector<std::uint32_t> replicaOf_;  // by rank
-  int positions_ = 0;
+  SetWhatIfs stages_;
+  SetWhatIfs positions_;  // none: they are stages
   std::vector<WhatIfs> whatIfs_;
-  std::size_t firstStage_ = 0;
-  std::size_t firstPosition_ = 0;
   std::size_t firstSet_ = 0;
   std::size_t allButLastStage_ = 0;
   std::vector<double> lengths_;  // by what-if, ns
@@ -202,7 +247,7 @@ Slowdown slowdownOf(const Timeline& timeline, const JobGraph& graph, const Topol
   result.reason = usable.reason;
   if (!result.reason.empty()) return result;
   const RunWork work(timeline, graph, usable.steps, threads);
-  result.reason = refusalOf(timeline, graph, work, usable.steps);
+  result.reason = refusalOf(timeline, graph, work, usable.steps, threads);
   if (!result.reason.empty()) return result;
   result.steps = usable.steps;
   Analysis(graph, topology, work, threads).fill(result);

@@ -24,17 +24,22 @@ struct Slowdown {
     int position = 0;  ///< in its pipeline
     /// The lower of two slowdowns: of its replica, and of all ranks at its position.
     double score = 1;
+    bool isBound = false;  ///< it is at most that, as for boundStages
   };
 
   /// Why there are no numbers, as a sentence without a full stop; empty: there are. The other
   /// fields are not set if there are none.
   std::string reason;
 
-  double tSim = 0;                  ///< mean length of a step without launch delay, ns
-  double tIdeal = 0;                ///< mean length of a step with ideal durations, ns
-  double total = 1;                 ///< S = tSim / tIdeal
-  double launch = 1;                ///< mean measured length over tSim
-  std::map<int, double> byStage;    ///< S_X of each stage (virtual stage, where ranks have several)
+  double tSim = 0;                ///< mean length of a step without launch delay, ns
+  double tIdeal = 0;              ///< mean length of a step with ideal durations, ns
+  double total = 1;               ///< S = tSim / tIdeal
+  double launch = 1;              ///< mean measured length over tSim
+  std::map<int, double> byStage;  ///< S_X of each stage (virtual stage, where ranks have several)
+  /// The stages whose S_X is a bound: it is at most what `byStage` says. Only where there are more
+  /// stages than SetTimes::kAtOnce. Then one whose works deviate from their ideal by less than
+  /// SetWhatIfs::kLow of tIdeal in all, Σ |measured − ideal| of a step, has 1 + that share.
+  std::vector<int> boundStages;
   std::map<int, double> byReplica;  ///< S_X of each data-parallel index
   /// S_X of each kind: the name that the input gives its events, where they share one, else that of
   /// the job log. A send and its receive count together, as "forward-pp-comm" and

@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analysis/slowdown/set_times.h"
 #include "analysis/testing/slowdown_of_run.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
@@ -157,6 +160,80 @@ INSTANTIATE_TEST_SUITE_P(All, SlowdownOfSchedule, testing::ValuesIn(scheduleName
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                            return name;
                          });
+
+constexpr int kMany = static_cast<int>(SetTimes::kAtOnce) + 6;
+
+/// More stages than one pass runs: 1F1B on that many ranks, one stage much slower and one a little.
+/// All others deviate from the mean of their kind by what these two add to it.
+TEST(SlowdownOfManyStages, IsABoundWhereWorksHardlyDeviate) {
+  const CheckedPlan plan = buildSchedule("1F1B", kMany, 4);
+  Costs costs = costsOf(*plan, kMs);
+  constexpr int kSlow = kMany - 1;
+  constexpr int kLonger = 40;
+  scaleStage(costs, kSlow, 1.3);
+  scaleStage(costs, kLonger, 1.05);
+  const Simulation run = simulate(plan, costs, {.steps = 2, .stepsStartTogether = true});
+  const Costs ideal = idealOf(simulate(plan, costs), costs);
+  const Slowdown slowdown = test::slowdownIn(run.timeline);
+  ASSERT_EQ(slowdown.reason, "");
+  std::vector<int> others(kMany);
+  std::iota(others.begin(), others.end(), 0);
+  std::erase_if(others, [](int stage) { return stage == kSlow || stage == kLonger; });
+  EXPECT_EQ(slowdown.boundStages, others);
+  const auto lengthOf = [&](const Costs& each) {
+    return static_cast<double>(simulate(plan, each).length);
+  };
+  for (int stage = 0; stage < kMany; ++stage) {
+    const auto s = static_cast<std::size_t>(stage);
+    Costs only = ideal;
+    only.stages[s] = costs.stages[s];
+    const double expected = lengthOf(only) / lengthOf(ideal);
+    const double given = slowdown.byStage.at(stage);
+    const Slowdown::Rank& rank = slowdown.ranks[s];
+    EXPECT_EQ(rank.isBound, stage != kSlow && stage != kLonger);
+    EXPECT_EQ(rank.score, std::min(given, slowdown.total)) << "there is one pipeline";
+    if (stage == kSlow || stage == kLonger) {
+      EXPECT_NEAR(given, expected, 1e-6);
+      continue;
+    }
+    // Four micro-batches, each with a forward and a backward.
+    const StageCosts& own = costs.stages[s];
+    const StageCosts& mean = ideal.stages[s];
+    const auto deviation = static_cast<double>(
+        4 * (std::abs(own.forward - mean.forward) + std::abs(own.backward - mean.backward)));
+    EXPECT_NEAR(given, 1 + deviation / lengthOf(ideal), 1e-6);
+    EXPECT_LT(given, 1.001);
+    EXPECT_LE(std::abs(expected - 1), given - 1) << "stage " << stage;
+  }
+}
+
+/// The same with stages that are as much longer as others are shorter, and several on each rank.
+TEST(SlowdownOfManyStages, IsSimulatedWhereTheyDeviateForAnyNumberOfThreads) {
+  const CheckedPlan plan =
+      buildSchedule("Interleaved1F1B", {.ranks = kMany / 2, .microBatches = kMany / 2});
+  ASSERT_EQ(plan->numStages, kMany);
+  Costs costs = costsOf(*plan, Nanoseconds{0});
+  for (int stage = 0; stage < kMany; ++stage) scaleStage(costs, stage, stage % 2 == 0 ? 0.9 : 1.1);
+  const Simulation run = simulate(plan, costs, {.steps = 2, .stepsStartTogether = true});
+  const Costs ideal = idealOf(simulate(plan, costs), costs);
+  const Slowdown slowdown = test::slowdownIn(run.timeline);
+  EXPECT_THAT(slowdown.boundStages, testing::IsEmpty());
+  const auto lengthOf = [&](const Costs& each) {
+    return static_cast<double>(simulate(plan, each).length);
+  };
+  for (const int stage : {0, 1, 33, kMany - 7, kMany - 6, kMany - 1}) {
+    Costs only = ideal;
+    only.stages[static_cast<std::size_t>(stage)] = costs.stages[static_cast<std::size_t>(stage)];
+    EXPECT_NEAR(slowdown.byStage.at(stage), lengthOf(only) / lengthOf(ideal), 1e-6)
+        << "stage " << stage;
+  }
+  const Slowdown withThreads = test::slowdownIn(run.timeline, {}, 3);
+  EXPECT_EQ(withThreads.byStage, slowdown.byStage);
+  EXPECT_EQ(withThreads.tSim, slowdown.tSim);
+  ASSERT_EQ(withThreads.ranks.size(), slowdown.ranks.size());
+  for (std::size_t r = 0; r < slowdown.ranks.size(); ++r)
+    EXPECT_EQ(withThreads.ranks[r].score, slowdown.ranks[r].score);
+}
 
 }  // namespace
 }  // namespace pipetrace

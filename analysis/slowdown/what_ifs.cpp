@@ -22,7 +22,7 @@ constexpr auto kBits = [] {
 
 }  // namespace
 
-WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs, std::span<const double> releases) {
+WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs) {
   const auto durationsOf = [&](const RerunOrder::Work& work) {
     const auto& bits = kBits[whatIfs.measuredIn(work)];
     const double more = work.measured - work.ideal;
@@ -30,11 +30,7 @@ WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs, std::span<const do
     for (std::size_t i = 0; i < kWidth; ++i) row[i] = work.ideal + bits[i] * more;
     return row;
   };
-  const auto releaseOf = [&](const RerunOrder::Work& work) {
-    return releases.empty() ? 0.0 : releases[work.rank];
-  };
-  times_.run(
-      durationsOf, [](const RerunOrder::Work&) { return Times::Row{}; }, releaseOf);
+  times_.run(durationsOf);
   return times_.length();
 }
 

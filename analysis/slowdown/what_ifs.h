@@ -35,9 +35,8 @@ class WhatIfTimes {
 
   explicit WhatIfTimes(const RerunOrder& order) : order_(order), times_(order) {}
 
-  /// The lengths of the step, ns. `releases`: when each rank (index in graph.ranks()) can begin;
-  /// empty: at 0.
-  Lengths run(const WhatIfs& whatIfs, std::span<const double> releases = {});
+  /// The lengths of the step, ns.
+  Lengths run(const WhatIfs& whatIfs);
 
   /// The lengths of the step with one replica as measured and all others ideal, for each replica.
   /// Comes after a run() whose what-ifs 0 and 1 are everything measured and nothing. `replicaOf`:

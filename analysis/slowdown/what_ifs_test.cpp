@@ -1,14 +1,17 @@
-// Lengths by replica are computed in a short way. Here they are compared with the long one: a
-// what-if of its own for each replica.
+// Lengths by replica and of many sets are computed in short ways. Here they are compared with the
+// long one: a what-if of its own for each.
 #include "analysis/slowdown/what_ifs.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <vector>
 
 #include "analysis/run_summary.h"
+#include "analysis/slowdown/set_times.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/noisy_run.h"
 
 namespace pipetrace {
 namespace {
@@ -75,6 +78,42 @@ TEST(WhatIfTimes, LengthsByReplicaAreThoseOfAWhatIfForEachOne) {
       if (expected != two[0] && expected != two[1]) ++different;
     }
     EXPECT_EQ(different, replicas > 1 ? count : 0) << "each replica has a length of its own";
+  }
+}
+
+/// Compares the lengths with one rank as measured, for all ranks of a step.
+void expectLengthsByRank(const Timeline& timeline, std::int32_t step) {
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const std::vector<std::int32_t> steps{step};
+  const RunWork work(timeline, graph, steps, 1);
+  const RerunOrder order(graph, work, 0, 1);
+  const std::size_t ranks = graph.ranks().size();
+  ASSERT_GT(ranks, SetTimes::kAtOnce) << "there is more than one pass";
+  SetTimes times(order, ranks, [](const RerunOrder::Work& each) { return each.rank; });
+  const std::vector<double> lengths = times.lengths();
+  ASSERT_EQ(lengths.size(), ranks);
+  WhatIfTimes single(order);
+  std::set<double> different;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    WhatIfs one(ranks, work.stages().size(), work.setNames().size());
+    one.byRank[r] = 1;
+    const double expected = single.run(one)[0];
+    EXPECT_NEAR(lengths[r], expected, 1e-7 * expected) << "rank " << r;
+    different.insert(lengths[r]);
+  }
+  EXPECT_GT(different.size(), ranks / 2);
+  EXPECT_EQ(times.lengths(), lengths) << "a second time";
+}
+
+TEST(SetTimes, LengthsOfSetsAreThoseOfAWhatIfForEachOne) {
+  Timeline coupled = coupledRun(80);
+  Diagnostics diagnostics;
+  completeTimeline(coupled, diagnostics);
+  expectLengthsByRank(coupled, 0);
+  for (const char* schedule : {"1F1B", "ZB-H1"}) {
+    SCOPED_TRACE(schedule);
+    const Plan plan = buildSchedule(schedule, {.ranks = 131, .microBatches = 5});
+    expectLengthsByRank(test::noisyRun(plan, test::costsOf(plan, 1), 2, 3), 1);
   }
 }
 

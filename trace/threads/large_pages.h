@@ -21,6 +21,15 @@ inline void adviseLargePages(void* data, std::size_t bytes) {
   madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
+/// Gives the pages back to the system that lie inside of this memory. Their content is lost:
+/// they read as 0 from then on. The memory stays the caller's.
+inline void letPagesGo(void* data, std::size_t bytes) {
+  constexpr std::uintptr_t kPage = 4096;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + kPage - 1) / kPage * kPage;
+  const auto end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 /// Makes room for `count` elements in an empty vector. Room that is never used takes no memory.
 template <typename T>
 void reserveLarge(std::vector<T>& vector, std::size_t count) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "parser/job_log/lines/job_head.h"
 #include "parser/job_log/lines/log_fields.h"
 #include "parser/log_argument.h"
 #include "trace/append.h"
 #include "trace/log/log_format.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 namespace {
@@ -31,6 +33,14 @@ bool valueEnds(LogScanner& scan) {
 
 bool lineEnds(LogScanner& scan) { return scan.literal("\n") || scan.literal("\r\n"); }
 
+/// A key as a number; 0 where it is too long.
+constexpr std::uint64_t numberOf(std::string_view key) {
+  std::uint64_t number = 0;
+  if (key.size() > sizeof number) return 0;
+  for (const char c : key) number = number << 8U | static_cast<unsigned char>(c);
+  return number;
+}
+
 /// Keys that a stream's line has once, before the others; repeated here, they need LogEvents.
 bool isOfStreamHead(std::string_view key) {
   return key == lf::kType || key == lf::kMicroBatch || key == lf::kStart || key == lf::kEndTime ||
@@ -42,10 +52,14 @@ bool isOfStreamHead(std::string_view key) {
 void CanonicalLines::setPart(RankPart& part) {
   part_ = &part;
   lanes_.clear();
+  counter_ = nullptr;
 }
 
 std::size_t CanonicalLines::read(std::string_view text) {
   LogScanner scan(text);
+  if (text.starts_with(lf::kCounter)) {
+    return readCounter(scan) ? text.size() - scan.rest().size() : 0;
+  }
   Line line;
   arguments_.clear();
   line.isJob = text.starts_with(lf::kInfo);
@@ -81,6 +95,28 @@ bool CanonicalLines::readStream(LogScanner& scan, Line& line) {
   return isRead;
 }
 
+bool CanonicalLines::readCounter(LogScanner& scan) {
+  std::string_view name;
+  std::string_view text;
+  CounterSample sample;
+  const bool isRead = scan.literal("Profiler Counter: name = ") && scan.bareValue(name) &&
+                      scan.literal(", time = ") && scan.milliseconds(sample.time) &&
+                      scan.literal(", value = ") && scan.bareValue(text) && lineEnds(scan);
+  const std::optional<double> value = isRead ? parseNumber<double>(text) : std::nullopt;
+  if (!value) return false;
+  sample.value = *value;
+  if (counter_ == nullptr || counter_->name != name) {
+    auto found = part_->counters.find(name);
+    if (found == part_->counters.end()) {
+      found = part_->counters.try_emplace(std::string(name)).first;
+      found->second.name = name;
+    }
+    counter_ = &found->second;
+  }
+  counter_->samples.push_back(sample);
+  return true;
+}
+
 bool CanonicalLines::readFields(LogScanner& scan, Line& line) {
   while (!lineEnds(scan)) {
     std::string_view key;
@@ -92,12 +128,20 @@ bool CanonicalLines::readFields(LogScanner& scan, Line& line) {
 
 bool CanonicalLines::readField(LogScanner& scan, Line& line, std::string_view key) {
   Event& event = line.event;
-  if (key == lf::kStep) return readNumber(scan, event.step);
-  if (key == lf::kStage) return readNumber(scan, event.stage);
-  if (key == lf::kChunk) return readNumber(scan, event.chunk);
-  if (key == lf::kPart) return readNumber(scan, event.part);
-  if (key == lf::kPeer) return readNumber(scan, event.peer);
-  if (key == (line.isJob ? lf::kId : lf::kJobKey)) return readNumber(scan, event.job);
+  switch (numberOf(key)) {
+    case numberOf(lf::kStep): return readNumber(scan, event.step);
+    case numberOf(lf::kStage): return readNumber(scan, event.stage);
+    case numberOf(lf::kChunk): return readNumber(scan, event.chunk);
+    case numberOf(lf::kPart): return readNumber(scan, event.part);
+    case numberOf(lf::kPeer): return readNumber(scan, event.peer);
+    case numberOf(lf::kId):
+      if (line.isJob) return readNumber(scan, event.job);
+      break;
+    case numberOf(lf::kJobKey):
+      if (!line.isJob) return readNumber(scan, event.job);
+      break;
+    default: break;
+  }
   if (!line.isJob && isOfStreamHead(key)) return false;
   if (key == lf::kPhase) {
     if (scan.rest().starts_with('"')) return false;  // LogEvents knows whether it is a phase
@@ -126,8 +170,12 @@ bool CanonicalLines::readText(LogScanner& scan, Line& line, std::string_view key
     return false;
   }
   const bool isComputeStream = line.isJob && key == lf::kStreamKey && field.value == kComputeLane;
-  if (!isComputeStream)
-    arguments_.push_back(argumentFromLog(field.key, field.value, field.quoted, strings_));
+  if (isComputeStream) return true;
+  if (latestKey_ != key) {
+    latestKey_ = key;
+    latestKeyId_ = strings_.intern(key);
+  }
+  arguments_.push_back(argumentFromLog(latestKeyId_, field.value, field.quoted, strings_));
   return true;
 }
 

@@ -41,6 +41,10 @@ const std::vector<std::string> kCanonical = {
     "Profiler Info: Job (7), type = backward_b1, micro_batch_id = 0, job_start_time = 1.000000, "
     "job_end_time = 1.500000",
 };
+const std::vector<std::string> kCounters = {
+    "Profiler Counter: name = live_activations, time = 1697793307213.760986, value = 3",
+    "x] Profiler Counter: name = memory, time = 6.250000, value = -1.5e+20",
+};
 
 /// The length of the first line, as read by hand; 0 when it is not.
 std::size_t lengthByHand(const std::string& lines) {
@@ -49,7 +53,7 @@ std::size_t lengthByHand(const std::string& lines) {
   CanonicalLines canonical(strings);
   canonical.setPart(part);
   const std::size_t length = canonical.read(lines.substr(lines.find("Profiler ")));
-  EXPECT_EQ(part.eventCount(), length > 0 ? 1 : 0);
+  EXPECT_EQ(part.countedLines(strings), length > 0 ? 1 : 0);
   return length;
 }
 
@@ -61,12 +65,25 @@ std::string read(const std::string& log, LogReading reading, int threads = 1) {
       JobLogReader(reading).read(source, {.threads = threads}, timeline, diagnostics);
   timeline.sort();
   std::string text = test::describe(timeline) + std::to_string(outcome.events) + outcome.whyNone;
+  for (const CounterSeries& series : timeline.counters) {
+    text += "\n" + std::to_string(series.rank) + " " + series.name + " " + series.unit;
+    for (const CounterSample& sample : series.samples) {
+      text += " " + std::to_string(sample.time) + "=" + std::to_string(sample.value);
+    }
+  }
   for (const Diagnostic& diagnostic : diagnostics.list()) text += "\n" + toText(diagnostic);
   return text;
 }
 
+/// Lines of all kinds.
+std::vector<std::string> allCanonical() {
+  std::vector<std::string> lines = kCanonical;
+  lines.insert(lines.end(), kCounters.begin(), kCounters.end());
+  return lines;
+}
+
 TEST(CanonicalLinesTest, LinesOfOurWriterAreReadByHandAndAlike) {
-  for (const std::string& line : kCanonical) {
+  for (const std::string& line : allCanonical()) {
     const std::size_t length = line.size() - line.find("Profiler ");
     EXPECT_EQ(lengthByHand(line + "\n"), length + 1) << line;
     EXPECT_EQ(lengthByHand(line + "\r\n"), length + 2) << line;
@@ -95,6 +112,12 @@ TEST(CanonicalLinesTest, LinesThatNeedADiagnosticOrAPatternAreNotReadByHand) {
            "Profiler Stream: type = send_forward, start_time = 1.000000, end_time = 2.000000",
            kSend + ", type = copy",
            "Profiler Meta: version = 1, rank = 0",
+           kCounters[0] + "x",
+           kCounters[0] + ", unit = MB",
+           "Profiler Counter: name = a, time = 1.000000, value = nan",
+           "Profiler Counter: time = 1.000000, name = a, value = 1",
+           "Profiler Counter: name = \"a b\", time = 1.000000, value = 1",
+           "Profiler Counter: name = a, time = 1, value = 1",
        }) {
     EXPECT_EQ(lengthByHand(line + "\n"), 0U) << line;
   }
@@ -107,11 +130,12 @@ TEST(CanonicalLinesTest, ARunOfOursIsReadAlikeBothWays) {
 
 TEST(CanonicalLinesTest, AnyTextIsReadAlikeBothWays) {
   std::mt19937 random(2);
+  const std::vector<std::string> canonical = allCanonical();
   const std::string letters = ", =\"\\.0159-_xP\t\r\n\x80\xe5:";
   for (int i = 0; i < 4000; ++i) {
     std::string log;
     for (unsigned lines = 1 + random() % 4; lines > 0; --lines) {
-      std::string line = kCanonical[random() % kCanonical.size()] + "\n";
+      std::string line = canonical[random() % canonical.size()] + "\n";
       for (unsigned changes = random() % 3; changes > 0; --changes) {
         // Mostly after the head, which is most of the line.
         const std::size_t at =
@@ -138,6 +162,7 @@ std::string longLog() {
     if (i % 7 == 0) log += "some other output of the program\n";
     if (i % 1000 == 0) log += kJob + ", step = no number\n";
     if (i % 1500 == 0) log += "Profiler Counter: name = loss, time = 1.5, value = 0.25\n";
+    if (i % 3 == 0) log += kCounters[random() % kCounters.size()] + "\n";
     if (i == 9000) log += "Profiler Meta: version = 1, rank = 3, world_size = 4, host = second\n";
   }
   return log + "Profiler End: written = 5, dropped = 0\n" + kJob;
