@@ -201,8 +201,10 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   }
   const FollowedSchedule followed = followedSchedule(timeline, measured.topology, *measured.basis);
   answer.schedule = toText(followed.recognised);
+  std::optional<RunBlocks> blocks;
+  if (question.blocks) blocks = runBlocks(*question.blocks, timeline);
   const RunModel model(timeline, measured.topology, *measured.basis, measured.summary, followed,
-                       again, counted);
+                       again, counted, blocks ? &*blocks : nullptr);
   answer.noModel = model.reason();
   const Nanoseconds pause = usualPause(measured.summary, counted);
   const Counts all = [](std::int32_t) { return true; };
