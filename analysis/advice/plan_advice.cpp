@@ -243,7 +243,8 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     made.command = "pipe-trace what-if " + logs_ + " " + made.command;
     const bool cutsBlocks =
         one.changes.partition || (one.changes.chunks > 0 && one.changes.chunks != chunks_);
-    const bool needsBlocks = model_.blocks() && (cutsBlocks || model_.blocks()->isMeasured);
+    const bool needsBlocks =
+        !blockOptions_.empty() && model_.blocks() && (cutsBlocks || model_.blocks()->isMeasured);
     if (needsBlocks) made.command += " " + blockOptions_;
     advice.push_back(made);
   }

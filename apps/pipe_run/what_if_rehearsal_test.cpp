@@ -70,6 +70,18 @@ std::vector<Case> casesOf(const Plan& oneFOneB) {
   cases.push_back(
       {"messages in time", {}, withMessagesInTime(CheckedPlan(oneFOneB), costs), costs});
   cases.back().question.plan.transfers = "in-time";
+  // Blocks of 2 and 1 ms, 1.5 and 2.5, 0.5 and 2, 3.5. The second one moves to stage 1.
+  Costs moved = costs;
+  moved.stages[0] = {.forward = 2'000'000, .backward = 4'000'000};
+  moved.stages[1] = {.forward = 5'000'000, .backward = 10'000'000};
+  cases.push_back({"partition", {}, oneFOneB, moved});
+  cases.back().question.plan.partition = BlockPartition{.blocks = {1, 3, 2, 1}, .recomputed = {}};
+  BlockTable table;
+  for (const Nanoseconds forward : {20, 10, 15, 25, 5, 20, 35}) {
+    table.blocks.push_back({.forward = forward, .backward = 2 * forward});
+  }
+  cases.back().question.blocks =
+      GivenBlocks{table, BlockPartition{.blocks = {2, 2, 2, 1}, .recomputed = {}}};
   return cases;
 }
 
