@@ -79,10 +79,12 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
       const bool isOwn = info.name == own && chunks == chunks_;
       const std::int64_t jobs = std::int64_t{3} * ranks * chunks * count;
       const bool isTooLarge = jobs > (info.dependsOnCosts ? kMostAutoJobs : kMostPlanJobs);
-      if (info.dependsOnCosts && isTooLarge && chunks == 1) {
-        notes.push_back("the schedule " + std::string(info.name) +
-                        " was not tried: plans of more than " + std::to_string(kMostAutoJobs) +
-                        " jobs take it too long");
+      if (info.dependsOnCosts && isTooLarge) {
+        notes.push_back("the schedule " + std::string(info.name) + " was not tried with " +
+                        std::to_string(chunks) +
+                        (chunks < kMostChunks ? " or more" : "") + " virtual stages a rank: over " +
+                        std::to_string(kMostAutoJobs) + " jobs");
+        break;
       }
       if (isOwn || isTooLarge || chunks < info.leastChunks || chunks > info.mostChunks) continue;
       const std::string name(info.name);

@@ -21,7 +21,7 @@ class PlanAdvisor {
   double peak() const { return own_.peak; }
 
   /// - Every schedule that trains with a flush, with 1 to kMostChunks virtual stages a rank. `auto`
-  ///   is given the limit; of more than kMostAutoJobs jobs it is not tried, and `notes` says so.
+  ///   is given the limit. Its plans have kMostAutoJobs jobs at most, and `notes` says so.
   /// - Twice, four times and half as many micro-batches, the batch kept.
   /// - Messages in the order of their times, where the run has lines.
   /// - Deeper warm-ups, where the run follows 1F1B with one stage a rank: by rank, the best that a
@@ -38,7 +38,7 @@ class PlanAdvisor {
   int tried() const { return tried_; }
 
   static constexpr int kMostChunks = 4;
-  static constexpr std::int64_t kMostAutoJobs = 4'000;
+  static constexpr std::int64_t kMostAutoJobs = 60'000;
 
  private:
   struct Simulated {

@@ -229,6 +229,7 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
   const auto runsStages = static_cast<int>(costs.stages.size());
   splitBackwards(changes, costs);
   Plan plan = plannedWith(changes, costs);
+  run.order = plan;
   if (!changes.keepsBatch) {
     run.batch = static_cast<double>(plan.numMicroBatches) / plan_.numMicroBatches;
   }

@@ -55,6 +55,7 @@ class RunModel {
   /// A simulated run of several steps. Its ranks are numbered by their positions.
   struct Run {
     Timeline timeline;
+    Plan order;        ///< of its compute jobs, with recomputes
     std::string plan;  ///< its name; empty: an order that no schedule is known to have
     /// The most activations that each rank holds at once. 1: what a micro-batch takes on a stage of
     /// the run as measured. Where a table knows the memory of blocks, it is the mean of the stages.

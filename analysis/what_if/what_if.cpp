@@ -237,6 +237,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
       figuresOf(classifiedRun(run.timeline, question.threads), all, pause, perStep * run.batch);
   answer.changedPeaks = run.peaks;
   answer.changedPlan = run.plan;
+  answer.order = std::move(run.order);
   answer.run = std::move(run.timeline);
   return answer;
 }

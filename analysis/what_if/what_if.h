@@ -65,6 +65,7 @@ struct WhatIfAnswer {
   std::vector<double> peaks;
   std::vector<double> changedPeaks;
   std::string changedPlan;  ///< its name, where it is another one
+  Plan order;  ///< RunModel::Run::order of the changed run; empty where the order stays
   /// The changed run; without bubbles. Empty with a refusal.
   Timeline run;
 

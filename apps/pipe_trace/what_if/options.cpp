@@ -48,6 +48,10 @@ void addBlocks(const WhatIfOptions& options, WhatIfQuestion& question) {
     }
     question.plan.partition = partitionTyped("--partition", options.partition);
   }
+  if (!options.csv.empty() && question.plan.empty()) {
+    throw Error("--csv goes with another plan, such as --schedule or --chunks");
+  }
+  if (options.csv == "-") throw Error("--csv -: the answer is printed there; name a file");
   if (question.blocks && question.plan.empty()) {
     throw Error("--blocks goes with another plan, such as --partition or --chunks");
   }
@@ -204,6 +208,11 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
           ->allow_extra_args(false)
           ->group(kOutput);
   addThemeOptions(app, output, options.profile.theme, options.profile.isDark);
+  app.add_option("--csv", options.csv,
+                 "Write the changed plan as a schedule file, a row a rank, which trainings take")
+      ->type_name("FILE")
+      ->check(notEmpty())
+      ->group(kOutput);
   app.add_flag("--json", options.json, "Print all figures as JSON")->group(kOutput);
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")

@@ -32,6 +32,7 @@ struct WhatIfOptions {
   BlocksOptions blocks;
   std::optional<double> limitActivations;
   std::optional<double> tokensPerStep;
+  std::string csv;
   bool json = false;
 
   /// Reads the files of blocks and partitions. Throws Error, which names the option.
