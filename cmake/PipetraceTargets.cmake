@@ -134,13 +134,14 @@ endfunction()
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
 # suites CTest runs one by one. NO_MAIN: the sources have their own main(). SERIAL: its cases run
 # with no other test beside them, because they measure time. OWN_HEADERS: its libraries have
-# compiler options for which the common precompiled header is not valid. SANITIZED: left out without
-# PIPETRACE_SANITIZED_TESTS. Tests with the label "threads" also run under ThreadSanitizer.
+# compiler options for which the common precompiled header is not valid. WAITS: its cases wait for
+# long, so CTest starts them first. SANITIZED: left out without PIPETRACE_SANITIZED_TESTS. Tests
+# with the label "threads" also run under ThreadSanitizer.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS;SANITIZED" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS;WAITS;SANITIZED" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(ARG_SANITIZED AND NOT PIPETRACE_SANITIZED_TESTS)
     return()
   endif()
@@ -170,6 +171,9 @@ function(pipetrace_test NAME)
   set(properties "TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT [==[${ARG_ENVIRONMENT}]==]")
   if(ARG_SERIAL)
     string(APPEND properties " RUN_SERIAL ON")
+  endif()
+  if(ARG_WAITS)
+    string(APPEND properties " COST 100")  # after that of list_suites.cmake, so it counts
   endif()
   if(ARG_LABELS)
     string(APPEND properties " LABELS [==[${ARG_LABELS}]==]")

@@ -95,12 +95,14 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
   const RunAgain again(timeline, run.topology, *run.graph, counted, question.threads);
   const FollowedSchedule followed = followedSchedule(timeline, run.topology, *run.basis);
   list.schedule = toText(followed.recognised);
-  std::vector<Advice> all = adviceOfRun({.again = again,
+  std::vector<Advice> all = adviceOfRun({.timeline = timeline,
+                                         .again = again,
                                          .graph = *run.graph,
                                          .counted = counted,
                                          .topology = run.topology,
                                          .step = list.step,
                                          .threads = question.threads,
+                                         .progress = question.progress,
                                          .logs = question.logs});
   list.tried = static_cast<int>(all.size());
   std::string blockOptions = question.blockOptions;
@@ -122,7 +124,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
   } else {
     list.microBatches = model.plan().numMicroBatches;
     try {
-      PlanAdvisor advisor(model, question.threads, question.logs, blockOptions);
+      PlanAdvisor advisor(model, question.threads, question.logs, blockOptions, question.progress);
       list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
       list.peak = advisor.peak();
       list.limit = question.activationLimit.value_or(list.peak);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +13,12 @@
 
 namespace pipetrace {
 
+/// How far adviceOn() is; other threads may look at it meanwhile.
+struct AdviceProgress {
+  std::atomic<std::int64_t> tried{0};
+  std::atomic<std::int64_t> inAll{0};  ///< changes; 0: not known yet
+};
+
 /// The question to adviceOn().
 struct AdviceQuestion {
   std::vector<NumberRange> steps;  ///< those that figures are about; empty: as CountedSteps says
@@ -18,7 +26,8 @@ struct AdviceQuestion {
   /// stages of a rank together. None: as many as the rank of the run that holds most.
   std::optional<double> activationLimit;
   int threads = 1;
-  std::string logs = "LOGS";  ///< the inputs, as a shell reads them, for commands
+  AdviceProgress* progress = nullptr;  ///< may be null
+  std::string logs = "LOGS";           ///< the inputs, as a shell reads them, for commands
   /// The blocks of the model. None: as the logs name them, those of a stage alike; stages are cut
   /// evenly where these do not, either.
   std::optional<GivenBlocks> blocks;

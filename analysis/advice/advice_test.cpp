@@ -301,6 +301,20 @@ Timeline withStraggler(int rank, double factor, Costs costs) {
 
 Nanoseconds windowOf(const Timeline& timeline) { return stepWindows(timeline)[2].window(); }
 
+TEST(AdviceOnFreeMessages, SaysHowLongTheScheduleTakesWithMessagesInTorchsOrder) {
+  Costs costs = evenCosts(4);
+  costs.transfer = kNsPerMs;
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const AdviceList list =
+      adviceOn(simulated(plan, costs, CommStreams::kAsReached).timeline, {.activationLimit = 8});
+  const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
+    return each.of == Advice::Of::kSchedule;
+  });
+  ASSERT_NE(found, list.best.end()) << adviceText(list);
+  EXPECT_THAT(found->notes, testing::Contains(HasSubstr("torch.distributed.pipelining posts them")))
+      << adviceText(list);
+}
+
 TEST(AdviceOnStragglers, ARankThatIsSlowerThanItsPeersIsNamedWithWhatItCosts) {
   for (const auto& [rank, factor] : {std::pair{5, 1.5}, std::pair{0, 1.3}, std::pair{6, 2.0}}) {
     const AdviceList list = adviceOn(withStraggler(rank, factor, evenCosts(4)), {});

@@ -92,7 +92,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::partitions(double limit) const {
                         blockCountsText(run),
                 .command = "--partition " + counts,
                 .options = optionsOfPartition(found.blocks)};
-  one.advice.notes.push_back("trainings of pipe-run take it with --partition " + counts);
+  one.advice.notes.push_back("trainings on PipeTrace's engine take it with --partition " + counts);
   if (!blocks.isMeasured) {
     one.advice.notes.emplace_back(
         "the blocks of a stage are taken to take equally long; --blocks FILE says what they cost");

@@ -1,6 +1,7 @@
 #include "analysis/advice/plan_advice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
+#include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
 #include "trace/threads/in_parallel.h"
 
@@ -18,6 +20,7 @@ namespace {
 constexpr std::int64_t kMostPlanJobs = 400'000;
 constexpr std::int64_t kMostSearchedJobs = 20'000;
 constexpr int kMostDepthTries = 200;
+constexpr std::size_t kMostInLine = 8;
 /// Peaks are sums of parts of activations.
 constexpr double kPeakRounding = 1e-6;
 
@@ -36,12 +39,13 @@ std::string withoutZeros(std::string number) {
 }  // namespace
 
 PlanAdvisor::PlanAdvisor(const RunModel& model, int threads, std::string logs,
-                         std::string blockOptions)
+                         std::string blockOptions, AdviceProgress* progress)
     : model_(model),
       threads_(threads),
       logs_(std::move(logs)),
       blockOptions_(std::move(blockOptions)),
-      chunks_(model.stagesOfShare()),
+      progress_(progress),
+      chunks_(model.chunks()),
       own_(simulated({})) {
   if (!own_.runs) throw Error("the plan of the run does not run");
 }
@@ -57,7 +61,7 @@ PlanAdvisor::Simulated PlanAdvisor::simulated(const PlanChanges& changes) const 
   std::vector<Nanoseconds> windows;
   for (const StepWindow& window : stepWindows(run.timeline)) windows.push_back(window.window());
   result.step = static_cast<Nanoseconds>(static_cast<double>(medianOf(windows)) / run.batch);
-  for (const double peak : run.peaks) result.peak = std::max(result.peak, peak / chunks_);
+  for (const double peak : run.peaks) result.peak = std::max(result.peak, peak);
   result.messages = run.messages;
   result.runs = true;
   return result;
@@ -81,9 +85,8 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
       const bool isTooLarge = jobs > (info.dependsOnCosts ? kMostAutoJobs : kMostPlanJobs);
       if (info.dependsOnCosts && isTooLarge) {
         notes.push_back("the schedule " + std::string(info.name) + " was not tried with " +
-                        std::to_string(chunks) +
-                        (chunks < kMostChunks ? " or more" : "") + " virtual stages a rank: over " +
-                        std::to_string(kMostAutoJobs) + " jobs");
+                        std::to_string(chunks) + (chunks < kMostChunks ? " or more" : "") +
+                        " virtual stages a rank: over " + std::to_string(kMostAutoJobs) + " jobs");
         break;
       }
       if (isOwn || isTooLarge || chunks < info.leastChunks || chunks > info.mostChunks) continue;
@@ -103,8 +106,8 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
         one.changes.activationLimit = std::stod(most);
         one.advice.command += " --limit-activations " + most;
         one.advice.notes.emplace_back(
-            "it is a plan for the times of this run; the same with --csv plan.csv writes it, and "
-            "trainings of pipe-run take it with --schedule-file plan.csv");
+            "it is a plan for the times of this run: what-if with --csv plan.csv writes it, and "
+            "trainings on PipeTrace's engine take it with --schedule-file plan.csv");
       }
       if (info.splitsBackward) {
         one.advice.notes.emplace_back(
@@ -127,7 +130,8 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::microBatches() const {
     one.changes.keepsBatch = true;
     one.advice = {.of = Advice::Of::kMicroBatches,
                   .what = "cut the batch into " + std::to_string(changed) +
-                          " micro-batches in place of " + std::to_string(count),
+                          (changed == 1 ? " micro-batch" : " micro-batches") + " in place of " +
+                          std::to_string(count),
                   .command = "--micro-batches " + std::to_string(changed) + " --keep-batch",
                   .options = optionsOfMicroBatches(changed, count)};
     if (changed > count) {
@@ -217,14 +221,46 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
   return tries;
 }
 
+void PlanAdvisor::addStepsInLine(double limit, std::vector<Try>& tries) const {
+  if (model_.lines() != CommStreams::kAsReached) return;
+  std::vector<Try*> best;
+  for (Try& one : tries) {
+    const Simulated& found = one.simulated;
+    const bool isSchedule = one.advice.of == Advice::Of::kSchedule && found.runs;
+    const bool isIn = found.peak <= limit + kPeakRounding && found.step < own_.step;
+    if (isSchedule && isIn && found.messages > 0) best.push_back(&one);
+  }
+  std::sort(best.begin(), best.end(),
+            [](const Try* a, const Try* b) { return a->simulated.step < b->simulated.step; });
+  best.resize(std::min(best.size(), kMostInLine));
+  inParallel(threads_, best.size(), [&](std::size_t i) {
+    PlanChanges changes = best[i]->changes;
+    changes.lines = CommStreams::kRank;
+    const Simulated inLine = simulated(changes);
+    if (!inLine.runs) return;
+    const double more = static_cast<double>(inLine.step) / static_cast<double>(own_.step) - 1;
+    best[i]->advice.notes.push_back(
+        "messages are taken to wait for no others; with those of a rank one after the other, as "
+        "torch.distributed.pipelining posts them, the step takes " +
+        formatDuration(inLine.step) + ", " + fixedText(100 * std::abs(more), 1) +
+        (more < 0 ? " % less than today" : " % more than today"));
+  });
+}
+
 std::vector<Advice> PlanAdvisor::advice(double limit, double error,
                                         std::vector<std::string>& notes) {
   std::vector<Try> tries = schedules(limit, notes);
   for (auto more : {microBatches(), messageOrders(), warmUps(limit), partitions(limit)}) {
     std::move(more.begin(), more.end(), std::back_inserter(tries));
   }
-  inParallel(threads_, tries.size(),
-             [&](std::size_t i) { tries[i].simulated = simulated(tries[i].changes); });
+  if (progress_ != nullptr) {
+    progress_->inAll = progress_->tried + static_cast<std::int64_t>(tries.size());
+  }
+  inParallel(threads_, tries.size(), [&](std::size_t i) {
+    tries[i].simulated = simulated(tries[i].changes);
+    if (progress_ != nullptr) ++progress_->tried;
+  });
+  addStepsInLine(limit, tries);
   std::vector<Advice> advice;
   const Try* overLimit = nullptr;
   for (Try& one : tries) {

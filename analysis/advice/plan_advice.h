@@ -13,7 +13,8 @@ class PlanAdvisor {
  public:
   /// The model must outlive it, and have no reason() against it. `logs` and `blockOptions` are
   /// those of AdviceQuestion.
-  PlanAdvisor(const RunModel& model, int threads, std::string logs, std::string blockOptions);
+  PlanAdvisor(const RunModel& model, int threads, std::string logs, std::string blockOptions,
+              AdviceProgress* progress = nullptr);
 
   /// The step of the run as it was, simulated.
   Nanoseconds step() const { return own_.step; }
@@ -29,6 +30,9 @@ class PlanAdvisor {
   ///   by one as long as that makes the step shorter.
   /// - Where the model's blocks are known, the partition with the shortest step: what
   ///   bestPartition() finds, and as long as moving a block makes the step shorter, that.
+  ///
+  /// Where messages of the run wait for no others, the shortest schedules have a note on how long
+  /// their steps are with the messages of a rank in torch's order.
   ///
   /// Plans that need more than `limit` activations on a rank are left out, and `notes` gets a
   /// sentence for those that would have been shorter. `error` is that of the model.
@@ -55,6 +59,7 @@ class PlanAdvisor {
 
   Simulated simulated(const PlanChanges& changes) const;
   bool isWithin(const Simulated& plan, double limit) const;
+  void addStepsInLine(double limit, std::vector<Try>& tries) const;
   std::vector<Try> schedules(double limit, std::vector<std::string>& notes) const;
   std::vector<Try> microBatches() const;
   std::vector<Try> messageOrders() const;
@@ -67,6 +72,7 @@ class PlanAdvisor {
   int threads_;
   std::string logs_;
   std::string blockOptions_;
+  AdviceProgress* progress_;
   int chunks_ = 1;  // of the run
   Simulated own_;
   int tried_ = 0;

@@ -8,6 +8,7 @@
 #include "analysis/explain/link_times.h"
 #include "analysis/explain/scattered_pauses.h"
 #include "analysis/explain/slower_ranks.h"
+#include "analysis/explain/slower_stages.h"
 #include "analysis/explain/uneven_micro_batches.h"
 #include "analysis/median.h"
 #include "trace/error.h"
@@ -22,7 +23,9 @@ constexpr std::size_t kMostRanks = 16;  ///< of slow ranks and links, that are c
 class RunAdvisor {
  public:
   explicit RunAdvisor(const RunAdviceInputs& run)
-      : run_(run), lengths_(run.graph, run.counted, run.threads) {}
+      : run_(run),
+        usual_(run.graph, run.threads, run.counted),
+        lengths_(run.graph, run.counted, run.threads) {}
 
   std::vector<Advice> advice() {
     balance();
@@ -50,6 +53,7 @@ class RunAdvisor {
   }
 
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
+    if (run_.progress != nullptr) ++run_.progress->tried;
     try {
       std::vector<Nanoseconds> windows = windowsOf(run_.again.run(changes));
       advice.step = medianOf(windows);
@@ -71,23 +75,14 @@ class RunAdvisor {
     add(std::move(advice), {.balancesStages = true}, "--balance stages");
   }
 
-  /// "stage 2 takes 1.62 times the mean of all stages".
+  /// "stage 2 takes 1.62 times as long as the median of stages".
   std::string sharesText() const {
-    std::map<std::int32_t, double> times;  // by stage, in the steps that count
-    for (JobGraph::Id id = 0; id < run_.graph.jobCount(); ++id) {
-      const JobGraph::Node& job = run_.graph.node(id);
-      if (!isCompute(job.kind) || job.stage < 0 || !run_.counted.contains(job.step)) continue;
-      times[job.stage] += static_cast<double>(job.end - job.begin);
-    }
-    if (times.size() < 2) return {};
-    double sum = 0;
-    for (const auto& [stage, time] : times) sum += time;
-    const auto longest =
-        std::max_element(times.begin(), times.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    const double factor = longest->second * static_cast<double>(times.size()) / sum;
-    return "stage " + std::to_string(longest->first) + " takes " + fixedText(factor, 2) +
-           " times the mean of all stages";
+    const SlowerStages stages(run_.timeline, run_.graph, usual_);
+    if (stages.count() < 2) return {};
+    const std::int32_t slowest = stages.slowest();
+    const SlowerStages::Factor factor = stages.besideOthers({slowest});
+    return "stage " + std::to_string(slowest) + " takes " + fixedText(factor.times, 2) +
+           " times as long as " + factor.others;
   }
 
   void ranks() {
@@ -162,8 +157,7 @@ class RunAdvisor {
   }
 
   void pauses() {
-    const UsualTimes usual(run_.graph, run_.threads, run_.counted);
-    const ScatteredPauses pauses(run_.graph, usual, run_.counted, lengths_, run_.threads);
+    const ScatteredPauses pauses(run_.graph, usual_, run_.counted, lengths_, run_.threads);
     if (pauses.jobs().empty()) return;
     Advice advice{.of = Advice::Of::kPauses,
                   .what = "collect garbage on all ranks at the same step, as " +
@@ -184,6 +178,7 @@ class RunAdvisor {
   }
 
   const RunAdviceInputs& run_;
+  const UsualTimes usual_;
   const UnevenMicroBatches lengths_;
   std::vector<Advice> all_;
 };

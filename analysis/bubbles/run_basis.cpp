@@ -124,6 +124,12 @@ PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline,
     : replica(graph.ranks()[graph.pipelines()[pipeline].front()].replica),
       jobs(graph, pipeline, std::move(begins), threads) {}
 
+const BubbleWindow& PipelineBasis::lastWholeWindow() const {
+  const auto whole = std::find_if(windows.rbegin(), windows.rend(),
+                                  [](const BubbleWindow& window) { return window.isWhole; });
+  return whole == windows.rend() ? windows.back() : *whole;
+}
+
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph),
       times_(graph, threads),

@@ -36,6 +36,9 @@ struct PipelineBasis {
   PipelineBasis(const JobGraph& graph, std::size_t pipeline, std::vector<std::int32_t> begins,
                 int threads = 1);
 
+  /// The last window of a whole step, else the last. There must be one.
+  const BubbleWindow& lastWholeWindow() const;
+
   int replica = 0;
   StepJobs jobs;
   std::unique_ptr<PlannedIdle> planned;  ///< null after RunBasis::freeTables()

@@ -22,9 +22,10 @@ using Durations = std::vector<Nanoseconds>;
 
 class Measuring {
  public:
-  Measuring(const Timeline& timeline, const CountedSteps& counted)
-      : timeline_(timeline), phase_(countedPhaseOf(timeline)), counted_(counted) {
+  Measuring(const Timeline& timeline, const CountedSteps& counted, const std::vector<int>& ranks)
+      : timeline_(timeline), phase_(countedPhaseOf(timeline)), counted_(counted), ranks_(ranks) {
     for (const Track& track : timeline.tracks) {
+      if (!isOfRanks(track.rank)) continue;
       std::map<ReductionKey, int> seen;
       for (const Event& event : track.events) {
         if (!isMeasured(event)) continue;
@@ -65,6 +66,10 @@ class Measuring {
   }
 
  private:
+  bool isOfRanks(int rank) const {
+    return ranks_.empty() || std::binary_search(ranks_.begin(), ranks_.end(), rank);
+  }
+
   bool isMeasured(const Event& event) const {
     return event.phase == phase_ && counted_.contains(event.step);
   }
@@ -147,6 +152,7 @@ class Measuring {
     Durations durations;
     const auto isWanted = [&](const Event& event) { return isMeasured(event); };
     for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline_, isWanted)) {
+      if (!isOfRanks(sender) || !isOfRanks(receiver)) continue;
       durations.push_back(
           std::max<Nanoseconds>(0, receive->end - std::max(send->begin, receive->begin)));
     }
@@ -156,6 +162,7 @@ class Measuring {
   const Timeline& timeline_;
   Phase phase_;
   const CountedSteps& counted_;
+  const std::vector<int>& ranks_;
   // By stage: durations of forward, backward, its halves, fused pairs, recomputes.
   std::map<std::int32_t, std::array<Durations, 6>> stages_;
   std::map<PartsKey, Parts> parts_;                          // of the track that is read
@@ -172,8 +179,9 @@ Costs measuredCosts(const Timeline& timeline) {
   return measuredCosts(timeline, countedStepsOf(timeline));
 }
 
-Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted) {
-  return Measuring(timeline, counted).costs();
+Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted,
+                    const std::vector<int>& ranks) {
+  return Measuring(timeline, counted, ranks).costs();
 }
 
 }  // namespace pipetrace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "analysis/steps/counted_steps.h"
 #include "schedule/costs.h"
 #include "trace/timeline.h"
@@ -12,8 +14,8 @@ namespace pipetrace {
 /// one that counts (countedPhaseOf()).
 ///
 /// - A stage has the costs of its forward, backward, input-half, weight-half and recompute jobs.
-/// Where a run
-///   has only the halves, the whole is their sum. A kind that the run does not have costs 0.
+///   Where a run has only the halves, the whole is their sum. A kind that the run does not have
+///   costs 0.
 /// - The `reduction` of a stage is the median over its all-reduces with given members (`members =
 ///   …`): their last end − their last begin. 0 where none was logged.
 ///   Those that name no stage are agreements of all ranks (`agreement`).
@@ -26,7 +28,9 @@ namespace pipetrace {
 ///
 /// `timeline` must be completed (completeTimeline). Throws Error if some stage has no forward job.
 Costs measuredCosts(const Timeline& timeline);
-/// The same over these steps.
-Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted);
+/// The same over these steps and, unless they are empty, these ranks (ascending) and the messages
+/// between them.
+Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted,
+                    const std::vector<int>& ranks = {});
 
 }  // namespace pipetrace

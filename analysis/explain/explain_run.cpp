@@ -216,8 +216,8 @@ void addGainInTime(const Timeline& timeline, const std::string& logs, Explanatio
       run->command + " writes that plan (docs/inputs/torch.md, \"A better order of messages\")";
 }
 
-/// How many steps a window has: 1. One of an asynchronous run has as many as its first rank begins
-/// the forwards of.
+}  // namespace
+
 double stepsIn(const JobGraph& graph, const StepSummary& window) {
   if (!window.isWholeRun) return 1;
   std::set<std::int32_t> steps;
@@ -237,6 +237,8 @@ double stepsIn(const JobGraph& graph, const StepSummary& window) {
   }
   return forwards > 0 ? inside * static_cast<double>(steps.size()) / forwards : 1;
 }
+
+namespace {
 
 /// Tokens a second and the use of the devices' peak, over the steps that count and the pauses
 /// between them.

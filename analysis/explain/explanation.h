@@ -86,6 +86,10 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options);
 /// The first part of explainRun(): summary, topology, graph, basis and bubbles.
 Explanation classifiedRun(const Timeline& timeline, int threads);
 
+/// How many steps a window has: 1. One of an asynchronous run has as many as its first rank begins
+/// the forwards of.
+double stepsIn(const JobGraph& graph, const StepSummary& window);
+
 /// Which steps of a classified run count. `chosen`: as in ExplainOptions.
 CountedSteps countedStepsOf(const Explanation& run, const std::vector<NumberRange>& chosen);
 

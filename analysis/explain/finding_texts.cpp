@@ -153,33 +153,27 @@ Id FindingTexts::longest(const CulpritGroup& group) const {
 /// "stage 2 (ranks 2 and 6) takes 1.30 times as long as the median of stages".
 FindingText FindingTexts::slowStages(const IdleCause& cause) const {
   const bool isKnown = cause.group.stage >= 0;
-  double own = 0;
-  double usual = 0;
   std::set<int> ranks;
   for (const std::int32_t number : cause.stages) {
     const SlowerStages::Stage& stage = stages_.of(number);
-    own += stage.own;
-    usual += stage.usual;
     ranks.insert(stage.ranks.begin(), stage.ranks.end());
   }
   const bool isOne = cause.stages.size() == 1;
-  double factor = usual > 0 ? own / usual : 2;
-  // The median of two is the mean of both, which says less than the other stage.
-  const bool hasOneOther = isOne && stages_.count() == 2 && factor < 2;
-  if (hasOneOther) factor /= 2 - factor;
-  const char* const others = hasOneOther ? "the other stage" : "the median of stages";
+  const SlowerStages::Factor beside = stages_.besideOthers(cause.stages);
+  const double factor = beside.times;
   const bool isFaster = factor < 0.995;  // than what is printed as 1.00
   const bool isSlower = factor >= 1.005;
   std::string who = isKnown ? named("stage", cause.stages) : "a stage";
   if (!ranks.empty()) who += " (" + named("rank", ranks) + ")";
   std::string text = who + (isOne ? " takes " : " take ");
   if (!isFaster && !isSlower) {
-    text +=
-        std::string("as long as ") + others + ", but not with each kind of job: imbalance costs ";
+    text += std::string("as long as ") + beside.others +
+            ", but not with each kind of job: imbalance costs ";
     return {text + cost(cause),
             "compare forward and backward passes: pipe-trace --json has their medians by stage"};
   }
-  text += usual > 0 ? factorText(factor) + " times as long as " + others : "longer than others";
+  text += beside.isKnown ? factorText(factor) + " times as long as " + beside.others
+                         : "longer than others";
   const auto& change = ranks_.of(cause.group.rank).change;
   if (ranks.size() == 1 && change && !change->isBesidePeers) text += stretchText(*change);
   text += ": imbalance costs " + cost(cause);

@@ -56,10 +56,7 @@ FollowedSchedule followedSchedule(const Timeline& timeline, const Topology& topo
   FollowedSchedule followed;
   if (basis.pipelines().empty() || basis.pipelines().front().windows.empty()) return followed;
   const PipelineBasis& first = basis.pipelines().front();
-  const BubbleWindow* window = &first.windows.back();
-  for (const BubbleWindow& each : first.windows) {
-    if (each.isWhole) window = &each;
-  }
+  const BubbleWindow* const window = &first.lastWholeWindow();
   followed.replica = first.replica;
   followed.step = window->step;
   const MeasuredPlan measured = measuredPlan(timeline, topology, first.replica, window->step);

@@ -1,5 +1,6 @@
 #include "analysis/explain/slower_stages.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,32 @@ const SlowerStages::Stage& SlowerStages::of(std::int32_t stage) const {
   static const Stage none;
   const auto found = stages_.find(stage);
   return found == stages_.end() ? none : found->second;
+}
+
+std::int32_t SlowerStages::slowest() const {
+  return std::max_element(stages_.begin(), stages_.end(),
+                          [](const auto& a, const auto& b) {
+                            return ratio(a.second.own, a.second.usual) <
+                                   ratio(b.second.own, b.second.usual);
+                          })
+      ->first;
+}
+
+SlowerStages::Factor SlowerStages::besideOthers(const std::vector<std::int32_t>& stages) const {
+  double own = 0;
+  double usual = 0;
+  for (const std::int32_t number : stages) {
+    own += of(number).own;
+    usual += of(number).usual;
+  }
+  Factor factor{
+      .times = usual > 0 ? own / usual : 2, .others = "the median of stages", .isKnown = usual > 0};
+  // The median of two is the mean of both, which says less than the other stage.
+  if (stages.size() == 1 && count() == 2 && factor.times < 2) {
+    factor.times /= 2 - factor.times;
+    factor.others = "the other stage";
+  }
+  return factor;
 }
 
 std::int32_t SlowerStages::toBlame(Id id) const {

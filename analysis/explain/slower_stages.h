@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "analysis/graph/job_graph.h"
 #include "analysis/graph/usual_times.h"
@@ -26,6 +27,16 @@ class SlowerStages {
   /// A stage without jobs in these steps has 0.
   const Stage& of(std::int32_t stage) const;
   std::size_t count() const { return stages_.size(); }
+  /// The one that takes longest beside `usual`. There must be a stage.
+  std::int32_t slowest() const;
+
+  /// How many times as long stages take as others do.
+  struct Factor {
+    double times = 1;
+    const char* others = "";  ///< "the median of stages"
+    bool isKnown = false;     ///< false: the others take no time
+  };
+  Factor besideOthers(const std::vector<std::int32_t>& stages) const;
 
   /// The stage that makes a job long: of a fused pair the slower one by its other jobs, if both
   /// stages have such, else the job's own.

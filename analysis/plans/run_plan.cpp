@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "analysis/median.h"
 #include "analysis/plans/measured_plan.h"
 #include "analysis/plans/shared_stages.h"
+#include "analysis/steps/counted_steps.h"
 #include "trace/step_windows.h"
 #include "trace/topology.h"
 
@@ -22,6 +24,17 @@ std::vector<StepWindow> lastStepsOf(const Timeline& timeline) {
     if (isWanted && steps.size() < kMostTries) steps.push_back(*window);
   }
   return steps;
+}
+
+Nanoseconds medianStep(const Timeline& timeline) {
+  const CountedSteps counted = countedStepsOf(timeline);
+  const Phase phase = countedPhaseOf(timeline);
+  std::vector<Nanoseconds> windows;
+  for (const StepWindow& window : stepWindows(timeline)) {
+    const bool counts = window.phase == phase && counted.contains(window.step);
+    if (counts) windows.push_back(window.window());
+  }
+  return medianOf(windows);
 }
 
 }  // namespace
@@ -44,6 +57,7 @@ RunPlan planOfRun(const Timeline& timeline) {
   run.stages = best.plan.numStages;
   run.microBatches = best.plan.numMicroBatches;
   if (hasSharedStages(best.plan)) run.ranksOfStage = best.plan.placement.ranksOfStage;
+  run.step = medianStep(timeline);
   run.schedule = recogniseSchedule(best.plan);
   return run;
 }

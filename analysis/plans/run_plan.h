@@ -17,7 +17,8 @@ struct RunPlan {
   /// Where ranks take turns at the micro-batches of a stage: the ranks of each, counted in their
   /// pipeline. Else empty.
   std::vector<std::vector<int>> ranksOfStage;
-  std::string problem;  ///< as MeasuredPlan::problem
+  Nanoseconds step = 0;  ///< the median window of the steps that count
+  std::string problem;   ///< as MeasuredPlan::problem
 
   bool exists() const { return ranks > 0; }
 };

@@ -34,7 +34,8 @@ ComparisonObject comparedJson(const CompareInput& input, const ComparedPlan& pla
 
 }  // namespace
 
-std::string comparisonJson(const CompareInput& input, const ComparedPlans& compared) {
+std::string comparisonJson(const CompareInput& input, const ComparedPlans& compared,
+                           const std::optional<ComparedRun>& run) {
   ComparisonObject plans = ComparisonObject::array();
   for (const ComparedPlan& plan : compared.plans) plans.push_back(comparedJson(input, plan));
   ComparisonObject leftOut = ComparisonObject::array();
@@ -43,10 +44,15 @@ std::string comparisonJson(const CompareInput& input, const ComparedPlans& compa
     leftOut.push_back(
         {{"schedule", plan.schedule}, {"chunks", plan.chunks}, {"reason", plan.reason + detail}});
   }
-  const ComparisonObject json = {{"ranks", input.ranks},
-                                 {"micro_batches", input.microBatches},
-                                 {"plans", plans},
-                                 {"left_out", leftOut}};
+  ComparisonObject json = {{"ranks", input.ranks},
+                           {"micro_batches", input.microBatches},
+                           {"plans", plans},
+                           {"left_out", leftOut}};
+  if (run) {
+    const ComparedPlan* const row = rowOf(*run, compared);
+    json["run"] = {{"schedule", run->schedule}, {"chunks", run->chunks}, {"step_ns", run->step}};
+    json["run"]["length_ns"] = timeJson(row == nullptr ? std::nullopt : std::optional(row->length));
+  }
   return json.dump(2, ' ', false, ComparisonObject::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,14 +8,26 @@
 
 namespace pipetrace {
 
+/// The run that costs were measured in.
+struct ComparedRun {
+  std::string schedule;  ///< as in knownSchedules(); empty: none has its order
+  int chunks = 1;
+  Nanoseconds step = 0;  ///< the median window of the steps that count
+};
+
 /// The compared plans as a table, a row each, the shortest step first. Below it stands what was
 /// left out, and why. Steps have as many digits as tell the rows apart. Lines of prose have at most
-/// `width` bytes, unless a word is longer. Ends with a newline.
+/// `width` bytes, unless a word is longer. Ends with a newline. `run`, if given, stands beside its
+/// own row.
 std::string comparisonText(const CompareInput& input, const ComparedPlans& compared,
-                           int width = 100);
+                           int width = 100, const std::optional<ComparedRun>& run = {});
 
 /// The same as one JSON object with the keys of docs/schedules.md. Ends with a newline.
-std::string comparisonJson(const CompareInput& input, const ComparedPlans& compared);
+std::string comparisonJson(const CompareInput& input, const ComparedPlans& compared,
+                           const std::optional<ComparedRun>& run = {});
+
+/// The row of the run's own schedule; null: there is none.
+const ComparedPlan* rowOf(const ComparedRun& run, const ComparedPlans& compared);
 
 /// The times in one unit, with two to six decimals: as many as tell different times apart, as far
 /// as they can. "12.00 ms".

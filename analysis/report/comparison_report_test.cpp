@@ -55,6 +55,25 @@ TEST(ComparisonReport, ARowHasAllFiguresAndReasonsStandOnce) {
             "left out, nothing is trained: ForwardOnly\n");
 }
 
+TEST(ComparisonReport, TheMeasuredStepStandsBesideTheRowOfItsSchedule) {
+  const CompareInput input{.ranks = 4, .microBatches = 8};
+  const ComparedPlans compared{.plans = {plan("1F1B", 1, 12)}};
+  const auto end = [&](const ComparedRun& run) {
+    const std::string text = comparisonText(input, compared, 500, run);
+    return text.substr(text.find("the run took"));
+  };
+  ComparedRun run{.schedule = "1F1B", .step = 12'500'000};
+  EXPECT_EQ(end(run),
+            "the run took 12.50 ms a step under 1F1B; the table has it at 12.00 ms, 4.0 % less\n");
+  run.step = 15'000'000;
+  EXPECT_THAT(end(run), testing::HasSubstr("20.0 % less. Something holds the run up"));
+  run.schedule = "ZBV";
+  EXPECT_EQ(end(run), "the run took 15.00 ms a step under ZBV, which the table lacks\n");
+  const auto json = nlohmann::json::parse(comparisonJson(input, compared, run));
+  EXPECT_EQ(json.at("run").at("step_ns"), 15'000'000);
+  EXPECT_EQ(json.at("run").at("length_ns"), nullptr);
+}
+
 TEST(ComparisonReport, WithoutAnyPlanSaysSo) {
   const CompareInput input{.ranks = 1, .microBatches = 2};
   EXPECT_EQ(comparisonText(input, {}), "1 rank, 2 micro-batches: no plan is left\n");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <set>
 
@@ -103,7 +104,37 @@ std::string leftOutText(const CompareInput& input, const std::vector<LeftOutPlan
   return text;
 }
 
+/// The measured step beside that of the run's own schedule.
+std::string runText(const ComparedRun& run, const ComparedPlans& compared, std::size_t width) {
+  std::string text = "the run took " + formatDuration(run.step) + " a step";
+  const ComparedPlan* const row = rowOf(run, compared);
+  if (row == nullptr) {
+    text += run.schedule.empty() ? "; no schedule is known that has its order"
+                                 : " under " + run.schedule + ", which the table lacks";
+    return foldedLine(text, width) + "\n";
+  }
+  constexpr double kMuch = 0.1;
+  const double off = static_cast<double>(row->length - run.step) / static_cast<double>(run.step);
+  const std::string percent = fixedText(100 * std::abs(off), 1);
+  text += " under " + run.schedule + "; the table has it at " + formatDuration(row->length);
+  if (percent != "0.0") text += ", " + percent + (off < 0 ? " % less" : " % more");
+  if (std::abs(off) > kMuch) {
+    text +=
+        ". Something holds the run up that the times of jobs and messages do not show, so other "
+        "rows may be off as much";
+  }
+  return foldedLine(text, width) + "\n";
+}
+
 }  // namespace
+
+const ComparedPlan* rowOf(const ComparedRun& run, const ComparedPlans& compared) {
+  const auto found =
+      std::find_if(compared.plans.begin(), compared.plans.end(), [&](const ComparedPlan& plan) {
+        return plan.schedule == run.schedule && plan.chunks == run.chunks;
+      });
+  return found == compared.plans.end() ? nullptr : &*found;
+}
 
 std::vector<std::string> distinctDurations(const std::vector<Nanoseconds>& times) {
   const Nanoseconds longest = times.empty() ? 0 : *std::max_element(times.begin(), times.end());
@@ -124,12 +155,14 @@ std::vector<std::string> distinctDurations(const std::vector<Nanoseconds>& times
   return texts;
 }
 
-std::string comparisonText(const CompareInput& input, const ComparedPlans& compared, int width) {
+std::string comparisonText(const CompareInput& input, const ComparedPlans& compared, int width,
+                           const std::optional<ComparedRun>& run) {
   const auto columns = static_cast<std::size_t>(std::max(width, 0));
   std::string text = countText(input.ranks, "rank") + ", " + std::to_string(input.microBatches) +
                      (input.microBatches == 1 ? " micro-batch" : " micro-batches");
   text += compared.plans.empty() ? ": no plan is left\n" : ", the shortest step first\n\n";
   if (!compared.plans.empty()) text += planTable(input, compared.plans);
+  if (run) text += "\n" + runText(*run, compared, columns);
   const std::string leftOut = leftOutText(input, compared.leftOut, columns);
   return leftOut.empty() ? text : text + "\n" + leftOut;
 }

@@ -12,6 +12,12 @@
 #include "trace/error.h"
 
 namespace pipetrace {
+namespace {
+
+// Five steps of as many take some seconds and 2 GB.
+constexpr std::int64_t kMostJobsOfPlan = 1'000'000;
+
+}  // namespace
 
 void RunModel::addBlocks(const RunBlocks& blocks) {
   try {
@@ -37,7 +43,7 @@ void RunModel::addBlocks(const RunBlocks& blocks) {
 }
 
 std::int64_t RunModel::memoryOf(double activations) const {
-  return std::llround((activations + kLimitRounding) * stagesOfShare() * kActivation);
+  return std::llround((activations + kLimitRounding) * kActivation);
 }
 
 BlockTable RunModel::measuredTable() const {
@@ -80,6 +86,13 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   const bool isOwn = changes.schedule.empty();
   if (size.chunks == 0 && isOwn) size.chunks = plan_.numChunks();
   if (isOwn && plan_.isBidirectional()) size.chunks = 0;
+  const std::int64_t jobs =
+      std::int64_t{3} * size.ranks * std::max(1, size.chunks) * size.microBatches;
+  if (jobs > kMostJobsOfPlan) {
+    throw Error("a step of " + std::to_string(size.microBatches) + " micro-batches on " +
+                std::to_string(size.ranks) + " ranks has about " + std::to_string(jobs) +
+                " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
+  }
   AutoInput input;
   if (info.dependsOnCosts) {
     const PlanSize settled = settledSize(name, size);
@@ -89,6 +102,48 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
     if (changes.activationLimit > 0) input.memoryLimit = memoryOf(changes.activationLimit);
   }
   return buildSchedule(name, size, input);
+}
+
+bool RunModel::splitsBackward(const PlanChanges& changes) const {
+  const std::string& name = changes.schedule.empty() ? schedule_ : changes.schedule;
+  return !name.empty() && scheduleInfo(name).splitsBackward;
+}
+
+/// Refuses what would change nothing.
+void RunModel::requireEffect(const PlanChanges& changes) const {
+  const bool hasLines = changes.lines.value_or(lines_) != CommStreams::kAsReached;
+  if (!changes.transfers.empty() && !hasLines) {
+    throw Error("--transfers " + changes.transfers +
+                ": the messages of the run wait for no others, so their order changes nothing; "
+                "--comm-streams puts them on lines");
+  }
+  if (changes.split && !splitsBackward(changes)) {
+    throw Error("--split: " + scheduleOf(changes) + " does not split backwards");
+  }
+}
+
+std::vector<std::string> RunModel::groundsOf(const PlanChanges& changes, const Plan& plan) const {
+  std::vector<std::string> grounds;
+  if (!changes.changesJobs()) return grounds;
+  const bool hasHalves = std::any_of(
+      costs_.stages.begin(), costs_.stages.end(),
+      [](const auto& each) { return each.backwardInput > 0 || each.backwardWeight > 0; });
+  if (splitsBackward(changes) && !hasHalves && !changes.split) {
+    grounds.emplace_back(
+        blocks_ && blocks_->isMeasured
+            ? "the halves of a backward are as long as the table has them; --split says otherwise"
+            : "both halves of a backward are taken to be equally long; --split says otherwise");
+  }
+  if (plan.numStages > static_cast<int>(costs_.stages.size()) && !blocks_) {
+    grounds.emplace_back("stages are cut evenly into virtual stages");
+  } else if (plan.numStages < static_cast<int>(costs_.stages.size())) {
+    grounds.emplace_back("virtual stages that become one take as long as all of them together");
+  }
+  return grounds;
+}
+
+int RunModel::chunks() const {
+  return plan_.isBidirectional() ? 1 : std::max(1, plan_.numChunks());
 }
 
 std::vector<StageCosts> RunModel::stagesOf(const std::vector<StageCosts>& stages, int count,

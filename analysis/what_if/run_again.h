@@ -34,6 +34,8 @@ class RunAgain {
   const RunWork& work() const { return work_; }
   /// The numbers of the ranks of a message, its sender's first; -1: not known.
   std::pair<int, int> ranksOf(const RerunOrder::Work& message) const;
+  /// The number of the rank of a work: of a message its receiver's.
+  int rankOf(const RerunOrder::Work& work) const { return numberOf(work); }
   /// Whether a work is a message.
   bool isMessage(const RerunOrder::Work& work) const;
   /// Whether it began after the last of those that it waited for in its own step: what lies

@@ -20,9 +20,6 @@
 namespace pipetrace {
 namespace {
 
-using Work = RerunOrder::Work;
-using Index = RerunOrder::Index;
-
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
 constexpr int kSteps = 5;
 
@@ -34,6 +31,24 @@ bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
   } catch (const Error&) {
     return false;
   }
+}
+
+/// The one whose compute jobs end last, by the median of the steps that count.
+const PipelineBasis& slowestPipeline(const RunBasis& basis, const CountedSteps& counted) {
+  const PipelineBasis* slowest = &basis.pipelines().front();
+  Nanoseconds longest = 0;
+  for (const PipelineBasis& pipeline : basis.pipelines()) {
+    std::vector<Nanoseconds> lengths;
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (!counted.contains(window.step) || window.lastCompute == JobGraph::kNone) continue;
+      lengths.push_back(basis.graph().node(window.lastCompute).end - window.span.begin);
+    }
+    const Nanoseconds length = medianOf(lengths);
+    if (length <= longest) continue;
+    longest = length;
+    slowest = &pipeline;
+  }
+  return *slowest;
 }
 
 }  // namespace
@@ -49,36 +64,51 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
         "an end of its own";
     return;
   }
+  if (basis.pipelines().empty() || basis.pipelines().front().windows.empty()) {
+    reason_ = "no step of the run is whole";
+    return;
+  }
+  const PipelineBasis& pipeline = slowestPipeline(basis, counted);
+  if (basis.pipelines().size() > 1) {
+    const auto replicas = topology.replicas();
+    const auto found = replicas.find(pipeline.replica);
+    if (found != replicas.end()) ranksInUse_ = found->second;
+  }
   try {
-    costs_ = measuredCosts(timeline, counted);
-    findPlan(timeline, topology, followed, basis.graph());
+    costs_ = measuredCosts(timeline, counted, ranksInUse_);
+    findPlan(timeline, topology, followed, basis.graph(), pipeline);
   } catch (const Error& error) {
     reason_ = error.what();
   }
   if (!reason_.empty()) return;
   for (StageCosts& stage : costs_.stages) {
-    stage.activation = kActivation;
+    stage.activation = kActivation / chunks();
     stage.reduction = 0;
   }
   costs_.agreement = 0;
   costs_.bandwidth = 0;
   findLaunches(again, counted);
   findLinks(again, counted);
-  findTail(basis, summary, counted);
+  findTail(basis.graph(), pipeline, summary, counted);
   if (blocks != nullptr) addBlocks(*blocks);
   if (topology.tensorRanks > 1) {
     restsOn_.push_back("tensor-parallel peers run alike: one of each is simulated");
   }
-  if (basis.pipelines().size() > static_cast<std::size_t>(topology.tensorRanks)) {
-    restsOn_.push_back(
-        "one replica is simulated, with the medians of all; a replica that is "
-        "slower than the others is not in it");
+  const std::size_t replicas =
+      basis.pipelines().size() / static_cast<std::size_t>(std::max(1, topology.tensorRanks));
+  if (replicas > 1) {
+    restsOn_.push_back("one of " + std::to_string(replicas) + " replicas is simulated: " +
+                       std::to_string(topology.dataParallelIndex(pipeline.replica)) +
+                       ", whose jobs end last; no other one is taken to be slower after the "
+                       "change");
   }
 }
 
 void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
-                        const FollowedSchedule& followed, const JobGraph& graph) {
-  MeasuredPlan measured = measuredPlan(timeline, topology, followed.replica, followed.step);
+                        const FollowedSchedule& followed, const JobGraph& graph,
+                        const PipelineBasis& pipeline) {
+  const std::int32_t step = pipeline.lastWholeWindow().step;
+  MeasuredPlan measured = measuredPlan(timeline, topology, pipeline.replica, step);
   if (!measured.isWhole()) {
     reason_ = measured.problem.empty() ? "no step of the run is a whole plan" : measured.problem;
     return;
@@ -88,7 +118,9 @@ void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
     return;
   }
   rankNumbers_ = measured.rankNumbers;
-  if (followed.recognised.isExact) schedule_ = followed.recognised.names.front();
+  const RecognisedSchedule recognised =
+      pipeline.replica == followed.replica ? followed.recognised : recogniseSchedule(measured.plan);
+  if (recognised.isExact) schedule_ = recognised.names.front();
   std::vector<bool> recomputes;
   for (const StageCosts& stage : costs_.stages) recomputes.push_back(stage.recompute > 0);
   plain_ = measured.plan;
@@ -101,83 +133,12 @@ void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
   CheckedPlan{plan_};  // throws where it cannot run
   if (!graph.hasLines()) return;
   lines_ = linesOfRun(graph);
-  full_ = withLoggedMessages(plan_, measured, graph, followed.step);
+  full_ = withLoggedMessages(plan_, measured, graph, step);
   if (!full_.ranks.empty() && runsInLine(full_, costs_, lines_)) return;
   full_ = withMessagesOfTorch(CheckedPlan(plan_));
   restsOn_.push_back(
       "the order of messages on their lines is torch's: that of the logs "
       "does not run, or lacks some");
-}
-
-void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) {
-  std::map<std::pair<int, JobKind>, std::vector<Nanoseconds>> found;
-  const std::vector<Work>& works = again.order().works();
-  for (Index i = 0; i < works.size(); ++i) {
-    const Work& work = works[i];
-    const Event& event = again.work().event(work.id);
-    if (again.isMessage(work) || !isCompute(event.kind) || !counted.contains(event.step)) continue;
-    if (work.launch > 0 && !again.hasLaunch(i)) continue;  // a pause, or a message
-    found[{event.stage, event.kind}].push_back(
-        std::max<Nanoseconds>(0, static_cast<Nanoseconds>(work.launch)));
-  }
-  for (auto& [key, launches] : found) launches_[key] = medianOf(launches);
-}
-
-/// A message takes from when its data is there, its receive is posted and its lines are free.
-void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
-  std::map<std::pair<int, int>, std::vector<Nanoseconds>> links;  // of ranks of the plan
-  std::vector<Nanoseconds> all;
-  std::vector<Nanoseconds> unlogged;
-  const std::vector<Work>& works = again.order().works();
-  for (Index i = 0; i < works.size(); ++i) {
-    const Work& work = works[i];
-    const Event& event = again.work().event(work.id);
-    if (!counted.contains(event.step)) continue;
-    if (!again.isMessage(work)) {
-      if (again.waitsForUnlogged(i)) unlogged.push_back(static_cast<Nanoseconds>(work.launch));
-      continue;
-    }
-    const auto time = std::max<Nanoseconds>(
-        0, static_cast<Nanoseconds>(work.measured + std::max(0.0, work.launch)));
-    all.push_back(time);
-    const auto [from, to] = again.ranksOf(work);
-    const auto positionOfRank = [&](int rank) {
-      const auto at = std::find(rankNumbers_.begin(), rankNumbers_.end(), rank);
-      return at == rankNumbers_.end() ? -1 : static_cast<int>(at - rankNumbers_.begin());
-    };
-    const int a = positionOfRank(from);
-    const int b = positionOfRank(to);
-    if (a >= 0 && b >= 0) links[std::minmax(a, b)].push_back(time);
-  }
-  if (all.empty()) {
-    if (rankNumbers_.size() < 2) return;
-    costs_.transfer = medianOf(unlogged);
-    restsOn_.push_back(
-        "the logs have no messages: the time between a job and the one on another "
-        "rank that waited for it counts as one");
-    return;
-  }
-  costs_.transfer = medianOf(all);
-  for (auto& [link, times] : links) {
-    costs_.faults.links.push_back({link.first, link.second, medianOf(times)});
-  }
-}
-
-void RunModel::findTail(const RunBasis& basis, const RunSummary& summary,
-                        const CountedSteps& counted) {
-  std::vector<Nanoseconds> tails;
-  for (const PipelineBasis& pipeline : basis.pipelines()) {
-    for (const BubbleWindow& window : pipeline.windows) {
-      if (!counted.contains(window.step) || !window.isWhole) continue;
-      if (window.last == JobGraph::kNone || window.lastCompute == JobGraph::kNone) continue;
-      tails.push_back(basis.graph().node(window.last).end -
-                      basis.graph().node(window.lastCompute).end);
-    }
-  }
-  costs_.optimizer = medianOf(tails);
-  startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
-    return !counted.contains(step.step) || step.windowEnd >= step.end;
-  });
 }
 
 int RunModel::positionOf(int rank, const std::string& option) const {
@@ -223,6 +184,7 @@ void RunModel::scalePlans(const RunChanges& times, const Plan& plan, Costs& cost
 }
 
 RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times) const {
+  requireEffect(changes);
   Run run;
   Costs costs = costs_;
   scaleRunsOwn(times, costs);
@@ -230,6 +192,7 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
   splitBackwards(changes, costs);
   Plan plan = plannedWith(changes, costs);
   run.order = plan;
+  run.restsOn = groundsOf(changes, plan);
   if (!changes.keepsBatch) {
     run.batch = static_cast<double>(plan.numMicroBatches) / plan_.numMicroBatches;
   }

@@ -46,7 +46,8 @@ struct PlanChanges {
 
 /// A step of a run as a simulation (schedule/simulate) with the run's medians. These are the times
 /// of its jobs by stage and kind, those of messages by link, and by how much jobs begin after their
-/// last input. It is of the first pipeline.
+/// last input. It is of the pipeline whose compute jobs end last, by the median of the steps that
+/// count. The others wait for that one.
 ///
 /// After a step's last compute job comes what came there in the median step: collectives and
 /// optimizers, as one `optimizer`.
@@ -57,13 +58,16 @@ class RunModel {
     Timeline timeline;
     Plan order;        ///< of its compute jobs, with recomputes
     std::string plan;  ///< its name; empty: an order that no schedule is known to have
-    /// The most activations that each rank holds at once. 1: what a micro-batch takes on a stage of
-    /// the run as measured. Where a table knows the memory of blocks, it is the mean of the stages.
+    /// The most activations that each rank holds at once, in whole shares: what a micro-batch of
+    /// the run takes on all stages of a rank together. Where a table knows the memory of blocks, it
+    /// is the mean of the ranks.
     std::vector<double> peaks;
     int microBatches = 0;
     int messages = 0;  ///< between ranks, in a step
     /// The samples of a step, as a multiple of those of the run.
     double batch = 1;
+    /// Sentences without a full stop about what this run takes for granted, beside restsOn().
+    std::vector<std::string> restsOn;
   };
 
   /// All must be of one run. `blocks`: of its model; null: not known, so stages are cut evenly.
@@ -84,14 +88,14 @@ class RunModel {
   /// The table of its blocks with the times of the run, and its messages' usual time. Needs
   /// blocks().
   BlockTable measuredTable() const;
-  /// The stages of the run on a rank, which are its whole share of the model.
-  int stagesOfShare() const { return plan_.isBidirectional() ? 1 : std::max(1, plan_.numChunks()); }
   /// So many activations of whole shares, in the unit of measuredTable()'s memory.
   std::int64_t memoryOf(double activations) const;
   /// The order of its jobs, without recomputes.
   const Plan& plainPlan() const { return plain_; }
   /// On which lines messages run one after the other.
   CommStreams lines() const { return lines_; }
+  /// Virtual stages of a rank; 1 where pipelines run both ways.
+  int chunks() const;
 
   /// Simulates the run with changes. Factors and times of stages and kinds are of the run's own
   /// stages, those of ranks and links of the changed plan. Throws Error, which begins with the
@@ -106,16 +110,21 @@ class RunModel {
 
   void addBlocks(const RunBlocks& blocks);
   void findPlan(const Timeline& timeline, const Topology& topology,
-                const FollowedSchedule& followed, const JobGraph& graph);
-  void orderMessages(const JobGraph& graph, std::int32_t step);
+                const FollowedSchedule& followed, const JobGraph& graph,
+                const PipelineBasis& pipeline);
+  bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
   void findLinks(const RunAgain& again, const CountedSteps& counted);
-  void findTail(const RunBasis& basis, const RunSummary& summary, const CountedSteps& counted);
+  void findTail(const JobGraph& graph, const PipelineBasis& pipeline, const RunSummary& summary,
+                const CountedSteps& counted);
   Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;
   Plan plannedWith(const PlanChanges& changes, Costs& costs) const;
   std::vector<StageCosts> stagesOf(const std::vector<StageCosts>& stages, int count,
                                    const PlanChanges& changes) const;
   void splitBackwards(const PlanChanges& changes, Costs& costs) const;
+  bool splitsBackward(const PlanChanges& changes) const;
+  void requireEffect(const PlanChanges& changes) const;
+  std::vector<std::string> groundsOf(const PlanChanges& changes, const Plan& plan) const;
   std::string scheduleOf(const PlanChanges& changes) const;
   int positionOf(int rank, const std::string& option) const;
   void scaleRunsOwn(const RunChanges& times, Costs& costs) const;
@@ -128,6 +137,7 @@ class RunModel {
   Plan full_;             // with the messages in the run's order, where it has lines; else empty
   std::string schedule_;  // recognised; empty: none is
   std::vector<int> rankNumbers_;
+  std::vector<int> ranksInUse_;  // of the pipeline, ascending; empty: the run has no other
   Costs costs_;
   Launches launches_;
   CommStreams lines_ = CommStreams::kAsReached;

@@ -32,11 +32,12 @@ std::map<int, std::set<std::int32_t>> stagesByPosition(const JobGraph& graph) {
 /// Whether a step counts.
 using Counts = std::function<bool(std::int32_t step)>;
 
-WhatIfFigures figuresOf(const Explanation& run, const Counts& counts,
-                        std::optional<Nanoseconds> pause, double perStep) {
+WhatIfFigures figuresOf(const Explanation& run, const Counts& counts, std::optional<double> pause,
+                        double perStep) {
   WhatIfFigures figures;
   std::vector<Nanoseconds> windows;
-  std::vector<Nanoseconds> pauses;
+  double length = 0;  // with the pauses after them
+  double steps = 0;
   double busy = 0;
   double idle = 0;
   const auto stages = stagesByPosition(*run.graph);
@@ -52,7 +53,9 @@ WhatIfFigures figuresOf(const Explanation& run, const Counts& counts,
   for (const StepSummary& step : run.summary.steps) {
     if (!counts(step.step)) continue;
     windows.push_back(step.window());
-    if (step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
+    length += static_cast<double>(step.window());
+    length += pause.value_or(static_cast<double>(step.betweenSteps));
+    steps += stepsIn(*run.graph, step);
     for (const RankStep& rank : step.ranks) {
       busy += static_cast<double>(rank.busy);
       idle += static_cast<double>(rank.idle);
@@ -75,17 +78,20 @@ WhatIfFigures figuresOf(const Explanation& run, const Counts& counts,
   }
   figures.step = medianOf(windows);
   figures.bubbleRatio = ratio(idle, busy + idle);
-  const Nanoseconds length = figures.step + pause.value_or(medianOf(pauses));
-  figures.perSecond = length > 0 ? perStep * 1e9 / static_cast<double>(length) : 0;
+  figures.perSecond = perStep * 1e9 * ratio(steps, length);
   return figures;
 }
 
-Nanoseconds usualPause(const RunSummary& summary, const CountedSteps& counted) {
-  std::vector<Nanoseconds> pauses;
+/// The mean time between steps, in ns.
+double meanPause(const RunSummary& summary, const CountedSteps& counted) {
+  double sum = 0;
+  double count = 0;
   for (const StepSummary& step : summary.steps) {
-    if (counted.contains(step.step) && step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
+    if (!counted.contains(step.step)) continue;
+    sum += static_cast<double>(step.betweenSteps);
+    ++count;
   }
-  return medianOf(pauses);
+  return ratio(sum, count);
 }
 
 std::optional<double> tokensOf(const Timeline& timeline, const WhatIfQuestion& question) {
@@ -206,7 +212,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   const RunModel model(timeline, measured.topology, *measured.basis, measured.summary, followed,
                        again, counted, blocks ? &*blocks : nullptr);
   answer.noModel = model.reason();
-  const Nanoseconds pause = usualPause(measured.summary, counted);
+  const double pause = meanPause(measured.summary, counted);
   const Counts all = [](std::int32_t) { return true; };
   WhatIfFigures simulated;
   if (answer.noModel.empty()) {
@@ -233,6 +239,10 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   if (!answer.refusal.empty()) return answer;
   addGroundsOfPlan(model, question.plan, answer);
   RunModel::Run run = model.run(question.plan, question.run);
+  answer.restsOn.insert(answer.restsOn.end(), run.restsOn.begin(), run.restsOn.end());
+  if (run.batch != 1 && !answer.isInTokens) {
+    answer.restsOn.emplace_back("steps/s counts steps of as many samples as the run's");
+  }
   answer.changed =
       figuresOf(classifiedRun(run.timeline, question.threads), all, pause, perStep * run.batch);
   answer.changedPeaks = run.peaks;

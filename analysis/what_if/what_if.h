@@ -36,7 +36,9 @@ struct WhatIfFigures {
 
   Nanoseconds step = 0;  ///< the median window
   double bubbleRatio = 0;
-  double perSecond = 0;     ///< tokens, or steps where nobody knows those; of all pipelines
+  /// Tokens, or steps of as many samples as the run's where nobody knows those; of all pipelines,
+  /// with the pauses between steps.
+  double perSecond = 0;
   std::vector<Rank> ranks;  ///< by position
 
   double ofClass(BubbleClass bubbleClass) const;

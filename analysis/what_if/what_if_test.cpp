@@ -8,6 +8,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
 #include "trace/error.h"
 
@@ -141,6 +142,62 @@ TEST(WhatIf, MoreMicroBatchesAreMoreWorkAndSmallerOnesAreTheSame) {
   EXPECT_THAT(smaller.changedPeaks, ElementsAre(2, 1.5, 1, 0.5));
 }
 
+TEST(WhatIf, PausesBetweenStepsCountInStepsASecond) {
+  Timeline paused = oneFOneBRun();
+  const Nanoseconds pause = 4'000'000;  // before the last step
+  Nanoseconds end = 0;
+  for (Track& track : paused.tracks) {
+    for (Event& event : track.events) {
+      if (event.step == 4) {
+        event.begin += pause;
+        event.end += pause;
+      }
+      end = std::max(end, event.end);
+    }
+  }
+  const double seconds = static_cast<double>(end - 1'000'000) / 1e9;  // the run begins at 1 ms
+  EXPECT_NEAR(whatIf(paused, {}).measured.perSecond, 5 / seconds, 1e-3);
+  WhatIfQuestion more;
+  more.plan.microBatches = 16;
+  const WhatIfAnswer answer = whatIf(paused, more);
+  const double length = static_cast<double>(answer.changed.step) + 4e6 / 5;
+  EXPECT_NEAR(answer.changed.perSecond, 2e9 / length, 1e-3) << "steps of as many samples";
+  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("as many samples as the run's")));
+}
+
+TEST(WhatIf, ActivationsAreWholeSharesOfARankWithVirtualStages) {
+  const Costs costs = Costs::equal(8, {.forward = 500'000, .backward = 1'000'000});
+  const WhatIfAnswer answer = whatIf(runOf(buildSchedule("Interleaved1F1B", 4, 8), costs), {});
+  // Rank r warms up with 2 (4 - r - 1) + 4 chunks, and then holds one more; a chunk is a half.
+  EXPECT_THAT(answer.peaks, ElementsAre(5.5, 4.5, 3.5, 2.5));
+}
+
+TEST(WhatIf, AnAnswerSaysHowItTakesHalvesAndCutsOfStages) {
+  WhatIfQuestion question;
+  question.plan = {.schedule = "InterleavedZeroBubble", .chunks = 2};
+  const auto halves = HasSubstr("halves of a backward");
+  EXPECT_THAT(whatIf(oneFOneBRun(), question).restsOn,
+              testing::AllOf(Contains(halves), Contains(HasSubstr("cut evenly"))));
+  question.plan.split = std::pair{2, 1};
+  EXPECT_THAT(whatIf(oneFOneBRun(), question).restsOn, testing::Not(Contains(halves)));
+}
+
+TEST(WhatIf, ChangesThatWouldChangeNothingOrTakeForeverAreRefused) {
+  const auto refusal = [](const PlanChanges& changes) -> std::string {
+    try {
+      whatIf(oneFOneBRun(), {.plan = changes});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(refusal({.transfers = "torch"}), HasSubstr("--comm-streams puts them on lines"));
+  EXPECT_EQ(refusal({.lines = CommStreams::kRank, .transfers = "torch"}), "none");
+  EXPECT_THAT(refusal({.schedule = "GPipe", .split = std::pair{2, 1}}),
+              HasSubstr("--split: GPipe does not split backwards"));
+  EXPECT_THAT(refusal({.microBatches = 1'000'000}), HasSubstr("12000000 jobs"));
+}
+
 TEST(WhatIf, MessagesInLineAreModelledInTheRunsOrderAndMayBePutInTime) {
   const Plan plan = buildSchedule("Interleaved1F1B", 4, 8);
   Costs costs = Costs::equal(8, {.forward = 1'000'000, .backward = 2'000'000});
@@ -224,7 +281,7 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   const WhatIfAnswer replicas =
       whatIf(runOf(withReplicas(buildSchedule("1F1B", 4, 8), 2), fourStages()), question);
   EXPECT_EQ(replicas.refusal, "");
-  EXPECT_THAT(replicas.restsOn, Contains(HasSubstr("one replica is simulated")));
+  EXPECT_THAT(replicas.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 0")));
   EXPECT_EQ(replicas.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
 
   Timeline silent = oneFOneBRun();
@@ -238,6 +295,25 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   EXPECT_THAT(whatIf(silent, question).restsOn, Contains(HasSubstr("stays as it was")));
   question.run.scales = {parseScale("kind=transfer:0.5")};
   EXPECT_THROW(whatIf(silent, question), Error);
+}
+
+TEST(WhatIf, TheSlowestReplicaIsSimulated) {
+  const Plan plan = withReductions(withReplicas(buildSchedule("1F1B", 4, 8), 2));
+  Costs costs = fourStages();
+  for (StageCosts& stage : costs.stages) stage.reduction = 700'000;
+  const std::vector scales{parseScale("rank=5:1.5")};  // stage 1 of replica 1
+  applyScales(scales, plan, costs);
+  WhatIfQuestion question;
+  question.plan.schedule = "GPipe";
+  const WhatIfAnswer answer = whatIf(runOf(plan, costs), question);
+  EXPECT_EQ(answer.refusal, "");
+  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 1")));
+  EXPECT_EQ(answer.modelError, 0.0);
+  Costs slow = fourStages();
+  slow.stages[1] = {.forward = 1'950'000, .backward = 3'900'000};
+  slow.optimizer += 700'000;
+  EXPECT_EQ(answer.unchanged.step, stepOf(buildSchedule("1F1B", 4, 8), slow));
+  EXPECT_EQ(answer.changed.step, stepOf(buildSchedule("GPipe", 4, 8), slow));
 }
 
 TEST(WhatIf, TensorParallelPeersAreSimulatedOnceAndAllRunAgain) {

@@ -36,12 +36,16 @@ void show(int fd, const std::string& text) {
 }  // namespace
 
 std::string progressLine(const std::string& what, std::int64_t done, std::int64_t total,
-                         int columns) {
-  std::string text = what + "  " + sizeText(done);
+                         int columns, const std::string& unit) {
+  const auto countText = [&](std::int64_t count) {
+    return unit.empty() ? sizeText(count) : std::to_string(count);
+  };
+  const std::string last = unit.empty() ? "" : " " + unit;
+  std::string text = what + "  " + countText(done) + last;
   if (total > 0) {
     const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
-    const std::string tail = fmt::format(" {:3.0f} %  {} of {}", 100 * share,
-                                         sizeText(std::min(done, total)), sizeText(total));
+    const std::string tail = fmt::format(" {:3.0f} %  {} of {}{}", 100 * share,
+                                         countText(std::min(done, total)), countText(total), last);
     const int room = columns - 1 - static_cast<int>(what.size() + tail.size()) - 3;
     const int width = std::clamp(room, 0, kWidestBar);
     const auto filled = static_cast<std::size_t>(share * width);
@@ -84,7 +88,8 @@ void ProgressBar::draw() {
   const auto hasEnded = [this] { return ended_; };
   if (changed_.wait_until(lock, setting_.begin + setting_.patience, hasEnded)) return;
   do {
-    show(setting_.fd, "\r" + progressLine(what_, done_, total_, columnsOf(setting_.fd)) + "\x1b[K");
+    const int columns = columnsOf(setting_.fd);
+    show(setting_.fd, "\r" + progressLine(what_, done_, total_, columns, setting_.unit) + "\x1b[K");
   } while (!changed_.wait_for(lock, kBetweenPictures, hasEnded));
   show(setting_.fd, "\r\x1b[K");
 }

@@ -13,9 +13,9 @@
 namespace pipetrace {
 
 /// "reading [#####     ]  50 %  1.2 of 2.4 GB" in at most `columns`; without the bar where `total`
-/// is not known (0).
+/// is not known (0). `unit`: what is counted, such as "changes"; empty: bytes.
 std::string progressLine(const std::string& what, std::int64_t done, std::int64_t total,
-                         int columns);
+                         int columns, const std::string& unit = "");
 
 /// Shows on a terminal how far some work is, once it has taken a while. The bar is erased when
 /// this object ends. While it lives, nothing else may write to the terminal.
@@ -28,6 +28,7 @@ class ProgressBar {
     Clock::time_point begin = Clock::now();    ///< start of the work
     std::chrono::milliseconds patience{1000};  ///< the bar appears after this time
     bool quiet = false;                        ///< no bar is shown
+    std::string unit = {};                     ///< as of progressLine()
   };
 
   /// `done` and `total` are looked at ten times a second, and must outlive it.

@@ -20,6 +20,9 @@ TEST(ProgressLineTest, SaysHowMuchOfHowMuch) {
             "reading [####################                    ]  50 %  1.50 GB of 3.00 GB");
   EXPECT_EQ(progressLine("reading", 0, 2'000'000, 48),
             "reading [             ]   0 %  0.0 MB of 2.0 MB");
+  EXPECT_EQ(progressLine("trying", 3, 12, 50, "changes"),
+            "trying [####             ]  25 %  3 of 12 changes");
+  EXPECT_EQ(progressLine("trying", 3, 0, 50, "changes"), "trying  3 changes");
   EXPECT_EQ(progressLine("writing a.json", 12'340'000, 0, 80), "writing a.json  12.3 MB");
 }
 

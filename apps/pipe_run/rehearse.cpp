@@ -114,8 +114,10 @@ void requireElsewhere(const RehearseOptions& options) {
 GivenCosts costsGiven(const RehearseOptions& options) {
   const CostOptions& costs = options.costs;
   const bool hasHalves = !costs.backwardInputMs.empty() && !costs.backwardWeightMs.empty();
+  const bool isForwardOnly = options.forwardOnly || (isSchedule(options.schedule) &&
+                                                     scheduleInfo(options.schedule).isForwardOnly);
   const bool hasTimes =
-      !costs.forwardMs.empty() && (!costs.backwardMs.empty() || hasHalves || options.forwardOnly);
+      !costs.forwardMs.empty() && (!costs.backwardMs.empty() || hasHalves || isForwardOnly);
   if (costs.measured.empty() && costs.file.empty() && !hasTimes) {
     throw Error(
         "how long do jobs take? Give --costs FILE, --costs-from LOGS, or --forward-ms and "

@@ -108,12 +108,11 @@ std::string textOf(const RunReport& report, ReportFormat format, const ReportOpt
 
 /// None of a run so large that a report would wait for it.
 std::optional<AdviceList> adviceFor(const Timeline& timeline, const Explanation& run,
-                                    const ExplainOptions& choices) {
+                                    const ExplainOptions& choices, const std::string& logs) {
   constexpr JobGraph::Id kMostJobs = 100'000;
   if (run.graph->jobCount() > kMostJobs) return std::nullopt;
   try {
-    return adviceOn(timeline,
-                    {.steps = choices.steps, .threads = choices.threads, .logs = choices.logs});
+    return adviceOn(timeline, {.steps = choices.steps, .threads = choices.threads, .logs = logs});
   } catch (const Error&) {
     return std::nullopt;  // such as no step that counts
   }
@@ -183,7 +182,8 @@ int reportCommand(int argc, char** argv) {
     printDiagnostics(late, lowestSeverity(options.load));
     diagnostics.add(late.list().front());
   }
-  const std::optional<AdviceList> advice = adviceFor(timeline, explanation, choices);
+  const std::optional<AdviceList> advice =
+      adviceFor(timeline, explanation, choices, inputsOfCommand(app, options.load));
   const RunReport report{.timeline = timeline,
                          .explanation = explanation,
                          .diagnostics = diagnostics,

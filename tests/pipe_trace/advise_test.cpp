@@ -66,25 +66,41 @@ TEST_F(AdviseCommand, TheCommandThatIsNamedPredictsTheSameStep) {
 TEST_F(AdviseCommand, WithBlocksThePartitionIsNamedWithItsOptionsAndTheCommandThatShowsIt) {
   const std::string folder = logs(slowRun());
   write("blocks.json", R"({"blocks": [{"forward_ms": 5, "count": 12}]})");
-  const json list =
-      listOf({folder, "--blocks", path("blocks.json"), "--run-partition", "2,6,2,2"});
-  const auto found =
-      std::find_if(list["advice"].begin(), list["advice"].end(),
-                   [](const json& advice) { return advice["kind"] == "partition"; });
+  const json list = listOf({folder, "--blocks", path("blocks.json"), "--run-partition", "2,6,2,2"});
+  const auto found = std::find_if(list["advice"].begin(), list["advice"].end(),
+                                  [](const json& advice) { return advice["kind"] == "partition"; });
   ASSERT_NE(found, list["advice"].end()) << list.dump(2);
-  EXPECT_THAT((*found)["text"].get<std::string>(),
-              AllOf(HasSubstr("cut the model into stages of "),
-                    HasSubstr(" blocks in place of 2,6,2,2")));
+  EXPECT_THAT((*found)["text"].get<std::string>(), AllOf(HasSubstr("cut the model into stages of "),
+                                                         HasSubstr(" blocks in place of 2,6,2,2")));
   EXPECT_THAT((*found)["options"][2]["text"].get<std::string>(),
               HasSubstr("--pipeline-model-parallel-layout \"Et*"));
   const std::string command = (*found)["command"];
-  EXPECT_THAT(command, HasSubstr("--blocks " + path("blocks.json") + " --run-partition 2,6,2,2"));
-  std::vector<std::string> words = {"what-if", folder, "--json"};
-  std::istringstream rest(command.substr(command.find("--partition")));
-  for (std::string word; rest >> word;) words.push_back(word);
+  const std::string blocks = " --blocks '" + path("blocks.json") + "' --run-partition 2,6,2,2";
+  ASSERT_THAT(command, testing::EndsWith(blocks));
+  const std::size_t at = command.find("--partition ") + 12;
+  const std::vector<std::string> words = {"what-if",
+                                          folder,
+                                          "--json",
+                                          "--partition",
+                                          command.substr(at, command.size() - blocks.size() - at),
+                                          "--blocks",
+                                          path("blocks.json"),
+                                          "--run-partition",
+                                          "2,6,2,2"};
   const ProgramRun result = run(words);
   ASSERT_EQ(result.exitCode, 0) << command << result.err;
   EXPECT_EQ(json::parse(result.out)["changed"]["step_ns"], (*found)["step_ns"]) << command;
+}
+
+TEST_F(AdviseCommand, TheCommandThatIsNamedReadsTheSameInputsInTheSameWay) {
+  const std::string folder = logs(slowRun());
+  const ProgramRun result =
+      advise({folder + "/workerlog.0", folder + "/workerlog.1", folder + "/workerlog.2",
+              folder + "/workerlog.3", "--steps", "1:3", "--align", "none", "--threads", "1"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("look: pipe-trace what-if '" + folder + "/workerlog.0' '" +
+                                    folder + "/workerlog.1' '" + folder + "/workerlog.2' '" +
+                                    folder + "/workerlog.3' --align none --steps 1:3 --balance"));
 }
 
 TEST_F(AdviseCommand, NoPlanNeedsMoreThanTheLimitInActivationsOrInBytes) {

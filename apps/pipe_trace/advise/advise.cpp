@@ -9,6 +9,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/progress_bar.h"
 #include "apps/pipe_trace/inputs/blocks_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
@@ -66,6 +67,15 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
   app.add_flag("--json", options.json, "Print all of it as JSON");
 }
 
+/// The bar is gone when it returns, or throws.
+AdviceList adviceWithBar(const Timeline& timeline, AdviceQuestion question, bool isQuiet) {
+  AdviceProgress progress;
+  question.progress = &progress;
+  const ProgressBar bar("trying", progress.tried, progress.inAll,
+                        {.quiet = isQuiet, .unit = "changes"});
+  return adviceOn(timeline, question);
+}
+
 }  // namespace
 
 void describeAdvise(CommandApp& app) {
@@ -84,13 +94,11 @@ int adviseCommand(int argc, char** argv) {
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
                           .threads = options.load.reading.threads,
+                          .logs = inputsOfCommand(app, options.load),
                           .blocks = blocks,
                           .blockOptions = options.blocks.words()};
   if (options.limit) question.activationLimit = *options.limit / *options.activationGb;
-  if (options.load.inputs.size() == 1 && options.load.inputs[0] != "-") {
-    question.logs = inputWord(options.load.inputs[0]);
-  }
-  const AdviceList list = adviceOn(timeline, question);
+  const AdviceList list = adviceWithBar(timeline, std::move(question), options.load.quiet);
   if (!options.load.quiet || options.json) {
     writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
   }

@@ -34,7 +34,22 @@ int chunksOfCosts(const GivenCosts& given, const std::optional<RunPlan>& run, in
                           stages, ranks));
 }
 
-CompareInput inputOf(const PlanOptions& options) {
+/// The run that was measured, where the plans are of its size.
+std::optional<ComparedRun> comparedRun(const std::optional<RunPlan>& run, const CompareInput& input,
+                                       int chunks) {
+  if (!run || !run->exists() || run->step <= 0) return std::nullopt;
+  if (run->ranks != input.ranks || run->microBatches != input.microBatches) return std::nullopt;
+  ComparedRun compared{.chunks = chunks, .step = run->step};
+  if (run->schedule.isExact) compared.schedule = run->schedule.names.front();
+  return compared;
+}
+
+struct Question {
+  CompareInput input;
+  std::optional<ComparedRun> run;
+};
+
+Question questionOf(const PlanOptions& options) {
   std::optional<RunPlan> run;
   const GivenCosts given = readCosts(options.costs, &run);
   if (!given.jobs.empty()) {
@@ -58,17 +73,17 @@ CompareInput inputOf(const PlanOptions& options) {
   input.activationLimit = readActivationLimit(options.limitActivations, given);
   input.commStreams = options.messages.lines();
   input.threads = 0;
-  return input;
+  return {input, comparedRun(run, input, chunks)};
 }
 
 }  // namespace
 
 int runComparison(const PlanOptions& options) {
-  const CompareInput input = inputOf(options);
+  const auto [input, run] = questionOf(options);
   const ComparedPlans compared = comparePlans(input);
   const int width = std::min(options.width.value_or(lineColumns()), kWidestProse);
-  writeWholeFile(
-      "-", options.json ? comparisonJson(input, compared) : comparisonText(input, compared, width));
+  writeWholeFile("-", options.json ? comparisonJson(input, compared, run)
+                                   : comparisonText(input, compared, width, run));
   return 0;
 }
 

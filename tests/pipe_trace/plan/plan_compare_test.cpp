@@ -138,7 +138,10 @@ TEST_F(CompareCommand, ARunSaysItsOwnStagesMicroBatchesAndSchedule) {
   EXPECT_EQ(json::parse(own.out).at("schedule"), given.at("schedule"));
   EXPECT_EQ(json::parse(own.out).at("length_ns"), given.at("length_ns"));
   // A share is that of two stages in the model's order, 0 and 1, though 0 and 4 are on rank 0.
-  const json shares = compared({"--costs-from", path("run")});
+  json shares = compared({"--costs-from", path("run")});
+  EXPECT_EQ(shares.at("run").at("step_ns"), given.at("length_ns"));
+  EXPECT_EQ(shares.at("run").at("schedule"), "Interleaved1F1B");
+  shares.erase("run");
   EXPECT_EQ(shares, compared(4, 8, {"--forward-ms", "3,7,11,15"}));
   // Another schedule takes the chunks of the run, if it can have them.
   const ProgramRun other = plan({"--costs-from", path("run"), "--schedule", "ZBV", "--json"});
