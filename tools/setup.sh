@@ -29,7 +29,7 @@ packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
   libgloo-dev libicu-dev
   libgtest-dev libgmock-dev)
 [ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth
-  clang-format-14 clang-16 libclang-rt-16-dev codespell git groff-base locales openssl util-linux procps
+  clang-format-14 clang-16 libclang-rt-16-dev lld codespell git groff-base locales openssl util-linux procps
   python3-jsonschema zsh fish iproute2 faketime
   desktop-file-utils appstream shared-mime-info poppler-utils librsvg2-bin imagemagick
   libmagickcore-6.q16-6-extra fonts-urw-base35)

@@ -79,25 +79,56 @@ std::string changesText(const RunDiff& diff) {
   return listed(reasons, false);
 }
 
-std::string stepAnswer(const RunDiff& diff) {
-  const std::string verdict = diffVerdict(diff);
-  if (verdict == "equal") {
-    const std::string changes = changesText(diff);
-    std::string text;
-    if (diff.step.difference() == 0) {
-      text = (isPerMicroBatch(diff) ? "a micro-batch of B takes as long as one of A, "
-                                    : "B's steps take as long as A's, ") +
-             formatDuration(diff.step.b);
-    } else {
-      text = "no difference beyond noise: " + stepsOfB(diff) + moreWithNoise(diff.step);
-    }
-    return text + (changes.empty() ? "" : ", though " + changes);
+/// "a step of B, of 16 micro-batches in place of 8, takes ".
+std::string wholeStepsOfB(const RunDiff& diff) {
+  std::string of;
+  if (diff.a.microBatches > 0 && diff.b.microBatches > 0 &&
+      diff.a.microBatches != diff.b.microBatches) {
+    of = "of " + std::to_string(diff.b.microBatches) + " micro-batches in place of " +
+         std::to_string(diff.a.microBatches);
   }
-  std::string text = stepsOfB(diff) + moreWithNoise(diff.step);
-  if (verdict != "unknown" && std::abs(RunDiff::sureChange(diff.step)) <= diff.tolerance) {
+  if (diff.how.hasSameTokens) of += std::string(of.empty() ? "of" : " and") + " as many tokens";
+  return "a step of B" + (of.empty() ? " takes " : ", " + of + ", takes ");
+}
+
+/// Whether the figure is longer or shorter beyond noise, as the verdict says.
+std::string figureAnswer(const RunDiff& diff, const DiffFigure& figure,
+                         const std::string& subject) {
+  const bool isSure = figure.sure && figure.sure->isBeyondNoise();
+  if (figure.sure && !isSure)
+    return "no difference beyond noise: " + subject + moreWithNoise(figure);
+  std::string text = subject + moreWithNoise(figure);
+  if (isSure && std::abs(RunDiff::sureChange(figure)) <= diff.tolerance) {
     text += ", within the tolerance of " + shareOf(diff.tolerance);
   }
-  return text + whyText(diff) + schedulesText(diff);
+  return text;
+}
+
+/// That of what is compared, and why.
+std::string unitAnswer(const RunDiff& diff) {
+  const bool isSure = diff.step.sure && diff.step.sure->isBeyondNoise();
+  const bool isEqual = diff.step.difference() == 0 || (diff.step.sure && !isSure);
+  if (!isEqual) return figureAnswer(diff, diff.step, stepsOfB(diff)) + whyText(diff);
+  const std::string changes = changesText(diff);
+  std::string text;
+  if (diff.step.difference() == 0) {
+    text = (isPerMicroBatch(diff) ? "a micro-batch of B takes as long as one of A, "
+                                  : "B's steps take as long as A's, ") +
+           formatDuration(diff.step.b);
+  } else {
+    text = figureAnswer(diff, diff.step, stepsOfB(diff));
+  }
+  return text + (changes.empty() ? "" : ", though " + changes);
+}
+
+/// The answer begins with what is judged.
+std::string stepAnswer(const RunDiff& diff) {
+  std::string text = unitAnswer(diff);
+  if (diff.wholeStep) {
+    const std::string whole = figureAnswer(diff, *diff.wholeStep, wholeStepsOfB(diff));
+    text = &diff.judged() == &diff.step ? text + "; " + whole : whole + "; " + text;
+  }
+  return diffVerdict(diff) == "equal" ? text : text + schedulesText(diff);
 }
 
 std::string betweenAnswer(const RunDiff& diff) {
@@ -114,9 +145,10 @@ std::string betweenAnswer(const RunDiff& diff) {
 
 std::string diffVerdict(const RunDiff& diff) {
   if (!diff.how.refusal.empty()) return "not_comparable";
-  if (!diff.step.sure) return diff.step.difference() == 0 ? "equal" : "unknown";
-  if (!diff.step.sure->isBeyondNoise()) return "equal";
-  return diff.step.difference() > 0 ? "slower" : "faster";
+  const DiffFigure& judged = diff.judged();
+  if (!judged.sure) return judged.difference() == 0 ? "equal" : "unknown";
+  if (!judged.sure->isBeyondNoise()) return "equal";
+  return judged.difference() > 0 ? "slower" : "faster";
 }
 
 std::string diffAnswer(const RunDiff& diff) {

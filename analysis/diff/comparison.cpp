@@ -156,6 +156,9 @@ void compareMicroBatches(const MeasuredRun& a, const MeasuredRun& b, Comparison&
   };
   how.notes.push_back("a step of A has " + count(a) + " micro-batches, one of B " + count(b) +
                       ": compared per micro-batch");
+  if (how.hasSameTokens) {
+    how.notes.push_back("steps of A and B have " + fixedText(*a.tokensPerStep, 0) + " tokens");
+  }
   const double tokensOfA = tokensOf(a);
   const double tokensOfB = tokensOf(b);
   if (tokensOfA > 0 && tokensOfB > 0 && tokensOfA != tokensOfB) {
@@ -190,6 +193,7 @@ std::string refusalOfSteps(const MeasuredRun& a, const MeasuredRun& b, const Com
 
 Comparison comparisonOf(const MeasuredRun& a, const MeasuredRun& b) {
   Comparison how;
+  how.hasSameTokens = a.tokensPerStep.has_value() && a.tokensPerStep == b.tokensPerStep;
   comparePlaces(a, b, how);
   compareMicroBatches(a, b, how);
   joinKinds(a, b, how);

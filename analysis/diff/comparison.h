@@ -21,6 +21,7 @@ struct Comparison {
   Places places = Places::kStages;
   bool hasSameRanks = true;      ///< ranks and links are the same, too
   bool isPerMicroBatch = false;  ///< all times are those of a micro-batch, else of a step
+  bool hasSameTokens = false;    ///< both runs say that a step has as many tokens
   /// The kind that a job is compared as. Where one run has halves of backwards and the other whole
   /// ones, both are kBackward; where only one has fused pairs, all are kOther.
   std::array<JobKind, kJobKindCount> kindAs{};

@@ -128,6 +128,7 @@ std::string diffJson(const DiffReport& report) {
                  {"b", runJson(diff.b, report.inputOfB)},
                  {"notes", diffNotes(diff)},
                  {"step", isComparable ? figureJson(diff.step) : Json()},
+                 {"whole_step", figureJson(diff.wholeStep)},
                  {"between_steps", figureJson(diff.between)},
                  {"reasons", isComparable ? reasonsJson(reasonsOf(diff)) : Json::array()},
                  {"changes", reasonsJson(changeReasons(diff))}};

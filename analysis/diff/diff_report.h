@@ -17,6 +17,10 @@ struct DiffReport {
 /// that is, and why.
 std::string diffAnswer(const RunDiff& diff);
 
+/// The runs: "after: 4 ranks, 8 steps of 8 micro-batches, 1F1B, 185.5 ms a step".
+std::string diffTextOfA(const DiffReport& report);
+std::string diffTextOfB(const DiffReport& report);
+
 /// The report as text; its first line is the answer. Ends with a newline.
 std::string diffText(const DiffReport& report);
 

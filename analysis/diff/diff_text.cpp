@@ -1,43 +1,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <map>
-#include <set>
 
 #include "analysis/diff/diff_report.h"
 #include "analysis/diff/diff_words.h"
-#include "analysis/diff/exact_means.h"
 #include "analysis/diff/reasons.h"
 #include "analysis/ratio.h"
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {
 
 constexpr std::size_t kMostDiffRows = 12;
-/// Parts whose difference is less than a thousandth of A's step are not listed.
-constexpr Nanoseconds kPartsOfStep = 1000;
 
 std::string countText(std::size_t count, const char* one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
-Nanoseconds meanStepOf(const MeasuredRun& run) {
-  Nanoseconds windows = 0;
-  std::int64_t ranks = 0;
-  for (const MeasuredRun::Step& step : run.steps) {
-    windows += step.window;
-    ranks += step.ranks;
-  }
-  return roundedMean(windows, ranks);
-}
-
-std::string runLine(const char* name, const std::string& input, const MeasuredRun& run,
-                    Nanoseconds length, const RunDiff& diff) {
-  std::string text =
-      std::string(name) + "  " + input + ": " + countText(run.shape.places.size(), "rank");
+std::string runText(const std::string& input, const MeasuredRun& run, Nanoseconds length,
+                    const RunDiff& diff) {
+  std::string text = input + ": " + countText(run.shape.places.size(), "rank");
   if (run.shape.pipelines > 1) {
     text += " in " + countText(static_cast<std::size_t>(run.shape.pipelines), "pipeline");
   }
@@ -54,7 +37,7 @@ std::string runLine(const char* name, const std::string& input, const MeasuredRu
   if (!run.isAsynchronous && !run.steps.empty()) {
     text += ", " + formatDuration(meanStepOf(run)) + " a step";
   }
-  return text + "\n";
+  return text;
 }
 
 std::vector<std::string> row(const std::string& name, Nanoseconds a, Nanoseconds b,
@@ -67,17 +50,8 @@ std::vector<std::string> row(const std::string& name, Nanoseconds a, Nanoseconds
 std::string sumsTable(const RunDiff& diff) {
   TextTable table({"", "A", "B", "difference",
                    "of A's " + std::string(diff.how.isPerMicroBatch ? "micro-batch" : "step")});
-  std::vector<std::pair<std::string, std::pair<Nanoseconds, Nanoseconds>>> rows;
-  for (const DiffPart& part : diff.parts) {
-    const std::string name =
-        part.isBusy ? jobsText(part.kind) : std::string(bubbleClassName(part.bubbleClass));
-    if (rows.empty() || rows.back().first != name) rows.push_back({name, {0, 0}});
-    rows.back().second.first += part.a;
-    rows.back().second.second += part.b;
-  }
-  for (const auto& [name, times] : rows) {
-    if (times.first == 0 && times.second == 0) continue;
-    table.addRow(row(name, times.first, times.second, diff.step.a));
+  for (const DiffSum& sum : sumsOf(diff)) {
+    table.addRow(row(sum.name, sum.a, sum.b, diff.step.a));
   }
   table.addRow(row(diff.how.isPerMicroBatch ? "micro-batch" : "step", diff.step.a, diff.step.b,
                    diff.step.a));
@@ -92,29 +66,8 @@ std::string sumsTable(const RunDiff& diff) {
   return text;
 }
 
-/// "stage 2 forwards", "imbalance: stage 2", "transfer: ranks 1 and 2".
-std::string partName(const DiffPart& part) {
-  const std::string place = placeText(part.stage, part.position);
-  if (part.isBusy) return jobsText(part.kind) + (place.empty() ? "" : " of " + place);
-  std::string who = place;
-  if (part.peer >= 0) {
-    who = ranksText({part.rank, part.peer});
-  } else if (part.rank >= 0) {
-    who = "rank " + std::to_string(part.rank);
-  }
-  return std::string(bubbleClassName(part.bubbleClass)) + (who.empty() ? "" : " (" + who + ")");
-}
-
 std::string partsTable(const RunDiff& diff) {
-  std::vector<const DiffPart*> parts;
-  for (const DiffPart& part : diff.parts) {
-    const bool isLarge = std::abs(part.difference()) * kPartsOfStep >= diff.step.a;
-    const bool isBeyond = !part.sure || part.sure->isBeyondNoise();
-    if (part.difference() != 0 && isLarge && isBeyond) parts.push_back(&part);
-  }
-  std::stable_sort(parts.begin(), parts.end(), [](const auto* x, const auto* y) {
-    return std::abs(x->difference()) > std::abs(y->difference());
-  });
+  const std::vector<const DiffPart*> parts = partsThatDiffer(diff);
   if (parts.empty()) return {};
   const std::size_t shown = std::min(parts.size(), kMostDiffRows);
   TextTable table({"", "A", "B", "difference", "95 % of it"});
@@ -155,11 +108,10 @@ std::string changesTable(const RunDiff& diff) {
           interval.empty() ? std::string("-") : interval}});
   };
   for (const JobChange& job : diff.jobs) {
-    const std::string place = placeText(job.stage, job.position);
-    add(jobsText(job.kind) + (place.empty() ? "" : " of " + place), job);
+    add(changeName(job), job);
   }
   for (const LinkChange& link : diff.links) {
-    add("messages, " + ranksText({link.link.first, link.link.second}), link);
+    add(changeName(link), link);
   }
   const std::size_t compared = diff.jobs.size() + diff.links.size();
   if (rows.empty()) {
@@ -182,11 +134,18 @@ std::string changesTable(const RunDiff& diff) {
 
 }  // namespace
 
+std::string diffTextOfA(const DiffReport& report) {
+  return runText(report.inputOfA, report.diff.a, report.diff.step.a, report.diff);
+}
+
+std::string diffTextOfB(const DiffReport& report) {
+  return runText(report.inputOfB, report.diff.b, report.diff.step.b, report.diff);
+}
+
 std::string diffText(const DiffReport& report) {
   const RunDiff& diff = report.diff;
   std::string text = diffAnswer(diff) + "\n\n";
-  text += runLine("A", report.inputOfA, diff.a, diff.step.a, diff);
-  text += runLine("B", report.inputOfB, diff.b, diff.step.b, diff);
+  text += "A  " + diffTextOfA(report) + "\nB  " + diffTextOfB(report) + "\n";
   for (const std::string& note : diffNotes(diff)) text += "   " + note + "\n";
   if (diff.how.refusal.empty()) text += sumsTable(diff) + partsTable(diff);
   return text + changesTable(diff);

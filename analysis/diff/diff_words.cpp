@@ -1,11 +1,13 @@
 #include "analysis/diff/diff_words.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
 #include "trace/text/fixed_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 
@@ -54,6 +56,54 @@ std::string placeText(int stage, int position) {
 
 std::string moreText(Nanoseconds time) {
   return formatDuration(std::abs(time)) + (time < 0 ? " less" : " more");
+}
+
+std::string partName(const DiffPart& part) {
+  const std::string place = placeText(part.stage, part.position);
+  if (part.isBusy) return jobsText(part.kind) + (place.empty() ? "" : " of " + place);
+  std::string who = place;
+  if (part.peer >= 0) {
+    who = ranksText({part.rank, part.peer});
+  } else if (part.rank >= 0) {
+    who = "rank " + std::to_string(part.rank);
+  }
+  return std::string(bubbleClassName(part.bubbleClass)) + (who.empty() ? "" : " (" + who + ")");
+}
+
+std::string changeName(const JobChange& job) {
+  const std::string place = placeText(job.stage, job.position);
+  return jobsText(job.kind) + (place.empty() ? "" : " of " + place);
+}
+
+std::string changeName(const LinkChange& link) {
+  return "messages, " + ranksText({link.link.first, link.link.second});
+}
+
+std::vector<DiffSum> sumsOf(const RunDiff& diff) {
+  std::vector<DiffSum> sums;
+  for (const DiffPart& part : diff.parts) {
+    const std::string name =
+        part.isBusy ? jobsText(part.kind) : std::string(bubbleClassName(part.bubbleClass));
+    if (sums.empty() || sums.back().name != name) sums.push_back({.name = name});
+    sums.back().a += part.a;
+    sums.back().b += part.b;
+  }
+  std::erase_if(sums, [](const DiffSum& sum) { return sum.a == 0 && sum.b == 0; });
+  return sums;
+}
+
+std::vector<const DiffPart*> partsThatDiffer(const RunDiff& diff) {
+  constexpr Nanoseconds kPartsOfStep = 1000;
+  std::vector<const DiffPart*> parts;
+  for (const DiffPart& part : diff.parts) {
+    const bool isLarge = std::abs(part.difference()) * kPartsOfStep >= diff.step.a;
+    const bool isBeyond = !part.sure || part.sure->isBeyondNoise();
+    if (part.difference() != 0 && isLarge && isBeyond) parts.push_back(&part);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const auto* x, const auto* y) {
+    return std::abs(x->difference()) > std::abs(y->difference());
+  });
+  return parts;
 }
 
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/diff/run_diff.h"
 
@@ -29,5 +30,26 @@ std::string placeText(int stage, int position);
 
 /// "12.30 ms more", "873 ns less".
 std::string moreText(Nanoseconds time);
+
+/// "forwards of stage 2", "imbalance (stage 2)", "transfer (ranks 1 and 2)".
+std::string partName(const DiffPart& part);
+
+/// "backwards of stage 1", "messages, ranks 1 and 2".
+std::string changeName(const JobChange& job);
+std::string changeName(const LinkChange& link);
+
+/// The parts of one kind or class together.
+struct DiffSum {
+  std::string name;  ///< "forwards", "imbalance"
+  Nanoseconds a = 0;
+  Nanoseconds b = 0;
+};
+
+/// Those that are not 0 in both runs, in the order of the parts. They add up to the step.
+std::vector<DiffSum> sumsOf(const RunDiff& diff);
+
+/// The parts that differ beyond noise and by a thousandth of A's step or more, the largest
+/// difference first. They point into `diff`.
+std::vector<const DiffPart*> partsThatDiffer(const RunDiff& diff);
 
 }  // namespace pipetrace

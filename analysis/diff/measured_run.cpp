@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "analysis/diff/exact_means.h"
 #include "analysis/diff/step_stretches.h"
 #include "analysis/explain/slower_stages.h"
 #include "analysis/steps/rank_jobs.h"
@@ -253,7 +254,21 @@ MeasuredRun measureRun(const Timeline& timeline, const std::vector<NumberRange>&
     throw Error("the inputs hold no compute job, so there is nothing to compare");
   }
   run.counted = countedStepsOf(run, steps);
+  return measureRun(timeline, run);
+}
+
+MeasuredRun measureRun(const Timeline& timeline, const Explanation& run) {
   return RunMeasuring(timeline, run).measure();
+}
+
+Nanoseconds meanStepOf(const MeasuredRun& run) {
+  Nanoseconds windows = 0;
+  std::int64_t ranks = 0;
+  for (const MeasuredRun::Step& step : run.steps) {
+    windows += step.window;
+    ranks += step.ranks;
+  }
+  return roundedMean(windows, ranks);
 }
 
 MeasuredRun withSteps(const MeasuredRun& run, const std::vector<std::size_t>& chosen) {

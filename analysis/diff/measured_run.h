@@ -96,6 +96,9 @@ struct MeasuredRun {
   std::map<Link, Lengths> messages;
 };
 
+/// The mean window over ranks and steps. There must be steps.
+Nanoseconds meanStepOf(const MeasuredRun& run);
+
 /// All but lacksRanks, which needs the job graph.
 ComparedShape shapeOf(const Timeline& timeline, const Topology& topology);
 
@@ -103,6 +106,9 @@ ComparedShape shapeOf(const Timeline& timeline, const Topology& topology);
 /// compute job.
 MeasuredRun measureRun(const Timeline& timeline, const std::vector<NumberRange>& steps,
                        int threads = 1);
+
+/// The same of a run that explainRun() explained, with the steps that count there.
+MeasuredRun measureRun(const Timeline& timeline, const Explanation& run);
 
 /// The run with these of its steps only, ascending indices in MeasuredRun::steps. The time
 /// between two steps is known where these follow each other. `byMicroBatch` stays that of all.

@@ -164,8 +164,26 @@ std::optional<DiffFigure> figureOf(const std::vector<std::optional<Nanoseconds>>
   return DiffFigure{*meanOfA, *meanOfB, bootstrap.of(seriesOf(a), seriesOf(b))};
 }
 
+/// The step's mean over ranks and steps.
+std::optional<DiffFigure> wholeStepOf(const RunDiff& diff, const BlockBootstrap& bootstrap) {
+  const auto seriesOf = [](const MeasuredRun& run) {
+    SeriesOfSteps series;
+    for (const MeasuredRun::Step& step : run.steps) {
+      series.sums.push_back(static_cast<double>(step.window));
+      series.weights.push_back(static_cast<double>(step.ranks));
+    }
+    return series;
+  };
+  return DiffFigure{meanStepOf(diff.a), meanStepOf(diff.b),
+                    bootstrap.of(seriesOf(diff.a), seriesOf(diff.b))};
+}
+
 void compareBetween(RunDiff& diff, const BlockBootstrap& bootstrap) {
-  if (diff.how.isPerMicroBatch) return;
+  const bool areSteps = !diff.a.isAsynchronous && !diff.b.isAsynchronous;
+  if (diff.how.isPerMicroBatch) {
+    if (areSteps) diff.wholeStep = wholeStepOf(diff, bootstrap);
+    return;
+  }
   const auto listOf = [](const MeasuredRun& run, bool withWindow) {
     std::vector<std::optional<Nanoseconds>> times;
     for (const MeasuredRun::Step& step : run.steps) {
@@ -243,9 +261,13 @@ double RunDiff::sureChange(const DiffFigure& figure) {
   return static_cast<double>(figure.difference()) / static_cast<double>(figure.a);
 }
 
+const DiffFigure& RunDiff::judged() const {
+  return wholeStep && how.hasSameTokens ? *wholeStep : step;
+}
+
 bool RunDiff::isSlower() const {
   if (!how.refusal.empty()) return false;
-  return sureChange(step) > tolerance || (period && sureChange(*period) > tolerance);
+  return sureChange(judged()) > tolerance || (period && sureChange(*period) > tolerance);
 }
 
 RunDiff diffOf(MeasuredRun a, MeasuredRun b, double tolerance) {
@@ -261,14 +283,19 @@ RunDiff diffOf(MeasuredRun a, MeasuredRun b, double tolerance) {
   return diff;
 }
 
-RunDiff diffOf(Timeline a, Timeline b, const DiffOptions& options) {
-  const int threads = threadCount(options.threads);
+std::vector<int> leaveRanksOfBoth(Timeline& a, Timeline& b, int threads) {
   const auto shape = [&](const Timeline& run) { return shapeOf(run, topologyOf(run, threads)); };
-  const std::vector<int> onlyRanks = ranksOfBoth(shape(a), shape(b));
+  std::vector<int> onlyRanks = ranksOfBoth(shape(a), shape(b));
   if (!onlyRanks.empty()) {
     a = withRanks(std::move(a), rangesOf(onlyRanks));
     b = withRanks(std::move(b), rangesOf(onlyRanks));
   }
+  return onlyRanks;
+}
+
+RunDiff diffOf(Timeline a, Timeline b, const DiffOptions& options) {
+  const int threads = threadCount(options.threads);
+  const std::vector<int> onlyRanks = leaveRanksOfBoth(a, b, threads);
   const Timeline* const runs[] = {&a, &b};
   MeasuredRun measured[2];
   inParallel(std::min(2, threads), 2, [&](std::size_t i) {

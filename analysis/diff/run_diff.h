@@ -77,6 +77,8 @@ struct RunDiff {
 
   // Empty or 0 where how.refusal says that steps cannot be compared.
   DiffFigure step;
+  /// The whole step, where `step` is that of a micro-batch. Empty: an asynchronous run has none.
+  std::optional<DiffFigure> wholeStep;
   std::optional<DiffFigure> between;  ///< from the end of a step's window to the next step
   std::optional<DiffFigure> period;   ///< both together
   /// In the order of busy time, then classes. Their times of each run, and so their differences,
@@ -86,9 +88,13 @@ struct RunDiff {
   std::vector<JobChange> jobs;  ///< by place, then kind
   std::vector<LinkChange> links;
 
+  /// The figure that says whether B is slower: `step`, but the whole step where that is known to
+  /// have as many tokens in both runs.
+  const DiffFigure& judged() const;
   /// The share that a figure of B is longer than that of A, where it is beyond noise; else 0.
   static double sureChange(const DiffFigure& figure);
-  /// Whether B is slower beyond noise and tolerance: its steps, or these and the time between them.
+  /// Whether B is slower beyond noise and tolerance: judged(), or its steps and the time between
+  /// them.
   bool isSlower() const;
 };
 
@@ -98,6 +104,10 @@ struct DiffOptions {
   double tolerance = 0.02;         ///< a share of A's step that B may be slower
   int threads = 1;
 };
+
+/// Leaves out the ranks of which the other run lacks the log (ranksOfBoth()). Returns those that
+/// are left; empty: all of them.
+std::vector<int> leaveRanksOfBoth(Timeline& a, Timeline& b, int threads);
 
 /// Compares two completed runs. Throws Error where one has no compute job.
 RunDiff diffOf(Timeline a, Timeline b, const DiffOptions& options);

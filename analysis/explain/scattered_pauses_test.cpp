@@ -15,8 +15,7 @@
 namespace pipetrace {
 namespace {
 
-using test::completedRun;
-using test::costsOf;
+using test::runOfFaults;
 using test::sentencesOf;
 using testing::AllOf;
 using testing::Contains;
@@ -37,14 +36,16 @@ struct PlannedPause {
 
 /// 1F1B on four ranks, eight micro-batches, forwards of 10 ms. A pause is in forward 1 + rank.
 Timeline pausedRun(const std::vector<PlannedPause>& pauses) {
-  const Plan plan = buildSchedule("1F1B", {4, 8});
-  Costs costs = costsOf(plan, 0.1);
-  for (const PlannedPause& pause : pauses) {
-    const Action job{JobKind::kForward, pause.rank, 1 + pause.rank};
-    const Nanoseconds longer = pause.isLate ? 0 : pause.length;
-    costs.faults.jobs.push_back({job, pause.step, longer, pause.length - longer});
-  }
-  return completedRun(plan, costs, kPausedSteps);
+  const auto faults = [&](const Plan&) {
+    std::vector<Faults::Job> jobs;
+    for (const PlannedPause& pause : pauses) {
+      const Action job{JobKind::kForward, pause.rank, 1 + pause.rank};
+      const Nanoseconds longer = pause.isLate ? 0 : pause.length;
+      jobs.push_back({job, pause.step, longer, pause.length - longer});
+    }
+    return jobs;
+  };
+  return runOfFaults(faults, kPausedSteps);
 }
 
 /// Each rank pauses in every fourth step, after the one before it.

@@ -18,8 +18,7 @@
 namespace pipetrace {
 namespace {
 
-using test::completedRun;
-using test::costsOf;
+using test::runOfFaults;
 using test::sentencesOf;
 using testing::AllOf;
 using testing::Contains;
@@ -63,17 +62,19 @@ TEST(UnevenMicroBatches, CorrelateForwardsAndBackwardsOfAStageByHand) {
 /// of 10 ms and a backward of 20 ms.
 template <typename Longer>
 Timeline unevenRun(const Longer& longer, const char* schedule = "1F1B", double transferMs = 0.1) {
-  const Plan plan = buildSchedule(schedule, {4, 8});
-  Costs costs = costsOf(plan, transferMs);
-  for (int step = 0; step < kUnevenSteps; ++step) {
-    for (const std::vector<Action>& row : plan.ranks) {
-      for (const Action& action : row) {
-        const double ms = longer(action.kind, action.stage, action.microBatch, step);
-        if (ms > 0) costs.faults.jobs.push_back({action, step, std::llround(ms * kMillisecond), 0});
+  const auto faults = [&](const Plan& plan) {
+    std::vector<Faults::Job> jobs;
+    for (int step = 0; step < kUnevenSteps; ++step) {
+      for (const std::vector<Action>& row : plan.ranks) {
+        for (const Action& action : row) {
+          const double ms = longer(action.kind, action.stage, action.microBatch, step);
+          if (ms > 0) jobs.push_back({action, step, std::llround(ms * kMillisecond), 0});
+        }
       }
     }
-  }
-  return completedRun(plan, costs, kUnevenSteps);
+    return jobs;
+  };
+  return runOfFaults(faults, kUnevenSteps, schedule, transferMs);
 }
 
 /// How much longer a micro-batch is, 0 to 1.5: any, but the same every time.

@@ -8,7 +8,9 @@ namespace {
 
 void addSection(std::string& out, const PageSection& section) {
   out += "<section id=\"" + htmlText(section.id) + "\">\n";
-  if (!section.title.empty()) out += "<h2>" + htmlText(section.title) + "</h2>\n";
+  if (!section.title.empty()) {
+    out += "<h2>" + runMark(section.run) + htmlText(section.title) + "</h2>\n";
+  }
   out += section.html + "</section>\n";
 }
 
@@ -46,9 +48,26 @@ std::string hatchingStyle(BubbleClass bubbleClass) {
          ";--stroke:" + bothColors(light.stroke, dark.stroke);
 }
 
-std::string chartElement(const std::string& json, const std::string& name) {
-  return "<figure class=\"chart\" aria-label=\"" + htmlText(name) +
-         "\"><script type=\"application/json\">" + json + "</script></figure>\n";
+std::string paragraphHtml(const std::string& text, const std::string& ofClass) {
+  return (ofClass.empty() ? "<p>" : "<p class=\"" + htmlText(ofClass) + "\">") + htmlText(text) +
+         "</p>\n";
+}
+
+std::string sentenceText(std::string text) {
+  if (text.empty()) return text;
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text + ".";
+}
+
+std::string runMark(const std::string& run) {
+  if (run.empty()) return {};
+  return "<b class=\"run\" data-run=\"" + htmlText(run) + "\">" + htmlText(run) + "</b>";
+}
+
+std::string chartElement(const std::string& json, const std::string& name, const std::string& run) {
+  return "<figure class=\"chart\"" +
+         (run.empty() ? std::string() : " data-run=\"" + htmlText(run) + "\"") + " aria-label=\"" +
+         htmlText(name) + "\"><script type=\"application/json\">" + json + "</script></figure>\n";
 }
 
 std::string pageText(const Page& page) {

@@ -13,6 +13,7 @@ struct PageSection {
   std::string id;     ///< of the element; once in a page, letters and "-"
   std::string title;  ///< plain text; empty: no heading
   std::string html;
+  std::string run{};  ///< "A": of which run it is, on a page of several; plain text
 };
 
 /// Sections that stand beside each other where the window is wide enough: one, or the same section
@@ -35,9 +36,19 @@ std::string pageText(const Page& page);
 /// A text as HTML, also for attributes in quotes. Nothing in it is markup.
 std::string htmlText(std::string_view text);
 
-/// An element that report_page.js turns into a chart. `json`: one of StepChart or StepsChart.
-/// `name`: what it shows, for those who do not see it; plain text.
-std::string chartElement(const std::string& json, const std::string& name);
+/// A text as a paragraph of a class; "": of none.
+std::string paragraphHtml(const std::string& text, const std::string& ofClass = "");
+
+/// A sentence that may lack its capital and its full stop; empty stays empty.
+std::string sentenceText(std::string text);
+
+/// The mark of a run, on a page of several: "A".
+std::string runMark(const std::string& run);
+
+/// An element that page_chart.js turns into a chart. `json`: one of StepChart or StepsChart.
+/// `name`: what it shows, for those who do not see it; plain text. `run`: as of PageSection.
+std::string chartElement(const std::string& json, const std::string& name,
+                         const std::string& run = "");
 
 /// CSS: a colour for light and one for dark pages.
 std::string bothColors(Color light, Color dark);

@@ -1,8 +1,10 @@
 #include "analysis/page/run_page.h"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
+#include "analysis/page/run_cards.h"
 #include "analysis/page/run_tables.h"
 #include "analysis/page/step_chart.h"
 #include "analysis/page/steps_chart.h"
@@ -29,54 +31,11 @@ std::vector<std::string> linesOf(const std::string& text) {
   return lines;
 }
 
-std::string paragraph(const std::string& text, const char* of = "") {
-  return std::string("<p") + of + ">" + htmlText(text) + "</p>\n";
-}
-
-/// A sentence that may lack its full stop.
-std::string sentence(std::string text) {
-  if (text.empty()) return text;
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text + ".";
-}
-
-std::string card(const std::string& figure, const std::string& name, const std::string& detail) {
-  return "<div class=\"card\"><b>" + htmlText(figure) + "</b><span>" + htmlText(name) +
-         "</span><small>" + htmlText(detail) + "</small></div>\n";
-}
-
-/// The figures that are asked for first.
-std::string cardsText(const Explanation& run) {
+std::string cardsHtml(const Explanation& run) {
   std::string cards;
-  for (const StepFigure& figure : stepFigures()) {
-    const std::string key = figure.key;
-    const auto over = overSteps(run, figure);
-    if (!over) continue;
-    if (key == "duration_ns") {
-      const auto time = [](double ns) { return formatDuration(static_cast<Nanoseconds>(ns)); };
-      cards += card(time(over->median), "length of a step",
-                    "median; mean " + time(over->mean) + ", 99 % " + time(over->p99));
-    } else if (key == "bubble_ratio" || key == "load_balance" || key == "schedule_efficiency" ||
-               key == "communication_efficiency") {
-      cards += card(shareCell(over->mean).text, figure.heading,
-                    "mean; median " + shareCell(over->median).text);
-    }
-  }
-  if (run.slowdown.reason.empty()) {
-    cards += card(ratioText(run.slowdown.total), "times its ideal", "with equal work everywhere");
-  }
-  if (run.communication.all > 0) {
-    cards +=
-        card(percentText(run.communication.exposed, run.communication.all), "exposed communication",
-             "of " + formatDuration(run.communication.all) + " on all ranks");
-  }
-  if (run.tokensPerSecond) {
-    cards += card(std::to_string(static_cast<long long>(*run.tokensPerSecond)), "tokens a second",
-                  "of the whole run");
-  }
-  if (run.modelFlopsUtilization) {
-    cards += card(shareCell(*run.modelFlopsUtilization).text, "model FLOPs utilization",
-                  "of the devices' peak");
+  for (const RunCard& card : runCards(run)) {
+    cards += "<div class=\"card\"><b>" + htmlText(card.figure) + "</b><span>" +
+             htmlText(card.name) + "</span><small>" + htmlText(card.detail) + "</small></div>\n";
   }
   return "<div class=\"cards\">\n" + cards + "</div>\n";
 }
@@ -88,7 +47,7 @@ std::string findingText(const RunReport& report, const Finding& finding) {
     html += "<i class=\"mark\" style=\"" + hatchingStyle(finding.bubbleClass) + "\" title=\"" +
             htmlText(bubbleClassWords(finding.bubbleClass)) + "\"></i>";
   }
-  html += htmlText(sentence(finding.text)) + "</p>\n";
+  html += htmlText(sentenceText(finding.text)) + "</p>\n";
   if (!finding.advice.empty()) {
     html += "<p class=\"next\"><b>Next:</b> " + htmlText(finding.advice) + ".</p>\n";
   }
@@ -105,7 +64,7 @@ std::string findingsHtml(const RunReport& report) {
   const ShownFindings shown = shownFindings(report);
   std::string html;
   for (const Finding* const finding : shown.list) html += findingText(report, *finding);
-  html = html.empty() ? paragraph(sentence(noFindings(run)))
+  html = html.empty() ? paragraphHtml(sentenceText(noFindings(run)))
                       : "<ol class=\"findings\">\n" + html + "</ol>\n";
   std::string others;
   for (const Finding& finding : run.findings) {
@@ -122,33 +81,40 @@ std::string findingsHtml(const RunReport& report) {
   std::string path = pathText(run);
   if (run.pathShares.byStage.size() > kMostNamedStages) path.resize(path.find('\n') + 1);
   for (const std::string& line : linesOf(slowdownText(run) + path + communicationText(run))) {
-    html += paragraph(sentence(line));
+    html += paragraphHtml(sentenceText(line));
   }
   return html;
 }
 
 /// The one place where advice stands in the page.
-std::string adviceHtml(const std::vector<std::string>& advice) {
+std::string adviceHtml(const RunPageOptions& options) {
   std::string html = "<ol>\n";
-  for (const std::string& line : advice) html += "<li>" + htmlText(sentence(line)) + "</li>\n";
-  return html + "</ol>\n";
+  for (const std::string& line : options.advice) {
+    html += "<li>" + htmlText(sentenceText(line)) + "</li>\n";
+  }
+  html += "</ol>\n";
+  for (const std::string& note : options.adviceNotes) {
+    html += paragraphHtml(sentenceText(note), "note");
+  }
+  return html;
 }
 
 std::string stepHtml(const RunReport& report, const ShownStretch& stretch) {
   const StepChart chart = stepChart(report.timeline, report.explanation, stretch);
-  std::string html = paragraph(sentence(stretch.words + ": " +
-                                        formatDuration(stretch.time.end - stretch.time.begin))) +
-                     chart.legend + chartElement(chart.json, "Gantt chart of " + stretch.words);
-  if (!chart.note.empty()) html += paragraph(chart.note, " class=\"note\"");
+  std::string html =
+      paragraphHtml(sentenceText(stretch.words + ": " +
+                                 formatDuration(stretch.time.end - stretch.time.begin))) +
+      chart.legend + chartElement(chart.json, "Gantt chart of " + stretch.words);
+  if (!chart.note.empty()) html += paragraphHtml(chart.note, "note");
   return html;
 }
 
-std::string stepsHtml(const Explanation& run) {
-  const StepsChart chart = stepsChart(run);
+std::string stepsHtml(const Explanation& run, const Explanation* beside) {
+  const StepsChart chart = stepsChart(run, beside);
   std::string html =
       chart.scale +
       chartElement(chart.json, "lengths of steps, and the bubble ratio of each rank in each step");
-  if (!chart.note.empty()) html += paragraph(chart.note, " class=\"note\"");
+  if (!chart.note.empty()) html += paragraphHtml(chart.note, "note");
   return html;
 }
 
@@ -174,7 +140,7 @@ std::string basisHtml(const RunReport& report) {
   for (const std::string& line : diagnosticLines(report.diagnostics)) add(line);
   if (html.empty()) add("The logs are whole, and nothing had to be inferred.");
   return "<ul>\n" + html + "</ul>\n" +
-         paragraph("docs/metrics.md of PipeTrace defines every number.");
+         paragraphHtml("docs/metrics.md of PipeTrace defines every number.");
 }
 
 }  // namespace
@@ -183,18 +149,22 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
   const Explanation& run = report.explanation;
   std::vector<PageSection> sections;
   const auto add = [&](const char* id, const char* title, std::string html) {
-    if (!html.empty()) sections.push_back({options.prefix + id, title, std::move(html)});
+    if (html.empty()) return;
+    std::string name = options.run;
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    sections.push_back({name.empty() ? id : name + "-" + id, title, std::move(html), options.run});
   };
-  add("figures", "", cardsText(run));
+  const Explanation* const beside = options.beside;
+  if (beside == nullptr) add("figures", "", cardsHtml(run));
   add("findings", "Findings", findingsHtml(report));
-  if (!options.advice.empty()) add("advice", "What to change", adviceHtml(options.advice));
-  if (countedSteps(run) > 0) {
+  if (!options.advice.empty()) add("advice", "What to change", adviceHtml(options));
+  if (beside == nullptr && countedSteps(run) > 0) {
     const ShownStretch stretch = medianStretch(run);
     add("step", stretch.title.c_str(), stepHtml(report, stretch));
   }
-  add("ranks", "Bubbles by rank", rankTableHtml(run));
-  if (!run.steps.empty()) add("steps", "Ranks and steps", stepsHtml(run));
-  add("costs", "Who costs whom", costTableHtml(run));
+  add("ranks", "Bubbles by rank", rankTableHtml(run, beside));
+  if (!run.steps.empty()) add("steps", "Ranks and steps", stepsHtml(run, beside));
+  add("costs", "Who costs whom", costTableHtml(run, beside));
   add("step-table", "Steps", stepTableHtml(run));
   add("stages", "Stages", stageTableHtml(report));
   add("bubbles", "The longest bubbles", bubbleTableHtml(report));

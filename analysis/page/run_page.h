@@ -13,8 +13,12 @@ struct RunPageOptions {
   std::string name;                 ///< the run's, such as its inputs; plain text
   std::string version;              ///< of the program that writes the page
   std::vector<std::string> advice;  ///< what to change, the best first: sentences; empty: none
-  /// Before the ids of sections. Pages with several runs need one for each, such as "a-".
-  std::string prefix;
+  std::vector<std::string> adviceNotes{};  ///< what it rests on, likewise
+  /// On a page of several runs: which one it is, such as "A". Ids of sections then begin with "a-".
+  std::string run;
+  /// The run beside it, whose tables and charts then have the same columns and scales. Figures and
+  /// the chart of the step are left out, as they stand in sections of both runs.
+  const Explanation* beside = nullptr;
 };
 
 /// The report as a page: its sentences, the chart of the median step, bubbles by rank, ranks and

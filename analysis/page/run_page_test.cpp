@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/testing/page_parts.h"
 #include "analysis/testing/report_by_hand.h"
 #include "chart/testing/script_numbers_read.h"
 
@@ -12,6 +13,7 @@ namespace pipetrace {
 namespace {
 
 using nlohmann::json;
+using test::chartsOf;
 using test::completedRun;
 using test::costsOf;
 using test::scaleRank;
@@ -20,17 +22,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-/// The data that the scripts of a page read, in their order.
-std::vector<json> chartsOf(const std::string& page) {
-  constexpr std::string_view kBegin = "<script type=\"application/json\">";
-  std::vector<json> charts;
-  for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at)) {
-    at += kBegin.size();
-    charts.push_back(json::parse(page.substr(at, page.find("</script>", at) - at)));
-  }
-  return charts;
-}
 
 /// The page of an explained run.
 std::string pageOf(const Timeline& timeline, const Explanation& run,
@@ -137,30 +128,17 @@ TEST_F(RunPageTest, TablesHaveTheTimesOfTheStepsThatCount) {
 
 TEST_F(RunPageTest, AdviceIsASectionOfItsOwn) {
   EXPECT_THAT(page(), Not(HasSubstr("What to change")));
-  EXPECT_THAT(page({.advice = {"balance the stages: 12 % less, give or take 2 %", "a < b"}}),
+  EXPECT_THAT(page({.advice = {"balance the stages: 12 % less, give or take 2 %", "a < b"},
+                    .adviceNotes = {"b < c"}}),
               HasSubstr("<h2>What to change</h2>\n<ol>\n"
                         "<li>Balance the stages: 12 % less, give or take 2 %.</li>\n"
-                        "<li>A &lt; b.</li>\n</ol>"));
+                        "<li>A &lt; b.</li>\n</ol>\n<p class=\"note\">B &lt; c.</p>"));
 }
 
 TEST_F(RunPageTest, TheFileNeedsNothingFromAnywhere) {
   EXPECT_THAT(page(),
               AllOf(Not(HasSubstr("http:")), Not(HasSubstr("https:")), Not(HasSubstr(" src=")),
                     Not(HasSubstr("@import")), HasSubstr("default-src 'none'")));
-}
-
-TEST_F(RunPageTest, SectionsOfSeveralRunsGoOnOnePage) {
-  const Diagnostics none;
-  const RunReport report{timeline_, run_, none};
-  Page both{.title = "A and B"};
-  const auto a = runSections(report, {.prefix = "a-"});
-  const auto b = runSections(report, {.prefix = "b-"});
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) both.rows.push_back({a[i], b[i]});
-  const std::string text = pageText(both);
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("<section id=\"a-ranks\">"), HasSubstr("<section id=\"b-ranks\">")));
-  EXPECT_EQ(chartsOf(text).size(), 4U);
 }
 
 TEST(RunPageOfFaultsTest, ABubbleLeadsToTheJobThatCausedIt) {

@@ -61,14 +61,23 @@ std::string barOf(const ExplainedRank& rank) {
   return "<span class=\"bar\">" + parts + "</span>";
 }
 
-std::vector<BubbleClass> classesSeen(const Explanation& run) {
+bool hasClass(const Explanation& run, BubbleClass c) {
+  return std::any_of(run.ranks.begin(), run.ranks.end(),
+                     [&](const auto& rank) { return timeOf(rank.bubbles, c) > 0; });
+}
+
+std::vector<BubbleClass> classesSeen(const Explanation& run, const Explanation* beside) {
   std::vector<BubbleClass> seen;
   for (const BubbleClass c : kReportedClasses) {
-    const bool isSeen = std::any_of(run.ranks.begin(), run.ranks.end(),
-                                    [&](const auto& rank) { return timeOf(rank.bubbles, c) > 0; });
-    if (isSeen) seen.push_back(c);
+    if (hasClass(run, c) || (beside != nullptr && hasClass(*beside, c))) seen.push_back(c);
   }
   return seen;
+}
+
+Nanoseconds largestCost(const Explanation& run) {
+  Nanoseconds largest = 0;
+  for (const auto& [pair, time] : run.culprits.byRanks) largest = std::max(largest, time);
+  return largest;
 }
 
 /// CSS: the stronger, the more of the largest value.
@@ -80,14 +89,14 @@ std::string heatStyle(double share) {
 
 }  // namespace
 
-std::string rankTableHtml(const Explanation& run) {
+std::string rankTableHtml(const Explanation& run, const Explanation* beside) {
   std::vector<PageTable::Column> columns = {
       {"rank"},
       {"time", true, "work, then idle time by class; sorts by the bubble ratio"},
       {"busy"},
       {"idle"},
       {"bubble ratio"}};
-  const std::vector<BubbleClass> classes = classesSeen(run);
+  const std::vector<BubbleClass> classes = classesSeen(run, beside);
   for (const BubbleClass c : classes) {
     columns.push_back({bubbleClassWords(c), true, bubbleClassMeaning(c)});
   }
@@ -118,14 +127,14 @@ std::string rankTableHtml(const Explanation& run) {
          noteOf(ranks.size(), run.ranks.size(), "ranks that are idle for longest");
 }
 
-std::string costTableHtml(const Explanation& run) {
+std::string costTableHtml(const Explanation& run, const Explanation* beside) {
   std::map<std::uint32_t, Nanoseconds> ofCulprit;
   std::map<std::uint32_t, Nanoseconds> ofWaiting;
-  Nanoseconds largest = 0;
+  const Nanoseconds largest =
+      std::max(largestCost(run), beside == nullptr ? 0 : largestCost(*beside));
   for (const auto& [pair, time] : run.culprits.byRanks) {
     ofWaiting[pair.first] += time;
     ofCulprit[pair.second] += time;
-    largest = std::max(largest, time);
   }
   if (ofCulprit.empty()) return {};
   const auto culprits = mostExpensive(run, ofCulprit, kMostPageColumns);

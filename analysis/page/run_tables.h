@@ -10,11 +10,12 @@ namespace pipetrace {
 // The tables of a run's page, as HTML; empty where there is nothing to list. Long ones have the
 // rows that cost most, and say so.
 
-/// Busy and idle time of each rank, with a bar of its work and of its bubbles by class.
-std::string rankTableHtml(const Explanation& run);
+/// Busy and idle time of each rank, with a bar of its work and of its bubbles by class. It has the
+/// classes of this run and of `beside`, if that is not null.
+std::string rankTableHtml(const Explanation& run, const Explanation* beside = nullptr);
 
-/// Which rank waits for which.
-std::string costTableHtml(const Explanation& run);
+/// Which rank waits for which. Colours go up to the largest time of this run and of `beside`.
+std::string costTableHtml(const Explanation& run, const Explanation* beside = nullptr);
 
 /// The figures of each step.
 std::string stepTableHtml(const Explanation& run);

@@ -1,6 +1,7 @@
 #include "analysis/page/step_chart.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -64,9 +65,10 @@ std::string inBothThemes(ChartModel& model, ScriptDrawing& drawing, const Draw& 
 /// The chart of one stretch.
 class StepChartMaker {
  public:
-  StepChartMaker(StepTimeline step, const ShownStretch& stretch)
+  StepChartMaker(StepTimeline step, const ShownStretch& stretch, Nanoseconds longest)
       : step_(std::move(step)),
         stretch_(stretch),
+        longest_(std::max(longest, stretch.time.end - stretch.time.begin)),
         model_(step_.timeline),
         shown_(rowsOf(model_)),
         heights_(heightsOf(model_, shown_)),
@@ -123,7 +125,9 @@ class StepChartMaker {
     const double length = static_cast<double>(stretch_.time.end - stretch_.time.begin);
     const double job = static_cast<double>(std::max<Nanoseconds>(model_.typicalJob(), 1));
     std::vector<Level> levels;
-    for (int width = kLeastWidth; width <= kLargestWidth; width *= 2) {
+    const double part = length / static_cast<double>(longest_);
+    for (int whole = kLeastWidth; whole <= kLargestWidth; whole *= 2) {
+      const int width = std::max(static_cast<int>(std::lround(whole * part)), 1);
       levels.push_back(levelOf(width));
       if (job / length * width >= kJobWidth) break;
     }
@@ -192,6 +196,7 @@ class StepChartMaker {
 
   StepTimeline step_;
   const ShownStretch& stretch_;
+  Nanoseconds longest_;  // of the stretches that have the same levels
   ChartModel model_;
   ShownRows shown_;
   RowHeights heights_;
@@ -202,8 +207,10 @@ class StepChartMaker {
 
 }  // namespace
 
-StepChart stepChart(const Timeline& timeline, const Explanation& run, const ShownStretch& stretch) {
-  return StepChartMaker(stepTimeline(timeline, run, stretch.time), stretch).make(timeline, run);
+StepChart stepChart(const Timeline& timeline, const Explanation& run, const ShownStretch& stretch,
+                    Nanoseconds longest) {
+  StepChartMaker maker(stepTimeline(timeline, run, stretch.time), stretch, longest);
+  return maker.make(timeline, run);
 }
 
 }  // namespace pipetrace

@@ -64,10 +64,12 @@ struct StepsFigures {
   std::size_t stepsAColumn = 1;
   std::size_t ranksALine = 1;
   std::vector<StepsColumn> columns;
-  double least = 1;  ///< ratio
-  double most = 0;
   double longest = 0;  ///< of the lengths
   double median = 0;
+  // The scales.
+  double least = 1;  ///< ratio with the palest colour
+  double most = 0;
+  double highest = 0;  ///< length of the highest bar
 
   std::size_t lines() const { return (ranks.size() + ranksALine - 1) / ranksALine; }
   std::string lineText(std::size_t line) const {
@@ -142,17 +144,28 @@ StepsFigures figuresOf(const Explanation& run) {
       figures.most = std::max(figures.most, ratio.value());
     }
   }
-  if (figures.most < figures.least) figures.least = figures.most = 0;
-  if (figures.most - figures.least < kLeastRange) {
-    figures.least = std::max(0.0, (figures.least + figures.most - kLeastRange) / 2);
-    figures.most = figures.least + kLeastRange;
-  }
+  figures.highest = figures.longest;
   if (!lengths.empty()) {
     const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
     std::nth_element(lengths.begin(), middle, lengths.end());
     figures.median = *middle;
   }
   return figures;
+}
+
+/// Makes the scales fit for both.
+void joinScales(StepsFigures& figures, const StepsFigures& other) {
+  figures.least = std::min(figures.least, other.least);
+  figures.most = std::max(figures.most, other.most);
+  figures.highest = std::max(figures.highest, other.highest);
+}
+
+void widenScale(StepsFigures& figures) {
+  if (figures.most < figures.least) figures.least = figures.most = 0;
+  if (figures.most - figures.least < kLeastRange) {
+    figures.least = std::max(0.0, (figures.least + figures.most - kLeastRange) / 2);
+    figures.most = figures.least + kLeastRange;
+  }
 }
 
 Color heatColor(const Theme& theme, const StepsFigures& figures, double ratio) {
@@ -190,9 +203,10 @@ class StepsDrawing {
       canvas.text({0, y, width, height}, text, style);
     };
     const auto time = [](double ns) { return formatDuration(static_cast<Nanoseconds>(ns)); };
-    label(0, kTextHeight, "longest " + time(figures_.longest));
+    const int longest = std::max(yOf(figures_.longest) - kTextHeight / 2, 0);
+    label(longest, kTextHeight, "longest " + time(figures_.longest));
     const int median = yOf(figures_.median);
-    if (figures_.median > 0 && median > kTextHeight + kTextHeight / 2) {
+    if (figures_.median > 0 && median > longest + kTextHeight + kTextHeight / 2) {
       label(median - kTextHeight / 2, kTextHeight, "median " + time(figures_.median));
     }
     int freeFrom = heatTop();
@@ -228,7 +242,7 @@ class StepsDrawing {
     return width - (width > 8 ? 1 : 0);
   }
   int yOf(double length) const {
-    const double share = figures_.longest > 0 ? length / figures_.longest : 0;
+    const double share = figures_.highest > 0 ? length / figures_.highest : 0;
     return kTrendHeight - static_cast<int>(std::lround(share * (kTrendHeight - 4)));
   }
 
@@ -321,8 +335,10 @@ std::string scaleText(const StepsFigures& figures) {
 
 }  // namespace
 
-StepsChart stepsChart(const Explanation& run) {
-  const StepsFigures figures = figuresOf(run);
+StepsChart stepsChart(const Explanation& run, const Explanation* beside) {
+  StepsFigures figures = figuresOf(run);
+  if (beside != nullptr) joinScales(figures, figuresOf(*beside));
+  widenScale(figures);
   const StepsDrawing drawing(figures);
   ScriptDrawing texts;
   const auto both = [&](const auto& draw) {

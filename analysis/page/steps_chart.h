@@ -16,7 +16,8 @@ struct StepsChart {
 
 /// Draws all steps, also those that do not count. Where there are many, several in a row share a
 /// column, and the ranks that follow each other a line: the lengths and ratios are then means. The
-/// run must have steps.
-StepsChart stepsChart(const Explanation& run);
+/// run must have steps. The colours and the heights of bars have one scale with `beside`, a run of
+/// another chart, if that is not null.
+StepsChart stepsChart(const Explanation& run, const Explanation* beside = nullptr);
 
 }  // namespace pipetrace

@@ -83,7 +83,6 @@ std::vector<std::string> adviceSentences(const AdviceList& list) {
                         (advice.command.empty() ? "" : "; look: " + advice.command));
   }
   if (sentences.empty()) sentences.push_back(nothingText(list));
-  sentences.insert(sentences.end(), list.notes.begin(), list.notes.end());
   return sentences;
 }
 

@@ -14,8 +14,8 @@ std::string adviceText(const AdviceList& list);
 /// takes 290.0 ms, 12.1 % less". Where there is none, says so.
 std::string firstAdvice(const AdviceList& list);
 
-/// The advice as sentences without a full stop, the best first, or the one that there is none; then
-/// the notes.
+/// The advice as sentences without a full stop, the best first, or the one that there is none. It
+/// leaves out AdviceList::notes.
 std::vector<std::string> adviceSentences(const AdviceList& list);
 
 /// The advice as one JSON object (docs/advice.md). Times are in ns. Ends with a newline.

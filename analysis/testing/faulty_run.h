@@ -43,6 +43,17 @@ inline Timeline completedRun(const Plan& plan, const Costs& costs, int steps = 3
   return timeline;
 }
 
+/// 1F1B, or another schedule, on four ranks with eight micro-batches, whose jobs `faultsOf(plan)`
+/// are longer or late: a list of Faults::Job.
+template <typename FaultsOf>
+Timeline runOfFaults(const FaultsOf& faultsOf, int steps, const char* schedule = "1F1B",
+                     double transferMs = 0.1) {
+  const Plan plan = buildSchedule(schedule, {4, 8});
+  Costs costs = costsOf(plan, transferMs);
+  costs.faults.jobs = faultsOf(plan);
+  return completedRun(plan, costs, steps);
+}
+
 /// The run with the first half of each backward pass as the recomputation of its forward.
 inline Timeline recomputing(Timeline run) {
   for (Track& track : run.tracks) {

@@ -1,17 +1,22 @@
 #include "apps/pipe_trace/diff.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "analysis/diff/diff_report.h"
+#include "analysis/page/diff_page.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/selection_options.h"
 #include "apps/pipe_trace/inputs/glob_inputs.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/inputs/view_command.h"
+#include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/report_outputs.h"
 #include "trace/error.h"
-#include "trace/files/output_file.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -21,7 +26,7 @@ struct DiffCommandOptions {
   std::string b;
   LoadRunOptions load;  ///< of both
   double tolerance = 0.02;
-  bool json = false;
+  ReportOutputs outputs{.what = "comparison"};
   bool strict = false;
 };
 
@@ -47,7 +52,8 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
   app.describeEnd({{"0", "done"},
                    {"1", "done, with --strict and B slower"},
                    {"2", "could not, or with --strict could not judge"}},
-                  {"pipe-trace diff before after", "pipe-trace diff before after --strict",
+                  {"pipe-trace diff before after", "pipe-trace diff before after -o diff.html",
+                   "pipe-trace diff before after --strict",
                    "pipe-trace diff 'runs/*.a.json' 'runs/*.b.json' --json"});
   app.add_option("A", options.a,
                  "The run to compare with: a folder, a file, or a quoted pattern "
@@ -55,7 +61,7 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
       ->type_name("")
       ->required();
   app.add_option("B", options.b, "The other run, likewise")->type_name("")->required();
-  app.add_flag("--json", options.json, "Print it as JSON (docs/diff.schema.json)");
+  addReportOutputs(app, options.outputs, "docs/diff.schema.json");
   app.add_option_function<std::string>(
          "--tolerance", [&options](const std::string& text) { options.tolerance = shareIn(text); },
          "The share of A's step by which B may be slower, as 2% or 0.02 (default: 2%)")
@@ -67,16 +73,101 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
   app.add_flag("-q,--quiet", options.load.quiet, "Print errors only");
 }
 
-Timeline loadOne(const DiffCommandOptions& options, const std::string& input, const char* name) {
+/// A run as it was read.
+struct LoadedRun {
+  LoadRunOptions load;
+  Diagnostics diagnostics;
+  Alignment alignment;
+  std::vector<LoadedFile> files;
+  Timeline timeline;
+};
+
+/// The options of one run.
+LoadRunOptions loadOptionsOf(const DiffCommandOptions& options, const std::string& input,
+                             const char* name) {
   LoadRunOptions load = options.load;
   load.name = name;
-  Diagnostics diagnostics;
   try {
     load.inputs = inputsOf(input);
-    return loadAndReport(load, diagnostics);
   } catch (const Error& error) {
     throw Error(std::string(name) + ": " + error.what());
   }
+  return load;
+}
+
+LoadedRun loadOne(LoadRunOptions load) {
+  LoadedRun run{.load = std::move(load)};
+  try {
+    run.timeline = loadAndReport(run.load, run.diagnostics, &run.files, &run.alignment);
+  } catch (const Error& error) {
+    throw Error(run.load.name + ": " + error.what());
+  }
+  return run;
+}
+
+bool wantsPage(const ReportOutputs& outputs) {
+  return std::any_of(outputs.names.begin(), outputs.names.end(), [&](const std::string& name) {
+    return reportFormatOf(name, outputs) == ReportFormat::kPage;
+  });
+}
+
+/// A run with what is said of it alone.
+struct RunOfPage {
+  Explanation explanation;
+  std::string viewCommand;
+  RunReport report;
+
+  RunOfPage(const LoadedRun& run, const DiffCommandOptions& options)
+      : explanation(explained(run, options)),
+        viewCommand(viewCommandOf(run.load)),
+        report{.timeline = run.timeline,
+               .explanation = explanation,
+               .diagnostics = run.diagnostics,
+               .alignment = &run.alignment,
+               .viewCommand = viewCommand} {}
+
+  static Explanation explained(const LoadedRun& run, const DiffCommandOptions& options) {
+    ExplainOptions choices{.steps = options.load.selection.steps,
+                           .threads = options.load.reading.threads};
+    Explanation explanation = explainRun(run.timeline, choices);
+    if (explanation.ranks.empty()) {
+      throw Error(run.load.name +
+                  ": the inputs hold no compute job, so there is nothing to compare");
+    }
+    return explanation;
+  }
+};
+
+std::string textOf(const DiffReport& report, ReportFormat format) {
+  return format == ReportFormat::kJson ? diffJson(report) : diffText(report);
+}
+
+/// Writes the page, which needs the whole runs, beside all else.
+RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options) {
+  const std::vector<int> onlyRanks =
+      leaveRanksOfBoth(a.timeline, b.timeline, threadCount(options.load.reading.threads));
+  const RunOfPage pageOfA(a, options);
+  const RunOfPage pageOfB(b, options);
+  RunDiff diff = diffOf(measureRun(a.timeline, pageOfA.explanation),
+                        measureRun(b.timeline, pageOfB.explanation), options.tolerance);
+  diff.onlyRanks = onlyRanks;
+  const DiffReport report{diff, options.a, options.b};
+  writeReports(options.outputs, [&](ReportFormat format) {
+    return format == ReportFormat::kPage
+               ? diffPage({report, pageOfA.report, pageOfB.report, PIPETRACE_VERSION})
+               : textOf(report, format);
+  });
+  return diff;
+}
+
+RunDiff compare(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options) {
+  RunDiff diff = diffOf(std::move(a.timeline), std::move(b.timeline),
+                        {.steps = options.load.selection.steps,
+                         .tolerance = options.tolerance,
+                         .threads = options.load.reading.threads});
+  const DiffReport report{diff, options.a, options.b};
+  writeReports(options.outputs, [&](ReportFormat format) { return textOf(report, format); });
+  return diff;
 }
 
 }  // namespace
@@ -95,18 +186,18 @@ int diffCommand(int argc, char** argv) {
     throw Error("A and B cannot both be standard input");
   }
 
-  Timeline a = loadOne(options, options.a, "A");
-  Timeline b = loadOne(options, options.b, "B");
-  const RunDiff diff = diffOf(std::move(a), std::move(b),
-                              {.steps = options.load.selection.steps,
-                               .tolerance = options.tolerance,
-                               .threads = options.load.reading.threads});
-  const DiffReport report{diff, options.a, options.b};
-  if (options.json) {
-    writeWholeFile("-", diffJson(report));
-  } else if (!options.load.quiet) {
-    writeWholeFile("-", diffText(report));
-  }
+  options.outputs.quiet = options.load.quiet;
+  checkReportOutputs(options.outputs);
+  LoadRunOptions loadOfA = loadOptionsOf(options, options.a, "A");
+  LoadRunOptions loadOfB = loadOptionsOf(options, options.b, "B");
+  LoadRunOptions both = loadOfA;
+  both.inputs.insert(both.inputs.end(), loadOfB.inputs.begin(), loadOfB.inputs.end());
+  checkOutputFiles(options.outputs.names, both);
+  LoadedRun a = loadOne(std::move(loadOfA));
+  LoadedRun b = loadOne(std::move(loadOfB));
+  for (const LoadedRun* const run : {&a, &b}) checkOutputs(options.outputs.names, run->files);
+  const RunDiff diff =
+      wantsPage(options.outputs) ? compareWithPage(a, b, options) : compare(a, b, options);
   if (!options.strict) return 0;
   const std::string verdict = diffVerdict(diff);
   if (verdict == "unknown" || verdict == "not_comparable") {

@@ -1,11 +1,5 @@
 #include "apps/pipe_trace/report.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -19,47 +13,20 @@
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
 #include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/report_outputs.h"
 #include "trace/error.h"
-#include "trace/files/output_set.h"
 
 namespace pipetrace {
 namespace {
 
 struct ReportOptions {
   LoadRunOptions load;
-  std::vector<std::string> outputs;
-  bool json = false;
+  ReportOutputs outputs;
   bool all = false;
   std::optional<double> tokensPerStep;
   std::optional<double> flopsPerStep;
   std::optional<double> peakTflops;
 };
-
-enum class ReportFormat { kPage, kText, kJson };
-
-/// By the ending of the output's name, in any case; for standard output by --json.
-ReportFormat formatOf(const std::string& output, const ReportOptions& options) {
-  if (output == "-") return options.json ? ReportFormat::kJson : ReportFormat::kText;
-  std::string ending = std::filesystem::path(output).extension();
-  for (char& c : ending) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  if (ending == ".html" || ending == ".htm") return ReportFormat::kPage;
-  if (ending == ".txt") return ReportFormat::kText;
-  if (ending == ".json") return ReportFormat::kJson;
-  throw Error(
-      fmt::format("cannot write {}: a report is NAME.html (a page for browsers), NAME.txt, "
-                  "NAME.json, or - for standard output; profiles and charts are outputs of "
-                  "pipe-trace without a command",
-                  output.empty() ? "\"\"" : output));
-}
-
-/// The inputs as the title of a page.
-std::string nameOf(const std::vector<std::string>& inputs) {
-  std::vector<std::string> names;
-  for (const std::string& input : inputs) names.push_back(input == "-" ? "standard input" : input);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
 
 void addReportOptions(CommandApp& app, ReportOptions& options) {
   app.description(
@@ -70,15 +37,7 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
                    "pipe-trace report logs --json"});
   addLoadRunOptions(app, options.load);
   refuseParts(app, "a report");
-  app.add_option(
-         "-o,--output", options.outputs,
-         "Report to write as well: NAME.html (one page for browsers, with charts, that needs "
-         "no network), NAME.txt, NAME.json, or - for standard output; may be given several "
-         "times")
-      ->type_name("FILE")
-      ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
-      ->allow_extra_args(false);
-  app.add_flag("--json", options.json, "Print it as JSON (docs/report.schema.json)");
+  addReportOutputs(app, options.outputs, "docs/report.schema.json");
   app.add_flag("--all", options.all,
                "List every finding; with --json also every bubble, and the slack of every job");
   app.add_option("--tokens-per-step", options.tokensPerStep,
@@ -101,8 +60,11 @@ std::string textOf(const RunReport& report, ReportFormat format, const ReportOpt
     case ReportFormat::kJson: return runReportJson(report);
     case ReportFormat::kPage: break;
   }
-  RunPageOptions page{.name = nameOf(options.load.inputs), .version = PIPETRACE_VERSION};
-  if (report.advice != nullptr) page.advice = adviceSentences(*report.advice);
+  RunPageOptions page{.name = inputsTitle(options.load.inputs), .version = PIPETRACE_VERSION};
+  if (report.advice != nullptr) {
+    page.advice = adviceSentences(*report.advice);
+    page.adviceNotes = report.advice->notes;
+  }
   return runPage(report, page);
 }
 
@@ -118,31 +80,6 @@ std::optional<AdviceList> adviceFor(const Timeline& timeline, const Explanation&
   }
 }
 
-/// Writes the outputs and prints the report, or neither.
-void writeReports(const RunReport& report, const ReportOptions& options) {
-  OutputSet files;
-  std::string lines;
-  for (const std::string& output : options.outputs) {
-    if (output == "-") continue;
-    const ReportFormat format = formatOf(output, options);
-    files.add(output, textOf(report, format, options));
-    lines += fmt::format(
-        "wrote {}: {}\n", output,
-        format == ReportFormat::kPage ? "a page; open it with a browser" : "the report");
-  }
-  const bool isAsked =
-      std::find(options.outputs.begin(), options.outputs.end(), "-") != options.outputs.end();
-  std::string printed;
-  if (options.json || isAsked || !options.load.quiet) {
-    printed = textOf(report, formatOf("-", options), options);
-  }
-  const bool addsLines = !options.json && !isAsked && !options.load.quiet;
-  if (addsLines && !lines.empty()) printed += "\n" + lines;
-  if (!printed.empty()) files.add("-", printed);
-  files.commit();
-  if (!addsLines && !options.load.quiet) std::fputs(lines.c_str(), stderr);
-}
-
 }  // namespace
 
 void describeReport(CommandApp& app) {
@@ -156,13 +93,14 @@ int reportCommand(int argc, char** argv) {
   addReportOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
-  for (const std::string& output : options.outputs) formatOf(output, options);
-  checkOutputFiles(options.outputs, options.load);
+  options.outputs.quiet = options.load.quiet;
+  checkReportOutputs(options.outputs);
+  checkOutputFiles(options.outputs.names, options.load);
   Diagnostics diagnostics;
   Alignment alignment;
   std::vector<LoadedFile> files;
   const Timeline timeline = loadAndReport(options.load, diagnostics, &files, &alignment);
-  checkOutputs(options.outputs, files);
+  checkOutputs(options.outputs.names, files);
   ExplainOptions choices{.steps = options.load.selection.steps,
                          .tokensPerStep = options.tokensPerStep,
                          .flopsPerStep = options.flopsPerStep,
@@ -191,7 +129,8 @@ int reportCommand(int argc, char** argv) {
                          .all = options.all,
                          .viewCommand = viewCommandOf(options.load),
                          .advice = advice ? &*advice : nullptr};
-  writeReports(report, options);
+  writeReports(options.outputs,
+               [&](ReportFormat format) { return textOf(report, format, options); });
   return exitCodeOf(options.load, diagnostics);
 }
 

@@ -7,7 +7,7 @@
 namespace pipetrace {
 
 /// Whole numbers as the text of a JSON string that may stand in a <script> element: about half as
-/// long as an array. report_page.js reads it.
+/// long as an array. page_drawing.js reads it.
 ///
 /// A number n is written as 2n, or as −2n − 1 if it is negative, in digits of base 45, the lowest
 /// first. A digit d is the character d of kScriptDigits if it is the last of its number, else the

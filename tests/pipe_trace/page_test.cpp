@@ -1,4 +1,5 @@
-// pipe-trace report -o, as users run it. tests/front_ends/check_report.py opens the page.
+// The pages of pipe-trace report -o and diff -o, as users write them. tests/front_ends/ has
+// check_report.py and check_diff.py, which open them.
 #include <filesystem>
 
 #include "tests/pipe_trace/fixture.h"
@@ -97,6 +98,68 @@ TEST_F(ReportPage, AFullDiskLeavesTheOldPage) {
   fs::create_symlink("/dev/full", path("full.html"));
   EXPECT_THAT(report({folder, "-o", path("full.html")}).err, HasSubstr("No space left on device"));
   EXPECT_THAT(names(), ElementsAre("a.html", "full.html", "my logs"));
+}
+
+class DiffPageCommand : public PipeTrace {
+ protected:
+  static ProgramRun diff(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
+    arguments.insert(arguments.begin(), "diff");
+    return run(arguments, setting);
+  }
+  std::string a() const { return logs(sample(3), "my a"); }
+  std::string b() const { return logs(sample(3), "b"); }
+};
+
+TEST_F(DiffPageCommand, ThePageStandsBesideThePrintedComparison) {
+  const std::string folderOfA = a();
+  const std::string folderOfB = b();
+  const std::string printed = diff({folderOfA, folderOfB}).out;
+  const ProgramRun result = diff({folderOfA, folderOfB, "-o", path("my diff.html")});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(result.out,
+            printed + "\nwrote " + path("my diff.html") + ": a page; open it with a browser\n");
+  EXPECT_THAT(contents(path("my diff.html")),
+              AllOf(StartsWith("<!DOCTYPE html>"), EndsWith("</html>\n"),
+                    HasSubstr("<title>" + folderOfA + " (A) and " + folderOfB + " (B): "),
+                    HasSubstr("data-verdict=\"equal\"")));
+}
+
+TEST_F(DiffPageCommand, TheEndingSaysTheFormat) {
+  const std::string folder = a();
+  const ProgramRun result = diff({folder, folder, "-o", path("a.txt"), "-o", path("b.json"), "-o",
+                                  path("c.HTM"), "--quiet", "--strict"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out + result.err, IsEmpty());
+  EXPECT_EQ(contents(path("a.txt")), diff({folder, folder}).out);
+  EXPECT_EQ(contents(path("b.json")), diff({folder, folder, "--json"}).out);
+  EXPECT_THAT(contents(path("c.HTM")), StartsWith("<!DOCTYPE html>"));
+  expectError(diff({path("none"), path("none"), "-o", path("a.pdf")}),
+              "cannot write " + path("a.pdf"), "a comparison is NAME.html");
+}
+
+TEST_F(DiffPageCommand, NoInputOfEitherRunIsReplaced) {
+  const std::string folderOfA = a();
+  const std::string folderOfB = b();
+  for (const char* const folder : {"my a", "b"}) {
+    write(std::string(folder) + "/other.json", R"({"traceEvents": []})");
+    const std::string other = path(std::string(folder) + "/other.json");
+    expectError(diff({folderOfA, folderOfB, "-o", other}), "other.json", "choose another name");
+    EXPECT_EQ(contents(other), R"({"traceEvents": []})");
+    fs::remove(other);
+  }
+}
+
+TEST_F(DiffPageCommand, AFullDiskLeavesTheOldPage) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full on this system";
+  const std::string folder = a();
+  write("a.html", "old");
+  const ProgramRun result = diff({folder, folder, "-o", path("a.html")}, {.outFile = "/dev/full"});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("No space left on device"), Not(HasSubstr("wrote"))));
+  EXPECT_EQ(contents(path("a.html")), "old");
+  EXPECT_THAT(diff({folder, folder, "-o", path("no folder/a.html")}).err,
+              HasSubstr("no folder/a.html"));
+  EXPECT_THAT(names(), ElementsAre("a.html", "my a"));
 }
 
 }  // namespace

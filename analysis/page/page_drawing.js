@@ -1,0 +1,98 @@
+// Reads the drawings of chart/script/ and draws them, light or dark. The first part of the script of
+// pages: the build joins page_drawing.js, page_chart.js and report_page.js in this order into one
+// function.
+const root = document.documentElement;
+const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+const page = {charts: [], printing: false};
+
+const isDark = () =>
+  !page.printing && (root.dataset.theme || (darkQuery.matches && "dark")) === "dark";
+const make = (name, values) => Object.assign(document.createElement(name), values);
+
+/** The numbers of a text (chart/script/script_numbers.h). */
+function numbersIn(text) {
+  const digitOf = new Uint8Array(128), numbers = [];
+  for (let c = 32, digit = 0; c < 127; ++c) {
+    if (!'"&<>\\'.includes(String.fromCharCode(c))) digitOf[c] = digit++;
+  }
+  for (let i = 0, value = 0, unit = 1; i < text.length; ++i) {
+    const digit = digitOf[text.charCodeAt(i)];
+    value += digit % 45 * unit;
+    unit *= 45;
+    if (digit >= 45) continue;
+    numbers.push(value % 2 ? -(value + 1) / 2 : value / 2);
+    value = 0;
+    unit = 1;
+  }
+  return numbers;
+}
+
+/** Draws the commands of chart/script/script_drawing.h. */
+class Player {
+  constructor(data) { this.data = data; }
+  color(number) { return this.data.colors[number][isDark() ? 1 : 0]; }
+
+  /** A text that is wider than its box becomes its last number, or is left out, if `fits`. */
+  text(context, number, style, left, right, y, height, fits) {
+    let text = this.data.texts[number];
+    const [size, bold, align, color] = this.data.styles[style];
+    context.font = (bold ? "bold " : "") + size +
+      'px "DejaVu Sans", Verdana, Helvetica, Arial, sans-serif';
+    const isTooWide = () => fits && context.measureText(text).width > right - left;
+    if (isTooWide()) text = (/^\d+[A-Z](\d+)$/.exec(text) || ["", ""])[1];
+    if (isTooWide()) return;
+    context.fillStyle = this.color(color);
+    context.textAlign = ["left", "center", "right"][align];
+    context.fillText(text, [left, (left + right) / 2, right][align], y + height / 2 + size * 0.365);
+  }
+  /** Diagonal lines over a rectangle, which go on from one rectangle into the next. */
+  hatch(context, left, right, y, height, stroke) {
+    const spacing = 6;
+    context.beginPath();
+    for (let c = Math.ceil((left + y) / spacing) * spacing; c < right + y + height; c += spacing) {
+      const from = Math.max(left, c - y - height), to = Math.min(right, c - y);
+      context.moveTo(from, c - from);
+      context.lineTo(to, c - to);
+    }
+    context.strokeStyle = stroke;
+    context.lineWidth = 1;
+    context.stroke();
+  }
+  /** `toX` maps the commands' x to pixels; `view`: left, right, top and bottom of what is seen. */
+  play(context, list, toX, [viewLeft, viewRight, viewTop, viewBottom], fits) {
+    let x = 0, y = 0, height = 0;
+    for (let i = 0; i < list.length;) {
+      const kind = list[i];
+      if (kind === 0) { y = list[i + 1]; height = list[i + 2]; i += 3; continue; }
+      if (kind === 5 || kind === 6) { i = this.shape(context, list, i, toX); continue; }
+      x += list[i + 1];
+      const at = i + 3, left = Math.round(toX(x));
+      const right = Math.max(Math.round(toX(x + list[i + 2])), left + 1);
+      i += kind === 1 ? 4 : kind === 2 ? 6 : 5;
+      if (right < viewLeft || left > viewRight || y > viewBottom || y + height < viewTop) continue;
+      if (kind === 4) {
+        this.text(context, list[at], list[at + 1], left, right, y, height, fits);
+        continue;
+      }
+      const from = Math.max(left, viewLeft), to = Math.min(right, viewRight);
+      context.fillStyle = this.color(list[at]);
+      if (kind === 7) context.globalAlpha = list[at + 1] / 100;
+      context.fillRect(from, y, to - from, height);
+      context.globalAlpha = 1;
+      if (kind === 3) this.hatch(context, from, to, y, height, this.color(list[at + 1]));
+      if (kind === 2) this.text(context, list[at + 1], list[at + 2], from, to, y, height, true);
+    }
+  }
+  shape(context, list, i, toX) {
+    const isLine = list[i] === 5, head = isLine ? i + 5 : i + 3, count = list[head - 1];
+    context.beginPath();
+    for (let k = head; k < head + 2 * count; k += 2) context.lineTo(toX(list[k] / 10), list[k + 1] / 10);
+    context.fillStyle = context.strokeStyle = this.color(list[i + 1]);
+    context.lineWidth = list[i + 2] / 10;
+    context.setLineDash(isLine && list[i + 3] ? [4, 3] : []);
+    if (isLine) context.stroke();
+    else context.fill();
+    context.setLineDash([]);
+    return head + 2 * count;
+  }
+}
