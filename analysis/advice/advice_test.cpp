@@ -395,11 +395,5 @@ TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
   for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
 }
 
-TEST(AdviceOnRuns, APlanOverTheLimitIsNamedAndNotAdvised) {
-  const AdviceList list = adviceFor(withTightMemory("1F1B", 8, 4));
-  for (const Advice& advice : list.best) EXPECT_LE(advice.peak, 4 + 1e-6) << advice.what;
-  EXPECT_THAT(list.notes, Contains(HasSubstr("over the limit of 4.00 activations: take ")));
-}
-
 }  // namespace
 }  // namespace pipetrace

@@ -113,7 +113,8 @@ TEST_F(AdviseCommand, NoPlanNeedsMoreThanTheLimitInActivationsOrInBytes) {
   }
   EXPECT_EQ(listOf({folder, "--limit", "5", "--activation-gb", "2"}), plain);
   EXPECT_THAT(advise({folder, "--limit-activations", "2.5"}).out,
-              HasSubstr("the run itself holds more than the limit\n"));
+              AllOf(HasSubstr("the run itself holds more than the limit\n"),
+                    HasSubstr("\nover the limit of 2.50 activations: take ")));
   expectError(advise({folder, "--limit", "5"}), "--activation-gb", "");
   expectError(advise({folder, "--limit-activations", "0"}), "--limit-activations", "above 0");
 }
