@@ -113,6 +113,7 @@ RecorderOptions recorderOptions(const pipetrace_options& given) {
   options.info.numMicroBatches = positive(given.num_micro_batches);
   options.info.device = text(given.device);
   options.info.schedule = text(given.schedule);
+  options.info.blocks = text(given.blocks);
   return options;
 }
 

@@ -83,6 +83,8 @@ typedef struct pipetrace_options {
   int32_t end_step;          /* ... up to, and without, this one; both 0: PIPETRACE_STEPS, or all */
   uint32_t ring_slots; /* records a stream can hold until they are written, rounded up to a power of
                           two; 0: 16384 */
+  const char*
+      blocks; /* of the model, by stage: "12,13,13,11"; null: not known. After version 0.1 */
 } pipetrace_options;
 
 typedef struct pipetrace_job {

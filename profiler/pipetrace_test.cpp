@@ -40,7 +40,8 @@ TEST(PipetraceTest, AProgramInCRecordsJobsAndTransfers) {
   RecordedLog log;
   ASSERT_EQ(recordFromC(log.folder().c_str()), 0) << pipetrace_error();
   EXPECT_THAT(log.lines("Profiler Meta: ", 1),
-              ElementsAre(AllOf(HasSubstr("rank = 1, world_size = 2"), HasSubstr("= 1F1B"))));
+              ElementsAre(AllOf(HasSubstr("rank = 1, world_size = 2"),
+                                HasSubstr("blocks = \"3,2\", schedule = 1F1B"))));
   const std::vector<std::string> jobs = log.lines("Profiler Info: ", 1);
   ASSERT_THAT(jobs, SizeIs(6));
   EXPECT_THAT(jobs[0], AllOf(HasSubstr("type = forward"), HasSubstr("id = 0, step = 0, stage = 1"),

@@ -29,6 +29,10 @@ struct RankInfo {
   /// The ranks of each stage in the first replica (toText() of stage_ranks_text.h), where a stage
   /// of a pipeline is on several ranks that share its micro-batches.
   std::string ranksOfStage;
+  /// The blocks of the model that each stage has, "12,13,13,11"; those of them that run again
+  /// before their backward, "3,0,0,0", where any do.
+  std::string blocks;
+  std::string recomputedBlocks;
   std::optional<int> firstStep;  ///< the first step of a log whose jobs name no steps
   std::string schedule;
   std::optional<int> dataParallelIndex;

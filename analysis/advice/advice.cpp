@@ -11,6 +11,7 @@
 #include "analysis/advice/run_advice.h"
 #include "analysis/explain/explanation.h"
 #include "analysis/median.h"
+#include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/what_if.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
@@ -65,6 +66,21 @@ std::vector<Advice> bestOf(std::vector<Advice> all) {
   return best;
 }
 
+/// The blocks of the model: those of the question, or as the logs name them, which `options` then
+/// says.
+std::optional<RunBlocks> blocksOf(const Timeline& timeline, const AdviceQuestion& question,
+                                  std::string& options, std::vector<std::string>& notes) {
+  if (question.blocks) return runBlocks(*question.blocks, timeline);
+  try {
+    if (!loggedPartition(timeline)) return std::nullopt;
+    options = "--blocks equal";
+    return runBlocks({}, timeline);
+  } catch (const Error& error) {
+    notes.emplace_back(error.what());
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
@@ -89,13 +105,26 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
                                          .progress = question.progress,
                                          .logs = question.logs});
   list.tried = static_cast<int>(all.size());
-  const RunModel model(timeline, run.topology, *run.basis, run.summary, followed, again, counted);
+  std::string blockOptions = question.blockOptions;
+  const std::optional<RunBlocks> blocks = blocksOf(timeline, question, blockOptions, list.notes);
+  const auto modelWith = [&](const RunBlocks* of) {
+    return RunModel(timeline, run.topology, *run.basis, run.summary, followed, again, counted, of);
+  };
+  const RunModel model = [&] {
+    if (question.blocks || !blocks) return modelWith(blocks ? &*blocks : nullptr);
+    try {
+      return modelWith(&*blocks);
+    } catch (const Error& error) {
+      list.notes.emplace_back(error.what());
+      return modelWith(nullptr);
+    }
+  }();
   if (!model.reason().empty()) {
     list.notes.push_back("other plans were not simulated: " + model.reason());
   } else {
     list.microBatches = model.plan().numMicroBatches;
     try {
-      PlanAdvisor advisor(model, question.threads, question.logs, question.progress);
+      PlanAdvisor advisor(model, question.threads, question.logs, blockOptions, question.progress);
       list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
       list.peak = advisor.peak();
       list.limit = question.activationLimit.value_or(list.peak);
@@ -115,6 +144,10 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
           list.notes.push_back("in the simulations " + ground);
         }
         list.tried += advisor.tried();
+        if (model.blocks()) {
+          // The best partition of whole blocks, or none, is what balancing stages comes to.
+          std::erase_if(all, [](const Advice& each) { return each.of == Advice::Of::kBalance; });
+        }
         std::move(ofPlans.begin(), ofPlans.end(), std::back_inserter(all));
       }
     } catch (const Error& error) {

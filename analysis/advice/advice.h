@@ -8,6 +8,7 @@
 
 #include "analysis/advice/framework_options.h"
 #include "analysis/steps/number_range.h"
+#include "analysis/what_if/run_blocks.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -27,6 +28,10 @@ struct AdviceQuestion {
   int threads = 1;
   AdviceProgress* progress = nullptr;  ///< may be null
   std::string logs = "LOGS";           ///< the inputs, as a shell reads them, for commands
+  /// The blocks of the model. None: as the logs name them, those of a stage alike; stages are cut
+  /// evenly where these do not, either.
+  std::optional<GivenBlocks> blocks;
+  std::string blockOptions;  ///< that say the same to `pipe-trace what-if`, for commands
 };
 
 /// A change of a run that shortens its steps.
@@ -36,6 +41,7 @@ struct Advice {
     kMicroBatches,
     kMessageOrder,
     kWarmUp,
+    kPartition,
     kBalance,
     kRank,
     kLink,

@@ -138,14 +138,16 @@ class BruteForce {
   }
   void schedules() {
     for (const ScheduleInfo& info : knownSchedules()) {
-      if (info.isAsynchronous || info.isForwardOnly || info.dependsOnCosts) continue;
+      if (info.isAsynchronous || info.isForwardOnly) continue;
       for (int chunks = std::max(info.leastChunks, 1); chunks <= std::min(info.mostChunks, 4);
            ++chunks) {
         Costs costs = splitOverChunks(truth_.costs, chunks, true);
         costs.faults = truth_.costs.faults;
         if (!costs.faults.jobs.empty()) continue;  // they are of jobs that this plan lacks
         take(Advice::Of::kSchedule, [&, chunks = chunks] {
-          return simulated(planOf(std::string(info.name), chunks), costs, truth_.lines);
+          const AutoInput input{costs, std::llround(limit_ * kShare)};
+          const PlanSize size{truth_.ranks, truth_.microBatches, chunks};
+          return simulated(buildSchedule(info.name, size, input), costs, truth_.lines);
         });
       }
     }
@@ -391,12 +393,6 @@ TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
   const AdviceList list = adviceOn(run, {});
   EXPECT_THAT(list.notes, Contains(HasSubstr("other plans were not simulated: the run is asyn")));
   for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
-}
-
-TEST(AdviceOnRuns, APlanOverTheLimitIsNamedAndNotAdvised) {
-  const AdviceList list = adviceFor(withTightMemory("1F1B", 8, 4));
-  for (const Advice& advice : list.best) EXPECT_LE(advice.peak, 4 + 1e-6) << advice.what;
-  EXPECT_THAT(list.notes, Contains(HasSubstr("over the limit of 4.00 activations: take ")));
 }
 
 }  // namespace

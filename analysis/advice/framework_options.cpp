@@ -133,18 +133,30 @@ std::vector<FrameworkOption> optionsOfMicroBatches(int microBatches, int before)
                               ", \"train_micro_batch_size_per_gpu\" " + part)};
 }
 
-std::vector<FrameworkOption> optionsOfPartition() {
+std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks) {
+  std::string layout;
+  std::string bounds = "0";
+  int first = 0;
+  for (const int count : blocks) {
+    layout += (layout.empty() ? "E" : "|") + std::string("t*") + std::to_string(count);
+    bounds += ", " + std::to_string(first += count);
+  }
+  const bool isKnown = !blocks.empty();
+  const std::string ofMegatron =
+      isKnown ? "--pipeline-model-parallel-layout \"" + layout + "L\", where blocks are layers"
+              : "--pipeline-model-parallel-layout, such as \"Et*3|(t*4|)*2,t*4L\" for 15 layers on "
+                "4 stages of which the first has 3";
+  const std::string ofDeepSpeed =
+      isKnown ? "a subclass of PipelineModule whose _partition_layers sets self.parts = [" +
+                    bounds + "]"
+              : "PipelineModule(partition_method=\"type:REGEX\"), or a subclass with a "
+                "_partition_layers of its own";
   return {can(kTorch, "another module in each PipelineStage, or another split_spec of pipeline()"),
           can(kTitan,
               "parallelism.module_fqns_per_model_part, or "
               "parallelism.pipeline_parallel_first_stage_less_layers and "
               "..._last_stage_less_layers"),
-          can(kMegatron,
-              "--pipeline-model-parallel-layout, such as \"Et*3|(t*4|)*2,t*4L\" for 15 layers on "
-              "4 stages of which the first has 3"),
-          can(kDeepSpeed,
-              "PipelineModule(partition_method=\"type:REGEX\"), or a subclass with a "
-              "_partition_layers of its own")};
+          can(kMegatron, ofMegatron), can(kDeepSpeed, ofDeepSpeed)};
 }
 
 std::vector<FrameworkOption> optionsOfMessageOrder() {

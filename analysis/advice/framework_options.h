@@ -23,8 +23,8 @@ std::vector<FrameworkOption> optionsOfSchedule(std::string_view schedule, int ch
                                                int microBatches);
 /// Those that cut a batch into `microBatches` in place of `before`, a multiple or a part of it.
 std::vector<FrameworkOption> optionsOfMicroBatches(int microBatches, int before);
-/// Those that move layers between stages.
-std::vector<FrameworkOption> optionsOfPartition();
+/// Those that move layers between stages. `blocks`: how many each stage gets; empty: not known.
+std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks = {});
 /// Those that change when messages move.
 std::vector<FrameworkOption> optionsOfMessageOrder();
 /// Those that make warm-ups deeper. `isEager`: as Eager1F1B has them.

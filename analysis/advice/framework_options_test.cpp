@@ -57,5 +57,13 @@ TEST(FrameworkOptions, ABatchThatIsKeptHasMicroBatchesOfAnotherSize) {
   EXPECT_THAT(of(optionsOfMicroBatches(32, 8), "torch").text, HasSubstr("n_microbatches=32"));
 }
 
+TEST(FrameworkOptions, APartitionIsALayoutOfMegatronAndBoundsOfDeepSpeed) {
+  const std::vector<FrameworkOption> options = optionsOfPartition({3, 4, 2});
+  EXPECT_EQ(of(options, "Megatron-LM").text,
+            "--pipeline-model-parallel-layout \"Et*3|t*4|t*2L\", where blocks are layers");
+  EXPECT_THAT(of(options, "DeepSpeed").text, HasSubstr("self.parts = [0, 3, 7, 9]"));
+  EXPECT_THAT(of(optionsOfPartition(), "Megatron-LM").text, HasSubstr("such as"));
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -30,13 +30,20 @@ std::string listed(const std::vector<int>& numbers) {
   return text;
 }
 
+std::string withoutZeros(std::string number) {
+  while (number.back() == '0') number.pop_back();
+  if (number.back() == '.') number.pop_back();
+  return number;
+}
+
 }  // namespace
 
 PlanAdvisor::PlanAdvisor(const RunModel& model, int threads, std::string logs,
-                         AdviceProgress* progress)
+                         std::string blockOptions, AdviceProgress* progress)
     : model_(model),
       threads_(threads),
       logs_(std::move(logs)),
+      blockOptions_(std::move(blockOptions)),
       progress_(progress),
       chunks_(model.chunks()),
       own_(simulated({})) {
@@ -60,18 +67,28 @@ PlanAdvisor::Simulated PlanAdvisor::simulated(const PlanChanges& changes) const 
   return result;
 }
 
-std::vector<PlanAdvisor::Try> PlanAdvisor::schedules() const {
+bool PlanAdvisor::isWithin(const Simulated& plan, double limit) const {
+  return plan.runs && plan.peak <= limit + kPeakRounding;
+}
+
+std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
+                                                     std::vector<std::string>& notes) const {
   std::vector<Try> tries;
   const std::string own = model_.schedule();
   const int ranks = model_.plan().numRanks();
   const int count = model_.plan().numMicroBatches;
   for (const ScheduleInfo& info : knownSchedules()) {
-    // No framework makes the plan of auto by itself.
-    if (info.isAsynchronous || info.isForwardOnly || info.dependsOnCosts) continue;
+    if (info.isAsynchronous || info.isForwardOnly) continue;
     for (int chunks = 1; chunks <= kMostChunks; ++chunks) {
       const bool isOwn = info.name == own && chunks == chunks_;
       const std::int64_t jobs = std::int64_t{3} * ranks * chunks * count;
-      const bool isTooLarge = jobs > kMostPlanJobs;
+      const bool isTooLarge = jobs > (info.dependsOnCosts ? kMostAutoJobs : kMostPlanJobs);
+      if (info.dependsOnCosts && isTooLarge) {
+        notes.push_back("the schedule " + std::string(info.name) + " was not tried with " +
+                        std::to_string(chunks) + (chunks < kMostChunks ? " or more" : "") +
+                        " virtual stages a rank: over " + std::to_string(kMostAutoJobs) + " jobs");
+        break;
+      }
       if (isOwn || isTooLarge || chunks < info.leastChunks || chunks > info.mostChunks) continue;
       const std::string name(info.name);
       Try one;
@@ -84,6 +101,14 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules() const {
           .what = "take " + name + withChunks + (own.empty() ? "" : " in place of " + own),
           .command = "--schedule " + name + " --chunks " + std::to_string(chunks),
           .options = optionsOfSchedule(name, chunks, ranks, count)};
+      if (info.dependsOnCosts) {
+        const std::string most = withoutZeros(fixedText(limit, 6));
+        one.changes.activationLimit = std::stod(most);
+        one.advice.command += " --limit-activations " + most;
+        one.advice.notes.emplace_back(
+            "it is a plan for the times of this run: what-if with --csv plan.csv writes it, and "
+            "trainings on PipeTrace's engine take it with --schedule-file plan.csv");
+      }
       if (info.splitsBackward) {
         one.advice.notes.emplace_back(
             "backwards are split into two halves, which are taken to be equal unless the run has "
@@ -140,7 +165,7 @@ std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) co
     return simulated({.schedule = "1F1B", .depths = each});
   };
   Simulated best = tried(depths);
-  if (!best.runs || best.peak > limit + kPeakRounding) return {};
+  if (!isWithin(best, limit)) return {};
   const int most = model_.plan().numMicroBatches;
   for (int tries = 0; tries < kMostDepthTries;) {
     std::vector<std::vector<int>> next;
@@ -158,9 +183,7 @@ std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) co
     tries += static_cast<int>(next.size());
     std::size_t chosen = next.size();
     for (std::size_t i = 0; i < next.size(); ++i) {
-      if (!found[i].runs || found[i].peak > limit + kPeakRounding || found[i].step >= best.step) {
-        continue;
-      }
+      if (!isWithin(found[i], limit) || found[i].step >= best.step) continue;
       best = found[i];
       chosen = i;
     }
@@ -226,12 +249,10 @@ void PlanAdvisor::addStepsInLine(double limit, std::vector<Try>& tries) const {
 
 std::vector<Advice> PlanAdvisor::advice(double limit, double error,
                                         std::vector<std::string>& notes) {
-  std::vector<Try> tries = schedules();
-  for (auto more : {microBatches(), messageOrders()}) {
+  std::vector<Try> tries = schedules(limit, notes);
+  for (auto more : {microBatches(), messageOrders(), warmUps(limit), partitions(limit)}) {
     std::move(more.begin(), more.end(), std::back_inserter(tries));
   }
-  std::vector<Try> depths = warmUps(limit);
-  std::move(depths.begin(), depths.end(), std::back_inserter(tries));
   if (progress_ != nullptr) {
     progress_->inAll = progress_->tried + static_cast<std::int64_t>(tries.size());
   }
@@ -258,6 +279,11 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
       continue;
     }
     made.command = "pipe-trace what-if " + logs_ + " " + made.command;
+    const bool cutsBlocks =
+        one.changes.partition || (one.changes.chunks > 0 && one.changes.chunks != chunks_);
+    const bool needsBlocks =
+        !blockOptions_.empty() && model_.blocks() && (cutsBlocks || model_.blocks()->isMeasured);
+    if (needsBlocks) made.command += " " + blockOptions_;
     advice.push_back(made);
   }
   if (overLimit != nullptr) {

@@ -11,8 +11,9 @@ namespace pipetrace {
 /// Says what other plans of a run's jobs would gain, by simulations with the run's medians.
 class PlanAdvisor {
  public:
-  /// The model must outlive it, and have no reason() against it. `logs`: AdviceQuestion::logs.
-  PlanAdvisor(const RunModel& model, int threads, std::string logs,
+  /// The model must outlive it, and have no reason() against it. `logs` and `blockOptions` are
+  /// those of AdviceQuestion.
+  PlanAdvisor(const RunModel& model, int threads, std::string logs, std::string blockOptions,
               AdviceProgress* progress = nullptr);
 
   /// The step of the run as it was, simulated.
@@ -20,13 +21,15 @@ class PlanAdvisor {
   /// The most activations of a rank, in whole shares.
   double peak() const { return own_.peak; }
 
-  /// - Every schedule that trains with a flush, with 1 to kMostChunks virtual stages a rank, but
-  ///   `auto`.
+  /// - Every schedule that trains with a flush, with 1 to kMostChunks virtual stages a rank. `auto`
+  ///   is given the limit. Its plans have kMostAutoJobs jobs at most, and `notes` says so.
   /// - Twice, four times and half as many micro-batches, the batch kept.
   /// - Messages in the order of their times, where the run has lines.
   /// - Deeper warm-ups, where the run follows 1F1B with one stage a rank: by rank, the best that a
   ///   search finds. It begins with 1F1B's and with Eager1F1B's depths, and makes one rank's deeper
   ///   by one as long as that makes the step shorter.
+  /// - Where the model's blocks are known, the partition with the shortest step: what
+  ///   bestPartition() finds, and as long as moving a block makes the step shorter, that.
   ///
   /// Where messages of the run wait for no others, the shortest schedules have a note on how long
   /// their steps are with the messages of a rank in torch's order.
@@ -39,6 +42,7 @@ class PlanAdvisor {
   int tried() const { return tried_; }
 
   static constexpr int kMostChunks = 4;
+  static constexpr std::int64_t kMostAutoJobs = 60'000;
 
  private:
   struct Simulated {
@@ -54,16 +58,20 @@ class PlanAdvisor {
   };
 
   Simulated simulated(const PlanChanges& changes) const;
+  bool isWithin(const Simulated& plan, double limit) const;
   void addStepsInLine(double limit, std::vector<Try>& tries) const;
-  std::vector<Try> schedules() const;
+  std::vector<Try> schedules(double limit, std::vector<std::string>& notes) const;
   std::vector<Try> microBatches() const;
   std::vector<Try> messageOrders() const;
+  std::vector<Try> partitions(double limit) const;
+  BlockPartition searchedPartition(double limit) const;
   std::vector<Try> warmUps(double limit) const;
   std::vector<int> deepened(std::vector<int> depths, double limit) const;
 
   const RunModel& model_;
   int threads_;
   std::string logs_;
+  std::string blockOptions_;
   AdviceProgress* progress_;
   int chunks_ = 1;  // of the run
   Simulated own_;

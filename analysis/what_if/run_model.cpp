@@ -9,10 +9,9 @@
 #include "analysis/costs/measured_costs.h"
 #include "analysis/explain/held_lines.h"
 #include "analysis/median.h"
-#include "analysis/what_if/cut_stages.h"
 #include "analysis/what_if/logged_messages.h"
+#include "analysis/what_if/stage_changes.h"
 #include "schedule/add_transfers.h"
-#include "schedule/build_schedule.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_recompute.h"
@@ -21,37 +20,8 @@
 namespace pipetrace {
 namespace {
 
-// An activation of the run, in units so small that parts of one are whole numbers.
-constexpr std::int64_t kActivation = 1'000'000;
-// Five steps of as many take some seconds and 2 GB.
-constexpr std::int64_t kMostJobsOfPlan = 1'000'000;
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
 constexpr int kSteps = 5;
-
-constexpr JobKind kStageKinds[] = {JobKind::kForward,         JobKind::kBackward,
-                                   JobKind::kBackwardInput,   JobKind::kBackwardWeight,
-                                   JobKind::kForwardBackward, JobKind::kRecompute};
-
-Nanoseconds& timeOf(StageCosts& stage, JobKind kind) {
-  switch (kind) {
-    case JobKind::kForward: return stage.forward;
-    case JobKind::kBackward: return stage.backward;
-    case JobKind::kBackwardInput: return stage.backwardInput;
-    case JobKind::kBackwardWeight: return stage.backwardWeight;
-    case JobKind::kForwardBackward: return stage.forwardBackward;
-    default: return stage.recompute;
-  }
-}
-
-/// Splits whole backwards where no half is known.
-void split(StageCosts& stage, std::pair<int, int> parts, bool isAsked) {
-  const bool isSplit = stage.backwardInput > 0 || stage.backwardWeight > 0;
-  if (isSplit && !isAsked) return;
-  const auto input = static_cast<double>(parts.first);
-  const double share = input / (input + static_cast<double>(parts.second));
-  stage.backwardInput = std::llround(static_cast<double>(stage.backward) * share);
-  stage.backwardWeight = stage.backward - stage.backwardInput;
-}
 
 /// Messages at one time may be logged in an order that does not run.
 bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
@@ -85,7 +55,7 @@ const PipelineBasis& slowestPipeline(const RunBasis& basis, const CountedSteps& 
 
 RunModel::RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
                    const RunSummary& summary, const FollowedSchedule& followed,
-                   const RunAgain& again, const CountedSteps& counted) {
+                   const RunAgain& again, const CountedSteps& counted, const RunBlocks* blocks) {
   const bool isAsynchronous = std::any_of(summary.steps.begin(), summary.steps.end(),
                                           [](const auto& step) { return step.isWholeRun; });
   if (isAsynchronous) {
@@ -120,6 +90,7 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   findLaunches(again, counted);
   findLinks(again, counted);
   findTail(basis.graph(), pipeline, summary, counted);
+  if (blocks != nullptr) addBlocks(*blocks);
   if (topology.tensorRanks > 1) {
     restsOn_.push_back("tensor-parallel peers run alike: one of each is simulated");
   }
@@ -152,7 +123,8 @@ void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
   if (recognised.isExact) schedule_ = recognised.names.front();
   std::vector<bool> recomputes;
   for (const StageCosts& stage : costs_.stages) recomputes.push_back(stage.recompute > 0);
-  plan_ = withRecompute(measured.plan, recomputes);
+  plain_ = measured.plan;
+  plan_ = withRecompute(plain_, recomputes);
   if (schedule_.empty()) {
     restsOn_.push_back(
         "no schedule is known that has the order of the run; the order is the run's "
@@ -177,28 +149,12 @@ int RunModel::positionOf(int rank, const std::string& option) const {
   return static_cast<int>(at - rankNumbers_.begin());
 }
 
-void RunModel::balance(Costs& costs) const {
-  for (const JobKind kind : kStageKinds) {
-    Nanoseconds sum = 0;
-    Nanoseconds count = 0;
-    for (StageCosts& stage : costs.stages) {
-      const Nanoseconds time = timeOf(stage, kind);
-      if (time <= 0) continue;
-      sum += time;
-      ++count;
-    }
-    for (StageCosts& stage : costs.stages) {
-      if (timeOf(stage, kind) > 0) timeOf(stage, kind) = sum / count;
-    }
-  }
-}
-
 void RunModel::scaleRunsOwn(const RunChanges& times, Costs& costs) const {
   if (!times.ideals.empty()) {
     throw Error("--make-ideal " + times.ideals.front().text +
                 ": it is about the jobs of the run, and not for another plan; --balance stages is");
   }
-  if (times.balancesStages) balance(costs);
+  if (times.balancesStages) balanceStages(costs);
   std::vector<ScaleOption> own;
   for (const ScaleOption& scale : times.scales) {
     const bool isOwn = scale.of == ScaleOption::Of::kStage || scale.of == ScaleOption::Of::kKind;
@@ -227,127 +183,18 @@ void RunModel::scalePlans(const RunChanges& times, const Plan& plan, Costs& cost
   applyScales(scales, plan, costs);
 }
 
-std::string RunModel::scheduleOf(const PlanChanges& changes) const {
-  if (!changes.schedule.empty()) return changes.schedule;
-  if (schedule_.empty()) {
-    throw Error(
-        "no schedule is known that has the order of the run; --schedule names the one to "
-        "take");
-  }
-  // 1F1B with several stages a rank has a name of its own.
-  if (schedule_ == "1F1B" && changes.chunks > 1) return "Interleaved1F1B";
-  return schedule_;
-}
-
-Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const {
-  const std::string name = scheduleOf(changes);
-  const ScheduleInfo& info = scheduleInfo(name);
-  if (info.isAsynchronous || info.isForwardOnly) {
-    throw Error("--schedule " + name + ": " +
-                (info.isAsynchronous ? "it is asynchronous, so none of its steps has an end of its "
-                                       "own to compare with"
-                                     : "it trains nothing"));
-  }
-  if (plan_.placement.hasSeveralRanks() && !plan_.isBidirectional()) {
-    throw Error("stages of the run stand on several ranks; no other plan of these is simulated");
-  }
-  if (!changes.depths.empty()) {
-    StageMap map = stageMapOptions("", "", plan_.numRanks());
-    const int count = changes.microBatches > 0 ? changes.microBatches : plan_.numMicroBatches;
-    return buildOnStageRanks(name, map.ranks, count, changes.depths);
-  }
-  PlanSize size{plan_.numRanks(), plan_.numMicroBatches, changes.chunks};
-  if (changes.microBatches > 0) size.microBatches = changes.microBatches;
-  const bool isOwn = changes.schedule.empty();
-  if (size.chunks == 0 && isOwn) size.chunks = plan_.numChunks();
-  if (isOwn && plan_.isBidirectional()) size.chunks = 0;
-  const std::int64_t jobs =
-      std::int64_t{3} * size.ranks * std::max(1, size.chunks) * size.microBatches;
-  if (jobs > kMostJobsOfPlan) {
-    throw Error("a step of " + std::to_string(size.microBatches) + " micro-batches on " +
-                std::to_string(size.ranks) + " ranks has about " + std::to_string(jobs) +
-                " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
-  }
-  AutoInput input;
-  if (info.dependsOnCosts) {
-    const PlanSize settled = settledSize(name, size);
-    input.costs = costs;
-    input.costs.stages = cutStages(costs.stages, settled.ranks * settled.chunks);
-    input.costs = withRecomputeInBackwards(input.costs);
-  }
-  return buildSchedule(name, size, input);
-}
-
-bool RunModel::splitsBackward(const PlanChanges& changes) const {
-  const std::string& name = changes.schedule.empty() ? schedule_ : changes.schedule;
-  return !name.empty() && scheduleInfo(name).splitsBackward;
-}
-
-/// Refuses what would change nothing.
-void RunModel::requireEffect(const PlanChanges& changes) const {
-  const bool hasLines = changes.lines.value_or(lines_) != CommStreams::kAsReached;
-  if (!changes.transfers.empty() && !hasLines) {
-    throw Error("--transfers " + changes.transfers +
-                ": the messages of the run wait for no others, so their order changes nothing; "
-                "--comm-streams puts them on lines");
-  }
-  if (changes.split && !splitsBackward(changes)) {
-    throw Error("--split: " + scheduleOf(changes) + " does not split backwards");
-  }
-}
-
-std::vector<std::string> RunModel::groundsOf(const PlanChanges& changes, const Plan& plan) const {
-  std::vector<std::string> grounds;
-  const bool hasHalves = std::any_of(
-      costs_.stages.begin(), costs_.stages.end(),
-      [](const auto& each) { return each.backwardInput > 0 || each.backwardWeight > 0; });
-  if (splitsBackward(changes) && !hasHalves && !changes.split) {
-    grounds.emplace_back(
-        "both halves of a backward are taken to be equally long; --split says otherwise");
-  }
-  if (plan.numStages > static_cast<int>(costs_.stages.size())) {
-    grounds.emplace_back("stages are cut evenly into virtual stages");
-  } else if (plan.numStages < static_cast<int>(costs_.stages.size())) {
-    grounds.emplace_back("virtual stages that become one take as long as all of them together");
-  }
-  return grounds;
-}
-
-int RunModel::chunks() const {
-  return plan_.isBidirectional() ? 1 : std::max(1, plan_.numChunks());
-}
-
 RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times) const {
   requireEffect(changes);
   Run run;
   Costs costs = costs_;
   scaleRunsOwn(times, costs);
-  Plan plan = plan_;
   const auto runsStages = static_cast<int>(costs.stages.size());
-  if (changes.split || changes.changesJobs()) {
-    for (StageCosts& stage : costs.stages) {
-      split(stage, changes.split.value_or(std::pair{1, 1}), changes.split.has_value());
-    }
-  }
-  if (changes.changesJobs()) {
-    plan = changedPlan(changes, costs);
-    run.restsOn = groundsOf(changes, plan);
-    costs.stages = cutStages(costs.stages, plan.numStages);
-    if (changes.keepsBatch) {
-      const double size = static_cast<double>(plan_.numMicroBatches) / plan.numMicroBatches;
-      for (StageCosts& stage : costs.stages) {
-        for (const JobKind kind : kStageKinds) {
-          Nanoseconds& time = timeOf(stage, kind);
-          if (time > 0) time = std::llround(static_cast<double>(time) * size);
-        }
-        stage.activation = std::llround(static_cast<double>(stage.activation) * size);
-      }
-    } else {
-      run.batch = static_cast<double>(plan.numMicroBatches) / plan_.numMicroBatches;
-    }
-    std::vector<bool> recomputes;
-    for (const StageCosts& stage : costs.stages) recomputes.push_back(stage.recompute > 0);
-    plan = withRecompute(plan, recomputes);
+  splitBackwards(changes, costs);
+  Plan plan = plannedWith(changes, costs);
+  run.order = plan;
+  run.restsOn = groundsOf(changes, plan);
+  if (!changes.keepsBatch) {
+    run.batch = static_cast<double>(plan.numMicroBatches) / plan_.numMicroBatches;
   }
   scalePlans(times, plan, costs);
   // A job waits for its launch before it works: so it ends as late as one that is as much longer.
@@ -367,7 +214,8 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
     }
   }
   const CommStreams lines = changes.lines.value_or(lines_);
-  const bool isRunsOrder = !changes.changesJobs() && !full_.ranks.empty();
+  const bool isRunsOrder =
+      !changes.changesJobs() && plan.ranks == plan_.ranks && !full_.ranks.empty();
   if (changes.transfers == "in-time") {
     plan = withMessagesInTime(CheckedPlan(std::move(plan)), whole);
   } else if (lines != CommStreams::kAsReached || changes.transfers == "torch") {

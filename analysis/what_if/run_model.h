@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "analysis/bubbles/run_basis.h"
 #include "analysis/explain/followed_schedule.h"
 #include "analysis/what_if/run_again.h"
+#include "analysis/what_if/run_blocks.h"
 #include "schedule/comm_streams.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
@@ -29,8 +31,13 @@ struct PlanChanges {
   std::vector<int> depths;
   /// --transfers: "in-time" or "torch"; empty: the run's own order, of a changed plan torch's.
   std::string transfers;
+  /// Other stages (--partition), as many as the plan has; for a model with blocks.
+  std::optional<BlockPartition> partition;
+  /// For the schedule `auto`: the most activations that a rank may hold, in whole shares of the
+  /// run's ranks; 0: any.
+  double activationLimit = 0;
 
-  bool empty() const { return !changesJobs() && !lines && transfers.empty(); }
+  bool empty() const { return !changesJobs() && !lines && transfers.empty() && !partition; }
   /// Whether it makes another plan of the jobs.
   bool changesJobs() const {
     return !schedule.empty() || chunks > 0 || microBatches > 0 || !depths.empty();
@@ -49,9 +56,11 @@ class RunModel {
   /// A simulated run of several steps. Its ranks are numbered by their positions.
   struct Run {
     Timeline timeline;
+    Plan order;        ///< of its compute jobs, with recomputes
     std::string plan;  ///< its name; empty: an order that no schedule is known to have
     /// The most activations that each rank holds at once, in whole shares: what a micro-batch of
-    /// the run takes on all stages of a rank together.
+    /// the run takes on all stages of a rank together. Where a table knows the memory of blocks, it
+    /// is the mean of the ranks.
     std::vector<double> peaks;
     int microBatches = 0;
     int messages = 0;  ///< between ranks, in a step
@@ -61,10 +70,11 @@ class RunModel {
     std::vector<std::string> restsOn;
   };
 
-  /// All must be of one run.
+  /// All must be of one run. `blocks`: of its model; null: not known, so stages are cut evenly.
+  /// Throws Error for blocks that do not fit the run.
   RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
            const RunSummary& summary, const FollowedSchedule& followed, const RunAgain& again,
-           const CountedSteps& counted);
+           const CountedSteps& counted, const RunBlocks* blocks = nullptr);
 
   /// Why there is no model, as a sentence without a full stop; empty: there is.
   const std::string& reason() const { return reason_; }
@@ -73,6 +83,15 @@ class RunModel {
   const Plan& plan() const { return plan_; }
   /// The schedule that has the run's order; empty: none is known.
   const std::string& schedule() const { return schedule_; }
+  /// The blocks of its model; none: they are not known.
+  const std::optional<RunBlocks>& blocks() const { return blocks_; }
+  /// The table of its blocks with the times of the run, and its messages' usual time. Needs
+  /// blocks().
+  BlockTable measuredTable() const;
+  /// So many activations of whole shares, in the unit of measuredTable()'s memory.
+  std::int64_t memoryOf(double activations) const;
+  /// The order of its jobs, without recomputes.
+  const Plan& plainPlan() const { return plain_; }
   /// On which lines messages run one after the other.
   CommStreams lines() const { return lines_; }
   /// Virtual stages of a rank; 1 where pipelines run both ways.
@@ -84,8 +103,12 @@ class RunModel {
   Run run(const PlanChanges& changes = {}, const RunChanges& times = {}) const;
 
  private:
+  /// An activation of the run, in units of which up to 16 equal parts are whole numbers.
+  static constexpr std::int64_t kActivation = 720'720'000;
+  static constexpr double kLimitRounding = 1e-6;  ///< of limits as people type them
   using Launches = std::map<std::pair<int, JobKind>, Nanoseconds>;  // by stage and kind
 
+  void addBlocks(const RunBlocks& blocks);
   void findPlan(const Timeline& timeline, const Topology& topology,
                 const FollowedSchedule& followed, const JobGraph& graph,
                 const PipelineBasis& pipeline);
@@ -95,18 +118,22 @@ class RunModel {
   void findTail(const JobGraph& graph, const PipelineBasis& pipeline, const RunSummary& summary,
                 const CountedSteps& counted);
   Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;
+  Plan plannedWith(const PlanChanges& changes, Costs& costs) const;
+  std::vector<StageCosts> stagesOf(const std::vector<StageCosts>& stages, int count,
+                                   const PlanChanges& changes) const;
+  void splitBackwards(const PlanChanges& changes, Costs& costs) const;
   bool splitsBackward(const PlanChanges& changes) const;
   void requireEffect(const PlanChanges& changes) const;
   std::vector<std::string> groundsOf(const PlanChanges& changes, const Plan& plan) const;
   std::string scheduleOf(const PlanChanges& changes) const;
   int positionOf(int rank, const std::string& option) const;
-  void balance(Costs& costs) const;
   void scaleRunsOwn(const RunChanges& times, Costs& costs) const;
   void scalePlans(const RunChanges& times, const Plan& plan, Costs& costs) const;
 
   std::string reason_;
   std::vector<std::string> restsOn_;
-  Plan plan_;             // the compute jobs, with recomputes
+  Plan plain_;            // the compute jobs without recomputes
+  Plan plan_;             // with them
   Plan full_;             // with the messages in the run's order, where it has lines; else empty
   std::string schedule_;  // recognised; empty: none is
   std::vector<int> rankNumbers_;
@@ -115,6 +142,7 @@ class RunModel {
   Launches launches_;
   CommStreams lines_ = CommStreams::kAsReached;
   bool startsTogether_ = true;
+  std::optional<RunBlocks> blocks_;
 };
 
 }  // namespace pipetrace

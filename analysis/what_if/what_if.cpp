@@ -207,8 +207,10 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   }
   const FollowedSchedule followed = followedSchedule(timeline, measured.topology, *measured.basis);
   answer.schedule = toText(followed.recognised);
+  std::optional<RunBlocks> blocks;
+  if (question.blocks) blocks = runBlocks(*question.blocks, timeline);
   const RunModel model(timeline, measured.topology, *measured.basis, measured.summary, followed,
-                       again, counted);
+                       again, counted, blocks ? &*blocks : nullptr);
   answer.noModel = model.reason();
   const double pause = meanPause(measured.summary, counted);
   const Counts all = [](std::int32_t) { return true; };
@@ -245,6 +247,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
       figuresOf(classifiedRun(run.timeline, question.threads), all, pause, perStep * run.batch);
   answer.changedPeaks = run.peaks;
   answer.changedPlan = run.plan;
+  answer.order = std::move(run.order);
   answer.run = std::move(run.timeline);
   return answer;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/steps/number_range.h"
+#include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/run_changes.h"
 #include "analysis/what_if/run_model.h"
 #include "trace/bubble_class.h"
@@ -17,7 +18,8 @@ namespace pipetrace {
 struct WhatIfQuestion {
   RunChanges run;
   PlanChanges plan;
-  std::vector<NumberRange> steps;  ///< those that figures are about; empty: as CountedSteps says
+  std::optional<GivenBlocks> blocks;  ///< of the model; none: stages are cut evenly
+  std::vector<NumberRange> steps;     ///< those that figures are about; empty: as CountedSteps says
   std::optional<double> tokensPerStep;
   int threads = 1;
 };
@@ -65,6 +67,7 @@ struct WhatIfAnswer {
   std::vector<double> peaks;
   std::vector<double> changedPeaks;
   std::string changedPlan;  ///< its name, where it is another one
+  Plan order;  ///< RunModel::Run::order of the changed run; empty where the order stays
   /// The changed run; without bubbles. Empty with a refusal.
   Timeline run;
 

@@ -5,7 +5,6 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
-#include "analysis/what_if/cut_stages.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
@@ -367,21 +366,6 @@ TEST(WhatIf, SchedulesThatNeverEndAStepAreRefused) {
   EXPECT_THROW(whatIf(oneFOneBRun(), question), Error);
   question.plan.schedule = "no such";
   EXPECT_THROW(whatIf(oneFOneBRun(), question), Error);
-}
-
-TEST(CutStages, PartsAddUpToTheNanosecondHoweverTheyAreCut) {
-  const std::vector<StageCosts> stages = {{.forward = 10, .backward = 21},
-                                          {.forward = 7, .backward = 15},
-                                          {.forward = 3, .backward = 4}};
-  const auto forwardsOf = [](const std::vector<StageCosts>& cut) {
-    std::vector<Nanoseconds> times;
-    for (const StageCosts& stage : cut) times.push_back(stage.forward);
-    return times;
-  };
-  EXPECT_THAT(forwardsOf(cutStages(stages, 6)), ElementsAre(5, 5, 3, 4, 1, 2));
-  EXPECT_THAT(forwardsOf(cutStages(stages, 1)), ElementsAre(20));
-  EXPECT_THAT(forwardsOf(cutStages(stages, 2)), ElementsAre(13, 7));
-  EXPECT_THAT(forwardsOf(cutStages(cutStages(stages, 12), 3)), ElementsAre(10, 7, 3));
 }
 
 }  // namespace

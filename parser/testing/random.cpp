@@ -120,6 +120,8 @@ class Dice {
     info.device = word();
     info.schedule = word();
     if (chance()) info.ranksOfStage = "0,1/" + std::to_string(upTo(9));
+    if (chance()) info.blocks = "3," + std::to_string(upTo(9));
+    if (chance()) info.recomputedBlocks = "1," + std::to_string(upTo(9));
     info.clock = word();
     const int readings = upTo(2);
     for (int i = 0; i < readings; ++i) info.clockReadings.push_back({kEpoch + i, -upTo(99), 7});

@@ -20,6 +20,7 @@ int recordFromC(const char* folder) {
   options.rank = 1;
   options.world_size = 2;
   options.schedule = "1F1B";
+  options.blocks = "3,2";
   options.log_directory = folder;
   if (pipetrace_open(&options, &recorder) != 0 || recorder == NULL) return 1;
   compute = pipetrace_add_stream(recorder, "compute");

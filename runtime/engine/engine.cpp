@@ -207,6 +207,7 @@ class Engine::Impl {
   void begin() {
     const EngineOptions& options = shared_.options;
     SessionOptions session{.plan = shared_.plan,
+                           .blocks = blockPartitionOf(shared_.partition),
                            .env = shared_.env,
                            .store = options.store,
                            .facts = factsOf(shared_),

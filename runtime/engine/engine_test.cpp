@@ -308,6 +308,7 @@ TEST(Engine, LogsHaveThePhaseOfEachStepAndNoNumberTwice) {
     EXPECT_THAT(phases, ElementsAre(Pair("0", ""), Pair("1", ""), Pair("2", "evaluate"),
                                     Pair("3", "evaluate"), Pair("4", "predict"), Pair("5", "")))
         << log;
+    EXPECT_THAT(log, HasSubstr("blocks = \"1,1\"")) << "of the two stages";
   }
 }
 

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/loss_scale.h"
 #include "runtime/train/optimize/precision.h"
 #include "runtime/train/optimize/weight_stash.h"
 #include "schedule/check/checked_plan.h"
+#include "schedule/partition/partition_file.h"
 
 namespace pipetrace {
 

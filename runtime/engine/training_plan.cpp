@@ -98,7 +98,7 @@ Partition partitionOf(const Strategy& strategy, int blocks, int numStages) {
   try {
     requireFits(partition, blocks, numStages);
   } catch (const Error& e) {
-    throw Error((file.empty() || file.starts_with('{') ? "" : file + ": ") + e.what());
+    throw Error((file.empty() || isPartitionText(file) ? "" : file + ": ") + e.what());
   }
   return partition;
 }

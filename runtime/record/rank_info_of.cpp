@@ -1,8 +1,12 @@
 #include "runtime/record/rank_info_of.h"
 
+#include <algorithm>
+
+#include "schedule/partition/partition_file.h"
+
 namespace pipetrace {
 
-RankInfo rankInfoOf(const Plan& plan, int rank) {
+RankInfo rankInfoOf(const Plan& plan, int rank, const BlockPartition& partition) {
   RankInfo info;
   info.rank = rank;
   info.worldSize = plan.numRanks();
@@ -11,6 +15,11 @@ RankInfo rankInfoOf(const Plan& plan, int rank) {
   info.numChunks = plan.numChunks();
   info.numMicroBatches = plan.microBatchesOfReplica();
   if (plan.placement.hasSeveralRanks()) info.ranksOfStage = toText(plan.placement.ranksOfStage);
+  info.blocks = blockCountsText(partition.blocks);
+  const auto recomputes = [](int count) { return count > 0; };
+  if (std::any_of(partition.recomputed.begin(), partition.recomputed.end(), recomputes)) {
+    info.recomputedBlocks = blockCountsText(partition.recomputed);
+  }
   info.schedule = plan.name;
   info.dataParallelIndex = plan.replicaOf(rank);
   return info;

@@ -10,6 +10,8 @@
 #include "profiler/clock/clock_exchange.h"
 #include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
+#include "runtime/record/rank_info_of.h"
+#include "schedule/build_schedule.h"
 #include "trace/nanoseconds.h"
 #include "trace/sockets/tcp.h"
 
@@ -45,6 +47,15 @@ TEST(RankRecordingTest, RankZeroAnswersWhereItWasAsked) {
                            .clock = RunClock{.place = place, .listener = std::move(listener)}});
   const Nanoseconds bound = ClockExchange(place, monotonicNow).compare().bound;
   EXPECT_GT(bound, 0);
+}
+
+TEST(RankRecordingTest, TheLogOfATrainingNamesTheBlocksOfItsStages) {
+  const Plan plan = buildSchedule("1F1B", 2, 4);
+  const RankInfo again = rankInfoOf(plan, 1, {.blocks = {3, 2}, .recomputed = {1, 0}});
+  EXPECT_EQ(again.blocks, "3,2");
+  EXPECT_EQ(again.recomputedBlocks, "1,0");
+  EXPECT_EQ(rankInfoOf(plan, 1, {.blocks = {3, 2}, .recomputed = {0, 0}}).recomputedBlocks, "");
+  EXPECT_EQ(rankInfoOf(plan, 1).blocks, "") << "a rehearsal has none";
 }
 
 TEST(RankRecordingTest, RanksOfOneHostCompareNoClocks) {

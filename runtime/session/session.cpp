@@ -161,7 +161,7 @@ class RankOfSession : public SessionRank {
     const SessionOptions& options = shared_.options;
     recording_ = std::make_unique<RankRecording>(
         RankRecordingOptions{.logDirectory = options.logDirectory,
-                             .info = rankInfoOf(*options.plan, transport_.rank()),
+                             .info = rankInfoOf(*options.plan, transport_.rank(), options.blocks),
                              .steps = options.recordedSteps,
                              .isProcess = options.env.has_value(),
                              .device = device(),

@@ -17,6 +17,7 @@
 #include "runtime/stage_work.h"
 #include "runtime/transport/nccl.h"
 #include "schedule/check/checked_plan.h"
+#include "schedule/partition/block_table.h"
 #include "trace/nanoseconds.h"
 #include "trace/phase.h"
 #include "trace/rank_info.h"
@@ -28,6 +29,7 @@ struct RunStore;
 struct SessionOptions {
   /// The plan whose ranks and stages the logs describe. Other plans have as many ranks.
   CheckedPlan plan;
+  BlockPartition blocks = {};  ///< of its stages, for the logs; empty: they have none
   /// The place of this process, which is one rank. Empty: the ranks are threads of this process.
   std::optional<ProcessEnv> env;
   std::shared_ptr<RunStore> store = {};             ///< of openRunStore(); null: it is opened

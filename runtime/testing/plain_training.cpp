@@ -14,8 +14,8 @@
 #include "runtime/testing/training_case.h"
 #include "runtime/testing/training_parts.h"
 #include "runtime/train/model/linear.h"
-#include "runtime/train/model/partition.h"
 #include "runtime/train/model/random_numbers.h"
+#include "schedule/partition/partition_file.h"
 
 namespace pipetrace::testing {
 namespace {

@@ -14,10 +14,10 @@
 #include "runtime/stage_work.h"
 #include "runtime/train/data/batch.h"
 #include "runtime/train/model/model.h"
-#include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/precision.h"
 #include "runtime/transport/transport.h"
 #include "schedule/check/checked_plan.h"
+#include "schedule/partition/partition_file.h"
 
 namespace pipetrace::testing {
 

@@ -8,13 +8,13 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/train/model/model.h"
-#include "runtime/train/model/partition.h"
 #include "runtime/train/optimize/loss_scale.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/train/optimize/precision.h"
 #include "runtime/train/optimize/step_agreement.h"
 #include "runtime/train/optimize/weight_stash.h"
 #include "runtime/train/stage.h"
+#include "schedule/partition/partition_file.h"
 
 namespace pipetrace {
 

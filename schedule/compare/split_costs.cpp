@@ -9,29 +9,27 @@
 namespace pipetrace {
 namespace {
 
-/// Part `part` of a share.
-StageCosts partOf(const StageCosts& share, int part, int chunks, bool hasMemory) {
+constexpr std::int64_t StageCosts::*kHeld[] = {&StageCosts::activation, &StageCosts::freedByInput,
+                                               &StageCosts::recomputed, &StageCosts::weights};
+
+/// The costs of a stage from one of its `parts` equal parts to before another one.
+StageCosts between(const StageCosts& stage, int begin, int end, int parts) {
   const auto cut = [&](std::int64_t whole) {
-    return cutOfParts(whole, part + 1, chunks) - cutOfParts(whole, part, chunks);
+    return cutOfParts(whole, end, parts) - cutOfParts(whole, begin, parts);
   };
-  StageCosts costs = share;
-  costs.forward = cut(share.forward);
-  costs.backward = cut(share.backward);
-  costs.backwardInput = cut(share.backwardInput);
-  costs.backwardWeight = cut(share.backwardWeight);
-  const bool isSumOfHalves = share.backward == share.backwardInput + share.backwardWeight;
+  StageCosts costs = stage;
+  costs.forward = cut(stage.forward);
+  costs.backward = cut(stage.backward);
+  costs.backwardInput = cut(stage.backwardInput);
+  costs.backwardWeight = cut(stage.backwardWeight);
+  const bool isSumOfHalves = stage.backward == stage.backwardInput + stage.backwardWeight;
   if (isSumOfHalves) costs.backward = costs.backwardInput + costs.backwardWeight;
-  if (share.forwardBackward >= 0) costs.forwardBackward = cut(share.forwardBackward);
-  costs.recompute = cut(share.recompute);
-  costs.reduction = cut(share.reduction);
-  costs.blocks = cut(share.blocks);
-  if (!hasMemory) {
-    costs.activation = 1;
-    return costs;
-  }
-  for (std::int64_t StageCosts::*const held : {&StageCosts::activation, &StageCosts::freedByInput,
-                                               &StageCosts::recomputed, &StageCosts::weights}) {
-    costs.*held = share.*held / chunks;
+  if (stage.forwardBackward >= 0) costs.forwardBackward = cut(stage.forwardBackward);
+  costs.recompute = cut(stage.recompute);
+  costs.reduction = cut(stage.reduction);
+  costs.blocks = cut(stage.blocks);
+  for (std::int64_t StageCosts::*const held : kHeld) {
+    costs.*held = cutOfParts(stage.*held, end - begin, parts);
   }
   return costs;
 }
@@ -56,14 +54,28 @@ void join(StageCosts& share, const StageCosts& chunk) {
 
 }  // namespace
 
-Costs splitOverChunks(const Costs& shares, int chunks, bool hasMemory) {
-  Costs costs = shares;
-  costs.stages.clear();
-  for (const StageCosts& share : shares.stages) {
-    for (int part = 0; part < chunks; ++part) {
-      costs.stages.push_back(partOf(share, part, chunks, hasMemory));
+std::vector<StageCosts> cutStages(const std::vector<StageCosts>& stages, int count) {
+  const auto before = static_cast<int>(stages.size());
+  if (count == before || before == 0) return stages;
+  std::vector<StageCosts> cut;
+  for (int s = 0; s < count; ++s) {
+    const std::size_t had = cut.size();
+    // In units of which a stage has `count` before, and `before` after.
+    for (int old = s * before / count; old * count < (s + 1) * before; ++old) {
+      const int begin = std::max(s * before, old * count) - old * count;
+      const int end = std::min((s + 1) * before, (old + 1) * count) - old * count;
+      const StageCosts part = between(stages[static_cast<std::size_t>(old)], begin, end, count);
+      cut.size() == had ? cut.push_back(part) : join(cut.back(), part);
     }
   }
+  return cut;
+}
+
+Costs splitOverChunks(const Costs& shares, int chunks, bool hasMemory) {
+  Costs costs = shares;
+  costs.stages = cutStages(shares.stages, static_cast<int>(shares.stages.size()) * chunks);
+  if (hasMemory) return costs;
+  for (StageCosts& stage : costs.stages) stage.activation = 1;
   return costs;
 }
 

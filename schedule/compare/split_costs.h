@@ -1,17 +1,24 @@
 #pragma once
 
+#include <vector>
+
 #include "schedule/costs.h"
 
 namespace pipetrace {
+
+/// The costs of a model that is cut into `count` stages, where it was cut into stages.size(): each
+/// of these is even in itself. One that becomes v stages gives each 1/v of its times, of its blocks
+/// and of the memory that is held. Stages that become one add up. Times and blocks add up to those
+/// of all stages, to the nanosecond. Memory is rounded down, so that all chunks together never take
+/// more than the stage. Messages stay as they are, and so does what a job needs while it runs
+/// (StageCosts::working): of several stages it is the most.
+std::vector<StageCosts> cutStages(const std::vector<StageCosts>& stages, int count);
 
 /// The costs of a plan with `chunks` virtual stages a rank, from those of whole shares of the
 /// model: `shares` has one stage a rank. In the model's order, share s becomes the virtual stages
 /// s * chunks .. s * chunks + chunks - 1, wherever a schedule places them.
 ///
-/// Each has an equal part of the share's times, of its blocks and of the memory that is held. Times
-/// and blocks add up to the share's, to the nanosecond. Memory is rounded down, so that all chunks
-/// together never take more than the share. Messages stay as they are, and so does what a job
-/// needs while it runs (StageCosts::working). `hasMemory`: memory is in bytes. Else it counts the
+/// They are cut as cutStages() does. `hasMemory`: memory is in bytes. Else it counts the
 /// activations of virtual stages, each of them 1. `shares` has no faults.
 Costs splitOverChunks(const Costs& shares, int chunks, bool hasMemory);
 

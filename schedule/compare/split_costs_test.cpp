@@ -72,5 +72,22 @@ TEST(SplitCosts, JoinAgainToTheSharesThatWereSplit) {
   EXPECT_EQ(joined.optimizer, 7);
 }
 
+TEST(CutStages, AddUpToTheNanosecondHoweverTheyAreCut) {
+  const std::vector<StageCosts> stages = {{.forward = 10, .backward = 21},
+                                          {.forward = 7, .backward = 15},
+                                          {.forward = 3, .backward = 4}};
+  const auto forwardsOf = [](const std::vector<StageCosts>& cut) {
+    std::vector<Nanoseconds> times;
+    for (const StageCosts& stage : cut) times.push_back(stage.forward);
+    return times;
+  };
+  EXPECT_THAT(forwardsOf(cutStages(stages, 6)), ElementsAre(5, 5, 3, 4, 1, 2));
+  EXPECT_THAT(forwardsOf(cutStages(stages, 1)), ElementsAre(20));
+  EXPECT_THAT(forwardsOf(cutStages(stages, 2)), ElementsAre(13, 7));
+  EXPECT_THAT(forwardsOf(cutStages(cutStages(stages, 12), 3)), ElementsAre(10, 7, 3));
+  EXPECT_EQ(splitOverChunks({.stages = stages}, 4, true).stages[3].forward,
+            cutStages(stages, 12)[3].forward);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -63,7 +63,7 @@ BestPartition bestPartition(const CheckedPlan& plan, const BlockTable& table,
     throw Error("a limit needs to know what the blocks take: no block has activation_bytes");
   }
   const std::vector<int> even = evenBlocks(table.numBlocks(), plan->numStages);
-  PartitionModel model(plan, table, options.memoryLimit);
+  PartitionModel model(plan, table, options.memoryLimit, options.recomputes);
   const std::int64_t budget = options.budget;
   const PartitionCandidate evenly = model.candidate(even);
   PartitionCandidate best = walkDown(model, evenly, budget / 4);

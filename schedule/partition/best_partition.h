@@ -32,6 +32,7 @@ struct PartitionSearchOptions {
   /// Actions that are timed at most, which is what bounds the time of the search: about 50 million
   /// a second. The result does not depend on the machine.
   std::int64_t budget = 120'000'000;
+  bool recomputes = true;  ///< blocks may run again where the limit asks for it
 };
 
 /// Throws Error for a schedule whose plan is made for the costs of its stages, so that a partition

@@ -1,6 +1,7 @@
 #include "schedule/partition/block_sums.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schedule/check/weight_versions.h"
 #include "schedule/with_recompute.h"
@@ -27,10 +28,17 @@ std::vector<int> versionsOf(const Plan& plan) {
 }  // namespace
 
 BlockSums::BlockSums(const BlockTable& table, const Plan& plan)
+    : BlockSums(table, plan.stagesByRank(), plan.isAsynchronous(), versionsOf(plan)) {}
+
+BlockSums::BlockSums(const BlockTable& table, int numStages)
+    : BlockSums(table, {}, false, std::vector<int>(static_cast<std::size_t>(numStages), 1)) {}
+
+BlockSums::BlockSums(const BlockTable& table, std::vector<std::vector<int>> stagesByRank,
+                     bool isAsynchronous, std::vector<int> versions)
     : table_(table),
-      stagesByRank_(plan.stagesByRank()),
-      isAsynchronous_(plan.isAsynchronous()),
-      versions_(versionsOf(plan)),
+      stagesByRank_(std::move(stagesByRank)),
+      isAsynchronous_(isAsynchronous),
+      versions_(std::move(versions)),
       forward_(sumsOf(table, &BlockCosts::forward)),
       backward_(sumsOf(table, &BlockCosts::backward)),
       backwardInput_(sumsOf(table, &BlockCosts::backwardInput)),

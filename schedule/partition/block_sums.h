@@ -13,6 +13,8 @@ class BlockSums {
  public:
   /// `table` must outlive it.
   BlockSums(const BlockTable& table, const Plan& plan);
+  /// For any plan with a flush, without optimizerOf().
+  BlockSums(const BlockTable& table, int numStages);
 
   /// The costs of `stage` with `count` blocks from `first` on, of which the last `recomputed` run
   /// again.
@@ -26,6 +28,8 @@ class BlockSums {
   Nanoseconds optimizerOf(const std::vector<int>& blocks) const;
 
  private:
+  BlockSums(const BlockTable& table, std::vector<std::vector<int>> stagesByRank,
+            bool isAsynchronous, std::vector<int> versions);
   using Sums = std::vector<std::int64_t>;
   std::int64_t sum(const Sums& sums, int first, int count) const {
     return sums[static_cast<std::size_t>(first + count)] - sums[static_cast<std::size_t>(first)];

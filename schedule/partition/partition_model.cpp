@@ -15,8 +15,9 @@ CheckedPlan withAllRecomputes(const CheckedPlan& plan) {
 }  // namespace
 
 // A recompute that takes no time and frees nothing changes nothing, so one plan does for all.
-PartitionModel::PartitionModel(const CheckedPlan& plan, const BlockTable& table, std::int64_t limit)
-    : plan_(withAllRecomputes(plan)),
+PartitionModel::PartitionModel(const CheckedPlan& plan, const BlockTable& table, std::int64_t limit,
+                               bool recomputes)
+    : plan_(recomputes ? withAllRecomputes(plan) : plan),
       table_(table),
       sums_(table, *plan_),
       recomputes_(*plan_, sums_, limit),

@@ -32,14 +32,16 @@ struct PartitionCandidate {
 /// those of dryRun(). For one thread.
 class PartitionModel {
  public:
-  /// `table` must outlive it. `limit`: bytes of a rank; 0: none.
-  PartitionModel(const CheckedPlan& plan, const BlockTable& table, std::int64_t limit);
+  /// `table` must outlive it. `limit`: bytes of a rank; 0: none. `recomputes`: blocks may run
+  /// again.
+  PartitionModel(const CheckedPlan& plan, const BlockTable& table, std::int64_t limit,
+                 bool recomputes = true);
   PartitionModel(const PartitionModel&) = delete;
   PartitionModel& operator=(const PartitionModel&) = delete;
 
   int numStages() const { return plan_->numStages; }
   int numBlocks() const { return table_.numBlocks(); }
-  /// With recomputes of all stages.
+  /// With recomputes of all stages, where blocks may run again.
   const Plan& plan() const { return *plan_; }
   RecomputeFinder& recomputes() { return recomputes_; }
 

@@ -63,6 +63,35 @@ TEST_F(AdviseCommand, TheCommandThatIsNamedPredictsTheSameStep) {
   }
 }
 
+TEST_F(AdviseCommand, WithBlocksThePartitionIsNamedWithItsOptionsAndTheCommandThatShowsIt) {
+  const std::string folder = logs(slowRun());
+  write("blocks.json", R"({"blocks": [{"forward_ms": 5, "count": 12}]})");
+  const json list = listOf({folder, "--blocks", path("blocks.json"), "--run-partition", "2,6,2,2"});
+  const auto found = std::find_if(list["advice"].begin(), list["advice"].end(),
+                                  [](const json& advice) { return advice["kind"] == "partition"; });
+  ASSERT_NE(found, list["advice"].end()) << list.dump(2);
+  EXPECT_THAT((*found)["text"].get<std::string>(), AllOf(HasSubstr("cut the model into stages of "),
+                                                         HasSubstr(" blocks in place of 2,6,2,2")));
+  EXPECT_THAT((*found)["options"][2]["text"].get<std::string>(),
+              HasSubstr("--pipeline-model-parallel-layout \"Et*"));
+  const std::string command = (*found)["command"];
+  const std::string blocks = " --blocks '" + path("blocks.json") + "' --run-partition 2,6,2,2";
+  ASSERT_THAT(command, testing::EndsWith(blocks));
+  const std::size_t at = command.find("--partition ") + 12;
+  const std::vector<std::string> words = {"what-if",
+                                          folder,
+                                          "--json",
+                                          "--partition",
+                                          command.substr(at, command.size() - blocks.size() - at),
+                                          "--blocks",
+                                          path("blocks.json"),
+                                          "--run-partition",
+                                          "2,6,2,2"};
+  const ProgramRun result = run(words);
+  ASSERT_EQ(result.exitCode, 0) << command << result.err;
+  EXPECT_EQ(json::parse(result.out)["changed"]["step_ns"], (*found)["step_ns"]) << command;
+}
+
 TEST_F(AdviseCommand, TheCommandThatIsNamedReadsTheSameInputsInTheSameWay) {
   const std::string folder = logs(slowRun());
   const ProgramRun result =
@@ -84,7 +113,8 @@ TEST_F(AdviseCommand, NoPlanNeedsMoreThanTheLimitInActivationsOrInBytes) {
   }
   EXPECT_EQ(listOf({folder, "--limit", "5", "--activation-gb", "2"}), plain);
   EXPECT_THAT(advise({folder, "--limit-activations", "2.5"}).out,
-              HasSubstr("the run itself holds more than the limit\n"));
+              AllOf(HasSubstr("the run itself holds more than the limit\n"),
+                    HasSubstr("\nover the limit of 2.50 activations: take ")));
   expectError(advise({folder, "--limit", "5"}), "--activation-gb", "");
   expectError(advise({folder, "--limit-activations", "0"}), "--limit-activations", "above 0");
 }

@@ -91,6 +91,60 @@ TEST_F(WhatIfCommand, TokensOfAStepBecomeTokensPerSecond) {
   EXPECT_THAT(whatIf({logs(slowRun(), "more"), "--micro-batches", "16"}).out, HasSubstr("steps/s"));
 }
 
+TEST_F(WhatIfCommand, AnotherPartitionIsAFileOrNumbersAndNeedsWhatTheBlocksCost) {
+  const std::string input = logs(slowRun());
+  write("blocks.json", R"({"blocks": [{"forward_ms": 5, "count": 6}, {"forward_ms": 4},
+                                      {"forward_ms": 6}, {"forward_ms": 7}]})");
+  write("partition.json", R"({"partition": [2, 3, 2, 2]})");
+  const std::vector<std::string> blocks = {"--blocks", path("blocks.json"), "--run-partition",
+                                           "2,2,3,2"};
+  const auto with = [&](const std::string& partition) {
+    std::vector<std::string> words = {input, "--partition", partition};
+    words.insert(words.end(), blocks.begin(), blocks.end());
+    return words;
+  };
+  const json same = answerOf(with("2,2,3,2"));
+  EXPECT_EQ(same["changed"]["step_ns"], same["measured"]["step_ns"]);
+  // Stage 2 has 13 ms, of which the block that moves is 5 of 14.
+  const json moved = answerOf(with("2,3,2,2"));
+  EXPECT_EQ(moved["changed"], answerOf(with(path("partition.json")))["changed"]);
+  EXPECT_EQ(moved["changed"]["ranks"][1]["work_ns"],
+            moved["measured"]["ranks"][1]["work_ns"].get<std::int64_t>() +
+                8 * 3 * std::llround(13e6 * 5 / 14));
+  const auto refusedText = [&](const std::vector<std::string>& words) {
+    const ProgramRun result = whatIf(words);
+    EXPECT_EQ(result.exitCode, 2);
+    return result.err;
+  };
+  EXPECT_THAT(refusedText({input, "--partition", "2,3,2,2"}),
+              HasSubstr("--partition 2,3,2,2 needs --blocks: FILE, a table of what the blocks"));
+  EXPECT_THAT(refusedText({input, "--partition", "2,3,2,2", "--blocks", "equal"}),
+              HasSubstr("--run-partition does"));
+  EXPECT_THAT(refusedText({input, "--run-partition", "2,2,3,2"}), HasSubstr("needs --blocks"));
+  EXPECT_THAT(refusedText({input, "--scale", "stage=1:2", "--blocks", path("blocks.json")}),
+              HasSubstr("--blocks goes with another plan"));
+  write("partition.json", R"({"partitions": [2, 3, 2, 2]})");
+  EXPECT_THAT(refusedText(with(path("partition.json"))), HasSubstr("unknown key \"partitions\""));
+  write("blocks.json", R"({"blocks": [{"backward_ms": 5, "count": 9}]})");
+  EXPECT_THAT(refusedText(with("2,3,2,2")), HasSubstr("has no forward_ms"));
+}
+
+TEST_F(WhatIfCommand, TheChangedPlanIsWrittenAsAScheduleFile) {
+  const std::string input = logs(slowRun());
+  const json answer = answerOf(
+      {input, "--schedule", "auto", "--limit-activations", "4", "--csv", path("plan.csv")});
+  EXPECT_FALSE(answer.contains("refusal")) << answer["refusal"];
+  const ProgramRun check = run({"plan", "--schedule-file", path("plan.csv"), "--forward-ms",
+                                "10,10,13,10", "--backward-ms", "20,20,26,20", "--transfer-ms",
+                                "0.1", "--optimizer-ms", "2", "--json"});
+  EXPECT_EQ(check.exitCode, 0) << check.err;
+  EXPECT_EQ(json::parse(check.out)["windows_ns"], answer["changed"]["step_ns"]);
+  EXPECT_THAT(whatIf({input, "--scale", "stage=1:2", "--csv", path("no.csv")}).err,
+              HasSubstr("--csv goes with another plan"));
+  EXPECT_THAT(whatIf({input, "--schedule", "GPipe", "--csv", input + "/workerlog.1"}).err,
+              HasSubstr("workerlog.1"));
+}
+
 TEST_F(WhatIfCommand, WithoutAModelThatHoldsThereIsNoAnswerAboutAnotherPlan) {
   const std::string input = logs(slowRun("PipeDream"));
   const ProgramRun result = whatIf({input, "--schedule", "GPipe", "-o", path("never.json")});

@@ -60,6 +60,8 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, lf::kNumChunks, kIfGiven>(), &RankInfo::numChunks);
   visit(RankField<kMeta, lf::kNumMicroBatches, kIfGiven>(), &RankInfo::numMicroBatches);
   visit(RankField<kMeta, lf::kRanksOfStage, kIfGiven>(), &RankInfo::ranksOfStage);
+  visit(RankField<kMeta, lf::kBlocks, kIfGiven>(), &RankInfo::blocks);
+  visit(RankField<kMeta, lf::kRecomputedBlocks, kIfGiven>(), &RankInfo::recomputedBlocks);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::firstStep);
   visit(RankField<kMeta, lf::kSchedule, kIfGiven>(), &RankInfo::schedule);
   visit(RankField<kMeta, lf::kDataParallelIndex, kIfGiven>(), &RankInfo::dataParallelIndex);

@@ -16,10 +16,10 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   visitRankFields([&](auto, auto member) { visited.push_back(&(info.*member)); });
   // Does not compile after a field is added to RankInfo: visitRankFields() needs it, too.
   const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, ranksOfStage,
-               firstStep, schedule, dataParallelIndex, tensorParallelIndex, clock, lines,
-               flopsPerStep, tokensPerStep, clockReadings, partBegins, runs, isRecording,
-               isSelected, hasEnd, written, dropped, errors, misuses, failedWrites, lateStarts,
-               ownCost, logThreadCost] = info;
+               blocks, recomputedBlocks, firstStep, schedule, dataParallelIndex,
+               tensorParallelIndex, clock, lines, flopsPerStep, tokensPerStep, clockReadings,
+               partBegins, runs, isRecording, isSelected, hasEnd, written, dropped, errors, misuses,
+               failedWrites, lateStarts, ownCost, logThreadCost] = info;
   const std::vector<const void*> all = {&rank,
                                         &worldSize,
                                         &host,
@@ -28,6 +28,8 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &numChunks,
                                         &numMicroBatches,
                                         &ranksOfStage,
+                                        &blocks,
+                                        &recomputedBlocks,
                                         &firstStep,
                                         &schedule,
                                         &dataParallelIndex,

@@ -10,6 +10,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/progress_bar.h"
+#include "apps/pipe_trace/inputs/blocks_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
 #include "apps/pipe_trace/inputs/view_command.h"
@@ -23,6 +24,7 @@ struct AdviseOptions {
   std::optional<double> limit;         ///< GB
   std::optional<double> activationGb;  ///< of an activation of a whole share
   std::optional<double> limitActivations;
+  BlocksOptions blocks;
   bool json = false;
 };
 
@@ -35,7 +37,8 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
                    {"1", "done, with --strict and findings in the input"},
                    {"2", "could not"}},
                   {"pipe-trace advise logs", "pipe-trace advise logs --limit-activations 8",
-                   "pipe-trace advise logs --limit 60 --activation-gb 2.5 --json"});
+                   "pipe-trace advise logs --limit 60 --activation-gb 2.5 --json",
+                   "pipe-trace advise logs --blocks blocks.json"});
   addLoadRunOptions(app, options.load);
   refuseParts(app, "advice");
   constexpr const char* kGroup = "Memory";
@@ -60,6 +63,7 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
           ->needs(limit)
           ->group(kGroup);
   limit->needs(bytes);
+  addBlocksOptions(app, options.blocks, "Partition");
   app.add_flag("--json", options.json, "Print all of it as JSON");
 }
 
@@ -84,12 +88,15 @@ int adviseCommand(int argc, char** argv) {
   CommandApp app("pipe-trace advise");
   addAdviseOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  const std::optional<GivenBlocks> blocks = options.blocks.given();
   Diagnostics diagnostics;
   const Timeline timeline = loadAndReport(options.load, diagnostics);
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
                           .threads = options.load.reading.threads,
-                          .logs = inputsOfCommand(app, options.load)};
+                          .logs = inputsOfCommand(app, options.load),
+                          .blocks = blocks,
+                          .blockOptions = options.blocks.words()};
   if (options.limit) question.activationLimit = *options.limit / *options.activationGb;
   const AdviceList list = adviceWithBar(timeline, std::move(question), options.load.quiet);
   if (!options.load.quiet || options.json) {

@@ -38,6 +38,25 @@ std::pair<int, int> splitOf(const std::string& text) {
   return {*input, *weight};
 }
 
+void addBlocks(const WhatIfOptions& options, WhatIfQuestion& question) {
+  question.blocks = options.blocks.given();
+  if (!options.partition.empty()) {
+    if (!question.blocks) {
+      throw Error("--partition " + options.partition +
+                  " needs --blocks: FILE, a table of what the blocks of the model cost "
+                  "(docs/schedules.md), or equal, where the blocks of a stage are alike");
+    }
+    question.plan.partition = partitionTyped("--partition", options.partition);
+  }
+  if (!options.csv.empty() && question.plan.empty()) {
+    throw Error("--csv goes with another plan, such as --schedule or --chunks");
+  }
+  if (options.csv == "-") throw Error("--csv -: the answer is printed there; name a file");
+  if (question.blocks && question.plan.empty()) {
+    throw Error("--blocks goes with another plan, such as --partition or --chunks");
+  }
+}
+
 }  // namespace
 
 WhatIfQuestion WhatIfOptions::question() const {
@@ -66,6 +85,8 @@ WhatIfQuestion WhatIfOptions::question() const {
   }
   question.plan.transfers = transfers;
   if (!split.empty()) question.plan.split = splitOf(split);
+  question.plan.activationLimit = limitActivations.value_or(0);
+  addBlocks(*this, question);
   question.steps = profile.load.selection.steps;
   question.tokensPerStep = tokensPerStep;
   question.threads = profile.load.reading.threads;
@@ -91,6 +112,10 @@ std::vector<std::string> WhatIfOptions::asked() const {
   add("--stage-depths", stageDepths);
   addNumber("--micro-batches", microBatches);
   if (keepBatch) list.emplace_back("--keep-batch");
+  add("--partition", partition);
+  add("--blocks", blocks.blocks);
+  add("--run-partition", blocks.runPartition);
+  if (limitActivations) list.push_back(fmt::format("--limit-activations {}", *limitActivations));
   add("--comm-streams", commStreams);
   add("--transfers", transfers);
   return list;
@@ -108,7 +133,8 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
                   {"pipe-trace what-if logs --scale stage=3:0.8",
                    "pipe-trace what-if logs --balance stages -o balanced.svg",
                    "pipe-trace what-if logs --schedule ZB-H1 --split 2:1",
-                   "pipe-trace what-if logs --micro-batches 32 --keep-batch"});
+                   "pipe-trace what-if logs --micro-batches 32 --keep-batch",
+                   "pipe-trace what-if logs --partition 12,13,13,11 --blocks blocks.json"});
   addLoadRunOptions(app, options.profile.load);
   refuseParts(app, "a what-if");
   const auto own = [&](const char* name, auto& to, const char* type, const std::string& what) {
@@ -143,7 +169,8 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
        "else 1:1)")
       ->needs(schedule);
   plan("--chunks", options.chunks, "V",
-       "Virtual stages per rank; each stage of the run is cut evenly, in the model's order")
+       "Virtual stages per rank; each stage of the run is cut evenly, in the model's order, or by "
+       "--blocks")
       ->check(range(1, 1024));
   plan("--stage-depths", options.stageDepths, "D,D,...",
        "With how many forwards each stage warms up, as in 3,2,1,0; for 1F1B, FThenB and GPipe with "
@@ -157,6 +184,16 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
                "activations, but not messages and launches")
       ->group(kPlanGroup)
       ->needs(microBatches);
+  plan("--partition", options.partition, "FILE|N,N,...",
+       "Another partition of the model into stages: a file that trainings read, or the number of "
+       "blocks of each stage, 12,13,13,11. Needs --blocks")
+      ->check(notEmpty());
+  addBlocksOptions(app, options.blocks, kPlanGroup);
+  plan("--limit-activations", options.limitActivations, "N",
+       "For --schedule auto: the most activations that a rank may hold, each of all stages of the "
+       "rank (default: any)")
+      ->check(aboveZero())
+      ->needs(schedule);
   plan("--comm-streams", options.commStreams, "LINES",
        "On which lines messages run one after the other: message, peer or rank (default: as in "
        "the run)");
@@ -171,6 +208,11 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
           ->allow_extra_args(false)
           ->group(kOutput);
   addThemeOptions(app, output, options.profile.theme, options.profile.isDark);
+  app.add_option("--csv", options.csv,
+                 "Write the changed plan as a schedule file, a row a rank, which trainings take")
+      ->type_name("FILE")
+      ->check(notEmpty())
+      ->group(kOutput);
   app.add_flag("--json", options.json, "Print all figures as JSON")->group(kOutput);
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")

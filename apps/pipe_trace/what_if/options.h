@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/what_if/what_if.h"
+#include "apps/pipe_trace/inputs/blocks_options.h"
 #include "apps/pipe_trace/options.h"
 
 namespace pipetrace {
@@ -27,10 +28,14 @@ struct WhatIfOptions {
   int chunks = 0;
   int microBatches = 0;
   bool keepBatch = false;
+  std::string partition;
+  BlocksOptions blocks;
+  std::optional<double> limitActivations;
   std::optional<double> tokensPerStep;
+  std::string csv;
   bool json = false;
 
-  /// Throws Error, which names the option.
+  /// Reads the files of blocks and partitions. Throws Error, which names the option.
   WhatIfQuestion question() const;
   /// The changes that are asked for, with their options: "--scale stage=2:0.8".
   std::vector<std::string> asked() const;

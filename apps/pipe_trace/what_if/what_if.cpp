@@ -14,6 +14,7 @@
 #include "apps/pipe_trace/outputs/picture.h"
 #include "apps/pipe_trace/outputs/write_profiles.h"
 #include "apps/pipe_trace/what_if/options.h"
+#include "schedule/file/schedule_writer.h"
 #include "trace/files/output_set.h"
 
 namespace pipetrace {
@@ -50,7 +51,9 @@ int whatIfCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
   const Timeline timeline = loadAndReport(load, diagnostics, &loaded);
-  checkOutputs(options.profile.outputs, loaded);
+  std::vector<std::string> toWrite = options.profile.outputs;
+  if (!options.csv.empty()) toWrite.push_back(options.csv);
+  checkOutputs(toWrite, loaded);
   WhatIfAnswer answer = whatIf(timeline, question);
   const bool isAnswered = answer.refusal.empty();
   const WhatIfReport report{answer, options.asked()};
@@ -61,6 +64,10 @@ int whatIfCommand(int argc, char** argv) {
     written = writeRun(std::move(answer.run), options.profile, files);
   }
   const std::vector<std::string>& outputs = options.profile.outputs;
+  if (isAnswered && !options.csv.empty()) {
+    files.add(options.csv, toCsv(answer.order));
+    written.lines += "wrote the plan to " + options.csv + "\n";
+  }
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
   if (!options.json && !written.lines.empty()) text += "\n" + written.lines;
   if (!(toStdout && isAnswered) && !(load.quiet && !options.json)) files.add("-", text);

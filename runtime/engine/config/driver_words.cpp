@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/engine/config/config_file.h"
-#include "runtime/train/model/partition.h"
 #include "schedule/build_schedule.h"
+#include "schedule/partition/partition_file.h"
 #include "trace/error.h"
 #include "trace/text/stage_ranks_text.h"
 
@@ -83,8 +83,7 @@ class DriverWords {
       partitionText_ = "{\"partition\": " + jsonOf(value) + "}";
     } else {
       const std::string written = values_.text("partition");
-      const bool isText = written.starts_with('{');  // partitionOption()
-      partitionText_ = isText ? written : paths_.resolve(written);
+      partitionText_ = isPartitionText(written) ? written : paths_.resolve(written);
     }
     try {
       partition_ = partitionOption(partitionText_);

@@ -4,7 +4,7 @@
 
 #include "runtime/engine/config/config_plan.h"
 #include "runtime/engine/config/testing/written_config.h"
-#include "runtime/train/model/partition.h"
+#include "schedule/partition/partition_file.h"
 
 namespace pipetrace {
 namespace {

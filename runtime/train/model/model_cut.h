@@ -8,7 +8,7 @@
 #include "runtime/program/rank_program.h"
 #include "runtime/program/tensor_routes.h"
 #include "runtime/train/model/model.h"
-#include "runtime/train/model/partition.h"
+#include "schedule/partition/partition_file.h"
 
 namespace pipetrace {
 

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "schedule/partition/block_table.h"
 
 namespace pipetrace {
 
-/// How the blocks of a model are spread over the stages of a pipeline.
+/// How the blocks of a model are spread over the stages of a pipeline, as people say it.
 struct Partition {
   std::vector<int> blocks;  ///< of each stage, in the model's order; at least one each
   /// Share of a stage's blocks, its last int(share * blocks), that run again before their backward
@@ -34,8 +37,20 @@ Partition partitionIn(const std::string& text);
 /// Whether a partition file has that "made_by". Throws Error as readPartition() does.
 bool isPartitionMadeBy(const std::string& path, const std::string& program);
 
-/// The partition of an option: such a text itself if it begins with '{', else the path of a file.
-/// Throws Error as readPartition() does.
+/// Whether the partition of an option is its text itself: that of a file, which begins with '{', or
+/// the blocks of the stages alone, "12,13,13,11".
+bool isPartitionText(std::string_view text);
+
+/// The partition of an option: such a text, else the path of a file. Throws Error as
+/// readPartition() does.
 Partition partitionOption(const std::string& text);
+
+/// The numbers of blocks that run again, in place of their shares.
+BlockPartition blockPartitionOf(const Partition& partition);
+
+/// Numbers of blocks by stage, "12,13,13,11", as logs and options have them. Throws Error for a
+/// text that is no such list of numbers from 0 to 1 000 000.
+std::vector<int> blockCountsFrom(std::string_view text);
+std::string blockCountsText(const std::vector<int>& blocks);
 
 }  // namespace pipetrace

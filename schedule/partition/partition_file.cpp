@@ -1,4 +1,4 @@
-#include "runtime/train/model/partition.h"
+#include "schedule/partition/partition_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,9 +7,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "schedule/partition/even_blocks.h"
 #include "trace/error.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 
@@ -127,8 +129,51 @@ Partition readPartition(const std::string& path) { return inPartitionFile(path, 
 
 Partition partitionIn(const std::string& text) { return inJson(text, "the partition", parsed); }
 
+bool isPartitionText(std::string_view text) {
+  return text.starts_with('{') ||
+         (!text.empty() && text.find_first_not_of("0123456789,") == std::string_view::npos);
+}
+
 Partition partitionOption(const std::string& text) {
-  return text.starts_with('{') ? partitionIn(text) : readPartition(text);
+  if (text.starts_with('{')) return partitionIn(text);
+  if (!isPartitionText(text)) return readPartition(text);
+  Partition partition{.blocks = blockCountsFrom(text), .recomputeRatio = {}};
+  if (std::find(partition.blocks.begin(), partition.blocks.end(), 0) != partition.blocks.end()) {
+    throw Error("the partition " + text + " has a stage without blocks");
+  }
+  return partition;
+}
+
+BlockPartition blockPartitionOf(const Partition& partition) {
+  BlockPartition counts{.blocks = partition.blocks, .recomputed = {}};
+  if (partition.recomputeRatio.empty()) return counts;
+  for (int stage = 0; stage < partition.numStages(); ++stage) {
+    counts.recomputed.push_back(partition.recomputed(stage));
+  }
+  return counts;
+}
+
+std::vector<int> blockCountsFrom(std::string_view text) {
+  constexpr int kMost = 1'000'000;
+  std::vector<int> counts;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const auto count = parseNumber<int>(rest.substr(0, comma));
+    if (!count || *count < 0 || *count > kMost) {
+      throw Error("\"" + std::string(text) +
+                  "\" is no list of blocks by stage; it is like 12,13,13,11");
+    }
+    counts.push_back(*count);
+    if (comma == std::string_view::npos) return counts;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string blockCountsText(const std::vector<int>& blocks) {
+  std::string text;
+  for (const int count : blocks) text += (text.empty() ? "" : ",") + std::to_string(count);
+  return text;
 }
 
 bool isPartitionMadeBy(const std::string& path, const std::string& program) {
