@@ -126,10 +126,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->check(numberFrom(0, 1024))
       ->excludes(file);
   auto* partition =
-      app.add_option(
-             "--partition", options.partitionFile,
-             "a JSON file, or its text: the number of blocks of each stage, and the share that "
-             "runs again before its backward; default: as equal numbers as possible, none")
+      app.add_option("--partition", options.partitionFile,
+                     "a JSON file, its text, or numbers such as 4,5,5: the blocks of each stage, "
+                     "and the share that "
+                     "runs again before its backward; default: as equal numbers as possible, none")
           ->option_text("FILE");
   auto* automatic =
       app.add_option("--auto-partition", options.autoPartition,

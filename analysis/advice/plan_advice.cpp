@@ -111,7 +111,8 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
       }
       if (info.splitsBackward) {
         one.advice.notes.emplace_back(
-            "backwards are split into two halves, which are taken to be equal unless the run has "
+            "backwards are split into two halves, which are taken to be equal unless the run or "
+            "its blocks have "
             "them");
       }
       tries.push_back(std::move(one));

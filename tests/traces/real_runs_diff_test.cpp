@@ -33,7 +33,7 @@ class RealRunDiff : public testing::TestWithParam<RealRun> {
     Diagnostics diagnostics;
     timeline_ = loadTimeline({path.string()}, {.threads = 1}, diagnostics);
     completeTimeline(timeline_, diagnostics);
-    run_ = measureRun(timeline_, {});
+    run_ = measureRun(timeline_, std::vector<NumberRange>{});
   }
 
   /// Also that sums are exact.
