@@ -129,7 +129,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       app.add_option("--partition", options.partitionFile,
                      "a JSON file, its text, or numbers such as 4,5,5: the blocks of each stage, "
                      "and the share that "
-                     "runs again before its backward; default: as equal numbers as possible, none")
+                     "runs again before its backward; default: equal numbers, none")
           ->option_text("FILE");
   auto* automatic =
       app.add_option("--auto-partition", options.autoPartition,
