@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/costs/blocks_file.h"
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
 #include "runtime/device/open_device.h"
@@ -26,6 +27,7 @@
 #include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
 #include "trace/error.h"
+#include "trace/files/output_file.h"
 
 namespace pipetrace {
 
@@ -175,7 +177,11 @@ std::vector<double> runSample(const SampleOptions& options,
     withPlaces(options.places, [&] {
       useBestPartition(task.model, task.optimizer, strategy, engineOf, data,
                        {.memoryLimit = static_cast<std::int64_t>(options.limitGb * 1e9),
-                        .file = options.autoPartition});
+                        .file = options.autoPartition,
+                        .onMeasured = [&](const BlockTable& blocks) {
+                          if (options.blocksOut.empty()) return;
+                          writeWholeFile(options.blocksOut, toBlocksFile(blocks));
+                        }});
     });
   }
   useStaticNcclPlugin();

@@ -8,7 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "analysis/costs/blocks_file.h"
 #include "runtime/testing/rank_processes.h"
+#include "samples/files/read_file.h"
 #include "samples/testing/without_speeds.h"
 
 namespace pipetrace {
@@ -140,7 +142,8 @@ TEST(SampleCostTest, TheBestPartitionIsMeasuredWrittenAndTrainedWith) {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  const auto ends = runProcesses(2, with({"--auto-partition", file}));
+  const std::string blocks = folder.path("blocks.json");
+  const auto ends = runProcesses(2, with({"--auto-partition", file, "--blocks-out", blocks}));
   std::string output;
   for (const ProcessEnd& end : ends) {
     EXPECT_EQ(end.exitCode, 0) << end.output;
@@ -148,12 +151,18 @@ TEST(SampleCostTest, TheBestPartitionIsMeasuredWrittenAndTrainedWith) {
   }
   EXPECT_THAT(output, ContainsRegex("best partition: [1-3], [1-3] blocks; a step would take "));
   EXPECT_THAT(output, HasSubstr("written to " + file));
+  const BlockTable table = readBlocksFile(readFile(blocks), blocks);
+  EXPECT_EQ(table.numBlocks(), 4);
+  EXPECT_TRUE(table.hasMemory());
+  EXPECT_GT(table.blocks[0].forward, 0);
   // The same losses as with the file.
   const auto again = runProcesses(2, with({"--partition", file}));
   EXPECT_EQ(stepsOf(ends[1]).size(), 3U);
   EXPECT_EQ(stepsOf(ends[1]), stepsOf(again[1]));
   EXPECT_THAT(runProcess(with({"--limit", "1"})).output,
               HasSubstr("--limit requires --auto-partition"));
+  EXPECT_THAT(runProcess(with({"--auto-partition", file, "--blocks-out", "no/folder/b"})).output,
+              HasSubstr("--blocks-out: "));
   const ProcessEnd tight = runProcess(with({"--auto-partition", file, "--limit", "1e-6"}));
   EXPECT_EQ(tight.exitCode, 2);
   EXPECT_THAT(tight.output, HasSubstr("no partition fits into 0.0 MB a rank"));

@@ -138,6 +138,11 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
           ->option_text("FILE")
           ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "")
           ->excludes(partition);
+  app.add_option("--blocks-out", options.blocksOut,
+                 "with --auto-partition: write what each block costs, as a blocks file for "
+                 "pipe-trace plan, what-if and advise")
+      ->option_text("FILE")
+      ->needs(automatic);
   app.add_option("--limit", options.limitGb,
                  "with --auto-partition: 10^9 bytes that a rank may take, weights and all; blocks "
                  "run again where it is needed (default: no limit)")

@@ -21,6 +21,7 @@ struct SampleOptions {
   std::string scheduleFile;   ///< a plan as CSV; replaces schedule, stages and microBatches
   std::string partitionFile;  ///< JSON; empty: blocks are spread evenly over the stages
   std::string autoPartition;  ///< where a partition goes that is found by measuring; empty: none is
+  std::string blocksOut;      ///< with it: where the measured costs of blocks go; empty: nowhere
   double limitGb = 0;         ///< for it: bytes of a rank / 1e9; 0: no limit
   int stages = 4;             ///< pipeline ranks
   int chunks = 0;             ///< stages of the model per rank; 0: what the schedule usually has

@@ -1,6 +1,7 @@
 #include "analysis/costs/blocks_file.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "analysis/costs/cost_json.h"
@@ -200,6 +201,44 @@ class BlocksReader {
 
 BlockTable readBlocksFile(std::string_view text, const std::string& name) {
   return BlocksReader(name).read(readCostJson(text, name));
+}
+
+std::string toBlocksFile(const BlockTable& table) {
+  const auto numberOf = [](std::string_view key, std::int64_t cost) {
+    return key.ends_with("_ms") ? milliseconds(cost) : std::to_string(cost);
+  };
+  std::string text;
+  for (const BlockCosts& block : table.blocks) {
+    text += text.empty() ? "{\n  \"blocks\": [\n    {" : ",\n    {";
+    std::string costs;
+    const auto add = [&](std::string_view key, const std::string& value) {
+      costs += (costs.empty() ? "\"" : ", \"") + std::string(key) + "\": " + value;
+    };
+    if (!block.name.empty()) {
+      add(kBlockName, nlohmann::json(block.name)
+                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+    for (const auto& key : kBlockKeys) {
+      // A backward that is left out would be twice the forward, and memory is of all blocks.
+      const bool isOptional = !key.name.starts_with("forward") && !key.name.starts_with("backward");
+      const bool isNeeded = !isOptional || (key.name == kActivationKey && table.hasMemory());
+      const std::int64_t cost = block.*key.member;
+      if (cost != 0 || isNeeded) add(key.name, numberOf(key.name, cost));
+    }
+    text += costs + "}";
+  }
+  text += text.empty() ? "{\n  \"blocks\": [\n" : "\n";
+  text += "  ]";
+  const auto addLine = [&](std::string_view key, const std::string& value) {
+    text += ",\n  \"" + std::string(key) + "\": " + value;
+  };
+  for (const auto& key : kTableKeys) {
+    if (table.*key.member != 0) addLine(key.name, numberOf(key.name, table.*key.member));
+  }
+  if (table.bandwidth != 0) {
+    addLine(kLinkBandwidth, nlohmann::json(table.bandwidth / kBandwidthUnit).dump());
+  }
+  return text + "\n}\n";
 }
 
 }  // namespace pipetrace

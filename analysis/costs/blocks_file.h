@@ -25,4 +25,8 @@ namespace pipetrace {
 /// more freed or shared memory than there is.
 BlockTable readBlocksFile(std::string_view text, const std::string& name);
 
+/// A blocks file, a line for each block, that reads back to the same table. Costs of 0 are left
+/// out.
+std::string toBlocksFile(const BlockTable& table);
+
 }  // namespace pipetrace

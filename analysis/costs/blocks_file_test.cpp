@@ -54,6 +54,31 @@ TEST(BlocksFileTest, BlocksHaveTheirCostsInOrder) {
   EXPECT_FALSE(tableOf(R"({"blocks": [{"forward_ms": 1}]})").hasMemory());
 }
 
+TEST(BlocksFileTest, AWrittenTableReadsBackTheSame) {
+  BlockTable table{.transfer = 601'000, .lr = 1, .bandwidth = 12.5e9};
+  table.blocks = {{.name = "a \"quoted\" name",
+                   .forward = 1'234'567,
+                   .backward = 3,
+                   .backwardInput = 2,
+                   .backwardWeight = 1,
+                   .activation = 1000,
+                   .freedByInput = -60,
+                   .shared = 5,
+                   .message = 7},
+                  {.forward = 10, .activation = 5, .working = 1, .parameters = 2, .updating = 3}};
+  const std::string text = toBlocksFile(table);
+  EXPECT_EQ(toBlocksFile(tableOf(text)), text);
+  const BlockTable read = tableOf(text);
+  ASSERT_EQ(read.numBlocks(), 2);
+  EXPECT_EQ(read.blocks[0].name, "a \"quoted\" name");
+  EXPECT_EQ(read.blocks[0].forward, 1'234'567);
+  EXPECT_EQ(read.blocks[0].freedByInput, -60);
+  EXPECT_EQ(read.blocks[1].backward, 0) << "not twice the forward";
+  EXPECT_EQ(read.blocks[1].updating, 3);
+  EXPECT_EQ(read.lr, 1);
+  EXPECT_DOUBLE_EQ(read.bandwidth, 12.5e9);
+}
+
 TEST(BlocksFileTest, ErrorsNameFileBlockAndKey) {
   const auto expectError = [](const std::string& text, const std::string& error) {
     EXPECT_THAT(reading(text), ThrowsMessage<Error>(StartsWith(error))) << text;

@@ -119,6 +119,7 @@ MeasuredPartition measuredPartition(const Model& model, const OptimizerMaker& op
                                    .precision = strategy.precision},
                                   firstMicroBatch(*plan, data), how.measured);
   const Nanoseconds search = timeNow();
+  if (how.onMeasured) how.onMeasured(measured.blocks);
   measured.measuring = search - begin;
   measured.found = bestPartition(plan, measured.blocks, {.memoryLimit = how.memoryLimit});
   measured.searching = timeNow() - search;

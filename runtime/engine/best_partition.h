@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "runtime/costs/repeated_times.h"
@@ -15,6 +16,8 @@ struct BestPartitionOptions {
   /// Where rank 0 writes the partition (readPartition()). Empty: nowhere. A file that is there
   /// must be one that was written so.
   std::string file = {};
+  /// Gets the costs of the blocks as soon as they are measured, on rank 0. May be empty.
+  std::function<void(const BlockTable&)> onMeasured = {};
   /// How long rank 0 measures. Where others use the machine, too, it takes longer until times are
   /// settled (RepeatedTimes).
   RoundsWanted measured = {.rounds = 5, .atLeast = 1'500 * kNsPerMs, .atMost = 20'000 * kNsPerMs};

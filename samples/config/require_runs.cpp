@@ -8,6 +8,7 @@
 #include "runtime/launch/process_env.h"
 #include "runtime/train/model/model_cut.h"
 #include "samples/sample_task.h"
+#include "trace/files/output_file.h"
 
 namespace pipetrace {
 namespace {
@@ -41,6 +42,11 @@ void requireRuns(const SampleOptions& options, const Strategy& strategy,
     aboutOption({"--auto-partition"}, [&] {
       requireMeasurable(strategy, options.device, static_cast<int>(task.model.blocks.size()),
                         {.file = options.autoPartition});
+    });
+  }
+  if (!options.blocksOut.empty()) {
+    aboutOption({"--blocks-out"}, [&] {
+      const OutputFile tried(options.blocksOut);  // throws where it cannot be made; makes none
     });
   }
   aboutOption({"--batch", "--micro-batches"}, [&] { requireRows(options, plan, task); });
