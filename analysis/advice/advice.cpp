@@ -125,6 +125,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
     list.microBatches = model.plan().numMicroBatches;
     try {
       PlanAdvisor advisor(model, question.threads, question.logs, blockOptions, question.progress);
+      list.simulatedStep = advisor.step();
       list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
       list.peak = advisor.peak();
       list.limit = question.activationLimit.value_or(list.peak);
@@ -136,7 +137,9 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
             "other plans were not simulated: the simulation of the run as it was "
             "is off by " +
             percentOfStep(std::abs(*list.modelError)) + ", more than " +
-            percentOfStep(WhatIfAnswer::kMostError));
+            percentOfStep(WhatIfAnswer::kMostError) +
+            "; where ranks share processors, pipe-run rehearse --costs-from has devices of its "
+            "own");
       } else {
         std::vector<Advice> ofPlans =
             advisor.advice(list.limit, std::abs(*list.modelError), list.notes);

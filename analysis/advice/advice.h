@@ -72,6 +72,9 @@ struct AdviceList {
   int microBatches = 0;  ///< 0: not known
   double peak = 0;       ///< most activations of a rank of the run, in whole shares; 0: not known
   double limit = 0;      ///< the most that advice may need; 0: not known
+  /// The step of the run as it was, simulated: what gains of simulated advice are about. 0: not
+  /// known.
+  Nanoseconds simulatedStep = 0;
   std::optional<double> modelError;  ///< WhatIfAnswer::modelError
   /// The changes that gain most, one of each kind; at most kMostAdvice, the best first.
   std::vector<Advice> best;

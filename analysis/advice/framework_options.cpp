@@ -39,7 +39,7 @@ constexpr std::array kOfTorch = {
 };
 
 constexpr const char* kCsvOfTorch =
-    "a plan in a file: pipe-trace plan ... --csv plan.csv, then "
+    "a plan in a file: plan.csv of the command below with --csv plan.csv, then "
     "_PipelineScheduleRuntime(...)._load_csv(\"plan.csv\", format=\"compute_only\")";
 constexpr const char* kCsvOfTitan =
     "a plan in a file: parallelism.pipeline_parallel_schedule_csv = \"plan.csv\" with "

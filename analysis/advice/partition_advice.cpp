@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -81,8 +82,11 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::partitions(double limit) const {
   const int stages = model_.plan().numStages;
   if (!model_.blocks() || stages < 2 || jobsOf(model_.plainPlan()) > kMostCutJobs) return {};
   const RunBlocks& blocks = *model_.blocks();
-  const BlockPartition found = searchedPartition(limit);
   const std::vector<int>& run = blocks.partition.blocks;
+  BlockPartition found = searchedPartition(limit);
+  if (found.blocks.empty() || found.blocks == run) {
+    found = searchedPartition(std::numeric_limits<double>::max());  // that is over the limit
+  }
   if (found.blocks.empty() || found.blocks == run) return {};
   const std::string counts = blockCountsText(found.blocks);
   Try one;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "analysis/median.h"
@@ -74,6 +75,7 @@ bool PlanAdvisor::isWithin(const Simulated& plan, double limit) const {
 std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
                                                      std::vector<std::string>& notes) const {
   std::vector<Try> tries;
+  if (model_.plan().isForwardOnly()) return tries;  // a training's backwards are not known
   const std::string own = model_.schedule();
   const int ranks = model_.plan().numRanks();
   const int count = model_.plan().numMicroBatches;
@@ -263,7 +265,8 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
   });
   addStepsInLine(limit, tries);
   std::vector<Advice> advice;
-  const Try* overLimit = nullptr;
+  std::map<Advice::Of, const Try*> overLimit;  // the shortest of each kind
+  std::map<Advice::Of, double> mostGain;       // within the limit
   for (Try& one : tries) {
     if (!one.simulated.runs) continue;
     ++tried_;
@@ -275,10 +278,11 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     made.peak = one.simulated.peak;
     made.messages = one.simulated.messages;
     if (made.peak > limit + kPeakRounding) {
-      const bool isShorter = overLimit == nullptr || made.step < overLimit->simulated.step;
-      if (made.gain > AdviceList::kLeastGain && isShorter) overLimit = &one;
+      const Try*& shortest = overLimit[made.of];
+      if (shortest == nullptr || made.step < shortest->simulated.step) shortest = &one;
       continue;
     }
+    mostGain[made.of] = std::max(mostGain[made.of], made.gain);
     made.command = "pipe-trace what-if " + logs_ + " " + made.command;
     const bool cutsBlocks =
         one.changes.partition || (one.changes.chunks > 0 && one.changes.chunks != chunks_);
@@ -287,11 +291,12 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     if (needsBlocks) made.command += " " + blockOptions_;
     advice.push_back(made);
   }
-  if (overLimit != nullptr) {
+  for (const auto& [kind, one] : overLimit) {
+    if (one->advice.gain <= mostGain[kind] + AdviceList::kLeastGain) continue;
     notes.push_back("over the limit of " + fixedText(limit, 2) +
-                    " activations: " + overLimit->advice.what + ", which would gain " +
-                    fixedText(100 * overLimit->advice.gain, 1) + " % and holds " +
-                    fixedText(overLimit->simulated.peak, 2) + " (--limit-activations)");
+                    " activations: " + one->advice.what + ", which would gain " +
+                    fixedText(100 * one->advice.gain, 1) + " % and holds " +
+                    fixedText(one->simulated.peak, 2) + " (--limit-activations)");
   }
   return advice;
 }

@@ -156,8 +156,12 @@ void compareMicroBatches(const MeasuredRun& a, const MeasuredRun& b, Comparison&
   };
   how.notes.push_back("a step of A has " + count(a) + " micro-batches, one of B " + count(b) +
                       ": compared per micro-batch");
-  if (how.hasSameTokens) {
+  if (how.hasSameTokens && a.tokensPerStep == b.tokensPerStep && a.tokensPerStep) {
     how.notes.push_back("steps of A and B have " + fixedText(*a.tokensPerStep, 0) + " tokens");
+  } else if (!how.hasSameTokens && !(a.tokensPerStep && b.tokensPerStep)) {
+    how.notes.emplace_back(
+        "nobody knows whether steps of A and B have as many samples; --same-batch says so, and "
+        "then whole steps are judged");
   }
   const double tokensOfA = tokensOf(a);
   const double tokensOfB = tokensOf(b);
@@ -193,7 +197,8 @@ std::string refusalOfSteps(const MeasuredRun& a, const MeasuredRun& b, const Com
 
 Comparison comparisonOf(const MeasuredRun& a, const MeasuredRun& b) {
   Comparison how;
-  how.hasSameTokens = a.tokensPerStep.has_value() && a.tokensPerStep == b.tokensPerStep;
+  how.hasSameTokens = a.hasSameBatch || b.hasSameBatch ||
+                      (a.tokensPerStep.has_value() && a.tokensPerStep == b.tokensPerStep);
   comparePlaces(a, b, how);
   compareMicroBatches(a, b, how);
   joinKinds(a, b, how);

@@ -82,6 +82,8 @@ struct MeasuredRun {
   std::size_t incomplete = 0;     ///< steps that are left out, as jobs of them are missing
   bool allAreIncomplete = false;  ///< all steps are, and count
   std::optional<double> tokensPerStep;
+  bool hasSameBatch =
+      false;  ///< steps have as many samples as those of the other run: a caller says so
 
   std::vector<Step> steps;  ///< in the order of time
   /// By step. Busy and idle time of a step add up to its window.

@@ -305,6 +305,7 @@ RunDiff diffOf(Timeline a, Timeline b, const DiffOptions& options) {
       throw Error(std::string(i == 0 ? "A: " : "B: ") + error.what());
     }
   });
+  measured[0].hasSameBatch = options.sameBatch;
   RunDiff diff = diffOf(std::move(measured[0]), std::move(measured[1]), options.tolerance);
   diff.onlyRanks = onlyRanks;
   return diff;

@@ -101,6 +101,7 @@ struct RunDiff {
 /// Choices of diffOf().
 struct DiffOptions {
   std::vector<NumberRange> steps;  ///< of both runs; as in ExplainOptions
+  bool sameBatch = false;          ///< steps of both have as many samples
   double tolerance = 0.02;         ///< a share of A's step that B may be slower
   int threads = 1;
 };

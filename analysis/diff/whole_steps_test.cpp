@@ -60,6 +60,14 @@ TEST(WholeSteps, AreJudgedWhereTheyHaveAsManyTokens) {
   EXPECT_THAT(diffText({diff, "a", "b"}), HasSubstr("\n   steps of A and B have 4096 tokens\n"));
 }
 
+TEST(WholeSteps, AreJudgedWhereTheUserSaysThatTheBatchIsTheSame) {
+  EXPECT_THAT(diffText({diffOfHalves({}, {}), "a", "b"}), HasSubstr("; --same-batch says so"));
+  const RunDiff diff = diffOf(runOfMicroBatches(8, 1, 1, {}), runOfMicroBatches(16, 0.7, 2, {}),
+                              {.sameBatch = true});
+  EXPECT_EQ(diffVerdict(diff), "slower");
+  EXPECT_THAT(diffText({diff, "a", "b"}), Not(HasSubstr("--same-batch")));
+}
+
 TEST(WholeSteps, AreNotJudgedWhereTheyHaveOtherTokens) {
   const RunDiff diff = diffOfHalves(4096, 8192);
   EXPECT_EQ(diffVerdict(diff), "faster");

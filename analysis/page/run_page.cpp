@@ -40,6 +40,13 @@ std::string cardsHtml(const Explanation& run) {
   return "<div class=\"cards\">\n" + cards + "</div>\n";
 }
 
+/// A command to copy; empty without one.
+std::string commandHtml(const std::string& command) {
+  if (command.empty()) return {};
+  return "<p class=\"command\"><code>" + htmlText(command) +
+         "</code><button type=\"button\" class=\"copy-text\">copy</button></p>\n";
+}
+
 std::string findingText(const RunReport& report, const Finding& finding) {
   const bool isOfOneClass = finding.bubbleClass != BubbleClass::kNone;
   std::string html = "<li><p>";
@@ -51,12 +58,7 @@ std::string findingText(const RunReport& report, const Finding& finding) {
   if (!finding.advice.empty()) {
     html += "<p class=\"next\"><b>Next:</b> " + htmlText(finding.advice) + ".</p>\n";
   }
-  const std::string command = findCommandOf(report, finding);
-  if (!command.empty()) {
-    html += "<p class=\"command\"><code>" + htmlText(command) +
-            "</code><button type=\"button\" class=\"copy-text\">copy</button></p>\n";
-  }
-  return html + "</li>\n";
+  return html + commandHtml(findCommandOf(report, finding)) + "</li>\n";
 }
 
 std::string findingsHtml(const RunReport& report) {
@@ -88,9 +90,11 @@ std::string findingsHtml(const RunReport& report) {
 
 /// The one place where advice stands in the page.
 std::string adviceHtml(const RunPageOptions& options) {
-  std::string html = "<ol>\n";
-  for (const std::string& line : options.advice) {
-    html += "<li>" + htmlText(sentenceText(line)) + "</li>\n";
+  std::string html = "<ol class=\"findings\">\n";
+  for (std::size_t i = 0; i < options.advice.size(); ++i) {
+    html += "<li><p>" + htmlText(sentenceText(options.advice[i])) + "</p>\n";
+    if (i < options.adviceCommands.size()) html += commandHtml(options.adviceCommands[i]);
+    html += "</li>\n";
   }
   html += "</ol>\n";
   for (const std::string& note : options.adviceNotes) {

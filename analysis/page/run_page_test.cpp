@@ -129,10 +129,13 @@ TEST_F(RunPageTest, TablesHaveTheTimesOfTheStepsThatCount) {
 TEST_F(RunPageTest, AdviceIsASectionOfItsOwn) {
   EXPECT_THAT(page(), Not(HasSubstr("What to change")));
   EXPECT_THAT(page({.advice = {"balance the stages: 12 % less, give or take 2 %", "a < b"},
+                    .adviceCommands = {"pipe-trace what-if 'a<b'"},
                     .adviceNotes = {"b < c"}}),
-              HasSubstr("<h2>What to change</h2>\n<ol>\n"
-                        "<li>Balance the stages: 12 % less, give or take 2 %.</li>\n"
-                        "<li>A &lt; b.</li>\n</ol>\n<p class=\"note\">B &lt; c.</p>"));
+              HasSubstr("<h2>What to change</h2>\n<ol class=\"findings\">\n"
+                        "<li><p>Balance the stages: 12 % less, give or take 2 %.</p>\n"
+                        "<p class=\"command\"><code>pipe-trace what-if &#39;a&lt;b&#39;</code>"
+                        "<button type=\"button\" class=\"copy-text\">copy</button></p>\n</li>\n"
+                        "<li><p>A &lt; b.</p>\n</li>\n</ol>\n<p class=\"note\">B &lt; c.</p>"));
 }
 
 TEST_F(RunPageTest, TheFileNeedsNothingFromAnywhere) {

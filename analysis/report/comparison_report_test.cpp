@@ -66,7 +66,7 @@ TEST(ComparisonReport, TheMeasuredStepStandsBesideTheRowOfItsSchedule) {
   EXPECT_EQ(end(run),
             "the run took 12.50 ms a step under 1F1B; the table has it at 12.00 ms, 4.0 % less\n");
   run.step = 15'000'000;
-  EXPECT_THAT(end(run), testing::HasSubstr("20.0 % less. Something holds the run up"));
+  EXPECT_THAT(end(run), testing::HasSubstr("20.0 % less. The costs lack something"));
   run.schedule = "ZBV";
   EXPECT_EQ(end(run), "the run took 15.00 ms a step under ZBV, which the table lacks\n");
   const auto json = nlohmann::json::parse(comparisonJson(input, compared, run));

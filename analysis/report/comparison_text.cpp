@@ -120,8 +120,8 @@ std::string runText(const ComparedRun& run, const ComparedPlans& compared, std::
   if (percent != "0.0") text += ", " + percent + (off < 0 ? " % less" : " % more");
   if (std::abs(off) > kMuch) {
     text +=
-        ". Something holds the run up that the times of jobs and messages do not show, so other "
-        "rows may be off as much";
+        ". The costs lack something that holds the run up, such as other replicas, or processors "
+        "that ranks share; other rows may be off as much";
   }
   return foldedLine(text, width) + "\n";
 }

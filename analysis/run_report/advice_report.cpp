@@ -37,8 +37,8 @@ std::string sentenceOf(const Advice& advice) {
 }
 
 std::string priceOf(const Advice& advice, const AdviceList& list) {
-  std::string text = "error " + percentOfRun(advice.error);
-  text += advice.isByModel ? " (simulated)" : " (the run itself again)";
+  std::string text = advice.isByModel ? "error " + percentOfRun(advice.error) + " (simulated)"
+                                      : std::string("no error of a model (the run itself again)");
   if (advice.peak > 0) {
     text += "; activations of a rank " + fixedText(advice.peak, 2) + ", " +
             fixedText(list.peak, 2) + " today";
@@ -79,8 +79,7 @@ std::string firstAdvice(const AdviceList& list) {
 std::vector<std::string> adviceSentences(const AdviceList& list) {
   std::vector<std::string> sentences;
   for (const Advice& advice : list.best) {
-    sentences.push_back(sentenceOf(advice) + "; " + priceOf(advice, list) +
-                        (advice.command.empty() ? "" : "; look: " + advice.command));
+    sentences.push_back(sentenceOf(advice) + "; " + priceOf(advice, list));
   }
   if (sentences.empty()) sentences.push_back(nothingText(list));
   return sentences;
@@ -93,7 +92,9 @@ std::string adviceText(const AdviceList& list) {
             numbered(static_cast<std::size_t>(list.microBatches), "micro-batch", "micro-batches");
   text += "\n";
   if (list.modelError) {
-    text += "simulated as it was, the step is off by " + percentOfRun(*list.modelError) + "\n";
+    text += "simulated as it was, the step takes " + formatDuration(list.simulatedStep) +
+            ", off by " + percentOfRun(*list.modelError) +
+            "; simulated changes are compared with that\n";
   }
   if (list.peak > 0) {
     text += "a rank holds " + fixedText(list.peak, 2) + " activations at most, and may hold " +

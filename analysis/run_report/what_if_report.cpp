@@ -176,7 +176,9 @@ std::string whatIfText(const WhatIfReport& report) {
   if (answer.refusal.empty() && !report.asked.empty()) {
     addRow(table, "changed", answer.changed, signedPercent(answer.change()));
   }
-  text += table.toText() + "\n" + errorsText(answer);
+  text += table.toText();
+  text += std::string("a step is a median, ") + (answer.isInTokens ? "tokens/s" : "steps/s") +
+          " are means with the pauses between steps\n\n" + errorsText(answer);
   if (!answer.refusal.empty()) return text + "\n" + answer.refusal + "\n";
   text += differencesText(answer);
   if (!answer.peaks.empty()) {

@@ -43,7 +43,8 @@ void RunModel::addBlocks(const RunBlocks& blocks) {
 }
 
 std::int64_t RunModel::memoryOf(double activations) const {
-  return std::llround((activations + kLimitRounding) * kActivation);
+  constexpr double kMost = 1e9;  // so that it stays a number of units
+  return std::llround((std::min(activations, kMost) + kLimitRounding) * kActivation);
 }
 
 BlockTable RunModel::measuredTable() const {

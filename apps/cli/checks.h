@@ -31,6 +31,9 @@ inline CLI::Validator aboveZero() {
       "");
 }
 
+/// The most activations that a limit may name.
+inline constexpr double kMostActivations = 1e9;
+
 /// A number from 1 to `most`.
 inline CLI::Validator upTo(int most) { return range(1, most); }
 

@@ -27,6 +27,7 @@ struct DiffCommandOptions {
   LoadRunOptions load;  ///< of both
   double tolerance = 0.02;
   ReportOutputs outputs{.what = "comparison"};
+  bool sameBatch = false;
   bool strict = false;
 };
 
@@ -66,6 +67,10 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
          "--tolerance", [&options](const std::string& text) { options.tolerance = shareIn(text); },
          "The share of A's step by which B may be slower, as 2% or 0.02 (default: 2%)")
       ->type_name("SHARE");
+  app.add_flag(
+      "--same-batch", options.sameBatch,
+      "A step of both runs has as many samples, also where it is cut into other numbers of "
+      "micro-batches (default: as tokens in the logs say)");
   app.add_flag("--strict", options.strict,
                "Exit with 1 if B is slower by more than the tolerance, beyond noise");
   addStepsOption(app, [&](const NumberRange& steps) { options.load.selection.steps = {steps}; });
@@ -148,8 +153,10 @@ RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& op
       leaveRanksOfBoth(a.timeline, b.timeline, threadCount(options.load.reading.threads));
   const RunOfPage pageOfA(a, options);
   const RunOfPage pageOfB(b, options);
-  RunDiff diff = diffOf(measureRun(a.timeline, pageOfA.explanation),
-                        measureRun(b.timeline, pageOfB.explanation), options.tolerance);
+  MeasuredRun measuredA = measureRun(a.timeline, pageOfA.explanation);
+  measuredA.hasSameBatch = options.sameBatch;
+  RunDiff diff =
+      diffOf(std::move(measuredA), measureRun(b.timeline, pageOfB.explanation), options.tolerance);
   diff.onlyRanks = onlyRanks;
   const DiffReport report{diff, options.a, options.b};
   writeReports(options.outputs, [&](ReportFormat format) {
@@ -163,6 +170,7 @@ RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& op
 RunDiff compare(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options) {
   RunDiff diff = diffOf(std::move(a.timeline), std::move(b.timeline),
                         {.steps = options.load.selection.steps,
+                         .sameBatch = options.sameBatch,
                          .tolerance = options.tolerance,
                          .threads = options.load.reading.threads});
   const DiffReport report{diff, options.a, options.b};

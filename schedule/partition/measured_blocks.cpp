@@ -149,14 +149,10 @@ void MeasuredBlocks::findRecomputes(const std::vector<StageCosts>& stages) {
 
 void MeasuredBlocks::shareActivations(const std::vector<StageCosts>& stages) {
   if (!table_.hasMemory()) {
-    int first = 0;
-    for (std::size_t s = 0; s < stages.size(); ++s) {
-      const int end = first + run_.blocks[s];
-      shareTime(
-          stages[s].activation, first, end, [](int) { return 1.0; }, &StageCosts::activation,
-          blocks_);
-      first = end;
-    }
+    std::int64_t held = 0;
+    for (const StageCosts& stage : stages) held += stage.activation;
+    shareTime(
+        held, 0, table_.numBlocks(), [](int) { return 1.0; }, &StageCosts::activation, blocks_);
     return;
   }
   double held = 0;

@@ -19,7 +19,7 @@ class MeasuredBlocks {
   /// Their memory is in any unit.
   ///
   /// Where the table has memory, activations are in proportion to it, and the stages of the run
-  /// hold as much in the mean as `stages` says. Else the blocks of a stage hold equally much.
+  /// hold as much in the mean as `stages` says. Else all blocks hold equally much.
   /// Blocks of a stage that runs some again, where `run` does not say which, run again in part.
   ///
   /// Throws Error for a table or a partition that does not fit, and for blocks that take no time in

@@ -116,6 +116,7 @@ TEST_F(AdviseCommand, NoPlanNeedsMoreThanTheLimitInActivationsOrInBytes) {
               AllOf(HasSubstr("the run itself holds more than the limit\n"),
                     HasSubstr("\nover the limit of 2.50 activations: take ")));
   expectError(advise({folder, "--limit", "5"}), "--activation-gb", "");
+  expectError(advise({folder, "--limit-activations", "1e18"}), "--limit-activations", "");
   expectError(advise({folder, "--limit-activations", "0"}), "--limit-activations", "above 0");
 }
 

@@ -48,6 +48,7 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
                      "rank (default: as many as the rank of the run that holds most)")
           ->type_name("N")
           ->check(aboveZero())
+          ->check(range(0.0, kMostActivations))
           ->group(kGroup);
   auto* const limit = app.add_option("--limit", options.limit,
                                      "The same in GB, of activations alone; needs --activation-gb")

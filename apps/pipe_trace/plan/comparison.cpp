@@ -9,6 +9,7 @@
 #include "analysis/report/comparison_report.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/terminal.h"
+#include "schedule/build_schedule.h"
 #include "schedule/compare/compare_plans.h"
 #include "schedule/compare/split_costs.h"
 #include "trace/error.h"
@@ -41,7 +42,10 @@ std::optional<ComparedRun> comparedRun(const std::optional<RunPlan>& run, const 
   if (run->ranks != input.ranks || run->microBatches != input.microBatches) return std::nullopt;
   ComparedRun compared{.chunks = chunks, .step = run->step};
   if (run->schedule.isExact) compared.schedule = run->schedule.names.front();
-  return compared;
+  // A step of an asynchronous run has no end of its own.
+  const bool hasSteps =
+      compared.schedule.empty() || !scheduleInfo(compared.schedule).isAsynchronous;
+  return hasSteps ? std::optional(compared) : std::nullopt;
 }
 
 struct Question {
@@ -55,6 +59,11 @@ Question questionOf(const PlanOptions& options) {
   if (!given.jobs.empty()) {
     throw Error(
         "jobs_ms gives times to single jobs of one plan, so plans cannot be compared with it");
+  }
+  if (run && given.backward.empty() && given.backwardInput.empty()) {
+    throw Error(options.costs.measured.front() +
+                " has no backward passes, so nobody knows how long a training's would take; "
+                "--backward-ms says so");
   }
   const bool isShown = run && run->exists();
   CompareInput input;

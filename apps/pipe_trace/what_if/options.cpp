@@ -193,6 +193,7 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
        "For --schedule auto: the most activations that a rank may hold, each of all stages of the "
        "rank (default: any)")
       ->check(aboveZero())
+      ->check(range(0.0, kMostActivations))
       ->needs(schedule);
   plan("--comm-streams", options.commStreams, "LINES",
        "On which lines messages run one after the other: message, peer or rank (default: as in "
