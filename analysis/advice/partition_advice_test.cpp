@@ -135,6 +135,21 @@ TEST(AdviceOnPartitionsOfLogs, TakesBlocksOfAStageToBeAlikeAndSaysSo) {
   EXPECT_THAT(adviceOn(run, {}).notes, Contains(HasSubstr("is for 3 stages, but the plan has 4")));
 }
 
+TEST(AdviceOnPartitionsOfLogs, NamesThePartitionThatWouldGainMoreThanTheLimitAllows) {
+  const BlocksCase lopsided = {"Lopsided", {5, 5, 5, 5}, {1, 3}};
+  Timeline run = runOfCase(lopsided, lopsided.run);
+  for (auto& [rank, info] : run.ranks) info.blocks = "1,3";
+  // Rank 0 holds two micro-batches, rank 1 one, and two blocks are an activation: 1 and 1.5.
+  const AdviceList list = adviceOn(run, {});
+  EXPECT_DOUBLE_EQ(list.limit, 1.5);
+  EXPECT_THAT(list.notes,
+              Contains(testing::AllOf(
+                  HasSubstr("over the limit of 1.50 activations: cut the model into stages of 2,2"),
+                  HasSubstr("holds 2.00 (--limit-activations)"))))
+      << adviceText(list);
+  EXPECT_THAT(list.notes, Contains(HasSubstr("all blocks are taken to hold equally much")));
+}
+
 TEST(AdviceOnPartitionsWithinALimit, IsTheShortestOfThoseThatHoldNoMore) {
   BlockTable table = blocksOf(kUneven.forwards);
   for (BlockCosts& block : table.blocks) block.activation = 100;

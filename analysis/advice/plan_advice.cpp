@@ -229,9 +229,8 @@ void PlanAdvisor::addStepsInLine(double limit, std::vector<Try>& tries) const {
   std::vector<Try*> best;
   for (Try& one : tries) {
     const Simulated& found = one.simulated;
-    const bool isSchedule = one.advice.of == Advice::Of::kSchedule && found.runs;
-    const bool isIn = found.peak <= limit + kPeakRounding && found.step < own_.step;
-    if (isSchedule && isIn && found.messages > 0) best.push_back(&one);
+    const bool isSchedule = one.advice.of == Advice::Of::kSchedule && found.messages > 0;
+    if (isSchedule && isWithin(found, limit) && found.step < own_.step) best.push_back(&one);
   }
   std::sort(best.begin(), best.end(),
             [](const Try* a, const Try* b) { return a->simulated.step < b->simulated.step; });

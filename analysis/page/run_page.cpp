@@ -91,10 +91,9 @@ std::string findingsHtml(const RunReport& report) {
 /// The one place where advice stands in the page.
 std::string adviceHtml(const RunPageOptions& options) {
   std::string html = "<ol class=\"findings\">\n";
-  for (std::size_t i = 0; i < options.advice.size(); ++i) {
-    html += "<li><p>" + htmlText(sentenceText(options.advice[i])) + "</p>\n";
-    if (i < options.adviceCommands.size()) html += commandHtml(options.adviceCommands[i]);
-    html += "</li>\n";
+  for (const AdviceSentence& each : options.advice) {
+    html += "<li><p>" + htmlText(sentenceText(each.text)) + "</p>\n" + commandHtml(each.command) +
+            "</li>\n";
   }
   html += "</ol>\n";
   for (const std::string& note : options.adviceNotes) {

@@ -4,17 +4,17 @@
 #include <vector>
 
 #include "analysis/page/page.h"
+#include "analysis/run_report/advice_report.h"
 #include "analysis/run_report/run_report.h"
 
 namespace pipetrace {
 
 /// The texts of a page that are not in the report.
 struct RunPageOptions {
-  std::string name;                 ///< the run's, such as its inputs; plain text
-  std::string version;              ///< of the program that writes the page
-  std::vector<std::string> advice;  ///< what to change, the best first: sentences; empty: none
-  std::vector<std::string> adviceCommands{};  ///< that show each of it; may be fewer, or empty
-  std::vector<std::string> adviceNotes{};     ///< what it rests on, likewise
+  std::string name;                        ///< the run's, such as its inputs; plain text
+  std::string version;                     ///< of the program that writes the page
+  std::vector<AdviceSentence> advice;      ///< what to change, the best first; empty: none
+  std::vector<std::string> adviceNotes{};  ///< what it rests on, likewise
   /// On a page of several runs: which one it is, such as "A". Ids of sections then begin with "a-".
   std::string run;
   /// The run beside it, whose tables and charts then have the same columns and scales. Figures and

@@ -128,8 +128,9 @@ TEST_F(RunPageTest, TablesHaveTheTimesOfTheStepsThatCount) {
 
 TEST_F(RunPageTest, AdviceIsASectionOfItsOwn) {
   EXPECT_THAT(page(), Not(HasSubstr("What to change")));
-  EXPECT_THAT(page({.advice = {"balance the stages: 12 % less, give or take 2 %", "a < b"},
-                    .adviceCommands = {"pipe-trace what-if 'a<b'"},
+  EXPECT_THAT(page({.advice = {{"balance the stages: 12 % less, give or take 2 %",
+                                "pipe-trace what-if 'a<b'"},
+                               {"a < b"}},
                     .adviceNotes = {"b < c"}}),
               HasSubstr("<h2>What to change</h2>\n<ol class=\"findings\">\n"
                         "<li><p>Balance the stages: 12 % less, give or take 2 %.</p>\n"
@@ -184,7 +185,8 @@ TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
   const Explanation run = explainRun(timeline, {});
   Diagnostics diagnostics;
   diagnostics.add({.message = evil, .advice = evil});
-  const std::string page = runPage({timeline, run, diagnostics}, {.name = evil, .advice = {evil}});
+  const std::string page =
+      runPage({timeline, run, diagnostics}, {.name = evil, .advice = {{evil, evil}}});
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, HasSubstr("<title>&lt;/script&gt;&lt;img"));
   const json chart = chartsOf(page).at(0);

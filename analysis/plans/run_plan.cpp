@@ -31,6 +31,7 @@ Nanoseconds medianStep(const Timeline& timeline) {
   const Phase phase = countedPhaseOf(timeline);
   std::vector<Nanoseconds> windows;
   for (const StepWindow& window : stepWindows(timeline)) {
+    if (window.isWholeRun) return 0;
     const bool counts = window.phase == phase && counted.contains(window.step);
     if (counts) windows.push_back(window.window());
   }

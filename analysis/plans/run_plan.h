@@ -17,8 +17,9 @@ struct RunPlan {
   /// Where ranks take turns at the micro-batches of a stage: the ranks of each, counted in their
   /// pipeline. Else empty.
   std::vector<std::vector<int>> ranksOfStage;
-  Nanoseconds step = 0;  ///< the median window of the steps that count
-  std::string problem;   ///< as MeasuredPlan::problem
+  /// The median window of the steps that count; 0: steps of the run have no end of their own.
+  Nanoseconds step = 0;
+  std::string problem;  ///< as MeasuredPlan::problem
 
   bool exists() const { return ranks > 0; }
 };

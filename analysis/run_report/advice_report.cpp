@@ -76,12 +76,12 @@ std::string firstAdvice(const AdviceList& list) {
   return list.best.empty() ? nothingText(list) : sentenceOf(list.best.front());
 }
 
-std::vector<std::string> adviceSentences(const AdviceList& list) {
-  std::vector<std::string> sentences;
+std::vector<AdviceSentence> adviceSentences(const AdviceList& list) {
+  std::vector<AdviceSentence> sentences;
   for (const Advice& advice : list.best) {
-    sentences.push_back(sentenceOf(advice) + "; " + priceOf(advice, list));
+    sentences.push_back({sentenceOf(advice) + "; " + priceOf(advice, list), advice.command});
   }
-  if (sentences.empty()) sentences.push_back(nothingText(list));
+  if (sentences.empty()) sentences.push_back({nothingText(list), ""});
   return sentences;
 }
 

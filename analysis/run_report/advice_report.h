@@ -14,9 +14,14 @@ std::string adviceText(const AdviceList& list);
 /// takes 290.0 ms, 12.1 % less". Where there is none, says so.
 std::string firstAdvice(const AdviceList& list);
 
-/// The advice as sentences without a full stop, the best first, or the one that there is none. It
-/// leaves out AdviceList::notes.
-std::vector<std::string> adviceSentences(const AdviceList& list);
+/// A piece of advice for people.
+struct AdviceSentence {
+  std::string text;     ///< without a full stop
+  std::string command;  ///< that shows it; may be empty
+};
+
+/// The advice, the best first, or the sentence that there is none. It leaves out AdviceList::notes.
+std::vector<AdviceSentence> adviceSentences(const AdviceList& list);
 
 /// The advice as one JSON object (docs/advice.md). Times are in ns. Ends with a newline.
 std::string adviceJson(const AdviceList& list);

@@ -17,6 +17,15 @@ namespace {
 // Five steps of as many take some seconds and 2 GB.
 constexpr std::int64_t kMostJobsOfPlan = 1'000'000;
 
+void requireSimulable(const std::string& schedule, const PlanSize& size) {
+  const PlanSize settled = settledSize(schedule, size);
+  const std::int64_t jobs = std::int64_t{3} * settled.ranks * settled.chunks * settled.microBatches;
+  if (jobs <= kMostJobsOfPlan) return;
+  throw Error("a step of " + std::to_string(settled.microBatches) + " micro-batches on " +
+              std::to_string(settled.ranks) + " ranks has about " + std::to_string(jobs) +
+              " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
+}
+
 }  // namespace
 
 void RunModel::addBlocks(const RunBlocks& blocks) {
@@ -30,11 +39,11 @@ void RunModel::addBlocks(const RunBlocks& blocks) {
   restsOn_.emplace_back(blocks.isMeasured
                             ? "the blocks of a stage share its measured times as the table has them"
                             : "the blocks of a stage are taken to take equally long");
-  if (!blocks.isMeasured) return;
   if (!blocks.table.hasMemory()) {
     restsOn_.emplace_back(
-        "the table has no activation_bytes: the blocks of a stage are taken to hold equally much");
+        "all blocks are taken to hold equally much, as nothing says their activation_bytes");
   }
+  if (!blocks.isMeasured) return;
   const auto hasSize = [](const BlockCosts& block) { return block.message > 0; };
   if (std::none_of(blocks.table.blocks.begin(), blocks.table.blocks.end(), hasSize)) {
     restsOn_.emplace_back(
@@ -77,22 +86,15 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   if (plan_.placement.hasSeveralRanks() && !plan_.isBidirectional()) {
     throw Error("stages of the run stand on several ranks; no other plan of these is simulated");
   }
-  if (!changes.depths.empty()) {
-    StageMap map = stageMapOptions("", "", plan_.numRanks());
-    const int count = changes.microBatches > 0 ? changes.microBatches : plan_.numMicroBatches;
-    return buildOnStageRanks(name, map.ranks, count, changes.depths);
-  }
   PlanSize size{plan_.numRanks(), plan_.numMicroBatches, changes.chunks};
   if (changes.microBatches > 0) size.microBatches = changes.microBatches;
   const bool isOwn = changes.schedule.empty();
   if (size.chunks == 0 && isOwn) size.chunks = plan_.numChunks();
   if (isOwn && plan_.isBidirectional()) size.chunks = 0;
-  const std::int64_t jobs =
-      std::int64_t{3} * size.ranks * std::max(1, size.chunks) * size.microBatches;
-  if (jobs > kMostJobsOfPlan) {
-    throw Error("a step of " + std::to_string(size.microBatches) + " micro-batches on " +
-                std::to_string(size.ranks) + " ranks has about " + std::to_string(jobs) +
-                " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
+  requireSimulable(name, size);
+  if (!changes.depths.empty()) {
+    const StageMap map = stageMapOptions("", "", plan_.numRanks());
+    return buildOnStageRanks(name, map.ranks, size.microBatches, changes.depths);
   }
   AutoInput input;
   if (info.dependsOnCosts) {

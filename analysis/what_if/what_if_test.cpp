@@ -196,6 +196,9 @@ TEST(WhatIf, ChangesThatWouldChangeNothingOrTakeForeverAreRefused) {
   EXPECT_THAT(refusal({.schedule = "GPipe", .split = std::pair{2, 1}}),
               HasSubstr("--split: GPipe does not split backwards"));
   EXPECT_THAT(refusal({.microBatches = 1'000'000}), HasSubstr("12000000 jobs"));
+  EXPECT_THAT(refusal({.microBatches = 1'000'000, .depths = {3, 2, 1, 0}}),
+              HasSubstr("12000000 jobs"));
+  EXPECT_THAT(refusal({.schedule = "ZBV", .microBatches = 60'000}), HasSubstr("1440000 jobs"));
 }
 
 TEST(WhatIf, MessagesInLineAreModelledInTheRunsOrderAndMayBePutInTime) {

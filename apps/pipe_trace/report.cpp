@@ -63,7 +63,6 @@ std::string textOf(const RunReport& report, ReportFormat format, const ReportOpt
   RunPageOptions page{.name = inputsTitle(options.load.inputs), .version = PIPETRACE_VERSION};
   if (report.advice != nullptr) {
     page.advice = adviceSentences(*report.advice);
-    for (const Advice& each : report.advice->best) page.adviceCommands.push_back(each.command);
     page.adviceNotes = report.advice->notes;
   }
   return runPage(report, page);

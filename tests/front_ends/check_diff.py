@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-from check_report import EVIL, Page, check_colours, check_print, numbers_in
+from check_report import EVIL, Page, check_colours, check_markup, check_print, numbers_in
 from viewers import set_window
 
 
@@ -132,14 +132,6 @@ def check_reasons(page):
     page.expect(numbers("reasons", 1) == sorted(reasons), "the reasons are not sorted")
 
 
-def check_markup(page):
-    page.expect(page.js("return document.images.length") == 0, "a name has become an image")
-    page.expect(page.js("return document.title").endswith("PipeTrace diff"),
-                "a name has run as a script")
-    page.expect(any(EVIL in chart["texts"] for chart in page.charts()),
-                "the name that is markup is not in the chart")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipe_trace", type=pathlib.Path)
@@ -154,7 +146,7 @@ def main():
     subprocess.run([options.pipe_trace, "diff", a, b, "-o", path, "--quiet"], check=True)
     with Page(path) as page:
         charts = check_charts(page)
-        check_markup(page)
+        check_markup(page, "PipeTrace diff")
         settle(page)
         check_zoom(page)
         check_scale(page, charts)

@@ -273,9 +273,9 @@ def check_print(page, folder):
                        check=True)
 
 
-def check_markup(page):
+def check_markup(page, title):
     page.expect(page.js("return document.images.length") == 0, "a name has become an image")
-    page.expect(page.js("return document.title").endswith("PipeTrace report"),
+    page.expect(page.js("return document.title").endswith(title),
                 "a name has run as a script")
     page.expect(any(EVIL in chart["texts"] for chart in page.charts()),
                 "the name that is markup is not in the chart")
@@ -297,7 +297,7 @@ def main():
         with Page(path) as page:
             chart = check_charts(page)
             if run == logs:
-                check_markup(page)
+                check_markup(page, "PipeTrace report")
                 check_tips_and_zoom(page, chart)
                 check_tables(page)
                 check_colours(page)

@@ -9,7 +9,6 @@
 #include "analysis/report/comparison_report.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/terminal.h"
-#include "schedule/build_schedule.h"
 #include "schedule/compare/compare_plans.h"
 #include "schedule/compare/split_costs.h"
 #include "trace/error.h"
@@ -42,10 +41,7 @@ std::optional<ComparedRun> comparedRun(const std::optional<RunPlan>& run, const 
   if (run->ranks != input.ranks || run->microBatches != input.microBatches) return std::nullopt;
   ComparedRun compared{.chunks = chunks, .step = run->step};
   if (run->schedule.isExact) compared.schedule = run->schedule.names.front();
-  // A step of an asynchronous run has no end of its own.
-  const bool hasSteps =
-      compared.schedule.empty() || !scheduleInfo(compared.schedule).isAsynchronous;
-  return hasSteps ? std::optional(compared) : std::nullopt;
+  return compared;
 }
 
 struct Question {

@@ -149,6 +149,16 @@ TEST_F(CompareCommand, ARunSaysItsOwnStagesMicroBatchesAndSchedule) {
   EXPECT_EQ(json::parse(other.out).at("schedule").at("micro_batches"), 8);
 }
 
+TEST_F(CompareCommand, RunsWithoutStepsOrBackwardsOfTheirOwnAreNotComparedAsIfTheyHadThem) {
+  ASSERT_EQ(
+      planOf("PipeDream", {"--optimizer-ms", "1", "--steps", "4", "-o", path("async/")}).exitCode,
+      0);
+  EXPECT_FALSE(compared({"--costs-from", path("async")}).contains("run"));
+  ASSERT_EQ(planOf("ForwardOnly", {"-o", path("forwards/")}).exitCode, 0);
+  expectError(plan({"--compare", "--costs-from", path("forwards")}), "has no backward passes",
+              "--backward-ms");
+}
+
 TEST_F(CompareCommand, RanksThatTakeTurnsArePlannedAsInTheirRunAndNotCompared) {
   const std::vector<std::string> shared = {"--schedule",      "1F1B", "--stage-ranks", "0,1/2",
                                            "--micro-batches", "6"};
