@@ -44,15 +44,24 @@ run all -DPIPETRACE_SANITIZED_TESTS=OFF
 say "done"
 [ ${#failed[@]} = 0 ] && exit 0
 
-# At the end, where a reader of a long output looks first: the failed tests and their output.
+# The failed tests come last, where a reader of a long output looks first. Their output is cut to
+# what failed and the end.
 for preset in "${failed[@]}"; do
   log=build/$preset/Testing/Temporary
   echo "failed in preset $preset:"
   cat "$log/LastTestsFailed.log"
   while IFS=: read -r number _; do
-    # Reads to the end: head would end awk with a signal, and with it this script.
-    awk -v start="^$number/[0-9]+ Test: " \
-      '/^[0-9]+\/[0-9]+ Test(ing)?: / { on = $0 ~ start } on && ++lines <= 60' "$log/LastTest.log"
+    awk -v start="^$number/[0-9]+ Test: " '
+      /^[0-9]+\/[0-9]+ Test(ing)?: / { on = $0 ~ start }
+      on { lines[count++] = $0 }
+      on && /Failure$|FAILED|Sanitizer|[Ee]rror:|Traceback/ { end = count + 10 }
+      on && count <= end && kept < 100 { keep[count - 1] = 1; ++kept }
+      END {
+        for (i = 0; i < count; ++i) {
+          if (keep[i] || i == 0 || i >= count - 20) print lines[i]
+          else if (keep[i - 1] || i == 1) print "[…]"
+        }
+      }' "$log/LastTest.log"
   done < <(head -n 20 "$log/LastTestsFailed.log")
 done
 exit 1

@@ -89,7 +89,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
     throw Error("the inputs hold no compute job, so there is nothing to advise on");
   }
   const CountedSteps counted = countedStepsOf(timeline, question.steps);
-  AdviceList list;
+  AdviceList list{.notes = counted.leftOutTexts()};
   list.step = medianWindow(run.summary, counted);
   if (list.step <= 0) throw Error("no step that counts has any length");
   const RunAgain again(timeline, run.topology, *run.graph, counted, question.threads);

@@ -22,7 +22,8 @@ bool lacksInput(const JobGraph& graph, Id job) {
   return node.lacksInput || comesFromNowhere(node.inputs[0]) || comesFromNowhere(node.inputs[1]);
 }
 
-/// By step: whether each rank has as many compute jobs as usual, or more.
+/// By step: whether each rank has as many compute jobs as usual, or more. Some rank has one in
+/// each.
 std::vector<char> wholeSteps(const StepJobs& jobs) {
   std::vector<char> whole(jobs.steps().size(), 1);
   if (jobs.areJoined()) return whole;  // they may have any number of jobs
@@ -31,10 +32,9 @@ std::vector<char> wholeSteps(const StepJobs& jobs) {
     for (std::size_t step = 0; step < counts.size(); ++step) {
       counts[step] = static_cast<std::int64_t>(jobs.jobs(step, position).size());
     }
-    std::vector<std::int64_t> sorted = counts;
-    const std::int64_t usual = usualCount(sorted);
+    const std::int64_t least = leastCompute(counts);
     for (std::size_t step = 0; step < counts.size(); ++step) {
-      if (counts[step] < usual) whole[step] = 0;
+      if (counts[step] < least) whole[step] = 0;
     }
   }
   return whole;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/ratio.h"
+#include "analysis/steps/counted_steps.h"
 #include "trace/text/fixed_text.h"
 
 namespace pipetrace {
@@ -42,10 +43,7 @@ class NotesOfRun {
           std::to_string(run_.steps.size()) + " stretches");
     }
     if (!run_.leftOut.empty()) say(": " + run_.leftOut);
-    if (run_.incomplete > 0) {
-      say(": jobs are missing in " + countText(static_cast<std::int64_t>(run_.incomplete), "step") +
-          ", which " + (run_.incomplete == 1 ? "is" : "are") + " left out");
-    }
+    if (run_.incomplete > 0) say(": " + incompleteStepsText(run_.incomplete));
     if (run_.allAreIncomplete) say(": jobs are missing in every step");
     if (run_.shape.lacksRanks) {
       say(" has jobs that wait for ranks without a log; that idle time is unknown");

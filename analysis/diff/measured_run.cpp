@@ -15,10 +15,12 @@ namespace {
 
 using Id = JobGraph::Id;
 
-bool lacksRanks(const Explanation& run) {
+/// Whether jobs of steps that are compared wait for ranks without a log.
+bool lacksRanks(const Explanation& run, bool needsWhole) {
   for (const PipelineBasis& pipeline : run.basis->pipelines()) {
     for (const BubbleWindow& window : pipeline.windows) {
-      if (window.lacksRanks) return true;
+      const bool isCompared = run.counted.contains(window.step) && (window.isWhole || !needsWhole);
+      if (isCompared && window.lacksRanks) return true;
     }
   }
   return false;
@@ -35,7 +37,7 @@ class RunMeasuring {
 
   MeasuredRun measure() {
     result_.shape = shapeOf(timeline_, run_.topology);
-    result_.shape.lacksRanks = lacksRanks(run_);
+    result_.shape.lacksRanks = lacksRanks(run_, !stretches_.allAreIncomplete());
     result_.phase = run_.summary.phase;
     result_.isAsynchronous = stretches_.areOfAsynchronousRun();
     result_.schedule = toText(followedSchedule(timeline_, run_.topology, *run_.basis).recognised);

@@ -242,6 +242,16 @@ TEST(RunDiff, LeavesOutRanksThatHaveNoLogInOneRun) {
                     HasSubstr("B has jobs that wait for ranks without a log")));
 }
 
+TEST(RunDiff, LeavesOutStepsInWhichARankHasNoJobs) {
+  Timeline cut = usual(1);
+  for (Track& track : cut.tracks) {
+    if (track.rank == 1) std::erase_if(track.events, [](const Event& e) { return e.step >= 6; });
+  }
+  const std::string text = diffText({diffOfRuns(usual(1), cut), "a", "b"});
+  EXPECT_THAT(text, HasSubstr("B: jobs are missing in 14 steps, which are left out"));
+  EXPECT_THAT(text, Not(HasSubstr("unknown")));
+}
+
 TEST(RunDiff, NamesTheOneRankOfAStageThatIsSlower) {
   const auto replicas = [&](unsigned seed, double factor) {
     Timeline run = test::twice(usual(seed));

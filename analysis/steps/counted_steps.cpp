@@ -26,6 +26,10 @@ CountedSteps::CountedSteps(std::vector<NumberRange> chosen, const std::vector<St
     sum.length = std::max(sum.length, step.length);
     sum.isWhole = sum.isWhole && step.isWhole;
   }
+  for (const auto& [number, step] : byNumber) {
+    if (!step.isWhole) incomplete_.push_back(number);
+  }
+  if (incomplete_.size() == byNumber.size()) incomplete_.clear();
   std::vector<Nanoseconds> others;
   for (auto each = byNumber.begin(); each != byNumber.end(); ++each) {
     if (each != byNumber.begin() && each->second.isWhole) others.push_back(each->second.length);
@@ -44,6 +48,24 @@ std::string CountedSteps::leftOutText() const {
          " times the median of the others, and is left out";
 }
 
+CountedSteps CountedSteps::wholeOnes() const {
+  CountedSteps whole = *this;
+  whole.lacking_ = incomplete_;
+  return whole;
+}
+
+std::vector<std::string> CountedSteps::leftOutTexts() const {
+  std::vector<std::string> texts;
+  if (leftOut_) texts.push_back(leftOutText());
+  if (!lacking_.empty()) texts.push_back(incompleteStepsText(lacking_.size()));
+  return texts;
+}
+
+std::string incompleteStepsText(std::size_t steps) {
+  return "jobs are missing in " + std::to_string(steps) +
+         (steps == 1 ? " step, which is left out" : " steps, which are left out");
+}
+
 CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> chosen) {
   const Phase phase = countedPhaseOf(timeline);
   const std::vector<std::int32_t> incomplete = incompleteSteps(timeline, topologyOf(timeline));
@@ -53,7 +75,7 @@ CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> c
     const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
     steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
   }
-  return {std::move(chosen), steps};
+  return CountedSteps(std::move(chosen), steps).wholeOnes();
 }
 
 }  // namespace pipetrace

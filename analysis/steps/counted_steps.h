@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,23 +41,34 @@ class CountedSteps {
   /// asynchronous run count, as they are one step.
   CountedSteps(std::vector<NumberRange> chosen, const std::vector<Step>& steps);
 
+  /// The same without steps that lack jobs, if some step is whole and none was chosen.
+  CountedSteps wholeOnes() const;
+
   bool contains(std::int32_t step) const {
     if (!chosen_.empty()) return isIn(chosen_, step);
-    return !leftOut_ || leftOut_->step != step;
+    return (!leftOut_ || leftOut_->step != step) &&
+           !std::binary_search(lacking_.begin(), lacking_.end(), step);
   }
-  bool areAll() const { return chosen_.empty() && !leftOut_; }
+  bool areAll() const { return chosen_.empty() && !leftOut_ && lacking_.empty(); }
   const std::optional<LeftOut>& leftOut() const { return leftOut_; }
   /// "step 0 takes 3.400 s, 5.00 times the median of the others, and is left out"; empty: no step
   /// is. A sentence without a full stop.
   std::string leftOutText() const;
+  /// That, and how many steps wholeOnes() left out, as sentences without full stops.
+  std::vector<std::string> leftOutTexts() const;
 
  private:
   std::vector<NumberRange> chosen_;
   std::optional<LeftOut> leftOut_;
+  std::vector<std::int32_t> incomplete_;  // ascending; none if no step is whole
+  std::vector<std::int32_t> lacking_;     // those of them that are left out
 };
 
-/// Those of a completed timeline, of the phase that counts (countedPhaseOf()). `chosen`: as of
-/// CountedSteps.
+/// "jobs are missing in 5 steps, which are left out": a sentence without a full stop.
+std::string incompleteStepsText(std::size_t steps);
+
+/// Those of a completed timeline that say what its steps usually take: of the phase that counts
+/// (countedPhaseOf()), and whole ones where there are any. `chosen`: as of CountedSteps.
 CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> chosen = {});
 
 }  // namespace pipetrace

@@ -47,6 +47,29 @@ TEST(CountedSteps, StepsThatLackJobsAreNoMeasureForTheFirst) {
   EXPECT_TRUE(CountedSteps({}, oneIsWhole).contains(0));
 }
 
+TEST(CountedSteps, WholeOnesLeaveOutStepsThatLackJobs) {
+  const CountedSteps counted({}, {{0, 200}, {1, 100}, {2, 100}, {3, 10, false}, {3, 100}});
+  EXPECT_TRUE(counted.contains(3));
+  const CountedSteps whole = counted.wholeOnes();
+  EXPECT_TRUE(whole.contains(2));
+  EXPECT_FALSE(whole.contains(3)) << "one pipeline lacks jobs";
+  EXPECT_FALSE(whole.areAll());
+  EXPECT_THAT(whole.leftOutTexts(),
+              testing::ElementsAre(
+                  "step 0 takes 200 ns, 2.00 times the median of the others, and is left out",
+                  "jobs are missing in 1 step, which is left out"));
+}
+
+TEST(CountedSteps, WholeOnesAreAllWhereEachStepLacksJobs) {
+  const CountedSteps whole = CountedSteps({}, {{0, 10, false}, {1, 10, false}}).wholeOnes();
+  EXPECT_TRUE(whole.areAll());
+  EXPECT_THAT(whole.leftOutTexts(), testing::IsEmpty());
+}
+
+TEST(CountedSteps, StepsThatWereChosenCountThoughTheyLackJobs) {
+  EXPECT_TRUE(CountedSteps({{0, 1}}, {{0, 10, false}, {1, 10}}).wholeOnes().contains(0));
+}
+
 TEST(CountedSteps, AllOfAnAsynchronousRunCount) {
   const CountedSteps counted({{5, 8}}, {{0, 100, true, true}});
   EXPECT_TRUE(counted.areAll());

@@ -13,6 +13,17 @@
 namespace pipetrace {
 namespace {
 
+/// The median of counts (of an even number of them the upper one), if at least half of the others
+/// are just that; else 0.
+std::int64_t usualCount(std::vector<std::int64_t> counts) {
+  if (counts.empty()) return 0;
+  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
+  std::nth_element(counts.begin(), middle, counts.end());
+  const std::int64_t median = *middle;
+  const auto same = std::count(counts.begin(), counts.end(), median);
+  return 2 * same + 1 >= static_cast<std::ptrdiff_t>(counts.size()) ? median : 0;
+}
+
 struct JobCounts {
   std::int64_t compute = 0;
   std::int64_t optimizer = 0;
@@ -61,26 +72,28 @@ void addMissing(StepCounts& counts, const std::vector<std::int32_t>& steps) {
   all.reserve(steps.size());
   auto next = counts.begin();
   for (const std::int32_t step : steps) {
+    while (next != counts.end() && next->first < step) all.push_back(*next++);
     if (next != counts.end() && next->first == step) {
       all.push_back(*next++);
     } else {
       all.emplace_back(step, JobCounts{});
     }
   }
+  all.insert(all.end(), next, counts.end());
   counts = std::move(all);
 }
 
-/// The number of jobs that most steps have; 0 if there is none.
-std::int64_t usualOf(const StepCounts& steps, std::int64_t JobCounts::*field) {
+std::vector<std::int64_t> countsOf(const StepCounts& steps, std::int64_t JobCounts::*field) {
   std::vector<std::int64_t> counts;
   counts.reserve(steps.size());
   for (const auto& [step, count] : steps) counts.push_back(count.*field);
-  return usualCount(counts);
+  return counts;
 }
 
 std::string lackText(int rank, const JobCounts& counts, std::int64_t compute,
                      std::int64_t optimizer) {
   const std::string text = "rank " + std::to_string(rank) + " has ";
+  if (counts.compute == 0 && compute > 0) return text + "no compute jobs";
   if (counts.compute < compute) {
     return text + std::to_string(counts.compute) + " of " + std::to_string(compute) +
            " compute jobs";
@@ -90,13 +103,16 @@ std::string lackText(int rank, const JobCounts& counts, std::int64_t compute,
                                              std::to_string(optimizer) + " optimizer jobs");
 }
 
+/// The steps in which some rank computes, ascending.
 std::vector<std::int32_t> stepsOf(const std::vector<StepCounts>& ranks) {
   std::vector<std::int32_t> steps;
   for (const StepCounts& counts : ranks) {
     std::vector<std::int32_t> before = std::exchange(steps, {});
     std::vector<std::int32_t> own;
     own.reserve(counts.size());
-    for (const auto& [step, count] : counts) own.push_back(step);
+    for (const auto& [step, count] : counts) {
+      if (count.compute > 0) own.push_back(step);
+    }
     std::set_union(before.begin(), before.end(), own.begin(), own.end(), std::back_inserter(steps));
   }
   return steps;
@@ -112,11 +128,14 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, Phase
     StepCounts& counts = byRank[i];
     const auto info = timeline.ranks.find(ranks[i]);
     const bool isRecording = info != timeline.ranks.end() && info->second.isRecording;
-    const std::int32_t latest = counts.empty() ? kNotGiven : counts.back().first;
-    addMissing(counts, steps);
-    const std::int64_t compute = usualOf(counts, &JobCounts::compute);
-    const std::int64_t optimizer = usualOf(counts, &JobCounts::optimizer);
+    if (counts.empty()) continue;
+    const std::int32_t latest = counts.back().first;
+    const std::int64_t least = leastCompute(countsOf(counts, &JobCounts::compute));
+    const std::int64_t optimizer = usualCount(countsOf(counts, &JobCounts::optimizer));
+    if (least > 0) addMissing(counts, steps);
     for (const auto& [step, count] : counts) {
+      const bool peersCompute = std::binary_search(steps.begin(), steps.end(), step);
+      const std::int64_t compute = peersCompute ? least : 0;
       if (count.compute >= compute && count.optimizer >= optimizer) continue;
       const auto [lack, isFirst] = lacks.try_emplace(step);
       if (isFirst) {
@@ -181,13 +200,9 @@ std::vector<LackingSteps> groupsOf(const std::map<std::int32_t, Lack>& lacks) {
 
 }  // namespace
 
-std::int64_t usualCount(std::vector<std::int64_t>& counts) {
-  if (counts.empty()) return 0;
-  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
-  std::nth_element(counts.begin(), middle, counts.end());
-  const std::int64_t median = *middle;
-  const auto same = std::count(counts.begin(), counts.end(), median);
-  return 2 * same + 1 >= static_cast<std::ptrdiff_t>(counts.size()) ? median : 0;
+std::int64_t leastCompute(std::vector<std::int64_t> counts) {
+  std::erase(counts, 0);
+  return counts.empty() ? 0 : std::max<std::int64_t>(usualCount(std::move(counts)), 1);
 }
 
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,

@@ -85,7 +85,7 @@ TEST(IncompleteSteps, AMissingOptimizerIsReported) {
 TEST(IncompleteSteps, OtherRanksThatLackJobsAreCounted) {
   Timeline timeline = run(3);
   stopEarly(timeline, 0, 4);
-  stopEarly(timeline, 1, 10);
+  stopEarly(timeline, 1, 9);
   EXPECT_THAT(warningsOf(timeline),
               ElementsAre(HasSubstr("5 of 8 compute jobs, and 1 more rank lacks jobs)")));
 }
@@ -127,6 +127,37 @@ TEST(IncompleteSteps, MoreThanFourReasonsAreCutShort) {
   const std::vector<std::string> warnings = warningsOf(timeline);
   ASSERT_EQ(warnings.size(), 5U);
   EXPECT_THAT(warnings[4], EndsWith("4 more steps are incomplete"));
+}
+
+TEST(IncompleteSteps, ARankWithoutJobsInMostStepsOfItsPeersIsReported) {
+  Timeline timeline = run(8);
+  for (Track& track : timeline.tracks) {
+    if (track.rank == 1) std::erase_if(track.events, [](const Event& e) { return e.step >= 3; });
+  }
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(HasSubstr("5 steps from 3 to 7 are incomplete (in step 3 rank 1 has no "
+                                    "compute jobs)")));
+}
+
+TEST(IncompleteSteps, ARankThatComputesNothingInAStepOfVaryingSizeIsReported) {
+  Timeline timeline = run(8);
+  for (Track& track : timeline.tracks) {
+    std::erase_if(track.events, [&](const Event& e) {
+      return e.microBatch > e.step % 4 || (track.rank == 1 && e.step == 4);
+    });
+  }
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(HasSubstr("step 4 is incomplete (rank 1 has no compute jobs)")));
+}
+
+TEST(IncompleteSteps, StepsWithoutComputeJobsOfAnyRankAreNotCompared) {
+  Timeline timeline = run(8);
+  for (Track& track : timeline.tracks) {
+    std::erase_if(track.events, [](const Event& e) {
+      return e.microBatch > e.step % 4 || (isCompute(e.kind) && e.step == 3);
+    });
+  }
+  EXPECT_THAT(warningsOf(timeline), IsEmpty());
 }
 
 TEST(IncompleteSteps, StepsOfVaryingSizesAreNotCompared) {

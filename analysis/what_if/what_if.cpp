@@ -189,6 +189,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
     throw Error("the inputs hold no compute job, so there is nothing to ask about");
   }
   const CountedSteps counted = countedStepsOf(timeline, question.steps);
+  answer.restsOn = counted.leftOutTexts();
   const Counts isCounted = [&](std::int32_t step) { return counted.contains(step); };
   const std::optional<double> tokens = tokensOf(timeline, question);
   answer.isInTokens = tokens.has_value();

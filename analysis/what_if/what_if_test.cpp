@@ -300,6 +300,22 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   EXPECT_THROW(whatIf(silent, question), Error);
 }
 
+TEST(WhatIf, StepsThatLackJobsAreLeftOut) {
+  Timeline cut = oneFOneBRun();
+  for (Track& track : cut.tracks) {
+    if (track.rank == 1) std::erase_if(track.events, [](const Event& e) { return e.step >= 2; });
+  }
+  WhatIfQuestion question;
+  question.run.scales = {parseScale("stage=1:0.8")};
+  const WhatIfAnswer whole = whatIf(oneFOneBRun(), question);
+  const WhatIfAnswer answer = whatIf(cut, question);
+  EXPECT_EQ(answer.schedule, "1F1B");
+  EXPECT_EQ(answer.changed.step, whole.changed.step);
+  EXPECT_EQ(answer.changed.bubbleRatio, whole.changed.bubbleRatio);
+  EXPECT_EQ(answer.modelError, 0.0);
+  EXPECT_THAT(answer.restsOn, Contains("jobs are missing in 3 steps, which are left out"));
+}
+
 TEST(WhatIf, TheSlowestReplicaIsSimulated) {
   const Plan plan = withReductions(withReplicas(buildSchedule("1F1B", 4, 8), 2));
   Costs costs = fourStages();
