@@ -6,9 +6,8 @@
 #include <utility>
 
 namespace pipetrace {
-namespace {
 
-RerunOrder::Work workOf(const RunWork& runWork, RunWork::Id id) {
+RerunOrder::Work RerunOrder::workOf(const RunWork& runWork, RunWork::Id id) {
   return {.measured = runWork.measured(id),
           .ideal = runWork.ideal(id),
           .id = id,
@@ -16,8 +15,6 @@ RerunOrder::Work workOf(const RunWork& runWork, RunWork::Id id) {
           .stage = runWork.stageOf(id),
           .set = runWork.setOf(id)};
 }
-
-}  // namespace
 
 RerunOrder::RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_t first,
                        std::size_t end, const RerunRules& rules)
@@ -101,6 +98,7 @@ void RerunOrder::addWorks(const RunWork& runWork, std::size_t step) {
   }
   works_.reserve(count);
   for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
+    runWork.fetch(step, r);
     for (const RunWork::Id work : runWork.chain(step, r)) works_.push_back(workOf(runWork, work));
     for (const RunWork::Collective& each : runWork.collectives(step, r)) {
       if (!each.isChained) works_.push_back(workOf(runWork, runWork.idOf(each)));

@@ -52,6 +52,9 @@ class RerunOrder {
     std::uint32_t set = 0;    ///< of kinds
   };
 
+  /// A work of the study, without its launch.
+  static Work workOf(const RunWork& runWork, RunWork::Id id);
+
   /// Waiting for the end of `source`. With a message: for the message's end; it begins after
   /// `source` and `gate`.
   struct Wait {

@@ -116,12 +116,16 @@ void RunWork::fillChains(int threads) {
   chains_.resize(stepCount_ * graph_.ranks().size());
   inParallel(threads, graph_.ranks().size(), [&](std::size_t r) {
     const JobGraph::Rank& rank = graph_.ranks()[r];
-    std::int32_t latest = -1;
-    std::uint32_t step = kNoStep;
-    for (Id id = rank.first; id < rank.end; ++id) {
+    for (Id id = rank.first; id < rank.end;) {
       const std::int32_t number = graph_.node(id).step;
-      if (number != latest) step = stepOf(latest = number);
-      if (number >= 0 && step != kNoStep) chains_[cellOf(step, r)].push_back(id);
+      const Id begin = id;
+      while (id < rank.end && graph_.node(id).step == number) ++id;
+      const std::uint32_t step = number < 0 ? kNoStep : stepOf(number);
+      if (step == kNoStep) continue;
+      std::vector<Id>& chain = chains_[cellOf(step, r)];
+      const std::size_t before = chain.size();
+      chain.resize(before + (id - begin));
+      std::iota(chain.begin() + static_cast<std::ptrdiff_t>(before), chain.end(), begin);
     }
     for (std::size_t s = 0; s < stepCount_; ++s) {
       const std::size_t cell = cellOf(s, r);
@@ -270,6 +274,19 @@ void RunWork::findKinds(int threads) {
   }
 }
 
+void RunWork::fetch(std::size_t step, std::size_t rank) const {
+  constexpr std::size_t kRanksOfIds = 8;
+  constexpr std::size_t kRanksOfNodes = 4;
+  if (rank + kRanksOfIds < rankCount()) __builtin_prefetch(chain(step, rank + kRanksOfIds).data());
+  if (rank + kRanksOfNodes >= rankCount()) return;
+  for (const Id work : chain(step, rank + kRanksOfNodes)) {
+    if (isCollective(work)) continue;
+    __builtin_prefetch(&graph_.node(work));
+    __builtin_prefetch(&kindOf_[work]);
+    __builtin_prefetch(&index_[work]);
+  }
+}
+
 double RunWork::measured(Id work) const {
   const JobGraph::Node& node = graph_.node(nodeOf(work));
   return withoutWaiting(node.end - node.begin);
@@ -280,31 +297,57 @@ double RunWork::turnsAt(Id work) const {
   return isCompute(node.kind) ? graph_.turnsOf(node.stage) : 1;
 }
 
-void RunWork::findIdeals(int threads) {
-  // Medians need all durations, means their sum.
-  std::vector<std::vector<double>> durations(kinds_.count());
-  std::vector<double> counts(kinds_.count());
-  ideals_.assign(kinds_.count(), 0);
-  const auto add = [&](Id work) {
-    if (!idealSteps_.empty() && !std::binary_search(idealSteps_.begin(), idealSteps_.end(),
-                                                    graph_.node(nodeOf(work)).step)) {
-      return;
-    }
-    const WorkKinds::Id kind = kindOf_[work];
-    if (kinds_.isCommunication(kind)) {
-      durations[kind].push_back(measured(work));
-    } else {
-      ideals_[kind] += measured(work) / turnsAt(work);
-      ++counts[kind];
-    }
-  };
-  for (std::size_t r = 0; r < graph_.ranks().size(); ++r) visitWorks(r, add);
-  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
-    if (stepOf(graph_.node(id).step) != kNoStep) add(id);
+/// Durations of the works of some ranks or of some messages, by kind.
+struct RunWork::Durations {
+  std::vector<std::vector<double>> all;  // of kinds whose ideal is a median
+  std::vector<double> sums;              // of the others
+  std::vector<double> counts;            // likewise
+};
+
+void RunWork::addDuration(Id work, Durations& durations) const {
+  const bool isIn =
+      idealSteps_.empty() ||
+      std::binary_search(idealSteps_.begin(), idealSteps_.end(), graph_.node(nodeOf(work)).step);
+  if (!isIn) return;
+  const WorkKinds::Id kind = kindOf_[work];
+  if (kinds_.isCommunication(kind)) {
+    durations.all[kind].push_back(measured(work));
+  } else {
+    durations.sums[kind] += measured(work) / turnsAt(work);
+    ++durations.counts[kind];
   }
+}
+
+void RunWork::findIdeals(int threads) {
+  // The same parts for any number of threads, so that sums are the same, too.
+  constexpr std::size_t kParts = 16;
+  const std::size_t ranks = graph_.ranks().size();
+  const std::size_t jobs = graph_.jobCount();
+  std::vector<Durations> parts(kParts);
+  inParallel(threads, kParts, [&](std::size_t part) {
+    Durations& durations = parts[part];
+    durations.all.resize(kinds_.count());
+    durations.sums.resize(kinds_.count());
+    durations.counts.resize(kinds_.count());
+    const auto add = [&](Id work) { addDuration(work, durations); };
+    const auto from = [&](std::size_t of, std::size_t count) { return of * count / kParts; };
+    for (std::size_t r = from(part, ranks); r < from(part + 1, ranks); ++r) visitWorks(r, add);
+    const std::size_t messages = nodes_ - jobs;
+    const auto end = static_cast<Id>(jobs + from(part + 1, messages));
+    for (auto id = static_cast<Id>(jobs + from(part, messages)); id < end; ++id) {
+      if (stepOf(graph_.node(id).step) != kNoStep) add(id);
+    }
+  });
+  ideals_.assign(kinds_.count(), 0);
   inParallel(threads, kinds_.count(), [&](std::size_t k) {
-    if (counts[k] > 0) ideals_[k] /= counts[k];
-    std::vector<double>& values = durations[k];
+    double count = 0;
+    std::vector<double> values;
+    for (const Durations& part : parts) {
+      ideals_[k] += part.sums[k];
+      count += part.counts[k];
+      values.insert(values.end(), part.all[k].begin(), part.all[k].end());
+    }
+    if (count > 0) ideals_[k] /= count;
     if (values.empty()) return;
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
@@ -324,6 +367,7 @@ void RunWork::findSpans(int threads) {
       span.end = std::max(span.end, end);
     };
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      fetch(step, r);
       for (const Id work : chain(step, r)) {
         const JobGraph::Node& node = graph_.node(nodeOf(work));
         widen(isCollective(work) ? node.event->begin : node.begin, node.end);

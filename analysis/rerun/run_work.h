@@ -46,6 +46,9 @@ class RunWork {
   std::span<const Id> chain(std::size_t step, std::size_t rank) const {
     return chains_[cellOf(step, rank)];
   }
+  /// Asks memory for what chain() of a step has on this rank and on a later one, which are all over
+  /// the graph. For those who visit the ranks of a step in order.
+  void fetch(std::size_t step, std::size_t rank) const;
   std::span<const Collective> collectives(std::size_t step, std::size_t rank) const {
     const std::size_t cell = cellOf(step, rank);
     return std::span(collectives_)
@@ -107,6 +110,8 @@ class RunWork {
     Nanoseconds end = 0;
   };
 
+  struct Durations;
+
   static constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
   double turnsAt(Id work) const;
   std::size_t cellOf(std::size_t step, std::size_t rank) const {
@@ -122,6 +127,7 @@ class RunWork {
   void findPosting(int threads);
   void findStages(int threads);
   void findKinds(int threads);
+  void addDuration(Id work, Durations& durations) const;
   void findIdeals(int threads);
   void findSpans(int threads);
   template <typename Visit>

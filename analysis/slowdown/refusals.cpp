@@ -17,6 +17,7 @@ using Id = JobGraph::Id;
 std::int64_t countLacking(const JobGraph& graph, const RunWork& work, std::size_t step) {
   std::int64_t count = 0;
   for (std::size_t r = 0; r < graph.ranks().size(); ++r) {
+    work.fetch(step, r);
     for (const Id id : work.chain(step, r)) {
       if (work.isCollective(id)) continue;
       const JobGraph::Node& node = graph.node(id);
@@ -37,6 +38,7 @@ std::string unlinked(const Timeline& timeline, const JobGraph& graph, const RunW
   for (const auto& pipeline : graph.pipelines()) {
     if (pipeline.size() < 2) continue;
     for (const std::uint32_t r : pipeline) {
+      work.fetch(step, r);
       for (const Id id : work.chain(step, r)) {
         if (work.isCollective(id)) continue;
         const JobGraph::Node& job = graph.node(id);

@@ -128,6 +128,7 @@ class Analysis {
   /// if they all begin at 0.
   double releasedLength(std::size_t step, const RerunOrder& order, double together) const {
     std::vector<double> releases;
+    releases.reserve(graph_.ranks().size());
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
       releases.push_back(static_cast<double>(std::max<Nanoseconds>(0, work_.release(step, r))));
     }
@@ -141,6 +142,7 @@ class Analysis {
   }
 
   void run() {
+    findBounds();
     std::vector<StepLengths> steps(work_.stepCount());
     inParallel(threads_, steps.size(), [&](std::size_t step) {
       StepLengths& lengths = steps[step];
@@ -154,8 +156,8 @@ class Analysis {
         }
       }
       lengths.released = releasedLength(step, order, lengths.whatIfs[0]);
-      stages_.runFirst(step, order);
-      positions_.runFirst(step, order);
+      stages_.run(step, order);
+      positions_.run(step, order);
     });
     // In the order of steps: the sums are the same for any number of threads.
     const auto count = static_cast<double>(steps.size());
@@ -170,21 +172,26 @@ class Analysis {
       released_ += lengths.released / count;
       measured_ += static_cast<double>(work_.measuredLength(step)) / count;
     }
-    runAgain(lengths_[1]);
+    stages_.finish(lengths_[1]);
+    positions_.finish(lengths_[1]);
   }
 
-  /// Runs the what-ifs that are too many to run them with the others.
-  void runAgain(double ideal) {
-    std::vector<SetWhatIfs*> again;
-    for (SetWhatIfs* const each : {&stages_, &positions_}) {
-      if (each->needsSecond(ideal)) again.push_back(each);
-    }
-    inParallel(threads_, again.empty() ? 0 : work_.stepCount(), [&](std::size_t step) {
+  /// Where there are many sets, finds those that need no simulation. Before all steps are run, some
+  /// of them say how long a step with ideal durations is.
+  void findBounds() {
+    if (stages_.areFew() && positions_.areFew()) return;
+    constexpr std::size_t kMostSteps = 8;
+    std::vector<double> ideals(std::min(kMostSteps, work_.stepCount()));
+    inParallel(threads_, ideals.size(), [&](std::size_t i) {
+      const std::size_t step = i * work_.stepCount() / ideals.size();
       const RerunOrder order(graph_, work_, step, step + 1);
-      for (SetWhatIfs* const each : again) each->runSecond(step, order);
+      RerunTimes<1> times(order);
+      times.run([](const RerunOrder::Work& work) { return RerunTimes<1>::Row{work.ideal}; });
+      ideals[i] = times.length()[0];
     });
-    stages_.finish();
-    positions_.finish();
+    const double ideal = *std::min_element(ideals.begin(), ideals.end());
+    stages_.findBounds(graph_, work_, ideal, threads_);
+    positions_.findBounds(graph_, work_, ideal, threads_);
   }
 
   /// The mean length with everything but these ranks as measured.
