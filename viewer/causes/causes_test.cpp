@@ -102,7 +102,7 @@ TEST(CausesTest, TheCriticalPathOfOneMicroBatchIsItsWay) {
   EXPECT_TRUE(action->isChecked());
   ASSERT_TRUE(chart.causes().isPathShown());
   const auto paths = [&] { return chart.causes().pathsIn(chart.widget().view()); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return paths().size() == 2; }, 5000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return paths().size() == 2; }, 20'000));
   const ChartPath& path = *paths()[1];
   EXPECT_EQ(path.step, 1);
   std::vector<std::string> jobs;
@@ -313,7 +313,7 @@ TEST(CausesTest, TooManyStepsHaveNoPath) {
   chart.key(Qt::Key_N);
   EXPECT_FALSE(chart.causes().areTooMany(chart.widget().view()));
   EXPECT_TRUE(QTest::qWaitFor(
-      [&] { return !chart.causes().pathsIn(chart.widget().view()).empty(); }, 5000));
+      [&] { return !chart.causes().pathsIn(chart.widget().view()).empty(); }, 20'000));
 }
 
 }  // namespace

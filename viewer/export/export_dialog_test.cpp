@@ -135,14 +135,14 @@ TEST_F(ExportDialogTest, APictureThatIsTooLowIsRefusedBeforeItIsWritten) {
   height->selectAll();
   QTest::keyClicks(height, "20");
   ASSERT_TRUE(
-      QTest::qWaitFor([&] { return !field<QLabel>(dialog, "problem")->text().isEmpty(); }, 5000));
+      QTest::qWaitFor([&] { return !field<QLabel>(dialog, "problem")->text().isEmpty(); }, 20'000));
   EXPECT_THAT(field<QLabel>(dialog, "problem")->text().toStdString(), HasSubstr("height of 20"));
   QTest::keyClick(&dialog, Qt::Key_Return);
   EXPECT_EQ(only(), "");
   height->selectAll();
   QTest::keyClicks(height, "600");
   ASSERT_TRUE(
-      QTest::qWaitFor([&] { return field<QLabel>(dialog, "problem")->text().isEmpty(); }, 5000));
+      QTest::qWaitFor([&] { return field<QLabel>(dialog, "problem")->text().isEmpty(); }, 20'000));
   QTest::keyClick(&dialog, Qt::Key_Return);
   EXPECT_EQ(QImage(folder_.filePath(only())).height(), 600);
 }

@@ -48,11 +48,11 @@ TEST(AreaStatisticsTest, AnAreaCountsTheBubblesThatComeLater) {
   ChartArea all{later.model.span(), {}};
   for (std::size_t row = 0; row < later.model.rows().size(); ++row) all.rows.push_back(row);
   later.widget.setArea(all);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return statistics.sums() != nullptr; }, 10'000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return statistics.sums() != nullptr; }, 20'000));
   EXPECT_EQ(statistics.sums()->idle, 0);
   const Nanoseconds busy = statistics.sums()->busy;
   later.add();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return statistics.sums()->idle > 0; }, 10'000));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return statistics.sums()->idle > 0; }, 20'000));
   EXPECT_EQ(statistics.sums()->idle, later.idle);
   EXPECT_EQ(statistics.sums()->busy, busy);
 }
@@ -61,10 +61,10 @@ TEST(AreaStatisticsTest, ASearchFindsTheBubblesThatComeLater) {
   LaterBubbles later;
   auto& search = *new ChartSearch(later.widget);
   search.start(QStringLiteral("kind:bubble"));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !search.isBusy(); }, 10'000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !search.isBusy(); }, 20'000));
   EXPECT_EQ(search.count(), 0U);
   later.add();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !search.isBusy(); }, 10'000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !search.isBusy(); }, 20'000));
   EXPECT_EQ(search.count(), later.count);
 }
 

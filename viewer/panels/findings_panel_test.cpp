@@ -10,6 +10,7 @@
 #include "analysis/testing/faulty_run.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/testing/explained_chart.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 namespace {
@@ -121,7 +122,7 @@ TEST(DetailsPanelTest, LinksLeadToTheJobsThatItWaitedFor) {
   ExplainedChart chart(makeTestTimeline({.steps = 2}));
   DetailsPanel panel(chart.widget(), chart.causes());
   panel.resize(320, 600);
-  panel.show();
+  showActive(panel);
   chart.select(1, JobKind::kForward, 0, 1);
   auto* tree = panel.findChild<QTreeWidget*>();
   const auto itemOf = [&](const QString& text) {
@@ -146,9 +147,8 @@ TEST(DetailsPanelTest, CtrlCCopiesAllLines) {
   panel.show();
   chart.select(1, JobKind::kForward, 0, 1);
   auto* tree = panel.findChild<QTreeWidget*>();
-  panel.activateWindow();
   tree->setFocus();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return tree->hasFocus(); }, 2000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return tree->hasFocus(); }, 20'000));
   QTest::keyClick(tree, Qt::Key_C, Qt::ControlModifier);
   EXPECT_THAT(QApplication::clipboard()->text().toStdString(),
               AllOf(HasSubstr("Name\tforward 0\n"), HasSubstr("Slack\t"),

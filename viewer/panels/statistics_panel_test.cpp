@@ -24,8 +24,7 @@ class ShownPanel {
   explicit ShownPanel(const TestRun& run = {.ranks = 2, .microBatches = 4, .steps = 1})
       : chart_(run), panel_(chart_.widget()) {
     panel_.resize(1000, 240);
-    panel_.show();
-    panel_.activateWindow();
+    showActive(panel_);
     QCoreApplication::processEvents();
   }
 
@@ -44,10 +43,12 @@ class ShownPanel {
   }
   /// Until the percentiles of all lines are there.
   bool waitForAll() {
-    return QTest::qWaitFor([&] {
-      const int last = model().rowCount() - 1;
-      return last >= 0 && text(last, StatisticsTable::kMedian) != "…";
-    });
+    return QTest::qWaitFor(
+        [&] {
+          const int last = model().rowCount() - 1;
+          return last >= 0 && text(last, StatisticsTable::kMedian) != "…";
+        },
+        20'000);
   }
   std::string text(int row, int column) {
     return model().index(row, column).data().toString().toStdString();
@@ -146,7 +147,7 @@ TEST(StatisticsPanelTest, TheHistogramIsThatOfTheSelectedLine) {
   QTest::keyClick(&shown.table(), Qt::Key_Down);
   EXPECT_THAT(histogram->accessibleDescription().toStdString(),
               HasSubstr(shown.names()[1] + ": median"));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return histogram->width() > 100; }));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return histogram->width() > 100; }, 20'000));
   // The other window may lie over this one, so the event is sent.
   const QPointF middle(histogram->width() / 2.0, histogram->height() / 2.0);
   QMouseEvent move(QEvent::MouseMove, middle, histogram->mapToGlobal(middle), Qt::NoButton,
@@ -161,7 +162,7 @@ TEST(StatisticsPanelTest, ADragShowsSumsAsItGoesAndPercentilesAtItsEnd) {
   const ChartView view = chart.widget().view();
   const int y = view.yOf(view.layout[0].top + 10);
   chart.dragWithoutRelease({view.area.x + 100, y}, {view.area.x + 500, y});
-  EXPECT_TRUE(QTest::qWaitFor([&] { return shown.model().rowCount() > 1; }));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return shown.model().rowCount() > 1; }, 20'000));
   EXPECT_EQ(shown.text(0, StatisticsTable::kMedian), "…");
   QTest::mouseRelease(chart.widget().viewport(), Qt::LeftButton, Qt::NoModifier,
                       {view.area.x + 500, y});

@@ -28,7 +28,7 @@ struct SearchedChart : ShownChart {
   void type(const QString& query) {
     field->clear();
     QTest::keyClicks(field, query);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !search.isBusy(); }, 10'000));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !search.isBusy(); }, 20'000));
   }
   void enter(Qt::KeyboardModifiers modifiers = {}) {
     QTest::keyClick(field, Qt::Key_Return, modifiers);
@@ -66,7 +66,7 @@ TEST(ChartSearchTest, EnterWaitsForTheFirstMatch) {
   QTest::keyClicks(chart.field, "kind:forward mb:5 rank:1");
   ASSERT_EQ(chart.search.count(), 0U) << "nothing was looked at yet";
   chart.enter();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return chart.selected() != nullptr; }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return chart.selected() != nullptr; }, 20'000));
   EXPECT_EQ(chart.selected(), &chart.job(1, JobKind::kForward, 5, 0));
 }
 
@@ -164,7 +164,7 @@ TEST(ChartSearchTest, AnotherModelIsSearchedForTheSame) {
   const Timeline timeline = makeTestTimeline({.ranks = 2, .steps = 5});
   const ChartModel other(timeline);
   chart.widget().setModel(&other);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !chart.search.isBusy(); }, 10'000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !chart.search.isBusy(); }, 20'000));
   EXPECT_EQ(chart.search.count(), 5U);
   EXPECT_EQ(chart.search.current(), 0U);
   chart.widget().setModel(nullptr);

@@ -24,7 +24,6 @@ class WindowCommandsTest : public testing::Test {
  protected:
   WindowCommandsTest() {
     showActive(window_);
-    window_.activateWindow();
     window_.open({QString::fromStdString(logs_.path())});
     EXPECT_TRUE(QTest::qWaitFor([&] { return window_.profile() != nullptr; }, 20'000));
     QCoreApplication::processEvents();
@@ -145,7 +144,7 @@ TEST_F(WindowCommandsTest, EscapeInTheChartEndsTheSearchOnceNothingIsSelected) {
   press(Qt::Key_Slash);
   type("kind:forward");
   press(Qt::Key_Return);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return chart().selection().has_value(); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return chart().selection().has_value(); }, 20'000));
   chart().setFocus();
   press(Qt::Key_Escape);
   EXPECT_FALSE(chart().selection());
@@ -159,7 +158,7 @@ TEST_F(WindowCommandsTest, ASlashSearchesAndEscapeGivesTheKeysBack) {
   ASSERT_TRUE(bar().isVisible());
   type("step:4 rank:3 kind:forward mb:2");
   press(Qt::Key_Return);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return chart().selection().has_value(); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return chart().selection().has_value(); }, 20'000));
   const Event& found = *chart().selection()->event;
   EXPECT_EQ(found.step, 4);
   EXPECT_EQ(found.microBatch, 2);

@@ -368,11 +368,12 @@ TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
   EXPECT_TRUE(dock->isVisible());
   auto* const findings = window.findChild<QDockWidget*>("findings");
   EXPECT_EQ(window.tabifiedDockWidgets(findings), QList<QDockWidget*>{dock});
-  EXPECT_TRUE(QTest::qWaitFor([&] { return findings->visibleRegion().isEmpty(); }));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return dock->height() > 180; })) << "the table is cramped";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return findings->visibleRegion().isEmpty(); }, 20'000));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return dock->height() > 180; }, 20'000))
+      << "the table is cramped";
   QTest::keyClick(&chart, Qt::Key_Escape);
   EXPECT_FALSE(dock->isVisible());
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !findings->visibleRegion().isEmpty(); }));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !findings->visibleRegion().isEmpty(); }, 20'000));
 }
 
 TEST(MainWindowTest, StepsOfTheStripHaveTheReportsBubbleRatios) {
