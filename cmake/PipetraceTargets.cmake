@@ -138,14 +138,14 @@ endfunction()
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
 # suites CTest runs one by one. NO_MAIN: the sources have their own main(). SERIAL: its cases run
 # with no other test beside them, because they measure time. OWN_HEADERS: its libraries have
-# compiler options for which the common precompiled header is not valid. WAITS: its cases wait for
-# long, so CTest starts them first. SANITIZED: left out without PIPETRACE_SANITIZED_TESTS. Tests
+# compiler options for which the common precompiled header is not valid. OWN_MACROS: they define
+# macros, which for clang is the same. WAITS: its cases wait for long, so CTest starts them first. SANITIZED: left out without PIPETRACE_SANITIZED_TESTS. Tests
 # with the label "threads" also run under ThreadSanitizer.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS;WAITS;SANITIZED" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS;OWN_MACROS;WAITS;SANITIZED" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(ARG_SANITIZED AND NOT PIPETRACE_SANITIZED_TESTS)
     return()
   endif()
@@ -164,7 +164,7 @@ function(pipetrace_test NAME)
   if(PIPETRACE_UNITE)
     pipetrace_unite_tests(${NAME})
   endif()
-  if(ARG_OWN_HEADERS)
+  if(ARG_OWN_HEADERS OR (ARG_OWN_MACROS AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
     pipetrace_test_headers(${NAME})
   else()
     target_precompile_headers(${NAME} REUSE_FROM pipetrace_test_headers)

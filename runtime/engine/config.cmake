@@ -14,7 +14,7 @@ pipetrace_library(
   PRIVATE nlohmann_json::nlohmann_json yaml-cpp)
 
 pipetrace_test(
-  config_test OWN_HEADERS
+  config_test OWN_MACROS
   SOURCES engine/config/config_file_test.cpp
           engine/config/run_config_test.cpp
           engine/config/driver_words_test.cpp
