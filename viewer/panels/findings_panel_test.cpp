@@ -122,7 +122,7 @@ TEST(DetailsPanelTest, LinksLeadToTheJobsThatItWaitedFor) {
   ExplainedChart chart(makeTestTimeline({.steps = 2}));
   DetailsPanel panel(chart.widget(), chart.causes());
   panel.resize(320, 600);
-  showActive(panel);
+  panel.show();
   chart.select(1, JobKind::kForward, 0, 1);
   auto* tree = panel.findChild<QTreeWidget*>();
   const auto itemOf = [&](const QString& text) {
@@ -147,6 +147,7 @@ TEST(DetailsPanelTest, CtrlCCopiesAllLines) {
   panel.show();
   chart.select(1, JobKind::kForward, 0, 1);
   auto* tree = panel.findChild<QTreeWidget*>();
+  showActive(panel);
   tree->setFocus();
   ASSERT_TRUE(QTest::qWaitFor([&] { return tree->hasFocus(); }, 20'000));
   QTest::keyClick(tree, Qt::Key_C, Qt::ControlModifier);
