@@ -27,9 +27,13 @@ struct RankPauses {
   std::size_t steps = 0;  // in which the rank has jobs
 };
 
-/// How much later a job began than its last input; 0 where that is of another step.
-Nanoseconds latenessOf(const JobGraph& graph, const JobGraph::Node& job) {
-  if (job.before == JobGraph::kNone || graph.node(job.before).step != job.step) return 0;
+/// How much later a job began than its last input; 0 where that is of another step, and where it is
+/// below `least`.
+Nanoseconds latenessOf(const JobGraph& graph, const JobGraph::Node& job, double least) {
+  if (job.before == JobGraph::kNone) return 0;
+  // The job before it is near. Its inputs are all over the graph.
+  const JobGraph::Node& before = graph.node(job.before);
+  if (before.step != job.step || static_cast<double>(job.begin - before.end) < least) return 0;
   Nanoseconds ready = kNsMin;
   for (const Id input : {job.before, job.collective, job.inputs[0], job.inputs[1]}) {
     if (input != JobGraph::kNone) ready = std::max(ready, graph.node(input).end);
@@ -53,10 +57,9 @@ class PausesOfRank {
       if (usual <= 0 || job.step < 0 || !counted_.contains(job.step)) continue;
       if (job.step != latest) steps.insert(latest = job.step);
       const Nanoseconds longer = job.end - job.begin - usual;
-      const Nanoseconds length = std::max(longer, latenessOf(graph_, job));
-      if (static_cast<double>(length) < ScatteredPauses::kLonger * static_cast<double>(usual)) {
-        continue;
-      }
+      const double least = ScatteredPauses::kLonger * static_cast<double>(usual);
+      const Nanoseconds length = std::max(longer, latenessOf(graph_, job, least));
+      if (static_cast<double>(length) < least) continue;
       if (lengths_.isShownBy(job.stage)) continue;
       StepPause& pause = pauses.bySteps[job.step];
       pause.jobs.push_back(id);

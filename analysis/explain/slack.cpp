@@ -31,6 +31,15 @@ const StepSlack::Range* StepSlack::rangeOf(Id node) const {
   return node >= range.first && node < range.end ? &range : nullptr;
 }
 
+/// Asks memory for the jobs of a later rank: those of a step are all over the graph.
+void StepSlack::fetch(std::size_t step, std::size_t position) const {
+  constexpr std::size_t kRanksAhead = 4;
+  if (position + kRanksAhead >= jobs_.rankCount()) return;
+  for (const Id job : jobs_.jobs(step, position + kRanksAhead)) {
+    __builtin_prefetch(&graph_.node(job));
+  }
+}
+
 /// The nodes of the step: on each rank from its first job to its last, the optimizer after it, and
 /// the collectives.
 void StepSlack::collect(const BubbleWindow& window) {
@@ -41,6 +50,7 @@ void StepSlack::collect(const BubbleWindow& window) {
     return graph_.node(id).kind == JobKind::kOptimizer && graph_.node(id).step == step_;
   };
   for (std::size_t position = 0; position < jobs_.rankCount(); ++position) {
+    fetch(window.index, position);
     const auto jobs = jobs_.jobs(window.index, position);
     if (jobs.empty()) continue;
     const JobGraph::Rank& rank = graph_.ranks()[jobs_.ranks()[position]];

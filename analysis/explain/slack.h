@@ -34,6 +34,7 @@ class StepSlack {
   };
 
   const Range* rangeOf(Id node) const;
+  void fetch(std::size_t step, std::size_t position) const;
   void collect(const BubbleWindow& window);
   Nanoseconds limit(Id node) const;
   void lower(Id node, Nanoseconds to);
