@@ -19,18 +19,18 @@ using testing::Not;
 
 constexpr int kStepsOfLaunches = 9;
 
-/// 1F1B on 4 ranks, stage 1 of which is 1.1 times as long. Each job begins late by `usual`, and
-/// three of eight forwards of stage 3 by `unusual` more. A median knows the first only.
+/// 1F1B on 4 ranks, stage 1 of which is 1.3 times as long. Each job begins late by `usual`, and
+/// three of its eight forwards by `unusual` more. A median knows the first only.
 Timeline lateRun(const std::string& device, Nanoseconds usual, Nanoseconds unusual) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
-  costs.stages[1] = {11 * kNsPerMs, 22 * kNsPerMs};
+  costs.stages[1] = {13 * kNsPerMs, 26 * kNsPerMs};
   costs.transfer = kNsPerMs / 10;
   for (int step = 0; step < kStepsOfLaunches; ++step) {
     for (const auto& actions : plan.ranks) {
       for (const Action& action : actions) {
         const bool isUnusual =
-            action.kind == JobKind::kForward && action.stage == 3 && action.microBatch % 3 == 1;
+            action.kind == JobKind::kForward && action.stage == 1 && action.microBatch % 3 == 1;
         costs.faults.jobs.push_back({.action = action,
                                      .step = step,
                                      .late = usual + (isUnusual ? unusual + step * kNsPerMs : 0)});
@@ -69,7 +69,7 @@ TEST(AdviceOnLaunches, NamesNoOptionsOfGpusToRunsOnProcessorsOrEmulatedDevices) 
 }
 
 TEST(AdviceOnLaunches, StandsBehindAllOtherWhereTheRunCannotBeSimulated) {
-  const AdviceList list = adviceOn(lateRun("cuda:0", 0, 30 * kNsPerMs), {});
+  const AdviceList list = adviceOn(lateRun("cuda:0", 0, 40 * kNsPerMs), {});
   ASSERT_THAT(list.notes, Contains(HasSubstr("the simulation of the run as it was is off by")));
   ASSERT_GE(list.best.size(), 2U) << adviceText(list);
   EXPECT_EQ(list.best.back().of, Advice::Of::kLaunches) << adviceText(list);
@@ -77,7 +77,7 @@ TEST(AdviceOnLaunches, StandsBehindAllOtherWhereTheRunCannotBeSimulated) {
 }
 
 TEST(AdviceOnLaunches, IsNoneOnProcessorsWhereTheRunCannotBeSimulated) {
-  const AdviceList list = adviceOn(lateRun("cpu", 0, 30 * kNsPerMs), {});
+  const AdviceList list = adviceOn(lateRun("cpu", 0, 40 * kNsPerMs), {});
   ASSERT_THAT(list.notes, Contains(HasSubstr("the simulation of the run as it was is off by")));
   EXPECT_EQ(launchesIn(list), list.best.end()) << adviceText(list);
   EXPECT_THAT(list.notes, Contains(HasSubstr("less; that is no advice, as the logs name no GPU")));

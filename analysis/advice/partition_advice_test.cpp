@@ -200,7 +200,7 @@ TEST(AdviceOnPartitionsOfOtherSchedules, IsTheShortestOfAllUnderTheScheduleThatI
   std::string note;
   for (const Advice& advice : list.best) {
     for (const std::string& each : advice.notes) {
-      if (each.find(" --partition ") != std::string::npos) note = each;
+      if (each.find(" blocks as well: ") != std::string::npos) note = each;
     }
   }
   std::istringstream words(note.substr(std::min(note.find("(--schedule "), note.size())));

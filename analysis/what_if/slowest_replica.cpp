@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/graph/job_graph.h"
 #include "analysis/median.h"
+#include "analysis/run_summary.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -37,21 +39,25 @@ Nanoseconds tailOf(const JobGraph& graph, const PipelineBasis& pipeline,
 }
 
 std::optional<SlowestReplica> slowestReplicaOf(const Timeline& timeline) {
-  const Explanation run = classifiedRun(timeline, 1);
-  const auto replicas = run.topology.replicas();
-  const std::size_t peers = static_cast<std::size_t>(std::max(1, run.topology.tensorRanks));
-  const std::vector<PipelineBasis>& pipelines = run.basis->pipelines();
-  const bool isAsynchronous = std::any_of(run.summary.steps.begin(), run.summary.steps.end(),
+  const Topology topology = topologyOf(timeline);
+  const auto replicas = topology.replicas();
+  if (replicas.size() < 2) return std::nullopt;
+  const RunSummary summary = summarize(timeline);
+  const JobGraph graph(timeline, topology);
+  const RunBasis basis(graph, summary);
+  const std::size_t peers = static_cast<std::size_t>(std::max(1, topology.tensorRanks));
+  const std::vector<PipelineBasis>& pipelines = basis.pipelines();
+  const bool isAsynchronous = std::any_of(summary.steps.begin(), summary.steps.end(),
                                           [](const auto& step) { return step.isWholeRun; });
   if (isAsynchronous || pipelines.size() / peers < 2) return std::nullopt;
   const CountedSteps counted = countedStepsOf(timeline);
-  const PipelineBasis& slowest = slowestPipeline(*run.basis, counted);
+  const PipelineBasis& slowest = slowestPipeline(basis, counted);
   const auto found = replicas.find(slowest.replica);
   if (found == replicas.end()) return std::nullopt;
-  return SlowestReplica{.replica = run.topology.dataParallelIndex(slowest.replica),
+  return SlowestReplica{.replica = topology.dataParallelIndex(slowest.replica),
                         .replicas = static_cast<int>(pipelines.size() / peers),
                         .ranks = found->second,
-                        .tail = tailOf(*run.graph, slowest, counted)};
+                        .tail = tailOf(graph, slowest, counted)};
 }
 
 }  // namespace pipetrace

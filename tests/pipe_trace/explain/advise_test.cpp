@@ -145,7 +145,7 @@ TEST_F(AdviseCommand, LogsWithoutAnyComputeJobAreRefused) {
   for (Track& track : empty.timeline.tracks) {
     std::erase_if(track.events, [](const Event& event) { return isCompute(event.kind); });
   }
-  expectError(advise({logs(empty)}), "no job in", "workerlog.0");
+  expectError(advise({logs(empty)}), "the inputs hold no compute job", "nothing to advise on");
 }
 
 }  // namespace
