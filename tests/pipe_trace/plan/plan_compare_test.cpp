@@ -181,6 +181,9 @@ TEST_F(CompareCommand, CostsOfARunWithReplicasAreThoseOfTheSlowestOneWithItsRedu
   EXPECT_NEAR(row->at("length_ns").get<double>(), table.at("run").at("step_ns").get<double>(), 1e3);
   EXPECT_THAT(plan({"--compare", "--costs-from", path("run")}).out,
               HasSubstr("the costs are those of replica 1 of 2, whose jobs end last"));
+  const json larger = compared({"--costs-from", path("run"), "--micro-batches", "16"}).at("run");
+  EXPECT_EQ(larger.at("replica"), 1);
+  EXPECT_TRUE(larger.at("step_ns").is_null()) << "no plan is of the size of the run";
 }
 
 TEST_F(CompareCommand, RanksThatTakeTurnsArePlannedAsInTheirRunAndNotCompared) {
