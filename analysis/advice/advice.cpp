@@ -14,7 +14,9 @@
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/what_if.h"
 #include "trace/error.h"
+#include "trace/text/bytes_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 namespace {
@@ -48,13 +50,24 @@ void addBestOfFrameworks(Advice& best, const std::vector<Advice>& all) {
   }
 }
 
-/// The best of each kind that gains more than the least and more than its own error.
-std::vector<Advice> bestOf(std::vector<Advice> all) {
-  std::erase_if(all, [](const Advice& each) {
-    return each.gain <= AdviceList::kLeastGain || each.gain <= each.error;
+bool isGain(const Advice& advice) {
+  return advice.gain > AdviceList::kLeastGain && advice.gain > advice.error;
+}
+
+/// Whether the simulation of the run as it was is so far off that no other plan is simulated.
+bool isOff(const AdviceList& list) {
+  return list.modelError && std::abs(*list.modelError) > WhatIfAnswer::kMostError;
+}
+
+/// The best of each kind that gains more than the least and more than its own error. With
+/// `launchesLast` those come behind all others.
+std::vector<Advice> bestOf(std::vector<Advice> all, bool launchesLast) {
+  std::erase_if(all, [](const Advice& each) { return !isGain(each); });
+  std::stable_sort(all.begin(), all.end(), [&](const Advice& a, const Advice& b) {
+    const bool isLaunchA = launchesLast && a.of == Advice::Of::kLaunches;
+    const bool isLaunchB = launchesLast && b.of == Advice::Of::kLaunches;
+    return isLaunchA != isLaunchB ? isLaunchB : a.gain > b.gain;
   });
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
   std::vector<Advice> best;
   std::set<Advice::Of> kinds;
   for (const Advice& each : all) {
@@ -81,9 +94,101 @@ std::optional<RunBlocks> blocksOf(const Timeline& timeline, const AdviceQuestion
   }
 }
 
+constexpr const char* kNoActivationBytes =
+    "--limit needs to know what an activation takes: give --activation-gb, or --blocks FILE with "
+    "the activation_bytes of the blocks";
+
+void requireActivationBytes(const AdviceQuestion& question) {
+  if (!question.limitBytes || question.activationBytes) return;
+  const auto holds = [](const BlockCosts& block) { return block.activation > 0; };
+  const std::vector<BlockCosts> none;
+  const auto& blocks =
+      question.blocks && question.blocks->table ? question.blocks->table->blocks : none;
+  if (std::none_of(blocks.begin(), blocks.end(), holds)) throw Error(kNoActivationBytes);
+}
+
+/// The most activations that a rank may hold, in whole shares; none: as many as the run's. `notes`
+/// gets what a limit in bytes comes to.
+std::optional<double> limitOf(const AdviceQuestion& question, const RunModel& model,
+                              std::vector<std::string>& notes) {
+  if (question.activationLimit || !question.limitBytes) return question.activationLimit;
+  const double ofTable = model.activationBytes();
+  const double bytes = question.activationBytes.value_or(ofTable);
+  if (bytes <= 0) throw Error(kNoActivationBytes);  // all of it runs again
+  const double limit = *question.limitBytes / bytes;
+  const auto sizeOf = [](double size) { return bytesText(std::llround(size)); };
+  std::string text = "the limit of " + sizeOf(*question.limitBytes) + " is " + fixedText(limit, 2) +
+                     " activations of " + sizeOf(bytes) + " each, ";
+  if (!question.activationBytes) {
+    text += "the mean of the ranks by the activation_bytes of --blocks";
+  } else {
+    text += "as --activation-gb says";
+    if (ofTable > 0) text += "; by the activation_bytes of --blocks one takes " + sizeOf(ofTable);
+  }
+  notes.push_back(std::move(text));
+  return limit;
+}
+
+/// On processors that cannot be modeled they are waits for each other.
+void leaveOutLaunches(std::vector<Advice>& all, std::vector<std::string>& notes) {
+  std::erase_if(all, [&](const Advice& each) {
+    if (each.of != Advice::Of::kLaunches) return false;
+    if (isGain(each)) {
+      notes.push_back("without launches the step would take " + formatDuration(each.step) + ", " +
+                      percentOfStep(each.gain) +
+                      " less; that is no advice, as the logs name no GPU, and ranks on processors "
+                      "wait for one of these");
+    }
+    return true;
+  });
+}
+
+/// Adds the advice of simulations to `all`, and to `list` what they say of the run.
+void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
+                   const std::string& blockOptions, AdviceList& list, std::vector<Advice>& all) {
+  if (!model.reason().empty()) {
+    list.notes.push_back("other plans were not simulated: " + model.reason());
+    return;
+  }
+  list.microBatches = model.plan().numMicroBatches;
+  const std::optional<double> limit = limitOf(question, model, list.notes);
+  try {
+    PlanAdvisor advisor(model, question.threads, question.logs, blockOptions, question.progress);
+    list.simulatedStep = advisor.step();
+    list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
+    list.peak = advisor.peak();
+    list.limit = limit.value_or(list.peak);
+    if (list.limit < list.peak - 1e-6) {
+      list.notes.emplace_back("the run itself holds more than the limit");
+    }
+    if (isOff(list)) {
+      list.notes.push_back(
+          "other plans were not simulated: the simulation of the run as it was is off by " +
+          percentOfStep(std::abs(*list.modelError)) + ", more than " +
+          percentOfStep(WhatIfAnswer::kMostError) +
+          "; where ranks share processors, pipe-run rehearse --costs-from has devices of its own");
+      return;
+    }
+    std::vector<Advice> ofPlans =
+        advisor.advice(list.limit, std::abs(*list.modelError), list.notes);
+    for (const std::string& ground : model.restsOn()) {
+      list.notes.push_back("in the simulations " + ground);
+    }
+    list.tried += advisor.tried();
+    if (model.blocks()) {
+      // The best partition of whole blocks, or none, is what balancing stages comes to.
+      std::erase_if(all, [](const Advice& each) { return each.of == Advice::Of::kBalance; });
+    }
+    std::move(ofPlans.begin(), ofPlans.end(), std::back_inserter(all));
+  } catch (const Error& error) {
+    list.notes.push_back(std::string("other plans were not simulated: ") + error.what());
+  }
+}
+
 }  // namespace
 
 AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
+  requireActivationBytes(question);
   const Explanation run = classifiedRun(timeline, question.threads);
   if (run.graph->ranks().empty()) {
     throw Error("the inputs hold no compute job, so there is nothing to advise on");
@@ -95,6 +200,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
   const RunAgain again(timeline, run.topology, *run.graph, counted, question.threads);
   const FollowedSchedule followed = followedSchedule(timeline, run.topology, *run.basis);
   list.schedule = toText(followed.recognised);
+  if (followed.lacksUpdates) list.notes.push_back(followed.givenText());
   std::vector<Advice> all = adviceOfRun({.timeline = timeline,
                                          .again = again,
                                          .graph = *run.graph,
@@ -119,45 +225,9 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
       return modelWith(nullptr);
     }
   }();
-  if (!model.reason().empty()) {
-    list.notes.push_back("other plans were not simulated: " + model.reason());
-  } else {
-    list.microBatches = model.plan().numMicroBatches;
-    try {
-      PlanAdvisor advisor(model, question.threads, question.logs, blockOptions, question.progress);
-      list.simulatedStep = advisor.step();
-      list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
-      list.peak = advisor.peak();
-      list.limit = question.activationLimit.value_or(list.peak);
-      if (list.limit < list.peak - 1e-6) {
-        list.notes.emplace_back("the run itself holds more than the limit");
-      }
-      if (std::abs(*list.modelError) > WhatIfAnswer::kMostError) {
-        list.notes.push_back(
-            "other plans were not simulated: the simulation of the run as it was "
-            "is off by " +
-            percentOfStep(std::abs(*list.modelError)) + ", more than " +
-            percentOfStep(WhatIfAnswer::kMostError) +
-            "; where ranks share processors, pipe-run rehearse --costs-from has devices of its "
-            "own");
-      } else {
-        std::vector<Advice> ofPlans =
-            advisor.advice(list.limit, std::abs(*list.modelError), list.notes);
-        for (const std::string& ground : model.restsOn()) {
-          list.notes.push_back("in the simulations " + ground);
-        }
-        list.tried += advisor.tried();
-        if (model.blocks()) {
-          // The best partition of whole blocks, or none, is what balancing stages comes to.
-          std::erase_if(all, [](const Advice& each) { return each.of == Advice::Of::kBalance; });
-        }
-        std::move(ofPlans.begin(), ofPlans.end(), std::back_inserter(all));
-      }
-    } catch (const Error& error) {
-      list.notes.push_back(std::string("other plans were not simulated: ") + error.what());
-    }
-  }
-  list.best = bestOf(std::move(all));
+  adviseOnPlans(model, question, blockOptions, list, all);
+  if (isOff(list) && runsOnProcessors(timeline)) leaveOutLaunches(all, list.notes);
+  list.best = bestOf(std::move(all), isOff(list));
   return list;
 }
 

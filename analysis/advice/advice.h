@@ -25,6 +25,10 @@ struct AdviceQuestion {
   /// The most activations that a rank may hold, in whole shares: what a micro-batch takes on all
   /// stages of a rank together. None: as many as the rank of the run that holds most.
   std::optional<double> activationLimit;
+  /// The same in bytes; without activationLimit. `activationBytes` is what an activation takes.
+  /// None: by the table of blocks.
+  std::optional<double> limitBytes;
+  std::optional<double> activationBytes;
   int threads = 1;
   AdviceProgress* progress = nullptr;  ///< may be null
   std::string logs = "LOGS";           ///< the inputs, as a shell reads them, for commands
@@ -93,7 +97,8 @@ struct AdviceList {
 /// warm-ups are simulated, unless the simulation of the run as it was is off by more than
 /// WhatIfAnswer::kMostError. A change that gains less than its own error is none.
 ///
-/// Throws Error where the run has no step that counts.
+/// Throws Error where the run has no step that counts, and where nothing says what an activation
+/// takes of AdviceQuestion::limitBytes.
 AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question);
 
 }  // namespace pipetrace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/advice/megatron_layout.h"
+
 namespace pipetrace {
 namespace {
 
@@ -38,13 +40,17 @@ constexpr std::array kOfTorch = {
     TorchSchedule{"DualPipeV", "DualPipeV"},
 };
 
-constexpr const char* kCsvOfTorch =
-    "a plan in a file: plan.csv of the command below with --csv plan.csv, then "
-    "_PipelineScheduleRuntime(...)._load_csv(\"plan.csv\", format=\"compute_only\")";
-constexpr const char* kCsvOfTitan =
-    "a plan in a file: parallelism.pipeline_parallel_schedule_csv = \"plan.csv\" with "
-    "pipeline_parallel_schedule = \"PipelineScheduleMulti\" (one stage a rank: "
-    "\"PipelineScheduleSingle\")";
+void addPlanFile(std::vector<FrameworkOption>& options) {
+  options.push_back(
+      {.framework = kTorch,
+       .text = "_PipelineScheduleRuntime(...)._load_csv(\"plan.csv\", format=\"compute_only\")",
+       .takesPlanFile = true});
+  options.push_back(
+      can(kTitan,
+          "the same plan.csv: parallelism.pipeline_parallel_schedule_csv = \"plan.csv\" with "
+          "pipeline_parallel_schedule = \"PipelineScheduleMulti\" (one stage a rank: "
+          "\"PipelineScheduleSingle\")"));
+}
 
 void addTorch(std::string_view schedule, int chunks, std::vector<FrameworkOption>& options) {
   const auto* const known =
@@ -55,11 +61,7 @@ void addTorch(std::string_view schedule, int chunks, std::vector<FrameworkOption
     options.push_back(cannot(kTitan, "a stage cannot stand on two ranks"));
     return;
   }
-  if (known == kOfTorch.end()) {
-    options.push_back(can(kTorch, kCsvOfTorch));
-    options.push_back(can(kTitan, kCsvOfTitan));
-    return;
-  }
+  if (known == kOfTorch.end()) return addPlanFile(options);
   const std::string name(known->torchs);
   std::string stages;
   if (known->takesOneStage) stages = " with a list of one stage on each rank";
@@ -108,6 +110,17 @@ void addDeepSpeed(std::string_view schedule, int ranks, int microBatches,
   }
 }
 
+FrameworkOption layoutOfMegatron(const std::vector<int>& blocks,
+                                 const std::vector<std::string>& names) {
+  if (blocks.empty()) {
+    return can(kMegatron,
+               "--pipeline-model-parallel-layout, such as \"Et*3|(t*4|)*2,t*4L\" for 15 layers on "
+               "4 stages of which the first has 3");
+  }
+  const MegatronLayout layout = megatronLayout(blocks, names);
+  return layout.problem.empty() ? can(kMegatron, layout.text) : cannot(kMegatron, layout.problem);
+}
+
 }  // namespace
 
 std::vector<FrameworkOption> optionsOfSchedule(std::string_view schedule, int chunks, int ranks,
@@ -133,19 +146,12 @@ std::vector<FrameworkOption> optionsOfMicroBatches(int microBatches, int before)
                               ", \"train_micro_batch_size_per_gpu\" " + part)};
 }
 
-std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks) {
-  std::string layout;
+std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks,
+                                                const std::vector<std::string>& names) {
   std::string bounds = "0";
   int first = 0;
-  for (const int count : blocks) {
-    layout += (layout.empty() ? "E" : "|") + std::string("t*") + std::to_string(count);
-    bounds += ", " + std::to_string(first += count);
-  }
+  for (const int count : blocks) bounds += ", " + std::to_string(first += count);
   const bool isKnown = !blocks.empty();
-  const std::string ofMegatron =
-      isKnown ? "--pipeline-model-parallel-layout \"" + layout + "L\", where blocks are layers"
-              : "--pipeline-model-parallel-layout, such as \"Et*3|(t*4|)*2,t*4L\" for 15 layers on "
-                "4 stages of which the first has 3";
   const std::string ofDeepSpeed =
       isKnown ? "a subclass of PipelineModule whose _partition_layers sets self.parts = [" +
                     bounds + "]"
@@ -156,7 +162,7 @@ std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks) 
               "parallelism.module_fqns_per_model_part, or "
               "parallelism.pipeline_parallel_first_stage_less_layers and "
               "..._last_stage_less_layers"),
-          can(kMegatron, ofMegatron), can(kDeepSpeed, ofDeepSpeed)};
+          layoutOfMegatron(blocks, names), can(kDeepSpeed, ofDeepSpeed)};
 }
 
 std::vector<FrameworkOption> optionsOfMessageOrder() {
@@ -176,8 +182,7 @@ std::vector<FrameworkOption> optionsOfWarmUp(bool isEager) {
   if (isEager) {
     addTorch("Eager1F1B", 1, options);
   } else {
-    options.push_back(can(kTorch, kCsvOfTorch));
-    options.push_back(can(kTitan, kCsvOfTitan));
+    addPlanFile(options);
   }
   options.push_back(cannot(kMegatron, "the warm-up of 1F1B is fixed there"));
   options.push_back(cannot(kDeepSpeed, "the warm-up is fixed there"));

@@ -8,9 +8,10 @@ namespace pipetrace {
 
 /// An option of a framework and its value, for a piece of advice, or why it cannot be done there.
 struct FrameworkOption {
-  std::string framework;  ///< "torch", "torchtitan", "Megatron-LM", "DeepSpeed"
-  std::string text;       ///< such as "--num-virtual-stages-per-pipeline-rank 2"
-  bool exists = true;     ///< false: the framework cannot; `text` says what is in the way
+  std::string framework;       ///< "torch", "torchtitan", "Megatron-LM", "DeepSpeed"
+  std::string text;            ///< such as "--num-virtual-stages-per-pipeline-rank 2"
+  bool exists = true;          ///< false: the framework cannot; `text` says what is in the way
+  bool takesPlanFile = false;  ///< `text` is about plan.csv, which `what-if --csv plan.csv` writes
 };
 
 /// Options are those of the sources of torch.distributed.pipelining 2.15 (wheel of 2026-10-27) and
@@ -24,7 +25,9 @@ std::vector<FrameworkOption> optionsOfSchedule(std::string_view schedule, int ch
 /// Those that cut a batch into `microBatches` in place of `before`, a multiple or a part of it.
 std::vector<FrameworkOption> optionsOfMicroBatches(int microBatches, int before);
 /// Those that move layers between stages. `blocks`: how many each stage gets; empty: not known.
-std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks = {});
+/// `names`: of all blocks in their order (BlockCosts::name), or none.
+std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks = {},
+                                                const std::vector<std::string>& names = {});
 /// Those that change when messages move.
 std::vector<FrameworkOption> optionsOfMessageOrder();
 /// Those that make warm-ups deeper. `isEager`: as Eager1F1B has them.

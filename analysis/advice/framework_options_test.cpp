@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/advice/megatron_layout.h"
 #include "schedule/build_schedule.h"
 #include "trace/testing/file_text.h"
 
@@ -59,8 +60,7 @@ TEST(FrameworkOptions, ABatchThatIsKeptHasMicroBatchesOfAnotherSize) {
 
 TEST(FrameworkOptions, APartitionIsALayoutOfMegatronAndBoundsOfDeepSpeed) {
   const std::vector<FrameworkOption> options = optionsOfPartition({3, 4, 2});
-  EXPECT_EQ(of(options, "Megatron-LM").text,
-            "--pipeline-model-parallel-layout \"Et*3|t*4|t*2L\", where blocks are layers");
+  EXPECT_EQ(of(options, "Megatron-LM").text, megatronLayout({3, 4, 2}, {}).text);
   EXPECT_THAT(of(options, "DeepSpeed").text, HasSubstr("self.parts = [0, 3, 7, 9]"));
   EXPECT_THAT(of(optionsOfPartition(), "Megatron-LM").text, HasSubstr("such as"));
 }

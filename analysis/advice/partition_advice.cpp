@@ -4,11 +4,15 @@
 #include <utility>
 
 #include "analysis/advice/plan_advice.h"
+#include "schedule/build_schedule.h"
 #include "schedule/partition/best_partition.h"
 #include "schedule/partition/even_blocks.h"
+#include "schedule/partition/measured_blocks.h"
 #include "schedule/partition/partition_file.h"
 #include "schedule/partition/partition_text.h"
 #include "trace/error.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/fixed_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -27,10 +31,59 @@ std::int64_t jobsOf(const Plan& plan) {
   return std::max<std::int64_t>(jobs, 1);
 }
 
+/// The names of the model's blocks; empty: there is no table that has them.
+std::vector<std::string> namesOf(const RunBlocks& blocks) {
+  std::vector<std::string> names;
+  if (!blocks.isMeasured) return names;
+  for (const BlockCosts& block : blocks.table.blocks) names.push_back(block.name);
+  return names;
+}
+
 }  // namespace
 
+/// `begins` are partitions. From the best of them, blocks are moved one at a time as long as the
+/// step becomes shorter. The result has no blocks where none of them is within the limit.
+PlanAdvisor::Partitioned PlanAdvisor::improved(const std::vector<std::vector<int>>& begins,
+                                               const PlanChanges& changes, double limit) const {
+  const auto tried = [&](const std::vector<int>& counts) {
+    PlanChanges with = changes;
+    with.partition = BlockPartition{.blocks = counts, .recomputed = {}};
+    return simulated(with);
+  };
+  Partitioned best;
+  const auto take = [&](const std::vector<int>& counts, const Simulated& plan) {
+    const bool isBetter =
+        isWithin(plan, limit) && (best.blocks.empty() || plan.step < best.plan.step);
+    if (isBetter) best = {counts, plan};
+    return isBetter;
+  };
+  for (const std::vector<int>& begin : begins) take(begin, tried(begin));
+  if (best.blocks.empty()) return best;
+  const std::int64_t jobs =
+      changes.changesJobs() ? jobsOf(model_.run(changes).order) : jobsOf(model_.plainPlan());
+  std::int64_t left = std::clamp<std::int64_t>(kSimulatedJobs / jobs, 0, kMostMoves);
+  for (bool isShorter = true; isShorter;) {
+    std::vector<std::vector<int>> next;
+    for (std::size_t from = 0; from < best.blocks.size(); ++from) {
+      for (std::size_t to = 0; to < best.blocks.size(); ++to) {
+        if (from == to || best.blocks[from] < 2) continue;
+        next.push_back(best.blocks);
+        --next.back()[from];
+        ++next.back()[to];
+      }
+    }
+    left -= static_cast<std::int64_t>(next.size());
+    if (left < 0) break;
+    std::vector<Simulated> plans(next.size());
+    inParallel(threads_, next.size(), [&](std::size_t i) { plans[i] = tried(next[i]); });
+    isShorter = false;
+    for (std::size_t i = 0; i < next.size(); ++i) isShorter = take(next[i], plans[i]) || isShorter;
+  }
+  return best;
+}
+
 /// The search knows neither launches nor single links, so what it finds is a place to begin from.
-BlockPartition PlanAdvisor::searchedPartition(double limit) const {
+std::vector<int> PlanAdvisor::searchedPartition(double limit) const {
   const RunBlocks& blocks = *model_.blocks();
   const Plan& plan = model_.plainPlan();
   std::vector<std::vector<int>> begins = {blocks.partition.blocks};
@@ -43,39 +96,7 @@ BlockPartition PlanAdvisor::searchedPartition(double limit) const {
   } catch (const Error&) {
     // Plans of too many stages, or of jobs that no search has: the others are left.
   }
-  const auto tried = [&](const std::vector<int>& counts) {
-    return simulated({.partition = BlockPartition{.blocks = counts, .recomputed = {}}});
-  };
-  std::vector<int> best;
-  Simulated shortest;
-  const auto take = [&](const std::vector<int>& counts, const Simulated& plan) {
-    const bool isBetter = isWithin(plan, limit) && (best.empty() || plan.step < shortest.step);
-    if (!isBetter) return false;
-    best = counts;
-    shortest = plan;
-    return true;
-  };
-  for (const std::vector<int>& begin : begins) take(begin, tried(begin));
-  std::int64_t left = std::clamp<std::int64_t>(kSimulatedJobs / jobsOf(plan), 0, kMostMoves);
-  while (!best.empty()) {
-    std::vector<std::vector<int>> next;
-    for (std::size_t from = 0; from < best.size(); ++from) {
-      for (std::size_t to = 0; to < best.size(); ++to) {
-        if (from == to || best[from] < 2) continue;
-        next.push_back(best);
-        --next.back()[from];
-        ++next.back()[to];
-      }
-    }
-    left -= static_cast<std::int64_t>(next.size());
-    if (left < 0) break;
-    std::vector<Simulated> plans(next.size());
-    inParallel(threads_, next.size(), [&](std::size_t i) { plans[i] = tried(next[i]); });
-    bool isShorter = false;
-    for (std::size_t i = 0; i < next.size(); ++i) isShorter = take(next[i], plans[i]) || isShorter;
-    if (!isShorter) break;
-  }
-  return {.blocks = std::move(best), .recomputed = {}};
+  return improved(begins, {}, limit).blocks;
 }
 
 std::vector<PlanAdvisor::Try> PlanAdvisor::partitions(double limit) const {
@@ -83,25 +104,63 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::partitions(double limit) const {
   if (!model_.blocks() || stages < 2 || jobsOf(model_.plainPlan()) > kMostCutJobs) return {};
   const RunBlocks& blocks = *model_.blocks();
   const std::vector<int>& run = blocks.partition.blocks;
-  BlockPartition found = searchedPartition(limit);
-  if (found.blocks.empty() || found.blocks == run) {
-    found = searchedPartition(std::numeric_limits<double>::max());  // that is over the limit
+  std::vector<Try> tries;
+  const auto add = [&](const std::vector<int>& found) {
+    if (found.empty() || found == run) return;
+    const std::string counts = blockCountsText(found);
+    Try one;
+    one.changes.partition = BlockPartition{.blocks = found, .recomputed = {}};
+    one.advice = {.of = Advice::Of::kPartition,
+                  .what = "cut the model into stages of " + counts + " blocks in place of " +
+                          blockCountsText(run),
+                  .command = "--partition " + counts,
+                  .options = optionsOfPartition(found, namesOf(blocks))};
+    one.advice.notes.push_back("trainings on PipeTrace's engine take it with --partition " +
+                               counts);
+    if (!blocks.isMeasured) {
+      one.advice.notes.emplace_back(
+          "the blocks of a stage are taken to take equally long; --blocks FILE says what they "
+          "cost");
+    }
+    tries.push_back(std::move(one));
+  };
+  const std::vector<int> best = searchedPartition(std::numeric_limits<double>::max());
+  add(best);
+  const PlanChanges ofBest{.partition = BlockPartition{.blocks = best, .recomputed = {}}};
+  if (!isWithin(simulated(ofBest), limit)) add(searchedPartition(limit));
+  return tries;
+}
+
+/// The schedule `auto` makes another plan for each partition, which takes too long.
+void PlanAdvisor::addPartitionOfBest(double limit, std::vector<Try>& tries) const {
+  if (!model_.blocks()) return;
+  Try* shown = nullptr;  // the shortest
+  Try* best = nullptr;   // the shortest but auto
+  const auto take = [](Try& one, Try*& to) {
+    if (to == nullptr || one.simulated.step < to->simulated.step) to = &one;
+  };
+  for (Try& one : tries) {
+    if (one.advice.of != Advice::Of::kSchedule || !isWithin(one.simulated, limit)) continue;
+    take(one, shown);
+    if (!scheduleInfo(one.changes.schedule).dependsOnCosts) take(one, best);
   }
-  if (found.blocks.empty() || found.blocks == run) return {};
+  if (best == nullptr || shown->simulated.step >= own_.step) return;
+  const Plan plan = model_.run(best->changes).order;
+  if (jobsOf(plan) > kMostCutJobs || plan.numStages < 2) return;
+  const RunBlocks& blocks = *model_.blocks();
+  const Partitioned found = improved({cutBlocks(blocks.partition, plan.numStages).blocks,
+                                      evenBlocks(blocks.table.numBlocks(), plan.numStages)},
+                                     best->changes, limit);
+  const auto gainOver = [&](Nanoseconds step) {
+    return 1 - static_cast<double>(found.plan.step) / static_cast<double>(step);
+  };
+  if (found.blocks.empty() || gainOver(shown->simulated.step) <= AdviceList::kLeastGain) return;
   const std::string counts = blockCountsText(found.blocks);
-  Try one;
-  one.changes.partition = found;
-  one.advice = {.of = Advice::Of::kPartition,
-                .what = "cut the model into stages of " + counts + " blocks in place of " +
-                        blockCountsText(run),
-                .command = "--partition " + counts,
-                .options = optionsOfPartition(found.blocks)};
-  one.advice.notes.push_back("trainings on PipeTrace's engine take it with --partition " + counts);
-  if (!blocks.isMeasured) {
-    one.advice.notes.emplace_back(
-        "the blocks of a stage are taken to take equally long; --blocks FILE says what they cost");
-  }
-  return {std::move(one)};
+  shown->advice.notes.push_back((shown == best ? "" : best->changes.schedule + " ") +
+                                "with stages of " + counts + " blocks as well: the step takes " +
+                                formatDuration(found.plan.step) + ", " +
+                                fixedText(100 * gainOver(own_.step), 1) + " % less (" +
+                                best->advice.command + " --partition " + counts + ")");
 }
 
 }  // namespace pipetrace

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <sstream>
 
 #include "analysis/advice/advice.h"
 #include "analysis/run_report/advice_report.h"
 #include "analysis/run_summary.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
+#include "trace/error.h"
 #include "trace/step_windows.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {
@@ -157,6 +160,8 @@ TEST(AdviceOnPartitionsWithinALimit, IsTheShortestOfThoseThatHoldNoMore) {
   question.blocks = GivenBlocks{
       .table = table, .partition = BlockPartition{.blocks = kUneven.run, .recomputed = {}}};
   const Timeline run = runOfCase(kUneven, kUneven.run);
+  const Nanoseconds bestOfAny = bestOfAll(kUneven, [](const auto&) { return true; });
+  int overTheLimit = 0;
   // 1F1B holds 4 micro-batches on the first rank, 3 on the next. 2.5 blocks are an activation.
   for (const double limit : {4.9, 4.0, 3.3}) {
     question.activationLimit = limit;
@@ -173,7 +178,71 @@ TEST(AdviceOnPartitionsWithinALimit, IsTheShortestOfThoseThatHoldNoMore) {
     ASSERT_NE(found, list.best.end()) << adviceText(list);
     EXPECT_LE(found->peak, limit + 1e-6) << found->what;
     EXPECT_EQ(found->step, best) << found->what;
+    const bool isBetterOver =
+        static_cast<double>(best - bestOfAny) / static_cast<double>(list.simulatedStep) >
+        AdviceList::kLeastGain;
+    overTheLimit += isBetterOver ? 1 : 0;
+    const auto note = HasSubstr(" activations: cut the model into stages of ");
+    EXPECT_THAT(list.notes, isBetterOver
+                                ? testing::Matcher<std::vector<std::string>>(Contains(note))
+                                : Not(Contains(note)));
   }
+  EXPECT_GT(overTheLimit, 0);
+}
+
+TEST(AdviceOnPartitionsOfOtherSchedules, IsTheShortestOfAllUnderTheScheduleThatItNames) {
+  AdviceQuestion question;
+  question.blocks =
+      GivenBlocks{.table = blocksOf(kUneven.forwards),
+                  .partition = BlockPartition{.blocks = kUneven.run, .recomputed = {}}};
+  question.activationLimit = 100;
+  const AdviceList list = adviceOn(runOfCase(kUneven, kUneven.run), question);
+  std::string note;
+  for (const Advice& advice : list.best) {
+    for (const std::string& each : advice.notes) {
+      if (each.find(" blocks as well: ") != std::string::npos) note = each;
+    }
+  }
+  std::istringstream words(note.substr(std::min(note.find("(--schedule "), note.size())));
+  std::string word;
+  BlocksCase named = kUneven;
+  std::string schedule;
+  words >> word >> schedule >> word >> named.chunks;
+  ASSERT_GE(named.chunks, 1) << adviceText(list);
+  ASSERT_FALSE(schedule.empty()) << adviceText(list);
+  named.schedule = schedule.c_str();
+  named.run.assign(static_cast<std::size_t>(4 * named.chunks), 1);
+  const Nanoseconds best = bestOfAll(named, [](const auto&) { return true; });
+  EXPECT_THAT(note, HasSubstr(" blocks as well: the step takes " + formatDuration(best) + ", "));
+}
+
+TEST(AdviceOnPartitionsWithinALimit, TakesWhatAnActivationTakesFromTheTableOfBlocks) {
+  BlockTable table = blocksOf(kUneven.forwards);
+  for (BlockCosts& block : table.blocks) block.activation = 1'200'000'000;
+  AdviceQuestion question;
+  question.blocks = GivenBlocks{
+      .table = table, .partition = BlockPartition{.blocks = kUneven.run, .recomputed = {}}};
+  const Timeline run = runOfCase(kUneven, kUneven.run);
+  question.activationLimit = 3.3;
+  AdviceList inActivations = adviceOn(run, question);
+  question.activationLimit.reset();
+  question.limitBytes = 3.3 * 3e9;  // four ranks hold ten blocks: 2.5 blocks each
+  AdviceList inBytes = adviceOn(run, question);
+  ASSERT_THAT(inBytes.notes, Contains("the limit of 9.90 GB is 3.30 activations of 3.00 GB each, "
+                                      "the mean of the ranks by the activation_bytes of --blocks"));
+  EXPECT_NEAR(inBytes.limit, 3.3, 1e-9);
+  ASSERT_EQ(inBytes.best.size(), inActivations.best.size());
+  for (std::size_t i = 0; i < inBytes.best.size(); ++i) {
+    EXPECT_EQ(inBytes.best[i].what, inActivations.best[i].what);
+    EXPECT_EQ(inBytes.best[i].step, inActivations.best[i].step);
+  }
+  question.activationBytes = 6e9;
+  EXPECT_THAT(adviceOn(run, question).notes,
+              Contains(HasSubstr("is 1.65 activations of 6.00 GB each, as --activation-gb says; by "
+                                 "the activation_bytes of --blocks one takes 3.00 GB")));
+  question.activationBytes.reset();
+  for (BlockCosts& block : question.blocks->table->blocks) block.activation = 0;
+  EXPECT_THROW(adviceOn(run, question), Error);
 }
 
 }  // namespace

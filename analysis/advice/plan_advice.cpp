@@ -108,7 +108,8 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
         one.changes.activationLimit = std::stod(most);
         one.advice.command += " --limit-activations " + most;
         one.advice.notes.emplace_back(
-            "it is a plan for the times of this run: what-if with --csv plan.csv writes it, and "
+            "it is a plan for the times of this run: the command below with --csv plan.csv writes "
+            "it, and "
             "trainings on PipeTrace's engine take it with --schedule-file plan.csv");
       }
       if (info.splitsBackward) {
@@ -249,6 +250,17 @@ void PlanAdvisor::addStepsInLine(double limit, std::vector<Try>& tries) const {
   });
 }
 
+/// Says how plan.csv is written, which some options are about.
+void PlanAdvisor::addCommandOfPlanFile(Advice& advice) const {
+  for (FrameworkOption& option : advice.options) {
+    if (!option.takesPlanFile) continue;
+    option.text = advice.command + " --csv plan.csv, and then " + option.text;
+    if (model_.plan().hasRecomputes()) {
+      option.text += ", without the cells of R: what runs again is up to the modules there";
+    }
+  }
+}
+
 std::vector<Advice> PlanAdvisor::advice(double limit, double error,
                                         std::vector<std::string>& notes) {
   std::vector<Try> tries = schedules(limit, notes);
@@ -263,6 +275,7 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     if (progress_ != nullptr) ++progress_->tried;
   });
   addStepsInLine(limit, tries);
+  addPartitionOfBest(limit, tries);
   std::vector<Advice> advice;
   std::map<Advice::Of, const Try*> overLimit;  // the shortest of each kind
   std::map<Advice::Of, double> mostGain;       // within the limit
@@ -288,6 +301,7 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     const bool needsBlocks =
         !blockOptions_.empty() && model_.blocks() && (cutsBlocks || model_.blocks()->isMeasured);
     if (needsBlocks) made.command += " " + blockOptions_;
+    addCommandOfPlanFile(made);
     advice.push_back(made);
   }
   for (const auto& [kind, one] : overLimit) {

@@ -29,7 +29,8 @@ class PlanAdvisor {
   ///   search finds. It begins with 1F1B's and with Eager1F1B's depths, and makes one rank's deeper
   ///   by one as long as that makes the step shorter.
   /// - Where the model's blocks are known, the partition with the shortest step: what
-  ///   bestPartition() finds, and as long as moving a block makes the step shorter, that.
+  ///   bestPartition() finds, and as long as moving a block makes the step shorter, that. The
+  ///   shortest schedule has a note on the best partition under it, by moving blocks alone.
   ///
   /// Where messages of the run wait for no others, the shortest schedules have a note on how long
   /// their steps are with the messages of a rank in torch's order.
@@ -56,15 +57,23 @@ class PlanAdvisor {
     Advice advice;
     Simulated simulated;
   };
+  struct Partitioned {
+    std::vector<int> blocks;  // of each stage
+    Simulated plan;
+  };
 
   Simulated simulated(const PlanChanges& changes) const;
   bool isWithin(const Simulated& plan, double limit) const;
+  void addCommandOfPlanFile(Advice& advice) const;
   void addStepsInLine(double limit, std::vector<Try>& tries) const;
   std::vector<Try> schedules(double limit, std::vector<std::string>& notes) const;
   std::vector<Try> microBatches() const;
   std::vector<Try> messageOrders() const;
   std::vector<Try> partitions(double limit) const;
-  BlockPartition searchedPartition(double limit) const;
+  Partitioned improved(const std::vector<std::vector<int>>& begins, const PlanChanges& changes,
+                       double limit) const;
+  std::vector<int> searchedPartition(double limit) const;
+  void addPartitionOfBest(double limit, std::vector<Try>& tries) const;
   std::vector<Try> warmUps(double limit) const;
   std::vector<int> deepened(std::vector<int> depths, double limit) const;
 

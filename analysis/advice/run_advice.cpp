@@ -139,9 +139,16 @@ class RunAdvisor {
 
   void launches() {
     Advice advice{.of = Advice::Of::kLaunches,
-                  .what = "begin jobs as soon as their inputs are there, without launches between",
-                  .options = optionsOfLaunches()};
-    advice.notes.emplace_back("where ranks share processors, these are also waits for one of them");
+                  .what = "begin jobs as soon as their inputs are there, without launches between"};
+    if (runsOnProcessors(run_.timeline)) {
+      advice.notes.emplace_back(
+          "the logs name no GPU, so these are waits for a processor: give each rank one of its "
+          "own; CUDA graphs and the like are of no use there");
+    } else {
+      advice.options = optionsOfLaunches();
+      advice.notes.emplace_back(
+          "where ranks share processors, these are also waits for one of them");
+    }
     add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
   }
 
@@ -184,6 +191,14 @@ class RunAdvisor {
 };
 
 }  // namespace
+
+bool runsOnProcessors(const Timeline& timeline) {
+  const auto isProcessor = [](const auto& rank) {
+    return rank.second.device == "cpu" || rank.second.device == "emulated";
+  };
+  return !timeline.ranks.empty() &&
+         std::all_of(timeline.ranks.begin(), timeline.ranks.end(), isProcessor);
+}
 
 std::vector<Advice> adviceOfRun(const RunAdviceInputs& run) { return RunAdvisor(run).advice(); }
 

@@ -1,9 +1,11 @@
 #include "analysis/explain/followed_schedule.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "analysis/plans/measured_plan.h"
 #include "analysis/plans/shared_stages.h"
+#include "schedule/build_schedule.h"
 
 namespace pipetrace {
 namespace {
@@ -49,11 +51,36 @@ void addDeviations(const MeasuredPlan& measured, const Plan& reference, int repl
   }
 }
 
+std::string givenScheduleOf(const Timeline& timeline) {
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (!info.schedule.empty()) return info.schedule;
+  }
+  return {};
+}
+
+/// Whether optimizer jobs between forwards say that steps have no flush.
+bool hasUpdates(const RunBasis& basis) {
+  const auto isAsynchronous = [](const PipelineBasis& pipeline) {
+    return std::any_of(pipeline.windows.begin(), pipeline.windows.end(),
+                       [](const BubbleWindow& window) { return window.isWholeRun; });
+  };
+  return std::any_of(basis.pipelines().begin(), basis.pipelines().end(), isAsynchronous);
+}
+
 }  // namespace
+
+std::string FollowedSchedule::givenText() const {
+  const std::string text = "the logs name " + given;
+  if (!lacksUpdates) return text;
+  return text + ", which has no flush, but no optimizer jobs between forwards show it";
+}
 
 FollowedSchedule followedSchedule(const Timeline& timeline, const Topology& topology,
                                   const RunBasis& basis) {
   FollowedSchedule followed;
+  followed.given = givenScheduleOf(timeline);
+  followed.lacksUpdates = isSchedule(followed.given) &&
+                          scheduleInfo(followed.given).isAsynchronous && !hasUpdates(basis);
   if (basis.pipelines().empty() || basis.pipelines().front().windows.empty()) return followed;
   const PipelineBasis& first = basis.pipelines().front();
   const BubbleWindow* const window = &first.lastWholeWindow();

@@ -22,6 +22,10 @@ struct FollowedSchedule {
   };
 
   RecognisedSchedule recognised;
+  std::string given;  ///< the schedule that the logs name; empty: none
+  /// That schedule has no flush, but no step has optimizer jobs between its forwards, which alone
+  /// show that.
+  bool lacksUpdates = false;
   /// Where ranks take turns at the micro-batches of a stage: the ranks of each, counted in their
   /// pipeline. Else empty.
   std::vector<std::vector<int>> ranksOfStage;
@@ -33,6 +37,9 @@ struct FollowedSchedule {
   std::int32_t step = 0;
   std::vector<Deviation> deviations;  ///< at most kMostDeviations
   std::int64_t deviationCount = 0;
+
+  /// "the logs name PipeDream", and what they lack if lacksUpdates. Needs `given`.
+  std::string givenText() const;
 
   static constexpr std::size_t kMostDeviations = 100;
 };

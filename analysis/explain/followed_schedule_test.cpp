@@ -48,6 +48,20 @@ TEST_F(FollowedScheduleTest, ARunInItsOrderHasNoDeviations) {
   EXPECT_THAT(found.deviations, IsEmpty());
 }
 
+TEST_F(FollowedScheduleTest, LogsThatNameAScheduleWithoutAFlushNeedOptimizerJobsThatShowIt) {
+  EXPECT_FALSE(followed().lacksUpdates);
+  EXPECT_EQ(followed().givenText(), "the logs name 1F1B");
+  Costs costs = Costs::equal(2, {10, 20});
+  timeline_ = test::completedRun(buildSchedule("PipeDream", 2, 4), costs);
+  EXPECT_TRUE(followed().lacksUpdates) << "updates that take no time are not logged";
+  EXPECT_EQ(followed().givenText(),
+            "the logs name PipeDream, which has no flush, but no optimizer jobs between forwards "
+            "show it");
+  costs.optimizer = 1;
+  timeline_ = test::completedRun(buildSchedule("PipeDream", 2, 4), costs);
+  EXPECT_FALSE(followed().lacksUpdates);
+}
+
 TEST_F(FollowedScheduleTest, JobsOfAnEarlierStepThatStandElsewhereAreListed) {
   swapForwards(1, 0, 2, 3);
   const FollowedSchedule found = followed();

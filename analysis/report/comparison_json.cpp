@@ -50,8 +50,13 @@ std::string comparisonJson(const CompareInput& input, const ComparedPlans& compa
                            {"left_out", leftOut}};
   if (run) {
     const ComparedPlan* const row = rowOf(*run, compared);
-    json["run"] = {{"schedule", run->schedule}, {"chunks", run->chunks}, {"step_ns", run->step}};
+    json["run"] = {{"schedule", run->schedule}, {"chunks", run->chunks}};
+    json["run"]["step_ns"] = timeJson(run->step > 0 ? std::optional(run->step) : std::nullopt);
     json["run"]["length_ns"] = timeJson(row == nullptr ? std::nullopt : std::optional(row->length));
+    if (run->replicas > 1) {
+      json["run"]["replica"] = run->replica;
+      json["run"]["replicas"] = run->replicas;
+    }
   }
   return json.dump(2, ' ', false, ComparisonObject::error_handler_t::replace) + "\n";
 }

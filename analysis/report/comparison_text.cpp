@@ -7,6 +7,7 @@
 #include "analysis/report/plan_report.h"
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
+#include "trace/text/bytes_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
 #include "trace/text/folded_line.h"
@@ -104,8 +105,18 @@ std::string leftOutText(const CompareInput& input, const std::vector<LeftOutPlan
   return text;
 }
 
+std::string costsText(const ComparedRun& run, std::size_t width) {
+  if (run.replicas < 2) return {};
+  return foldedLine("the costs are those of replica " + std::to_string(run.replica) + " of " +
+                        std::to_string(run.replicas) +
+                        ", whose jobs end last; no other one is taken to be slower after a change",
+                    width) +
+         "\n";
+}
+
 /// The measured step beside that of the run's own schedule.
 std::string runText(const ComparedRun& run, const ComparedPlans& compared, std::size_t width) {
+  if (run.step <= 0) return {};
   std::string text = "the run took " + formatDuration(run.step) + " a step";
   const ComparedPlan* const row = rowOf(run, compared);
   if (row == nullptr) {
@@ -162,7 +173,7 @@ std::string comparisonText(const CompareInput& input, const ComparedPlans& compa
                      (input.microBatches == 1 ? " micro-batch" : " micro-batches");
   text += compared.plans.empty() ? ": no plan is left\n" : ", the shortest step first\n\n";
   if (!compared.plans.empty()) text += planTable(input, compared.plans);
-  if (run) text += "\n" + runText(*run, compared, columns);
+  if (run) text += "\n" + runText(*run, compared, columns) + costsText(*run, columns);
   const std::string leftOut = leftOutText(input, compared.leftOut, columns);
   return leftOut.empty() ? text : text + "\n" + leftOut;
 }

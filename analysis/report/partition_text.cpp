@@ -3,6 +3,7 @@
 #include "analysis/report/plan_report.h"
 #include "analysis/report/text_table.h"
 #include "schedule/partition/partition_text.h"
+#include "trace/text/bytes_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
 

@@ -42,9 +42,6 @@ std::string planText(const PlanReport& report, int width = 100);
 /// newline.
 std::string partitionText(const BestPartition& partition, int width = 100);
 
-/// Bytes for people to read, such as "1.25 GB"; a GB is 10^9 bytes.
-std::string bytesText(std::int64_t bytes);
-
 /// The report as one JSON object with the keys of docs/schedules.md. Ends with a newline.
 std::string planJson(const PlanReport& report);
 

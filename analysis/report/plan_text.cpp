@@ -3,6 +3,7 @@
 #include "analysis/report/plan_report.h"
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
+#include "trace/text/bytes_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
 #include "trace/text/folded_line.h"
@@ -107,19 +108,6 @@ std::string theoryText(const ClosedForm& form, std::size_t width) {
 }
 
 }  // namespace
-
-std::string bytesText(std::int64_t bytes) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
-  for (const Unit& unit : kUnits) {
-    if (static_cast<double>(bytes) < unit.size) continue;
-    return fixedText(static_cast<double>(bytes) / unit.size, 2) + " " + unit.name;
-  }
-  return std::to_string(bytes) + " B";
-}
 
 std::string planTitle(const Plan& plan) {
   std::string text = plan.name + ", ";

@@ -102,11 +102,4 @@ std::vector<std::uint32_t> mostExpensive(const Explanation& explanation,
   return ascending(explanation, std::move(ranks));
 }
 
-std::string givenScheduleOf(const Timeline& timeline) {
-  for (const auto& [rank, info] : timeline.ranks) {
-    if (!info.schedule.empty()) return info.schedule;
-  }
-  return {};
-}
-
 }  // namespace pipetrace

@@ -62,7 +62,4 @@ std::vector<std::uint32_t> mostExpensive(const Explanation& explanation,
                                          const std::map<std::uint32_t, Nanoseconds>& times,
                                          std::size_t most);
 
-/// The schedule that the logs name; empty: none.
-std::string givenScheduleOf(const Timeline& timeline);
-
 }  // namespace pipetrace

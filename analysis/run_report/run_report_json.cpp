@@ -94,7 +94,7 @@ class RunJson {
                    {"clock_error_ns", clockError},
                    {"inferred", std::move(inferred)}};
     if (arrangement.tensorRanks > 1) object["tp"] = arrangement.tensorRanks;
-    const std::string given = givenScheduleOf(report_.timeline);
+    const std::string& given = run_.schedule.given;
     if (!given.empty()) object["given_schedule"] = given;
     object["schedule"] = toText(run_.schedule.recognised);
     object["schedules"] = run_.schedule.recognised.names;

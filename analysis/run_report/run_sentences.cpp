@@ -31,10 +31,8 @@ std::string scheduleLine(const RunReport& report) {
     text += (names.empty() ? "; stages on ranks " : " with stages on ranks ") +
             pipetrace::toText(schedule.ranksOfStage);
   }
-  const std::string given = givenScheduleOf(report.timeline);
-  if (!given.empty() && (names.empty() || given != names.front())) {
-    text += "; the logs name " + given;
-  }
+  const bool isNamed = !names.empty() && schedule.given == names.front();
+  if (!schedule.given.empty() && !isNamed) text += "; " + schedule.givenText();
   if (schedule.deviationCount > 0) {
     text += "; " + numbered(static_cast<std::size_t>(schedule.deviationCount), "job", "jobs") +
             " at other places, such as " + schedule.deviations.front().job + " of rank " +

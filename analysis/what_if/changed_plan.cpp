@@ -30,7 +30,8 @@ void requireSimulable(const std::string& schedule, const PlanSize& size) {
 
 void RunModel::addBlocks(const RunBlocks& blocks) {
   try {
-    requireFits(blocks.partition, blocks.table.numBlocks(), plan_.numStages);
+    const MeasuredBlocks measured(blocks.table, blocks.partition, costs_.stages);
+    activationBytes_ = measured.bytesOfUnit() * kActivation;
     costs_.stages = blocks.stages(costs_.stages, plan_.numStages, {});
   } catch (const Error& error) {
     throw Error(std::string("--blocks: ") + error.what());

@@ -8,8 +8,8 @@
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/explain/held_lines.h"
-#include "analysis/median.h"
 #include "analysis/what_if/logged_messages.h"
+#include "analysis/what_if/slowest_replica.h"
 #include "analysis/what_if/stage_changes.h"
 #include "schedule/add_transfers.h"
 #include "schedule/simulate/order_messages.h"
@@ -31,24 +31,6 @@ bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
   } catch (const Error&) {
     return false;
   }
-}
-
-/// The one whose compute jobs end last, by the median of the steps that count.
-const PipelineBasis& slowestPipeline(const RunBasis& basis, const CountedSteps& counted) {
-  const PipelineBasis* slowest = &basis.pipelines().front();
-  Nanoseconds longest = 0;
-  for (const PipelineBasis& pipeline : basis.pipelines()) {
-    std::vector<Nanoseconds> lengths;
-    for (const BubbleWindow& window : pipeline.windows) {
-      if (!counted.contains(window.step) || window.lastCompute == JobGraph::kNone) continue;
-      lengths.push_back(basis.graph().node(window.lastCompute).end - window.span.begin);
-    }
-    const Nanoseconds length = medianOf(lengths);
-    if (length <= longest) continue;
-    longest = length;
-    slowest = &pipeline;
-  }
-  return *slowest;
 }
 
 }  // namespace
@@ -89,7 +71,10 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   costs_.bandwidth = 0;
   findLaunches(again, counted);
   findLinks(again, counted);
-  findTail(basis.graph(), pipeline, summary, counted);
+  costs_.optimizer = tailOf(basis.graph(), pipeline, counted);
+  startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
+    return !counted.contains(step.step) || step.windowEnd >= step.end;
+  });
   if (blocks != nullptr) addBlocks(*blocks);
   if (topology.tensorRanks > 1) {
     restsOn_.push_back("tensor-parallel peers run alike: one of each is simulated");

@@ -88,6 +88,8 @@ class RunModel {
   /// The table of its blocks with the times of the run, and its messages' usual time. Needs
   /// blocks().
   BlockTable measuredTable() const;
+  /// The bytes of an activation of a whole share by the table of blocks; 0: not known.
+  double activationBytes() const { return activationBytes_; }
   /// So many activations of whole shares, in the unit of measuredTable()'s memory.
   std::int64_t memoryOf(double activations) const;
   /// The order of its jobs, without recomputes.
@@ -115,8 +117,6 @@ class RunModel {
   bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
   void findLinks(const RunAgain& again, const CountedSteps& counted);
-  void findTail(const JobGraph& graph, const PipelineBasis& pipeline, const RunSummary& summary,
-                const CountedSteps& counted);
   Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;
   Plan plannedWith(const PlanChanges& changes, Costs& costs) const;
   std::vector<StageCosts> stagesOf(const std::vector<StageCosts>& stages, int count,
@@ -143,6 +143,7 @@ class RunModel {
   CommStreams lines_ = CommStreams::kAsReached;
   bool startsTogether_ = true;
   std::optional<RunBlocks> blocks_;
+  double activationBytes_ = 0;
 };
 
 }  // namespace pipetrace

@@ -1,4 +1,4 @@
-// RunModel's medians: of launches, of messages, and of what comes after a step's last job.
+// RunModel's medians of launches and of messages.
 #include <algorithm>
 #include <map>
 
@@ -70,20 +70,6 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
   for (auto& [link, times] : links) {
     costs_.faults.links.push_back({link.first, link.second, medianOf(times)});
   }
-}
-
-void RunModel::findTail(const JobGraph& graph, const PipelineBasis& pipeline,
-                        const RunSummary& summary, const CountedSteps& counted) {
-  std::vector<Nanoseconds> tails;
-  for (const BubbleWindow& window : pipeline.windows) {
-    if (!counted.contains(window.step) || !window.isWhole) continue;
-    if (window.last == JobGraph::kNone || window.lastCompute == JobGraph::kNone) continue;
-    tails.push_back(graph.node(window.last).end - graph.node(window.lastCompute).end);
-  }
-  costs_.optimizer = medianOf(tails);
-  startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
-    return !counted.contains(step.step) || step.windowEnd >= step.end;
-  });
 }
 
 }  // namespace pipetrace

@@ -208,6 +208,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   }
   const FollowedSchedule followed = followedSchedule(timeline, measured.topology, *measured.basis);
   answer.schedule = toText(followed.recognised);
+  if (followed.lacksUpdates) answer.restsOn.push_back(followed.givenText());
   std::optional<RunBlocks> blocks;
   if (question.blocks) blocks = runBlocks(*question.blocks, timeline);
   const RunModel model(timeline, measured.topology, *measured.basis, measured.summary, followed,

@@ -114,11 +114,22 @@ Timeline loadMeasuredRun(const std::vector<std::string>& inputs) {
   return timeline;
 }
 
+Costs costsOfReplica(const Timeline& timeline, const SlowestReplica& replica) {
+  Costs costs = measuredCosts(timeline, countedStepsOf(timeline), replica.ranks);
+  for (StageCosts& stage : costs.stages) stage.reduction = 0;  // in the tail
+  costs.agreement = 0;
+  costs.optimizer = replica.tail;
+  return costs;
+}
+
 /// Gives a value for each stage, even where all are the same: a run of four stages says nothing
 /// about a fifth.
-GivenCosts measured(const std::vector<std::string>& inputs, std::optional<RunPlan>* plan) {
+GivenCosts measured(const std::vector<std::string>& inputs, std::optional<RunPlan>* plan,
+                    std::optional<SlowestReplica>* slowest) {
   const Timeline timeline = loadMeasuredRun(inputs);
-  const Costs run = measuredCosts(timeline);
+  if (slowest != nullptr) *slowest = slowestReplicaOf(timeline);
+  const Costs run = slowest != nullptr && *slowest ? costsOfReplica(timeline, **slowest)
+                                                   : measuredCosts(timeline);
   if (plan != nullptr) *plan = planOfRun(timeline);
   GivenCosts costs = givenCosts(run);
   costs.forward.resize(run.stages.size(), costs.forward.front());
@@ -161,11 +172,13 @@ BlockTable readBlocks(const std::string& path) {
   return readBlocksFile(readText(path, "blocks file"), nameOf(path));
 }
 
-GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run) {
+GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run,
+                     std::optional<SlowestReplica>* slowest) {
   if (!options.file.empty()) {
     return readCostsFile(readText(options.file, "costs file"), nameOf(options.file));
   }
-  GivenCosts costs = options.measured.empty() ? GivenCosts{} : measured(options.measured, run);
+  GivenCosts costs =
+      options.measured.empty() ? GivenCosts{} : measured(options.measured, run, slowest);
   read(costs.forward, "--forward-ms", options.forwardMs, kMs);
   read(costs.backward, "--backward-ms", options.backwardMs, kMs);
   read(costs.backwardInput, "--backward-input-ms", options.backwardInputMs, kMs);

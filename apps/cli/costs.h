@@ -5,6 +5,7 @@
 
 #include "analysis/costs/given_costs.h"
 #include "analysis/plans/run_plan.h"
+#include "analysis/what_if/slowest_replica.h"
 #include "apps/cli/cost_options.h"
 #include "schedule/partition/block_table.h"
 #include "schedule/plan.h"
@@ -15,7 +16,12 @@ namespace pipetrace {
 /// for what cannot be read, naming the option. Also throws Error when the inputs of --costs-from
 /// are of several runs; when a log holds several, the last counts, and a warning on stderr says so.
 /// `run`, if given, gets the plan of the run of --costs-from.
-GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run = nullptr);
+///
+/// `slowest`, if given, gets the replica that the others of the run wait for, where it has several.
+/// The costs are then its own. Their optimizer takes as long as all that comes after the last
+/// compute job of its steps.
+GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run = nullptr,
+                     std::optional<SlowestReplica>* slowest = nullptr);
 
 /// The blocks file of --blocks. Throws Error for what cannot be read.
 BlockTable readBlocks(const std::string& path);

@@ -37,6 +37,9 @@ class MeasuredBlocks {
   /// and their recomputes are parts of their backwards.
   BlockTable table() const;
 
+  /// How many bytes of the table are a unit of the activations of `stages`; 0: not known.
+  double bytesOfUnit() const { return unit_ > 0 ? 1 / unit_ : 0; }
+
  private:
   void share(const std::vector<StageCosts>& stages);
   void shareActivations(const std::vector<StageCosts>& stages);

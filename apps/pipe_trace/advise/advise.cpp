@@ -19,6 +19,8 @@
 namespace pipetrace {
 namespace {
 
+constexpr double kBytesOfGb = 1e9;
+
 struct AdviseOptions {
   LoadRunOptions load;
   std::optional<double> limit;         ///< GB
@@ -50,20 +52,21 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
           ->check(aboveZero())
           ->check(range(0.0, kMostActivations))
           ->group(kGroup);
-  auto* const limit = app.add_option("--limit", options.limit,
-                                     "The same in GB, of activations alone; needs --activation-gb")
-                          ->type_name("GB")
-                          ->check(aboveZero())
-                          ->excludes(activations)
-                          ->group(kGroup);
-  auto* const bytes =
-      app.add_option("--activation-gb", options.activationGb,
-                     "What a micro-batch takes on all stages of a rank, as in pipe-trace plan")
+  auto* const limit =
+      app.add_option("--limit", options.limit,
+                     "The same in GB, of activations alone; needs --activation-gb, or "
+                     "--blocks FILE with activation_bytes")
           ->type_name("GB")
           ->check(aboveZero())
-          ->needs(limit)
+          ->excludes(activations)
           ->group(kGroup);
-  limit->needs(bytes);
+  app.add_option("--activation-gb", options.activationGb,
+                 "What a micro-batch takes on all stages of a rank, as in pipe-trace plan "
+                 "(default: the mean of the ranks by the activation_bytes of --blocks)")
+      ->type_name("GB")
+      ->check(aboveZero())
+      ->needs(limit)
+      ->group(kGroup);
   addBlocksOptions(app, options.blocks, "Partition");
   app.add_flag("--json", options.json, "Print all of it as JSON");
 }
@@ -98,7 +101,8 @@ int adviseCommand(int argc, char** argv) {
                           .logs = inputsOfCommand(app, options.load),
                           .blocks = blocks,
                           .blockOptions = options.blocks.words()};
-  if (options.limit) question.activationLimit = *options.limit / *options.activationGb;
+  if (options.limit) question.limitBytes = *options.limit * kBytesOfGb;
+  if (options.activationGb) question.activationBytes = *options.activationGb * kBytesOfGb;
   const AdviceList list = adviceWithBar(timeline, std::move(question), options.load.quiet);
   if (!options.load.quiet || options.json) {
     writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));

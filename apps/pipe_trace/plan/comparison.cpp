@@ -34,12 +34,21 @@ int chunksOfCosts(const GivenCosts& given, const std::optional<RunPlan>& run, in
                           stages, ranks));
 }
 
-/// The run that was measured, where the plans are of its size.
-std::optional<ComparedRun> comparedRun(const std::optional<RunPlan>& run, const CompareInput& input,
-                                       int chunks) {
-  if (!run || !run->exists() || run->step <= 0) return std::nullopt;
-  if (run->ranks != input.ranks || run->microBatches != input.microBatches) return std::nullopt;
-  ComparedRun compared{.chunks = chunks, .step = run->step};
+/// The run that was measured, where the plans are of its size, or where its costs are those of one
+/// replica.
+std::optional<ComparedRun> comparedRun(const std::optional<RunPlan>& run,
+                                       const std::optional<SlowestReplica>& slowest,
+                                       const CompareInput& input, int chunks) {
+  const bool isOfSize = run && run->exists() && run->step > 0 && run->ranks == input.ranks &&
+                        run->microBatches == input.microBatches;
+  if (!isOfSize && !slowest) return std::nullopt;
+  ComparedRun compared{.chunks = chunks};
+  if (slowest) {
+    compared.replica = slowest->replica;
+    compared.replicas = slowest->replicas;
+  }
+  if (!isOfSize) return compared;
+  compared.step = run->step;
   if (run->schedule.isExact) compared.schedule = run->schedule.names.front();
   return compared;
 }
@@ -51,7 +60,8 @@ struct Question {
 
 Question questionOf(const PlanOptions& options) {
   std::optional<RunPlan> run;
-  const GivenCosts given = readCosts(options.costs, &run);
+  std::optional<SlowestReplica> slowest;
+  const GivenCosts given = readCosts(options.costs, &run, &slowest);
   if (!given.jobs.empty()) {
     throw Error(
         "jobs_ms gives times to single jobs of one plan, so plans cannot be compared with it");
@@ -78,7 +88,7 @@ Question questionOf(const PlanOptions& options) {
   input.activationLimit = readActivationLimit(options.limitActivations, given);
   input.commStreams = options.messages.lines();
   input.threads = 0;
-  return {input, comparedRun(run, input, chunks)};
+  return {input, comparedRun(run, slowest, input, chunks)};
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/plan_report.h"
 #include "trace/error.h"
+#include "trace/text/bytes_text.h"
 
 namespace pipetrace {
 

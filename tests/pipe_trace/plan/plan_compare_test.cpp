@@ -159,6 +159,33 @@ TEST_F(CompareCommand, RunsWithoutStepsOrBackwardsOfTheirOwnAreNotComparedAsIfTh
               "--backward-ms");
 }
 
+TEST_F(CompareCommand, CostsOfARunWithReplicasAreThoseOfTheSlowestOneWithItsReductions) {
+  const std::vector<std::string> costs = {"--forward-ms",   "10", "--backward-ms", "20",
+                                          "--optimizer-ms", "2",  "--reduce-ms",   "15"};
+  std::vector<std::string> logged = costs;
+  logged.insert(logged.end(), {"--dp", "2", "--scale", "rank=5:1.5", "--steps", "3", "-o"});
+  logged.push_back(path("run/"));
+  ASSERT_EQ(planOf("1F1B", logged).exitCode, 0);
+  const json table = compared({"--costs-from", path("run")});
+  EXPECT_EQ(table.at("run").at("replica"), 1);
+  EXPECT_EQ(table.at("run").at("replicas"), 2);
+  // Rank 1 of a pipeline of 1F1B is the slow one: as a slow stage of one pipeline, with the
+  // reductions at the end, on which nothing else waits.
+  const json one = jsonOf("1F1B", {"--forward-ms", "10,15,10,10", "--backward-ms", "20,30,20,20",
+                                   "--optimizer-ms", "17"});
+  const auto row = std::find_if(
+      table.at("plans").begin(), table.at("plans").end(),
+      [](const json& plan) { return plan.at("schedule") == "1F1B" && plan.at("chunks") == 1; });
+  ASSERT_NE(row, table.at("plans").end());
+  EXPECT_NEAR(row->at("length_ns").get<double>(), one.at("length_ns").get<double>(), 1e3);
+  EXPECT_NEAR(row->at("length_ns").get<double>(), table.at("run").at("step_ns").get<double>(), 1e3);
+  EXPECT_THAT(plan({"--compare", "--costs-from", path("run")}).out,
+              HasSubstr("the costs are those of replica 1 of 2, whose jobs end last"));
+  const json larger = compared({"--costs-from", path("run"), "--micro-batches", "16"}).at("run");
+  EXPECT_EQ(larger.at("replica"), 1);
+  EXPECT_TRUE(larger.at("step_ns").is_null()) << "no plan is of the size of the run";
+}
+
 TEST_F(CompareCommand, RanksThatTakeTurnsArePlannedAsInTheirRunAndNotCompared) {
   const std::vector<std::string> shared = {"--schedule",      "1F1B", "--stage-ranks", "0,1/2",
                                            "--micro-batches", "6"};

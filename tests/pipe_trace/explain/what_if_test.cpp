@@ -1,9 +1,7 @@
 // pipe-trace what-if, as users run it.
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "schedule/build_schedule.h"
-#include "tests/pipe_trace/fixture.h"
+#include "tests/pipe_trace/explain/slow_run_fixture.h"
 
 namespace pipetrace {
 namespace {
@@ -16,32 +14,18 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class WhatIfCommand : public PipeTrace {
+class WhatIfCommand : public SlowRuns {
  protected:
-  static ProgramRun whatIf(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "what-if");
-    return run(arguments);
+  static ProgramRun whatIf(const std::vector<std::string>& arguments) {
+    return ask("what-if", arguments);
   }
-
-  static json answerOf(std::vector<std::string> arguments, int exitCode = 0) {
-    arguments.emplace_back("--json");
-    const ProgramRun result = whatIf(std::move(arguments));
-    EXPECT_EQ(result.exitCode, exitCode) << result.err;
-    return json::parse(result.out);
-  }
-
-  /// Stage 2 takes 1.3 times as long as the others.
-  static Simulation slowRun(const char* schedule = "1F1B") {
-    Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
-    costs.stages[2] = {13 * kNsPerMs, 26 * kNsPerMs};
-    costs.transfer = kNsPerMs / 10;
-    costs.optimizer = 2 * kNsPerMs;
-    return simulate(buildSchedule(schedule, 4, 8), costs, {.steps = 4, .stepsStartTogether = true});
+  static json answerOf(const std::vector<std::string>& arguments, int exitCode = 0) {
+    return jsonOf("what-if", arguments, exitCode);
   }
 };
 
 TEST_F(WhatIfCommand, AFasterStageIsPrintedWithBothErrorsAndWhatGoesAway) {
-  const ProgramRun result = whatIf({logs(slowRun()), "--scale", "stage=2:0.769230769"});
+  const ProgramRun result = whatIf({logs(slowRun(2, 130)), "--scale", "stage=2:0.769230769"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("1F1B: --scale stage=2:0.769230769\n"),
@@ -53,8 +37,8 @@ TEST_F(WhatIfCommand, AFasterStageIsPrintedWithBothErrorsAndWhatGoesAway) {
 }
 
 TEST_F(WhatIfCommand, AnotherPlanIsSimulatedAndWritten) {
-  const json answer = answerOf({logs(slowRun()), "--schedule", "zb-h1", "--split", "1:1", "-o",
-                                path("better.json"), "-o", path("better.svg")});
+  const json answer = answerOf({logs(slowRun(2, 130)), "--schedule", "zb-h1", "--split", "1:1",
+                                "-o", path("better.json"), "-o", path("better.svg")});
   EXPECT_EQ(answer["by_model"], true);
   EXPECT_EQ(answer["schedule"], "1F1B");
   EXPECT_THAT(answer["asked"], ElementsAre("--schedule zb-h1", "--split 1:1"));
@@ -68,7 +52,7 @@ TEST_F(WhatIfCommand, AnotherPlanIsSimulatedAndWritten) {
 }
 
 TEST_F(WhatIfCommand, BalancedStagesKeepTheWorkAndIdealOnesDoNot) {
-  const std::string input = logs(slowRun());
+  const std::string input = logs(slowRun(2, 130));
   const json balanced = answerOf({input, "--balance", "stages"});
   const json ideal = answerOf({input, "--make-ideal", "stage=2"});
   const auto workOf = [](const json& figures) {
@@ -83,16 +67,17 @@ TEST_F(WhatIfCommand, BalancedStagesKeepTheWorkAndIdealOnesDoNot) {
 
 TEST_F(WhatIfCommand, TokensOfAStepBecomeTokensPerSecond) {
   const json answer =
-      answerOf({logs(slowRun()), "--micro-batches", "16", "--tokens-per-step", "1000"});
+      answerOf({logs(slowRun(2, 130)), "--micro-batches", "16", "--tokens-per-step", "1000"});
   const auto rateOf = [](const json& figures) {
     return figures["tokens_per_second"].get<double>();
   };
   EXPECT_GT(rateOf(answer["changed"]), 1.1 * rateOf(answer["unchanged"]));
-  EXPECT_THAT(whatIf({logs(slowRun(), "more"), "--micro-batches", "16"}).out, HasSubstr("steps/s"));
+  EXPECT_THAT(whatIf({logs(slowRun(2, 130), "more"), "--micro-batches", "16"}).out,
+              HasSubstr("steps/s"));
 }
 
 TEST_F(WhatIfCommand, AnotherPartitionIsAFileOrNumbersAndNeedsWhatTheBlocksCost) {
-  const std::string input = logs(slowRun());
+  const std::string input = logs(slowRun(2, 130));
   write("blocks.json", R"({"blocks": [{"forward_ms": 5, "count": 6}, {"forward_ms": 4},
                                       {"forward_ms": 6}, {"forward_ms": 7}]})");
   write("partition.json", R"({"partition": [2, 3, 2, 2]})");
@@ -130,7 +115,7 @@ TEST_F(WhatIfCommand, AnotherPartitionIsAFileOrNumbersAndNeedsWhatTheBlocksCost)
 }
 
 TEST_F(WhatIfCommand, TheChangedPlanIsWrittenAsAScheduleFile) {
-  const std::string input = logs(slowRun());
+  const std::string input = logs(slowRun(2, 130));
   const json answer = answerOf(
       {input, "--schedule", "auto", "--limit-activations", "4", "--csv", path("plan.csv")});
   EXPECT_FALSE(answer.contains("refusal")) << answer["refusal"];
@@ -146,7 +131,7 @@ TEST_F(WhatIfCommand, TheChangedPlanIsWrittenAsAScheduleFile) {
 }
 
 TEST_F(WhatIfCommand, WithoutAModelThatHoldsThereIsNoAnswerAboutAnotherPlan) {
-  const std::string input = logs(slowRun("PipeDream"));
+  const std::string input = logs(slowRun(2, 130, "PipeDream"));
   const ProgramRun result = whatIf({input, "--schedule", "GPipe", "-o", path("never.json")});
   EXPECT_EQ(result.exitCode, 2);
   EXPECT_THAT(result.out, AllOf(HasSubstr("replay error 0 ns"), HasSubstr("no model error: "),
@@ -158,7 +143,7 @@ TEST_F(WhatIfCommand, WithoutAModelThatHoldsThereIsNoAnswerAboutAnotherPlan) {
 }
 
 TEST_F(WhatIfCommand, ChangesThatMakeNoSenseAreErrorsThatNameTheOption) {
-  const std::string input = logs(slowRun());
+  const std::string input = logs(slowRun(2, 130));
   const auto expectRefused = [&](const std::vector<std::string>& options, const std::string& what) {
     std::vector<std::string> arguments = {input};
     arguments.insert(arguments.end(), options.begin(), options.end());

@@ -1,8 +1,5 @@
 // pipe-trace advise, as users run it.
-#include <nlohmann/json.hpp>
-
-#include "schedule/build_schedule.h"
-#include "tests/pipe_trace/fixture.h"
+#include "tests/pipe_trace/explain/slow_run_fixture.h"
 
 namespace pipetrace {
 namespace {
@@ -13,30 +10,18 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-class AdviseCommand : public PipeTrace {
+class AdviseCommand : public SlowRuns {
  protected:
-  static ProgramRun advise(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "advise");
-    return run(arguments);
+  static ProgramRun advise(const std::vector<std::string>& arguments) {
+    return ask("advise", arguments);
   }
-
-  static json listOf(std::vector<std::string> arguments) {
-    arguments.emplace_back("--json");
-    const ProgramRun result = advise(std::move(arguments));
-    EXPECT_EQ(result.exitCode, 0) << result.err;
-    return json::parse(result.out);
-  }
-
-  /// Stage 1 takes 1.6 times as long as the others.
-  static Simulation slowRun() {
-    Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
-    costs.stages[1] = {16 * kNsPerMs, 32 * kNsPerMs};
-    return simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 4, .stepsStartTogether = true});
+  static json listOf(const std::vector<std::string>& arguments) {
+    return jsonOf("advise", arguments);
   }
 };
 
 TEST_F(AdviseCommand, EachPieceHasItsStepItsPriceItsOptionsAndTheCommandThatShowsIt) {
-  const std::string folder = logs(slowRun());
+  const std::string folder = logs(slowRun(1, 160));
   const ProgramRun result = advise({folder});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.out,
@@ -50,7 +35,7 @@ TEST_F(AdviseCommand, EachPieceHasItsStepItsPriceItsOptionsAndTheCommandThatShow
 }
 
 TEST_F(AdviseCommand, TheCommandThatIsNamedPredictsTheSameStep) {
-  const std::string folder = logs(slowRun());
+  const std::string folder = logs(slowRun(1, 160));
   const json list = listOf({folder});
   for (const json& advice : list["advice"]) {
     const std::string command = advice["command"];
@@ -64,7 +49,7 @@ TEST_F(AdviseCommand, TheCommandThatIsNamedPredictsTheSameStep) {
 }
 
 TEST_F(AdviseCommand, WithBlocksThePartitionIsNamedWithItsOptionsAndTheCommandThatShowsIt) {
-  const std::string folder = logs(slowRun());
+  const std::string folder = logs(slowRun(1, 160));
   write("blocks.json", R"({"blocks": [{"forward_ms": 5, "count": 12}]})");
   const json list = listOf({folder, "--blocks", path("blocks.json"), "--run-partition", "2,6,2,2"});
   const auto found = std::find_if(list["advice"].begin(), list["advice"].end(),
@@ -92,8 +77,28 @@ TEST_F(AdviseCommand, WithBlocksThePartitionIsNamedWithItsOptionsAndTheCommandTh
   EXPECT_EQ(json::parse(result.out)["changed"]["step_ns"], (*found)["step_ns"]) << command;
 }
 
+TEST_F(AdviseCommand, AnOptionThatTakesAPlanInAFileNamesTheCommandThatWritesIt) {
+  Costs costs = costsWith(1, 100);
+  costs.faults.links.push_back({.rank = 1, .peer = 2, .transfer = 40 * kNsPerMs});
+  const std::string folder = logs(simulate(buildSchedule("1F1B", 4, 12), costs, {.steps = 3}));
+  const json list = listOf({folder, "--limit-activations", "6"});
+  const auto found = std::find_if(list["advice"].begin(), list["advice"].end(),
+                                  [](const json& advice) { return advice["kind"] == "warm_up"; });
+  ASSERT_NE(found, list["advice"].end()) << list.dump(2);
+  const std::string text = (*found)["options"][0]["text"];
+  const std::string command = text.substr(0, text.find(", and then _PipelineScheduleRuntime"));
+  ASSERT_EQ(command, (*found)["command"].get<std::string>() + " --csv plan.csv");
+  const std::string inFolder = "cd '" + folder_.string() + "' && ";
+  const ProgramRun written = runProgram(
+      {"/bin/sh", "-c", inFolder + PIPE_TRACE_PROGRAM + command.substr(command.find(' '))});
+  EXPECT_EQ(written.exitCode, 0) << written.err;
+  // A file of rows alone, which torch reads, with the warm-up that the command asks for.
+  EXPECT_THAT(contents(path("plan.csv")), testing::StartsWith("0F0,0F1,0F2,0F3,"));
+  EXPECT_EQ(run({"plan", "--schedule-file", path("plan.csv"), "--check"}).exitCode, 0);
+}
+
 TEST_F(AdviseCommand, TheCommandThatIsNamedReadsTheSameInputsInTheSameWay) {
-  const std::string folder = logs(slowRun());
+  const std::string folder = logs(slowRun(1, 160));
   const ProgramRun result =
       advise({folder + "/workerlog.0", folder + "/workerlog.1", folder + "/workerlog.2",
               folder + "/workerlog.3", "--steps", "1:3", "--align", "none", "--threads", "1"});
@@ -104,24 +109,29 @@ TEST_F(AdviseCommand, TheCommandThatIsNamedReadsTheSameInputsInTheSameWay) {
 }
 
 TEST_F(AdviseCommand, NoPlanNeedsMoreThanTheLimitInActivationsOrInBytes) {
-  const std::string folder = logs(slowRun());
+  const std::string folder = logs(slowRun(1, 160));
   const json plain = listOf({folder, "--limit-activations", "2.5"});
   EXPECT_EQ(plain["limit_activations"], 2.5);
   for (const json& advice : plain["advice"]) {
     if (advice["peak_activations"].is_null()) continue;  // of the run itself
     EXPECT_LE(advice["peak_activations"], 2.5 + 1e-6);
   }
-  EXPECT_EQ(listOf({folder, "--limit", "5", "--activation-gb", "2"}), plain);
   EXPECT_THAT(advise({folder, "--limit-activations", "2.5"}).out,
               AllOf(HasSubstr("the run itself holds more than the limit\n"),
                     HasSubstr("\nover the limit of 2.50 activations: take ")));
-  expectError(advise({folder, "--limit", "5"}), "--activation-gb", "");
+  json inBytes = listOf({folder, "--limit", "5", "--activation-gb", "2"});
+  EXPECT_THAT(
+      inBytes["notes"][0].get<std::string>(),
+      HasSubstr("limit of 5.00 GB is 2.50 activations of 2.00 GB each, as --activation-gb"));
+  inBytes["notes"].erase(0);
+  EXPECT_EQ(inBytes, plain);
+  expectError(advise({folder, "--limit", "5"}), "--limit", "give --activation-gb, or --blocks");
   expectError(advise({folder, "--limit-activations", "1e18"}), "--limit-activations", "");
   expectError(advise({folder, "--limit-activations", "0"}), "--limit-activations", "above 0");
 }
 
 TEST_F(AdviseCommand, TheReportEndsWithTheBestAndItsJsonHasAll) {
-  const std::string folder = logs(slowRun());
+  const std::string folder = logs(slowRun(1, 160));
   const json list = listOf({folder});
   const std::string best = list["advice"][0]["text"];
   const ProgramRun report = run({"report", folder});
@@ -131,11 +141,11 @@ TEST_F(AdviseCommand, TheReportEndsWithTheBestAndItsJsonHasAll) {
 }
 
 TEST_F(AdviseCommand, LogsWithoutAnyComputeJobAreRefused) {
-  Simulation empty = slowRun();
+  Simulation empty = slowRun(1, 160);
   for (Track& track : empty.timeline.tracks) {
     std::erase_if(track.events, [](const Event& event) { return isCompute(event.kind); });
   }
-  expectError(advise({logs(empty)}), "no job in", "workerlog.0");
+  expectError(advise({logs(empty)}), "the inputs hold no compute job", "nothing to advise on");
 }
 
 }  // namespace

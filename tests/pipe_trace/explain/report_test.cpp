@@ -1,8 +1,7 @@
 // pipe-trace report, as users run it.
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "tests/pipe_trace/fixture.h"
+#include "tests/pipe_trace/explain/slow_run_fixture.h"
 
 namespace pipetrace {
 namespace {
@@ -14,28 +13,15 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class ReportCommand : public PipeTrace {
+class ReportCommand : public SlowRuns {
  protected:
-  static ProgramRun report(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "report");
-    return run(arguments);
+  static ProgramRun report(const std::vector<std::string>& arguments) {
+    return ask("report", arguments);
   }
-
-  static json reportOf(std::vector<std::string> arguments) {
-    arguments.emplace_back("--json");
-    const ProgramRun result = report(std::move(arguments));
-    EXPECT_EQ(result.exitCode, 0) << result.err;
-    return json::parse(result.out);
+  static json reportOf(const std::vector<std::string>& arguments) {
+    return jsonOf("report", arguments);
   }
-
-  /// Logs of a run whose stage 2 takes 1.3 times as long as the others.
-  std::string slowLogs() const {
-    Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
-    costs.stages[2] = {13 * kNsPerMs, 26 * kNsPerMs};
-    costs.transfer = kNsPerMs / 10;
-    costs.optimizer = 2 * kNsPerMs;
-    return logs(simulate(oneFOneB(4, 8), costs, {.steps = 4, .stepsStartTogether = true}));
-  }
+  std::string slowLogs() const { return logs(slowRun(2, 130)); }
 
   /// Logs of the run, each rank `count` times, as rank r · count + c, c < count. They name no
   /// topology.
@@ -64,15 +50,6 @@ class ReportCommand : public PipeTrace {
   static std::string shared(const std::string& name) {
     return PIPETRACE_SOURCE_DIR "/../shared/data/" + name;
   }
-
-  void expectValid(const std::string& text) const {
-    const ProgramRun check =
-        runProgram({"/usr/bin/python3", PIPETRACE_SOURCE_DIR "/tests/pipe_trace/check_schema.py",
-                    PIPETRACE_SOURCE_DIR "/docs/report.schema.json"},
-                   {.input = text});
-    if (check.exitCode == 77) GTEST_SKIP() << check.out;
-    EXPECT_EQ(check.exitCode, 0) << check.out << check.err;
-  }
 };
 
 TEST_F(ReportCommand, EachFindingHasTheCommandThatShowsIt) {
@@ -88,7 +65,7 @@ TEST_F(ReportCommand, EachFindingHasTheCommandThatShowsIt) {
   for (const json& finding : run["findings"]) {
     EXPECT_THAT(finding["find"].get<std::string>(), StartsWith("rank:")) << finding;
   }
-  expectValid(run.dump());
+  expectValid(run.dump(), "report.schema.json");
 }
 
 TEST_F(ReportCommand, FindingsComeFirstAndNameTheSlowStage) {
@@ -121,7 +98,7 @@ TEST_F(ReportCommand, MessagesThatHoldUpOthersAreTheFirstFindingWithTheirGain) {
               AllOf(HasSubstr("--costs-from '" + path("rank") + "' --comm-streams rank"),
                     HasSubstr("--transfers in-time --csv")));
   EXPECT_GT(inLine["ranks"][0]["bubbles"]["blocked"].get<std::int64_t>(), 0);
-  expectValid(inLine.dump());
+  expectValid(inLine.dump(), "report.schema.json");
   const json free = reportOf({logsOn("message")});
   EXPECT_FALSE(free["ranks"][0]["bubbles"].contains("blocked"));
   EXPECT_THAT(report({path("rank")}).out, HasSubstr("  blocked\n"));
@@ -135,7 +112,7 @@ TEST_F(ReportCommand, JsonFollowsItsSchema) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramRun result = run(arguments);
     ASSERT_EQ(result.exitCode, 0) << result.err;
-    expectValid(result.out);
+    expectValid(result.out, "report.schema.json");
   }
 }
 
@@ -164,7 +141,7 @@ TEST_F(ReportCommand, TensorParallelPeersAreNoReplicas) {
   EXPECT_FALSE(replicas["profile"].contains("tp"));
   const ProgramRun result = report({folder, "--pp", "2", "--tp", "2", "--json"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
-  expectValid(result.out);
+  expectValid(result.out, "report.schema.json");
   const json run = json::parse(result.out);
   EXPECT_EQ(run["profile"]["pp"], 2);
   EXPECT_EQ(run["profile"]["dp"], 2);
@@ -205,7 +182,7 @@ TEST_F(ReportCommand, PauseThatALoadOfDataFillsNamesItsRank) {
   simulation.timeline.sort();
   const ProgramRun result = report({logs(simulation), "--json"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
-  expectValid(result.out);
+  expectValid(result.out, "report.schema.json");
   const json run = json::parse(result.out);
   const auto finding =
       std::find_if(run["findings"].begin(), run["findings"].end(),
@@ -342,7 +319,7 @@ TEST_F(ReportCommand, LongFirstStepIsLeftOutOfEverythingAndStepsHaveIt) {
               HasSubstr("5.00 times the median of the others, and is left out of all figures and "
                         "findings; --steps 0: has it\n\nfindings\n"));
   const json byRule = reportOf({folder});
-  expectValid(byRule.dump());
+  expectValid(byRule.dump(), "report.schema.json");
   EXPECT_EQ(byRule["summary"]["left_out"]["step"], 0);
   const json chosen = reportOf({folder, "--steps", "1:"});
   for (const char* const part : {"findings", "ranks", "bubbles", "who_costs_whom", "slowdown"}) {

@@ -1,8 +1,7 @@
 // pipe-trace diff, as users run it.
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "tests/pipe_trace/fixture.h"
+#include "tests/pipe_trace/explain/slow_run_fixture.h"
 
 namespace pipetrace {
 namespace {
@@ -14,20 +13,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-class DiffCommand : public PipeTrace {
+class DiffCommand : public SlowRuns {
  protected:
-  static ProgramRun diff(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "diff");
-    return run(arguments);
+  static ProgramRun diff(const std::vector<std::string>& arguments) {
+    return ask("diff", arguments);
   }
 
   /// Logs of four steps, in which jobs of stage 2 take `percent` % of the usual time. Step k has
   /// k % longer jobs, so that steps differ.
   std::string logsWith(int percent, const std::string& name, int steps = 4) const {
-    Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
-    costs.stages[2] = {percent * kNsPerMs / 10, percent * kNsPerMs / 5};
-    costs.transfer = kNsPerMs / 10;
-    costs.optimizer = 2 * kNsPerMs;
+    Costs costs = costsWith(2, percent);
     const Plan plan = oneFOneB(4, 8);
     for (const auto& actions : plan.ranks) {
       for (const Action& action : actions) {
@@ -39,15 +34,6 @@ class DiffCommand : public PipeTrace {
     }
     return logs(simulate(CheckedPlan(plan), costs, {.steps = steps, .stepsStartTogether = true}),
                 name);
-  }
-
-  void expectValid(const std::string& text) const {
-    const ProgramRun check =
-        runProgram({"/usr/bin/python3", PIPETRACE_SOURCE_DIR "/tests/pipe_trace/check_schema.py",
-                    PIPETRACE_SOURCE_DIR "/docs/diff.schema.json"},
-                   {.input = text});
-    if (check.exitCode == 77) GTEST_SKIP() << check.out;
-    EXPECT_EQ(check.exitCode, 0) << check.out << check.err;
   }
 };
 
@@ -68,7 +54,7 @@ TEST_F(DiffCommand, JsonFollowsItsSchemaAndAddsUp) {
   const std::string b = logsWith(110, "b");
   const ProgramRun result = diff({a, b, "--json"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
-  expectValid(result.out);
+  expectValid(result.out, "diff.schema.json");
   const json object = json::parse(result.out);
   EXPECT_EQ(object["verdict"], "slower");
   EXPECT_EQ(object["slower_beyond_tolerance"], true);
@@ -79,7 +65,7 @@ TEST_F(DiffCommand, JsonFollowsItsSchemaAndAddsUp) {
   for (const json& reason : object["reasons"]) reasons += reason["time_ns"].get<Nanoseconds>();
   EXPECT_EQ(reasons, object["step"]["difference_ns"]);
   EXPECT_THAT(object["answer"].get<std::string>(), StartsWith("B's steps take "));
-  expectValid(diff({a, logsWith(100, "one", 1), "--json"}).out);
+  expectValid(diff({a, logsWith(100, "one", 1), "--json"}).out, "diff.schema.json");
 }
 
 TEST_F(DiffCommand, StrictFailsWhereBIsSlowerThanToleranceAndNoise) {
