@@ -393,6 +393,13 @@ TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
   const AdviceList list = adviceOn(run, {});
   EXPECT_THAT(list.notes, Contains(HasSubstr("other plans were not simulated: the run is asyn")));
   for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
+  ASSERT_FALSE(list.best.empty());
+  EXPECT_THAT(
+      adviceText(list),
+      testing::AllOf(testing::ContainsRegex("^the run takes [0-9.]+ ms while its pipeline "
+                                            "is full, schedule PipeDream"),
+                     HasSubstr("the run is asynchronous: it counts as one step"),
+                     HasSubstr(": the run takes "), testing::Not(HasSubstr("the step takes"))));
 }
 
 }  // namespace

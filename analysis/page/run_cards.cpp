@@ -18,10 +18,10 @@ std::vector<RunCard> runCards(const Explanation& run) {
     const std::string key = figure.key;
     const auto over = overSteps(run, figure);
     if (!over) continue;
-    if (key == "duration_ns") {
+    if (figure.isLength) {
       const auto time = [](double ns) { return formatDuration(static_cast<Nanoseconds>(ns)); };
-      card(time(over->median), "length of a step",
-           "median; mean " + time(over->mean) + ", 99\u00a0% " + time(over->p99));
+      card(time(over->median), "median length of a step",
+           "mean " + time(over->mean) + ", 99\u00a0% " + time(over->p99));
     } else if (key == "bubble_ratio" || key == "load_balance" || key == "schedule_efficiency" ||
                key == "communication_efficiency") {
       card(shareCell(over->mean).text, figure.heading,

@@ -12,7 +12,7 @@ namespace pipetrace {
 struct ComparedRun {
   std::string schedule;  ///< as in knownSchedules(); empty: none has its order
   int chunks = 1;
-  Nanoseconds step = 0;  ///< the median window of the steps that count
+  Nanoseconds step = 0;  ///< as RunPlan::step
 };
 
 /// The compared plans as a table, a row each, the shortest step first. Below it stands what was

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/median.h"
 #include "analysis/run_summary.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
@@ -18,14 +19,6 @@
 
 namespace pipetrace {
 namespace {
-
-template <typename T>
-T median(std::vector<T> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return (values[middle - 1] + values[middle]) / 2;
-}
 
 /// A step of all replicas: from the first begin to the last end, and the idle share of their
 /// windows.
@@ -75,7 +68,7 @@ template <typename T>
 T medianOf(const std::map<int, ComparedStep>& steps, T ComparedStep::*figure) {
   std::vector<T> values;
   for (const auto& [number, step] : steps) values.push_back(step.*figure);
-  return median(std::move(values));
+  return medianOf(values);
 }
 
 ComparedStep medianOf(const std::map<int, ComparedStep>& steps) {
@@ -94,8 +87,7 @@ std::map<int, ComparedStep> takeApart(std::map<int, ComparedStep>& steps, const 
   if (apart.empty() || steps.empty()) return apart;
   std::vector<Nanoseconds> planned;
   for (const auto& [number, step] : steps) planned.push_back(step.plannedStep);
-  std::sort(planned.begin(), planned.end());
-  const Nanoseconds usual = planned[(planned.size() - 1) / 2];
+  const Nanoseconds usual = lowerMedianOf(planned);
   for (auto step = steps.begin(); step != steps.end();) {
     const auto next = std::next(step);
     if (step->second.plannedStep != usual) apart.insert(steps.extract(step));
