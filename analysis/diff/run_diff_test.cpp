@@ -353,32 +353,6 @@ TEST(RunDiff, WithoutMessagesStillExplainsTheDifference) {
   EXPECT_THAT(diffText({diff, "a", "b"}), HasSubstr("both runs have no messages in the logs"));
 }
 
-TEST(RunDiff, RunsOfOneStepSayThatNobodyKnowsHowSureItIs) {
-  Costs costs = costsOf(onFour(), 0.1);
-  scaleRank(costs, onFour(), 2, 1.1);
-  const RunDiff diff = diffOfRuns(usual(1, 1), noisyRun(onFour(), costs, 1, 2));
-  EXPECT_EQ(diffVerdict(diff), "unknown");
-  EXPECT_FALSE(diff.isSlower());
-  EXPECT_THAT(diffAnswer(diff),
-              AllOf(HasSubstr("nobody knows how sure that is"), HasSubstr("stage 2's jobs take ")));
-}
-
-TEST(RunDiff, OneChosenStepOfEachRunSaysNothingOfNoiseNorOfTheTimeBetweenSteps) {
-  Costs costs = costsOf(onFour(), 0.1);
-  scaleRank(costs, onFour(), 2, 1.1);
-  const RunDiff diff = diffOf(usual(1, 6), noisyRun(onFour(), costs, 6, 2), {.steps = {{0, 1}}});
-  EXPECT_THAT(diffText({diff, "a", "b"}),
-              AllOf(HasSubstr("\nparts of it that differ, the largest first"),
-                    HasSubstr("backwards of stage 2"), Not(HasSubstr("noise")),
-                    Not(HasSubstr("between two steps"))));
-  const RunDiff same = diffOf(usual(1, 6), usual(1, 6), {.steps = {{0, 1}}});
-  EXPECT_THAT(diffText({same, "a", "b"}),
-              AllOf(HasSubstr("take longer or less time, by 1 % or more ("),
-                    Not(HasSubstr("noise")), Not(HasSubstr("between two steps"))));
-  EXPECT_THAT(diffText({diffOfRuns(usual(1, 6), usual(2, 6)), "a", "b"}),
-              AllOf(HasSubstr("beyond noise"), HasSubstr("\nbetween two steps pass ")));
-}
-
 TEST(RunDiff, TrainingAndEvaluationHaveTheirForwardsComparedOnly) {
   const Plan forwards = buildSchedule("Forward-only", {4, 8});
   Costs costs = costsOf(forwards, 0.1);
