@@ -220,7 +220,7 @@ TEST(RunPageOfFaultsTest, AnAsynchronousRunOfOneStepIsShownWhole) {
   const std::string page = pageOf(timeline, run);
   EXPECT_THAT(
       page, AllOf(HasSubstr("<h2>The run</h2>"), HasSubstr("The run, while its pipeline is full: "),
-                  Not(HasSubstr("one of its"))));
+                  HasSubstr("<span>length of the run</span>"), Not(HasSubstr("one of its"))));
   EXPECT_GE(chartsOf(page).at(0)["length"], run.steps.at(0).summary.window());
 }
 

@@ -64,11 +64,13 @@ std::string planTable(const CompareInput& input, const std::vector<ComparedPlan>
 std::string withoutFlushText(const std::vector<ComparedPlan>& plans, std::size_t width) {
   std::string names;
   std::string steady;
+  std::set<Nanoseconds> times;
   int count = 0;
   for (const ComparedPlan& plan : plans) {
     if (!plan.isAsynchronous) continue;
     names += (count++ == 0 ? "" : ", ") + std::string(plan.schedule);
     if (!plan.steadyStep) continue;
+    times.insert(*plan.steadyStep);
     steady += (steady.empty() ? "" : ", ") + formatDuration(*plan.steadyStep) + " (" +
               std::string(plan.schedule) + ")";
   }
@@ -76,6 +78,7 @@ std::string withoutFlushText(const std::vector<ComparedPlan>& plans, std::size_t
   std::string text = "no flush: the " + std::string(count == 1 ? "step" : "steps") + " of " +
                      names + (count == 1 ? " is" : " are") +
                      " of a batch alone, which fills the pipeline and drains it";
+  if (times.size() == 1) steady = formatDuration(*times.begin());
   if (!steady.empty()) text += ". A run does that once; each batch more adds " + steady;
   return foldedLine(text, width) + "\n";
 }
