@@ -65,17 +65,17 @@ std::map<int, ComparedStep> stepsOf(const RunSummary& run, const RunSummary& pla
 }
 
 template <typename T>
-T medianOf(const std::map<int, ComparedStep>& steps, T ComparedStep::*figure) {
+T medianFigure(const std::map<int, ComparedStep>& steps, T ComparedStep::*figure) {
   std::vector<T> values;
   for (const auto& [number, step] : steps) values.push_back(step.*figure);
   return medianOf(values);
 }
 
-ComparedStep medianOf(const std::map<int, ComparedStep>& steps) {
-  return {.measuredStep = medianOf(steps, &ComparedStep::measuredStep),
-          .plannedStep = medianOf(steps, &ComparedStep::plannedStep),
-          .measuredBubble = medianOf(steps, &ComparedStep::measuredBubble),
-          .plannedBubble = medianOf(steps, &ComparedStep::plannedBubble)};
+ComparedStep medianStepOf(const std::map<int, ComparedStep>& steps) {
+  return {.measuredStep = medianFigure(steps, &ComparedStep::measuredStep),
+          .plannedStep = medianFigure(steps, &ComparedStep::plannedStep),
+          .measuredBubble = medianFigure(steps, &ComparedStep::measuredBubble),
+          .plannedBubble = medianFigure(steps, &ComparedStep::plannedBubble)};
 }
 
 /// Takes the steps with faults of their own out of `steps`, and those that these hold up.
@@ -263,7 +263,7 @@ PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, con
   }
   if (steps.size() > 1) comparison.apart = takeApart(steps, costs.faults);
   comparison.steps = static_cast<int>(steps.size());
-  if (!steps.empty()) comparison.median = medianOf(steps);
+  if (!steps.empty()) comparison.median = medianStepOf(steps);
   for (const auto& [rank, info] : run.ranks) comparison.lateStarts += info.lateStarts;
   return comparison;
 }
