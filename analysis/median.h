@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <vector>
 
-#include "trace/nanoseconds.h"
-
 namespace pipetrace {
 
-/// The median; of an even count the mean of the middle two, rounded down. 0 for none. Reorders the
-/// values.
-inline Nanoseconds medianOf(std::vector<Nanoseconds>& values) {
+/// The median; of an even count the mean of the middle two, of whole numbers rounded down. 0 for
+/// none. Reorders the values.
+template <typename Value>
+Value medianOf(std::vector<Value>& values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
-  const Nanoseconds lower = *std::max_element(values.begin(), middle);
+  const Value lower = *std::max_element(values.begin(), middle);
   return lower + (*middle - lower) / 2;
 }
 

@@ -10,7 +10,7 @@
 #include "analysis/advice/plan_advice.h"
 #include "analysis/advice/run_advice.h"
 #include "analysis/explain/explanation.h"
-#include "analysis/median.h"
+#include "analysis/steps/median_step.h"
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/what_if.h"
 #include "trace/error.h"
@@ -23,14 +23,6 @@ namespace {
 
 std::string percentOfStep(double share) {
   return percentText(std::llround(share * 1e6), 1'000'000);
-}
-
-Nanoseconds medianWindow(const RunSummary& summary, const CountedSteps& counted) {
-  std::vector<Nanoseconds> windows;
-  for (const StepSummary& step : summary.steps) {
-    if (counted.contains(step.step)) windows.push_back(step.window());
-  }
-  return medianOf(windows);
 }
 
 /// Says where a framework cannot have the best schedule which one it has. `all`: the best first.
@@ -195,7 +187,9 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
   }
   const CountedSteps counted = countedStepsOf(timeline, question.steps);
   AdviceList list{.notes = counted.leftOutTexts()};
-  list.step = medianWindow(run.summary, counted);
+  const MedianStep step = medianStepOf(run.summary, counted);
+  list.step = step.window;
+  list.isWholeRun = step.isWholeRun;
   if (list.step <= 0) throw Error("no step that counts has any length");
   const RunAgain again(timeline, run.topology, *run.graph, counted, question.threads);
   const FollowedSchedule followed = followedSchedule(timeline, run.topology, *run.basis);

@@ -71,11 +71,12 @@ struct Advice {
 
 /// The advice on a run.
 struct AdviceList {
-  Nanoseconds step = 0;  ///< of the run: the median window of the steps that count
-  std::string schedule;  ///< that it followed, as people say it
-  int microBatches = 0;  ///< 0: not known
-  double peak = 0;       ///< most activations of a rank of the run, in whole shares; 0: not known
-  double limit = 0;      ///< the most that advice may need; 0: not known
+  Nanoseconds step = 0;     ///< MedianStep::window of the run
+  bool isWholeRun = false;  ///< MedianStep::isWholeRun: times of steps are those of the whole run
+  std::string schedule;     ///< that it followed, as people say it
+  int microBatches = 0;     ///< 0: not known
+  double peak = 0;   ///< most activations of a rank of the run, in whole shares; 0: not known
+  double limit = 0;  ///< the most that advice may need; 0: not known
   /// The step of the run as it was, simulated: what gains of simulated advice are about. 0: not
   /// known.
   Nanoseconds simulatedStep = 0;

@@ -388,11 +388,12 @@ TEST(AdviceOnRuns, ThatGainNothingSaysSo) {
 TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
   Costs costs = withSlowStage(8, 16 * kNsPerMs).costs;
   costs.optimizer = kNsPerMs;  // updates between the jobs of a step
-  const Timeline run =
-      simulated(buildSchedule("PipeDream", {4, 16}), costs, CommStreams::kAsReached).timeline;
-  const AdviceList list = adviceOn(run, {});
+  const AdviceList list =
+      adviceOn(simulated(buildSchedule("PipeDream", {4, 16}), costs, {}).timeline, {});
   EXPECT_THAT(list.notes, Contains(HasSubstr("other plans were not simulated: the run is asyn")));
   for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
+  EXPECT_THAT(adviceText(list), StartsWith("the run takes "));
+  EXPECT_THAT(adviceText(list), HasSubstr(" equally long: the run takes "));
 }
 
 }  // namespace

@@ -6,10 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "analysis/median.h"
+#include "analysis/steps/median_step.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
-#include "trace/step_windows.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
 #include "trace/threads/in_parallel.h"
@@ -59,9 +58,8 @@ PlanAdvisor::Simulated PlanAdvisor::simulated(const PlanChanges& changes) const 
   } catch (const Error&) {
     return result;  // the schedule cannot have that size, or its messages wait for each other
   }
-  std::vector<Nanoseconds> windows;
-  for (const StepWindow& window : stepWindows(run.timeline)) windows.push_back(window.window());
-  result.step = static_cast<Nanoseconds>(static_cast<double>(medianOf(windows)) / run.batch);
+  const MedianStep step = medianStepOf(run.timeline, CountedSteps());
+  result.step = static_cast<Nanoseconds>(static_cast<double>(step.window) / run.batch);
   for (const double peak : run.peaks) result.peak = std::max(result.peak, peak);
   result.messages = run.messages;
   result.runs = true;

@@ -10,7 +10,7 @@
 #include "analysis/explain/slower_ranks.h"
 #include "analysis/explain/slower_stages.h"
 #include "analysis/explain/uneven_micro_batches.h"
-#include "analysis/median.h"
+#include "analysis/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
 #include "trace/text/fixed_text.h"
@@ -41,8 +41,10 @@ class RunAdvisor {
   /// The windows of the steps that count.
   std::vector<Nanoseconds> windowsOf(const Timeline& timeline) const {
     std::vector<Nanoseconds> windows;
+    const Phase phase = countedPhaseOf(timeline);
     for (const StepWindow& window : stepWindows(timeline)) {
-      if (run_.counted.contains(window.step)) windows.push_back(window.window());
+      const bool counts = window.phase == phase && run_.counted.contains(window.step);
+      if (counts) windows.push_back(window.window());
     }
     return windows;
   }
@@ -55,8 +57,7 @@ class RunAdvisor {
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
     if (run_.progress != nullptr) ++run_.progress->tried;
     try {
-      std::vector<Nanoseconds> windows = windowsOf(run_.again.run(changes));
-      advice.step = medianOf(windows);
+      advice.step = medianStepOf(run_.again.run(changes), run_.counted).window;
     } catch (const Error&) {
       return;  // such as jobs that name no stages
     }

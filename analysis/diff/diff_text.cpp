@@ -32,10 +32,10 @@ std::string runText(const std::string& input, const MeasuredRun& run, Nanosecond
   }
   text += ", " + run.schedule;
   if (diff.how.refusal.empty() && diff.how.isPerMicroBatch) {
-    text += ", " + formatDuration(length) + " a micro-batch";
+    text += ", " + formatDuration(length) + " a micro-batch in the mean";
   }
   if (!run.isAsynchronous && !run.steps.empty()) {
-    text += ", " + formatDuration(meanStepOf(run)) + " a step";
+    text += ", " + formatDuration(meanStepOf(run)) + " a step in the mean";
   }
   return text;
 }
@@ -59,7 +59,7 @@ std::string sumsTable(const RunDiff& diff) {
       "\nwhat " + std::string(diff.how.isPerMicroBatch ? "the time of a micro-batch" : "a step") +
       " consists of, in the mean over ranks and steps: jobs, then idle time by cause\n" +
       table.toText();
-  if (diff.between) {
+  if (diff.between && diff.isNoiseKnown()) {
     text += "between two steps pass " + formatDuration(diff.between->a) + " in A and " +
             formatDuration(diff.between->b) + " in B\n";
   }
@@ -81,9 +81,9 @@ std::string partsTable(const RunDiff& diff) {
     table.addRow({partName(part), formatDuration(part.a), formatDuration(part.b),
                   signedTime(part.difference()), interval});
   }
-  std::string text =
-      "\nparts of it that differ beyond noise, the largest first; in brackets: who is to blame\n" +
-      table.toText();
+  std::string text = std::string("\nparts of it that differ") +
+                     (diff.isNoiseKnown() ? " beyond noise" : "") +
+                     ", the largest first; in brackets: who is to blame\n" + table.toText();
   if (shown < parts.size()) {
     text += "and " + countText(parts.size() - shown, "smaller one") + "; --json has all\n";
   }
@@ -115,7 +115,8 @@ std::string changesTable(const RunDiff& diff) {
   }
   const std::size_t compared = diff.jobs.size() + diff.links.size();
   if (rows.empty()) {
-    return "\nno jobs and no messages take longer or less time beyond noise (" +
+    return std::string("\nno jobs and no messages take longer or less time") +
+           (diff.isNoiseKnown() ? " beyond noise (" : ", by 1 % or more (") +
            countText(diff.jobs.size(), "kind") + " of jobs by place, " +
            countText(diff.links.size(), "link") + " compared)\n";
   }

@@ -88,6 +88,8 @@ struct RunDiff {
   std::vector<JobChange> jobs;  ///< by place, then kind
   std::vector<LinkChange> links;
 
+  /// Whether both runs have several steps; else nothing is beyond noise, as nobody knows it.
+  bool isNoiseKnown() const { return a.steps.size() > 1 && b.steps.size() > 1; }
   /// The figure that says whether B is slower: `step`, but the whole step where that is known to
   /// have as many tokens in both runs.
   const DiffFigure& judged() const;

@@ -353,16 +353,6 @@ TEST(RunDiff, WithoutMessagesStillExplainsTheDifference) {
   EXPECT_THAT(diffText({diff, "a", "b"}), HasSubstr("both runs have no messages in the logs"));
 }
 
-TEST(RunDiff, RunsOfOneStepSayThatNobodyKnowsHowSureItIs) {
-  Costs costs = costsOf(onFour(), 0.1);
-  scaleRank(costs, onFour(), 2, 1.1);
-  const RunDiff diff = diffOfRuns(usual(1, 1), noisyRun(onFour(), costs, 1, 2));
-  EXPECT_EQ(diffVerdict(diff), "unknown");
-  EXPECT_FALSE(diff.isSlower());
-  EXPECT_THAT(diffAnswer(diff),
-              AllOf(HasSubstr("nobody knows how sure that is"), HasSubstr("stage 2's jobs take ")));
-}
-
 TEST(RunDiff, TrainingAndEvaluationHaveTheirForwardsComparedOnly) {
   const Plan forwards = buildSchedule("Forward-only", {4, 8});
   Costs costs = costsOf(forwards, 0.1);

@@ -11,7 +11,7 @@
 #include "analysis/explain/link_times.h"
 #include "analysis/explain/outliers.h"
 #include "analysis/explain/slower_ranks.h"
-#include "analysis/median.h"
+#include "analysis/steps/median_step.h"
 #include "trace/text/decimal_time.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
@@ -208,15 +208,6 @@ std::vector<std::int32_t> stepsOfSlowdown(const std::vector<PipelineSteps>& list
   return {steps.begin(), steps.end()};
 }
 
-/// The median length of the steps that count.
-Nanoseconds usualLength(const Explanation& result) {
-  std::vector<Nanoseconds> lengths;
-  for (const StepSummary& step : result.summary.steps) {
-    if (result.counted.contains(step.step)) lengths.push_back(step.duration());
-  }
-  return medianOf(lengths);
-}
-
 void findCauses(const Timeline& timeline, int threads, Explanation& result) {
   const JobGraph& graph = *result.graph;
   std::optional<UsualTimes> own;
@@ -227,7 +218,8 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
   const SlowerRanks ranks(graph, result.counted, threads);
   const UnevenMicroBatches lengths(graph, result.counted, threads);
   const ScatteredPauses scattered(graph, times, result.counted, lengths, threads);
-  const Outliers outliers(graph, times, links, scattered, usualLength(result));
+  const Outliers outliers(graph, times, links, scattered,
+                          medianStepOf(result.summary, result.counted).window);
   result.culprits = culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
   result.findings = findingsOf({.timeline = timeline,
                                 .basis = *result.basis,
@@ -251,7 +243,7 @@ void addGainInTime(const Timeline& timeline, const std::string& logs, Explanatio
       });
   if (finding == result.findings.end()) return;
   const auto run = runInTime(timeline, result.topology, *result.graph, result.schedule, logs);
-  const Nanoseconds usual = usualLength(result);
+  const Nanoseconds usual = medianStepOf(result.summary, result.counted).window;
   if (!run || run->length >= usual) return;
   const Nanoseconds gain = usual - run->length;
   finding->text = heldLinesText(*result.graph, finding->culprit) + ": " + formatDuration(gain) +
@@ -335,7 +327,7 @@ CountedSteps countedStepsOf(const Explanation& run, const std::vector<NumberRang
       if (step.replica != pipeline.replica) continue;
       const auto window = windows.find(step.step);
       const bool isWhole = window != windows.end() && window->second->isWhole;
-      steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
+      steps.push_back({step.step, step.window(), isWhole, step.isWholeRun});
     }
   }
   return {chosen, steps};

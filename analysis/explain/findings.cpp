@@ -195,7 +195,7 @@ class Findings {
   }
 
   void addPauses() {
-    for (Pauses& pauses : pausesOf(run_.timeline, stepsOfWholePipelines(run_))) {
+    for (Pauses& pauses : pausesOf(run_.timeline, stepsOfWholePipelines(run_), run_.counted)) {
       findings_.push_back({.severity = isWanted(pauses) ? Severity::kNote : Severity::kWarning,
                            .text = toText(pauses),
                            .advice = adviceFor(pauses)});

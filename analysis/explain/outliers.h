@@ -15,7 +15,7 @@ class Outliers {
  public:
   static constexpr Nanoseconds kManyTimes = 10;
 
-  /// All must outlive it. `stepLength`: the median of the steps that count.
+  /// All must outlive it. `stepLength`: MedianStep::window.
   Outliers(const JobGraph& graph, const UsualTimes& times, const LinkTimes& links,
            const ScatteredPauses& pauses, Nanoseconds stepLength)
       : graph_(graph), times_(times), links_(links), pauses_(pauses), least_(stepLength / 10) {}

@@ -10,6 +10,7 @@
 
 #include "analysis/median.h"
 #include "analysis/steps/interval_union.h"
+#include "analysis/steps/median_step.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/display_name.h"
 
@@ -54,16 +55,13 @@ struct Stall {
 };
 
 /// The pauses that stand out, in the order of time. Those that overlap are of several pipelines.
-std::vector<Stall> stallsOf(const RunSummary& summary) {
+std::vector<Stall> stallsOf(const RunSummary& summary, const CountedSteps& counted) {
   std::vector<Nanoseconds> pauses;
-  std::vector<Nanoseconds> lengths;
   for (const StepSummary& step : summary.steps) {
     if (step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
-    lengths.push_back(step.duration());
   }
-  if (lengths.empty()) return {};
   const Nanoseconds usual = pauses.empty() ? 0 : medianOf(pauses);
-  const Nanoseconds length = medianOf(lengths);
+  const Nanoseconds length = medianStepOf(summary, counted).window;
   std::map<std::int32_t, Stall> byStep;
   for (const StepSummary& each : summary.steps) {
     const Nanoseconds pause = each.betweenSteps + each.otherPhases;
@@ -182,8 +180,9 @@ void findNext(const Timeline& timeline, Phase phase, Pauses& pauses) {
 
 }  // namespace
 
-std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary) {
-  std::vector<Stall> stalls = stallsOf(summary);
+std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary,
+                             const CountedSteps& counted) {
+  std::vector<Stall> stalls = stallsOf(summary, counted);
   if (stalls.empty()) return {};
   fillStalls(timeline, stalls);
   std::map<std::tuple<Reason, int>, Pauses> groups;

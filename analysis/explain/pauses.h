@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
+#include "analysis/steps/counted_steps.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -44,7 +45,10 @@ struct Pauses {
 /// The reason is `data` jobs, or jobs and other events with "checkpoint", "ckpt" or "save" in their
 /// names, that fill more than half of a pause on one rank. Work that lies for the most part outside
 /// of the pause is none.
-std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary);
+///
+/// `counted`: of the run; the median step is MedianStep::window of these.
+std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary,
+                             const CountedSteps& counted = {});
 
 /// A sentence without a full stop.
 std::string toText(const Pauses& pauses);

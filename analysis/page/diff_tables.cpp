@@ -147,7 +147,7 @@ std::string sumTableHtml(const RunDiff& diff) {
   add("the " + unit, diff.step.a, diff.step.b);
   std::string html = "<p>Means over ranks and steps: jobs, then idle time by cause.</p>\n";
   html += table.html();
-  if (diff.between) {
+  if (diff.between && diff.isNoiseKnown()) {
     html += "<p>Between two steps pass " + formatDuration(diff.between->a) + " in A and " +
             formatDuration(diff.between->b) + " in B.</p>\n";
   }
@@ -173,7 +173,10 @@ std::string partTableHtml(const RunDiff& diff) {
                   differenceCell(part->difference(), largest),
                   intervalCell(part->sure)});
   }
-  return "<p>Those beyond noise; in brackets: who is to blame.</p>\n" + table.html() +
+  return std::string(diff.isNoiseKnown()
+                         ? "<p>Those beyond noise"
+                         : "<p>A run has one step only, so nobody knows what is noise") +
+         "; in brackets: who is to blame.</p>\n" + table.html() +
          noteOfRows(table.rows(), parts.size(), "largest parts");
 }
 
@@ -182,13 +185,16 @@ std::string lengthTableHtml(const RunDiff& diff) {
   if (rows.empty()) return {};
   const double largest = largestOf(
       rows, [](const LengthRow& row) { return row.change(); }, RunDiff::kLeastChange);
-  PageTable table("lengths of jobs and messages",
-                  {{"mean length", false},
-                   {"A"},
-                   {"B"},
-                   {"change", true, kBarHint},
-                   {"95 % of it", true, "how sure the change is; sorts by the lower end"},
-                   {"beyond noise", false, "of all that is compared, and 1 % or more"}});
+  PageTable table(
+      "lengths of jobs and messages",
+      {{"mean length", false},
+       {"A"},
+       {"B"},
+       {"change", true, kBarHint},
+       {"95 % of it", true, "how sure the change is; sorts by the lower end"},
+       diff.isNoiseKnown()
+           ? PageTable::Column{"beyond noise", false, "of all that is compared, and 1 % or more"}
+           : PageTable::Column{"1 % or more", false}});
   for (const LengthRow& row : rows) {
     if (table.rows() == kMostDiffPageRows) break;
     const std::string interval = intervalText(row.sure, row.a);
@@ -199,9 +205,12 @@ std::string lengthTableHtml(const RunDiff& diff) {
                   {interval.empty() ? "-" : interval, row.sure ? row.sure->low : 0},
                   {row.isClear ? "yes" : "no"}});
   }
-  return "<p>All that is in both runs, clear changes first. One of less than 1 % is never "
-         "clear.</p>\n" +
-         table.html() + noteOfRows(table.rows(), rows.size(), "largest changes");
+  return std::string("<p>All that is in both runs, ") +
+         (diff.isNoiseKnown()
+              ? "clear changes first. One of less than 1 % is never clear."
+              : "changes of 1 % or more first. A run has one step only, so nobody knows what is "
+                "noise.") +
+         "</p>\n" + table.html() + noteOfRows(table.rows(), rows.size(), "largest changes");
 }
 
 }  // namespace pipetrace

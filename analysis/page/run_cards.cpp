@@ -5,6 +5,7 @@
 #include "analysis/page/page_table.h"
 #include "analysis/report/text_report.h"
 #include "analysis/run_report/run_figures.h"
+#include "analysis/steps/median_step.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -18,10 +19,14 @@ std::vector<RunCard> runCards(const Explanation& run) {
     const std::string key = figure.key;
     const auto over = overSteps(run, figure);
     if (!over) continue;
-    if (key == "duration_ns") {
+    if (figure.isLength) {
       const auto time = [](double ns) { return formatDuration(static_cast<Nanoseconds>(ns)); };
-      card(time(over->median), "length of a step",
-           "median; mean " + time(over->mean) + ", 99\u00a0% " + time(over->p99));
+      if (medianStepOf(run.summary, run.counted).isWholeRun) {
+        card(time(over->median), "length of the run", "while its pipeline is full");
+      } else {
+        card(time(over->median), "median length of a step",
+             "mean " + time(over->mean) + ", 99\u00a0% " + time(over->p99));
+      }
     } else if (key == "bubble_ratio" || key == "load_balance" || key == "schedule_efficiency" ||
                key == "communication_efficiency") {
       card(shareCell(over->mean).text, figure.heading,

@@ -213,5 +213,16 @@ TEST(RunPageOfFaultsTest, AnAsynchronousRunHasAStretchFromItsMiddle) {
   EXPECT_FALSE(chartsOf(page).at(0)["lanes"].empty());
 }
 
+TEST(RunPageOfFaultsTest, AnAsynchronousRunOfOneStepIsShownWhole) {
+  const Plan plan = buildSchedule("PipeDream", 4, 16);
+  const Timeline timeline = completedRun(plan, costsOf(plan, 1), 1);
+  const Explanation run = explainRun(timeline, {});
+  const std::string page = pageOf(timeline, run);
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("<h2>The run</h2>"), HasSubstr("The run, while its pipeline is full: "),
+                  HasSubstr("<span>length of the run</span>"), Not(HasSubstr("one of its"))));
+  EXPECT_GE(chartsOf(page).at(0)["length"], run.steps.at(0).summary.window());
+}
+
 }  // namespace
 }  // namespace pipetrace

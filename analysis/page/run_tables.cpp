@@ -141,7 +141,7 @@ std::string costTableHtml(const Explanation& run, const Explanation* beside) {
   const auto waiting = mostExpensive(run, ofWaiting, kMostPageRows);
   std::vector<PageTable::Column> columns = {{"rank that waits"}};
   for (const std::uint32_t culprit : culprits) {
-    columns.push_back({"for rank " + std::to_string(run.ranks[culprit].rank)});
+    columns.push_back({"for rank\u00a0" + std::to_string(run.ranks[culprit].rank)});
   }
   columns.push_back({"for all"});
   PageTable table("who costs whom", std::move(columns));
@@ -166,13 +166,15 @@ std::string stepTableHtml(const Explanation& run) {
   const bool hasPipelines = run.basis->pipelines().size() > 1;
   std::vector<PageTable::Column> columns = {{"step"}};
   if (hasPipelines) columns.push_back({"pipeline"});
-  for (const StepFigure& figure : stepFigures()) columns.push_back({figure.heading});
+  for (const StepFigure& figure : stepFigures()) {
+    if (*figure.heading != '\0') columns.push_back({figure.heading});
+  }
   columns.push_back({"counts", false});
   std::vector<const ExplainedStep*> steps;
   for (const ExplainedStep& step : run.steps) steps.push_back(&step);
   if (steps.size() > kMostPageRows) {
     std::stable_sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
-      return a->summary.duration() > b->summary.duration();
+      return a->summary.window() > b->summary.window();
     });
     steps.resize(kMostPageRows);
   }
@@ -188,6 +190,7 @@ std::string stepTableHtml(const Explanation& run) {
     }
     if (hasPipelines) row.push_back(countCell(step->summary.replica));
     for (const StepFigure& figure : stepFigures()) {
+      if (*figure.heading == '\0') continue;
       const bool isKnown = !figure.needsWholeSteps || step->efficiency.planned > 0;
       const double value = figure.of(*step);
       const bool isTime = std::string_view(figure.key).ends_with("_ns");

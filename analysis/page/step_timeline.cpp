@@ -5,14 +5,22 @@
 #include <utility>
 #include <vector>
 
-#include "chart/steps/notable_steps.h"
+#include "analysis/steps/median_step.h"
+#include "chart/steps/step_span.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {
 
-std::string ofSteps(std::size_t count) {
-  return count == 1 ? ", the only one that counts"
-                    : ", the median of " + std::to_string(count) + " that count";
+/// "step 3, the median of 5 that count". It may also be the nearest to it, as no step is the median
+/// of an even count.
+std::string wordsOf(const StepSpan& step, const MedianStep& median) {
+  std::string text = "step " + numberText(step);
+  if (median.count == 1) return text + ", the only one that counts";
+  const std::string count = std::to_string(median.count) + " that count";
+  if (step.end - step.begin == median.window) return text + ", the median of " + count;
+  return text + ", the nearest to the median of " + count + " (" + formatDuration(median.window) +
+         ")";
 }
 
 /// The middle of an asynchronous run, which is one step from end to end.
@@ -20,12 +28,17 @@ std::optional<ShownStretch> middleOf(const Explanation& run) {
   for (const ExplainedStep& step : run.steps) {
     const StepSummary& all = step.summary;
     if (!all.isWholeRun || !step.isCounted) continue;
-    const Nanoseconds length = std::max<Nanoseconds>(all.window() / (all.last() - all.step + 1), 1);
+    const std::int32_t count = all.last() - all.step + 1;
+    if (count == 1) {
+      return ShownStretch{
+          {all.begin, all.windowEnd}, "The run", "the run, while its pipeline is full"};
+    }
+    const Nanoseconds length = std::max<Nanoseconds>(all.window() / count, 1);
     const Nanoseconds begin = all.begin + (all.window() - length) / 2;
     return ShownStretch{{begin, begin + length},
                         "A part of the run",
                         "a stretch from the middle of the run, as long as one of its " +
-                            std::to_string(all.last() - all.step + 1) + " steps"};
+                            std::to_string(count) + " steps"};
   }
   return std::nullopt;
 }
@@ -86,18 +99,13 @@ void addBubblesTo(StepTimeline& step, const Timeline& timeline, const Explanatio
 
 ShownStretch medianStretch(const Explanation& run) {
   if (auto middle = middleOf(run)) return *std::move(middle);
+  const MedianStep median = medianStepOf(run.summary, run.counted);
   std::vector<StepWindow> windows;
-  for (const bool needsWhole : {true, false}) {
-    for (const ExplainedStep& step : run.steps) {
-      if (step.isCounted && (step.isWhole || !needsWhole)) windows.push_back(step.summary);
-    }
-    if (!windows.empty()) break;
+  for (const StepSummary& step : run.summary.steps) {
+    if (step.step == median.step) windows.push_back(step);
   }
-  const std::vector<StepSpan> steps = stepSpans(windows);
-  const StepSpan median = medianStep(steps).value();
-  return {{median.begin, median.end},
-          "The median step",
-          "step " + numberText(median) + ofSteps(steps.size())};
+  const StepSpan shown = stepSpans(windows).at(0);
+  return {{shown.begin, shown.end}, "The median step", wordsOf(shown, median)};
 }
 
 StepTimeline stepTimeline(const Timeline& timeline, const Explanation& run,

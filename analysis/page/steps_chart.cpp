@@ -7,6 +7,7 @@
 
 #include "analysis/page/page.h"
 #include "analysis/page/page_table.h"
+#include "analysis/steps/median_step.h"
 #include "chart/draw/text_width.h"
 #include "chart/script/script_drawing.h"
 #include "trace/text/decimal_time.h"
@@ -65,7 +66,7 @@ struct StepsFigures {
   std::size_t ranksALine = 1;
   std::vector<StepsColumn> columns;
   double longest = 0;  ///< of the lengths
-  double median = 0;
+  double median = 0;   ///< MedianStep::window
   // The scales.
   double least = 1;  ///< ratio with the palest colour
   double most = 0;
@@ -89,7 +90,7 @@ std::map<std::int32_t, OneStep> stepsOf(const Explanation& run) {
   std::map<std::int32_t, OneStep> steps;
   for (const ExplainedStep& each : run.steps) {
     OneStep& step = steps[each.summary.step];
-    step.length = std::max(step.length, each.summary.duration());
+    step.length = std::max(step.length, each.summary.window());
     step.isCounted = step.isCounted && each.isCounted;
     for (const RankStep& rank : each.summary.ranks) {
       Ratio& ratio = step.ranks[rank.rank];
@@ -113,7 +114,6 @@ StepsFigures figuresOf(const Explanation& run) {
     lineOf[figures.ranks[i]] = i / figures.ranksALine;
   }
   std::size_t inColumn = 0;
-  std::vector<double> lengths;
   for (const auto& [number, step] : steps) {
     if (inColumn == 0) {
       figures.columns.push_back({.first = number});
@@ -124,7 +124,6 @@ StepsFigures figuresOf(const Explanation& run) {
     column.length += static_cast<double>(step.length);
     column.longest = std::max(column.longest, step.length);
     column.isCounted = column.isCounted && step.isCounted;
-    if (step.isCounted) lengths.push_back(static_cast<double>(step.length));
     for (const auto& [rank, ratio] : step.ranks) {
       const auto line = lineOf.find(rank);
       if (line == lineOf.end()) continue;
@@ -145,11 +144,7 @@ StepsFigures figuresOf(const Explanation& run) {
     }
   }
   figures.highest = figures.longest;
-  if (!lengths.empty()) {
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    figures.median = *middle;
-  }
+  figures.median = static_cast<double>(medianStepOf(run.summary, run.counted).window);
   return figures;
 }
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "analysis/median.h"
 #include "analysis/plans/measured_plan.h"
 #include "analysis/plans/shared_stages.h"
 #include "analysis/steps/counted_steps.h"
+#include "analysis/steps/median_step.h"
 #include "trace/step_windows.h"
 #include "trace/topology.h"
 
@@ -26,16 +26,9 @@ std::vector<StepWindow> lastStepsOf(const Timeline& timeline) {
   return steps;
 }
 
-Nanoseconds medianStep(const Timeline& timeline) {
-  const CountedSteps counted = countedStepsOf(timeline);
-  const Phase phase = countedPhaseOf(timeline);
-  std::vector<Nanoseconds> windows;
-  for (const StepWindow& window : stepWindows(timeline)) {
-    if (window.isWholeRun) return 0;
-    const bool counts = window.phase == phase && counted.contains(window.step);
-    if (counts) windows.push_back(window.window());
-  }
-  return medianOf(windows);
+Nanoseconds stepOf(const Timeline& timeline) {
+  const MedianStep step = medianStepOf(timeline, countedStepsOf(timeline));
+  return step.isWholeRun ? 0 : step.window;
 }
 
 }  // namespace
@@ -58,7 +51,7 @@ RunPlan planOfRun(const Timeline& timeline) {
   run.stages = best.plan.numStages;
   run.microBatches = best.plan.numMicroBatches;
   if (hasSharedStages(best.plan)) run.ranksOfStage = best.plan.placement.ranksOfStage;
-  run.step = medianStep(timeline);
+  run.step = stepOf(timeline);
   run.schedule = recogniseSchedule(best.plan);
   return run;
 }

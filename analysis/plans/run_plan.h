@@ -17,7 +17,7 @@ struct RunPlan {
   /// Where ranks take turns at the micro-batches of a stage: the ranks of each, counted in their
   /// pipeline. Else empty.
   std::vector<std::vector<int>> ranksOfStage;
-  /// The median window of the steps that count; 0: steps of the run have no end of their own.
+  /// MedianStep::window; 0: steps of the run have no end of their own.
   Nanoseconds step = 0;
   std::string problem;  ///< as MeasuredPlan::problem
 

@@ -27,6 +27,7 @@ ComparisonObject comparedJson(const CompareInput& input, const ComparedPlan& pla
   json["torch_order_ns"] = timeJson(plan.inTorchOrder);
   json["in_time_ns"] = timeJson(plan.inTime);
   json["asynchronous"] = plan.isAsynchronous;
+  json["steady_step_ns"] = timeJson(plan.steadyStep);
   json["weight_versions"] = plan.weightVersions;
   json["weights_of_two_stages"] = plan.hasWeightsTwice;
   return json;

@@ -12,10 +12,9 @@ namespace pipetrace {
 struct ComparedRun {
   std::string schedule;  ///< as in knownSchedules(); empty: none has its order
   int chunks = 1;
-  /// The median window of the steps that count; 0: the plans are of another size.
-  Nanoseconds step = 0;
-  int replica = 0;   ///< whose costs they are: it ends its jobs last
-  int replicas = 1;  ///< of the run
+  Nanoseconds step = 0;  ///< as RunPlan::step; 0: the plans are of another size
+  int replica = 0;       ///< whose costs they are: it ends its jobs last
+  int replicas = 1;      ///< of the run
 };
 
 /// The compared plans as a table, a row each, the shortest step first. Below it stands what was

@@ -55,6 +55,22 @@ TEST(ComparisonReport, ARowHasAllFiguresAndReasonsStandOnce) {
             "left out, nothing is trained: ForwardOnly\n");
 }
 
+TEST(ComparisonReport, ALineSaysWhatTheStepOfAPlanWithoutAFlushIs) {
+  const CompareInput input{.ranks = 4, .microBatches = 8};
+  ComparedPlans compared{.plans = {plan("PipeDream", 1, 11), plan("1F1B", 1, 12)}};
+  compared.plans[0].isAsynchronous = true;
+  EXPECT_THAT(comparisonText(input, compared, 500),
+              testing::EndsWith("\n\nno flush: the step of PipeDream is of a batch alone, which "
+                                "fills the pipeline and drains it\n"));
+  compared.plans[0].steadyStep = 9 * kNsPerMs;
+  EXPECT_THAT(
+      comparisonText(input, compared, 500),
+      testing::EndsWith(" drains it. A run does that once; each batch more adds 9.000 ms\n"));
+  const auto json = nlohmann::json::parse(comparisonJson(input, compared));
+  EXPECT_EQ(json.at("plans").at(0).at("steady_step_ns"), 9 * kNsPerMs);
+  EXPECT_EQ(json.at("plans").at(1).at("steady_step_ns"), nullptr);
+}
+
 TEST(ComparisonReport, TheMeasuredStepStandsBesideTheRowOfItsSchedule) {
   const CompareInput input{.ranks = 4, .microBatches = 8};
   const ComparedPlans compared{.plans = {plan("1F1B", 1, 12)}};
@@ -64,11 +80,13 @@ TEST(ComparisonReport, TheMeasuredStepStandsBesideTheRowOfItsSchedule) {
   };
   ComparedRun run{.schedule = "1F1B", .step = 12'500'000};
   EXPECT_EQ(end(run),
-            "the run took 12.50 ms a step under 1F1B; the table has it at 12.00 ms, 4.0 % less\n");
+            "the run took 12.50 ms a step in the median under 1F1B; the table has it at 12.00 ms, "
+            "4.0 % less\n");
   run.step = 15'000'000;
   EXPECT_THAT(end(run), testing::HasSubstr("20.0 % less. The costs lack something"));
   run.schedule = "ZBV";
-  EXPECT_EQ(end(run), "the run took 15.00 ms a step under ZBV, which the table lacks\n");
+  EXPECT_EQ(end(run),
+            "the run took 15.00 ms a step in the median under ZBV, which the table lacks\n");
   const auto json = nlohmann::json::parse(comparisonJson(input, compared, run));
   EXPECT_EQ(json.at("run").at("step_ns"), 15'000'000);
   EXPECT_EQ(json.at("run").at("length_ns"), nullptr);

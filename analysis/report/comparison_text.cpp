@@ -61,6 +61,29 @@ std::string planTable(const CompareInput& input, const std::vector<ComparedPlan>
   return table.toText();
 }
 
+/// Says what the steps of plans without a flush are; empty: there are none.
+std::string withoutFlushText(const std::vector<ComparedPlan>& plans, std::size_t width) {
+  std::string names;
+  std::string steady;
+  std::set<Nanoseconds> times;
+  int count = 0;
+  for (const ComparedPlan& plan : plans) {
+    if (!plan.isAsynchronous) continue;
+    names += (count++ == 0 ? "" : ", ") + std::string(plan.schedule);
+    if (!plan.steadyStep) continue;
+    times.insert(*plan.steadyStep);
+    steady += (steady.empty() ? "" : ", ") + formatDuration(*plan.steadyStep) + " (" +
+              std::string(plan.schedule) + ")";
+  }
+  if (count == 0) return {};
+  std::string text = "no flush: the " + std::string(count == 1 ? "step" : "steps") + " of " +
+                     names + (count == 1 ? " is" : " are") +
+                     " of a batch alone, which fills the pipeline and drains it";
+  if (times.size() == 1) steady = formatDuration(*times.begin());
+  if (!steady.empty()) text += ". A run does that once; each batch more adds " + steady;
+  return foldedLine(text, width) + "\n";
+}
+
 /// "FThenB, GPipe with 1 chunk (8.00 activations on rank 0)".
 std::string leftOutItem(const std::string& names, const LeftOutPlan& plan, int mostChunks) {
   std::string text = names;
@@ -117,7 +140,7 @@ std::string costsText(const ComparedRun& run, std::size_t width) {
 /// The measured step beside that of the run's own schedule.
 std::string runText(const ComparedRun& run, const ComparedPlans& compared, std::size_t width) {
   if (run.step <= 0) return {};
-  std::string text = "the run took " + formatDuration(run.step) + " a step";
+  std::string text = "the run took " + formatDuration(run.step) + " a step in the median";
   const ComparedPlan* const row = rowOf(run, compared);
   if (row == nullptr) {
     text += run.schedule.empty() ? "; no schedule is known that has its order"
@@ -173,6 +196,8 @@ std::string comparisonText(const CompareInput& input, const ComparedPlans& compa
                      (input.microBatches == 1 ? " micro-batch" : " micro-batches");
   text += compared.plans.empty() ? ": no plan is left\n" : ", the shortest step first\n\n";
   if (!compared.plans.empty()) text += planTable(input, compared.plans);
+  const std::string withoutFlush = withoutFlushText(compared.plans, columns);
+  if (!withoutFlush.empty()) text += "\n" + withoutFlush;
   if (run) text += "\n" + runText(*run, compared, columns) + costsText(*run, columns);
   const std::string leftOut = leftOutText(input, compared.leftOut, columns);
   return leftOut.empty() ? text : text + "\n" + leftOut;

@@ -11,8 +11,8 @@ std::vector<SummaryFigure> figuresOf(const RankSummary& rank) {
 std::vector<SummaryFigure> figuresOf(const StepSummary& step) {
   return {{"begin_ns", "", step.begin},
           {"end_ns", "", step.end},
-          {"duration_ns", "length", step.duration()},
-          {"window_ns", "", step.window()},
+          {"duration_ns", "", step.duration()},
+          {"window_ns", "length", step.window()},
           {"between_steps_ns", "until next", step.betweenSteps},
           {"bubble_ratio", "bubble ratio", step.bubbleRatio},
           {"span_bubble", "span bubble", step.spanBubble}};

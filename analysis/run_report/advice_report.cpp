@@ -31,8 +31,11 @@ const char* kindName(Advice::Of of) {
   return "";
 }
 
-std::string sentenceOf(const Advice& advice) {
-  return advice.what + ": the step takes " + formatDuration(advice.step) + ", " +
+/// Names what takes as long as a step: steps of an asynchronous run have no end of their own.
+const char* subjectOf(const AdviceList& list) { return list.isWholeRun ? "the run" : "the step"; }
+
+std::string sentenceOf(const Advice& advice, const AdviceList& list) {
+  return advice.what + ": " + subjectOf(list) + " takes " + formatDuration(advice.step) + ", " +
          percentOfRun(advice.gain) + " less";
 }
 
@@ -59,7 +62,7 @@ std::string textOf(const Advice& advice, int number, const AdviceList& list) {
   for (const FrameworkOption& option : advice.options) {
     width = std::max(width, option.framework.size());
   }
-  std::string text = std::to_string(number) + ". " + sentenceOf(advice) + "\n";
+  std::string text = std::to_string(number) + ". " + sentenceOf(advice, list) + "\n";
   text += kIndent + priceOf(advice, list) + "\n";
   for (const std::string& note : advice.notes) text += kIndent + note + "\n";
   for (const FrameworkOption& option : advice.options) {
@@ -73,24 +76,31 @@ std::string textOf(const Advice& advice, int number, const AdviceList& list) {
 }  // namespace
 
 std::string firstAdvice(const AdviceList& list) {
-  return list.best.empty() ? nothingText(list) : sentenceOf(list.best.front());
+  return list.best.empty() ? nothingText(list) : sentenceOf(list.best.front(), list);
 }
 
 std::vector<AdviceSentence> adviceSentences(const AdviceList& list) {
   std::vector<AdviceSentence> sentences;
   for (const Advice& advice : list.best) {
-    sentences.push_back({sentenceOf(advice) + "; " + priceOf(advice, list), advice.command});
+    sentences.push_back({sentenceOf(advice, list) + "; " + priceOf(advice, list), advice.command});
   }
   if (sentences.empty()) sentences.push_back({nothingText(list), ""});
   return sentences;
 }
 
 std::string adviceText(const AdviceList& list) {
-  std::string text = "the step takes " + formatDuration(list.step) + ", schedule " + list.schedule;
+  std::string text = std::string(subjectOf(list)) + " takes " + formatDuration(list.step) +
+                     (list.isWholeRun ? " while its pipeline is full" : " in the median") +
+                     ", schedule " + list.schedule;
   if (list.microBatches > 0)
     text += ", " +
             numbered(static_cast<std::size_t>(list.microBatches), "micro-batch", "micro-batches");
   text += "\n";
+  if (list.isWholeRun) {
+    text +=
+        "the run is asynchronous: it counts as one step, as none of its steps has an end of its "
+        "own\n";
+  }
   if (list.modelError) {
     text += "simulated as it was, the step takes " + formatDuration(list.simulatedStep) +
             ", off by " + percentOfRun(*list.modelError) +
@@ -115,6 +125,7 @@ std::string adviceText(const AdviceList& list) {
 std::string adviceJson(const AdviceList& list) {
   Json json;
   json["step_ns"] = list.step;
+  if (list.isWholeRun) json["whole_run"] = true;
   json["schedule"] = list.schedule;
   json["micro_batches"] = list.microBatches > 0 ? Json(list.microBatches) : Json(nullptr);
   json["model_error"] = list.modelError ? Json(*list.modelError) : Json(nullptr);

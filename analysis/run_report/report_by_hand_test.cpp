@@ -141,14 +141,21 @@ TEST_F(ReportByHand, TablesOfManyRanksAreCut) {
 }
 
 TEST_F(ReportByHand, FiguresAreOverTheStepsThatCount) {
-  run_.steps[0].summary.end += 900 * kMs;  // step 0 was not chosen
-  run_.steps[1].summary.end += 30 * kMs;
+  const auto lengthen = [&](std::size_t step, Nanoseconds time) {
+    for (StepSummary* const summary : {&run_.steps[step].summary, &run_.summary.steps[step]}) {
+      summary->end += time;
+      summary->windowEnd += time;
+    }
+  };
+  lengthen(0, 900 * kMs);  // step 0 was not chosen
+  lengthen(1, 30 * kMs);
   run_.steps[1].efficiency.planned = 0;
   run_.steps[2].efficiency.schedule = 0.5;
   EXPECT_THAT(text(), HasSubstr("                    length  135.0 ms  135.0 ms  150.0 ms\n"));
   EXPECT_THAT(text(), HasSubstr("       schedule efficiency    0.5000    0.5000    0.5000\n"));
   json report = toJson();
   EXPECT_EQ(report["summary"]["steps"], 2);
+  EXPECT_EQ(report["summary"]["window_ns"], report["summary"]["duration_ns"]);
   EXPECT_EQ(report["summary"]["duration_ns"],
             json::parse(R"({"mean": 135000000.0, "median": 135000000.0, "p99": 150000000.0})"));
   EXPECT_EQ(report["summary"]["bubble_ratio"]["mean"], 0.25);

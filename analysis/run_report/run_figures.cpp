@@ -5,23 +5,28 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/median.h"
+#include "analysis/steps/median_step.h"
+
 namespace pipetrace {
 
 Distribution distributionOf(std::vector<double> values) {
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
   const std::size_t count = values.size();
   const auto rank = static_cast<std::size_t>(std::ceil(0.99 * static_cast<double>(count)));
   Distribution result;
   result.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(count);
-  result.median = (values[(count - 1) / 2] + values[count / 2]) / 2;
+  result.median = medianOf(values);
+  std::sort(values.begin(), values.end());
   result.p99 = values[std::clamp<std::size_t>(rank, 1, count) - 1];
   return result;
 }
 
 const std::vector<StepFigure>& stepFigures() {
   static const std::vector<StepFigure> figures = {
-      {"duration_ns", "length",
+      {"window_ns", "length",
+       [](const ExplainedStep& s) { return static_cast<double>(s.summary.window()); }, false, true},
+      {"duration_ns", "",
        [](const ExplainedStep& s) { return static_cast<double>(s.summary.duration()); }},
       {"bubble_ratio", "bubble ratio",
        [](const ExplainedStep& s) { return s.summary.bubbleRatio; }},
@@ -40,12 +45,19 @@ const std::vector<StepFigure>& stepFigures() {
 
 std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure) {
   std::vector<double> values;
+  const CountedSteps whole = explanation.counted.wholeOnes();
   for (const ExplainedStep& step : explanation.steps) {
     const bool isKnown = !figure.needsWholeSteps || step.efficiency.planned > 0;
-    if (step.isCounted && isKnown) values.push_back(figure.of(step));
+    const bool isOut = figure.isLength && !whole.contains(step.summary.step);
+    if (step.isCounted && isKnown && !isOut) values.push_back(figure.of(step));
   }
   if (values.empty()) return std::nullopt;
-  return distributionOf(std::move(values));
+  Distribution result = distributionOf(std::move(values));
+  if (figure.isLength) {
+    const MedianStep median = medianStepOf(explanation.summary, explanation.counted);
+    result.median = static_cast<double>(median.window);
+  }
+  return result;
 }
 
 std::size_t countedSteps(const Explanation& explanation) {

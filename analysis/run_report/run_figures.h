@@ -23,10 +23,13 @@ Distribution distributionOf(std::vector<double> values);
 /// A number of steps, as both reports show it.
 struct StepFigure {
   const char* key;      ///< in the JSON; ends with _ns if it is a time
-  const char* heading;  ///< in the table for people
+  const char* heading;  ///< in the tables for people; empty: in the JSON only
   double (*of)(const ExplainedStep& step);
   /// Whether it needs all jobs of a step.
   bool needsWholeSteps = false;
+  /// Whether it is the length of a step: its median is that of MedianStep, which leaves out steps
+  /// that lack jobs.
+  bool isLength = false;
 };
 
 /// Those of the report, in their order.

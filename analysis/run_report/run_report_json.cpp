@@ -180,8 +180,8 @@ class RunJson {
     Json object = {{"steps", countedSteps(run_)}};
     if (const auto& leftOut = run_.counted.leftOut()) {
       object["left_out"] = {{"step", leftOut->step},
-                            {"duration_ns", leftOut->length},
-                            {"usual_duration_ns", leftOut->usual}};
+                            {"window_ns", leftOut->length},
+                            {"usual_window_ns", leftOut->usual}};
     }
     for (const StepFigure& figure : stepFigures()) {
       const auto over = overSteps(run_, figure);

@@ -177,7 +177,11 @@ std::string whatIfText(const WhatIfReport& report) {
     addRow(table, "changed", answer.changed, signedPercent(answer.change()));
   }
   text += table.toText();
-  text += std::string("a step is a median, ") + (answer.isInTokens ? "tokens/s" : "steps/s") +
+  text += std::string(answer.isWholeRun
+                          ? "the run is asynchronous: the step is the whole run, while its "
+                            "pipeline is full; "
+                          : "a step is a median, ") +
+          (answer.isInTokens ? "tokens/s" : "steps/s") +
           " are means with the pauses between steps\n\n" + errorsText(answer);
   if (!answer.refusal.empty()) return text + "\n" + answer.refusal + "\n";
   text += differencesText(answer);

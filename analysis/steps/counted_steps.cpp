@@ -73,7 +73,7 @@ CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> c
   for (const StepWindow& step : stepWindows(timeline)) {
     if (step.phase != phase) continue;
     const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
-    steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
+    steps.push_back({step.step, step.window(), isWhole, step.isWholeRun});
   }
   return CountedSteps(std::move(chosen), steps).wholeOnes();
 }

@@ -24,7 +24,7 @@ class CountedSteps {
   /// A step of a pipeline.
   struct Step {
     std::int32_t number = 0;
-    Nanoseconds length = 0;  ///< StepWindow::duration()
+    Nanoseconds length = 0;  ///< StepWindow::window()
     bool isWhole = true;     ///< false: jobs of it are missing
     bool isWholeRun = false;
   };

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "analysis/explain/explanation.h"
-#include "analysis/median.h"
 #include "analysis/ratio.h"
+#include "analysis/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -29,13 +28,10 @@ std::map<int, std::set<std::int32_t>> stagesByPosition(const JobGraph& graph) {
   return stages;
 }
 
-/// Whether a step counts.
-using Counts = std::function<bool(std::int32_t step)>;
-
-WhatIfFigures figuresOf(const Explanation& run, const Counts& counts, std::optional<double> pause,
-                        double perStep) {
+WhatIfFigures figuresOf(const Explanation& run, const CountedSteps& counted,
+                        std::optional<double> pause, double perStep) {
   WhatIfFigures figures;
-  std::vector<Nanoseconds> windows;
+  double count = 0;
   double length = 0;  // with the pauses after them
   double steps = 0;
   double busy = 0;
@@ -51,8 +47,8 @@ WhatIfFigures figuresOf(const Explanation& run, const Counts& counts, std::optio
     if (found != stages.end()) of.stages = {found->second.begin(), found->second.end()};
   }
   for (const StepSummary& step : run.summary.steps) {
-    if (!counts(step.step)) continue;
-    windows.push_back(step.window());
+    if (!counted.contains(step.step)) continue;
+    ++count;
     length += static_cast<double>(step.window());
     length += pause.value_or(static_cast<double>(step.betweenSteps));
     steps += stepsIn(*run.graph, step);
@@ -65,18 +61,17 @@ WhatIfFigures figuresOf(const Explanation& run, const Counts& counts, std::optio
   for (std::size_t r = 0; r < run.graph->ranks().size(); ++r) {
     WhatIfFigures::Rank& of = ranks[run.graph->ranks()[r].position];
     for (const Bubble& bubble : run.bubbles.byRank[r]) {
-      if (!counts(bubble.step)) continue;
+      if (!counted.contains(bubble.step)) continue;
       of.bubbles[static_cast<std::size_t>(bubble.bubbleClass)] +=
           static_cast<double>(bubble.end - bubble.begin);
     }
   }
-  const auto count = static_cast<double>(windows.size());
   for (auto& [position, rank] : ranks) {
     rank.work /= std::max(count, 1.0);
     for (double& time : rank.bubbles) time /= std::max(count, 1.0);
     figures.ranks.push_back(std::move(rank));
   }
-  figures.step = medianOf(windows);
+  figures.step = medianStepOf(run.summary, counted).window;
   figures.bubbleRatio = ratio(idle, busy + idle);
   figures.perSecond = perStep * 1e9 * ratio(steps, length);
   return figures;
@@ -117,12 +112,6 @@ void addGrounds(const Explanation& run, const WhatIfQuestion& question, WhatIfAn
   if (lacksInputs) {
     answer.restsOn.push_back(
         "ranks are missing: what their jobs and messages made others wait for stays as it was");
-  }
-  const bool isAsynchronous = std::any_of(run.summary.steps.begin(), run.summary.steps.end(),
-                                          [](const auto& step) { return step.isWholeRun; });
-  if (isAsynchronous) {
-    answer.restsOn.push_back(
-        "the run is asynchronous: the step is the whole run, while its pipeline is full");
   }
   if (question.run.leavesOutLaunches) {
     answer.restsOn.push_back("pauses between steps stay as they were");
@@ -190,12 +179,16 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   }
   const CountedSteps counted = countedStepsOf(timeline, question.steps);
   answer.restsOn = counted.leftOutTexts();
-  const Counts isCounted = [&](std::int32_t step) { return counted.contains(step); };
   const std::optional<double> tokens = tokensOf(timeline, question);
   answer.isInTokens = tokens.has_value();
   const double perStep = tokens.value_or(1);
-  answer.measured = figuresOf(measured, isCounted, {}, perStep);
+  answer.measured = figuresOf(measured, counted, {}, perStep);
   if (answer.measured.step <= 0) throw Error("no step that counts has any length");
+  answer.isWholeRun = medianStepOf(measured.summary, counted).isWholeRun;
+  if (answer.isWholeRun) {
+    answer.restsOn.emplace_back(
+        "the run is asynchronous: the step is the whole run, while its pipeline is full");
+  }
 
   const RunAgain again(timeline, measured.topology, *measured.graph, counted, question.threads);
   answer.unchanged = answer.measured;
@@ -203,7 +196,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
     const Timeline same = again.run();
     answer.replayError = largestDifference(timeline, same);
     if (answer.replayError != 0) {
-      answer.unchanged = figuresOf(classifiedRun(same, question.threads), isCounted, {}, perStep);
+      answer.unchanged = figuresOf(classifiedRun(same, question.threads), counted, {}, perStep);
     }
   }
   const FollowedSchedule followed = followedSchedule(timeline, measured.topology, *measured.basis);
@@ -215,7 +208,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
                        again, counted, blocks ? &*blocks : nullptr);
   answer.noModel = model.reason();
   const double pause = meanPause(measured.summary, counted);
-  const Counts all = [](std::int32_t) { return true; };
+  const CountedSteps all;
   WhatIfFigures simulated;
   if (answer.noModel.empty()) {
     try {
@@ -232,7 +225,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   if (!answer.isByModel) {
     addGrounds(measured, question, answer);
     answer.run = again.run(question.run);
-    answer.changed = figuresOf(classifiedRun(answer.run, question.threads), isCounted, {}, perStep);
+    answer.changed = figuresOf(classifiedRun(answer.run, question.threads), counted, {}, perStep);
     answer.changedPeaks = answer.peaks;  // the order of jobs stays
     return answer;
   }

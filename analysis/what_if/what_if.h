@@ -34,7 +34,7 @@ struct WhatIfFigures {
     std::array<double, kBubbleClassCount> bubbles{};
   };
 
-  Nanoseconds step = 0;  ///< the median window
+  Nanoseconds step = 0;  ///< MedianStep::window
   double bubbleRatio = 0;
   /// Tokens, or steps of as many samples as the run's where nobody knows those; of all pipelines,
   /// with the pauses between steps.
@@ -51,6 +51,7 @@ struct WhatIfAnswer {
   /// (RunAgain). It is where another plan of the jobs, or another order of messages, is asked for.
   bool isByModel = false;
   bool isInTokens = false;  ///< WhatIfFigures::perSecond
+  bool isWholeRun = false;  ///< MedianStep::isWholeRun
   std::string schedule;     ///< that the run followed, as people say it
   WhatIfFigures measured;
   WhatIfFigures unchanged;  ///< the run again, or its simulation, as it was

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/median.h"
 #include "analysis/run_summary.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
@@ -18,14 +19,6 @@
 
 namespace pipetrace {
 namespace {
-
-template <typename T>
-T median(std::vector<T> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return (values[middle - 1] + values[middle]) / 2;
-}
 
 /// A step of all replicas: from the first begin to the last end, and the idle share of their
 /// windows.
@@ -72,17 +65,17 @@ std::map<int, ComparedStep> stepsOf(const RunSummary& run, const RunSummary& pla
 }
 
 template <typename T>
-T medianOf(const std::map<int, ComparedStep>& steps, T ComparedStep::*figure) {
+T medianFigure(const std::map<int, ComparedStep>& steps, T ComparedStep::*figure) {
   std::vector<T> values;
   for (const auto& [number, step] : steps) values.push_back(step.*figure);
-  return median(std::move(values));
+  return medianOf(values);
 }
 
-ComparedStep medianOf(const std::map<int, ComparedStep>& steps) {
-  return {.measuredStep = medianOf(steps, &ComparedStep::measuredStep),
-          .plannedStep = medianOf(steps, &ComparedStep::plannedStep),
-          .measuredBubble = medianOf(steps, &ComparedStep::measuredBubble),
-          .plannedBubble = medianOf(steps, &ComparedStep::plannedBubble)};
+ComparedStep medianStepOf(const std::map<int, ComparedStep>& steps) {
+  return {.measuredStep = medianFigure(steps, &ComparedStep::measuredStep),
+          .plannedStep = medianFigure(steps, &ComparedStep::plannedStep),
+          .measuredBubble = medianFigure(steps, &ComparedStep::measuredBubble),
+          .plannedBubble = medianFigure(steps, &ComparedStep::plannedBubble)};
 }
 
 /// Takes the steps with faults of their own out of `steps`, and those that these hold up.
@@ -94,8 +87,7 @@ std::map<int, ComparedStep> takeApart(std::map<int, ComparedStep>& steps, const 
   if (apart.empty() || steps.empty()) return apart;
   std::vector<Nanoseconds> planned;
   for (const auto& [number, step] : steps) planned.push_back(step.plannedStep);
-  std::sort(planned.begin(), planned.end());
-  const Nanoseconds usual = planned[(planned.size() - 1) / 2];
+  const Nanoseconds usual = lowerMedianOf(planned);
   for (auto step = steps.begin(); step != steps.end();) {
     const auto next = std::next(step);
     if (step->second.plannedStep != usual) apart.insert(steps.extract(step));
@@ -271,7 +263,7 @@ PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, con
   }
   if (steps.size() > 1) comparison.apart = takeApart(steps, costs.faults);
   comparison.steps = static_cast<int>(steps.size());
-  if (!steps.empty()) comparison.median = medianOf(steps);
+  if (!steps.empty()) comparison.median = medianStepOf(steps);
   for (const auto& [rank, info] : run.ranks) comparison.lateStarts += info.lateStarts;
   return comparison;
 }

@@ -96,10 +96,10 @@ class Trying {
   }
 
  private:
-  Plan built() const {
+  Plan built(int batches = 1) const {
     AutoInput input{.memoryLimit = limit_};
     if (to_.schedule->dependsOnCosts) input.costs = withRecomputeInBackwards(costs_);
-    const PlanSize size{input_.ranks, input_.microBatches, to_.chunks};
+    const PlanSize size{input_.ranks, batches * input_.microBatches, to_.chunks};
     return withCostedWork(buildSchedule(to_.schedule->name, size, input), costs_);
   }
 
@@ -122,6 +122,9 @@ class Trying {
     }
     found.length = shortest->length;
     found.bubbleRatio = bubbleRatioOf(shortest->timeline);
+    if (found.isAsynchronous && input_.commStreams == CommStreams::kAsReached) {
+      found.steadyStep = simulate(CheckedPlan(built(2)), costs_).length - found.length;
+    }
     if (addHeld(*shortest, found)) to_.plan = std::move(found);
   }
 

@@ -36,11 +36,15 @@ struct ComparedPlan {
   /// With lines, the shorter one of the two orders below.
   Nanoseconds length = 0;
   double bubbleRatio = 0;
-  double peakActivations = 0;    ///< whole shares: the activation of a chunk is 1 / chunks of one
-  std::int64_t peakMemory = 0;   ///< bytes, of the rank that holds most; 0 without memory
-  int messages = 0;              ///< between ranks
-  int weightVersions = 1;        ///< most that a stage keeps
-  bool isAsynchronous = false;   ///< weights change without a flush: another training
+  double peakActivations = 0;   ///< whole shares: the activation of a chunk is 1 / chunks of one
+  std::int64_t peakMemory = 0;  ///< bytes, of the rank that holds most; 0 without memory
+  int messages = 0;             ///< between ranks
+  int weightVersions = 1;       ///< most that a stage keeps
+  bool isAsynchronous = false;  ///< weights change without a flush: another training
+  /// By how much another batch right behind makes an asynchronous plan longer. Its length is that
+  /// of a batch alone, with an empty pipeline before and after it. None: the plan has a flush, or
+  /// messages on lines.
+  std::optional<Nanoseconds> steadyStep;
   bool hasWeightsTwice = false;  ///< each stage stands on two ranks
   /// How long a step takes with messages on lines, of CompareInput::commStreams or else one a rank,
   /// in torch's order and in that of their times (order_messages.h). None: it has no messages, or

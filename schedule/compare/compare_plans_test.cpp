@@ -191,6 +191,19 @@ TEST(ComparePlans, SayWhatIsAnotherTrainingAndWhatKeepsWeightsTwice) {
   EXPECT_FALSE(planOf(compared, "DualPipeV", 2).hasWeightsTwice);
 }
 
+TEST(ComparePlans, SayWhatABatchMoreTakesWithoutAFlush) {
+  CompareInput input = inputFor(4, 8);
+  for (StageCosts& share : input.shares.stages) share = {10 * kNsPerMs, 20 * kNsPerMs};
+  input.shares.stages[2] = {13 * kNsPerMs, 26 * kNsPerMs};
+  input.shares.transfer = 0;
+  const ComparedPlans compared = comparePlans(input);
+  // The slowest rank is never idle then.
+  EXPECT_EQ(planOf(compared, "PipeDream", 1).steadyStep, 8 * 39 * kNsPerMs);
+  EXPECT_EQ(planOf(compared, "PipeDream-2BW", 1).steadyStep, 8 * 39 * kNsPerMs);
+  EXPECT_GT(planOf(compared, "PipeDream", 1).length, 8 * 39 * kNsPerMs);
+  EXPECT_FALSE(planOf(compared, "1F1B", 1).steadyStep);
+}
+
 TEST(ComparePlans, AreTheSameOnAnyNumberOfThreads) {
   CompareInput input = inputFor(3, 5);
   const ComparedPlans one = comparePlans(input);

@@ -241,6 +241,27 @@ def check_tables(page):
     page.expect([float(row[3]) for row in rows[1:]] == idle, f"copied: {copied!r}")
 
 
+def check_wide_tables(page):
+    """Headings wrap before a table is cut; one that is cut scrolls, and its first column stays."""
+    left, right, cut = page.js("""
+        const frame = document.querySelector('#ranks .scroll'), first = frame.querySelector('td');
+        frame.style.maxWidth = '22rem';
+        frame.scrollLeft = 10000;
+        const left = first.getBoundingClientRect().left - frame.getBoundingClientRect().left;
+        const last = frame.querySelector('tr:last-child td:last-child').getBoundingClientRect();
+        const right = frame.getBoundingClientRect().right - last.right;
+        frame.style.maxWidth = '';
+        frame.scrollLeft = 0;
+        const wide = document.querySelector('#step-table .scroll'), table = wide.firstElementChild;
+        wide.style.width = table.offsetWidth * .85 + 'px';
+        const cut = wide.scrollWidth - wide.clientWidth;
+        wide.style.width = '';
+        return [left, right, cut];""")
+    page.expect(abs(left) < 3, f"the first column is {left} pixels from the left of a table")
+    page.expect(abs(right) < 3, f"the last column ends {right} pixels off where it is scrolled to")
+    page.expect(cut <= 0, f"{cut} pixels of a table are cut where its headings could wrap")
+
+
 def brightness(page):
     numbers = page.js("return getComputedStyle(document.body).backgroundColor.match(/\\d+/g)")
     pixel = page.js("return [...document.querySelectorAll('canvas')[1].getContext('2d')"
@@ -300,6 +321,7 @@ def main():
                 check_markup(page, "PipeTrace report")
                 check_tips_and_zoom(page, chart)
                 check_tables(page)
+                check_wide_tables(page)
                 check_colours(page)
                 check_print(page, folder)
             for width, colours in ((1280, "light"), (2560, "dark")):

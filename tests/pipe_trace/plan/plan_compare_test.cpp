@@ -98,6 +98,9 @@ TEST_F(CompareCommand, TheTableHasEveryPlanAndSaysWhatIsLeftOut) {
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("4 ranks, 8 micro-batches, the shortest step first\n"),
                     HasSubstr("33.00000 ms"), HasSubstr("27.00000 ms"), HasSubstr(", no flush"),
+                    HasSubstr("\nno flush: the steps of PipeDream, PipeDream-2BW are of a batch "
+                              "alone"),
+                    HasSubstr("batch more adds 24.00 ms\n"),
                     HasSubstr("left out, over the limit: FThenB, GPipe with 1 chunk (8.00 "
                               "activations on rank 0);"),
                     HasSubstr("left out, nothing is trained: ForwardOnly\n"),

@@ -1,0 +1,49 @@
+// Runs of which one step is compared: nobody knows the noise.
+#include <gmock/gmock.h>
+
+#include "analysis/diff/diff_report.h"
+#include "analysis/testing/noisy_run.h"
+
+namespace pipetrace {
+namespace {
+
+using test::costsOf;
+using test::noisyRun;
+using test::scaleRank;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+Plan planOfFour() { return buildSchedule("1F1B", {4, 8}); }
+
+Timeline runOfSteps(unsigned seed, int steps, double factor = 1) {
+  const Plan plan = planOfFour();
+  Costs costs = costsOf(plan, 0.1);
+  scaleRank(costs, plan, 2, factor);
+  return noisyRun(plan, costs, steps, seed);
+}
+
+TEST(OneStep, SaysThatNobodyKnowsHowSureItIs) {
+  const RunDiff diff = diffOf(runOfSteps(1, 1), runOfSteps(2, 1, 1.1), {});
+  EXPECT_EQ(diffVerdict(diff), "unknown");
+  EXPECT_FALSE(diff.isSlower());
+  EXPECT_THAT(diffAnswer(diff),
+              AllOf(HasSubstr("nobody knows how sure that is"), HasSubstr("stage 2's jobs take ")));
+}
+
+TEST(OneStep, ChosenFromEachRunSaysNothingOfNoiseNorOfTheTimeBetweenSteps) {
+  const RunDiff diff = diffOf(runOfSteps(1, 6), runOfSteps(2, 6, 1.1), {.steps = {{0, 1}}});
+  EXPECT_THAT(diffText({diff, "a", "b"}),
+              AllOf(HasSubstr("\nparts of it that differ, the largest first"),
+                    HasSubstr("backwards of stage 2"), Not(HasSubstr("noise")),
+                    Not(HasSubstr("between two steps"))));
+  const RunDiff same = diffOf(runOfSteps(1, 6), runOfSteps(1, 6), {.steps = {{0, 1}}});
+  EXPECT_THAT(diffText({same, "a", "b"}),
+              AllOf(HasSubstr("take longer or less time, by 1 % or more ("),
+                    Not(HasSubstr("noise")), Not(HasSubstr("between two steps"))));
+  EXPECT_THAT(diffText({diffOf(runOfSteps(1, 6), runOfSteps(2, 6), {}), "a", "b"}),
+              AllOf(HasSubstr("beyond noise"), HasSubstr("\nbetween two steps pass ")));
+}
+
+}  // namespace
+}  // namespace pipetrace

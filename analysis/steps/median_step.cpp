@@ -1,0 +1,61 @@
+#include "analysis/steps/median_step.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "analysis/median.h"
+#include "trace/phase.h"
+#include "trace/step_windows.h"
+
+namespace pipetrace {
+namespace {
+
+/// Takes steps of one phase.
+MedianStep medianOfThose(std::vector<StepWindow> steps) {
+  MedianStep result;
+  if (steps.empty()) return result;
+  std::vector<Nanoseconds> windows;
+  std::set<std::int32_t> numbers;
+  for (const StepWindow& step : steps) {
+    windows.push_back(step.window());
+    numbers.insert(step.step);
+    result.isWholeRun = result.isWholeRun || step.isWholeRun;
+  }
+  result.window = medianOf(windows);
+  result.count = numbers.size();
+  const auto isShorter = [](const StepWindow& a, const StepWindow& b) {
+    return std::pair(a.window(), a.step) < std::pair(b.window(), b.step);
+  };
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
+  std::nth_element(steps.begin(), middle, steps.end(), isShorter);
+  const Nanoseconds nearest = middle->window();
+  result.step = middle->step;
+  for (const StepWindow& step : steps) {
+    if (step.window() == nearest) result.step = std::min(result.step, step.step);
+  }
+  return result;
+}
+
+template <typename Steps>
+MedianStep medianOfCounted(const Steps& steps, Phase phase, const CountedSteps& counted) {
+  const CountedSteps whole = counted.wholeOnes();
+  std::vector<StepWindow> those;
+  for (const StepWindow& step : steps) {
+    if (step.phase == phase && whole.contains(step.step)) those.push_back(step);
+  }
+  return medianOfThose(std::move(those));
+}
+
+}  // namespace
+
+MedianStep medianStepOf(const RunSummary& run, const CountedSteps& counted) {
+  return medianOfCounted(run.steps, run.phase, counted);
+}
+
+MedianStep medianStepOf(const Timeline& timeline, const CountedSteps& counted) {
+  return medianOfCounted(stepWindows(timeline), countedPhaseOf(timeline), counted);
+}
+
+}  // namespace pipetrace

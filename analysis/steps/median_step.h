@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "analysis/run_summary.h"
+#include "analysis/steps/counted_steps.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// How long a step of a run takes: the one figure of that meaning in reports, pages, advice,
+/// what-ifs and comparisons (docs/metrics.md, "The step of a run"). It is the median of the windows
+/// of the steps that count and have all their jobs; of all that count where none has. Each
+/// pipeline's window is one value.
+struct MedianStep {
+  Nanoseconds window = 0;  ///< 0: no step counts
+  /// The step with the window that is nearest to the median: of an even count the shorter of the
+  /// middle two, of windows as long the first. kNotGiven without steps.
+  std::int32_t step = kNotGiven;
+  std::size_t count = 0;    ///< how many steps it is of; a step of several pipelines is one
+  bool isWholeRun = false;  ///< the run is asynchronous: the step is the whole window of the run
+};
+
+/// `counted`: of the run; where it holds steps that lack jobs, these are left out here.
+MedianStep medianStepOf(const RunSummary& run, const CountedSteps& counted);
+/// The same of the phase that counts in a completed timeline (countedPhaseOf()). Runs on the
+/// calling thread.
+MedianStep medianStepOf(const Timeline& timeline, const CountedSteps& counted);
+
+}  // namespace pipetrace
