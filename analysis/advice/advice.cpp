@@ -25,20 +25,33 @@ std::string percentOfStep(double share) {
   return percentText(std::llround(share * 1e6), 1'000'000);
 }
 
-/// Says where a framework cannot have the best schedule which one it has. `all`: the best first.
-void addBestOfFrameworks(Advice& best, const std::vector<Advice>& all) {
+/// The first schedule that a framework has; null: none.
+const Advice* scheduleOf(const std::string& framework, const std::vector<Advice>& all) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Advice& advice) {
+    return advice.of == Advice::Of::kSchedule &&
+           std::any_of(advice.options.begin(), advice.options.end(), [&](const auto& each) {
+             return each.framework == framework && each.exists;
+           });
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// Says where a framework cannot have the best schedule which one it has. `all` and `overLimit`
+/// (more than a rank may hold): the best first.
+void addBestOfFrameworks(Advice& best, const std::vector<Advice>& all,
+                         const std::vector<Advice>& overLimit) {
   for (FrameworkOption& option : best.options) {
     if (option.exists) continue;
-    const auto isThere = [&](const Advice& other) {
-      return other.of == Advice::Of::kSchedule &&
-             std::any_of(other.options.begin(), other.options.end(), [&](const auto& each) {
-               return each.framework == option.framework && each.exists;
-             });
-    };
-    const auto other = std::find_if(all.begin(), all.end(), isThere);
-    if (other == all.end()) continue;
-    option.text += "; its best: " + other->what + ", " + formatDuration(other->step) + ", " +
-                   percentOfStep(other->gain) + " less";
+    if (const Advice* const own = scheduleOf(option.framework, all)) {
+      option.text += "; its best: " + own->what + ", " + formatDuration(own->step) + ", " +
+                     percentOfStep(own->gain) + " less";
+      continue;
+    }
+    const Advice* const large = scheduleOf(option.framework, overLimit);
+    if (large == nullptr || large->gain <= AdviceList::kLeastGain) continue;
+    option.text += "; its best is over the limit: " + large->what + ", " +
+                   percentOfStep(large->gain) + " less, with " + fixedText(large->peak, 2) +
+                   " activations of a rank";
   }
 }
 
@@ -51,9 +64,12 @@ bool isOff(const AdviceList& list) {
   return list.modelError && std::abs(*list.modelError) > WhatIfAnswer::kMostError;
 }
 
+bool isOverLimit(const AdviceList& list) { return list.limit < list.peak - 1e-6; }
+
 /// The best of each kind that gains more than the least and more than its own error. With
-/// `launchesLast` those come behind all others.
-std::vector<Advice> bestOf(std::vector<Advice> all, bool launchesLast) {
+/// `launchesLast` those come after all others.
+std::vector<Advice> bestOf(std::vector<Advice> all, bool launchesLast,
+                           const std::vector<Advice>& overLimit) {
   std::erase_if(all, [](const Advice& each) { return !isGain(each); });
   std::stable_sort(all.begin(), all.end(), [&](const Advice& a, const Advice& b) {
     const bool isLaunchA = launchesLast && a.of == Advice::Of::kLaunches;
@@ -66,7 +82,7 @@ std::vector<Advice> bestOf(std::vector<Advice> all, bool launchesLast) {
     if (best.size() == AdviceList::kMostAdvice) break;
     if (!kinds.insert(each.of).second) continue;
     best.push_back(each);
-    if (each.of == Advice::Of::kSchedule) addBestOfFrameworks(best.back(), all);
+    if (each.of == Advice::Of::kSchedule) addBestOfFrameworks(best.back(), all, overLimit);
   }
   return best;
 }
@@ -135,9 +151,11 @@ void leaveOutLaunches(std::vector<Advice>& all, std::vector<std::string>& notes)
   });
 }
 
-/// Adds the advice of simulations to `all`, and to `list` what they say of the run.
+/// Adds the advice of simulations to `all`, the schedules over the limit to `overLimit`, and to
+/// `list` what they say of the run.
 void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
-                   const std::string& blockOptions, AdviceList& list, std::vector<Advice>& all) {
+                   const std::string& blockOptions, AdviceList& list, std::vector<Advice>& all,
+                   std::vector<Advice>& overLimit) {
   if (!model.reason().empty()) {
     list.notes.push_back("other plans were not simulated: " + model.reason());
     return;
@@ -145,14 +163,13 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
   list.microBatches = model.plan().numMicroBatches;
   const std::optional<double> limit = limitOf(question, model, list.notes);
   try {
-    PlanAdvisor advisor(model, question.threads, question.logs, blockOptions, question.progress);
+    PlanAdvisor advisor(model, list.step, question.threads, question.logs, blockOptions,
+                        question.progress);
     list.simulatedStep = advisor.step();
     list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
     list.peak = advisor.peak();
     list.limit = limit.value_or(list.peak);
-    if (list.limit < list.peak - 1e-6) {
-      list.notes.emplace_back("the run itself holds more than the limit");
-    }
+    if (isOverLimit(list)) list.notes.emplace_back("the run itself holds more than the limit");
     if (isOff(list)) {
       list.notes.push_back(
           "other plans were not simulated: the simulation of the run as it was is off by " +
@@ -167,6 +184,7 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
       list.notes.push_back("in the simulations " + ground);
     }
     list.tried += advisor.tried();
+    overLimit = advisor.schedulesOverLimit();
     if (model.blocks()) {
       // The best partition of whole blocks, or none, is what balancing stages comes to.
       std::erase_if(all, [](const Advice& each) { return each.of == Advice::Of::kBalance; });
@@ -219,9 +237,17 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
       return modelWith(nullptr);
     }
   }();
-  adviseOnPlans(model, question, blockOptions, list, all);
+  std::vector<Advice> overLimit;
+  adviseOnPlans(model, question, blockOptions, list, all, overLimit);
   if (isOff(list) && runsOnProcessors(timeline)) leaveOutLaunches(all, list.notes);
-  list.best = bestOf(std::move(all), isOff(list));
+  list.best = bestOf(std::move(all), isOff(list), overLimit);
+  if (isOverLimit(list)) {
+    for (Advice& each : list.best) {
+      if (each.isByModel) continue;
+      each.notes.push_back("a rank still holds " + fixedText(list.peak, 2) +
+                           " activations, more than the limit");
+    }
+  }
   return list;
 }
 

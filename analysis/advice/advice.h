@@ -59,9 +59,10 @@ struct Advice {
   std::string command;  ///< that shows it: "pipe-trace what-if LOGS --schedule ZB-H1"; may be empty
   /// Whether it follows from a simulation (RunModel), not from the run itself again (RunAgain).
   bool isByModel = false;
-  Nanoseconds step = 0;  ///< predicted, for as many samples as a step of the run has
-  double gain = 0;       ///< 1 − the predicted step over that of the run as it was, found alike
-  double error = 0;      ///< of the prediction, a share of the step
+  /// Predicted, for as many samples as a step of the run has: AdviceList::step · (1 − gain).
+  Nanoseconds step = 0;
+  double gain = 0;   ///< 1 − the step with the change over that of the run as it was, found alike
+  double error = 0;  ///< of the prediction, a share of the step
   /// The most activations of a rank, in whole shares; 0: as the run, or not known.
   double peak = 0;
   int messages = 0;  ///< between ranks, in a step of one pipeline; 0: as the run

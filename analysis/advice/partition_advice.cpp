@@ -151,15 +151,15 @@ void PlanAdvisor::addPartitionOfBest(double limit, std::vector<Try>& tries) cons
   const Partitioned found = improved({cutBlocks(blocks.partition, plan.numStages).blocks,
                                       evenBlocks(blocks.table.numBlocks(), plan.numStages)},
                                      best->changes, limit);
-  const auto gainOver = [&](Nanoseconds step) {
-    return 1 - static_cast<double>(found.plan.step) / static_cast<double>(step);
-  };
-  if (found.blocks.empty() || gainOver(shown->simulated.step) <= AdviceList::kLeastGain) return;
+  if (found.blocks.empty()) return;
+  const double gain =
+      1 - static_cast<double>(found.plan.step) / static_cast<double>(shown->simulated.step);
+  if (gain <= AdviceList::kLeastGain) return;
   const std::string counts = blockCountsText(found.blocks);
   shown->advice.notes.push_back((shown == best ? "" : best->changes.schedule + " ") +
                                 "with stages of " + counts + " blocks as well: the step takes " +
-                                formatDuration(found.plan.step) + ", " +
-                                fixedText(100 * gainOver(own_.step), 1) + " % less (" +
+                                formatDuration(predicted(found.plan)) + ", " +
+                                fixedText(100 * gainOf(found.plan), 1) + " % less (" +
                                 best->advice.command + " --partition " + counts + ")");
 }
 

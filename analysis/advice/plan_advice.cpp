@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kMostPlanJobs = 400'000;
 constexpr std::int64_t kMostSearchedJobs = 20'000;
 constexpr int kMostDepthTries = 200;
-constexpr std::size_t kMostInLine = 8;
+constexpr std::size_t kMostInLine = 16;
 /// Peaks are sums of parts of activations.
 constexpr double kPeakRounding = 1e-6;
 
@@ -28,6 +28,20 @@ std::string listed(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
   return text;
+}
+
+/// Whether torch builds the plan from the name of its schedule, or reads it from a file.
+bool isOfTorch(const Advice& advice) {
+  return std::any_of(advice.options.begin(), advice.options.end(), [](const auto& option) {
+    return option.framework == "torch" && option.exists;
+  });
+}
+
+/// "ZBV with 2 virtual stages a rank".
+std::string nameOf(const PlanChanges& changes) {
+  return changes.schedule +
+         (changes.chunks > 1 ? " with " + std::to_string(changes.chunks) + " virtual stages a rank"
+                             : "");
 }
 
 std::string withoutZeros(std::string number) {
@@ -38,9 +52,10 @@ std::string withoutZeros(std::string number) {
 
 }  // namespace
 
-PlanAdvisor::PlanAdvisor(const RunModel& model, int threads, std::string logs,
+PlanAdvisor::PlanAdvisor(const RunModel& model, Nanoseconds measured, int threads, std::string logs,
                          std::string blockOptions, AdviceProgress* progress)
     : model_(model),
+      measured_(measured),
       threads_(threads),
       logs_(std::move(logs)),
       blockOptions_(std::move(blockOptions)),
@@ -64,6 +79,14 @@ PlanAdvisor::Simulated PlanAdvisor::simulated(const PlanChanges& changes) const 
   result.messages = run.messages;
   result.runs = true;
   return result;
+}
+
+double PlanAdvisor::gainOf(const Simulated& plan) const {
+  return 1 - static_cast<double>(plan.step) / static_cast<double>(own_.step);
+}
+
+Nanoseconds PlanAdvisor::predicted(const Simulated& plan) const {
+  return std::llround(static_cast<double>(measured_) * (1 - gainOf(plan)));
 }
 
 bool PlanAdvisor::isWithin(const Simulated& plan, double limit) const {
@@ -94,11 +117,9 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::schedules(double limit,
       Try one;
       one.changes.schedule = name;
       one.changes.chunks = chunks;
-      const std::string withChunks =
-          chunks > 1 ? " with " + std::to_string(chunks) + " virtual stages a rank" : "";
       one.advice = {
           .of = Advice::Of::kSchedule,
-          .what = "take " + name + withChunks + (own.empty() ? "" : " in place of " + own),
+          .what = "take " + nameOf(one.changes) + (own.empty() ? "" : " in place of " + own),
           .command = "--schedule " + name + " --chunks " + std::to_string(chunks),
           .options = optionsOfSchedule(name, chunks, ranks, count)};
       if (info.dependsOnCosts) {
@@ -234,18 +255,37 @@ void PlanAdvisor::addStepsInLine(double limit, std::vector<Try>& tries) const {
   std::sort(best.begin(), best.end(),
             [](const Try* a, const Try* b) { return a->simulated.step < b->simulated.step; });
   best.resize(std::min(best.size(), kMostInLine));
+  std::vector<Simulated> inLine(best.size());
   inParallel(threads_, best.size(), [&](std::size_t i) {
     PlanChanges changes = best[i]->changes;
     changes.lines = CommStreams::kRank;
-    const Simulated inLine = simulated(changes);
-    if (!inLine.runs) return;
-    const double more = static_cast<double>(inLine.step) / static_cast<double>(own_.step) - 1;
-    best[i]->advice.notes.push_back(
+    inLine[i] = simulated(changes);
+  });
+  const auto told = [&](const Simulated& plan) {
+    const double gain = gainOf(plan);
+    return formatDuration(predicted(plan)) + ", " + fixedText(100 * std::abs(gain), 1) +
+           (gain > 0 ? " % less than today" : " % more than today");
+  };
+  std::size_t shortest = best.size();  // of those that torch has
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    if (!inLine[i].runs || !isOfTorch(best[i]->advice)) continue;
+    if (shortest == best.size() || inLine[i].step < inLine[shortest].step) shortest = i;
+  }
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    if (!inLine[i].runs) continue;
+    std::string text =
         "messages are taken to wait for no others; with those of a rank one after the other, as "
         "torch.distributed.pipelining posts them, the step takes " +
-        formatDuration(inLine.step) + ", " + fixedText(100 * std::abs(more), 1) +
-        (more < 0 ? " % less than today" : " % more than today"));
-  });
+        told(inLine[i]);
+    const bool isOtherShorter =
+        shortest < best.size() &&
+        gainOf(inLine[shortest]) > gainOf(inLine[i]) + AdviceList::kLeastGain;
+    if (isOtherShorter) {
+      text +=
+          "; in that order " + nameOf(best[shortest]->changes) + " takes " + told(inLine[shortest]);
+    }
+    best[i]->advice.notes.push_back(std::move(text));
+  }
 }
 
 /// Says how plan.csv is written, which some options are about.
@@ -282,14 +322,15 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     ++tried_;
     Advice& made = one.advice;
     made.isByModel = true;
-    made.step = one.simulated.step;
-    made.gain = 1 - static_cast<double>(made.step) / static_cast<double>(own_.step);
+    made.step = predicted(one.simulated);
+    made.gain = gainOf(one.simulated);
     made.error = error;
     made.peak = one.simulated.peak;
     made.messages = one.simulated.messages;
     if (made.peak > limit + kPeakRounding) {
+      if (made.of == Advice::Of::kSchedule) overLimit_.push_back(made);
       const Try*& shortest = overLimit[made.of];
-      if (shortest == nullptr || made.step < shortest->simulated.step) shortest = &one;
+      if (shortest == nullptr || one.simulated.step < shortest->simulated.step) shortest = &one;
       continue;
     }
     mostGain[made.of] = std::max(mostGain[made.of], made.gain);
@@ -302,6 +343,8 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     addCommandOfPlanFile(made);
     advice.push_back(made);
   }
+  std::stable_sort(overLimit_.begin(), overLimit_.end(),
+                   [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
   for (const auto& [kind, one] : overLimit) {
     if (one->advice.gain <= mostGain[kind] + AdviceList::kLeastGain) continue;
     notes.push_back("over the limit of " + fixedText(limit, 2) +

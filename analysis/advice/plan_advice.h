@@ -11,10 +11,10 @@ namespace pipetrace {
 /// Says what other plans of a run's jobs would gain, by simulations with the run's medians.
 class PlanAdvisor {
  public:
-  /// The model must outlive it, and have no reason() against it. `logs` and `blockOptions` are
-  /// those of AdviceQuestion.
-  PlanAdvisor(const RunModel& model, int threads, std::string logs, std::string blockOptions,
-              AdviceProgress* progress = nullptr);
+  /// The model must outlive it, and have no reason() against it. `measured`: the step of the run,
+  /// ns. `logs` and `blockOptions` are those of AdviceQuestion.
+  PlanAdvisor(const RunModel& model, Nanoseconds measured, int threads, std::string logs,
+              std::string blockOptions, AdviceProgress* progress = nullptr);
 
   /// The step of the run as it was, simulated.
   Nanoseconds step() const { return own_.step; }
@@ -33,11 +33,18 @@ class PlanAdvisor {
   ///   shortest schedule has a note on the best partition under it, by moving blocks alone.
   ///
   /// Where messages of the run wait for no others, the shortest schedules have a note on how long
-  /// their steps are with the messages of a rank in torch's order.
+  /// their steps are with the messages of a rank in torch's order, and on the schedule of torch
+  /// that is shorter in that order.
+  ///
+  /// A predicted step is the measured one times what the change brings in simulation, so that it
+  /// fits the gain.
   ///
   /// Plans that need more than `limit` activations on a rank are left out, and `notes` gets a
   /// sentence for those that would have been shorter. `error` is that of the model.
   std::vector<Advice> advice(double limit, double error, std::vector<std::string>& notes);
+
+  /// The schedules that advice() left out as they need more than the limit, the shortest first.
+  const std::vector<Advice>& schedulesOverLimit() const { return overLimit_; }
 
   /// How many plans that can run advice() has simulated.
   int tried() const { return tried_; }
@@ -63,6 +70,8 @@ class PlanAdvisor {
   };
 
   Simulated simulated(const PlanChanges& changes) const;
+  double gainOf(const Simulated& plan) const;
+  Nanoseconds predicted(const Simulated& plan) const;
   bool isWithin(const Simulated& plan, double limit) const;
   void addCommandOfPlanFile(Advice& advice) const;
   void addStepsInLine(double limit, std::vector<Try>& tries) const;
@@ -78,12 +87,14 @@ class PlanAdvisor {
   std::vector<int> deepened(std::vector<int> depths, double limit) const;
 
   const RunModel& model_;
+  Nanoseconds measured_;
   int threads_;
   std::string logs_;
   std::string blockOptions_;
   AdviceProgress* progress_;
   int chunks_ = 1;  // of the run
   Simulated own_;
+  std::vector<Advice> overLimit_;
   int tried_ = 0;
 };
 

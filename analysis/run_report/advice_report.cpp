@@ -104,7 +104,7 @@ std::string adviceText(const AdviceList& list) {
   if (list.modelError) {
     text += "simulated as it was, the step takes " + formatDuration(list.simulatedStep) +
             ", off by " + percentOfRun(*list.modelError) +
-            "; simulated changes are compared with that\n";
+            "; a predicted step is the measured one, changed as much as the simulated one\n";
   }
   if (list.peak > 0) {
     text += "a rank holds " + fixedText(list.peak, 2) + " activations at most, and may hold " +

@@ -10,6 +10,7 @@
 #include "schedule/partition/measured_blocks.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 namespace {
@@ -105,7 +106,14 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
     input.costs = withRecomputeInBackwards(input.costs);
     if (changes.activationLimit > 0) input.memoryLimit = memoryOf(changes.activationLimit);
   }
-  return buildSchedule(name, size, input);
+  try {
+    return buildSchedule(name, size, input);
+  } catch (const Error&) {
+    const bool isTooLittle = changes.activationLimit > 0 && changes.activationLimit < 1;
+    if (!isTooLittle) throw;
+    throw Error("--limit-activations " + fixedText(changes.activationLimit, 2) + ": " + name +
+                " needs room for 1, which is what a micro-batch takes on all stages of a rank");
+  }
 }
 
 bool RunModel::splitsBackward(const PlanChanges& changes) const {

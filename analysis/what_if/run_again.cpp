@@ -13,6 +13,7 @@
 #include "analysis/slowdown/slowdown.h"
 #include "analysis/what_if/moved_run.h"
 #include "trace/error.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {
@@ -99,6 +100,17 @@ bool RunAgain::waitsForUnlogged(Index index) const {
   return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
 }
 
+bool RunAgain::mayWaitForUnlogged(Index index) const {
+  const Work& work = order_.works()[index];
+  if (isMessage(work) || work_.isCollective(work.id)) return false;
+  const auto waits = order_.waits(index);
+  return std::any_of(waits.begin(), waits.end(), [&](const RerunOrder::Wait& wait) {
+    if (wait.source == RerunOrder::kNone) return false;
+    const Work& before = order_.works()[wait.source];
+    return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
+  });
+}
+
 bool RunAgain::hasLaunch(Index index) const {
   const Work& work = order_.works()[index];
   if (work.launch <= 0) return false;
@@ -114,7 +126,8 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
     const Work& work = order_.works()[i];
     const bool pauses =
         std::binary_search(changes.withoutPauses.begin(), changes.withoutPauses.end(), work.id);
-    const bool isLeftOut = (changes.leavesOutLaunches || pauses) && hasLaunch(i);
+    const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
+    const bool isLeftOut = (isLaunch || pauses) && hasLaunch(i);
     launches.push_back(isLeftOut ? 0 : work.launch);
   }
   return launches;
@@ -277,7 +290,17 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
       durations[i] = static_cast<double>(scale.scaled(static_cast<Nanoseconds>(durations[i])));
     }
   }
-  if (!isThere) refuseChange(option, "the logs of the run have no such work");
+  if (isThere) return;
+  std::set<int> stages;
+  for (const Work& work : order_.works()) {
+    if (scale.of == Of::kStage && isCompute(kindOf(work)) && stageOf(work) >= 0) {
+      stages.insert(stageOf(work));
+    }
+  }
+  refuseChange(option, "the logs of the run have no such work" +
+                           (stages.empty() ? ""
+                                           : "; its stages are " +
+                                                 numbersText({stages.begin(), stages.end()})));
 }
 
 Timeline RunAgain::run(const RunChanges& changes) const {

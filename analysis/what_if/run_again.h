@@ -47,6 +47,9 @@ class RunAgain {
   bool waitsForUnlogged(RerunOrder::Index index) const;
 
  private:
+  /// Whether it has an input on another rank whose message is not logged. Nobody knows when that
+  /// came.
+  bool mayWaitForUnlogged(RerunOrder::Index index) const;
   std::vector<double> durationsOf(const RunChanges& changes) const;
   void makeIdeal(const IdealSet& set, std::vector<double>& durations) const;
   void balance(std::vector<double>& durations) const;

@@ -253,7 +253,8 @@ TEST(RunAgain, ChangesOfWhatTheRunDoesNotHaveAreErrorsThatSayWhat) {
     return "";
   };
   EXPECT_THAT(refusalOfChange({.scales = {parseScale("stage=7:2")}}),
-              HasSubstr("--scale stage=7:2: the logs of the run have no such work"));
+              HasSubstr("--scale stage=7:2: the logs of the run have no such work; its stages are "
+                        "0 to 3"));
   EXPECT_THAT(refusalOfChange({.scales = {parseScale("rank=9:2")}}), HasSubstr("no rank 9"));
   EXPECT_THAT(refusalOfChange({.links = {{0, 2, 5, "--link 0-2=5ns"}}}),
               HasSubstr("--link 0-2=5ns: the logs have no message between ranks 0 and 2"));

@@ -298,6 +298,14 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   EXPECT_THAT(whatIf(silent, question).restsOn, Contains(HasSubstr("stays as it was")));
   question.run.scales = {parseScale("kind=transfer:0.5")};
   EXPECT_THROW(whatIf(silent, question), Error);
+
+  Costs slow = fourStages();
+  slow.transfer = 2'000'000;
+  silent = runOf(buildSchedule("1F1B", 4, 8), slow);
+  std::erase_if(silent.tracks, [](const Track& track) { return track.lane != kComputeLane; });
+  question = {};
+  question.run.leavesOutLaunches = true;
+  EXPECT_EQ(whatIf(silent, question).change(), 0) << "they may have waited for messages";
 }
 
 TEST(WhatIf, StepsThatLackJobsAreLeftOut) {
