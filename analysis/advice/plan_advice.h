@@ -33,7 +33,7 @@ class PlanAdvisor {
   ///   shortest schedule has a note on the best partition under it, by moving blocks alone.
   ///
   /// Where messages of the run wait for no others, the shortest schedules have a note on how long
-  /// their steps are with the messages of a rank in torch's order, and on the schedule of torch
+  /// their steps are with the messages of a rank in torch's order. It names the schedule of torch
   /// that is shorter in that order.
   ///
   /// A predicted step is the measured one times what the change brings in simulation, so that it
