@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -42,6 +43,14 @@ CLI::ParseError unexpected(const CommandApp& app, const std::vector<std::string>
   return {text, CLI::ExitCodes::ExtrasError};
 }
 
+/// CLI11 says of an option that was given twice "--steps: At Most 1 required but received 2".
+std::optional<CLI::ParseError> givenTwice(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::size_t at = text.find(": At Most 1 required");
+  if (at == std::string::npos) return std::nullopt;
+  return CLI::ParseError(text.substr(0, at) + " was given more than once", error.get_exit_code());
+}
+
 /// An unknown option is reported in place of a missing INPUT, as it may be the reason.
 int exitOf(const CommandApp& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining();
@@ -53,7 +62,7 @@ int exitOf(const CommandApp& app, const CLI::ParseError& error) {
     return kExitCouldNot;
   }
   std::ostringstream out;
-  const int code = app.exit(error, out, std::cerr);
+  const int code = app.exit(givenTwice(error).value_or(error), out, std::cerr);
   if (!out.str().empty()) writeWholeFile("-", out.str());
   return code == 0 ? 0 : kExitCouldNot;
 }

@@ -31,7 +31,7 @@ constexpr JobKind kLogKinds[] = {
 [[noreturn]] void refuseForm(const std::string& text) {
   refuseScale(text,
               "write it as stage=2:1.3, rank=5:0.9, link=1-2:0.5 or kind=backward:1.2, with a "
-              "factor of at most nine decimals");
+              "factor above 0 of at most nine decimals");
 }
 
 int numberOf(const std::string& text, std::string_view digits) {

@@ -156,6 +156,10 @@ TEST_F(WhatIfCommand, ChangesThatMakeNoSenseAreErrorsThatNameTheOption) {
   };
   expectRefused({"--scale", "stage=9:2"}, "--scale stage=9:2");
   expectRefused({"--scale", "stage=2:0"}, "the factor is above 0");
+  expectRefused({"--split", "1:1", "--split", "1:2"}, "--split was given more than once");
+  expectRefused(
+      {"--schedule", "auto", "--limit-activations", "0.5"},
+      "--limit-activations 0.50: auto needs room for 1, which is what a micro-batch takes");
   expectRefused({"--link", "0-3=1ms"}, "--link 0-3=1ms: the logs have no message");
   expectRefused({"--balance", "ranks"}, "--balance ranks: it is stages");
   expectRefused({"--make-ideal", "half"}, "--make-ideal half");
