@@ -229,5 +229,45 @@ TEST(SharedStage, WithARankWithoutALogKeepsTheSchedulesOwnShare) {
   }
 }
 
+/// Rank 1 has stages 1, 3, 5 and 7, of which stage 5 alone is slow.
+TEST(SlowStagesOfRanks, TheStageThatIsSlowByItselfIsNamed) {
+  const Plan plan = buildSchedule("Interleaved1F1B", {2, 8, 4});
+  Costs costs = costsOf(plan, 0);
+  costs.stages[5] = {.forward = 30 * kNsPerMs, .backward = 60 * kNsPerMs};
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const auto& each) {
+    return each.bubbleClass == BubbleClass::kImbalance;
+  });
+  ASSERT_NE(found, run.findings.end());
+  EXPECT_THAT(found->text,
+              testing::ContainsRegex("^stage 5 takes 3.00 times as long as the median of stages, "
+                                     "so stages [0-9, and]*5[0-9, and]* of rank 1 together take "));
+  EXPECT_THAT(found->advice, StartsWith("give that stage fewer layers: "));
+}
+
+/// The findings about the ends of steps.
+std::vector<Finding> findingsOfUpdates(const Plan& plan) {
+  Costs costs = costsOf(plan, 0);
+  for (StageCosts& stage : costs.stages) stage.reduction = 5 * kNsPerMs;
+  costs.stages[1].forward *= 2;
+  std::vector<Finding> findings = explainRun(completedRun(plan, costs), {}).findings;
+  std::erase_if(findings, [](const Finding& each) {
+    return each.bubbleClass != BubbleClass::kSync || each.culprit.job != JobGraph::kNone;
+  });
+  return findings;
+}
+
+TEST(Updates, CollectivesAreNamedInRunsThatHaveSome) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const std::vector<Finding> alone = findingsOfUpdates(plan);
+  ASSERT_FALSE(alone.empty());
+  EXPECT_THAT(alone.back().text, StartsWith("of the idle time optimizers take "));
+  EXPECT_THAT(alone.back().advice, testing::Not(HasSubstr("gradients")));
+  const std::vector<Finding> reduced = findingsOfUpdates(withReductions(withReplicas(plan, 2)));
+  ASSERT_FALSE(reduced.empty());
+  EXPECT_THAT(reduced.back().text, StartsWith("of the idle time optimizers and collectives take "));
+  EXPECT_THAT(reduced.back().advice, HasSubstr("gradients can be reduced"));
+}
+
 }  // namespace
 }  // namespace pipetrace
