@@ -132,10 +132,21 @@ class RunAdvisor {
                     .what = "make the link " + ends + ", whose messages take " +
                             fixedText(factor, 1) + " times as long, as fast as the others"};
       advice.notes.emplace_back(
-          "look at the network between their hosts, or give these ranks hosts that are nearer");
+          areOnOneHost()
+              ? "look at how their devices are connected: PCIe, NVLink, and the processor's "
+                "sockets between them"
+              : "look at the network between their hosts, or give these ranks hosts that are "
+                "nearer");
       add(std::move(advice), {.links = {{link.first, link.second, usual, "--link " + text}}},
           "--link " + text);
     }
+  }
+
+  /// Whether the logs of all ranks name one host.
+  bool areOnOneHost() const {
+    std::set<std::string> hosts;
+    for (const auto& [rank, info] : run_.timeline.ranks) hosts.insert(info.host);
+    return hosts.size() == 1 && !hosts.begin()->empty();
   }
 
   void launches() {

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <cstdlib>
 
 #include "analysis/diff/diff_report.h"
@@ -82,10 +83,14 @@ std::string changesText(const RunDiff& diff) {
 /// "a step of B, of 16 micro-batches in place of 8, takes ".
 std::string wholeStepsOfB(const RunDiff& diff) {
   std::string of;
-  if (diff.a.microBatches > 0 && diff.b.microBatches > 0 &&
-      diff.a.microBatches != diff.b.microBatches) {
-    of = "of " + std::to_string(diff.b.microBatches) + " micro-batches in place of " +
-         std::to_string(diff.a.microBatches);
+  std::int64_t a = diff.a.microBatches;
+  std::int64_t b = diff.b.microBatches;
+  if (diff.a.shape.replicas() != diff.b.shape.replicas()) {  // those of all replicas then
+    a *= diff.a.shape.replicas();
+    b *= diff.b.shape.replicas();
+  }
+  if (a > 0 && b > 0 && a != b) {
+    of = "of " + std::to_string(b) + " micro-batches in place of " + std::to_string(a);
   }
   if (diff.how.hasSameTokens) of += std::string(of.empty() ? "of" : " and") + " as many tokens";
   return "a step of B" + (of.empty() ? " takes " : ", " + of + ", takes ");

@@ -5,6 +5,7 @@
 
 #include "analysis/ratio.h"
 #include "analysis/steps/counted_steps.h"
+#include "trace/text/factor_text.h"
 #include "trace/text/fixed_text.h"
 
 namespace pipetrace {
@@ -131,29 +132,34 @@ void comparePlaces(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) 
                       ": compared per micro-batch of a pipeline; ranks and links are not matched");
 }
 
-/// How many a micro-batch has; 0: not known. `tokensPerStep` is that of all replicas.
+/// How many tokens a micro-batch has; 0: not known. `tokensPerStep` is that of all replicas.
 double tokensOf(const MeasuredRun& run) {
-  const int replicas = std::max(1, run.shape.pipelines / run.shape.tensorRanks);
-  return ratio(run.tokensPerStep.value_or(0), static_cast<double>(run.microBatches * replicas));
+  return ratio(run.tokensPerStep.value_or(0),
+               static_cast<double>(run.microBatches * run.shape.replicas()));
 }
 
-void compareMicroBatches(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) {
-  if (a.isAsynchronous || b.isAsynchronous) {
-    how.isPerMicroBatch = true;
-    if (a.isAsynchronous != b.isAsynchronous) {
-      how.notes.push_back("only steps of " + std::string(a.isAsynchronous ? "B" : "A") +
-                          " fill and drain their pipeline");
-    }
-    return;
-  }
-  if (a.microBatches == b.microBatches && a.microBatches > 0) return;
-  how.isPerMicroBatch = true;
-  const auto count = [](const MeasuredRun& run) {
-    return run.microBatches > 0 ? std::to_string(run.microBatches)
-                                : std::string("varying numbers of");
-  };
-  how.notes.push_back("a step of A has " + count(a) + " micro-batches, one of B " + count(b) +
-                      ": compared per micro-batch");
+/// "twice the micro-batches", of B beside A; empty: not known.
+std::string timesTheMicroBatches(const MeasuredRun& a, const MeasuredRun& b) {
+  const std::int64_t ofA = a.microBatches * a.shape.replicas();
+  const std::int64_t ofB = b.microBatches * b.shape.replicas();
+  if (ofA == 0 || ofB == 0) return {};
+  if (ofA == ofB) return "as many micro-batches";
+  if (ofB == 2 * ofA) return "twice the micro-batches";
+  if (ofA == 2 * ofB) return "half the micro-batches";
+  return factorText(ratio(ofB, ofA)) + " times the micro-batches";
+}
+
+/// Steps of all replicas are of one batch, so runs with other numbers of them have other batches,
+/// unless something says that these are the same.
+void compareReplicas(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) {
+  if (a.shape.replicas() == b.shape.replicas()) return;
+  const std::string times = timesTheMicroBatches(a, b);
+  how.notes.push_back("B has " + countText(b.shape.replicas(), "replica") + ", A " +
+                      std::to_string(a.shape.replicas()) +
+                      (times.empty() ? "" : ": its steps have " + times));
+}
+
+void sayWhatStepsHave(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) {
   if (how.hasSameTokens && a.tokensPerStep == b.tokensPerStep && a.tokensPerStep) {
     how.notes.push_back("steps of A and B have " + fixedText(*a.tokensPerStep, 0) + " tokens");
   } else if (!how.hasSameTokens && !(a.tokensPerStep && b.tokensPerStep)) {
@@ -167,6 +173,31 @@ void compareMicroBatches(const MeasuredRun& a, const MeasuredRun& b, Comparison&
     how.notes.push_back("a micro-batch of A has " + fixedText(tokensOfA, 0) + " tokens, one of B " +
                         fixedText(tokensOfB, 0));
   }
+}
+
+void compareMicroBatches(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) {
+  if (a.isAsynchronous || b.isAsynchronous) {
+    how.isPerMicroBatch = true;
+    if (a.isAsynchronous != b.isAsynchronous) {
+      how.notes.push_back("only steps of " + std::string(a.isAsynchronous ? "B" : "A") +
+                          " fill and drain their pipeline");
+    }
+    return;
+  }
+  compareReplicas(a, b, how);
+  const bool areAsMany = a.microBatches == b.microBatches && a.microBatches > 0;
+  if (!areAsMany) {
+    how.isPerMicroBatch = true;
+    const auto count = [](const MeasuredRun& run) {
+      return run.microBatches > 0 ? std::to_string(run.microBatches)
+                                  : std::string("varying numbers of");
+    };
+    const bool haveSeveral = a.shape.replicas() != b.shape.replicas();
+    how.notes.push_back((haveSeveral ? "a pipeline of A has " : "a step of A has ") + count(a) +
+                        " micro-batches" + (haveSeveral ? " in a step" : "") + ", one of B " +
+                        count(b) + ": compared per micro-batch");
+  }
+  if (!areAsMany || a.shape.replicas() != b.shape.replicas()) sayWhatStepsHave(a, b, how);
 }
 
 std::string refusalOfSteps(const MeasuredRun& a, const MeasuredRun& b, const Comparison& how) {

@@ -263,6 +263,18 @@ MeasuredRun measureRun(const Timeline& timeline, const Explanation& run) {
   return RunMeasuring(timeline, run).measure();
 }
 
+std::vector<NumberRange> comparedSteps(const MeasuredRun& run,
+                                       const std::vector<NumberRange>& chosen) {
+  if (run.incomplete == 0) return chosen;
+  std::vector<NumberRange> compared;
+  for (const MeasuredRun::Step& step : run.steps) {
+    const bool follows = !compared.empty() && compared.back().end == step.number;
+    if (!follows) compared.push_back({step.number, step.number});
+    compared.back().end = step.number + 1;
+  }
+  return compared;
+}
+
 Nanoseconds meanStepOf(const MeasuredRun& run) {
   Nanoseconds windows = 0;
   std::int64_t ranks = 0;

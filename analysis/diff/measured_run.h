@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -29,6 +30,9 @@ struct ComparedShape {
   int worldSize = 0;                           ///< 0: the logs do not say it
   bool isInferred = false;                     ///< the logs do not say which ranks are a pipeline
   bool lacksRanks = false;                     ///< jobs wait for ranks that have no log
+
+  /// Pipelines that train on data of their own: a tensor-parallel group is one.
+  int replicas() const { return std::max(1, pipelines / std::max(1, tensorRanks)); }
 };
 
 /// A run as it is compared with another one: all times by step. A plain value, which points into no
@@ -111,6 +115,12 @@ MeasuredRun measureRun(const Timeline& timeline, const std::vector<NumberRange>&
 
 /// The same of a run that explainRun() explained, with the steps that count there.
 MeasuredRun measureRun(const Timeline& timeline, const Explanation& run);
+
+/// The steps of the run that are compared, as choices of explain(): what is said of the run alone
+/// is then of these steps, too. `chosen`: the steps that it was measured with, which these are
+/// where no step of them lacks jobs.
+std::vector<NumberRange> comparedSteps(const MeasuredRun& run,
+                                       const std::vector<NumberRange>& chosen);
 
 /// The run with these of its steps only, ascending indices in MeasuredRun::steps. The time
 /// between two steps is known where these follow each other. `byMicroBatch` stays that of all.

@@ -3,6 +3,7 @@
 
 #include "analysis/diff/diff_report.h"
 #include "analysis/testing/noisy_run.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -12,6 +13,7 @@ using test::noisyRun;
 using test::scaleRank;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::StartsWith;
 
@@ -79,6 +81,33 @@ TEST(WholeSteps, AreNotComparedOnceMoreWhereStepsAreCompared) {
       diffOf(runOfMicroBatches(8, 1, 1, 4096), runOfMicroBatches(8, 0.7, 2, 4096), {});
   EXPECT_FALSE(diff.wholeStep);
   EXPECT_THAT(diffAnswer(diff), StartsWith("B's steps take "));
+}
+
+/// Steps of both take as long, but those of B are of two replicas, with eight micro-batches each.
+RunDiff diffOfReplicas(const DiffOptions& options) {
+  const auto runOf = [](int replicas, unsigned seed) {
+    const Plan plan = withReplicas(buildSchedule("1F1B", {4, 8}), replicas);
+    return noisyRun(plan, costsOf(plan, 0), 20, seed);
+  };
+  return diffOf(runOf(1, 1), runOf(2, 2), options);
+}
+
+TEST(WholeSteps, HaveMoreMicroBatchesWithMoreReplicas) {
+  const RunDiff diff = diffOfReplicas({});
+  EXPECT_THAT(diffNotes(diff),
+              IsSupersetOf({HasSubstr("B has 2 replicas, A 1: its steps have twice the "
+                                      "micro-batches"),
+                            HasSubstr("; --same-batch says so, and then whole steps are judged")}));
+  EXPECT_THAT(diffAnswer(diff),
+              HasSubstr("a step of B, of 16 micro-batches in place of 8, takes "));
+  EXPECT_EQ(&diff.judged(), &diff.step);
+}
+
+TEST(WholeSteps, AreJudgedWithMoreReplicasWhereTheUserSaysThatTheBatchIsTheSame) {
+  const RunDiff diff = diffOfReplicas({.sameBatch = true});
+  ASSERT_TRUE(diff.wholeStep);
+  EXPECT_EQ(&diff.judged(), &*diff.wholeStep);
+  EXPECT_THAT(diffText({diff, "a", "b"}), Not(HasSubstr("--same-batch")));
 }
 
 }  // namespace

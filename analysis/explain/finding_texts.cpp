@@ -158,8 +158,12 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
     const SlowerStages::Stage& stage = stages_.of(number);
     ranks.insert(stage.ranks.begin(), stage.ranks.end());
   }
-  const bool isOne = cause.stages.size() == 1;
   const SlowerStages::Factor beside = stages_.besideOthers(cause.stages);
+  const std::vector<std::int32_t> slow = stages_.slowOnes(cause.stages);
+  if (isKnown && beside.isKnown && beside.times >= 1.005 && slow.size() < cause.stages.size()) {
+    return slowStagesOfRanks(cause, slow, ranks);
+  }
+  const bool isOne = cause.stages.size() == 1;
   const double factor = beside.times;
   const bool isFaster = factor < 0.995;  // than what is printed as 1.00
   const bool isSlower = factor >= 1.005;
@@ -194,6 +198,22 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
               (isOne ? "it has" : "they have") +
               " no more work than the others, look at the GPU of the rank: clocks, power, "
               "temperature, other processes"};
+}
+
+/// "stage 7 takes 3.95 times as long as the median of stages, so stages 3 and 7 of rank 3 …".
+FindingText FindingTexts::slowStagesOfRanks(const IdleCause& cause,
+                                            const std::vector<std::int32_t>& slow,
+                                            const std::set<int>& ranks) const {
+  const bool isOne = slow.size() == 1;
+  const SlowerStages::Factor own = stages_.besideOthers(slow);
+  return {named("stage", slow) + (isOne ? " takes " : " take ") + factorText(own.times) +
+              " times as long as " + own.others + ", so " + named("stage", cause.stages) + " of " +
+              named("rank", ranks) + " together take " +
+              factorText(stages_.besideOthers(cause.stages).times) +
+              " times as long: imbalance costs " + cost(cause),
+          std::string("give ") + (isOne ? "that stage" : "these stages") +
+              " fewer layers: other stages of the same " + (ranks.size() == 1 ? "rank" : "ranks") +
+              " take hardly longer than others"};
 }
 
 /// "rank 6 takes 1.30 times as long as the other ranks of stage 2 from step 120 on".

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "analysis/explain/causes.h"
 
@@ -25,6 +28,8 @@ class FindingTexts {
 
  private:
   FindingText slowStages(const IdleCause& cause) const;
+  FindingText slowStagesOfRanks(const IdleCause& cause, const std::vector<std::int32_t>& slow,
+                                const std::set<int>& ranks) const;
   FindingText slowRank(const IdleCause& cause) const;
   FindingText slowReplica(const IdleCause& cause) const;
   FindingText longJob(const IdleCause& cause) const;

@@ -8,6 +8,7 @@
 #include "analysis/explain/causes.h"
 #include "analysis/explain/finding.h"
 #include "analysis/explain/finding_texts.h"
+#include "analysis/explain/steps_that_lack_jobs.h"
 #include "analysis/ratio.h"
 #include "trace/text/decimal_time.h"
 
@@ -112,18 +113,26 @@ Nanoseconds timeOfSteps(const FindingInputs& run) {
   return time;
 }
 
-/// Why more is unknown than the causes that were not found; empty: nothing is.
-std::string whyUnknown(const RunBasis& basis) {
+/// The idle time that no cause is known for: why more is unknown than the causes that were not
+/// found, and what to do.
+FindingText unknownText(const RunBasis& basis, const CountedSteps& counted) {
+  const std::string allLogs = "give the logs of all ranks together";
   for (const PipelineBasis& pipeline : basis.pipelines()) {
     const bool lacksPlan = std::any_of(
-        pipeline.windows.begin(), pipeline.windows.end(),
-        [](const BubbleWindow& window) { return window.lacksRanks && !window.hasPlan; });
+        pipeline.windows.begin(), pipeline.windows.end(), [](const BubbleWindow& window) {
+          return window.isWhole && window.lacksRanks && !window.hasPlan;
+        });
     if (lacksPlan) {
-      return "; the schedule's own share is part of it, as ranks have no logs and the others "
-             "do not show the schedule";
+      return {
+          "; the schedule's own share is part of it, as ranks have no logs and the others "
+          "do not show the schedule",
+          allLogs};
     }
   }
-  return {};
+  const StepsThatLackJobs lacking = stepsThatLackJobs(basis, counted);
+  if (lacking.steps.empty()) return {"", allLogs};
+  return {"; " + lacking.text() + ", so nobody knows what ranks waited for there",
+          lacking.whole ? lacking.leaveOutText() : "give the whole logs of all ranks"};
 }
 
 class Findings {
@@ -144,11 +153,10 @@ class Findings {
         "of the idle time the schedule itself leaves", {},
         "another schedule or more micro-batches leave less: pipe-trace advise says what each "
         "would bring");
-    addClasses({BubbleClass::kSync}, "of the idle time optimizers and collectives take", {},
-               "see whether gradients can be reduced while backward passes run, and weights be "
-               "updated by several ranks");
-    addClasses({BubbleClass::kUnknown}, "of the idle time no cause is known for",
-               whyUnknown(run_.basis), "give the logs of all ranks together");
+    addUpdates();
+    const FindingText unknown = unknownText(run_.basis, run_.counted);
+    addClasses({BubbleClass::kUnknown}, "of the idle time no cause is known for", unknown.text,
+               unknown.advice);
     std::stable_partition(findings_.begin(), findings_.end(),
                           [](const Finding& finding) { return !finding.isMinor; });
     return std::move(findings_);
@@ -201,6 +209,20 @@ class Findings {
                            .advice = adviceFor(pauses)});
       findings_.back().pauses = std::move(pauses);
     }
+  }
+
+  /// The ends of steps.
+  void addUpdates() {
+    const JobGraph& graph = run_.basis.graph();
+    if (graph.nodes().size() > graph.messageEnd()) {
+      addClasses({BubbleClass::kSync}, "of the idle time optimizers and collectives take", {},
+                 "see whether gradients can be reduced while backward passes run, and weights be "
+                 "updated by several ranks");
+      return;
+    }
+    addClasses({BubbleClass::kSync}, "of the idle time optimizers take", {},
+               "see whether weights can be updated faster: a fused optimizer, or several ranks "
+               "that update a part each");
   }
 
   void addClasses(std::initializer_list<BubbleClass> classes, const std::string& text,

@@ -229,5 +229,47 @@ TEST(SharedStage, WithARankWithoutALogKeepsTheSchedulesOwnShare) {
   }
 }
 
+/// Rank 1 has stages 1, 3, 5 and 7. Stage 7 is slow, stage 1 hardly.
+TEST(SlowStagesOfRanks, TheStageThatIsSlowByItselfIsNamed) {
+  const Plan plan = buildSchedule("Interleaved1F1B", {2, 8, 4});
+  Costs costs = costsOf(plan, 0);
+  costs.stages[7] = {.forward = 40 * kNsPerMs, .backward = 80 * kNsPerMs};
+  costs.stages[1] = {.forward = 15 * kNsPerMs, .backward = 30 * kNsPerMs};
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const auto& each) {
+    return each.bubbleClass == BubbleClass::kImbalance;
+  });
+  ASSERT_NE(found, run.findings.end());
+  // (120 + 45) / (2 · 30) = 2.75
+  EXPECT_THAT(found->text,
+              StartsWith("stage 7 takes 4.00 times as long as the median of stages, so stages 1 "
+                         "and 7 of rank 1 together take 2.75 times as long: imbalance costs "));
+  EXPECT_THAT(found->advice, StartsWith("give that stage fewer layers: "));
+}
+
+/// The findings about the ends of steps.
+std::vector<Finding> findingsOfUpdates(const Plan& plan) {
+  Costs costs = costsOf(plan, 0);
+  for (StageCosts& stage : costs.stages) stage.reduction = 5 * kNsPerMs;
+  costs.stages[1].forward *= 2;
+  std::vector<Finding> findings = explainRun(completedRun(plan, costs), {}).findings;
+  std::erase_if(findings, [](const Finding& each) {
+    return each.bubbleClass != BubbleClass::kSync || each.culprit.job != JobGraph::kNone;
+  });
+  return findings;
+}
+
+TEST(Updates, CollectivesAreNamedInRunsThatHaveSome) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const std::vector<Finding> alone = findingsOfUpdates(plan);
+  ASSERT_FALSE(alone.empty());
+  EXPECT_THAT(alone.back().text, StartsWith("of the idle time optimizers take "));
+  EXPECT_THAT(alone.back().advice, testing::Not(HasSubstr("gradients")));
+  const std::vector<Finding> reduced = findingsOfUpdates(withReductions(withReplicas(plan, 2)));
+  ASSERT_FALSE(reduced.empty());
+  EXPECT_THAT(reduced.back().text, StartsWith("of the idle time optimizers and collectives take "));
+  EXPECT_THAT(reduced.back().advice, HasSubstr("gradients can be reduced"));
+}
+
 }  // namespace
 }  // namespace pipetrace

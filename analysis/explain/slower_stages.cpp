@@ -69,6 +69,17 @@ SlowerStages::Factor SlowerStages::besideOthers(const std::vector<std::int32_t>&
   return factor;
 }
 
+std::vector<std::int32_t> SlowerStages::slowOnes(const std::vector<std::int32_t>& stages) const {
+  const auto longer = [&](std::int32_t stage) { return of(stage).own - of(stage).usual; };
+  double most = 0;
+  for (const std::int32_t stage : stages) most = std::max(most, longer(stage));
+  std::vector<std::int32_t> slow;
+  for (const std::int32_t stage : stages) {
+    if (longer(stage) >= kPartOfMost * most) slow.push_back(stage);
+  }
+  return most > 0 ? slow : stages;
+}
+
 std::int32_t SlowerStages::toBlame(Id id) const {
   const JobGraph::Node& job = graph_.node(id);
   if (job.kind != JobKind::kForwardBackward) return job.stage;

@@ -38,6 +38,12 @@ class SlowerStages {
   };
   Factor besideOthers(const std::vector<std::int32_t>& stages) const;
 
+  /// A stage that is longer than others by less than this part of what the slowest of its rank is
+  /// longer by is not slow by itself.
+  static constexpr double kPartOfMost = 0.25;
+  /// Those of the stages that are slow by themselves; all where none is longer than others.
+  std::vector<std::int32_t> slowOnes(const std::vector<std::int32_t>& stages) const;
+
   /// The stage that makes a job long: of a fused pair the slower one by its other jobs, if both
   /// stages have such, else the job's own.
   std::int32_t toBlame(JobGraph::Id job) const;

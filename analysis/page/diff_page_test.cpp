@@ -160,6 +160,29 @@ TEST(DiffPage, OtherMicroBatchCountsAreComparedPerMicroBatch) {
   EXPECT_THAT(page, HasSubstr("<h2>What a micro-batch consists of</h2>"));
 }
 
+/// In steps 6 to 11 of A, rank 1 has no jobs.
+TEST(DiffPage, ItsCardsAreOfTheStepsThatAreCompared) {
+  Timeline cut = comparedRun(1, 1);
+  for (Track& track : cut.tracks) {
+    if (track.rank != 1) continue;
+    std::erase_if(track.events, [](const Event& event) { return event.step >= 6; });
+  }
+  ComparedRuns runs{std::move(cut), comparedRun(1, 2)};
+  ASSERT_EQ(runs.diff.a.incomplete, 6U);
+  const ExplainOptions compared{.steps = comparedSteps(runs.diff.a, {})};
+  runs.a = explainRun(runs.timelineOfA, compared);
+  const auto shareIn = [](const std::string& page) {
+    const std::string cards = sectionOf(page, "figures");
+    const std::string load = cards.substr(0, cards.find("<span>load balance</span>"));
+    const std::string a = load.substr(load.rfind("data-run=\"A\""));
+    return std::stod(a.substr(a.find("</b>") + 4));
+  };
+  // All ranks have as much work; without that of rank 1 it is three quarters of the most.
+  EXPECT_NEAR(shareIn(runs.page()), 100, 3);
+  runs.a = explainRun(runs.timelineOfA, {});
+  EXPECT_LT(shareIn(runs.page()), 90);
+}
+
 TEST(DiffPage, NothingInTheRunsIsMarkup) {
   const std::string evil = "</script><img src=x onerror=alert(1)>";
   Timeline a = comparedRun(1, 1);

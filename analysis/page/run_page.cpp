@@ -90,12 +90,18 @@ std::string findingsHtml(const RunReport& report) {
 
 /// The one place where advice stands in the page.
 std::string adviceHtml(const RunPageOptions& options) {
-  std::string html = "<ol class=\"findings\">\n";
+  std::string html;
+  std::string list;
   for (const AdviceSentence& each : options.advice) {
-    html += "<li><p>" + htmlText(sentenceText(each.text)) + "</p>\n" + commandHtml(each.command) +
-            "</li>\n";
+    if (each.isNone) {
+      html += paragraphHtml(sentenceText(each.text));
+      continue;
+    }
+    list += "<li><p>" + htmlText(sentenceText(each.text)) + "</p>\n";
+    for (const std::string& note : each.notes) list += paragraphHtml(sentenceText(note), "note");
+    list += commandHtml(each.command) + "</li>\n";
   }
-  html += "</ol>\n";
+  if (!list.empty()) html += "<ol class=\"findings\">\n" + list + "</ol>\n";
   for (const std::string& note : options.adviceNotes) {
     html += paragraphHtml(sentenceText(note), "note");
   }

@@ -129,14 +129,22 @@ TEST_F(RunPageTest, TablesHaveTheTimesOfTheStepsThatCount) {
 TEST_F(RunPageTest, AdviceIsASectionOfItsOwn) {
   EXPECT_THAT(page(), Not(HasSubstr("What to change")));
   EXPECT_THAT(page({.advice = {{"balance the stages: 12 % less, give or take 2 %",
-                                "pipe-trace what-if 'a<b'"},
+                                "pipe-trace what-if 'a<b'",
+                                {"jobs < messages"}},
                                {"a < b"}},
                     .adviceNotes = {"b < c"}}),
               HasSubstr("<h2>What to change</h2>\n<ol class=\"findings\">\n"
                         "<li><p>Balance the stages: 12 % less, give or take 2 %.</p>\n"
+                        "<p class=\"note\">Jobs &lt; messages.</p>\n"
                         "<p class=\"command\"><code>pipe-trace what-if &#39;a&lt;b&#39;</code>"
                         "<button type=\"button\" class=\"copy-text\">copy</button></p>\n</li>\n"
                         "<li><p>A &lt; b.</p>\n</li>\n</ol>\n<p class=\"note\">B &lt; c.</p>"));
+}
+
+TEST_F(RunPageTest, ThatThereIsNoAdviceIsNoPieceOfAdvice) {
+  EXPECT_THAT(page({.advice = adviceSentences({.tried = 7}), .adviceNotes = {"b < c"}}),
+              HasSubstr("<h2>What to change</h2>\n<p>Nothing gains more than 2 % (7 changes were "
+                        "computed).</p>\n<p class=\"note\">B &lt; c.</p>"));
 }
 
 TEST_F(RunPageTest, TheFileNeedsNothingFromAnywhere) {

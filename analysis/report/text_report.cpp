@@ -156,13 +156,14 @@ std::string stageTable(const Timeline& timeline, int threads) {
   const std::set<JobKind> kinds = shownKinds(stages);
   // Ranks that take turns at a stage share its time.
   const std::vector<std::vector<int>> turns = statedStageRanks(timeline);
-  const auto lengthOf = [&](const StageTimes& stage) {
-    const auto number = static_cast<std::size_t>(stage.stage);
-    const std::size_t ranks = number < turns.size() ? turns[number].size() : 1;
-    return stage.sum() / static_cast<Nanoseconds>(ranks);
-  };
   std::vector<Nanoseconds> lengths;
-  for (const StageTimes& stage : stages) lengths.push_back(lengthOf(stage));
+  std::map<JobKind, std::vector<Nanoseconds>> ofKinds;
+  for (const StageTimes& stage : stages) {
+    const auto number = static_cast<std::size_t>(stage.stage);
+    const auto ranks = static_cast<Nanoseconds>(number < turns.size() ? turns[number].size() : 1);
+    lengths.push_back(stage.sum() / ranks);
+    for (const auto& [kind, median] : stage.medians) ofKinds[kind].push_back(median / ranks);
+  }
   std::vector<std::string> header = {"stage", "ranks"};
   for (const JobKind kind : kinds) header.emplace_back(logName(kind));
   TextTable table(std::move(header));
@@ -178,7 +179,9 @@ std::string stageTable(const Timeline& timeline, int threads) {
   const auto slowest = std::max_element(lengths.begin(), lengths.end());
   const Nanoseconds longest = *slowest;
   const StageTimes& slowestStage = stages[static_cast<std::size_t>(slowest - lengths.begin())];
-  const Nanoseconds usual = medianOf(lengths);
+  // As SlowerStages has it: the median of each kind over the stages that have it.
+  Nanoseconds usual = 0;
+  for (const auto& [kind, median] : slowestStage.medians) usual += medianOf(ofKinds.at(kind));
   const bool hasMessages = std::any_of(kinds.begin(), kinds.end(), isTransfer);
   std::string text = std::string("\nmedian lengths of jobs") +
                      (hasMessages ? " and messages" : "") + "\n" + table.toText();
@@ -193,7 +196,7 @@ std::string stageTable(const Timeline& timeline, int threads) {
   const double factor =
       ratio(longest, areTwo ? *std::min_element(lengths.begin(), lengths.end()) : usual);
   if (factor < kAlike) return text;
-  return text + "stage " + std::to_string(slowestStage.stage) +
+  return text + "over all steps, stage " + std::to_string(slowestStage.stage) +
          " is the slowest: " + factorText(factor) +
          (areTwo ? " times the other stage\n" : " times the median of stages\n");
 }

@@ -82,9 +82,10 @@ std::string firstAdvice(const AdviceList& list) {
 std::vector<AdviceSentence> adviceSentences(const AdviceList& list) {
   std::vector<AdviceSentence> sentences;
   for (const Advice& advice : list.best) {
-    sentences.push_back({sentenceOf(advice, list) + "; " + priceOf(advice, list), advice.command});
+    sentences.push_back(
+        {sentenceOf(advice, list) + "; " + priceOf(advice, list), advice.command, advice.notes});
   }
-  if (sentences.empty()) sentences.push_back({nothingText(list), ""});
+  if (sentences.empty()) sentences.push_back({.text = nothingText(list), .isNone = true});
   return sentences;
 }
 

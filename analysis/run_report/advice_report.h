@@ -16,8 +16,10 @@ std::string firstAdvice(const AdviceList& list);
 
 /// A piece of advice for people.
 struct AdviceSentence {
-  std::string text;     ///< without a full stop
-  std::string command;  ///< that shows it; may be empty
+  std::string text;                  ///< without a full stop
+  std::string command;               ///< that shows it; may be empty
+  std::vector<std::string> notes{};  ///< what it rests on: sentences without a full stop
+  bool isNone = false;               ///< it says that there is no advice
 };
 
 /// The advice, the best first, or the sentence that there is none. It leaves out AdviceList::notes.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/explain/steps_that_lack_jobs.h"
 #include "analysis/ratio.h"
 #include "analysis/steps/median_step.h"
 #include "trace/error.h"
@@ -99,7 +100,8 @@ std::optional<double> tokensOf(const Timeline& timeline, const WhatIfQuestion& q
 }
 
 /// Says what an answer about the run itself takes for granted.
-void addGrounds(const Explanation& run, const WhatIfQuestion& question, WhatIfAnswer& answer) {
+void addGrounds(const Explanation& run, const CountedSteps& counted, const WhatIfQuestion& question,
+                WhatIfAnswer& answer) {
   const JobGraph& graph = *run.graph;
   const bool hasSeveral = graph.ranks().size() > graph.pipelines().size();
   if (hasSeveral && graph.messageEnd() == graph.jobCount()) {
@@ -107,9 +109,17 @@ void addGrounds(const Explanation& run, const WhatIfQuestion& question, WhatIfAn
         "the logs have no messages: the time between a job and the one on another rank that waited "
         "for it stays as it was");
   }
-  const bool lacksInputs = std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                       [](const auto& node) { return node.lacksInput; });
-  if (lacksInputs) {
+  const StepsThatLackJobs lacking = stepsThatLackJobs(*run.basis, counted);
+  if (!lacking.steps.empty()) {
+    const std::string advice = lacking.leaveOutText();
+    answer.restsOn.push_back(lacking.text() + ": what others waited for stays as it was" +
+                             (advice.empty() ? "" : "; " + advice));
+  }
+  const auto lacksRank = [&](const JobGraph::Node& node) {
+    return node.lacksInput && counted.contains(node.step) &&
+           !std::binary_search(lacking.steps.begin(), lacking.steps.end(), node.step);
+  };
+  if (std::any_of(graph.nodes().begin(), graph.nodes().end(), lacksRank)) {
     answer.restsOn.push_back(
         "ranks are missing: what their jobs and messages made others wait for stays as it was");
   }
@@ -223,7 +233,7 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   }
   answer.isByModel = !question.plan.empty();
   if (!answer.isByModel) {
-    addGrounds(measured, question, answer);
+    addGrounds(measured, counted, question, answer);
     answer.run = again.run(question.run);
     answer.changed = figuresOf(classifiedRun(answer.run, question.threads), counted, {}, perStep);
     answer.changedPeaks = answer.peaks;  // the order of jobs stays

@@ -116,14 +116,15 @@ bool wantsPage(const ReportOutputs& outputs) {
   });
 }
 
-/// A run with what is said of it alone.
+/// A run with what is said of it alone, which is of the steps that are compared.
 struct RunOfPage {
+  MeasuredRun measured;
   Explanation explanation;
   std::string viewCommand;
   RunReport report;
 
   RunOfPage(const LoadedRun& run, const DiffCommandOptions& options)
-      : explanation(explained(run, options)),
+      : explanation(explained(run, options, measured)),
         viewCommand(viewCommandOf(run.load)),
         report{.timeline = run.timeline,
                .explanation = explanation,
@@ -131,14 +132,19 @@ struct RunOfPage {
                .alignment = &run.alignment,
                .viewCommand = viewCommand} {}
 
-  static Explanation explained(const LoadedRun& run, const DiffCommandOptions& options) {
-    ExplainOptions choices{.steps = options.load.selection.steps,
-                           .threads = options.load.reading.threads};
-    Explanation explanation = explainRun(run.timeline, choices);
-    if (explanation.ranks.empty()) {
+  static Explanation explained(const LoadedRun& run, const DiffCommandOptions& options,
+                               MeasuredRun& measured) {
+    const std::vector<NumberRange>& chosen = options.load.selection.steps;
+    const int threads = options.load.reading.threads;
+    Explanation explanation = classifiedRun(run.timeline, threads);
+    if (explanation.graph->ranks().empty()) {
       throw Error(run.load.name +
                   ": the inputs hold no compute job, so there is nothing to compare");
     }
+    explanation.counted = countedStepsOf(explanation, chosen);
+    measured = measureRun(run.timeline, explanation);
+    explain(run.timeline, {.steps = comparedSteps(measured, chosen), .threads = threads},
+            explanation);
     return explanation;
   }
 };
@@ -151,12 +157,11 @@ std::string textOf(const DiffReport& report, ReportFormat format) {
 RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options) {
   const std::vector<int> onlyRanks =
       leaveRanksOfBoth(a.timeline, b.timeline, threadCount(options.load.reading.threads));
-  const RunOfPage pageOfA(a, options);
-  const RunOfPage pageOfB(b, options);
-  MeasuredRun measuredA = measureRun(a.timeline, pageOfA.explanation);
-  measuredA.hasSameBatch = options.sameBatch;
+  RunOfPage pageOfA(a, options);
+  RunOfPage pageOfB(b, options);
+  pageOfA.measured.hasSameBatch = options.sameBatch;
   RunDiff diff =
-      diffOf(std::move(measuredA), measureRun(b.timeline, pageOfB.explanation), options.tolerance);
+      diffOf(std::move(pageOfA.measured), std::move(pageOfB.measured), options.tolerance);
   diff.onlyRanks = onlyRanks;
   const DiffReport report{diff, options.a, options.b};
   writeReports(options.outputs, [&](ReportFormat format) {
