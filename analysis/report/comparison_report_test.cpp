@@ -85,9 +85,10 @@ TEST(ComparisonReport, TheMeasuredStepStandsBesideTheRowOfItsSchedule) {
   run.step = 15'000'000;
   EXPECT_THAT(end(run), testing::HasSubstr("20.0 % less. The costs lack something"));
   run.launch = 1'000'000;
-  EXPECT_THAT(end(run), testing::HasSubstr("\njobs of the run began 1.00 ms after their last input "
-                                           "in the median; the table has no launches, what-if "
-                                           "--schedule has them\n"));
+  EXPECT_THAT(end(run),
+              testing::HasSubstr("\njobs of the run began 1.000 ms after their last input "
+                                 "in the median; the table has no launches, what-if "
+                                 "--schedule has them\n"));
   run.launch = 0;
   run.schedule = "ZBV";
   EXPECT_EQ(end(run),

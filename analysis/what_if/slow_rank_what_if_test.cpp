@@ -82,8 +82,9 @@ TEST(SlowRankWhatIf, UnderAnotherScheduleTheRankStaysSlowAndNotItsLayers) {
            {"GPipe", 1}, {"Interleaved1F1B", 2}, {"InterleavedZeroBubble", 4}, {"ZBV", 2}}) {
     const WhatIfAnswer answer = answerFor(runWithSlowRank(), {.schedule = name, .chunks = chunks});
     EXPECT_EQ(answer.modelError, 0.0);
-    const Plan plan = withReplicas(buildSchedule(name, PlanSize{4, 8, chunks}), 2);
-    const auto expected = static_cast<double>(stepOfSlow(plan, evenShares(chunks), {"rank=5:1.4"}));
+    const Plan plan = buildSchedule(name, PlanSize{4, 8, chunks});
+    const auto expected =
+        static_cast<double>(stepOfSlow(plan, sharesOfReplica(chunks), {"rank=1:1.4"}));
     EXPECT_NEAR(static_cast<double>(answer.changed.step), expected, 0.01 * expected) << name;
     EXPECT_GT(answer.changed.step, leastWork) << name;
   }

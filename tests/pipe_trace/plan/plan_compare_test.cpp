@@ -232,6 +232,9 @@ TEST_F(CompareCommand, ASlowLinkOfARunIsInThePlanOfItsCosts) {
   EXPECT_NEAR(lengthWith({"--costs-from", path("chunks"), "--transfer-ms", "0.2"}),
               lengthWith(halves), 1e3)
       << "--transfer-ms is that of all links";
+  EXPECT_NEAR(lengthWith({"--costs-from", path("chunks"), "--link", "1-2=0.2ms"}),
+              lengthWith(halves), 1e3)
+      << "--link comes after the run's";
 }
 
 TEST_F(CompareCommand, RanksThatTakeTurnsArePlannedAsInTheirRunAndNotCompared) {
