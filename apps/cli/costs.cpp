@@ -215,7 +215,6 @@ GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run,
   read(costs.recompute, "--recompute-ms", options.recomputeMs, kMs);
   read(costs.reduction, "--reduce-ms", options.reduceMs, kMs);
   readTime(costs.transfer, "--transfer-ms", options.transferMs);
-  if (!options.transferMs.empty()) costs.links.clear();
   readTime(costs.lr, "--lr-ms", options.lrMs);
   readTime(costs.optimizer, "--optimizer-ms", options.optimizerMs);
   readTime(costs.agreement, "--agree-ms", options.agreeMs);

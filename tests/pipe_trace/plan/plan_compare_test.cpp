@@ -229,9 +229,6 @@ TEST_F(CompareCommand, ASlowLinkOfARunIsInThePlanOfItsCosts) {
   std::vector<std::string> slow = halves;
   slow.insert(slow.end(), {"--link", "1-2=6ms"});
   EXPECT_NEAR(lengthWith({"--costs-from", path("chunks")}), lengthWith(slow), 1e3);
-  EXPECT_NEAR(lengthWith({"--costs-from", path("chunks"), "--transfer-ms", "0.2"}),
-              lengthWith(halves), 1e3)
-      << "--transfer-ms is that of all links";
   EXPECT_NEAR(lengthWith({"--costs-from", path("chunks"), "--link", "1-2=0.2ms"}),
               lengthWith(halves), 1e3)
       << "--link comes after the run's";
