@@ -22,6 +22,7 @@ class Completion {
                 .bandwidth = given_.bandwidth};
     for (int stage = 0; stage < numStages_; ++stage) costs.stages.push_back(stageCosts(stage));
     for (const GivenCosts::JobTime& job : given_.jobs) addJob(costs, job);
+    costs.faults.links = given_.links;
     return costs;
   }
 

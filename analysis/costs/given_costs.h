@@ -40,6 +40,8 @@ struct GivenCosts {
     Nanoseconds time = 0;
   };
   std::vector<JobTime> jobs;
+  /// Links whose messages take another time than `transfer`. No costs file has them.
+  std::vector<Faults::Link> links;
 
   /// Whether memory is in bytes; else Costs count activations.
   bool hasMemory() const { return !activation.empty() || !weights.empty(); }
@@ -53,6 +55,7 @@ struct GivenCosts {
 /// - activation: 1; all others: 0.
 ///
 /// Jobs with times of their own become Costs::faults: as much longer or shorter than their stage's.
+/// Links do, too.
 ///
 /// Throws Error for
 /// - values for another number of stages, and jobs of stages that there are not;

@@ -12,9 +12,10 @@ namespace pipetrace {
 struct ComparedRun {
   std::string schedule;  ///< as in knownSchedules(); empty: none has its order
   int chunks = 1;
-  Nanoseconds step = 0;  ///< as RunPlan::step; 0: the plans are of another size
-  int replica = 0;       ///< whose costs they are: it ends its jobs last
-  int replicas = 1;      ///< of the run
+  Nanoseconds step = 0;    ///< as RunPlan::step; 0: the plans are of another size
+  int replica = 0;         ///< whose costs they are: it ends its jobs last
+  int replicas = 1;        ///< of the run
+  Nanoseconds launch = 0;  ///< the usual one of its jobs, which is not in the costs
 };
 
 /// The compared plans as a table, a row each, the shortest step first. Below it stands what was

@@ -84,6 +84,12 @@ TEST(ComparisonReport, TheMeasuredStepStandsBesideTheRowOfItsSchedule) {
             "4.0 % less\n");
   run.step = 15'000'000;
   EXPECT_THAT(end(run), testing::HasSubstr("20.0 % less. The costs lack something"));
+  run.launch = 1'000'000;
+  EXPECT_THAT(end(run),
+              testing::HasSubstr("\njobs of the run began 1.000 ms after their last input "
+                                 "in the median; the table has no launches, what-if "
+                                 "--schedule has them\n"));
+  run.launch = 0;
   run.schedule = "ZBV";
   EXPECT_EQ(end(run),
             "the run took 15.00 ms a step in the median under ZBV, which the table lacks\n");

@@ -137,6 +137,16 @@ std::string costsText(const ComparedRun& run, std::size_t width) {
          "\n";
 }
 
+/// Says that the costs of plans have no launches.
+std::string launchText(const ComparedRun& run, std::size_t width) {
+  if (run.launch <= 0) return {};
+  return foldedLine("jobs of the run began " + formatDuration(run.launch) +
+                        " after their last input in the median; the table has no launches, "
+                        "what-if --schedule has them",
+                    width) +
+         "\n";
+}
+
 /// The measured step beside that of the run's own schedule.
 std::string runText(const ComparedRun& run, const ComparedPlans& compared, std::size_t width) {
   if (run.step <= 0) return {};
@@ -154,8 +164,8 @@ std::string runText(const ComparedRun& run, const ComparedPlans& compared, std::
   if (percent != "0.0") text += ", " + percent + (off < 0 ? " % less" : " % more");
   if (std::abs(off) > kMuch) {
     text +=
-        ". The costs lack something that holds the run up, such as other replicas, or processors "
-        "that ranks share; other rows may be off as much";
+        ". The costs lack something that holds the run up, such as launches, or processors that "
+        "ranks share; other rows may be off as much";
   }
   return foldedLine(text, width) + "\n";
 }
@@ -198,7 +208,9 @@ std::string comparisonText(const CompareInput& input, const ComparedPlans& compa
   if (!compared.plans.empty()) text += planTable(input, compared.plans);
   const std::string withoutFlush = withoutFlushText(compared.plans, columns);
   if (!withoutFlush.empty()) text += "\n" + withoutFlush;
-  if (run) text += "\n" + runText(*run, compared, columns) + costsText(*run, columns);
+  if (run)
+    text += "\n" + runText(*run, compared, columns) + costsText(*run, columns) +
+            launchText(*run, columns);
   const std::string leftOut = leftOutText(input, compared.leftOut, columns);
   return leftOut.empty() ? text : text + "\n" + leftOut;
 }

@@ -59,7 +59,9 @@ std::int64_t RunModel::memoryOf(double activations) const {
 }
 
 BlockTable RunModel::measuredTable() const {
-  BlockTable table = MeasuredBlocks(blocks_->table, blocks_->partition, costs_.stages).table();
+  Costs costs = costs_;
+  takeSlownessFrom(costs);
+  BlockTable table = MeasuredBlocks(blocks_->table, blocks_->partition, costs.stages).table();
   table.transfer = costs_.transfer;
   return table;
 }

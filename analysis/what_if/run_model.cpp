@@ -71,6 +71,11 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   costs_.bandwidth = 0;
   findLaunches(again, counted);
   findLinks(again, counted);
+  if (basis.pipelines().size() > 1) {
+    findSlowRanks(basis.graph(), counted);
+  } else {
+    doubtSlowStage(timeline, basis.graph(), counted);
+  }
   costs_.optimizer = tailOf(basis.graph(), pipeline, counted);
   startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
     return !counted.contains(step.step) || step.windowEnd >= step.end;
@@ -172,6 +177,8 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
   requireEffect(changes);
   Run run;
   Costs costs = costs_;
+  const bool isOtherPlan = changes.changesJobs() || changes.partition;
+  if (isOtherPlan) takeSlownessFrom(costs);
   scaleRunsOwn(times, costs);
   const auto runsStages = static_cast<int>(costs.stages.size());
   splitBackwards(changes, costs);
@@ -181,6 +188,7 @@ RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times)
   if (!changes.keepsBatch) {
     run.batch = static_cast<double>(plan.numMicroBatches) / plan_.numMicroBatches;
   }
+  if (isOtherPlan) applyScales(slowRanks_, plan, costs);
   scalePlans(times, plan, costs);
   // A job waits for its launch before it works: so it ends as late as one that is as much longer.
   const auto launchOf = [&](int stage, JobKind kind) -> Nanoseconds {

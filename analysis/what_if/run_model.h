@@ -14,6 +14,7 @@
 #include "schedule/comm_streams.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
+#include "schedule/scale/scale_option.h"
 
 namespace pipetrace {
 
@@ -51,6 +52,10 @@ struct PlanChanges {
 ///
 /// After a step's last compute job comes what came there in the median step: collectives and
 /// optimizers, as one `optimizer`.
+///
+/// A rank that is slower than its peers (SlowerRanks) stays so under another plan. Its stages then
+/// have the times of the peers, and whatever stages it gets take as many times as long. That needs
+/// peers, and stages of its own. Else stages that take longer are taken to have more work.
 class RunModel {
  public:
   /// A simulated run of several steps. Its ranks are numbered by their positions.
@@ -76,6 +81,10 @@ class RunModel {
            const RunSummary& summary, const FollowedSchedule& followed, const RunAgain& again,
            const CountedSteps& counted, const RunBlocks* blocks = nullptr);
 
+  /// The model of a whole run, by the steps that count. Throws Error for a run without any work.
+  /// `timeline` is completed.
+  static RunModel of(const Timeline& timeline);
+
   /// Why there is no model, as a sentence without a full stop; empty: there is.
   const std::string& reason() const { return reason_; }
   /// Sentences without a full stop about what it takes for granted.
@@ -94,6 +103,14 @@ class RunModel {
   std::int64_t memoryOf(double activations) const;
   /// The order of its jobs, without recomputes.
   const Plan& plainPlan() const { return plain_; }
+  /// The factors of ranks that are slower than their peers, by position (kRank).
+  const std::vector<ScaleOption>& slowRanks() const { return slowRanks_; }
+  /// The times of links whose messages take another time than usual, by position.
+  std::vector<Faults::Link> unusualLinks() const;
+  /// The median over stages and kinds of the usual launches of their jobs.
+  Nanoseconds usualLaunch() const;
+  /// Takes from the costs of the run's stages what slowRanks() add. `costs` has as many stages.
+  void takeSlownessFrom(Costs& costs) const;
   /// On which lines messages run one after the other.
   CommStreams lines() const { return lines_; }
   /// Virtual stages of a rank; 1 where pipelines run both ways.
@@ -117,6 +134,9 @@ class RunModel {
   bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
   void findLinks(const RunAgain& again, const CountedSteps& counted);
+  std::vector<int> ownStagesOf(int position) const;
+  void findSlowRanks(const JobGraph& graph, const CountedSteps& counted);
+  void doubtSlowStage(const Timeline& timeline, const JobGraph& graph, const CountedSteps& counted);
   Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;
   Plan plannedWith(const PlanChanges& changes, Costs& costs) const;
   std::vector<StageCosts> stagesOf(const std::vector<StageCosts>& stages, int count,
@@ -140,6 +160,7 @@ class RunModel {
   std::vector<int> ranksInUse_;  // of the pipeline, ascending; empty: the run has no other
   Costs costs_;
   Launches launches_;
+  std::vector<ScaleOption> slowRanks_;
   CommStreams lines_ = CommStreams::kAsReached;
   bool startsTogether_ = true;
   std::optional<RunBlocks> blocks_;

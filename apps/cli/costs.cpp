@@ -17,6 +17,7 @@
 #include "analysis/costs/costs_file.h"
 #include "analysis/costs/measured_costs.h"
 #include "analysis/topology/rank_agreement.h"
+#include "analysis/what_if/run_model.h"
 #include "apps/cli/print_diagnostics.h"
 #include "ingest/load_run.h"
 #include "parser/job_log/job_log_reader.h"
@@ -122,18 +123,45 @@ Costs costsOfReplica(const Timeline& timeline, const SlowestReplica& replica) {
   return costs;
 }
 
+/// The model of a run; none: it has none, or no work.
+std::optional<RunModel> modelOf(const Timeline& timeline) {
+  try {
+    RunModel model = RunModel::of(timeline);
+    if (model.reason().empty()) return model;
+  } catch (const Error&) {
+    // Costs may be measured of less than a model needs.
+  }
+  return std::nullopt;
+}
+
+Costs costsForComparison(const Timeline& timeline, const RunModel* model, RunForComparison& to) {
+  to.slowest = slowestReplicaOf(timeline);
+  if (model != nullptr) to.launch = model->usualLaunch();
+  if (!to.slowest) return measuredCosts(timeline);
+  Costs costs = costsOfReplica(timeline, *to.slowest);
+  if (model == nullptr || model->plan().numStages != static_cast<int>(costs.stages.size())) {
+    return costs;
+  }
+  to.slowRanks = model->slowRanks();
+  model->takeSlownessFrom(costs);
+  return costs;
+}
+
 /// Gives a value for each stage, even where all are the same: a run of four stages says nothing
 /// about a fifth.
 GivenCosts measured(const std::vector<std::string>& inputs, std::optional<RunPlan>* plan,
-                    std::optional<SlowestReplica>* slowest) {
+                    RunForComparison* comparison) {
   const Timeline timeline = loadMeasuredRun(inputs);
-  if (slowest != nullptr) *slowest = slowestReplicaOf(timeline);
-  const Costs run = slowest != nullptr && *slowest ? costsOfReplica(timeline, **slowest)
-                                                   : measuredCosts(timeline);
+  const std::optional<RunModel> model = modelOf(timeline);
+  const Costs run = comparison != nullptr
+                        ? costsForComparison(timeline, model ? &*model : nullptr, *comparison)
+                        : measuredCosts(timeline);
   if (plan != nullptr) *plan = planOfRun(timeline);
   GivenCosts costs = givenCosts(run);
   costs.forward.resize(run.stages.size(), costs.forward.front());
   costs.activation.clear();  // not in a log
+  const bool hasOneReplica = topologyOf(timeline).replicas().size() < 2;
+  if (model && (comparison != nullptr || hasOneReplica)) costs.links = model->unusualLinks();
   const auto isZero = [](std::int64_t value) { return value == 0; };
   const bool isWhole =
       std::all_of(costs.backwardInput.begin(), costs.backwardInput.end(), isZero) &&
@@ -173,12 +201,12 @@ BlockTable readBlocks(const std::string& path) {
 }
 
 GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run,
-                     std::optional<SlowestReplica>* slowest) {
+                     RunForComparison* comparison) {
   if (!options.file.empty()) {
     return readCostsFile(readText(options.file, "costs file"), nameOf(options.file));
   }
   GivenCosts costs =
-      options.measured.empty() ? GivenCosts{} : measured(options.measured, run, slowest);
+      options.measured.empty() ? GivenCosts{} : measured(options.measured, run, comparison);
   read(costs.forward, "--forward-ms", options.forwardMs, kMs);
   read(costs.backward, "--backward-ms", options.backwardMs, kMs);
   read(costs.backwardInput, "--backward-input-ms", options.backwardInputMs, kMs);
@@ -214,6 +242,8 @@ Costs completeCostsAndPlan(GivenCosts& given, Plan& plan) {
     given.recompute = given.forward.empty() ? GivenCosts::Values{kNsPerMs} : given.forward;
   }
   Costs costs = completeCosts(given, plan.numStages);
+  std::erase_if(costs.faults.links,
+                [&](const auto& link) { return !exchangeMessages(plan, link.rank, link.peer); });
   plan = withCostedWork(std::move(plan), costs, "--agree-ms");
   return costs;
 }

@@ -124,10 +124,12 @@ Faults::Job jobOf(const char* option, const std::string& text, std::string name,
   refuse(option, text, fmt::format("the plan has no job {}", name));
 }
 
-/// Throws Error for a second link between the same two ranks.
-void addLink(const std::string& text, const Plan& plan, Costs& costs) {
+/// The links from `measured` on are of options. Throws Error for a second one between the same two
+/// ranks.
+void addLink(const std::string& text, const Plan& plan, std::size_t measured, Costs& costs) {
   const Faults::Link added = link(text, plan);
-  for (const Faults::Link& other : costs.faults.links) {
+  for (std::size_t i = measured; i < costs.faults.links.size(); ++i) {
+    const Faults::Link& other = costs.faults.links[i];
     if (std::minmax(other.rank, other.peer) != std::minmax(added.rank, added.peer)) continue;
     refuse(kLink, text,
            fmt::format("the link between ranks {} and {} is given twice; it is one for both ways",
@@ -217,7 +219,8 @@ void addFaultOptions(CLI::App& app, FaultOptions& to) {
 }
 
 Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs costs) {
-  for (const std::string& text : options.links) addLink(text, plan, costs);
+  const std::size_t measured = costs.faults.links.size();
+  for (const std::string& text : options.links) addLink(text, plan, measured, costs);
   std::vector<ScaleOption> scales;
   for (const std::string& text : options.scales) scales.push_back(parseScale(text));
   applyScales(scales, plan, costs);

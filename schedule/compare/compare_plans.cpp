@@ -103,6 +103,13 @@ class Trying {
     return withCostedWork(buildSchedule(to_.schedule->name, size, input), costs_);
   }
 
+  /// With the slow ranks, whatever stages the plan gives them.
+  Costs costsOf(const Plan& plan) const {
+    Costs costs = costs_;
+    applyScales(input_.slowRanks, plan, costs);
+    return costs;
+  }
+
   void compare(const CheckedPlan& plan) {
     ComparedPlan found{.schedule = to_.schedule->name,
                        .chunks = to_.chunks,
@@ -111,11 +118,12 @@ class Trying {
                        .messages = plan->hasMessages() ? messagesBetweenRanks(*plan) : 0,
                        .isAsynchronous = plan->isAsynchronous(),
                        .hasWeightsTwice = plan->isBidirectional()};
+    const Costs costs = costsOf(*plan);
     std::optional<Simulation> shortest;
     if (input_.commStreams == CommStreams::kAsReached || found.messages == 0) {
-      shortest = simulate(plan, costs_);
+      shortest = simulate(plan, costs);
     }
-    if (found.messages > 0) addOrders(plan, found, shortest);
+    if (found.messages > 0) addOrders(plan, costs, found, shortest);
     if (!shortest) {
       to_.reason = "messages in line wait for each other";
       return;
@@ -123,13 +131,15 @@ class Trying {
     found.length = shortest->length;
     found.bubbleRatio = bubbleRatioOf(shortest->timeline);
     if (found.isAsynchronous && input_.commStreams == CommStreams::kAsReached) {
-      found.steadyStep = simulate(CheckedPlan(built(2)), costs_).length - found.length;
+      const CheckedPlan twice(built(2));
+      found.steadyStep = simulate(twice, costsOf(*twice)).length - found.length;
     }
     if (addHeld(*shortest, found)) to_.plan = std::move(found);
   }
 
   /// Also takes the shorter of the two for the plan's own step, where that is on lines.
-  void addOrders(const CheckedPlan& plan, ComparedPlan& found, std::optional<Simulation>& own) {
+  void addOrders(const CheckedPlan& plan, const Costs& costs, ComparedPlan& found,
+                 std::optional<Simulation>& own) {
     const bool takes = !own;
     const CommStreams lines = takes ? input_.commStreams : CommStreams::kRank;
     const auto take = [&](std::optional<Simulation> simulation, std::optional<Nanoseconds>& to) {
@@ -138,8 +148,8 @@ class Trying {
       const bool isShorter = !own || simulation->length < own->length;
       if (takes && isShorter) own = std::move(simulation);
     };
-    take(onLines([&] { return withMessagesOfTorch(plan); }, costs_, lines), found.inTorchOrder);
-    take(onLines([&] { return withMessagesInTime(plan, costs_); }, costs_, lines), found.inTime);
+    take(onLines([&] { return withMessagesOfTorch(plan); }, costs, lines), found.inTorchOrder);
+    take(onLines([&] { return withMessagesInTime(plan, costs); }, costs, lines), found.inTime);
   }
 
   /// Whether the plan keeps to the limit; else says by how much it does not.

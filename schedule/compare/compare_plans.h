@@ -8,6 +8,7 @@
 
 #include "schedule/comm_streams.h"
 #include "schedule/costs.h"
+#include "schedule/scale/scale_option.h"
 
 namespace pipetrace {
 
@@ -16,8 +17,10 @@ struct CompareInput {
   int ranks = 1;
   int microBatches = 1;
   int mostChunks = 4;  ///< plans with 1 to that many virtual stages a rank are compared
-  /// One stage a rank: its whole share of the model (splitOverChunks()). Without faults.
+  /// One stage a rank: its whole share of the model (splitOverChunks()). Faults are of links only.
   Costs shares;
+  /// Ranks that are slower than others whatever stages they have (kRank), in each plan.
+  std::vector<ScaleOption> slowRanks;
   bool hasMemory = false;        ///< memory is in bytes; else it counts activations
   std::int64_t memoryLimit = 0;  ///< bytes that a rank may hold; 0: any. Needs hasMemory
   /// The same in activations of whole shares, in millionths of one; 0: any. Without hasMemory.

@@ -19,7 +19,7 @@ std::vector<StageCosts> cutStages(const std::vector<StageCosts>& stages, int cou
 /// s * chunks .. s * chunks + chunks - 1, wherever a schedule places them.
 ///
 /// They are cut as cutStages() does. `hasMemory`: memory is in bytes. Else it counts the
-/// activations of virtual stages, each of them 1. `shares` has no faults.
+/// activations of virtual stages, each of them 1. `shares` has no faults of jobs.
 Costs splitOverChunks(const Costs& shares, int chunks, bool hasMemory);
 
 /// The costs of whole shares from those of virtual stages, `chunks` of them for each share: times,

@@ -37,12 +37,13 @@ int chunksOfCosts(const GivenCosts& given, const std::optional<RunPlan>& run, in
 /// The run that was measured, where the plans are of its size, or where its costs are those of one
 /// replica.
 std::optional<ComparedRun> comparedRun(const std::optional<RunPlan>& run,
-                                       const std::optional<SlowestReplica>& slowest,
-                                       const CompareInput& input, int chunks) {
+                                       const RunForComparison& measured, const CompareInput& input,
+                                       int chunks) {
+  const std::optional<SlowestReplica>& slowest = measured.slowest;
   const bool isOfSize = run && run->exists() && run->step > 0 && run->ranks == input.ranks &&
                         run->microBatches == input.microBatches;
-  if (!isOfSize && !slowest) return std::nullopt;
-  ComparedRun compared{.chunks = chunks};
+  if (!isOfSize && !slowest && measured.launch == 0) return std::nullopt;
+  ComparedRun compared{.chunks = chunks, .launch = measured.launch};
   if (slowest) {
     compared.replica = slowest->replica;
     compared.replicas = slowest->replicas;
@@ -60,8 +61,8 @@ struct Question {
 
 Question questionOf(const PlanOptions& options) {
   std::optional<RunPlan> run;
-  std::optional<SlowestReplica> slowest;
-  const GivenCosts given = readCosts(options.costs, &run, &slowest);
+  RunForComparison measured;
+  const GivenCosts given = readCosts(options.costs, &run, &measured);
   if (!given.jobs.empty()) {
     throw Error(
         "jobs_ms gives times to single jobs of one plan, so plans cannot be compared with it");
@@ -83,12 +84,16 @@ Question questionOf(const PlanOptions& options) {
   const std::string source = run ? options.costs.measured.front() : "";
   const int chunks = chunksOfCosts(given, run, input.ranks, source);
   input.shares = joinChunks(completeCosts(given, input.ranks * chunks), chunks);
+  if (isShown && run->ranks == input.ranks) {
+    input.shares.faults.links = given.links;
+    input.slowRanks = measured.slowRanks;
+  }
   input.hasMemory = given.hasMemory();
   input.memoryLimit = readLimit(options.limitGb, given);
   input.activationLimit = readActivationLimit(options.limitActivations, given);
   input.commStreams = options.messages.lines();
   input.threads = 0;
-  return {input, comparedRun(run, slowest, input, chunks)};
+  return {input, comparedRun(run, measured, input, chunks)};
 }
 
 }  // namespace

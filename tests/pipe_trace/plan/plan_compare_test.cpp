@@ -189,6 +189,51 @@ TEST_F(CompareCommand, CostsOfARunWithReplicasAreThoseOfTheSlowestOneWithItsRedu
   EXPECT_TRUE(larger.at("step_ns").is_null()) << "no plan is of the size of the run";
 }
 
+TEST_F(CompareCommand, ASlowRankAndASlowLinkOfARunStayWhereTheyAreUnderOtherSchedules) {
+  const auto costs = [](const char* forward, const char* backward, const char* optimizer) {
+    return std::vector<std::string>{"--forward-ms",  forward, "--backward-ms",  backward,
+                                    "--transfer-ms", "0.2",   "--optimizer-ms", optimizer};
+  };
+  std::vector<std::string> logged = costs("12", "24", "2");
+  logged.insert(logged.end(), {"--dp", "2", "--reduce-ms", "3", "--scale", "rank=5:1.4", "--link",
+                               "5-6=6ms", "--steps", "3", "-o", path("run/")});
+  ASSERT_EQ(planOf("1F1B", logged).exitCode, 0);
+  const json table = compared({"--costs-from", path("run")});
+  int found = 0;
+  for (const json& row : table.at("plans")) {
+    const int chunks = row.at("chunks");
+    const std::string name = row.at("schedule");
+    if (name == "auto" || row.at("messages") == 0 || (chunks != 1 && chunks != 4)) continue;
+    if (row.at("asynchronous") == true) continue;
+    std::vector<std::string> own = chunks == 1 ? costs("12", "24", "5") : costs("3", "6", "5");
+    own.insert(own.end(),
+               {"--chunks", std::to_string(chunks), "--scale", "rank=1:1.4", "--link", "1-2=6ms"});
+    const double expected = jsonOf(name, own).at("length_ns");
+    EXPECT_NEAR(row.at("length_ns").get<double>(), expected, 1e-3 * expected) << row;
+    ++found;
+  }
+  EXPECT_GE(found, 6);
+}
+
+TEST_F(CompareCommand, ASlowLinkOfARunIsInThePlanOfItsCosts) {
+  const auto lengthWith = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--chunks", "2"});
+    return jsonOf("Interleaved1F1B", more).at("length_ns").get<double>();
+  };
+  const std::vector<std::string> halves = {"--forward-ms",  "1",  "--backward-ms", "2",
+                                           "--transfer-ms", "0.2"};
+  ASSERT_EQ(planOf("Interleaved1F1B", {"--chunks", "2", "--transfer-ms", "0.2", "--link", "1-2=6ms",
+                                       "-o", path("chunks/")})
+                .exitCode,
+            0);
+  std::vector<std::string> slow = halves;
+  slow.insert(slow.end(), {"--link", "1-2=6ms"});
+  EXPECT_NEAR(lengthWith({"--costs-from", path("chunks")}), lengthWith(slow), 1e3);
+  EXPECT_NEAR(lengthWith({"--costs-from", path("chunks"), "--link", "1-2=0.2ms"}),
+              lengthWith(halves), 1e3)
+      << "--link comes after the run's";
+}
+
 TEST_F(CompareCommand, RanksThatTakeTurnsArePlannedAsInTheirRunAndNotCompared) {
   const std::vector<std::string> shared = {"--schedule",      "1F1B", "--stage-ranks", "0,1/2",
                                            "--micro-batches", "6"};

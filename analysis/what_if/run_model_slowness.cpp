@@ -1,0 +1,119 @@
+// The part of RunModel that tells slow ranks from stages with more work, and a model of a whole
+// run.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/explain/slower_ranks.h"
+#include "analysis/explain/slower_stages.h"
+#include "analysis/median.h"
+#include "analysis/run_summary.h"
+#include "analysis/what_if/run_model.h"
+#include "analysis/what_if/stage_changes.h"
+#include "trace/text/fixed_text.h"
+#include "trace/text/ranks_text.h"
+
+namespace pipetrace {
+namespace {
+
+/// From this factor on, stages of one rank take longer than others.
+constexpr double kSlowStages = 1.1;
+
+ScaleOption scaleOfRank(int position, double factor) {
+  return {.of = ScaleOption::Of::kRank,
+          .number = position,
+          .billionths = std::llround(factor * ScaleOption::kOne)};
+}
+
+}  // namespace
+
+RunModel RunModel::of(const Timeline& timeline) {
+  const Topology topology = topologyOf(timeline);
+  const RunSummary summary = summarize(timeline);
+  const JobGraph graph(timeline, topology);
+  const RunBasis basis(graph, summary);
+  const CountedSteps counted = countedStepsOf(timeline);
+  const RunAgain again(timeline, topology, graph, counted);
+  const FollowedSchedule followed = followedSchedule(timeline, topology, basis);
+  return {timeline, topology, basis, summary, followed, again, counted};
+}
+
+/// The stages that stand on this rank alone.
+std::vector<int> RunModel::ownStagesOf(int position) const {
+  std::vector<int> own;
+  for (int stage = 0; stage < plan_.numStages; ++stage) {
+    if (plan_.ranksOf(stage) == std::vector<int>{position}) own.push_back(stage);
+  }
+  return own;
+}
+
+void RunModel::findSlowRanks(const JobGraph& graph, const CountedSteps& counted) {
+  const SlowerRanks slower(graph, counted);
+  for (std::size_t position = 0; position < rankNumbers_.size(); ++position) {
+    const int number = rankNumbers_[position];
+    if (number < 0 || ownStagesOf(static_cast<int>(position)).empty()) continue;
+    const double factor = slower.of(number).factor;
+    if (factor < SlowerRanks::kSlow) continue;
+    slowRanks_.push_back(scaleOfRank(static_cast<int>(position), factor));
+    restsOn_.push_back("rank " + std::to_string(number) + " stays " + fixedText(factor, 2) +
+                       " times as slow as its peers, whatever stages it gets");
+  }
+}
+
+/// Nobody can tell whether the stages of a rank without peers have more work, or the rank is
+/// slower.
+void RunModel::doubtSlowStage(const Timeline& timeline, const JobGraph& graph,
+                              const CountedSteps& counted) {
+  const UsualTimes usual(graph, 1, counted);
+  const SlowerStages stages(timeline, graph, usual);
+  if (stages.count() < 2 || rankNumbers_.size() < 2) return;
+  double most = kSlowStages;
+  int slowest = -1;
+  for (int position = 0; position < static_cast<int>(rankNumbers_.size()); ++position) {
+    const std::vector<int> own = ownStagesOf(position);
+    if (own.empty()) continue;
+    const SlowerStages::Factor factor = stages.besideOthers({own.begin(), own.end()});
+    if (!factor.isKnown || factor.times < most) continue;
+    most = factor.times;
+    slowest = position;
+  }
+  if (slowest < 0) return;
+  const std::vector<int> own = ownStagesOf(slowest);
+  const std::string rank = std::to_string(rankNumbers_[static_cast<std::size_t>(slowest)]);
+  std::string options;
+  for (const int stage : own) {
+    options += "--scale stage=" + std::to_string(stage) + ":" + fixedText(1 / most, 4) + " ";
+  }
+  restsOn_.push_back((own.size() == 1 ? "stage " : "stages ") + numbersText(own) +
+                     (own.size() == 1 ? " is" : " are") + " taken to have more work; if rank " +
+                     rank +
+                     " is slower instead, other schedules gain less, as what-if --schedule " +
+                     "says with " + options + "--scale rank=" + rank + ":" + fixedText(most, 4));
+}
+
+void RunModel::takeSlownessFrom(Costs& costs) const {
+  for (const ScaleOption& slow : slowRanks_) {
+    const ScaleOption faster = scaleOfRank(slow.number, 1 / slow.factor());
+    for (const int stage : ownStagesOf(slow.number)) {
+      for (const JobKind kind : kStageKinds) {
+        Nanoseconds& time = timeOf(costs.stages[static_cast<std::size_t>(stage)], kind);
+        if (time > 0) time = faster.scaled(time);
+      }
+    }
+  }
+}
+
+std::vector<Faults::Link> RunModel::unusualLinks() const {
+  std::vector<Faults::Link> links;
+  for (const Faults::Link& link : costs_.faults.links) {
+    if (link.transfer != costs_.transfer) links.push_back(link);
+  }
+  return links;
+}
+
+Nanoseconds RunModel::usualLaunch() const {
+  std::vector<Nanoseconds> launches;
+  for (const auto& [key, launch] : launches_) launches.push_back(launch);
+  return medianOf(launches);
+}
+
+}  // namespace pipetrace
