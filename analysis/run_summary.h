@@ -43,6 +43,9 @@ struct RunSummary {
   bool topologyInferred = false;
   int tensorRanks = 1;                      ///< as in Topology
   std::vector<StageDeviceWork> deviceWork;  ///< empty without times of a device
+
+  /// Whether the pipelines never drain, so that all their steps count as one.
+  bool isAsynchronous() const;
 };
 
 /// Completes what the logs did not give: the steps of events (giveSteps), and stages and chunks

@@ -206,6 +206,10 @@ void addRanks(RunSummary& summary, const Topology& topology) {
 
 }  // namespace
 
+bool RunSummary::isAsynchronous() const {
+  return std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.isWholeRun; });
+}
+
 RunSummary summarize(const Timeline& timeline, int threads) {
   RunSummary summary = summarizePhase(timeline, countedPhaseOf(timeline), threads);
   summary.deviceWork = deviceWorkOf(timeline);

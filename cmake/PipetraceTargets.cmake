@@ -139,7 +139,8 @@ endfunction()
 # suites CTest runs one by one. NO_MAIN: the sources have their own main(). SERIAL: its cases run
 # with no other test beside them, because they measure time. OWN_HEADERS: its libraries have
 # compiler options for which the common precompiled header is not valid. OWN_MACROS: they define
-# macros, which for clang is the same. WAITS: its cases wait for long, so CTest starts them first. SANITIZED: left out without PIPETRACE_SANITIZED_TESTS. Tests
+# macros, which for clang is the same. WAITS: its cases wait for long, so CTest starts them first.
+# SANITIZED: left out without PIPETRACE_SANITIZED_TESTS. Tests
 # with the label "threads" also run under ThreadSanitizer.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)

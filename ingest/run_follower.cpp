@@ -300,10 +300,7 @@ void RunFollower::handOn(bool isEnd) {
 void RunFollower::handOn(Timeline timeline, std::int32_t last, bool everything) {
   if (request_.bubbles) {
     const RunSummary summary = summarize(timeline);
-    const bool isAsynchronous =
-        std::any_of(summary.steps.begin(), summary.steps.end(),
-                    [](const StepSummary& step) { return step.isWholeRun; });
-    if (isAsynchronous) {
+    if (summary.isAsynchronous()) {
       noteWithoutBubbles();
     } else {
       appendBubbles(timeline, summary);

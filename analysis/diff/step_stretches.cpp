@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/explain/steps_that_lack_jobs.h"
+
 namespace pipetrace {
 namespace {
 
@@ -37,19 +39,18 @@ StepStretches::StepStretches(const Explanation& run) : run_(run) {
 }
 
 void StepStretches::findSteps() {
-  std::map<std::int32_t, bool> isWhole;  // of the steps that count
+  const StepsThatLackJobs lacking = stepsThatLackJobs(*run_.basis, run_.counted);
+  allAreIncomplete_ = !lacking.steps.empty() && !lacking.whole;
+  if (!allAreIncomplete_) incomplete_ = lacking.steps.size();
+  std::set<std::int32_t> steps;  // that count
   for (const PipelineBasis& pipeline : run_.basis->pipelines()) {
     for (const BubbleWindow& window : pipeline.windows) {
-      if (!run_.counted.contains(window.step)) continue;
-      const auto [known, isNew] = isWhole.try_emplace(window.step, window.isWhole);
-      known->second = known->second && window.isWhole;
+      if (run_.counted.contains(window.step)) steps.insert(window.step);
     }
   }
-  for (const auto& [step, whole] : isWhole) incomplete_ += whole ? 0 : 1;
-  allAreIncomplete_ = incomplete_ == isWhole.size() && incomplete_ > 0;
-  if (allAreIncomplete_) incomplete_ = 0;
-  for (const auto& [step, whole] : isWhole) {
-    if (!whole && !allAreIncomplete_) continue;
+  for (const std::int32_t step : steps) {
+    const bool lacks = std::binary_search(lacking.steps.begin(), lacking.steps.end(), step);
+    if (lacks && !allAreIncomplete_) continue;
     indices_.emplace(step, numbers_.size());
     numbers_.push_back(step);
   }

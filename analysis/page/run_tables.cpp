@@ -167,7 +167,7 @@ std::string stepTableHtml(const Explanation& run) {
   std::vector<PageTable::Column> columns = {{"step"}};
   if (hasPipelines) columns.push_back({"pipeline"});
   for (const StepFigure& figure : stepFigures()) {
-    if (*figure.heading != '\0') columns.push_back({figure.heading});
+    if (figure.isInTables()) columns.push_back({figure.heading});
   }
   columns.push_back({"counts", false});
   std::vector<const ExplainedStep*> steps;
@@ -190,7 +190,7 @@ std::string stepTableHtml(const Explanation& run) {
     }
     if (hasPipelines) row.push_back(countCell(step->summary.replica));
     for (const StepFigure& figure : stepFigures()) {
-      if (*figure.heading == '\0') continue;
+      if (!figure.isInTables()) continue;
       const bool isKnown = !figure.needsWholeSteps || step->efficiency.planned > 0;
       const double value = figure.of(*step);
       const bool isTime = std::string_view(figure.key).ends_with("_ns");

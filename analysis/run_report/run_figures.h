@@ -30,6 +30,8 @@ struct StepFigure {
   /// Whether it is the length of a step: its median is that of MedianStep, which leaves out steps
   /// that lack jobs.
   bool isLength = false;
+
+  bool isInTables() const { return *heading != '\0'; }
 };
 
 /// Those of the report, in their order.

@@ -114,7 +114,7 @@ std::string costTable(const Explanation& run) {
 std::string stepTable(const Explanation& run) {
   TextTable table({"over steps", "mean", "median", "99 %"});
   for (const StepFigure& figure : stepFigures()) {
-    if (*figure.heading == '\0') continue;
+    if (!figure.isInTables()) continue;
     const auto over = overSteps(run, figure);
     if (!over) continue;
     const bool isTime = std::string_view(figure.key).ends_with("_ns");

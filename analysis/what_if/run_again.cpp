@@ -92,22 +92,20 @@ Index RunAgain::lastInputOf(Index index) const {
   return last;
 }
 
-bool RunAgain::waitsForUnlogged(Index index) const {
-  const Work& work = order_.works()[index];
-  const Index last = lastInputOf(index);
-  if (last == RerunOrder::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
-  const Work& before = order_.works()[last];
+bool RunAgain::isUnlogged(const Work& work, Index input) const {
+  if (input == RerunOrder::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
+  const Work& before = order_.works()[input];
   return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
 }
 
+bool RunAgain::waitsForUnlogged(Index index) const {
+  return isUnlogged(order_.works()[index], lastInputOf(index));
+}
+
 bool RunAgain::mayWaitForUnlogged(Index index) const {
-  const Work& work = order_.works()[index];
-  if (isMessage(work) || work_.isCollective(work.id)) return false;
   const auto waits = order_.waits(index);
   return std::any_of(waits.begin(), waits.end(), [&](const RerunOrder::Wait& wait) {
-    if (wait.source == RerunOrder::kNone) return false;
-    const Work& before = order_.works()[wait.source];
-    return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
+    return isUnlogged(order_.works()[index], wait.source);
   });
 }
 

@@ -47,6 +47,8 @@ class RunAgain {
   bool waitsForUnlogged(RerunOrder::Index index) const;
 
  private:
+  /// Whether an input is a job of another rank whose message is not logged.
+  bool isUnlogged(const RerunOrder::Work& work, RerunOrder::Index input) const;
   /// Whether it has an input on another rank whose message is not logged. Nobody knows when that
   /// came.
   bool mayWaitForUnlogged(RerunOrder::Index index) const;

@@ -8,8 +8,8 @@
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/explain/held_lines.h"
+#include "analysis/run_summary.h"
 #include "analysis/what_if/logged_messages.h"
-#include "analysis/what_if/slowest_replica.h"
 #include "analysis/what_if/stage_changes.h"
 #include "schedule/add_transfers.h"
 #include "schedule/simulate/order_messages.h"
@@ -38,9 +38,7 @@ bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
 RunModel::RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
                    const RunSummary& summary, const FollowedSchedule& followed,
                    const RunAgain& again, const CountedSteps& counted, const RunBlocks* blocks) {
-  const bool isAsynchronous = std::any_of(summary.steps.begin(), summary.steps.end(),
-                                          [](const auto& step) { return step.isWholeRun; });
-  if (isAsynchronous) {
+  if (summary.isAsynchronous()) {
     reason_ =
         "the run is asynchronous: weights change between the jobs of a step, and no step has "
         "an end of its own";
@@ -55,6 +53,15 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
     const auto replicas = topology.replicas();
     const auto found = replicas.find(pipeline.replica);
     if (found != replicas.end()) ranksInUse_ = found->second;
+  }
+  const Nanoseconds tail = tailOf(basis.graph(), pipeline, counted);
+  const std::size_t replicas =
+      basis.pipelines().size() / static_cast<std::size_t>(std::max(1, topology.tensorRanks));
+  if (replicas > 1) {
+    slowest_ = {.replica = topology.dataParallelIndex(pipeline.replica),
+                .replicas = static_cast<int>(replicas),
+                .ranks = ranksInUse_,
+                .tail = tail};
   }
   try {
     costs_ = measuredCosts(timeline, counted, ranksInUse_);
@@ -76,7 +83,7 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   } else {
     doubtSlowStage(timeline, basis.graph(), counted);
   }
-  costs_.optimizer = tailOf(basis.graph(), pipeline, counted);
+  costs_.optimizer = tail;
   startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
     return !counted.contains(step.step) || step.windowEnd >= step.end;
   });
@@ -84,14 +91,23 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   if (topology.tensorRanks > 1) {
     restsOn_.push_back("tensor-parallel peers run alike: one of each is simulated");
   }
-  const std::size_t replicas =
-      basis.pipelines().size() / static_cast<std::size_t>(std::max(1, topology.tensorRanks));
-  if (replicas > 1) {
-    restsOn_.push_back("one of " + std::to_string(replicas) + " replicas is simulated: " +
-                       std::to_string(topology.dataParallelIndex(pipeline.replica)) +
+  if (slowest_) {
+    restsOn_.push_back("one of " + std::to_string(slowest_->replicas) +
+                       " replicas is simulated: " + std::to_string(slowest_->replica) +
                        ", whose jobs end last; no other one is taken to be slower after the "
                        "change");
   }
+}
+
+RunModel RunModel::of(const Timeline& timeline, int threads) {
+  const Topology topology = topologyOf(timeline, threads);
+  const RunSummary summary = summarize(timeline, threads);
+  const JobGraph graph(timeline, topology, threads);
+  const RunBasis basis(graph, summary, threads);
+  const CountedSteps counted = countedStepsOf(timeline);
+  const RunAgain again(timeline, topology, graph, counted, threads);
+  const FollowedSchedule followed = followedSchedule(timeline, topology, basis);
+  return {timeline, topology, basis, summary, followed, again, counted};
 }
 
 void RunModel::findPlan(const Timeline& timeline, const Topology& topology,

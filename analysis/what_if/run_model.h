@@ -11,6 +11,7 @@
 #include "analysis/explain/followed_schedule.h"
 #include "analysis/what_if/run_again.h"
 #include "analysis/what_if/run_blocks.h"
+#include "analysis/what_if/slowest_replica.h"
 #include "schedule/comm_streams.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
@@ -82,8 +83,8 @@ class RunModel {
            const CountedSteps& counted, const RunBlocks* blocks = nullptr);
 
   /// The model of a whole run, by the steps that count. Throws Error for a run without any work.
-  /// `timeline` is completed.
-  static RunModel of(const Timeline& timeline);
+  /// `timeline` is completed. Uses that many threads.
+  static RunModel of(const Timeline& timeline, int threads);
 
   /// Why there is no model, as a sentence without a full stop; empty: there is.
   const std::string& reason() const { return reason_; }
@@ -103,6 +104,9 @@ class RunModel {
   std::int64_t memoryOf(double activations) const;
   /// The order of its jobs, without recomputes.
   const Plan& plainPlan() const { return plain_; }
+  /// The replica that it is of, where the run has several and steps with ends. It is known though
+  /// there may be a reason() against a model.
+  const std::optional<SlowestReplica>& slowestReplica() const { return slowest_; }
   /// The factors of ranks that are slower than their peers, by position (kRank).
   const std::vector<ScaleOption>& slowRanks() const { return slowRanks_; }
   /// The times of links whose messages take another time than usual, by position.
@@ -160,6 +164,7 @@ class RunModel {
   std::vector<int> ranksInUse_;  // of the pipeline, ascending; empty: the run has no other
   Costs costs_;
   Launches launches_;
+  std::optional<SlowestReplica> slowest_;
   std::vector<ScaleOption> slowRanks_;
   CommStreams lines_ = CommStreams::kAsReached;
   bool startsTogether_ = true;

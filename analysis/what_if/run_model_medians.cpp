@@ -72,4 +72,18 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
   }
 }
 
+std::vector<Faults::Link> RunModel::unusualLinks() const {
+  std::vector<Faults::Link> links;
+  for (const Faults::Link& link : costs_.faults.links) {
+    if (link.transfer != costs_.transfer) links.push_back(link);
+  }
+  return links;
+}
+
+Nanoseconds RunModel::usualLaunch() const {
+  std::vector<Nanoseconds> launches;
+  for (const auto& [key, launch] : launches_) launches.push_back(launch);
+  return medianOf(launches);
+}
+
 }  // namespace pipetrace

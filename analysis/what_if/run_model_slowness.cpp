@@ -1,12 +1,9 @@
-// The part of RunModel that tells slow ranks from stages with more work, and a model of a whole
-// run.
+// The part of RunModel that tells slow ranks from stages with more work.
 #include <algorithm>
 #include <cmath>
 
 #include "analysis/explain/slower_ranks.h"
 #include "analysis/explain/slower_stages.h"
-#include "analysis/median.h"
-#include "analysis/run_summary.h"
 #include "analysis/what_if/run_model.h"
 #include "analysis/what_if/stage_changes.h"
 #include "trace/text/fixed_text.h"
@@ -25,17 +22,6 @@ ScaleOption scaleOfRank(int position, double factor) {
 }
 
 }  // namespace
-
-RunModel RunModel::of(const Timeline& timeline) {
-  const Topology topology = topologyOf(timeline);
-  const RunSummary summary = summarize(timeline);
-  const JobGraph graph(timeline, topology);
-  const RunBasis basis(graph, summary);
-  const CountedSteps counted = countedStepsOf(timeline);
-  const RunAgain again(timeline, topology, graph, counted);
-  const FollowedSchedule followed = followedSchedule(timeline, topology, basis);
-  return {timeline, topology, basis, summary, followed, again, counted};
-}
 
 /// The stages that stand on this rank alone.
 std::vector<int> RunModel::ownStagesOf(int position) const {
@@ -100,20 +86,6 @@ void RunModel::takeSlownessFrom(Costs& costs) const {
       }
     }
   }
-}
-
-std::vector<Faults::Link> RunModel::unusualLinks() const {
-  std::vector<Faults::Link> links;
-  for (const Faults::Link& link : costs_.faults.links) {
-    if (link.transfer != costs_.transfer) links.push_back(link);
-  }
-  return links;
-}
-
-Nanoseconds RunModel::usualLaunch() const {
-  std::vector<Nanoseconds> launches;
-  for (const auto& [key, launch] : launches_) launches.push_back(launch);
-  return medianOf(launches);
 }
 
 }  // namespace pipetrace

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "analysis/bubbles/run_basis.h"
 #include "analysis/steps/counted_steps.h"
-#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -25,9 +23,5 @@ struct SlowestReplica {
   std::vector<int> ranks;  ///< ascending
   Nanoseconds tail = 0;    ///< tailOf()
 };
-
-/// Nothing for a run of one replica, and for an asynchronous one, whose steps have no end.
-/// `timeline` is completed.
-std::optional<SlowestReplica> slowestReplicaOf(const Timeline& timeline);
 
 }  // namespace pipetrace

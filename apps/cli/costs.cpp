@@ -24,6 +24,7 @@
 #include "schedule/compare/costed_plan.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -123,27 +124,25 @@ Costs costsOfReplica(const Timeline& timeline, const SlowestReplica& replica) {
   return costs;
 }
 
-/// The model of a run; none: it has none, or no work.
+/// The model of a run, which may have a reason against it; none: the run has no work.
 std::optional<RunModel> modelOf(const Timeline& timeline) {
   try {
-    RunModel model = RunModel::of(timeline);
-    if (model.reason().empty()) return model;
+    return RunModel::of(timeline, threadCount(0));
   } catch (const Error&) {
-    // Costs may be measured of less than a model needs.
+    return std::nullopt;  // costs may be measured of less than a model needs
   }
-  return std::nullopt;
 }
 
-Costs costsForComparison(const Timeline& timeline, const RunModel* model, RunForComparison& to) {
-  to.slowest = slowestReplicaOf(timeline);
-  if (model != nullptr) to.launch = model->usualLaunch();
+Costs costsForComparison(const Timeline& timeline, const RunModel& model, RunForComparison& to) {
+  to.slowest = model.slowestReplica();
+  to.launch = model.usualLaunch();
   if (!to.slowest) return measuredCosts(timeline);
   Costs costs = costsOfReplica(timeline, *to.slowest);
-  if (model == nullptr || model->plan().numStages != static_cast<int>(costs.stages.size())) {
-    return costs;
-  }
-  to.slowRanks = model->slowRanks();
-  model->takeSlownessFrom(costs);
+  const bool isOfModel =
+      model.reason().empty() && model.plan().numStages == static_cast<int>(costs.stages.size());
+  if (!isOfModel) return costs;
+  to.slowRanks = model.slowRanks();
+  model.takeSlownessFrom(costs);
   return costs;
 }
 
@@ -153,15 +152,16 @@ GivenCosts measured(const std::vector<std::string>& inputs, std::optional<RunPla
                     RunForComparison* comparison) {
   const Timeline timeline = loadMeasuredRun(inputs);
   const std::optional<RunModel> model = modelOf(timeline);
-  const Costs run = comparison != nullptr
-                        ? costsForComparison(timeline, model ? &*model : nullptr, *comparison)
+  const Costs run = comparison != nullptr && model
+                        ? costsForComparison(timeline, *model, *comparison)
                         : measuredCosts(timeline);
   if (plan != nullptr) *plan = planOfRun(timeline);
   GivenCosts costs = givenCosts(run);
   costs.forward.resize(run.stages.size(), costs.forward.front());
   costs.activation.clear();  // not in a log
   const bool hasOneReplica = topologyOf(timeline).replicas().size() < 2;
-  if (model && (comparison != nullptr || hasOneReplica)) costs.links = model->unusualLinks();
+  const bool hasLinks = model && model->reason().empty();
+  if (hasLinks && (comparison != nullptr || hasOneReplica)) costs.links = model->unusualLinks();
   const auto isZero = [](std::int64_t value) { return value == 0; };
   const bool isWhole =
       std::all_of(costs.backwardInput.begin(), costs.backwardInput.end(), isZero) &&

@@ -44,7 +44,7 @@ struct ComparedPlan {
   int messages = 0;             ///< between ranks
   int weightVersions = 1;       ///< most that a stage keeps
   bool isAsynchronous = false;  ///< weights change without a flush: another training
-  /// By how much another batch right behind makes an asynchronous plan longer. Its length is that
+  /// By how much another batch right after it makes an asynchronous plan longer. Its length is that
   /// of a batch alone, with an empty pipeline before and after it. None: the plan has a flush, or
   /// messages on lines.
   std::optional<Nanoseconds> steadyStep;
