@@ -19,6 +19,13 @@ target_compile_options(pipetrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(pipetrace_flags INTERFACE -Wno-restrict)
 endif()
+# Every library and program has threads, and all have one precompiled header.
+target_compile_options(pipetrace_flags INTERFACE -pthread)
+if(PIPETRACE_UNITE)
+  # Files of a unit see each other's file-local names, and g++ takes them for headers.
+  target_compile_options(pipetrace_flags INTERFACE -Wno-shadow
+                                                   $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 if(PIPETRACE_WERROR)
   target_compile_options(pipetrace_flags INTERFACE -Werror)
 endif()
@@ -80,13 +87,34 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                                                         -Wno-stringop-overread)
 endif()
 
-# pipetrace_library(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...]): target pipetrace_NAME, used as
-# pipetrace::NAME. It links PUBLIC and PRIVATE. APART: of its sources, those that stay files
-# of their own (PIPETRACE_UNITE), because some targets that link it must not take them. HOT: its
-# tests take so long that optimizing a Debug build pays, too.
+# Bytes of sources in a unit: enough that reading headers costs little, and few enough that a change
+# compiles little and all cores have work to the end. LibTorch's headers take 10 s.
+set(PIPETRACE_UNIT_BYTES 130000)
+set(PIPETRACE_TORCH_UNIT_BYTES 260000)
+set(PIPETRACE_TEST_UNIT_BYTES 60000)
+
+# pipetrace_library(NAME [FROM PATTERN ...] [SOURCES ...] [PUBLIC ...] [PRIVATE ...]): target
+# pipetrace_NAME, used as pipetrace::NAME. It has the sources of the current folder that match a
+# pattern (all without one) and that no library before it took, or SOURCES alone. It links PUBLIC and
+# PRIVATE. APART: of its sources, those that stay files of their own (PIPETRACE_UNITE), because some
+# targets that link it must not take them. ALSO: more sources. HOT: its tests take so long that
+# optimizing a Debug build pays, too. TORCH: it includes LibTorch's headers.
 function(pipetrace_library NAME)
-  cmake_parse_arguments(ARG "HOT" "" "APART;SOURCES;PUBLIC;PRIVATE" ${ARGN})
-  add_library(pipetrace_${NAME} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "HOT;TORCH" "" "FROM;APART;ALSO;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  if(NOT ARG_SOURCES)
+    pipetrace_folder_sources(ARG_SOURCES ${ARG_FROM})
+    if(ARG_APART)
+      list(REMOVE_ITEM ARG_SOURCES ${ARG_APART})
+    endif()
+  endif()
+  list(APPEND ARG_SOURCES ${ARG_ALSO})
+  pipetrace_take(${ARG_SOURCES} ${ARG_APART})
+  set(bytes ${PIPETRACE_UNIT_BYTES})
+  if(ARG_TORCH)
+    set(bytes ${PIPETRACE_TORCH_UNIT_BYTES})
+  endif()
+  pipetrace_units(files pipetrace_${NAME} ${bytes} ${ARG_SOURCES})
+  add_library(pipetrace_${NAME} STATIC ${files} ${ARG_APART})
   add_library(pipetrace::${NAME} ALIAS pipetrace_${NAME})
   set_target_properties(pipetrace_${NAME} PROPERTIES EXPORT_NAME ${NAME})
   target_include_directories(
@@ -100,20 +128,30 @@ function(pipetrace_library NAME)
   if(ARG_HOT)
     target_compile_options(pipetrace_${NAME} PRIVATE $<$<CONFIG:Debug>:-O1>)
   endif()
-  if(PIPETRACE_FUZZERS OR PIPETRACE_UNITE)
-    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    pipetrace_unite(pipetrace_${NAME})
+  if(TARGET pipetrace_headers)
+    target_precompile_headers(pipetrace_${NAME} REUSE_FROM pipetrace_headers)
+  endif()
+endfunction()
+
+# The common headers of libraries. Clang takes them for targets with the same macros alone, and its
+# builds gain little by them.
+function(pipetrace_common_headers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND PIPETRACE_UNITE)
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/headers.cpp" CONTENT "\n")
+    add_library(pipetrace_headers OBJECT "${CMAKE_BINARY_DIR}/headers.cpp")
+    target_link_libraries(pipetrace_headers PRIVATE pipetrace_flags Threads::Threads)
+    target_precompile_headers(pipetrace_headers PRIVATE ${PIPETRACE_COMMON_HEADERS})
   endif()
 endfunction()
 
 # pipetrace_program(NAME SOURCES ... LINK ...)
 function(pipetrace_program NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${NAME} ${ARG_SOURCES})
+  pipetrace_take(${ARG_SOURCES})
+  pipetrace_units(files ${NAME} ${PIPETRACE_UNIT_BYTES} ${ARG_SOURCES})
+  add_executable(${NAME} ${files})
+  target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK} pipetrace_flags)
-  if(PIPETRACE_UNITE)
-    pipetrace_unite(${NAME})
-  endif()
 endfunction()
 
 # GoogleMock's header is most of the text that the compiler of a test reads.
@@ -133,10 +171,18 @@ function(pipetrace_common_test_headers)
   add_library(pipetrace_test_main OBJECT "${PROJECT_SOURCE_DIR}/trace/testing/main.cpp")
   target_link_libraries(pipetrace_test_main PUBLIC GTest::gmock PRIVATE pipetrace_flags)
   target_include_directories(pipetrace_test_main PRIVATE "${PROJECT_SOURCE_DIR}")
+  # The only file of the tests that has paths of this clone in it, so that others share its objects.
+  configure_file("${PROJECT_SOURCE_DIR}/trace/testing/folders.cpp.in"
+                 "${CMAKE_BINARY_DIR}/test_folders.cpp" @ONLY)
+  add_library(pipetrace_test_folders OBJECT "${CMAKE_BINARY_DIR}/test_folders.cpp")
+  target_link_libraries(pipetrace_test_folders PRIVATE pipetrace_flags)
+  target_include_directories(pipetrace_test_folders PRIVATE "${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
-# suites CTest runs one by one. NO_MAIN: the sources have their own main(). SERIAL: its cases run
+# pipetrace_test(NAME [FROM PATTERN ...] [SOURCES ...] [ALSO ...] LINK ... [LABELS ...] [TIMEOUT s]):
+# one GoogleTest program whose suites CTest runs one by one. It has the tests of the current folder
+# that match a pattern (all without one) and that no test before it took, or SOURCES alone, and
+# those of ALSO. NO_MAIN: the sources have their own main(). SERIAL: its cases run
 # with no other test beside them, because they measure time. OWN_HEADERS: its libraries have
 # compiler options for which the common precompiled header is not valid. OWN_MACROS: they define
 # macros, which for clang is the same. WAITS: its cases wait for long, so CTest starts them first.
@@ -146,7 +192,12 @@ function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS;OWN_MACROS;WAITS;SANITIZED" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS;OWN_MACROS;TORCH;WAITS;SANITIZED" "TIMEOUT"
+                        "FROM;SOURCES;ALSO;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_SOURCES)
+    pipetrace_folder_tests(ARG_SOURCES ${ARG_FROM})
+  endif()
+  pipetrace_take(${ARG_SOURCES})
   if(ARG_SANITIZED AND NOT PIPETRACE_SANITIZED_TESTS)
     return()
   endif()
@@ -157,14 +208,16 @@ function(pipetrace_test NAME)
   if(ARG_NO_MAIN)
     set(main GTest::gmock)
   endif()
-  add_executable(${NAME} ${ARG_SOURCES})
-  target_link_libraries(${NAME} PRIVATE ${ARG_LINK} ${main} pipetrace_flags
-                                        pipetrace_test_flags)
-  target_compile_definitions(${NAME} PRIVATE PIPETRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                             PIPETRACE_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  if(PIPETRACE_UNITE)
-    pipetrace_unite_tests(${NAME})
+  set(PIPETRACE_COLD "") # all are optimized alike
+  set(bytes ${PIPETRACE_TEST_UNIT_BYTES})
+  if(ARG_TORCH)
+    set(bytes ${PIPETRACE_TORCH_UNIT_BYTES})
   endif()
+  pipetrace_units(files ${NAME} ${bytes} ${ARG_SOURCES} ${ARG_ALSO})
+  add_executable(${NAME} ${files})
+  target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${NAME} PRIVATE ${ARG_LINK} ${main} pipetrace_test_folders pipetrace_flags
+                                        pipetrace_test_flags)
   if(ARG_OWN_HEADERS OR (ARG_OWN_MACROS AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
     pipetrace_test_headers(${NAME})
   else()

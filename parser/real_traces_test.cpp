@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "parser/load_timeline.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 class RealTracesTest : public testing::Test {
  protected:
   static std::string path(const std::string& name) {
-    return PIPETRACE_SOURCE_DIR "/../shared/data/" + name;
+    return test::inSources("../shared/data/") + name;
   }
 
   Timeline load(const std::vector<std::string>& names) {
@@ -45,7 +46,7 @@ class RealTracesTest : public testing::Test {
 class ArrowsOfRealTraces : public testing::TestWithParam<std::pair<const char*, int>> {};
 
 TEST_P(ArrowsOfRealTraces, AreAsManyAsInPerfetto) {
-  const std::string path = PIPETRACE_SOURCE_DIR "/../shared/data/" + std::string(GetParam().first);
+  const std::string path = test::inSources("../shared/data/") + std::string(GetParam().first);
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/testing/rank_processes.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -15,8 +16,8 @@ using ::testing::HasSubstr;
 using testing::ProcessEnd;
 using testing::runProcess;
 
-const std::string kPerceptron = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
-const std::string kCharacters = PIPETRACE_BINARY_DIR "/bin/sample-char-transformer";
+const std::string kPerceptron = test::inBuild("bin/sample-gpipe-mlp");
+const std::string kCharacters = test::inBuild("bin/sample-char-transformer");
 
 struct BadRun {
   const char* name;

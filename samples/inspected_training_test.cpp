@@ -7,6 +7,7 @@
 #include "runtime/testing/rank_processes.h"
 #include "samples/testing/without_speeds.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -17,7 +18,7 @@ using ::testing::Not;
 using testing::ProcessEnd;
 using testing::runProcess;
 
-const std::vector<std::string> kTwoStages{PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp", "--stages",
+const std::vector<std::string> kTwoStages{test::inBuild("bin/sample-gpipe-mlp"), "--stages",
                                           "2", "--steps", "3"};
 
 TEST(InspectedTrainingTest, ASampleWritesWhatItSawOfEachRankAndPrintsTheSameLosses) {

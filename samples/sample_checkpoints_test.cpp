@@ -12,6 +12,7 @@
 #include "runtime/testing/rank_processes.h"
 #include "samples/files/read_file.h"
 #include "samples/testing/without_speeds.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -26,7 +27,7 @@ using testing::runProcesses;
 using testing::ScratchFolder;
 using ::testing::StartsWith;
 
-const std::string kMlpToSave = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
+const std::string kMlpToSave = test::inBuild("bin/sample-gpipe-mlp");
 
 /// The lines of steps, without speeds.
 std::vector<std::string> stepsOf(const ProcessEnd& end) {

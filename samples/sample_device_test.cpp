@@ -12,6 +12,7 @@
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/sample_task.h"
 #include "schedule/build_schedule.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -61,7 +62,7 @@ class SampleOnDevice : public testing::DeviceTest {
 };
 
 TEST_F(SampleOnDevice, TheTransformerHasTheLossesOfTheCpu) {
-  expectSame(makeCharTask({.data = PIPETRACE_SOURCE_DIR "/README.md",
+  expectSame(makeCharTask({.data = test::inSources("README.md"),
                            .model = {.context = 16, .width = 16, .heads = 2, .layers = 2},
                            .rows = 8}));
 }

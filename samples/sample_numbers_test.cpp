@@ -18,6 +18,7 @@
 #include "samples/sample_task.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -30,8 +31,8 @@ using testing::ProcessEnd;
 using testing::runProcess;
 using testing::ScratchFolder;
 
-const std::string kMlpSample = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
-const std::string kReadme = PIPETRACE_SOURCE_DIR "/README.md";
+const std::string kMlpSample = test::inBuild("bin/sample-gpipe-mlp");
+const std::string kReadme = test::inSources("README.md");
 
 /// Small enough to train in a second.
 CharTaskOptions smallTask() {
@@ -159,7 +160,7 @@ TEST(ClippingOptionsTest, LossesAreTheSameForEveryNumberOfStagesAndTheNormIsInTh
 }
 
 TEST(SampleNumbersTest, ProcessesWithOtherOptimizersAreNamedBeforeTheFirstStep) {
-  const std::string program = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
+  const std::string program = test::inBuild("bin/sample-gpipe-mlp");
   const auto ends = testing::runProcesses(
       2, {"/bin/sh", "-c",
           "exec \"" + program + "\" --stages 2 --steps 1 --weight-decay 0.$((RANK + 1))"});
@@ -173,14 +174,14 @@ TEST(SampleNumbersTest, ProcessesWithOtherOptimizersAreNamedBeforeTheFirstStep) 
 // The speed is at the end of the line, where it changes nothing before it.
 TEST(SampleNumbersTest, BothProgramsPrintHowFastAStepWas) {
   const ProcessEnd mlp =
-      runProcess({PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp", "--steps", "1", "--precision",
+      runProcess({test::inBuild("bin/sample-gpipe-mlp"), "--steps", "1", "--precision",
                   "bf16", "--lr-schedule", "cosine", "--lr-warmup", "2", "--lr-final", "0.1",
                   "--weight-decay", "0.01", "--no-decay", "a", "--no-decay", "b"});
   EXPECT_EQ(mlp.exitCode, 0) << mlp.output;
   EXPECT_THAT(mlp.output,
               ::testing::ContainsRegex("^step 0 loss [0-9]\\.[0-9]+, [0-9]+ samples/s\n"));
   const ProcessEnd transformer =
-      runProcess({PIPETRACE_BINARY_DIR "/bin/sample-char-transformer", "--steps", "1", "--width",
+      runProcess({test::inBuild("bin/sample-char-transformer"), "--steps", "1", "--width",
                   "16", "--precision", "fp16", "--loss-scale", "512", "--peak-flops", "1e12"});
   EXPECT_EQ(transformer.exitCode, 0) << transformer.output;
   EXPECT_THAT(transformer.output,

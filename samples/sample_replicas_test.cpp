@@ -7,6 +7,7 @@
 #include "runtime/testing/rank_processes.h"
 #include "samples/testing/without_speeds.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -18,10 +19,10 @@ using testing::runProcess;
 using testing::runProcesses;
 using testing::ScratchFolder;
 
-const std::string kMlpProgram = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
+const std::string kMlpProgram = test::inBuild("bin/sample-gpipe-mlp");
 
 std::vector<std::string> smallTransformer(std::vector<std::string> more) {
-  std::vector<std::string> command{PIPETRACE_BINARY_DIR "/bin/sample-char-transformer", "--width",
+  std::vector<std::string> command{test::inBuild("bin/sample-char-transformer"), "--width",
                                    "32", "--batch", "16"};
   command.insert(command.end(), more.begin(), more.end());
   return command;
@@ -82,7 +83,7 @@ TEST(SampleProgramTest, LogsOfReplicasHaveTheirNumbersAndReductions) {
 
 // Each host has one rank of the only stage. They add up their gradients over the made-up network.
 TEST(SampleProgramTest, AStageOnRanksOfTwoHostsTrainsAsItDoesInOneProcess) {
-  const std::string hosts = PIPETRACE_SOURCE_DIR "/tools/hosts.py";
+  const std::string hosts = test::inSources("tools/hosts.py");
   const ProcessEnd possible = runProcess({"/usr/bin/env", "python3", hosts, "1", "--", "true"});
   if (possible.exitCode != 0) GTEST_SKIP() << "no hosts can be made here: " << possible.output;
   const ScratchFolder folder;

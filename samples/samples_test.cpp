@@ -21,6 +21,7 @@
 #include "samples/testing/without_speeds.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -32,8 +33,8 @@ using testing::runProcesses;
 using testing::ScratchFolder;
 using testing::withoutSpeeds;
 
-const std::string kMlp = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
-const std::string kTransformer = PIPETRACE_BINARY_DIR "/bin/sample-char-transformer";
+const std::string kMlp = test::inBuild("bin/sample-gpipe-mlp");
+const std::string kTransformer = test::inBuild("bin/sample-char-transformer");
 
 double mean(std::vector<double>::const_iterator from, std::vector<double>::const_iterator to) {
   return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);

@@ -6,6 +6,7 @@
 #include "analysis/advice/megatron_layout.h"
 #include "schedule/build_schedule.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -21,8 +22,7 @@ const FrameworkOption& of(const std::vector<FrameworkOption>& options, const cha
 
 TEST(FrameworkOptions, ClassesOfTorchAreThoseThatItKnows) {
   const std::string torch = test::fileText(
-      PIPETRACE_SOURCE_DIR
-      "/.deps/torch/lib/python3.11/site-packages/torch/distributed/pipelining/schedules.py");
+      test::inSources(".deps/torch/lib/python3.11/site-packages/torch/distributed/pipelining/schedules.py"));
   if (torch.empty()) GTEST_SKIP() << "torch is not installed";
   const std::string map = torch.substr(torch.find("schedule_map = {"), 800);
   int classes = 0;

@@ -13,6 +13,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+const std::string kFolder = test::inSources("../shared/data/schedules/");
 
 Plan reference(const std::string& name) {
   std::ifstream file(kFolder + name + ".csv");

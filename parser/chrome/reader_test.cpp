@@ -9,6 +9,7 @@
 #include "parser/testing/files.h"
 #include "parser/testing/read_chrome.h"
 #include "parser/testing/timelines.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -242,7 +243,7 @@ TEST(ForeignChromeJsonTest, TracesOfOtherProgramsAreReadWhole) {
                         {"kineto_nccl.json.gz", 26'933, 0},
                         {"megatronapp/app_aggregated.json", 5120, 0}};
   for (const Case& c : cases) {
-    const std::string file = PIPETRACE_SOURCE_DIR "/../shared/data/" + std::string(c.file);
+    const std::string file = test::inSources("../shared/data/") + std::string(c.file);
     if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
     Diagnostics diagnostics;
     EXPECT_EQ(loadTimeline({file}, {.jobTime = JobTime::kHost}, diagnostics).eventCount(), c.events)

@@ -4,15 +4,6 @@
 #include <map>
 
 namespace pipetrace {
-namespace {
-
-/// Higher positions are taken for nonsense: times the chunks they have to fit an int.
-constexpr std::int64_t kMostPositions = 32'768;
-
-constexpr std::int32_t kMostMicroBatches = 1'000'000'000;
-
-}  // namespace
-
 void giveVirtualStages(const LanesOfRanks& lanes, Timeline& timeline) {
   std::int64_t depth = 0;
   int chunks = 1;

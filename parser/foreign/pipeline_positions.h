@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "trace/timeline.h"
 
 namespace pipetrace {
+
+/// Higher positions are taken for nonsense: times the chunks they have to fit an int. Likewise
+/// micro-batches.
+inline constexpr std::int64_t kMostPositions = 32'768;
+inline constexpr std::int32_t kMostMicroBatches = 1'000'000'000;
 
 /// Lanes of events, by rank.
 using LanesOfRanks = std::vector<std::pair<int, std::vector<Event>*>>;

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "parser/foreign/pipeline_positions.h"
 #include "parser/trace_reader.h"
 #include "trace/text/log_numbers.h"
 
@@ -13,9 +14,6 @@ namespace pipetrace {
 namespace {
 
 constexpr std::int64_t kLanesOfRank = 5;
-/// Higher positions are taken for nonsense: times the chunks they have to fit an int.
-constexpr int kMostPositions = 32'768;
-constexpr std::int32_t kMostMicroBatches = 1'000'000'000;
 
 /// The place that the name of a lane gives.
 struct Place {

@@ -13,7 +13,7 @@ using Result = JsonValueScanner::Result;
 
 constexpr std::size_t kFirstWindow = std::size_t{1} << 17;
 /// Without a limit, a file in which every line opens a bracket would be searched once per line.
-constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostTextLookedAtTwice = std::uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -167,7 +167,7 @@ bool JsonSplitter::nextElement(Piece& piece) {
   piece.kind = Kind::kBroken;
   skipBrokenElement(length);
   const bool isCut = atEnd && begin_ == end_;
-  if (lookedAtTwice_ > kMostLookedAtTwice || isCut) {
+  if (lookedAtTwice_ > kMostTextLookedAtTwice || isCut) {
     stopHere(true);
     cutInElement_ = isCut;
     return !atEnd;  // an element that the end of the input cut shows in cutOff()

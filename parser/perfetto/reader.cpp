@@ -78,9 +78,9 @@ struct Packet {
   }
 };
 
-class Reading {
+class TraceReading {
  public:
-  Reading(ByteSource& source, Timeline& timeline, Diagnostics& diagnostics)
+  TraceReading(ByteSource& source, Timeline& timeline, Diagnostics& diagnostics)
       : source_(source),
         timeline_(timeline),
         diagnostics_(diagnostics),
@@ -283,7 +283,7 @@ FormatMatch PerfettoReader::probe(std::string_view head) const {
 
 ReadOutcome PerfettoReader::read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                                  Diagnostics& diagnostics) const {
-  Reading reading(source, timeline, diagnostics);
+  TraceReading reading(source, timeline, diagnostics);
   reading.readAll();
   if (request.run >= 0) {
     diagnostics.add(

@@ -1,19 +1,4 @@
 # Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
-pipetrace_test(
-  profiler_cuda_test SANITIZED
-  LABELS threads
-  SOURCES cuda/clock_test.cpp
-          cuda/device_test.cpp
-          cuda/event_pool_test.cpp
-          cuda/known_jobs_test.cpp
-          cuda/recorder_test.cpp
-          cuda/stream_accuracy_test.cpp
-          cuda/stream_faults_test.cpp
-          cuda/stream_test.cpp
-          kernels/cupti_collector_test.cpp
-          testing/fake_cuda.cpp
-  LINK pipetrace::profiler)
-
 # A driver with a made-up device, under the name by which programs load theirs.
 if(PIPETRACE_TESTS)
   add_library(fake_cuda_driver SHARED testing/fake_cuda_driver.cpp)
@@ -27,11 +12,20 @@ endif()
 
 if(PIPETRACE_CUDA)
   # The only parts that include CUDA's headers.
-  pipetrace_library(profiler_cuda SOURCES cuda/runtime.cpp kernels/cupti_api.cpp kernels/nvtx_ranges.cpp PUBLIC
-                    pipetrace::profiler CUDA::cudart CUDA::cupti)
+  pipetrace_library(profiler_cuda SOURCES ${with_cuda}
+                    PUBLIC pipetrace::profiler CUDA::cudart CUDA::cupti)
   # A program of its own, because it contains a tool for NVTX.
   pipetrace_test(nvtx_ranges_test SOURCES kernels/nvtx_ranges_test.cpp LINK pipetrace::profiler_cuda)
+else()
+  pipetrace_take(kernels/nvtx_ranges_test.cpp)
 endif()
+
+pipetrace_test(
+  profiler_cuda_test SANITIZED
+  LABELS threads
+  FROM "^(cuda|kernels)/"
+  ALSO testing/fake_cuda.cpp
+  LINK pipetrace::profiler)
 
 if(PIPETRACE_BENCHMARKS)
   pipetrace_program(cuda_stream_bench SOURCES bench/cuda_stream_bench.cpp LINK pipetrace::profiler

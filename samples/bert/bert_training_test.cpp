@@ -16,6 +16,7 @@
 #include "samples/sample_task.h"
 #include "samples/testing/without_speeds.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -29,8 +30,8 @@ using testing::runProcesses;
 using testing::ScratchFolder;
 using testing::withoutSpeeds;
 
-const std::string kBert = PIPETRACE_BINARY_DIR "/bin/sample-bert";
-const std::string kBertFolder = PIPETRACE_SOURCE_DIR "/samples/bert/";
+const std::string kBert = test::inBuild("bin/sample-bert");
+const std::string kBertFolder = test::inSources("samples/bert/");
 
 /// Four layers, nine blocks: enough for four stages, and a second for 50 steps.
 BertTaskOptions shortBert(bool isTied) {

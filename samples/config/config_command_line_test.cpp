@@ -5,6 +5,7 @@
 
 #include "runtime/testing/rank_processes.h"
 #include "samples/testing/without_speeds.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -17,7 +18,7 @@ using testing::runProcess;
 using testing::ScratchFolder;
 using ::testing::StartsWith;
 
-const std::string kMlpByConfig = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
+const std::string kMlpByConfig = test::inBuild("bin/sample-gpipe-mlp");
 
 class SampleConfigTest : public ::testing::Test {
  protected:

@@ -4,6 +4,7 @@
 
 #include "runtime/testing/rank_processes.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -11,12 +12,12 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-const std::string kProgram = PIPETRACE_BINARY_DIR "/bin/sample-first-training";
+const std::string kProgram = test::inBuild("bin/sample-first-training");
 
 TEST(FirstTraining, IsTheProgramOfTheDocumentation) {
   const std::string program =
-      test::fileText(PIPETRACE_SOURCE_DIR "/samples/first_training/main.cpp");
-  const std::string page = test::fileText(PIPETRACE_SOURCE_DIR "/docs/runtime.md");
+      test::fileText(test::inSources("samples/first_training/main.cpp"));
+  const std::string page = test::fileText(test::inSources("docs/runtime.md"));
   EXPECT_THAT(page, HasSubstr("```cpp\n" + program.substr(program.find('\n') + 1) + "```\n"));
 }
 

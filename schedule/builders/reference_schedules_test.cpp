@@ -13,11 +13,12 @@
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/simulate/simulate.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
 
-const std::string kReferences = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+const std::string kReferences = test::inSources("../shared/data/schedules/");
 
 Plan reference(const std::string& name) {
   std::ifstream file(kReferences + name);

@@ -9,6 +9,7 @@
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/dry_run.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -178,7 +179,7 @@ TEST(ZeroBubbleBuilders, LargePlansAreBuiltWhole) {
   }
 }
 
-const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+const std::string kFolder = test::inSources("../shared/data/schedules/");
 
 TEST(ZeroBubbleBuilders, NoRankIsHungrierThanInTheReferenceFiles) {
   if (!std::filesystem::exists(kFolder)) GTEST_SKIP() << kFolder << " is not there";

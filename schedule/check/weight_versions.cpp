@@ -80,9 +80,9 @@ class StageWeights {
   int done_ = 0;
 };
 
-class Walk {
+class VersionWalk {
  public:
-  explicit Walk(const Plan& plan) : plan_(plan) {
+  explicit VersionWalk(const Plan& plan) : plan_(plan) {
     const auto stages = static_cast<std::size_t>(plan.numStages);
     result_.stages.resize(stages);
     if (!plan.isAsynchronous()) return;
@@ -222,6 +222,6 @@ std::optional<Problem> wrongUpdates(const Plan& plan) {
   return {};
 }
 
-WeightVersions weightVersions(const Plan& plan) { return Walk(plan).run(); }
+WeightVersions weightVersions(const Plan& plan) { return VersionWalk(plan).run(); }
 
 }  // namespace pipetrace

@@ -11,13 +11,14 @@
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
 
 using testing::HasSubstr;
 
-const std::string kPlansFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+const std::string kPlansFolder = test::inSources("../shared/data/schedules/");
 
 // Two ranks, each with both stages: micro-batch 0 from rank 0 on, 1 from rank 1 on.
 constexpr const char* kTwoDirections = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";

@@ -26,13 +26,6 @@ struct Field {
   std::string value;
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 /// Takes `"…"` off the front; nothing if its end is missing.
 std::optional<std::string> takeQuoted(std::string_view& rest) {
   std::string value;
@@ -104,7 +97,7 @@ std::optional<std::vector<int>> updatesFrom(std::string_view text) {
   return list;
 }
 
-std::string quoted(std::string_view value) {
+std::string quotedValue(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') text += '\\';
@@ -125,6 +118,13 @@ int microBatchesOf(const std::vector<std::vector<Action>>& ranks) {
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
 
 std::string PlanHeader::read(std::string_view comment) {
   std::string_view rest = trimmed(comment);
@@ -272,7 +272,7 @@ std::string headerFor(const Plan& plan) {
   };
   const bool isPlain =
       trimmed(plan.name) == plan.name && plan.name.find_first_of("\",\r\n") == std::string::npos;
-  if (!plan.name.empty()) add(kName, isPlain ? plan.name : quoted(plan.name));
+  if (!plan.name.empty()) add(kName, isPlain ? plan.name : quotedValue(plan.name));
   if (!sameSize) add(kMicroBatches, std::to_string(plan.numMicroBatches));
   if (plan.updates != WeightUpdates{}) {
     const int every = plan.updates.ofAllStages();

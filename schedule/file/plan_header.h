@@ -52,4 +52,7 @@ struct PlanHeader {
 /// newline; empty: none.
 std::string headerFor(const Plan& plan);
 
+/// Without blanks, tabs and carriage returns at its ends.
+std::string_view trimmed(std::string_view text);
+
 }  // namespace pipetrace

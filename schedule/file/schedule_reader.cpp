@@ -20,13 +20,6 @@ namespace {
 
 constexpr std::size_t kShownErrors = 10;
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 /// The cell as an error message shows it: short, and without bytes that upset a terminal.
 std::string shown(std::string_view cell) {
   constexpr std::size_t kLongest = 40;

@@ -9,8 +9,6 @@ namespace pipetrace {
 namespace {
 
 using Link = CriticalPath::Link;
-constexpr int kNone = PlanTiming::kNone;
-
 /// Goes back from the last end, and finds for each link the one that it waited for.
 class WayBack {
  public:
@@ -21,11 +19,11 @@ class WayBack {
   CriticalPath from(int rank, Nanoseconds end) {
     const auto size = static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size());
     now_ = end;
-    const bool isHeld = messageThatHeld(rank, size, now_ - timing_.optimizerAtEnd()) != kNone;
+    const bool isHeld = messageThatHeld(rank, size, now_ - timing_.optimizerAtEnd()) != PlanTiming::kNone;
     addJob(JobKind::kOptimizer, rank, timing_.optimizerAtEnd(),
            isHeld ? WaitReason::kCredit : WaitReason::kRank);
     if (!goBackOverReductions(rank)) goBackOnRank(rank, size);
-    while (next_ != kNone) {
+    while (next_ != PlanTiming::kNone) {
       if (isMessage_) {
         visitMessage(next_);
       } else {
@@ -52,13 +50,13 @@ class WayBack {
          .reason = reason});
   }
 
-  /// The compute action that the rank did last before `cell`; kNone: there is none.
+  /// The compute action that the rank did last before `cell`; PlanTiming::kNone: there is none.
   int computeBefore(int rank, int cell) const {
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
       if (isCompute(timing_.action(number).kind)) return number;
     }
-    return kNone;
+    return PlanTiming::kNone;
   }
 
   /// The same, of compute actions and of data-parallel work that takes time.
@@ -67,7 +65,7 @@ class WayBack {
       const int number = timing_.numberOf({rank, cell});
       if (isJob(number)) return number;
     }
-    return kNone;
+    return PlanTiming::kNone;
   }
 
   bool isJob(int number) const {
@@ -75,24 +73,24 @@ class WayBack {
   }
 
   /// The message for whose credit the rank waited until `time`, between the compute action before
-  /// `cell` and `cell`; kNone: there is none.
+  /// `cell` and `cell`; PlanTiming::kNone: there is none.
   int messageThatHeld(int rank, int cell, Nanoseconds time) const {
-    if (plan_.credits <= 0) return kNone;
+    if (plan_.credits <= 0) return PlanTiming::kNone;
     const auto held = [&](int message) {
       const PlanTiming::Transfer& moved = timing_.transfer(message);
-      return moved.user != kNone && moved.waitedForCredit && moved.creditCame == time;
+      return moved.user != PlanTiming::kNone && moved.waitedForCredit && moved.creditCame == time;
     };
     const bool isSentWhenMade = !timing_.hasTransfers() || timing_.hasLines();
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
       if (isJob(number)) {
-        return isSentWhenMade && held(2 * number) ? 2 * number : kNone;
+        return isSentWhenMade && held(2 * number) ? 2 * number : PlanTiming::kNone;
       }
       if (isSentWhenMade || !isSend(timing_.action(number).kind)) continue;
       const int message = timing_.messageOfTransfer(number);
       if (held(message)) return message;
     }
-    return kNone;
+    return PlanTiming::kNone;
   }
 
   /// Goes to what the rank did before `cell`. Updates of the weights come after the sends and the
@@ -100,17 +98,17 @@ class WayBack {
   void goBackOnRank(int rank, int cell, bool isBeforeUpdates = false) {
     isMessage_ = false;
     next_ = jobBefore(rank, cell);
-    if (next_ == kNone) return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
+    if (next_ == PlanTiming::kNone) return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
     if (!isBeforeUpdates) {
       const PlanTiming::Updates updates = updatesBefore({rank, cell});
       const bool meet = updates.count > 0 && timing_.meetings().of(updates.first) >= 0;
       if (meet) return goBackOverMeetings(updates);
       const Nanoseconds time = updates.count * costs_.optimizer;
-      const bool isHeld = messageThatHeld(rank, cell, now_ - time) != kNone;
+      const bool isHeld = messageThatHeld(rank, cell, now_ - time) != PlanTiming::kNone;
       addJob(JobKind::kOptimizer, rank, time, isHeld ? WaitReason::kCredit : WaitReason::kRank);
     }
     const int message = messageThatHeld(rank, cell, now_);
-    if (message != kNone) addAcknowledgement(message);
+    if (message != PlanTiming::kNone) addAcknowledgement(message);
   }
 
   /// Goes back over updates that waited for other ranks, to what the last of these did before.
@@ -173,7 +171,7 @@ class WayBack {
     const int giver = timing_.transfer(message).giver;
     isMessage_ = false;
     next_ = giver;
-    if (giver == kNone) return;  // it was in the step before
+    if (giver == PlanTiming::kNone) return;  // it was in the step before
     add({.kind = JobKind::kRecvForward,
          .rank = timing_.rankOf(giver),
          .peer = timing_.rankOf(PlanTiming::makerOf(message)),
@@ -186,9 +184,9 @@ class WayBack {
   /// When the rank was free for the action.
   Nanoseconds freeBefore(PlanIndex::Position position) const {
     const int job = jobBefore(position.rank, position.cell);
-    if (job == kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
+    if (job == PlanTiming::kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
     const int number = computeBefore(position.rank, position.cell);
-    if (number == kNone) return timing_.span(job).end;
+    if (number == PlanTiming::kNone) return timing_.span(job).end;
     const PlanTiming::Updates updates = updatesBefore(position);
     if (updates.count == 0) return timing_.handedOverAt(number);
     return timing_.beginOfUpdate(updates.first + updates.count - 1) + costs_.optimizer;
@@ -211,20 +209,20 @@ class WayBack {
       link.begin -= late;
     }
     const Nanoseconds free = freeBefore(position);
-    int message = kNone;
+    int message = PlanTiming::kNone;
     for (int which = 0; which < 2 && link.begin > free; ++which) {
       const int input = timing_.inputOf(number, which);
-      if (input != kNone && timing_.transfer(input).end == link.begin) message = input;
+      if (input != PlanTiming::kNone && timing_.transfer(input).end == link.begin) message = input;
     }
-    if (message != kNone) link.reason = WaitReason::kMessage;
+    if (message != PlanTiming::kNone) link.reason = WaitReason::kMessage;
     const bool isFirst =
-        message == kNone && timing_.lr() == 0 && free == link.begin && isFirstOnRank(position);
+        message == PlanTiming::kNone && timing_.lr() == 0 && free == link.begin && isFirstOnRank(position);
     if (isFirst) link.reason = WaitReason::kStepBegin;
-    const bool isHeld = message == kNone && (isDataParallel(kind) || !hasUpdatesBefore(position)) &&
-                        messageThatHeld(position.rank, position.cell, link.begin) != kNone;
+    const bool isHeld = message == PlanTiming::kNone && (isDataParallel(kind) || !hasUpdatesBefore(position)) &&
+                        messageThatHeld(position.rank, position.cell, link.begin) != PlanTiming::kNone;
     if (isHeld) link.reason = WaitReason::kCredit;
     add(std::move(link));
-    if (message == kNone) {
+    if (message == PlanTiming::kNone) {
       return goBackOnRank(position.rank, position.cell, isDataParallel(kind));
     }
     isMessage_ = true;
@@ -234,7 +232,7 @@ class WayBack {
   /// The updates of the weights right before an action.
   PlanTiming::Updates updatesBefore(PlanIndex::Position position) const {
     const int number = computeBefore(position.rank, position.cell);
-    return number == kNone ? PlanTiming::Updates{} : timing_.updatesAfter(number);
+    return number == PlanTiming::kNone ? PlanTiming::Updates{} : timing_.updatesAfter(number);
   }
   /// Whether the action may have waited for them.
   bool hasUpdatesBefore(PlanIndex::Position position) const {
@@ -244,7 +242,7 @@ class WayBack {
   }
 
   bool isFirstOnRank(PlanIndex::Position position) const {
-    return jobBefore(position.rank, position.cell) == kNone;
+    return jobBefore(position.rank, position.cell) == PlanTiming::kNone;
   }
 
   void visitMessage(int message) {
@@ -273,7 +271,7 @@ class WayBack {
       next_ = messageBefore(message);
     } else if (reason == WaitReason::kReceive) {
       goBackOnRank(receiver, timing_.positionOf(moved.receive).cell, true);
-    } else if (moved.send != kNone) {
+    } else if (moved.send != PlanTiming::kNone) {
       goBackOnRank(sender, timing_.positionOf(moved.send).cell, true);
     } else {
       goBackOnRank(sender, timing_.positionOf(PlanTiming::makerOf(message)).cell + 1, true);
@@ -294,27 +292,27 @@ class WayBack {
                                         : moved.beforeOnReceiver;
   }
 
-  /// The one that kept the link busy before this one; kNone: one of the step before.
+  /// The one that kept the link busy before this one; PlanTiming::kNone: one of the step before.
   int messageBefore(int message) const {
     const int sender = timing_.rankOf(PlanTiming::makerOf(message));
     const int receiver = timing_.rankOf(timing_.transfer(message).user);
     const auto isOfLink = [&](int other) {
       const int user = timing_.transfer(other).user;
-      return user != kNone && timing_.rankOf(user) == receiver;
+      return user != PlanTiming::kNone && timing_.rankOf(user) == receiver;
     };
     const int first = timing_.numberOf({sender, 0});
     if (!timing_.hasTransfers()) {
       for (int other = message - 1; other >= 2 * first; --other) {
         if (isOfLink(other)) return other;
       }
-      return kNone;
+      return PlanTiming::kNone;
     }
     for (int number = timing_.transfer(message).send - 1; number >= first; --number) {
       if (!isSend(timing_.action(number).kind)) continue;
       const int other = timing_.messageOfTransfer(number);
       if (isOfLink(other)) return other;
     }
-    return kNone;
+    return PlanTiming::kNone;
   }
 
   const Plan& plan_;
@@ -323,7 +321,7 @@ class WayBack {
   const std::vector<Nanoseconds>& begins_;
   CriticalPath path_;
   Nanoseconds now_ = 0;  // start of the link found last
-  int next_ = kNone;     // number of an action, or of a message
+  int next_ = PlanTiming::kNone;     // number of an action, or of a message
   bool isMessage_ = false;
 };
 

@@ -19,13 +19,14 @@
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kOrders = PIPETRACE_SOURCE_DIR "/../shared/data/message_order/";
+const std::string kOrders = test::inSources("../shared/data/message_order/");
 constexpr Nanoseconds kMs = kNsPerMs;
 
 Costs orderCosts(int stages) {

@@ -18,6 +18,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -30,7 +31,7 @@ using testing::StartsWith;
 constexpr int kRanks = 4;
 constexpr int kMicroBatches = 8;
 
-const fs::path kDemo = PIPETRACE_DEMO_DIR;
+const fs::path kDemo = test::inBuild("tests/demo");
 
 Timeline load(const fs::path& path) {
   Diagnostics diagnostics;

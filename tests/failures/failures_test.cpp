@@ -8,6 +8,7 @@
 #include "ingest/load_run.h"
 #include "runtime/testing/rank_processes.h"
 #include "tests/failures/training_ranks.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -79,7 +80,7 @@ TEST(Failures, ARankThatWasStartedOtherwiseIsNamedBeforeTheFirstStep) {
   const ScratchFolder folder;
   const auto ends = testing::runProcesses(
       3, {"/bin/sh", "-c",
-          std::string("exec \"") + TRAINING_PROGRAM +
+          std::string("exec \"") + test::inBuild("bin/sample-gpipe-mlp") +
               "\" --stages 3 --steps $((RANK + 1)) --seed $((RANK == 1 ? 8 : 7))"});
   for (const testing::ProcessEnd& end : ends) {
     EXPECT_EQ(end.exitCode, 2);
@@ -94,7 +95,7 @@ TEST(Failures, ARankThatWasStartedOtherwiseIsNamedBeforeTheFirstStep) {
 TEST(Failures, ARankThatDoesNotComeIsNamedAfterTheConnectTimeout) {
   const auto ends =
       testing::runProcesses(2, {"/bin/sh", "-c",
-                                std::string("[ $RANK = 1 ] || exec \"") + TRAINING_PROGRAM +
+                                std::string("[ $RANK = 1 ] || exec \"") + test::inBuild("bin/sample-gpipe-mlp") +
                                     "\" --stages 2 --steps 1 --connect-timeout 1.5"});
   EXPECT_EQ(ends[0].exitCode, 2);
   EXPECT_THAT(ends[0].output, HasSubstr("error: rank 1 did not come within 1.5"));

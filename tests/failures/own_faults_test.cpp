@@ -6,6 +6,7 @@
 
 #include "runtime/testing/rank_processes.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -23,7 +24,7 @@ std::vector<ProcessEnd> train(const std::string& fault, int ranks,
                               std::vector<std::string> arguments = {},
                               ProcessOptions options = {}) {
   options.environment["PIPETRACE_FAULT"] = fault;
-  arguments.insert(arguments.begin(), {FAULTY_PROGRAM, "--stages", std::to_string(ranks)});
+  arguments.insert(arguments.begin(), {test::inBuild("bin/faulty_training"), "--stages", std::to_string(ranks)});
   return testing::runProcesses(ranks, arguments, options);
 }
 
@@ -53,7 +54,7 @@ TEST(OwnFaults, AClosedStderrChangesNoExitCode) {
   const auto ends =
       testing::runProcesses(2,
                             {"/bin/sh", "-c",
-                             std::string("exec 2>&-; exec \"") + FAULTY_PROGRAM +
+                             std::string("exec 2>&-; exec \"") + test::inBuild("bin/faulty_training") +
                                  "\" --stages 2 --steps 100000000 --step-timeout 3"},
                             {.environment = {{"PIPETRACE_FAULT", "block-batch 0 3"}}});
   EXPECT_EQ(ends[0].exitCode, kStuckExitCode);
@@ -65,7 +66,7 @@ TEST(OwnFaults, ClosedOutputsEndNoTrainingAndNothingIsPrintedIntoItsLogs) {
   const ScratchFolder folder;
   const auto ends =
       testing::runProcesses(2, {"/bin/sh", "-c",
-                                std::string("exec <&- >&- 2>&-; exec \"") + FAULTY_PROGRAM +
+                                std::string("exec <&- >&- 2>&-; exec \"") + test::inBuild("bin/faulty_training") +
                                     "\" --stages 2 --steps 5 --log-dir '" + folder.path() + "'"});
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0);
   for (const char* rank : {"0", "1"}) {
@@ -84,7 +85,7 @@ std::vector<std::string> onSmallDisk(const std::string& folder, const std::strin
 }
 
 std::string recordedTraining(const std::string& options) {
-  return std::string("\"") + FAULTY_PROGRAM + "\" --stages 2 --steps 400 --visualize-pipeline " +
+  return std::string("\"") + test::inBuild("bin/faulty_training") + "\" --stages 2 --steps 400 --visualize-pipeline " +
          options;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/testing/rank_processes.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -34,7 +35,7 @@ TEST(ReplicaFailures, AReplicaThatIsKilledInTheReductionIsNamedByTheOthers) {
     kill(pids[1], SIGKILL);
   };
   const auto ends = testing::runProcesses(
-      3, {FAULTY_PROGRAM, "--stages", "1", "--dp", "3", "--micro-batches", "2", "--steps", "50"},
+      3, {test::inBuild("bin/faulty_training"), "--stages", "1", "--dp", "3", "--micro-batches", "2", "--steps", "50"},
       options);
   EXPECT_EQ(ends[1].exitCode, 128 + SIGKILL);
   for (const int rank : {0, 2}) {
@@ -52,8 +53,8 @@ std::vector<ProcessEnd> startReplicas(const std::string& usual, const std::strin
   return testing::runProcesses(
       3, {"/bin/sh", "-c",
           "[ $RANK = 1 ] && o='" + ofOne + "' || o='" + usual +
-              "'; exec '" PIPETRACE_BINARY_DIR
-              "/bin/sample-char-transformer' --batch 8 --micro-batches 2 --stages 1 --dp 3 "
+              "'; exec '" + test::inBuild("bin/sample-char-transformer") +
+              "' --batch 8 --micro-batches 2 --stages 1 --dp 3 "
               "--steps 1 $o"});
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/testing/rank_processes.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 #include "trace/testing/has_ended.h"
 
 namespace pipetrace::testing {
@@ -43,7 +44,7 @@ void awaitTraining(const std::string& folder) {
 
 TrainingEnd trainUntil(const Fault& fault, const std::string& folder,
                        const std::vector<std::string>& options) {
-  std::vector<std::string> command = {TRAINING_PROGRAM, "--steps", "100000000"};
+  std::vector<std::string> command = {test::inBuild("bin/sample-gpipe-mlp"), "--steps", "100000000"};
   command.insert(command.end(), options.begin(), options.end());
   Clock::time_point begin;
   Clock::time_point happened;

@@ -8,6 +8,7 @@
 
 #include "tests/layers/layer_table.h"
 #include "tests/layers/source_tree.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace::layers {
 namespace {
@@ -37,7 +38,7 @@ std::string entryOf(const fs::path& path) {
 TEST(SizesTest, NoFolderHasMoreThan30Entries) {
   constexpr std::size_t kMost = 30;
   for (const auto& [folder, allowed] : parseLayerTable(architecture()).mayInclude) {
-    const fs::path root = fs::path(PIPETRACE_SOURCE_DIR) / folder;
+    const fs::path root = fs::path(test::inSources(folder));
     if (!fs::exists(root)) continue;
     std::map<fs::path, std::set<std::string>> entries;
     for (const auto& entry : fs::recursive_directory_iterator(root)) {

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "trace/testing/folders.h"
+
 namespace pipetrace::layers {
 
-inline const std::filesystem::path kRoot = PIPETRACE_SOURCE_DIR;  ///< of the tree
+inline const std::filesystem::path kRoot = test::inSources(".");  ///< of the tree
 
 struct SourceFile {
   std::string path;  ///< from the root of the tree, as includes are written

@@ -7,6 +7,7 @@
 #include "profiler/testing/recorded_log.h"
 #include "tests/pipe_run/run_pipe_run.h"
 #include "tests/testing/shell_offers.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -124,7 +125,7 @@ class PipeRunOffers : public testing::Test {
   }
 
   RecordedLog log_;
-  ShellOffers shells_{PIPE_RUN_PROGRAM, log_.folder()};
+  ShellOffers shells_{test::inBuild("bin/pipe-run"), log_.folder()};
 };
 
 TEST_F(PipeRunOffers, BashCompletesAProgramAndItsFilesAfterDashes) {

@@ -8,6 +8,7 @@
 
 #include "tests/pipe_run/made_up_hosts.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -81,7 +82,7 @@ TEST_F(ConfigHosts, ADryRunShowsRanksAndAgentsOfOtherHostsAndAsksNone) {
 
 TEST_F(ConfigHosts, TheCommandInContainerEntersItOnOtherHostsAlone) {
   writeProgram("echo \"in <$PIPETRACE_CONTAINER>\"\n");
-  const std::string bin = std::filesystem::path(PIPE_RUN_PROGRAM).parent_path().string();
+  const std::string bin = std::filesystem::path(test::inBuild("bin/pipe-run")).parent_path().string();
   const std::string machines = "directory: program.sh\nmachines: [" + here_ + ", b]\n";
   const ProgramRun run = this->run(
       machines + "container: env PIPETRACE_CONTAINER=image PATH=" + bin + ":/usr/bin:/bin\n",
@@ -136,7 +137,7 @@ std::string training(const std::string& machines, const std::string& losses) {
 }
 
 TEST_F(ConfigHosts, AfterAKilledRankAndALostHostAllStartAgainAndEndWithTheSameLosses) {
-  const std::string faulty = PIPETRACE_BINARY_DIR "/bin/faulty_training";
+  const std::string faulty = test::inBuild("bin/faulty_training");
   const ProgramRun uncut = this->run(
       "directory: " + faulty + "\n" + training("localhost, localhost", hosts_.path("uncut")),
       {"--log-dir", hosts_.path("logs")});

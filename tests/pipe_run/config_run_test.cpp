@@ -7,6 +7,7 @@
 
 #include "tests/pipe_run/config_folder.h"
 #include "trace/sockets/tcp.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const std::string kBin = PIPETRACE_BINARY_DIR "/bin/";
+const std::string kBin = test::inBuild("bin/");
 
 /// A text to learn.
 std::string wordsToLearn() {
@@ -298,7 +299,7 @@ TEST_F(ConfigRun, CtrlCAtAnyMomentOfTheStartLeavesNothingRunning) {
     };
     const auto start = std::chrono::steady_clock::now();
     const ProgramRun run =
-        runProgram({"/usr/bin/env", mark, PIPE_RUN_PROGRAM, folder_.path()}, setting);
+        runProgram({"/usr/bin/env", mark, test::inBuild("bin/pipe-run"), folder_.path()}, setting);
     const auto took = std::chrono::steady_clock::now() - start;
     EXPECT_TRUE(run.exitCode == 128 + SIGINT || run.signal == SIGINT)
         << delay << ": " << run.exitCode << run.err;

@@ -13,6 +13,7 @@
 #include "parser/ring/recorder_state.h"
 #include "tests/pipe_run/made_up_hosts.h"
 #include "trace/sockets/tcp.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -206,7 +207,7 @@ TEST(HostsTest, ThePathOfEverythingMayHaveSpaces) {
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const std::string shell = hosts.plainShell();
   const std::string own = hosts.path("pipe-run");
-  std::filesystem::copy_file(PIPE_RUN_PROGRAM, own);
+  std::filesystem::copy_file(test::inBuild("bin/pipe-run"), own);
   ProgramSetting setting;
   setting.inChild = [&] {
     if (chdir(hosts.folder().c_str()) != 0) _exit(1);
@@ -224,7 +225,7 @@ TEST(HostsTest, ThePathOfEverythingMayHaveSpaces) {
 
 TEST(HostsTest, APrefixStandsBeforePipeRunOnOtherHosts) {
   const MadeUpHosts hosts;
-  const std::string bin = std::filesystem::path(PIPE_RUN_PROGRAM).parent_path().string();
+  const std::string bin = std::filesystem::path(test::inBuild("bin/pipe-run")).parent_path().string();
   std::vector<std::string> arguments =
       hosts.arguments("b", hosts.plainShell(), "echo $PIPETRACE_CONTAINER");
   arguments.insert(

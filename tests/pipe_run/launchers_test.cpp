@@ -5,6 +5,7 @@
 
 #include "runtime/launch/launchers/launched_place.h"
 #include "tests/pipe_run/config_folder.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const std::string kSamples = PIPETRACE_SOURCE_DIR "/samples/";
+const std::string kSamples = test::inSources("samples/");
 
 /// The stand-in starts `tasks` processes of its command on this host, and ends with the worst code.
 std::string standIn(int tasks, const std::string& variables) {
@@ -35,7 +36,7 @@ class LaunchersTest : public ::testing::Test {
   ProgramRun launch(const std::vector<std::string>& command) {
     std::vector<std::string> all = {
         "/usr/bin/env",
-        "PATH=" + folder_.path("bin") + ":" PIPETRACE_BINARY_DIR "/bin:/usr/bin:/bin",
+        "PATH=" + folder_.path("bin") + ":" + test::inBuild("bin") + ":/usr/bin:/bin",
         "OUT=" + folder_.path("out")};
     all.insert(all.end(), command.begin(), command.end());
     return runProgram(all);
@@ -110,7 +111,7 @@ TEST_F(LaunchersTest, TheRankGetsItsPlaceAndTheFile) {
   std::vector<std::string> command = {"/usr/bin/env", "-u", "OMP_NUM_THREADS"};
   std::istringstream words(slurm);
   for (std::string word; words >> word;) command.push_back(word);
-  command.insert(command.end(), {PIPE_RUN_PROGRAM, "--rank-of-launcher", folder_.path()});
+  command.insert(command.end(), {test::inBuild("bin/pipe-run"), "--rank-of-launcher", folder_.path()});
   const ProgramRun run = runProgram(command);
   EXPECT_EQ(run.exitCode, 0) << run.err;
   EXPECT_EQ(run.out, "--config " + folder_.path() +
@@ -127,7 +128,7 @@ TEST_F(LaunchersTest, ThePodsOfTheKubernetesFileFindTheirPlaces) {
   std::vector<std::string> command = {"/usr/bin/env", "JOB_COMPLETION_INDEX=2"};
   while (std::getline(lines, line) && line.find("- ") != std::string::npos) {
     std::string word = line.substr(line.find("- ") + 2);
-    if (word == "pipe-run") word = PIPE_RUN_PROGRAM;
+    if (word == "pipe-run") word = test::inBuild("bin/pipe-run");
     if (word == "/config/train.yml") word = folder_.path();
     if (word == "/logs") word = folder_.path("logs");
     command.push_back(word);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/pipe_run/run_pipe_run.h"
+#include "trace/testing/folders.h"
 #include "trace/testing/has_ended.h"
 
 namespace pipetrace {
@@ -94,7 +95,7 @@ ProgramRun MadeUpHosts::run(std::vector<std::string> arguments, ProgramSetting s
     setenv("TMPDIR", scratch_.folder().c_str(), 1);  // where agents keep logs
     if (before) before();
   };
-  arguments.insert(arguments.begin(), PIPE_RUN_PROGRAM);
+  arguments.insert(arguments.begin(), test::inBuild("bin/pipe-run"));
   return runProgram(arguments, setting);
 }
 

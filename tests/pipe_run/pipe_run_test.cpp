@@ -10,6 +10,7 @@
 #include "profiler/testing/recorded_log.h"
 #include "tests/pipe_run/run_pipe_run.h"
 #include "trace/log/write_job_logs.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -93,7 +94,7 @@ TEST(PipeRunTest, CtrlCEndsTheRun) {
 TEST(PipeRunTest, EndsWithItsRanksWhereItsOutputsAreClosed) {
   RecordedLog log;
   const ProgramRun run =
-      runProgram({"/bin/sh", "-c", "exec <&- >&- 2>&-; exec \"$@\"", "sh", PIPE_RUN_PROGRAM,
+      runProgram({"/bin/sh", "-c", "exec <&- >&- 2>&-; exec \"$@\"", "sh", test::inBuild("bin/pipe-run"),
                   "--ranks", "2", "--log-dir", log.folder(), "--", "/bin/echo", "trained"});
   EXPECT_EQ(run.exitCode, 0);
   EXPECT_THAT(log.text(0), HasSubstr("trained\n"));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/pipe_run/config_folder.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -25,7 +26,7 @@ constexpr const char* kTraining =
     "pace_ms: 20\n"
     "micro_batches: 3\n";
 
-std::string faulty() { return PIPETRACE_BINARY_DIR "/bin/faulty_training"; }
+std::string faulty() { return test::inBuild("bin/faulty_training"); }
 
 TEST(RestartsTest, KillsInTwoStepsEndWithTheLossesOfARunWithoutThem) {
   const ConfigFolder folder;

@@ -15,6 +15,7 @@
 #include "schedule/simulate/simulate.h"
 #include "tests/testing/program_run.h"
 #include "trace/log/write_job_logs.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 
@@ -40,7 +41,7 @@ class PipeTrace : public testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   static ProgramRun run(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
-    arguments.insert(arguments.begin(), PIPE_TRACE_PROGRAM);
+    arguments.insert(arguments.begin(), test::inBuild("bin/pipe-trace"));
     return runProgram(arguments, setting);
   }
 

@@ -2,6 +2,7 @@
 
 #include "parser/testing/kineto.h"
 #include "tests/pipe_trace/fixture.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -90,7 +91,7 @@ TEST_F(PipeTraceRuns, EachCommandOfTheErrorReadsOneRunThroughTheShell) {
     const std::string program = "    pipe-trace ";
     if (!line.starts_with(program)) continue;
     const std::string command =
-        std::string("'") + PIPE_TRACE_PROGRAM + "' --json " + line.substr(program.size());
+        std::string("'") + test::inBuild("bin/pipe-trace") + "' --json " + line.substr(program.size());
     const ProgramRun one = runProgram({"/bin/sh", "-c", command}, {});
     ASSERT_EQ(one.exitCode, 0) << command << one.err;
     ranks.push_back(static_cast<int>(nlohmann::json::parse(one.out).at("ranks").size()));

@@ -4,6 +4,7 @@
 
 #include "tests/pipe_trace/fixture.h"
 #include "tests/testing/shell_offers.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -64,7 +65,7 @@ class ShellFiles : public PipeTrace {
     return shells_.bash(words);
   }
 
-  const ShellOffers shells_{PIPE_TRACE_PROGRAM, folder_.string()};
+  const ShellOffers shells_{test::inBuild("bin/pipe-trace"), folder_.string()};
 };
 
 TEST_F(ShellFiles, HelpListsTheCommandsThatThereAre) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tests/pipe_trace/fixture.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -195,7 +196,7 @@ std::string onTerminal(const std::vector<std::string>& arguments, unsigned short
     }
   };
   std::vector<std::string> all = arguments;
-  all.insert(all.begin(), PIPE_TRACE_PROGRAM);
+  all.insert(all.begin(), test::inBuild("bin/pipe-trace"));
   runProgram(all, {.inChild = takeTerminal, .meanwhile = readAll});
   ::close(master);
   return text;

@@ -13,6 +13,7 @@
 #include "chart/testing/timelines.h"
 #include "tests/testing/program_run.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -42,7 +43,7 @@ class PipeViewTest : public testing::Test {
   std::string out(const std::string& name) const { return (folder_ / "out" / name).string(); }
 
   static ProgramRun run(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
-    arguments.insert(arguments.begin(), PIPE_VIEW_PROGRAM);
+    arguments.insert(arguments.begin(), test::inBuild("bin/pipe-view"));
     return runProgram(arguments, setting);
   }
 

@@ -6,6 +6,7 @@
 #include "parser/testing/files.h"
 #include "tests/testing/program_run.h"
 #include "trace/log/write_job_logs.h"
+#include "trace/testing/folders.h"
 #include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {
@@ -28,7 +29,7 @@ class SameRunTest : public test::FolderTest {
 
   /// The profile that pipe-trace writes of the logs.
   Timeline written(const std::string& name, std::vector<std::string> options = {}) const {
-    options.insert(options.begin(), {PIPE_TRACE_PROGRAM, logs(), "-o", path(name)});
+    options.insert(options.begin(), {test::inBuild("bin/pipe-trace"), logs(), "-o", path(name)});
     const ProgramRun result = runProgram(options);
     EXPECT_EQ(result.exitCode, 0) << result.err;
     Diagnostics diagnostics;
@@ -62,14 +63,14 @@ TEST_F(SameRunTest, AlignNoneShowsLogsAtTheTimesThatWereLogged) {
   EXPECT_EQ(describe(loadProfile({logs()}, AlignBy::kNone)->timeline()), asLogged);
   EXPECT_NE(shown(logs()), asLogged);
   const ProgramRun result = runProgram(
-      {PIPE_VIEW_PROGRAM, logs(), "--export", path("p.svg"), "--all", "--align", "none"});
+      {test::inBuild("bin/pipe-view"), logs(), "--export", path("p.svg"), "--all", "--align", "none"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.err, testing::Not(HasSubstr("were moved into rank 0's clock")));
 }
 
 TEST_F(SameRunTest, PicturesOfTwoHostsSayWhichTimesWereMoved) {
   const ProgramRun result =
-      runProgram({PIPE_VIEW_PROGRAM, logs(), "--export", path("p.svg"), "--all"});
+      runProgram({test::inBuild("bin/pipe-view"), logs(), "--export", path("p.svg"), "--all"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("rank 1 were moved into rank 0's clock"),
                                 HasSubstr("by up to 7.000 ms")));

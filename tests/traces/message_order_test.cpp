@@ -11,6 +11,7 @@
 #include "parser/load_timeline.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -65,7 +66,7 @@ class MessageOrder : public testing::Test {
     EXPECT_NEAR(blocked, steps * file.blocked, near(steps * file.blocked)) << file.name;
   }
 
-  static inline const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/message_order";
+  static inline const std::string kFolder = test::inSources("../shared/data/message_order");
 };
 
 TEST_F(MessageOrder, EachRankHasTheTimesOfItsClasses) {

@@ -13,6 +13,7 @@
 #include "analysis/diff/reasons.h"
 #include "analysis/run_summary.h"
 #include "parser/load_timeline.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -28,7 +29,7 @@ void PrintTo(const RealRun& run, std::ostream* out) { *out << run.name; }
 class RealRunDiff : public testing::TestWithParam<RealRun> {
  protected:
   void SetUp() override {
-    const fs::path path = fs::path(PIPETRACE_SOURCE_DIR) / "../shared/data" / GetParam().file;
+    const fs::path path = fs::path(test::inSources("../shared/data")) / GetParam().file;
     if (!fs::exists(path)) GTEST_SKIP() << path << " is not there";
     Diagnostics diagnostics;
     timeline_ = loadTimeline({path.string()}, {.threads = 1}, diagnostics);

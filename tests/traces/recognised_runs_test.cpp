@@ -9,6 +9,7 @@
 #include "analysis/run_summary.h"
 #include "parser/load_timeline.h"
 #include "tests/traces/torch_truth.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -61,7 +62,7 @@ TEST(RecognisedRuns, TorchsSchedulesAreRecognisedInItsTraces) {
   }
 }
 
-const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/";
+const std::string kFolder = test::inSources("../shared/data/");
 
 TEST(RecognisedRuns, ProductionJobOfTheStragglerStudyFollowed1F1B) {
   const std::string file = kFolder + "straggler_study/timeline-ST.json.gz";

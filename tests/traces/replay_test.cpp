@@ -13,6 +13,7 @@
 #include "analysis/what_if/run_again.h"
 #include "analysis/what_if/what_if.h"
 #include "parser/load_timeline.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path dataOf(const std::string& name) {
-  return fs::path(PIPETRACE_SOURCE_DIR) / "../shared/data" / name;
+  return fs::path(test::inSources("../shared/data")) / name;
 }
 
 Timeline completedRun(const fs::path& input) {

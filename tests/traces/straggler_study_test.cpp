@@ -18,6 +18,7 @@
 #include "analysis/slowdown/slowdown.h"
 #include "parser/load_timeline.h"
 #include "tests/traces/made_up_study.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -36,7 +37,7 @@ Slowdown slowdownOfFile(const fs::path& file, const std::vector<std::int32_t>& s
 }
 
 TEST(StragglerStudy, ResultOfTheRealJobIsTheStudysOwn) {
-  const fs::path folder = fs::path(PIPETRACE_SOURCE_DIR) / "../shared/data/straggler_study";
+  const fs::path folder = fs::path(test::inSources("../shared/data/straggler_study"));
   if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
   const auto read = [&](const char* name) {
     std::ifstream file(folder / name);

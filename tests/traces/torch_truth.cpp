@@ -1,4 +1,5 @@
 #include "tests/traces/torch_truth.h"
+#include "trace/testing/folders.h"
 
 #include <algorithm>
 #include <fstream>
@@ -49,7 +50,7 @@ std::size_t TorchTruth::messages() const {
 }
 
 std::string torchRecording(const std::string& name) {
-  return PIPETRACE_SOURCE_DIR "/parser/testing/torch_gloo/" + name;
+  return test::inSources("parser/testing/torch_gloo/") + name;
 }
 
 TorchTruth readTorchTruth(const std::string& name) {

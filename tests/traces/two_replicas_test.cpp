@@ -9,6 +9,7 @@
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/run_summary.h"
 #include "parser/load_timeline.h"
+#include "trace/testing/folders.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
@@ -22,7 +23,7 @@ double inMs(Nanoseconds time) { return static_cast<double>(time) / kNsPerMs; }
 class TwoReplicas : public testing::Test {
  protected:
   void SetUp() override {
-    const fs::path folder = fs::path(PIPETRACE_SOURCE_DIR) / "../shared/data/two_replicas";
+    const fs::path folder = fs::path(test::inSources("../shared/data/two_replicas"));
     if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
     Diagnostics diagnostics;
     timeline_ = loadTimeline({folder.string()}, {.threads = 1}, diagnostics);

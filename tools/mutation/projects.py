@@ -85,12 +85,11 @@ class CMakeProject:
     def _configure(self):
         top = self.folder.split("/")[0]
         runtime = top in ("runtime", "samples")
-        apart = pathlib.Path(__file__).with_name("one_folder_apart.cmake")
         options = {
             "CMAKE_BUILD_TYPE": "Debug", "CMAKE_CXX_FLAGS_DEBUG": "-O0 -g0", "PIPETRACE_WERROR": "OFF",
             "PIPETRACE_VIEWER": "ON" if top == "viewer" else "OFF", "PIPETRACE_CUDA": "OFF",
             "PIPETRACE_RUNTIME": "ON" if runtime else "OFF", "PIPETRACE_UNITE": "ON",
-            "PIPETRACE_MUTANTS_IN": top, "CMAKE_PROJECT_pipetrace_INCLUDE": str(apart),
+            "PIPETRACE_APART_IN": top,
             "CMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE": "PRE_TEST"}
         torch = self.tree.source / ".deps" / "torch"
         if runtime and torch.is_dir():

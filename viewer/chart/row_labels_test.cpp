@@ -10,6 +10,7 @@
 
 #include "chart/testing/replicas.h"
 #include "chart/testing/rows_text.h"
+#include "trace/testing/folders.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/row_filter.h"
 #include "viewer/run/loaded_profile.h"
@@ -283,7 +284,7 @@ TEST(ChartRowsTest, GoingToACulpritUnfoldsItsRow) {
 
 TEST(ChartRowsTest, ThreadsOfATorchTraceStartAsOneRowUnderTheirRank) {
   const auto profile =
-      loadProfile({PIPETRACE_SOURCE_DIR "/parser/testing/torch_gloo/1f1b"}, AlignBy::kNone);
+      loadProfile({test::inSources("parser/testing/torch_gloo/1f1b")}, AlignBy::kNone);
   std::string expected;
   for (const char* rank : {"0", "1", "2", "3"}) {
     expected += std::string("- rank ") + rank + "\n  . recv\n  . send\n  + 2 other lanes\n";

@@ -15,7 +15,7 @@ namespace {
 constexpr int kWidest = 860;
 constexpr int kInputs = Qt::UserRole;
 
-enum Column { kName, kFolder, kChanged, kSize };
+enum FileColumn { kName, kFolder, kChanged, kSize };
 
 QString shortFolder(const QStringList& inputs) {
   const QString folder = QFileInfo(inputs.front()).path();

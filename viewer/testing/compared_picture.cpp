@@ -1,4 +1,5 @@
 #include "viewer/testing/compared_picture.h"
+#include "trace/testing/folders.h"
 
 #include <QDir>
 #include <QFileInfo>
@@ -46,7 +47,7 @@ testing::AssertionResult areAlike(const QImage& seen, const QImage& expected) {
 }
 
 testing::AssertionResult isAsCommitted(const QImage& seen, const std::string& path) {
-  const QString committed = QStringLiteral(PIPETRACE_SOURCE_DIR "/") + QString::fromStdString(path);
+  const QString committed = QString::fromStdString(test::inSources(path));
   const QImage expected(committed);
   const testing::AssertionResult result = areAlike(seen, expected);
   if (result) return result;
@@ -55,7 +56,7 @@ testing::AssertionResult isAsCommitted(const QImage& seen, const std::string& pa
     return testing::AssertionFailure() << "cannot write " << committed.toStdString();
   }
   const QFileInfo file(committed);
-  const QString left = QStringLiteral(PIPETRACE_BINARY_DIR "/pictures/%1/%2")
+  const QString left = QString::fromStdString(test::inBuild("pictures/%1/%2"))
                            .arg(file.dir().dirName(), file.fileName());
   save(seen, left);
   return testing::AssertionFailure()

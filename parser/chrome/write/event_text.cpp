@@ -225,6 +225,16 @@ void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std
   out.add("}}");
 }
 
+std::string chromeField(std::string_view key, std::string_view text) {
+  std::string json;
+  appendJsonString(json, key);
+  json += ':';
+  appendJsonString(json, text);
+  return json;
+}
+
+std::string chromeSortIndex(int index) { return "\"sort_index\":" + std::to_string(index); }
+
 std::string_view chromeColor(const Event& event) {
   switch (event.kind) {
     case JobKind::kForward: return "rail_response";                   // blue

@@ -62,6 +62,10 @@ class ChromeEventText {
 void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std::int64_t tid,
                    std::string_view arguments);
 
+/// Pieces of such arguments: `"key":"text"`, and the place of a row among the others.
+std::string chromeField(std::string_view key, std::string_view text);
+std::string chromeSortIndex(int index);
+
 /// The `cname` of an event: one of the names that Catapult reserves. Catapult throws on any other;
 /// Perfetto takes no notice. Empty: the viewer chooses.
 std::string_view chromeColor(const Event& event);

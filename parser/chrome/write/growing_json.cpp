@@ -22,21 +22,11 @@ namespace {
 
 namespace cf = common_format;
 
-std::string field(std::string_view key, std::string_view text) {
-  std::string json;
-  appendJsonString(json, key);
-  json += ':';
-  appendJsonString(json, text);
-  return json;
-}
-
 void addNameElement(TextBuffer& out, std::string_view what, const ViewerRow& row,
                     const std::string& arguments, bool isOfProcess = false) {
   out.add(",\n");
   addChromeName(out, what, row.pid, isOfProcess ? -1 : row.tid, arguments);
 }
-
-std::string sortIndex(int index) { return "\"sort_index\":" + std::to_string(index); }
 
 }  // namespace
 
@@ -93,9 +83,9 @@ void GrowingChromeJson::nameProcesses(const Timeline& timeline, TextBuffer& name
     said = ours;
     const ViewerRow process{.pid = ViewerRows::pidOf(rank)};
     addNameElement(names, "process_name", process,
-                   field("name", "rank " + std::to_string(rank)) + "," + field(cf::kOurs, ours),
+                   chromeField("name", "rank " + std::to_string(rank)) + "," + chromeField(cf::kOurs, ours),
                    true);
-    if (isNew) addNameElement(names, "process_sort_index", process, sortIndex(rank), true);
+    if (isNew) addNameElement(names, "process_sort_index", process, chromeSortIndex(rank), true);
   }
 }
 
@@ -118,8 +108,8 @@ std::size_t GrowingChromeJson::rowFor(const Track& track, const Event& event, Te
     const bool isBubbles = track.lane == kBubbleLane;
     row.sortIndex = isMain ? 0 : isBubbles ? 1 : 2 + static_cast<int>(rows_.size());
     addNameElement(names, "thread_name", row,
-                   field("name", row.name) + "," + field(chrome_format::kLane, row.lane));
-    addNameElement(names, "thread_sort_index", row, sortIndex(row.sortIndex));
+                   chromeField("name", row.name) + "," + chromeField(chrome_format::kLane, row.lane));
+    addNameElement(names, "thread_sort_index", row, chromeSortIndex(row.sortIndex));
     rows.push_back(rows_.size());
     rows_.push_back({.row = std::move(row)});
     found = rows.end() - 1;

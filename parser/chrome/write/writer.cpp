@@ -30,16 +30,6 @@ namespace cf = common_format;
 /// cache.
 constexpr std::size_t kElementsPerBlock = 2048;
 
-std::string field(std::string_view key, std::string_view text) {
-  std::string json;
-  appendJsonString(json, key);
-  json += ':';
-  appendJsonString(json, text);
-  return json;
-}
-
-std::string sortIndex(int index) { return "\"sort_index\":" + std::to_string(index); }
-
 /// Every rank of which anything is known.
 std::set<int> ranksOf(const Timeline& timeline) {
   std::set<int> ranks;
@@ -58,19 +48,19 @@ void addNames(const Timeline& timeline, const ViewerRows& rows, TextBuffer& out)
   };
   for (const int rank : ranksOf(timeline)) {
     const std::int64_t pid = ViewerRows::pidOf(rank);
-    add("process_name", pid, -1, field("name", "rank " + std::to_string(rank)));
-    add("process_sort_index", pid, -1, sortIndex(rank));
+    add("process_name", pid, -1, chromeField("name", "rank " + std::to_string(rank)));
+    add("process_sort_index", pid, -1, chromeSortIndex(rank));
     const auto info = timeline.ranks.find(rank);
     if (info == timeline.ranks.end()) continue;
     std::string label = info->second.host;
     if (!label.empty() && !info->second.device.empty()) label += " ";
     label += info->second.device;
-    if (!label.empty()) add("process_labels", pid, -1, field("labels", label));
+    if (!label.empty()) add("process_labels", pid, -1, chromeField("labels", label));
   }
   for (const ViewerRow& row : rows.all()) {
     add("thread_name", row.pid, row.tid,
-        field("name", row.name) + "," + field(chrome_format::kLane, row.lane));
-    add("thread_sort_index", row.pid, row.tid, sortIndex(row.sortIndex));
+        chromeField("name", row.name) + "," + chromeField(chrome_format::kLane, row.lane));
+    add("thread_sort_index", row.pid, row.tid, chromeSortIndex(row.sortIndex));
   }
 }
 

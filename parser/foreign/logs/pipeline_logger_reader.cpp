@@ -99,7 +99,7 @@ class EntryHandler {
   std::string key_;
 };
 
-std::string_view laneOf(JobKind kind) {
+std::string_view loggerLane(JobKind kind) {
   if (isSend(kind)) return kSendLane;
   if (isRecv(kind)) return kRecvLane;
   return isComputeLane(kind) ? kComputeLane : "other";
@@ -188,7 +188,7 @@ class LoggerReader {
     event.kind = jobKindFromLogName(what);
     if (event.kind == JobKind::kOther) event.name = timeline_.strings.intern(what);
     event.microBatch = std::get<1>(key);
-    timeline_.track(std::get<0>(key), laneOf(event.kind)).events.push_back(event);
+    timeline_.track(std::get<0>(key), loggerLane(event.kind)).events.push_back(event);
     ++count_;
   }
 

@@ -13,6 +13,7 @@
 #include "runtime/control/steady_time.h"
 #include "runtime/launch/rank_process.h"
 #include "trace/error.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace::testing {
 
@@ -27,7 +28,7 @@ class RingRun::Impl {
     sigset_t none;
     sigemptyset(&none);
     for (int rank = 0; rank < ranks; ++rank) {
-      std::vector<std::string> command{CONTROL_RING, folder_, std::to_string(rank),
+      std::vector<std::string> command{test::inBuild("bin/control_ring"), folder_, std::to_string(rank),
                                        std::to_string(ranks)};
       command.insert(command.end(), options.begin(), options.end());
       processes_.push_back(

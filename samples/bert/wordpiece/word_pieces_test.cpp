@@ -12,6 +12,7 @@
 #include "runtime/testing/rank_processes.h"
 #include "samples/bert/wordpiece/words.h"
 #include "samples/files/read_file.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -24,7 +25,7 @@ using testing::ProcessEnd;
 using testing::runProcess;
 using testing::ScratchFolder;
 
-const std::string kRoom = PIPETRACE_SOURCE_DIR "/samples/bert/wordpiece/";
+const std::string kRoom = test::inSources("samples/bert/wordpiece/");
 
 TEST(BertWords, BlanksAndPunctuationEndWordsAndEachMarkIsOne) {
   EXPECT_THAT(bertWords("Don't  stop,\tever...\n"),

@@ -16,6 +16,7 @@
 #include "tests/bench/pipelining/encoder_layer.h"
 #include "tests/bench/pipelining/models.h"
 #include "trace/testing/file_text.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace::bench {
 namespace {
@@ -79,7 +80,7 @@ ModelSize smallSize(const std::string& model) {
 
 std::vector<pipetrace::testing::ProcessEnd> runSmall(const Case& c, const std::string& logs) {
   return pipetrace::testing::runProcesses(
-      4, {PIPELINING_BENCH_PROGRAM, "--model", c.model, "--schedule", c.schedule, "--v",
+      4, {test::inBuild("bin/pipelining_bench"), "--model", c.model, "--schedule", c.schedule, "--v",
           std::to_string(c.chunks), "--width", "16", "--rows", "2", "--tokens", "4", "--warm", "1",
           "--steps", std::to_string(kSteps - 1), "--log-dir", logs});
 }
@@ -113,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(All, PipeliningBenchTest,
 
 TEST(PipeliningBenchProgramTest, RefusesWhatItCannotTrain) {
   const auto run = [](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), PIPELINING_BENCH_PROGRAM);
+    arguments.insert(arguments.begin(), test::inBuild("bin/pipelining_bench"));
     return pipetrace::testing::runProcess(arguments);
   };
   const auto noRank = run({});
@@ -123,7 +124,7 @@ TEST(PipeliningBenchProgramTest, RefusesWhatItCannotTrain) {
   EXPECT_EQ(noModel.exitCode, 2);
   EXPECT_THAT(noModel.output, HasSubstr("cnn"));
   const auto noHeads = pipetrace::testing::runProcesses(
-      1, {PIPELINING_BENCH_PROGRAM, "--model", "xfmr", "--width", "18"});
+      1, {test::inBuild("bin/pipelining_bench"), "--model", "xfmr", "--width", "18"});
   EXPECT_EQ(noHeads[0].exitCode, 2);
   EXPECT_THAT(noHeads[0].output, HasSubstr("4 equal heads"));
 }

@@ -1,5 +1,6 @@
 // pipe-trace advise, as users run it.
 #include "tests/pipe_trace/explain/slow_run_fixture.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -90,7 +91,7 @@ TEST_F(AdviseCommand, AnOptionThatTakesAPlanInAFileNamesTheCommandThatWritesIt) 
   ASSERT_EQ(command, (*found)["command"].get<std::string>() + " --csv plan.csv");
   const std::string inFolder = "cd '" + folder_.string() + "' && ";
   const ProgramRun written = runProgram(
-      {"/bin/sh", "-c", inFolder + PIPE_TRACE_PROGRAM + command.substr(command.find(' '))});
+      {"/bin/sh", "-c", inFolder + test::inBuild("bin/pipe-trace") + command.substr(command.find(' '))});
   EXPECT_EQ(written.exitCode, 0) << written.err;
   // A file of rows alone, which torch reads, with the warm-up that the command asks for.
   EXPECT_THAT(contents(path("plan.csv")), testing::StartsWith("0F0,0F1,0F2,0F3,"));

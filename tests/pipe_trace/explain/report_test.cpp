@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "tests/pipe_trace/explain/slow_run_fixture.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -48,7 +49,7 @@ class ReportCommand : public SlowRuns {
   }
 
   static std::string shared(const std::string& name) {
-    return PIPETRACE_SOURCE_DIR "/../shared/data/" + name;
+    return test::inSources("../shared/data/") + name;
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "schedule/build_schedule.h"
 #include "tests/pipe_trace/fixture.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 
@@ -45,8 +46,8 @@ class SlowRuns : public PipeTrace {
   /// `schema`: a file of docs/.
   static void expectValid(const std::string& text, const std::string& schema) {
     const ProgramRun check =
-        runProgram({"/usr/bin/python3", PIPETRACE_SOURCE_DIR "/tests/pipe_trace/check_schema.py",
-                    PIPETRACE_SOURCE_DIR "/docs/" + schema},
+        runProgram({"/usr/bin/python3", test::inSources("tests/pipe_trace/check_schema.py"),
+                    test::inSources("docs/") + schema},
                    {.input = text});
     if (check.exitCode == 77) GTEST_SKIP() << check.out;
     EXPECT_EQ(check.exitCode, 0) << check.out << check.err;
