@@ -14,10 +14,10 @@ using testing::IsSupersetOf;
 constexpr Nanoseconds kStartOfRun = 1'697'793'307'213'760'986;
 constexpr int kGap = 10;
 
-int sevenPixelsEach(std::string_view text) { return 7 * static_cast<int>(text.size()); }
+int labelWidth(std::string_view text) { return 7 * static_cast<int>(text.size()); }
 
 std::vector<Tick> ticksOf(const TimeAxis& axis) {
-  return timeTicks(axis, kStartOfRun, sevenPixelsEach, kGap);
+  return timeTicks(axis, kStartOfRun, labelWidth, kGap);
 }
 
 std::vector<std::string> labels(const std::vector<Tick>& ticks) {
@@ -67,7 +67,7 @@ TEST(TimeTicksTest, AtEveryZoomTheyAscendWithTrueLabelsThatDoNotTouch) {
       EXPECT_EQ(ticks[i].x, axis.xOf(ticks[i].time));
       if (ticks[i].label.empty()) continue;
       EXPECT_NEAR(valueOf(ticks[i].label), static_cast<double>(ticks[i].time - kStartOfRun), 0.5);
-      const int width = sevenPixelsEach(ticks[i].label);
+      const int width = labelWidth(ticks[i].label);
       EXPECT_GE(ticks[i].x - width / 2, freeFrom);
       freeFrom = ticks[i].x - width / 2 + width + kGap;
       EXPECT_LE(freeFrom - kGap, axis.width());
@@ -97,7 +97,7 @@ TEST(TimeTicksTest, ANarrowAxisHasFewAndAWideOneMany) {
 
 TEST(TimeTicksTest, TheLargestTimesDoNotOverflow) {
   const TimeAxis axis(kNsMin, kNsMax, 1000);
-  EXPECT_FALSE(timeTicks(axis, 0, sevenPixelsEach, kGap).empty());
+  EXPECT_FALSE(timeTicks(axis, 0, labelWidth, kGap).empty());
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ if [ -z "$bin" ]; then
   bash "$root/tools/setup.sh"
   say "building (the first time takes some minutes)"
   cd "$root"
-  # The same options as in tools/test.sh, so that both share the build.
-  cmake --preset all -DPIPETRACE_SANITIZED_TESTS=OFF >/dev/null
+  # The same options as in tools/test.sh, so that both share the build. Tests stay where they are.
+  [ -f build/all/CMakeCache.txt ] || cmake --preset all >/dev/null
   cmake --build --preset all --target pipe-run pipe-trace pipe-view sample-char-transformer
   bin=$root/build/all/bin
 fi

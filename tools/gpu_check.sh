@@ -31,7 +31,7 @@ if [ -z "$bin" ]; then
   done
 fi
 [ -n "$bin" ] && [ -x "$bin/gpu_test" ] \
-  || die "gpu_test is not there: build it (cmake --preset cuda && cmake --build --preset cuda), or name its folder with --bin"
+  || die "gpu_test is not there: build it (cmake --preset cuda-tests && cmake --build --preset cuda-tests), or name its folder with --bin"
 if [ -z "$libs" ]; then
   libs=$(python3 2>/dev/null - <<'END' || true
 import glob, importlib.util, os

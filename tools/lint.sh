@@ -21,7 +21,7 @@ die() { printf 'lint: %s\n' "$*" >&2; exit 2; }
 
 # Those that compile a file in the cheapest way come first. runtime-asan is left out. It would
 # compile each file that includes LibTorch once more, for the warnings of clang alone.
-presets=core,viewer,runtime,all,cuda,profiler,core-asan,viewer-asan,core-tsan,viewer-tsan
+presets=core-tests,viewer-tests,runtime-tests,all-tests,cuda-tests,profiler,core-asan,viewer-asan,core-tsan,viewer-tsan
 only=both
 torch=no
 jobs=$(nproc)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages that a build of PipeTrace needs on Debian 12, if they are missing.
 #    setup.sh            packages to build everything, and LibTorch into .deps/torch
-#    setup.sh --tests    also packages that only tests need: a browser, the trace viewers and a tokenizer
+#    setup.sh --tests    also packages that only tests need: a browser, the trace viewers and a tokenizer;
+#                        and ccache, so that a second clone compiles nothing again
 #    setup.sh --cuda     also the libraries with which LibTorch trains on GPUs (2 GB to load); not the driver
 # Needs root (or sudo without a password) only for Debian packages that are missing.
 set -euo pipefail
@@ -16,7 +17,7 @@ for argument in "$@"; do
   case $argument in
     --tests) tests=yes ;;
     --cuda) cuda=yes ;;
-    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $argument (try --help)" ;;
   esac
 done
@@ -26,9 +27,8 @@ packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
   libyaml-cpp-dev
   libcpp-httplib-dev
   qt6-base-dev libgl-dev fonts-dejavu-core
-  libgloo-dev libicu-dev
-  libgtest-dev libgmock-dev)
-[ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth
+  libgloo-dev libicu-dev)
+[ $tests = no ] || packages+=(ccache libgtest-dev libgmock-dev chromium chromium-driver xvfb xauth
   clang-format-14 clang-16 libclang-rt-16-dev lld codespell git groff-base locales openssl util-linux procps
   python3-jsonschema zsh fish iproute2 faketime
   desktop-file-utils appstream shared-mime-info poppler-utils librsvg2-bin imagemagick

@@ -3,7 +3,7 @@
 #    1. tests without LibTorch, and the fuzzers, under AddressSanitizer and UBSan (preset viewer-asan)
 #    2. tests with several threads, under ThreadSanitizer (preset viewer-tsan)
 #    3. all other tests, optimized: training, the demo, the real front ends, the recorder, tests
-#       that need a GPU (preset all)
+#       that need a GPU (preset all-tests)
 # Tests show as skipped if this machine lacks something that they need (a GPU, reference data).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -39,7 +39,7 @@ run viewer-tsan -- threads \
   trace_threads_test parser_threads_test analysis_threads_test profiler_test profiler_cuda_test \
   clock_exchange_test lanes_test \
   viewer_test
-run all -DPIPETRACE_SANITIZED_TESTS=OFF
+run all-tests -DPIPETRACE_SANITIZED_TESTS=OFF
 
 say "done"
 [ ${#failed[@]} = 0 ] && exit 0
@@ -47,7 +47,7 @@ say "done"
 # The failed tests come last, where a reader of a long output looks first. Their output is cut to
 # what failed and the end.
 for preset in "${failed[@]}"; do
-  log=build/$preset/Testing/Temporary
+  log=build/${preset%-tests}/Testing/Temporary
   echo "failed in preset $preset:"
   cat "$log/LastTestsFailed.log"
   while IFS=: read -r number _; do

@@ -22,7 +22,7 @@ for preset in viewer viewer-asan all; do
   if [[ -z "$program" && -x "$built" ]]; then program=$built; fi
 done
 if [[ ! -x "$program" ]]; then
-  echo "viewer_pictures: no viewer_pictures_test; build it (cmake --build --preset viewer), or name it" >&2
+  echo "viewer_pictures: no viewer_pictures_test; build it (cmake --build --preset viewer-tests), or name it" >&2
   exit 2
 fi
 result=0
