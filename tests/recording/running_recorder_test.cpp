@@ -21,7 +21,7 @@ constexpr std::int64_t kMost = 4000;  // reading takes long there
 constexpr std::int64_t kMost = 80'000;
 #endif
 /// How a program records.
-struct Load {
+struct RecordedLoad {
   std::size_t ringSlots = 0;
   std::int64_t pauseEvery = 0;  ///< jobs between pauses in which the log thread catches up; 0: none
   std::int64_t most = 0;        ///< jobs of a stream
@@ -29,7 +29,7 @@ struct Load {
 
 using Counts = std::array<std::atomic<std::int64_t>, kLanes>;
 
-void record(Recorder& recorder, StreamId stream, const Load& load, Counts& ended,
+void record(Recorder& recorder, StreamId stream, const RecordedLoad& load, Counts& ended,
             const std::atomic<bool>& stop) {
   for (std::int64_t n = 0; !stop && n < load.most; ++n) {
     if (load.pauseEvery > 0 && n % load.pauseEvery == 0)
@@ -67,7 +67,7 @@ void readOnce(const std::string& folder, const Counts& ended) {
 }
 
 /// Reads a log again and again while it grows.
-void readMeanwhile(const Load& load, int times) {
+void readMeanwhile(const RecordedLoad& load, int times) {
   RecordedLog log;
   RecorderOptions options;
   options.logDirectory = log.folder();
