@@ -7,6 +7,6 @@ pipetrace_library(
 
 pipetrace_test(
   lanes_test
-  SOURCES lanes/local_lanes_test.cpp lanes/mailbox_test.cpp lanes/rank_threads_test.cpp testing/count_allocations.cpp
+  SOURCES lanes/local_lanes_test.cpp lanes/mailbox_test.cpp lanes/message_key_test.cpp lanes/rank_threads_test.cpp testing/count_allocations.cpp
   LINK pipetrace::lanes
   LABELS threads)
