@@ -200,14 +200,20 @@ def compile_alone(unit, root, more):
     return unit, done.returncode, done.stdout
 
 
-def check(units, root, jobs, headers):
+def processor_time():
+    times = os.times()
+    return f"{times.children_user + times.children_system:.0f} s of processor time so far"
+
+
+def check(units, root, jobs, shared):
     """Compiles all; returns the paths that fail, each once."""
     failed = []
     shown = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        if headers:
-            print(f"   {headers.compile(pool)} precompiled headers", flush=True)
-        runs = [pool.submit(compile_alone, unit, root, headers.options_for(unit) if headers else [])
+        if shared:
+            count = shared.compile(pool)
+            print(f"   {count} precompiled headers, {processor_time()}", flush=True)
+        runs = [pool.submit(compile_alone, unit, root, shared.options_for(unit) if shared else [])
                 for unit in units]
         for count, run in enumerate(concurrent.futures.as_completed(runs), 1):
             unit, code, said = run.result()
@@ -217,7 +223,7 @@ def check(units, root, jobs, headers):
                 print(f"-- {unit.path} does not compile alone:\n{said.rstrip()}", flush=True)
             if time.monotonic() - shown > 30:
                 shown = time.monotonic()
-                print(f"   {count} of {len(units)}", flush=True)
+                print(f"   {count} of {len(units)}, {processor_time()}", flush=True)
     return failed
 
 
@@ -261,9 +267,9 @@ def main():
     if not plan.units:
         print("lint: nothing was checked", file=sys.stderr)
         return 2
-    headers = arguments.precompile and precompiled.Precompiled(
+    shared = arguments.precompile and precompiled.Precompiled(
         plan.units, plan.tree, root, os.path.abspath(arguments.precompile), SEARCH)
-    failed = check(plan.units, root, arguments.jobs, headers)
+    failed = check(plan.units, root, arguments.jobs, shared)
     for path in sorted(failed):
         print(f"failed: {path}")
     print(f"{len(failed)} of {files + headers} files do not compile alone" if failed
