@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// What a message is. Each kind has a row in kMessageKinds.
+/// Says what a message is. Each kind has a row in kMessageKinds.
 enum class MessageKind : std::uint8_t {
   kActivations,     ///< of a micro-batch: from a stage to a later one
   kGradients,       ///< of a micro-batch: back to the earlier stage
@@ -23,7 +23,7 @@ enum class MessageKind : std::uint8_t {
   kBetweenSteps,     ///< what ranks tell each other between steps, in no plan
 };
 
-/// What must be known of a kind of messages.
+/// Says what must be known of a kind of messages.
 struct MessageKindRow {
   enum class Of { kMicroBatch, kStage, kStep, kRun };
 
@@ -89,8 +89,8 @@ struct LaneName {
 struct MessageKey {
   int step = 0;
   int stage = 0;  ///< virtual stage that the message is for
-  /// Of a stage's gradients the round of a reduction, or the use of tied weights. Kinds that are
-  /// of a step or of the run have neither stage nor micro-batch.
+  /// Gradients of a stage have the round of a reduction here, and those of tied weights the use.
+  /// Kinds that are of a step or of the run have neither stage nor micro-batch.
   int microBatch = 0;
   MessageKind kind = MessageKind::kActivations;
   int tensor = 0;  ///< LaneName::tensor
