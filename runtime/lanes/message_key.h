@@ -32,8 +32,8 @@ struct MessageKindRow {
   Of of;
   bool isOrdered;  ///< the plan says in which order they are sent, and that they are received
   bool isOfHost;   ///< numbers of the host's, also where ranks compute on devices
-  /// Its tags (GlooTags) differ from those of the other kinds by two numbers. The group has 2 bits.
-  /// MessageKey::tensor is added to the second.
+  /// Two numbers by which its tags (GlooTags) differ from those of other kinds: the first has 2
+  /// bits, and MessageKey::tensor is added to the second.
   int tagGroup;
   int tagNumber;
 };
@@ -42,7 +42,7 @@ inline constexpr std::array kMessageKinds = [] {
   using enum MessageKind;
   using enum MessageKindRow::Of;
   return std::array<MessageKindRow, 10>{{
-      // kind           text                                of          ordered host group number
+      // kind, text, of, isOrdered, isOfHost, tagGroup, tagNumber
       {kActivations, "the activations", kMicroBatch, true, false, 0, 0},
       {kGradients, "the gradients", kMicroBatch, true, false, 1, 0},
       {kStageGradients, "another copy's gradients", kStage, true, false, 2, 0},
