@@ -187,7 +187,8 @@ TEST(GlooTransportTest, EveryKindOfMessageHasTagsOfItsOwn) {
   for (const MessageKindRow& row : kMessageKinds) {
     const int tag = GlooTags{}.tag({.kind = row.kind}, 0, GlooPart::kBody);
     const auto [other, isNew] = kinds.emplace(tag, row.kind);
-    EXPECT_TRUE(isNew) << toText({.kind = row.kind}) << " and " << toText({.kind = other->second});
+    EXPECT_TRUE(isNew) << toText(MessageKey{.kind = row.kind}) << " and "
+                       << toText(MessageKey{.kind = other->second});
   }
 }
 
