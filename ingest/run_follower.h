@@ -57,7 +57,6 @@ class RunFollower {
   /// Whether steps are finished but the selection has left nothing of them.
   bool hasNothingSelected() const { return lastHandedOn_ != kNotGiven && !hasHandedOn_; }
 
-  std::size_t logCount() const { return logs_.size(); }
   /// The number of steps that were handed on.
   std::int64_t stepCount() const { return steps_; }
   /// The findings since the last call.

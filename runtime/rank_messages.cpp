@@ -10,7 +10,7 @@ namespace pipetrace {
 
 namespace {
 
-constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
+constexpr MessageKey kAcknowledgement{.kind = MessageKind::kAcknowledgement};
 
 /// The clock of the transport's stamps. Without a recorder nobody asks for them, nor where
 /// transfers are planned or a device knows their times.
@@ -61,7 +61,7 @@ RankMessages::RankMessages(const RankProgram& program, Transport& transport,
   for (const RankProgram::Transfer& transfer : program_.transfers) {
     const RankProgram::Lane& lane = program_.lanes[static_cast<std::size_t>(transfer.lane)];
     const RankProgram::Job& job = program_.jobs[static_cast<std::size_t>(transfer.job)];
-    const bool forward = transfer.key.direction == Direction::kForward;
+    const bool forward = transfer.key.kind == MessageKind::kActivations;
     const int stage = transfer.stage;
     states_.push_back({.job = {.kind = transferKind(lane.sends, forward),
                                .microBatch = transfer.key.microBatch - program_.firstMicroBatch,

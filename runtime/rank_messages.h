@@ -72,7 +72,8 @@ class RankMessages {
   /// Says how many rows this replica's batch has, and hears it of the others. Throws Error where
   /// they differ.
   void compareRows(int step, std::int64_t rows);
-  /// Sends numbers of the host's (isOfHost()); and waits for some, and says for `what`.
+  /// Sends numbers of the host's (MessageKindRow::isOfHost); and waits for some, and says for
+  /// `what`.
   void sendOnHost(const RankProgram::Sum& to, int step, Message message);
   Message receiveOnHost(const RankProgram::Sum& from, int step, Awaited what);
   /// Sends a sum; and waits for one.

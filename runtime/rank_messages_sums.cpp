@@ -9,7 +9,7 @@
 namespace pipetrace {
 
 bool RankMessages::canReduceEarly(int step) const {
-  return !transport_.sendsBlock() && !transport_.isInLine(Direction::kBetweenCopies, step);
+  return !transport_.sendsBlock() && !transport_.isInLine(MessageKind::kStageGradients, step);
 }
 
 RankProgram::Sum RankMessages::inRound(RankProgram::Sum sum,
@@ -73,12 +73,12 @@ RankMessages::Exchanged RankMessages::finishRound(const RankProgram::Exchange& r
 }
 
 void RankMessages::compareRows(int step, std::int64_t rows) {
-  if (program_.rowsTo) sendOnHost(*program_.rowsTo, step, {.deadline = rows});
+  if (program_.rowsTo) sendOnHost(*program_.rowsTo, step, {.rows = rows});
   for (const RankProgram::Rows& other : program_.rowsFrom) {
     const Message said = receiveOnHost(other.message, step, Awaited::kRows);
-    if (said.deadline == rows) continue;
+    if (said.rows == rows) continue;
     throw Error("replica " + std::to_string(other.replica) + " has a batch of " +
-                std::to_string(said.deadline) + " rows in step " + std::to_string(step) +
+                std::to_string(said.rows) + " rows in step " + std::to_string(step) +
                 ", and replica 0 one of " + std::to_string(rows));
   }
 }

@@ -4,7 +4,8 @@
   doc_commands.py [--bin FOLDER] [--python PYTHON] [--work FOLDER] [--quick] [DOCUMENT ...]
                                  runs them; default: the documents of docs/ that have any
   doc_commands.py --list [--section HEADING] DOCUMENT ...     prints them, a line each
-  doc_commands.py --check        whether every block of commands in every document is marked
+  doc_commands.py --check        whether every block of commands in every document is marked, and
+                                 every script that is called has its run bit
 
 A block is marked by the words after its three back quotes, which no reader of the page sees:
 
@@ -38,6 +39,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = re.compile(
     r"^\s*(?:\$ )?(?:\w+=\S+ )*(?:pipe-(?:run|trace|view)(?![:\w])|(?:bash |python3? )?(?:\./)?(?:tools|tests)/\S+"
     r"|cmake\b|ctest\b|build/\S+/bin/)", re.M)
+# A script that a line or a code span begins with; after "bash" or "python3" it needs no run bit.
+CALLED = re.compile(r"(?:^\s*(?:\$ )?(?:\w+=\S+ )*|`)(?:\./)?(tools/[\w/]+\.(?:sh|py))\b", re.M)
 FENCE = re.compile(r"^```(.*)$")
 MARKS = {"runnable", "in-tree", "slow", "needs-torch", "needs-cuda"}
 
@@ -116,9 +119,16 @@ def all_documents():
 
 
 def check(documents):
-    """Prints every block that looks like commands and has no mark, and every mark that is none."""
+    """Prints every block that looks like commands and has no mark, every mark that is none, and
+    every script that a document calls and that has no run bit."""
     findings = []
     for document in documents:
+        with open(document, encoding="utf-8") as file:
+            scripts = {os.path.join(ROOT, name) for name in CALLED.findall(file.read())}
+        for script in sorted(filter(os.path.exists, scripts)):
+            if not os.access(script, os.X_OK):
+                findings.append(f"{os.path.relpath(document, ROOT)}: calls "
+                                f"{os.path.relpath(script, ROOT)}, which has no run bit")
         for block in blocks(document):
             wrong = {m for m in block.marks if not re.fullmatch(r"exit-\d+", m)} - MARKS - {"example:", "output"} - {f"file={block.file}"}
             if block.language == "sh" and "example:" in block.marks:
@@ -132,7 +142,7 @@ def check(documents):
                 findings.append(f"{block.place}: commands without a mark: {block.lines[0].strip()}")
     for finding in findings:
         print(finding)
-    if findings:
+    if any("mark" in finding for finding in findings):
         print("Write ```sh runnable or ```sh example: REASON (tools/doc_commands.py --help).")
     return 1 if findings else 0
 

@@ -4,6 +4,8 @@
 #    PATH_PATTERN       only files whose path matches this regular expression, for example ^parser/
 #    --presets A,B,...  only these presets (default: all but runtime-asan)
 #    --only alone|tidy  only that check (default: both)
+#    --quick            only whether each file compiles alone, in the preset all, by clang 16, with
+#                       precompiled headers: minutes (tools/lint/precompiled.py)
 #    --torch            also runs clang-tidy over runtime/ and samples/, minutes a file for LibTorch
 #    --jobs N           how many files at a time (default: one per core)
 #    --list             only lists what would be compiled
@@ -24,17 +26,20 @@ die() { printf 'lint: %s\n' "$*" >&2; exit 2; }
 presets=core-tests,viewer-tests,runtime-tests,all-tests,cuda-tests,profiler,core-asan,viewer-asan,core-tsan,viewer-tsan
 only=both
 torch=no
+quick=no
 jobs=$(nproc)
 pattern=
 list=()
+more=()
 while [ $# -gt 0 ]; do
   case $1 in
     --presets) [ $# -gt 1 ] || die "--presets needs a list"; presets=$2; shift ;;
     --only) [[ ${2:-} =~ ^(alone|tidy)$ ]] || die "--only needs 'alone' or 'tidy'"; only=$2; shift ;;
+    --quick) quick=yes; presets=all; only=alone ;;
     --torch) torch=yes ;;
     --jobs) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number above 0"; jobs=$2; shift ;;
     --list) list=(--list) ;;
-    -h|--help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) die "unknown option $1 (try --help)" ;;
     *) [ -z "$pattern" ] || die "one PATH_PATTERN at most (try --help)"; pattern=$1 ;;
   esac
@@ -51,8 +56,15 @@ say "configuring"
 IFS=, read -ra names <<< "$presets"
 for preset in "${names[@]}"; do
   said=$folder/$preset.txt
-  if cmake --preset "$preset" -B "$folder/$preset" -DPIPETRACE_UNITE=OFF > "$said" 2>&1; then
-    databases+=("$folder/$preset")
+  build=$folder/$preset
+  options=(-DPIPETRACE_UNITE=OFF -DPIPETRACE_BENCHMARKS=ON)
+  if [ $quick = yes ]; then
+    build=$folder/quick
+    options+=(-DCMAKE_CXX_COMPILER=clang++-16)
+    more=(--precompile "$folder/precompiled")
+  fi
+  if cmake --preset "$preset" -B "$build" "${options[@]}" > "$said" 2>&1; then
+    databases+=("$build")
   elif reason=$(tr '\n' ' ' < "$said" | grep -oE 'PIPETRACE_(RUNTIME|CUDA)=ON needs [^,;:]*'); then
     skipped+=("$preset, as ${reason%%.*}")
   else
@@ -66,7 +78,7 @@ failed=0
 if [ $only = tidy ]; then list=(--list); fi
 say "each file alone: ${databases[*]#"$folder"/}"
 python3 tools/lint/alone.py --root . --path "$pattern" --jobs "$jobs" \
-  --merged $folder/compile_commands.json "${list[@]}" "${databases[@]}" > >(
+  --merged $folder/compile_commands.json "${list[@]}" "${more[@]}" "${databases[@]}" > >(
     [ $only = tidy ] && cat >/dev/null || cat) || failed=$?
 [ $failed -lt 2 ] || exit $failed
 

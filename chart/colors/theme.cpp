@@ -55,15 +55,6 @@ std::optional<ThemeName> themeNamed(std::string_view name) {
   return static_cast<ThemeName>(found - kNames.begin());
 }
 
-std::string themeList() {
-  std::string list;
-  for (const std::string_view name : kNames) {
-    if (!list.empty()) list += ", ";
-    list += name;
-  }
-  return list;
-}
-
 Hatching Theme::hatchingOf(BubbleClass bubbleClass) const {
   const Color tint = tintOf(bubbleClass);
   const bool isUnknown = bubbleClass == BubbleClass::kUnknown || bubbleClass == BubbleClass::kNone;

@@ -19,8 +19,6 @@ inline constexpr int kThemeCount = 3;
 /// "paper", "paddle", "colour-blind": the name in command lines and settings.
 std::string_view nameOf(ThemeName theme);
 std::optional<ThemeName> themeNamed(std::string_view name);
-/// "paper, paddle, colour-blind"
-std::string themeList();
 
 /// The two colours of diagonal lines on a ground, whose mean is the tint of the bubble.
 struct Hatching {

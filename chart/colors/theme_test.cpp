@@ -78,7 +78,6 @@ std::string named(const Theme& theme) {
 }
 
 TEST(ThemeTest, EveryNameIsReadAgain) {
-  EXPECT_EQ(themeList(), "paper, paddle, colour-blind");
   for (const Theme& theme : allThemes()) EXPECT_EQ(themeNamed(nameOf(theme.name)), theme.name);
   EXPECT_FALSE(themeNamed("Paper"));
 }

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace pipetrace {
@@ -29,11 +28,5 @@ struct RowState {
 
   bool operator==(const RowState&) const = default;
 };
-
-/// The state as text of a line for each thing that differs from the default; empty for the default.
-std::string toText(const RowState& state);
-
-/// The inverse of toText(). Lines that it does not know are left out.
-RowState rowStateFrom(std::string_view text);
 
 }  // namespace pipetrace

@@ -55,8 +55,8 @@ class Rank {
 
   /// Runs that many steps. Messages of the first one come apart in any case.
   void run(std::int64_t bytes, std::int64_t longestTogether, int steps) {
-    const Direction there = rank_ == 0 ? Direction::kForward : Direction::kBackward;
-    const Direction back = rank_ == 0 ? Direction::kBackward : Direction::kForward;
+    const MessageKind there = rank_ == 0 ? MessageKind::kActivations : MessageKind::kGradients;
+    const MessageKind back = rank_ == 0 ? MessageKind::kGradients : MessageKind::kActivations;
     GlooLaneOptions options{.peer = 1 - rank_,
                             .name = there,
                             .messages = kMicroBatches,
@@ -66,9 +66,8 @@ class Rank {
     options.name = back;
     const auto receive = makeGlooReceiveLane(*group_, options, noClock);
     const at::Tensor tensor = at::zeros({bytes}, at::kByte);
-    const auto key = [](Direction direction, int step, std::size_t microBatch) {
-      return MessageKey{
-          .step = step, .microBatch = static_cast<int>(microBatch), .direction = direction};
+    const auto key = [](MessageKind kind, int step, std::size_t microBatch) {
+      return MessageKey{.step = step, .microBatch = static_cast<int>(microBatch), .kind = kind};
     };
     for (int step = 0; step < steps; ++step) {
       std::vector<std::uint64_t> posted;

@@ -12,7 +12,7 @@ namespace pipetrace {
 /// Reads a clock for the times at which messages are sent and arrive; empty: nobody asks for them.
 using StampClock = std::function<std::uint64_t()>;
 
-/// The messages of one direction to one other rank, in the order of the plan's sends.
+/// The messages of one kind to one other rank, in the order of the plan's sends.
 ///
 /// Threads: one, the rank's compute thread.
 template <typename Payload>
@@ -32,7 +32,7 @@ class SendLane {
   virtual void awaitAll() = 0;
 };
 
-/// The messages of one direction from one other rank, in the order of the plan's receives, which is
+/// The messages of one kind from one other rank, in the order of the plan's receives, which is
 /// that of the other's sends (check.h).
 ///
 /// Threads: one, the rank's compute thread.

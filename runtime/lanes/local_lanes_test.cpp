@@ -55,9 +55,9 @@ std::string errorOf(const std::function<void()>& body) {
 class LocalLanesTest : public ::testing::Test {
  protected:
   Lanes lanes_{2};
-  LocalSendLane<Letter> send_{lanes_, 0, 1, Direction::kForward, kSlots, kNoClock};
-  LocalReceiveLane<Letter> receive_{lanes_, 0, 1, Direction::kForward, kSlots};
-  Mailbox<Letter>& box_ = lanes_.open(0, 1, Direction::kForward, kSlots);
+  LocalSendLane<Letter> send_{lanes_, 0, 1, MessageKind::kActivations, kSlots, kNoClock};
+  LocalReceiveLane<Letter> receive_{lanes_, 0, 1, MessageKind::kActivations, kSlots};
+  Mailbox<Letter>& box_ = lanes_.open(0, 1, MessageKind::kActivations, kSlots);
 
   /// Delivers as a faulty transport does.
   void plant(std::uint64_t sequence, const MessageKey& key, Letter letter = {}) {
@@ -154,9 +154,9 @@ TEST_F(LocalLanesTest, AFullLaneGivesUpToo) {
 
 TEST(LocalLanesOpenTest, EndsThatDoNotAgreeAreNamed) {
   Lanes lanes(3);
-  lanes.open(1, 2, Direction::kForward, 4);
-  EXPECT_NO_THROW(lanes.open(1, 2, Direction::kBackward, 5));
-  EXPECT_THAT(errorOf([&] { lanes.open(1, 2, Direction::kForward, 5); }),
+  lanes.open(1, 2, MessageKind::kActivations, 4);
+  EXPECT_NO_THROW(lanes.open(1, 2, MessageKind::kGradients, 5));
+  EXPECT_THAT(errorOf([&] { lanes.open(1, 2, MessageKind::kActivations, 5); }),
               HasSubstr("ranks 1 and 2 do not agree"));
 }
 
@@ -173,8 +173,8 @@ TEST(LocalLanesRingTest, EachMessageIsHandedOverOnceAndNothingIsAllocated) {
     threads.emplace_back([&, rank] {
       const int next = (rank + 1) % kRanks;
       const int last = (rank + kRanks - 1) % kRanks;
-      LocalSendLane<Token> send(lanes, rank, next, Direction::kForward, 4, clock);
-      LocalReceiveLane<Token> receive(lanes, last, rank, Direction::kForward, 4);
+      LocalSendLane<Token> send(lanes, rank, next, MessageKind::kActivations, 4, clock);
+      LocalReceiveLane<Token> receive(lanes, last, rank, MessageKind::kActivations, 4);
       int value = rank;
       const auto pass = [&](int round) {
         const MessageKey key{.microBatch = round};

@@ -3,24 +3,16 @@
 namespace pipetrace {
 
 std::string toText(const MessageKey& key) {
-  if (key.direction == Direction::kBetweenCopies) {
-    return "another copy's gradients of stage " + std::to_string(key.stage) + " in step " +
-           std::to_string(key.step);
+  using Of = MessageKindRow::Of;
+  const MessageKindRow& row = rowOf(key.kind);
+  std::string text(row.text);
+  if (row.of == Of::kMicroBatch) {
+    if (key.tensor != 0) text = "tensor " + std::to_string(key.tensor) + " of " + text;
+    text += " of micro-batch " + std::to_string(key.microBatch) + " for stage " +
+            std::to_string(key.stage) + " in step";
   }
-  if (LaneName(key.direction, key.tensor) == kAgreementLane) {
-    return "what all ranks agree on in step " + std::to_string(key.step);
-  }
-  if (LaneName(key.direction, key.tensor) == kLossLane) {
-    return "the losses of step " + std::to_string(key.step);
-  }
-  if (isOfHost({key.direction, key.tensor})) {
-    return "the number of rows in step " + std::to_string(key.step);
-  }
-  if (key.direction == Direction::kAcknowledgement) return "an acknowledgement";
-  const std::string which = key.tensor == 0 ? "" : "tensor " + std::to_string(key.tensor) + " of ";
-  return which + "the " + (key.direction == Direction::kForward ? "activations" : "gradients") +
-         " of micro-batch " + std::to_string(key.microBatch) + " for stage " +
-         std::to_string(key.stage) + " in step " + std::to_string(key.step);
+  if (row.of == Of::kStage) text += " of stage " + std::to_string(key.stage) + " in step";
+  return row.of == Of::kRun ? text : text + " " + std::to_string(key.step);
 }
 
 }  // namespace pipetrace

@@ -12,7 +12,7 @@ RankProgram::Agreement agreementOf(const Plan& plan, int rank, const LaneTo& lan
     stages[static_cast<std::size_t>(plan.placement.firstRankOf(stage))].push_back(stage);
   }
   RankProgram::Agreement own{.stages = stages[static_cast<std::size_t>(rank)]};
-  const MessageKey key{.direction = kAgreementLane.direction, .tensor = kAgreementLane.tensor};
+  const MessageKey key{.kind = MessageKind::kAgreement};
   const auto endsWith = [&](int peer) {
     return RankProgram::Agreement::Ends{.send = {.lane = laneTo(true, peer), .key = key},
                                         .receive = {.lane = laneTo(false, peer), .key = key}};
@@ -32,7 +32,7 @@ std::optional<RankProgram::LossSum> lossSumOf(const Plan& plan, bool hasMetrics,
   const bool isOne = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
   const bool isNeeded = plan.isForwardOnly() || hasMetrics;
   if (ranks.size() == 1 || !isOne || !isNeeded) return std::nullopt;
-  const MessageKey key{.direction = kLossLane.direction, .tensor = kLossLane.tensor};
+  const MessageKey key{.kind = MessageKind::kLosses};
   RankProgram::LossSum own;
   const int first = plan.lastRankOf(0);
   if (rank != first) {

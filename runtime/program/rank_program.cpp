@@ -168,17 +168,17 @@ class Builder {
     const int maker = tensor.forward ? route.from : route.to;
     const int user = tensor.forward ? route.to : route.from;
     const int peer = plan_.rankOf(sends ? user : maker, tensor.microBatch);
-    const Direction direction = tensor.forward ? Direction::kForward : Direction::kBackward;
+    const MessageKind kind = tensor.forward ? MessageKind::kActivations : MessageKind::kGradients;
     const int index = static_cast<int>(program_.transfers.size());
     const End end = (sends ? makerOf_ : userOf_).at(tensor);
     RankProgram::Job& job = program_.jobs[static_cast<std::size_t>(end.job)];
     RankProgram::Places& places = job.places[tensor.forward ? 0 : 1];
     (sends ? places.outputs : places.inputs)[end.slot].transfer = index;
     if (!sends && tensor.forward && route.tensor == 0) job.credit = index;
-    program_.transfers.push_back({.lane = laneOf(sends, peer, {direction, route.tensor}),
+    program_.transfers.push_back({.lane = laneOf(sends, peer, {kind, route.tensor}),
                                   .key = {.stage = user,
                                           .microBatch = tensor.microBatch,
-                                          .direction = direction,
+                                          .kind = kind,
                                           .tensor = route.tensor},
                                   .job = end.job,
                                   .stage = sends ? maker : user});
@@ -240,8 +240,8 @@ class Builder {
     const std::size_t lanes = program_.lanes.size();
     for (std::size_t i = 0; i < lanes; ++i) {
       const RankProgram::Lane lane = program_.lanes[i];
-      if (lane.name != LaneName(Direction::kForward)) continue;
-      const int back = laneOf(!lane.sends, lane.peer, Direction::kAcknowledgement);
+      if (lane.name != LaneName(MessageKind::kActivations)) continue;
+      const int back = laneOf(!lane.sends, lane.peer, MessageKind::kAcknowledgement);
       // Up to `credits` of them are not looked at yet when a step ends.
       program_.lanes[static_cast<std::size_t>(back)].messages =
           lane.messages + static_cast<std::size_t>(plan_.credits);
@@ -253,13 +253,13 @@ class Builder {
     if (!program_.opensWithLr) return;
     for (const int stage : stages_) {
       RankProgram::Copies copies{.stage = stage, .chunk = chunkOf(stage)};
-      const MessageKey key{.stage = stage, .direction = Direction::kBetweenCopies};
+      const MessageKey key{.stage = stage, .kind = MessageKind::kStageGradients};
       for (const int peer : plan_.ranksOf(stage)) {
         if (peer == rank_) continue;
         copies.peers.push_back(
             {.rank = peer,
-             .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
-             .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
+             .send = {.lane = laneOf(true, peer, MessageKind::kStageGradients), .key = key},
+             .receive = {.lane = laneOf(false, peer, MessageKind::kStageGradients), .key = key}});
       }
       if (copies.peers.empty()) continue;
       for (const int member : plan_.ranksOf(stage)) {
@@ -305,10 +305,9 @@ class Builder {
     program_.firstMicroBatch = program_.replica * plan_.microBatchesOfReplica();
     if (plan_.replicas == 1 || !program_.opensWithLr) return;
     if (rank_ != plan_.lastRankOf(program_.replica)) return;
-    const MessageKey key{.direction = kReplicaRowsLane.direction,
-                         .tensor = kReplicaRowsLane.tensor};
+    const MessageKey key{.kind = MessageKind::kReplicaRows};
     const auto sum = [&](bool sends, int peer) {
-      return RankProgram::Sum{.lane = laneOf(sends, peer, kReplicaRowsLane), .key = key};
+      return RankProgram::Sum{.lane = laneOf(sends, peer, key.kind), .key = key};
     };
     if (program_.replica > 0) program_.rowsTo = sum(true, plan_.lastRankOf(0));
     for (int replica = 1; replica < plan_.replicas && program_.replica == 0; ++replica) {
@@ -337,13 +336,11 @@ class Builder {
     if (isHeld(uses[use]) || std::none_of(uses.begin(), uses.end(), isHeld)) return;
     const int from = plan_.placement.firstRankOf(uses[use]) + replica * plan_.ranksOfReplica();
     if (from != rank_ && to != rank_) return;
-    const LaneName name(Direction::kBetweenCopies, static_cast<int>(tie) + 1);
+    const LaneName name(MessageKind::kTiedGradients, static_cast<int>(tie));
     RankProgram::TiedSum sum{.tie = static_cast<int>(tie), .use = static_cast<int>(use)};
     sum.sum.lane = laneOf(from == rank_, from == rank_ ? to : from, name);
-    sum.sum.key = {.stage = uses[use],
-                   .microBatch = sum.use,
-                   .direction = name.direction,
-                   .tensor = name.tensor};
+    sum.sum.key = {
+        .stage = uses[use], .microBatch = sum.use, .kind = name.kind, .tensor = name.tensor};
     (from == rank_ ? program_.tiedSends : program_.tiedReceives).push_back(sum);
   }
 
@@ -351,9 +348,9 @@ class Builder {
     const auto laneTo = [&](const LaneName& name) {
       return [&, name](bool sends, int peer) { return laneOf(sends, peer, name); };
     };
-    program_.lossSum = lossSumOf(plan_, flow_.hasMetrics, rank_, laneTo(kLossLane));
+    program_.lossSum = lossSumOf(plan_, flow_.hasMetrics, rank_, laneTo(MessageKind::kLosses));
     if (!flow_.agrees || !program_.updatesAtEnd) return;
-    program_.agreement = agreementOf(plan_, rank_, laneTo(kAgreementLane));
+    program_.agreement = agreementOf(plan_, rank_, laneTo(MessageKind::kAgreement));
   }
 
   const Plan& plan_;

@@ -19,7 +19,7 @@ struct RankProgram {
   struct Lane {
     bool sends = false;
     int peer = 0;
-    LaneName name = Direction::kForward;
+    LaneName name = MessageKind::kActivations;
     std::size_t messages = 0;  ///< a step
     int back = kNone;          ///< the lane of its acknowledgements; kNone: it has none
   };
@@ -103,7 +103,7 @@ struct RankProgram {
     int reduction = 0;
     Round round = Round::kParts;
   };
-  /// How many rows another replica has (LaneName kReplicaRowsLane).
+  /// How many rows another replica has (MessageKind::kReplicaRows).
   struct Rows {
     int replica = 0;
     Sum message;

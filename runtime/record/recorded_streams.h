@@ -34,7 +34,7 @@ struct RecordedStreams {
   /// The number of a plan's step in the log.
   int inLog(int step) const { return stepsBefore == nullptr ? step : step + *stepsBefore; }
   StreamId of(const Job& transfer) const {
-    if (const auto line = lines.find(transfer.peer); line != lines.end()) return line->second;
+    if (const auto peer = lines.find(transfer.peer); peer != lines.end()) return peer->second;
     return (isSend(transfer.kind) ? send : recv)[isForwardTransfer(transfer.kind) ? 0 : 1];
   }
 };

@@ -89,7 +89,7 @@ void EmulatedWork::awaitReduction(Nanoseconds end) {
 /// A message's bytes are those of the stage that makes the activations, and of the gradient that
 /// comes back to it.
 std::int64_t EmulatedWork::bytesOf(const MessageKey& key) const {
-  const int stage = key.direction == Direction::kForward ? key.stage - 1 : key.stage;
+  const int stage = key.kind == MessageKind::kActivations ? key.stage - 1 : key.stage;
   return costs_.stages.at(static_cast<std::size_t>(stage)).message;
 }
 

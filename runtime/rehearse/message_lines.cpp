@@ -31,7 +31,7 @@ MessageLines::MessageLines(const CheckedPlan& plan, const Costs& costs, CommStre
       const auto index = static_cast<int>(
           placeOf({.stage = what.to(),
                    .microBatch = what.microBatch,
-                   .direction = what.forward ? Direction::kForward : Direction::kBackward}));
+                   .kind = what.forward ? MessageKind::kActivations : MessageKind::kGradients}));
       Moving& message = at(index);
       message.sender = plan->rankOf(what.from, what.microBatch);
       message.receiver = plan->rankOf(what.to(), what.microBatch);
@@ -52,7 +52,7 @@ MessageLines::MessageLines(const CheckedPlan& plan, const Costs& costs, CommStre
 std::size_t MessageLines::placeOf(const MessageKey& key) const {
   const int stageAndPart = key.stage * numMicroBatches_ + key.microBatch;
   return static_cast<std::size_t>(2 * stageAndPart +
-                                  (key.direction == Direction::kForward ? 0 : 1));
+                                  (key.kind == MessageKind::kActivations ? 0 : 1));
 }
 
 void MessageLines::beginStep(int rank, Nanoseconds time) {

@@ -11,10 +11,7 @@
 namespace pipetrace {
 namespace {
 
-/// No plan has these messages.
-constexpr LaneName kBetweenStepsLane(Direction::kAcknowledgement, 5);
-constexpr MessageKey kBetweenSteps{.direction = kBetweenStepsLane.direction,
-                                   .tensor = kBetweenStepsLane.tensor};
+constexpr MessageKey kBetweenSteps{.kind = MessageKind::kBetweenSteps};
 
 /// A tensor as bytes: type, number of dimensions and sizes as int64, then its own bytes. The
 /// messages of a lane have one type, and only their number of rows may differ.
@@ -67,9 +64,9 @@ HostGroup::Lane& HostGroup::laneTo(int peer, bool sends) {
   constexpr std::size_t kMessages = 64;
   lane = std::make_unique<Lane>();
   if (sends) {
-    lane->send = transport_.openSend(peer, kBetweenStepsLane, kMessages);
+    lane->send = transport_.openSend(peer, kBetweenSteps.kind, kMessages);
   } else {
-    lane->receive = transport_.openReceive(peer, kBetweenStepsLane, kMessages);
+    lane->receive = transport_.openReceive(peer, kBetweenSteps.kind, kMessages);
   }
   transport_.awaitLanes();
   return *lane;

@@ -26,12 +26,12 @@ inline void expectSame(const at::Tensor& a, const at::Tensor& b) {
 inline constexpr std::size_t kMessages = 64;
 
 inline std::unique_ptr<SendLane<Message>> sendTo(Transport& transport, int peer,
-                                                 Direction direction = Direction::kForward) {
-  return transport.openSend(peer, direction, kMessages);
+                                                 MessageKind kind = MessageKind::kActivations) {
+  return transport.openSend(peer, kind, kMessages);
 }
 inline std::unique_ptr<ReceiveLane<Message>> receiveFrom(
-    Transport& transport, int peer, Direction direction = Direction::kForward) {
-  return transport.openReceive(peer, direction, kMessages);
+    Transport& transport, int peer, MessageKind kind = MessageKind::kActivations) {
+  return transport.openReceive(peer, kind, kMessages);
 }
 
 inline Message receive(ReceiveLane<Message>& lane, const MessageKey& key) {
@@ -57,6 +57,7 @@ inline void passAll(Transport& transport, const std::vector<MessageKey>& keys,
     const Message got = lane->take(numbers[i], keys[i]).message;
     expectSame(got.tensor, messages[i].tensor);
     EXPECT_EQ(got.deadline, messages[i].deadline);
+    EXPECT_EQ(got.rows, messages[i].rows);
   }
   transport.finish();
 }

@@ -24,6 +24,7 @@
 #include "runtime/errors/error_text.h"
 #include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_group.h"
+#include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/gloo_pairs.h"
 #include "runtime/transport/gloo_store.h"
@@ -100,9 +101,9 @@ class GlooTransport : public Transport {
             .name = name,
             .messages = messages,
             .tags = tags,
-            // The plan says nothing of when other tensors are sent, so nobody may wait for them.
-            .background = overlaps_ || name.tensor != 0,
-            .device = isOfHost(name) ? nullptr : device_};
+            // Where the plan says nothing of when they are sent, nobody may wait for them.
+            .background = overlaps_ || !name.isOrdered(),
+            .device = name.isOfHost() ? nullptr : device_};
   }
 
   c10::intrusive_ptr<c10d::Store> store_;
@@ -214,7 +215,7 @@ struct Start {
         words(std::make_shared<GlooStore>(store)),
         start(*words, options.env.rank, options.env.worldSize, options.connectTimeout, begun) {}
 
-  RanksOfRun awaitAll(const ProcessEnv& env, const RunFacts& facts) {
+  RanksOfRun awaitAll(const ProcessEnv& env, RunFacts facts) {
     std::string address;
     try {
       address = ownAddress(env);
@@ -222,6 +223,7 @@ struct Start {
       start.fail("rank " + std::to_string(env.rank) +
                  " has no address for the others: " + e.what());
     }
+    facts.emplace_back("format of messages", std::to_string(kGlooFormat));
     return awaitSameRun(
         start,
         {.rank = env.rank, .worldSize = env.worldSize, .address = address, .host = hostName()},

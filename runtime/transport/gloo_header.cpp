@@ -21,10 +21,11 @@ enum Word {
   kStep,
   kStage,
   kMicroBatch,
-  kDirection,
+  kKind,
   kTensor,
   kSequence,
   kDeadline,
+  kRows,
   kType,
   kDimensions,
   kFirstSize,
@@ -33,7 +34,7 @@ static_assert(kFirstSize + TensorShape::kMaxDimensions == GlooHeader::kWords);
 static_assert(GlooHeader::kBodyOffset >= GlooHeader::kBytes);
 static_assert(GlooHeader::kBodyOffset % c10::gAlignment == 0);
 
-constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0004;  // "PipeTr", format 4
+constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0000 + kGlooFormat;  // "PipeTr"
 
 using Words = std::array<std::int64_t, GlooHeader::kWords>;
 
@@ -52,10 +53,11 @@ void GlooHeader::writeTo(const at::Tensor& buffer) const {
   words[kStep] = header.key.step;
   words[kStage] = header.key.stage;
   words[kMicroBatch] = header.key.microBatch;
-  words[kDirection] = static_cast<std::int64_t>(header.key.direction);
+  words[kKind] = static_cast<std::int64_t>(header.key.kind);
   words[kTensor] = header.key.tensor;
   words[kSequence] = static_cast<std::int64_t>(header.sequence);
   words[kDeadline] = deadline;
+  words[kRows] = rows;
   words[kType] = header.shape.type;
   words[kDimensions] = header.shape.dimensions;
   std::ranges::copy(header.shape.sizes, words.begin() + kFirstSize);
@@ -66,14 +68,18 @@ GlooHeader GlooHeader::readFrom(const at::Tensor& buffer) {
   Words words{};
   std::memcpy(words.data(), buffer.const_data_ptr(), kBytes);
   if (words[kMagic] != kMagicNumber) throw Error("what arrived is no message of this program");
+  if (words[kKind] < 0 || words[kKind] >= std::ssize(kMessageKinds)) {
+    throw Error("the header of a message is damaged");
+  }
   GlooHeader result;
   result.header.key = {.step = static_cast<int>(words[kStep]),
                        .stage = static_cast<int>(words[kStage]),
                        .microBatch = static_cast<int>(words[kMicroBatch]),
-                       .direction = static_cast<Direction>(words[kDirection]),
+                       .kind = static_cast<MessageKind>(words[kKind]),
                        .tensor = static_cast<int>(words[kTensor])};
   result.header.sequence = static_cast<std::uint64_t>(words[kSequence]);
   result.deadline = words[kDeadline];
+  result.rows = words[kRows];
   TensorShape& shape = result.header.shape;
   shape.type = words[kType];
   shape.dimensions = words[kDimensions];
@@ -94,7 +100,7 @@ std::int64_t GlooHeader::bytes() const {
 }
 
 Message GlooHeader::makeMessage(const at::Tensor& buffer, std::int64_t offset) const {
-  Message message{.deadline = deadline};
+  Message message{.deadline = deadline, .rows = rows};
   const TensorShape& shape = header.shape;
   if (shape.type == TensorShape::kNoTensor) return message;
   const at::IntArrayRef sizes(shape.sizes.data(), static_cast<std::size_t>(shape.dimensions));

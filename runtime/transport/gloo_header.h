@@ -7,9 +7,13 @@
 
 namespace pipetrace {
 
-/// The fixed-size part that travels with a message's bytes: the message's header and deadline.
+/// Counts the formats of headers and tags that there have been: both ends of a message have one.
+inline constexpr int kGlooFormat = 5;
+
+/// The fixed-size part that travels with a message's bytes: the message's header, deadline and
+/// rows.
 struct GlooHeader {
-  static constexpr int kWords = 18;
+  static constexpr int kWords = 19;
   static constexpr std::int64_t kBytes = kWords * std::int64_t{8};
   /// Where the tensor begins in a buffer that it shares with its header: aligned as LibTorch aligns
   /// memory.
@@ -17,6 +21,7 @@ struct GlooHeader {
 
   MessageHeader header;
   Nanoseconds deadline = 0;
+  std::int64_t rows = 0;
 
   /// Into the first kBytes of a tensor of bytes, and back. Throws Error for words that are no
   /// header, or have a type or sizes that cannot be.

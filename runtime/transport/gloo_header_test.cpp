@@ -15,11 +15,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const MessageKey kKey{.step = 7, .stage = 2, .microBatch = 3, .direction = Direction::kBackward};
+const MessageKey kKey{.step = 7, .stage = 2, .microBatch = 3, .kind = MessageKind::kGradients};
 
 GlooHeader headerOf(const Message& message) {
   return {.header = {.key = kKey, .sequence = 70'000'000'000, .shape = shapeOf(message)},
-          .deadline = message.deadline};
+          .deadline = message.deadline,
+          .rows = message.rows};
 }
 
 at::Tensor bytesOf(const GlooHeader& header) {
@@ -37,11 +38,13 @@ std::string refusal(const at::Tensor& bytes) {
   return "";
 }
 
-TEST(GlooHeaderTest, KeyTypeShapeAndDeadlineSurvive) {
-  const GlooHeader sent = headerOf({.tensor = at::empty({2, 3, 5}, at::kHalf), .deadline = -1});
+TEST(GlooHeaderTest, KeyTypeShapeDeadlineAndRowsSurvive) {
+  const GlooHeader sent =
+      headerOf({.tensor = at::empty({2, 3, 5}, at::kHalf), .deadline = -1, .rows = 24});
   const GlooHeader got = GlooHeader::readFrom(bytesOf(sent));
   EXPECT_EQ(got.header, sent.header);
   EXPECT_EQ(got.deadline, -1);
+  EXPECT_EQ(got.rows, 24);
   EXPECT_EQ(got.bytes(), 60);
 }
 
@@ -81,11 +84,13 @@ TEST(GlooHeaderTest, ADamagedHeaderIsRefused) {
     return refusal(words.view(at::kByte));
   };
   EXPECT_THAT(damaged(0, 1), HasSubstr("no message of this program"));
-  EXPECT_THAT(damaged(8, 1000), HasSubstr("damaged"));  // type
-  EXPECT_THAT(damaged(8, -2), HasSubstr("damaged"));
-  EXPECT_THAT(damaged(9, 9), HasSubstr("damaged"));  // dimensions
-  EXPECT_THAT(damaged(9, -1), HasSubstr("damaged"));
-  EXPECT_THAT(damaged(10, -4), HasSubstr("damaged"));  // a size
+  EXPECT_THAT(damaged(4, std::ssize(kMessageKinds)), HasSubstr("damaged"));
+  EXPECT_THAT(damaged(4, -1), HasSubstr("damaged"));
+  EXPECT_THAT(damaged(9, 1000), HasSubstr("damaged"));  // type
+  EXPECT_THAT(damaged(9, -2), HasSubstr("damaged"));
+  EXPECT_THAT(damaged(10, 9), HasSubstr("damaged"));  // dimensions
+  EXPECT_THAT(damaged(10, -1), HasSubstr("damaged"));
+  EXPECT_THAT(damaged(11, -4), HasSubstr("damaged"));  // a size
 }
 
 TEST(GlooHeaderTest, NineDimensionsAreRefused) {

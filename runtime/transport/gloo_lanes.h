@@ -28,7 +28,7 @@ namespace pipetrace {
 /// keeps as many as travel together at most.
 struct GlooLaneOptions {
   int peer = 0;
-  LaneName name = Direction::kForward;
+  LaneName name = MessageKind::kActivations;
   std::size_t messages = 1;  ///< the most that are on their way
   GlooTags tags;
   /// Whether a thread of the lane waits for the transfers, so that the compute thread does not.

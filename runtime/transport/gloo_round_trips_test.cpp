@@ -75,13 +75,13 @@ Counts countsOf(const Steps& steps, const Passing& passing = {}) {
     GlooGroup group(counting, 60 * kNsPerSecond);
     const StampClock noClock;
     const GlooLaneOptions lane{.peer = 1 - rank,
-                               .name = Direction::kBackward,
+                               .name = MessageKind::kGradients,
                                .messages = steps.front().size(),
                                .longestTogether = passing.longestTogether};
     const auto keyOf = [](std::size_t step, std::size_t message) {
       return MessageKey{.step = static_cast<int>(step),
                         .microBatch = static_cast<int>(message),
-                        .direction = Direction::kBackward};
+                        .kind = MessageKind::kGradients};
     };
     const auto send = rank == 0 ? makeGlooSendLane(group, lane, noClock) : nullptr;
     const auto receive = rank == 1 ? makeGlooReceiveLane(group, lane, noClock) : nullptr;

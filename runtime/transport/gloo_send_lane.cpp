@@ -110,7 +110,8 @@ class GlooSendLane : public SendLane<Message> {
     Parts parts{.number = packed_++};
     const GlooHeader header{
         .header = {.key = key, .sequence = parts.number, .shape = shapeOf(message)},
-        .deadline = message.deadline};
+        .deadline = message.deadline,
+        .rows = message.rows};
     const std::int64_t bytes = message.bytes();
     const std::int64_t room = rooms_.of(key);
     const bool isTogether = rooms_.isTogether(key);
@@ -194,7 +195,7 @@ class GlooSendLane : public SendLane<Message> {
   void keepDone() {
     Mailbox<Sent>::Letter letter;
     if (!sents_.take(done_, letter))
-      giveUp({.direction = options_.name.direction, .tensor = options_.name.tensor});
+      giveUp({.kind = options_.name.kind, .tensor = options_.name.tensor});
     ++done_;
     if (letter.payload.error) std::rethrow_exception(letter.payload.error);
     if (clock_) stamps_.push_back(letter.stamp);

@@ -36,10 +36,11 @@ struct GlooTags {
     std::uint64_t tag = low(static_cast<std::uint64_t>(key.stage), stageBits);
     // Odd, so that multiples of it are different in the low bits.
     constexpr int kBetweenPrograms = 37;
-    const int tensor = key.tensor + program * kBetweenPrograms;
+    const MessageKindRow& row = rowOf(key.kind);
+    const int tensor = row.tagNumber + key.tensor + program * kBetweenPrograms;
     tag = tag << tensorBits | low(static_cast<std::uint64_t>(tensor), tensorBits);
     tag = tag << numberBits | low(number, numberBits);
-    tag = tag << 2 | static_cast<std::uint64_t>(key.direction);
+    tag = tag << 2 | static_cast<std::uint64_t>(row.tagGroup);
     return static_cast<int>(tag << 2 | static_cast<std::uint64_t>(part));
   }
 };

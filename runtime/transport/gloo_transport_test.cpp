@@ -6,15 +6,20 @@
 #include <cstdlib>
 #include <functional>
 #include <future>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "runtime/control/start/run_start.h"
+#include "runtime/control/start/same_run.h"
 #include "runtime/launch/local_port.h"
 #include "runtime/testing/passed_messages.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/gloo.h"
+#include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_rooms.h"
+#include "runtime/transport/gloo_store.h"
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
 
@@ -166,7 +171,7 @@ TEST(GlooTransportTest, TenThousandMicroBatchesAndAnyStageHaveTags) {
   const GlooTags tags;
   for (const int stage : {0, 1023, 1024, 1 << 30}) {
     for (const std::uint64_t number : {0, 8192, 10'000, 1 << 30}) {
-      EXPECT_GE(tags.tag({.stage = stage, .direction = Direction::kBetweenCopies}, number,
+      EXPECT_GE(tags.tag({.stage = stage, .kind = MessageKind::kStageGradients}, number,
                          GlooPart::kLongBody),
                 0);
     }
@@ -175,6 +180,38 @@ TEST(GlooTransportTest, TenThousandMicroBatchesAndAnyStageHaveTags) {
   EXPECT_NE(tag, tags.tag({.stage = 1}, 9999, GlooPart::kBody));
   EXPECT_NE(tag, tags.tag({.stage = 2}, 10'000, GlooPart::kBody));
   EXPECT_NE(tag, tags.tag({.stage = 1, .tensor = 3}, 10'000, GlooPart::kBody));
+}
+
+TEST(GlooTransportTest, EveryKindOfMessageHasTagsOfItsOwn) {
+  std::map<int, MessageKind> kinds;
+  for (const MessageKindRow& row : kMessageKinds) {
+    const int tag = GlooTags{}.tag({.kind = row.kind}, 0, GlooPart::kBody);
+    const auto [other, isNew] = kinds.emplace(tag, row.kind);
+    EXPECT_TRUE(isNew) << toText(MessageKey{.kind = row.kind}) << " and "
+                       << toText(MessageKey{.kind = other->second});
+  }
+}
+
+TEST(GlooTransportTest, ARankWhoseMessagesHaveAnotherFormatIsNamedAtTheStart) {
+  const LocalPort port;
+  const auto errors = testing::runRanks(2, [&](int rank) {
+    GlooOptions options{.env = {.rank = rank,
+                                .worldSize = 2,
+                                .masterAddr = "127.0.0.1",
+                                .masterPort = port.number(),
+                                .attempt = "0"}};
+    if (rank == 0) {
+      connectGloo(options);
+      return;
+    }
+    GlooStore words(openRunStore(options.env, kNsPerSecond * 10)->store);
+    RunStart start(words, rank, 2, kNsPerSecond * 10);
+    awaitSameRun(start, {.rank = rank, .worldSize = 2}, {{"format of messages", "4"}});
+  });
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, HasSubstr("rank 1 has the format of messages 4, where the others have " +
+                                 std::to_string(kGlooFormat)));
+  }
 }
 
 TEST(GlooTransportTest, UnevenMicroBatchesOfManyStepsArriveWholeWithAndWithoutOverlap) {

@@ -254,9 +254,9 @@ struct TwoLanes {
     Transport& transport = rank.transport;
     const int peer = 1 - transport.rank();
     transport.useDevice(device);
-    for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
-      sends.push_back(transport.openSend(peer, direction, 2));
-      receives.push_back(transport.openReceive(peer, direction, 2));
+    for (const MessageKind kind : {MessageKind::kActivations, MessageKind::kGradients}) {
+      sends.push_back(transport.openSend(peer, kind, 2));
+      receives.push_back(transport.openReceive(peer, kind, 2));
     }
     transport.awaitLanes();
     transport.beginStep(0, 0);
@@ -266,7 +266,7 @@ struct TwoLanes {
   }
 
   static MessageKey key(std::size_t lane, int step) {
-    return {.step = step, .direction = lane == 0 ? Direction::kForward : Direction::kBackward};
+    return {.step = step, .kind = lane == 0 ? MessageKind::kActivations : MessageKind::kGradients};
   }
   void send(std::size_t lane, int step) {
     const c10::StreamGuard guard(device.compute());

@@ -25,7 +25,7 @@ class LineLane {
   bool isOnHost(const MessageKey& key) const { return end_.steps.isFirst(key.step); }
   /// 0: no tensor that follows it.
   std::int64_t rowsOf(const MessageKey& key) const {
-    const bool isOfMicroBatch = key.direction != Direction::kBetweenCopies;
+    const bool isOfMicroBatch = rowOf(key.kind).of == MessageKindRow::Of::kMicroBatch;
     return isOfMicroBatch ? end_.steps.rows.countOf(key.microBatch % end_.steps.rows.microBatches)
                           : 0;
   }

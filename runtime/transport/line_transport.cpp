@@ -8,12 +8,10 @@ namespace {
 
 /// Whether the plan has the messages of that lane, or all ranks come to them after its last.
 bool isPlanned(const LaneName& name) {
-  return name.tensor == 0 && name.direction != Direction::kAcknowledgement;
+  return name.isOrdered() && name.kind != MessageKind::kAcknowledgement;
 }
 
-MessageKey keyOfRows(int step) {
-  return {.step = step, .direction = kRowsLane.direction, .tensor = kRowsLane.tensor};
-}
+MessageKey keyOfRows(int step) { return {.step = step, .kind = MessageKind::kRows}; }
 
 /// On its way: of the step that begins and of the one before.
 constexpr std::size_t kRowsMessages = 2;
@@ -95,10 +93,11 @@ void LineTransport::awaitLanes() {
   const int ranks = worldSize() / options_.replicas;
   const int first = rank() / ranks * ranks;  // of this replica
   for (int peer = first; says && peer < first + ranks; ++peer) {
-    if (peer != rank()) rowsTo_.push_back(inner().openSend(peer, kRowsLane, kRowsMessages));
+    if (peer != rank())
+      rowsTo_.push_back(inner().openSend(peer, MessageKind::kRows, kRowsMessages));
   }
   if (isOnDevice && !says) {
-    rowsFrom_ = inner().openReceive(options_.rowsFrom, kRowsLane, kRowsMessages);
+    rowsFrom_ = inner().openReceive(options_.rowsFrom, MessageKind::kRows, kRowsMessages);
   }
   inner().awaitLanes();
   // In one order on all ranks, or they would wait for each other in a circle.
@@ -118,13 +117,13 @@ CommStreams LineTransport::commStreams() const {
 }
 
 void LineTransport::beginStep(int step, std::int64_t rows) {
-  for (const auto& lane : rowsTo_) lane->send(keyOfRows(step), {.deadline = rows});
+  for (const auto& lane : rowsTo_) lane->send(keyOfRows(step), {.rows = rows});
   steps_.begin(step, rowsFrom_ ? hearRows(step, rows) : rows);
 }
 
 std::int64_t LineTransport::hearRows(int step, std::int64_t own) {
   const MessageKey key = keyOfRows(step);
-  const std::int64_t rows = rowsFrom_->take(rowsFrom_->post(key), key).message.deadline;
+  const std::int64_t rows = rowsFrom_->take(rowsFrom_->post(key), key).message.rows;
   if (own == 0 || own == rows) return rows;
   throw Error("rank " + std::to_string(rank()) + " has a batch of " + std::to_string(own) +
               " rows in step " + std::to_string(step) + ", and rank " +

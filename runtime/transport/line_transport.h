@@ -20,7 +20,7 @@ namespace pipetrace {
 struct LaneOfRun {
   int from = 0;
   int to = 0;
-  LaneName name = Direction::kForward;
+  LaneName name = MessageKind::kActivations;
 
   auto operator<=>(const LaneOfRun&) const = default;
 };

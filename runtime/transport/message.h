@@ -17,9 +17,9 @@ class DeviceEvent;
 struct Message {
   at::Tensor tensor;  ///< detached from any graph; undefined where nothing but the order matters
   /// Emulated devices only, CLOCK_MONOTONIC ns: when it was planned to leave its sender (if it
-  /// stays on a rank, to be made). Once it was received: to arrive. 0 on real devices. On kRowsLane
-  /// the number of rows.
+  /// stays on a rank, to be made). Once it was received: to arrive. 0 on real devices.
   Nanoseconds deadline = 0;
+  std::int64_t rows = 0;  ///< of the step's batch, where the message says that (MessageKind)
   /// On a device with streams: when the tensor is made there. Null: it is there.
   std::shared_ptr<const DeviceEvent> made = nullptr;
 

@@ -102,7 +102,7 @@ class NcclGroups {
 
   static std::string keyOf(const LaneOfRun& lane) {
     return "lane/" + std::to_string(lane.from) + "/" + std::to_string(lane.to) + "/" +
-           std::to_string(static_cast<int>(lane.name.direction));
+           std::to_string(static_cast<int>(lane.name.kind));
   }
 
   template <typename Action>

@@ -14,7 +14,7 @@ namespace pipetrace {
 class LineWatch;
 class RankDevice;
 
-/// Moves messages between the ranks of one pipeline. Each direction from one rank to one other is a
+/// Moves messages between the ranks of one pipeline. Each kind from one rank to one other has a
 /// lane (LaneName). Its receives are posted in the order of its sends, as check.h asks of a plan,
 /// so messages need no names to be matched.
 ///

@@ -56,7 +56,8 @@ std::vector<Message> assortedMessages() {
           {.tensor = at::empty({0, 3})},           // no bytes
           {.tensor = at::arange(24).reshape({1, 2, 3, 4, 1})},
           {.tensor = at::arange(1).reshape({})},  // a scalar
-          {.deadline = 42}};                      // no tensor
+          {.deadline = 42},                       // no tensor
+          {.rows = 1'000'000'000'000}};
 }
 
 TEST_P(TransportTest, MessagesOfAnyTypeAndShapeArriveWhole) {
@@ -64,11 +65,11 @@ TEST_P(TransportTest, MessagesOfAnyTypeAndShapeArriveWhole) {
   std::vector<MessageKey> keys;
   for (const int step : {3, 4, 5}) {  // how they travel may depend on the steps before
     for (const Message& message : assortedMessages()) {
-      keys.push_back({.step = step, .stage = static_cast<int>(messages.size()) % 9});
+      keys.push_back({.step = step, .stage = static_cast<int>(messages.size()) % 10});
       messages.push_back(message);
     }
   }
-  ASSERT_EQ(messages.size(), 27);
+  ASSERT_EQ(messages.size(), 30);
   const auto pass = [&](Transport& transport) { passAll(transport, keys, messages, 2); };
   runPair(pass, pass);
 }
@@ -93,9 +94,9 @@ TEST_P(TransportTest, MessagesOfOneDirectionDoNotWaitForThoseOfTheOther) {
   runPair(
       [&](Transport& transport) {
         const auto forward = sendTo(transport, 1);
-        const auto backward = sendTo(transport, 1, Direction::kBackward);
+        const auto backward = sendTo(transport, 1, MessageKind::kGradients);
         forward->send({.stage = 1}, {.tensor = numbers(1, at::kFloat)});
-        backward->send({.stage = 0, .direction = Direction::kBackward},
+        backward->send({.stage = 0, .kind = MessageKind::kGradients},
                        {.tensor = numbers(2, at::kFloat)});
         forward->awaitAll();
         backward->awaitAll();
@@ -103,9 +104,8 @@ TEST_P(TransportTest, MessagesOfOneDirectionDoNotWaitForThoseOfTheOther) {
       },
       [&](Transport& transport) {
         const auto forward = receiveFrom(transport, 0);
-        const auto backward = receiveFrom(transport, 0, Direction::kBackward);
-        const Message gradient =
-            receive(*backward, {.stage = 0, .direction = Direction::kBackward});
+        const auto backward = receiveFrom(transport, 0, MessageKind::kGradients);
+        const Message gradient = receive(*backward, {.stage = 0, .kind = MessageKind::kGradients});
         EXPECT_EQ(gradient.tensor.size(0), 2);
         EXPECT_EQ(receive(*forward, {.stage = 1}).tensor.size(0), 1);
         transport.finish();
@@ -216,8 +216,8 @@ TEST_P(TransportTest, AnotherMessageThanThePlansIsNamed) {
 TEST_P(TransportTest, APeerThatEndsEarlyIsNamed) {
   const auto errors = runConnected(GetParam(), 2, [](Transport& transport) {
     if (transport.rank() == 1) return;
-    const auto lane = receiveFrom(transport, 1, Direction::kBackward);
-    receive(*lane, {.stage = 0, .direction = Direction::kBackward});
+    const auto lane = receiveFrom(transport, 1, MessageKind::kGradients);
+    receive(*lane, {.stage = 0, .kind = MessageKind::kGradients});
   });
   EXPECT_THAT(errors[0], HasSubstr("the gradients of micro-batch 0 for stage 0"));
   EXPECT_THAT(errors[0], HasSubstr("from rank 1"));

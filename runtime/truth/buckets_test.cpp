@@ -220,7 +220,7 @@ class CountingTransport : public ForwardingTransport {
   std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
     auto lane = inner().openSend(to, name, messages);
-    if (name.direction != Direction::kBetweenCopies) return lane;
+    if (name.kind != MessageKind::kStageGradients) return lane;
     return std::make_unique<CountingLane>(std::move(lane), bytes_);
   }
 

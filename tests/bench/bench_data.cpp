@@ -6,6 +6,7 @@
 #include <random>
 
 #include "trace/files/output_file.h"
+#include "trace/nanoseconds.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace::bench {
@@ -105,9 +106,13 @@ void makeChromeTrace(const std::string& path, std::int64_t events) {
     appendFormatted(text, R"({"ph":"X","cat":"cpu_op","name":"%s %u","pid":22,"tid":%u,"ts":)",
                     kNames[random() % kNames.size()], static_cast<unsigned>(random() % 64),
                     static_cast<unsigned>(22 + thread));
-    appendMicroseconds(text, now[thread]);
+    const auto appendMicroseconds = [&](Nanoseconds time) {
+      appendFormatted(text, "%lld.%03lld", static_cast<long long>(time / kNsPerUs),
+                      static_cast<long long>(time % kNsPerUs));
+    };
+    appendMicroseconds(now[thread]);
     text += ",\"dur\":";
-    appendMicroseconds(text, length);
+    appendMicroseconds(length);
     appendFormatted(text, R"(,"args":{"Id":%u}})", static_cast<unsigned>(i));
     text += i + 1 < events ? ",\n" : "\n";
     now[thread] += length + 1000;

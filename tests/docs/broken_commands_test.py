@@ -38,6 +38,9 @@ CHECK = [
     ("```sh example:\npipe-view logs\n```\n", "an example without a reason"),
     ("```sh example: needs logs\npipe-view logs\n```\n", None),
     ("```sh runnable quickly\npipe-view logs\n```\n", "unknown mark quickly"),
+    ("`tools/compare/self_test.py` compares.\n", "calls tools/compare/self_test.py, which has no run bit"),
+    ("```sh example: long\ntools/compare/self_test.py --all\n```\n", "has no run bit"),
+    ("```sh example: long\nbash tools/compare/self_test.py\n```\n", None),
 ]
 
 

@@ -6,6 +6,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import unittest
 
 CHECK = pathlib.Path(__file__).resolve().parents[2] / "tools" / "lint" / "alone.py"
 COMPILER = sys.argv.pop()
+CLANG = "clang++-16"
 FINE = '#include "fine.h"\n\nint fine(int number) { return number; }\n'
 SHADOWS = "int shadows(int number) {\n  if (int number = 1) return number;\n  return number;\n}\n"
 
@@ -102,6 +104,24 @@ class AloneTest(unittest.TestCase):
         code, said = self.check()
         self.assertEqual(code, 0, said)
         self.assertIn("not checked, as nothing compiles it here: left.cpp", said)
+
+    @unittest.skipUnless(shutil.which(CLANG), f"{CLANG} is missing")
+    def test_precompiled_headers_hide_no_missing_include(self):
+        self.write("words.h", "#pragma once\n\n#include <string>\n#include <vector>\n\n"
+                              "using Words = std::vector<std::string>;\n")
+        # Seen alone only when its source comes to it first, though that includes what it lacks.
+        self.write("lacks.h", "#pragma once\n\nstd::string lacks();\n")
+        for number in range(6):
+            self.source(f"words{number}.cpp", f'#include "words.h"\n\nWords words{number};\n')
+        self.source("first.cpp", '#include "lacks.h"\n\n#include "words.h"\n\nWords first;\n')
+        self.source("second.cpp", '#include "fine.h"\n\nstd::vector<int> second;\n')
+        self.source("third.cpp", '#ifdef NONE\n#include "words.h"\n#endif\n\nWords third;\n')
+        for entry in self.entries:
+            entry["arguments"][0] = CLANG
+        code, said = self.check("--precompile", str(self.folder / "precompiled"))
+        self.assertEqual(code, 1, said)
+        self.assertIn("1 precompiled headers", said)
+        self.assertIn("failed: first.cpp\nfailed: second.cpp\nfailed: third.cpp\n3 of 9", said)
 
     def test_nothing_to_check_is_no_success(self):
         self.assertEqual(self.check()[0], 2)

@@ -7,12 +7,14 @@
   --jobs N          how many are compiled at a time (default: one per core)
   --merged FILE     also writes a database with each file once, for clang-tidy
   --list            only lists what would be compiled
+  --precompile DIR  saves most of the time where the compiler is clang (precompiled.py); DIR is for
+                    the precompiled headers
 
-Each file is compiled with its own options, -fsyntax-only and -Werror, and without a precompiled
-header, so it has to include what it needs. A file that several databases or targets compile is
-checked once for each set of options that can change its meaning. A header that a checked source
-includes first needs no run of its own. Exit codes: 0 all compile, 1 some do not, 2 nothing was
-checked.
+Each file is compiled with its own options, -fsyntax-only and -Werror, and without the precompiled
+header of its target, so it has to include what it needs. A file that several databases or targets
+compile is checked once for each set of options that can change its meaning. A header that a checked
+source includes before all else needs no run of its own. Exit codes: 0 all compile, 1 some do not,
+2 nothing was checked.
 """
 
 import argparse
@@ -26,6 +28,8 @@ import shlex
 import subprocess
 import sys
 import time
+
+import precompiled
 
 # Words in a file that make an option count for it. Without them the option changes only how code is
 # made, or library headers.
@@ -87,6 +91,7 @@ class Plan:
         self.units = []
         self.texts = {}
         self.merged = {}
+        self.tree = None  # with the headers
 
     def inside(self, file):
         if file != self.root and self.root not in file.parents:
@@ -132,15 +137,12 @@ class Plan:
     def add_headers(self, headers):
         """Headers that no checked source includes first are compiled with the options of a source
         that includes them, by itself or through other headers; returns those that none includes."""
-        sources = {unit.path: unit for unit in self.units if not unit.header}
-        first = set()
+        self.tree = precompiled.Tree(self.text, self.resolved, set(headers))
+        first = {name for unit in self.units for name in self.tree.direct(unit.path)[:1]}
         includers = collections.defaultdict(set)
         for path in set(self.merged) | set(headers):
-            names = [self.resolved(name, path) for name in INCLUDE.findall(self.text(path))]
-            if names and path in sources:
-                first.add(names[0])
-            for name in names:
-                includers[name].add(path)
+            for name in INCLUDE.findall(self.text(path)):
+                includers[self.resolved(name, path)].add(path)
         left = []
         for header in headers:
             if header in first or not self.pattern.search(header):
@@ -185,8 +187,8 @@ def launchers(words):
                  if re.search(r"(?:\+\+|/cc|gcc|clang)[-\d.]*$", word)), 0)
 
 
-def compile_alone(unit, root):
-    command = [unit.compiler, *unit.options, "-fsyntax-only", "-Werror"]
+def compile_alone(unit, root, more):
+    command = [unit.compiler, *more, *unit.options, "-fsyntax-only", "-Werror"]
     text = None
     if unit.header:  # as a file that includes it: "#pragma once" is an error in a main file
         command += ["-I", str(root), "-x", "c++", "-"]
@@ -198,12 +200,21 @@ def compile_alone(unit, root):
     return unit, done.returncode, done.stdout
 
 
-def check(units, root, jobs):
+def processor_time():
+    times = os.times()
+    return f"{times.children_user + times.children_system:.0f} s of processor time so far"
+
+
+def check(units, root, jobs, shared):
     """Compiles all; returns the paths that fail, each once."""
     failed = []
     shown = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        runs = [pool.submit(compile_alone, unit, root) for unit in units]
+        if shared:
+            count = shared.compile(pool)
+            print(f"   {count} precompiled headers, {processor_time()}", flush=True)
+        runs = [pool.submit(compile_alone, unit, root, shared.options_for(unit) if shared else [])
+                for unit in units]
         for count, run in enumerate(concurrent.futures.as_completed(runs), 1):
             unit, code, said = run.result()
             if code != 0:
@@ -212,7 +223,7 @@ def check(units, root, jobs):
                 print(f"-- {unit.path} does not compile alone:\n{said.rstrip()}", flush=True)
             if time.monotonic() - shown > 30:
                 shown = time.monotonic()
-                print(f"   {count} of {len(units)}", flush=True)
+                print(f"   {count} of {len(units)}, {processor_time()}", flush=True)
     return failed
 
 
@@ -225,6 +236,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--merged")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--precompile", metavar="DIR")
     arguments = parser.parse_args()
 
     root = pathlib.Path(arguments.root).resolve()
@@ -255,7 +267,9 @@ def main():
     if not plan.units:
         print("lint: nothing was checked", file=sys.stderr)
         return 2
-    failed = check(plan.units, root, arguments.jobs)
+    shared = arguments.precompile and precompiled.Precompiled(
+        plan.units, plan.tree, root, os.path.abspath(arguments.precompile), SEARCH)
+    failed = check(plan.units, root, arguments.jobs, shared)
     for path in sorted(failed):
         print(f"failed: {path}")
     print(f"{len(failed)} of {files + headers} files do not compile alone" if failed

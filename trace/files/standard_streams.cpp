@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 namespace pipetrace {
 
 void openClosedStreams() noexcept {

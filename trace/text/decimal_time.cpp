@@ -47,27 +47,6 @@ char* printWhole(char* to, std::uint64_t value) {
   return printEight(to, static_cast<std::uint32_t>(value % kEightDigits));
 }
 
-/// Prints time / kUnit and, after a dot, the remainder with kDecimals digits: at most 28
-/// characters. Returns the end.
-template <std::uint64_t kUnit, int kDecimals>
-char* printFixed(char* to, Nanoseconds time) {
-  auto magnitude = static_cast<std::uint64_t>(time);
-  if (time < 0) {
-    *to++ = '-';
-    magnitude = 0 - magnitude;
-  }
-  to = printWhole(to, magnitude / kUnit);
-  *to++ = '.';
-  auto rest = static_cast<std::uint32_t>(magnitude % kUnit);
-  if constexpr (kDecimals == 6) {
-    to = printPair(printPair(to, rest / 10'000), rest / 100 % 100);
-  } else {
-    static_assert(kDecimals == 3);
-    *to++ = static_cast<char>('0' + rest / 100);
-  }
-  return printPair(to, rest % 100);
-}
-
 }  // namespace
 
 std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds unit) {
@@ -98,16 +77,21 @@ std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds u
   return static_cast<Nanoseconds>(negative ? 0 - ns : ns);
 }
 
-char* printMilliseconds(char* to, Nanoseconds time) { return printFixed<kNsPerMs, 6>(to, time); }
+char* printMilliseconds(char* to, Nanoseconds time) {
+  auto magnitude = static_cast<std::uint64_t>(time);
+  if (time < 0) {
+    *to++ = '-';
+    magnitude = 0 - magnitude;
+  }
+  to = printWhole(to, magnitude / kNsPerMs);
+  *to++ = '.';
+  const auto rest = static_cast<std::uint32_t>(magnitude % kNsPerMs);
+  return printPair(printPair(printPair(to, rest / 10'000), rest / 100 % 100), rest % 100);
+}
 
 void appendMilliseconds(std::string& out, Nanoseconds time) {
   std::array<char, 32> text{};
   out.append(text.data(), printMilliseconds(text.data(), time));
-}
-
-void appendMicroseconds(std::string& out, Nanoseconds time) {
-  std::array<char, 32> text{};
-  out.append(text.data(), printFixed<kNsPerUs, 3>(text.data(), time));
 }
 
 namespace {

@@ -21,9 +21,6 @@ char* printMilliseconds(char* to, Nanoseconds time);
 /// parseDecimalTime(…, kNsPerMs), to the digit.
 void appendMilliseconds(std::string& out, Nanoseconds time);
 
-/// Appends `time` in microseconds with exactly three decimals: "1234.567".
-void appendMicroseconds(std::string& out, Nanoseconds time);
-
 /// A duration for people to read: "873 ns", "12.35 us", "4.567 ms", "1.308 s". Four significant
 /// digits, rounded half up.
 std::string formatDuration(Nanoseconds duration);

@@ -94,8 +94,6 @@ class ChartWidget : public QAbstractScrollArea {
   void setArea(std::optional<ChartArea> area);
   /// Whether the area is being dragged: then it changes often.
   bool isDraggingArea() const;
-  /// Whether dragging moves the chart and Shift + dragging selects an area, instead of the reverse.
-  bool dragPans() const { return dragPans_; }
   /// The bubble ratios of the steps, by their numbers; the strip and the step ruler show them.
   void setBubbleRatios(std::map<std::int32_t, double> ratios);
   const std::map<std::int32_t, double>& bubbleRatios() const { return bubbleRatios_; }
@@ -127,6 +125,7 @@ class ChartWidget : public QAbstractScrollArea {
   /// Shows the time of the area, else that of the selected event. The whole run if there is
   /// neither, or if the view already is there.
   void fitSelection();
+  /// Whether dragging moves the chart and Shift + dragging selects an area, instead of the reverse.
   void setDragPans(bool pans) { dragPans_ = pans; }
   /// Selects the culprit of the selected bubble and brings it into view.
   void showCulprit();

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "analysis/run_summary.h"
-#include "apps/pipe_run/job_lateness.h"
 #include "apps/pipe_run/plan_comparison.h"
+#include "apps/pipe_run/testing/job_lateness.h"
 #include "parser/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
 #include "runtime/rehearse/rehearsal.h"

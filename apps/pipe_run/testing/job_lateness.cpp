@@ -1,4 +1,4 @@
-#include "apps/pipe_run/job_lateness.h"
+#include "apps/pipe_run/testing/job_lateness.h"
 
 #include <algorithm>
 #include <map>
