@@ -4,7 +4,7 @@
 #    PATH_PATTERN       only files whose path matches this regular expression, for example ^parser/
 #    --presets A,B,...  only these presets (default: all but runtime-asan)
 #    --only alone|tidy  only that check (default: both)
-#    --quick            only whether each file compiles alone, in the preset all, by clang 16, with
+#    --quick            only whether each file compiles alone, in the preset all-tests, by clang 16, with
 #                       precompiled headers: minutes (tools/lint/precompiled.py)
 #    --torch            also runs clang-tidy over runtime/ and samples/, minutes a file for LibTorch
 #    --jobs N           how many files at a time (default: one per core)
@@ -35,7 +35,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --presets) [ $# -gt 1 ] || die "--presets needs a list"; presets=$2; shift ;;
     --only) [[ ${2:-} =~ ^(alone|tidy)$ ]] || die "--only needs 'alone' or 'tidy'"; only=$2; shift ;;
-    --quick) quick=yes; presets=all; only=alone ;;
+    --quick) quick=yes; presets=all-tests; only=alone ;;
     --torch) torch=yes ;;
     --jobs) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number above 0"; jobs=$2; shift ;;
     --list) list=(--list) ;;
