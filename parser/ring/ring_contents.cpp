@@ -95,8 +95,7 @@ class RingReader {
 
   JobKind kindOf(const rf::Slot& slot) const {
     const bool isAfterCheckpoint = slot.kind >= static_cast<int>(JobKind::kCheckpoint);
-    const int kind = slot.kind + (header_.version < 3 && isAfterCheckpoint ? 1 : 0);
-    return static_cast<JobKind>(std::min<int>(kind, kJobKindCount - 1));
+    return jobKindOfNumber(slot.kind + (header_.version < 3 && isAfterCheckpoint ? 1 : 0));
   }
 
   StreamLine lineOf(const rf::LaneHeader& lane, std::string_view name, const rf::Slot& slot) const {

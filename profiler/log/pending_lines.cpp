@@ -39,7 +39,7 @@ StreamLineWriter& PendingLines::writerOf(std::int32_t lane) {
 void PendingLines::add(const TimedJob& timed) {
   const Lane& lane = state_.laneAt(timed.lane);
   const ring_format::Slot& job = lane.slot(timed.slot);
-  StreamJob line{.kind = static_cast<JobKind>(std::min<int>(job.kind, kJobKindCount - 1)),
+  StreamJob line{.kind = jobKindOfNumber(job.kind),
                  .chunk = job.chunk,
                  .microBatch = job.microBatch,
                  .step = job.step,
