@@ -103,7 +103,7 @@ class RingReader {
             .microBatch = slot.microBatch,
             .stream = name,
             .peer = slot.peer,
-            .bytes = lane.isCompute != 0 ? kNotGiven : slot.bytesOrPart,
+            .bytes = lane.isCompute != 0 ? kNotGiven : slot.bytesOrDetails,
             .job = slot.id,
             .step = slot.step,
             .stage = slot.stage,
@@ -146,10 +146,7 @@ class RingReader {
                           .isInLogPossibly = times != nullptr,
                           .line = lineOf(lane, name, slot),
                           .action = textAt(slot.action)};
-    if (job.isCompute && header_.version > rf::kOldestVersion) {
-      job.part = rf::partOf(slot.bytesOrPart);
-      job.version = rf::versionOf(slot.bytesOrPart);
-    }
+    if (job.isCompute) job.details = unpackedDetails(slot.bytesOrDetails, header_.version);
     if (times != nullptr && times->begin != kNsMin && times->end != kNsMin) {
       job.line.begin = times->begin;
       job.line.end = times->end;

@@ -51,10 +51,9 @@ void PendingLines::add(const TimedJob& timed) {
                  .action = textAt(job.action),
                  .phase = ring_format::phaseOf(job)};
   if (lane.isCompute()) {
-    line.part = ring_format::partOf(job.bytesOrPart);
-    line.version = ring_format::versionOf(job.bytesOrPart);
+    line.details = unpackedDetails(job.bytesOrDetails, ring_format::kVersion);
   } else {
-    line.bytes = job.bytesOrPart;
+    line.bytes = job.bytesOrDetails;
   }
   writerOf(timed.lane).append(text_, line);
   places_.push_back({.lane = timed.lane, .slot = timed.slot, .line = count_});
