@@ -54,7 +54,7 @@ const ProgramTraces* tracesOf(ForeignTrace& trace) {
       for (Event& event : lane.thread->events) trace.names.describe(event);
     }
   };
-  for (const Program& program : kPrograms) {
+  for (const TracedProgram& program : kTracedPrograms) {
     if (program.traces.isIts == nullptr) continue;
     if (!program.traces.describesEvents) describe();
     if (program.traces.isIts(trace)) return &program.traces;

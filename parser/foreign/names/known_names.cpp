@@ -19,7 +19,7 @@ std::list<NamePattern> unambiguousNames() {
       if (row.use == NameUse::kAlways) list.emplace_back(row.pattern, row.kind);
     }
   };
-  for (const Program& program : kPrograms) add(program.names());
+  for (const TracedProgram& program : kTracedPrograms) add(program.names());
   add(commonNames());
   return list;
 }

@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-NamePreset::NamePreset(const Program& program) {
+NamePreset::NamePreset(const TracedProgram& program) {
   for (const auto rows : {program.names(), program.libraryNames()}) {
     for (const NameRow& row : rows) patterns_.emplace_back(row.pattern, row.kind);
   }
@@ -19,7 +19,7 @@ std::optional<JobName> NamePreset::find(std::string_view name) const {
 
 std::vector<std::string> namePresets() {
   std::vector<std::string> words;
-  for (const Program& program : kPrograms) {
+  for (const TracedProgram& program : kTracedPrograms) {
     if (!program.preset.empty()) words.emplace_back(program.preset);
   }
   return words;
@@ -28,7 +28,7 @@ std::vector<std::string> namePresets() {
 const NamePreset* findNamePreset(std::string_view word) {
   static const std::map<std::string_view, NamePreset> presets = [] {
     std::map<std::string_view, NamePreset> map;
-    for (const Program& program : kPrograms) {
+    for (const TracedProgram& program : kTracedPrograms) {
       if (!program.preset.empty()) map.try_emplace(program.preset, program);
     }
     return map;

@@ -15,7 +15,7 @@ namespace pipetrace {
 /// programs.
 class NamePreset : public NameTable {
  public:
-  explicit NamePreset(const Program& program);
+  explicit NamePreset(const TracedProgram& program);
 
   std::optional<JobName> find(std::string_view name) const override;
   bool isOfUser() const override { return false; }

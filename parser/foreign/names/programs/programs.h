@@ -33,7 +33,7 @@ struct ProgramTraces {
 
 /// A program whose traces are read. Its page in docs/inputs/ says which file of which version has
 /// each of its names.
-struct Program {
+struct TracedProgram {
   std::string_view preset = {};  ///< the word for --kinds; empty: no preset
   /// Its names, of which the first row that matches counts; then those of the library that it
   /// trains with. Null: none.
@@ -103,7 +103,7 @@ void placeMegatronTrace(ForeignTrace& trace);
 
 /// All programs: those with a preset in the order of the help, those with a reader in the order in
 /// which they are asked.
-inline constexpr Program kPrograms[] = {
+inline constexpr TracedProgram kTracedPrograms[] = {
     {.preset = "torch", .rows = torchNames, .traces = {isKinetoTrace, placeKinetoTrace, true}},
     {.traces = {isStragglerTrace, placeStragglerTrace}},
     {.traces = {isAscendTrace, placeAscendTrace}},
