@@ -37,7 +37,7 @@ enum class JobKind : std::uint8_t {
 
 inline constexpr int kJobKindCount = static_cast<int>(JobKind::kReshard);  ///< of those of events
 
-/// What a kind of job is, and where it runs.
+/// A kind of job is of one group, by what it is and where it runs.
 enum class JobGroup : std::uint8_t {
   kCompute,     ///< on the compute lane: a rank without such a job is in a bubble
   kBeside,      ///< on the compute lane as well, but no work of the pipeline
@@ -50,7 +50,7 @@ enum class JobGroup : std::uint8_t {
   kUnknown,
 };
 
-/// What a job does for the steps before or after it.
+/// The work that a job does for the step before or after it.
 enum class BetweenSteps : std::uint8_t { kNothing, kLoadsData, kSavesState };
 
 /// All that must be known of a kind of job.

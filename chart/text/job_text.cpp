@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-/// What stands for a kind.
+/// The text that stands for a kind.
 std::string_view briefOf(JobKind kind) {
   const std::string_view brief = rowOf(kind).brief;
   return brief.empty() ? "?" : brief;

@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// What a program may say of a job of the compute lane besides what each such job has.
+/// Numbers that a program may give with a job of the compute lane, and that most jobs lack.
 struct JobDetails {
   std::int64_t part = kNotGiven;     ///< of the micro-batch (sub-job)
   std::int64_t version = kNotGiven;  ///< of the weights that the job uses
