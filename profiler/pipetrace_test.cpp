@@ -4,12 +4,17 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
 
 #include "profiler/testing/environment.h"
 #include "profiler/testing/record_from_c.h"
 #include "profiler/testing/recorded_log.h"
+#include "trace/job_kind.h"
 
 namespace pipetrace {
 namespace {
@@ -60,6 +65,46 @@ TEST(PipetraceTest, AProgramInCRecordsJobsAndTransfers) {
   EXPECT_THAT(log.lines("Counter: name = depth", 1), Contains(HasSubstr("value = 4, unit = jobs")))
       << "from the program's function";
   EXPECT_EQ(log.number("Profiler End: ", "errors", 1), 0);
+}
+
+/// The constants of the enum pipetrace_kind: `forward` is 1.
+std::map<std::string, int> kindsOfTheHeader() {
+  std::ifstream file(PIPETRACE_SOURCE_DIR "/profiler/pipetrace.h");
+  std::map<std::string, int> kinds;
+  bool isInside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "enum pipetrace_kind {") isInside = true;
+    if (line == "};") isInside = false;
+    const std::string mark = "  PIPETRACE_";
+    const std::size_t equals = line.find(" = ");
+    if (!isInside || !line.starts_with(mark) || equals == std::string::npos) continue;
+    std::string name = line.substr(mark.size(), equals - mark.size());
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    kinds[name] = std::atoi(line.c_str() + equals + 3);
+  }
+  return kinds;
+}
+
+TEST(PipetraceTest, TheHeaderHasEveryKindThatProgramsRecordUnderItsNumber) {
+  std::map<std::string, int> recorded;
+  for (const JobKindRow& row : kJobKinds) {
+    if (isRecorded(row.kind)) recorded[std::string(row.name)] = static_cast<int>(row.kind);
+  }
+  EXPECT_EQ(kindsOfTheHeader(), recorded);
+}
+
+TEST(PipetraceTest, JobsOfNumbersThatAreNoKindsOfProgramsAreOther) {
+  RecordedLog log;
+  const pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0) << pipetrace_error();
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  for (const int kind : {-1, static_cast<int>(JobKind::kKernel), static_cast<int>(JobKind::kBubble),
+                         static_cast<int>(JobKind::kReshard), 1000}) {
+    const Scope job(recorder, compute, jobOf(kind));
+  }
+  pipetrace_close(recorder);
+  EXPECT_THAT(log.lines("Profiler Info: "), AllOf(SizeIs(5), Each(HasSubstr("type = other"))));
 }
 
 TEST(PipetraceTest, StructsOfAnotherVersionOfTheHeaderAreStartedUpToTheirSize) {

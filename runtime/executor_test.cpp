@@ -108,7 +108,7 @@ TEST(ExecutorTest, DataParallelCellsArePassedOver) {
   Plan with = *plan;
   for (auto& row : with.ranks) {
     const int stage = row.front().stage;
-    row.insert(row.begin() + 3, {JobKind::kOther, stage, -1});
+    row.insert(row.begin() + 3, {JobKind::kReshard, stage, -1});
     row.insert(row.begin(), {JobKind::kAllGather, stage, -1});
     row.push_back({JobKind::kReduceScatter, stage, -1});
   }

@@ -8,10 +8,10 @@
 namespace pipetrace {
 
 /// Whether an action is work that data parallelism adds to a pipeline. UNSHARD gathers a stage's
-/// parameters (all_gather). RESHARD frees what was gathered (other: no kind of job says that).
+/// parameters (all_gather). RESHARD frees what was gathered (JobKind::kReshard, which jobs lack).
 /// REDUCE_GRAD reduces its gradients among the replicas (reduce_scatter). A trace of
 /// torch.distributed.pipelining is read with the same kinds, which has no AGREE. No other action
-/// has them, so each stands for one word. New kinds would be new rows in every table of kinds.
+/// has them, so each stands for one word.
 ///
 /// AGREE stands at the end of each rank's row, or of none (all_reduce). All ranks add up numbers
 /// that the optimizer's step depends on, such as the norm of all gradients. It is of no stage
@@ -24,8 +24,7 @@ namespace pipetrace {
 /// other work (schedule/simulate/reductions.h). A data-parallel action may name a stage that its
 /// rank or the plan does not have, and may be there any number of times.
 constexpr bool isDataParallel(JobKind kind) {
-  return kind == JobKind::kAllGather || kind == JobKind::kReduceScatter ||
-         kind == JobKind::kOther || kind == JobKind::kAllReduce;
+  return isCollective(kind) || kind == JobKind::kReshard;
 }
 /// Whether it is AGREE, the word of its cells.
 constexpr bool isAgreement(JobKind kind) { return kind == JobKind::kAllReduce; }

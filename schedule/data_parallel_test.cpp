@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 
 /// The plan with data-parallel cells between its own, also of stages that it does not have.
 Plan withCells(Plan plan, test::RandomPlans& random) {
-  constexpr JobKind kKinds[] = {JobKind::kAllGather, JobKind::kOther, JobKind::kReduceScatter};
+  constexpr JobKind kKinds[] = {JobKind::kAllGather, JobKind::kReshard, JobKind::kReduceScatter};
   for (auto& row : plan.ranks) {
     for (int count = random.below(8); count > 0; --count) {
       const int at = random.below(static_cast<int>(row.size()) + 1);
@@ -228,7 +228,7 @@ TEST(DataParallel, AJobsOwnTimeIsAJobOnItsRank) {
   costs.optimizer = 5;
   costs.faults.jobs = {{.action = {JobKind::kAllGather, 0, -1}, .longer = 3},
                        {.action = {JobKind::kReduceScatter, 0, -1}, .longer = 7},
-                       {.action = {JobKind::kOther, 1, -1}, .longer = 1}};
+                       {.action = {JobKind::kReshard, 1, -1}, .longer = 1}};
   const Simulation run = simulate(plan, costs);
   EXPECT_EQ(run.length, 3 + 10 + 10 + 20 + 20 + 7 + 5);
   EXPECT_EQ(run.ranks[0].busy, 30) << "the rank waits for other replicas";

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "trace/bubble_class.h"
 
 namespace pipetrace {
@@ -58,6 +60,33 @@ TEST(JobKindTest, EachKindIsOfItsGroups) {
   EXPECT_EQ(kindsOf(isCollective), (Kinds{kAllReduce, kAllGather, kReduceScatter}));
   for (const JobKind kind : kindsOf(isTransfer)) {
     EXPECT_EQ(transferKind(isSend(kind), isForwardTransfer(kind)), kind);
+  }
+}
+
+TEST(JobKindTest, ProgramsRecordNeitherKernelsNorBubblesNorWhatPlansAloneHave) {
+  for (const JobKindRow& row : kJobKinds) {
+    using enum JobKind;
+    const bool isNot =
+        row.kind == kKernel || row.kind == kBubble || row.kind == kOther || row.kind == kReshard;
+    EXPECT_EQ(isRecorded(row.kind), !isNot) << row.name;
+  }
+}
+
+TEST(JobKindTest, ANumberOfALaterVersionIsOther) {
+  EXPECT_EQ(jobKindOfNumber(1), JobKind::kForward);
+  for (const int number : {-1, kJobKindCount, 255}) {
+    EXPECT_EQ(jobKindOfNumber(number), JobKind::kOther) << number;
+  }
+}
+
+TEST(JobKindTest, NoTwoKindsHaveTheSameWordInLogsOrPlans) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> cells;
+  for (const JobKindRow& row : kJobKinds) {
+    if (row.kind == JobKind::kReshard) continue;
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_TRUE(row.paddleName.empty() || names.insert(row.paddleName).second) << row.name;
+    EXPECT_TRUE(row.cell.empty() || cells.insert(row.cell).second) << row.cell;
   }
 }
 

@@ -107,8 +107,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.group = times_.group(id);
     link.workCause = Cause::kPeerWait;
     link.work = length - times_.median(id);
-  } else if (node.kind == JobKind::kData || node.kind == JobKind::kCheckpoint) {
-    link.workCause = node.kind == JobKind::kData ? Cause::kLaunch : Cause::kSync;
+  } else if (loadsData(node.kind) || savesState(node.kind)) {
+    link.workCause = loadsData(node.kind) ? Cause::kLaunch : Cause::kSync;
     link.work = length;
   } else if (endsPaths(node.kind)) {
     const LeastUpdate* const least = leastUpdateOf(node);

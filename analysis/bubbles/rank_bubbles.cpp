@@ -244,7 +244,7 @@ void RankBubbles::findOwnWork(const Gap& gap, Id endedBy) {
   for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
     const JobGraph::Node& node = graph_.node(id);
     if (isCompute(node.kind) || node.end <= gap.span.begin) continue;
-    const bool isData = node.kind == JobKind::kData;
+    const bool isData = loadsData(node.kind);
     own_.push_back({node.begin, node.end, id, id, gap.window->step,
                     isData ? BubbleClass::kLaunch : BubbleClass::kSync});
   }

@@ -35,7 +35,7 @@ StepTail tailOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id l
       return tail;
     }
     const bool lacksMembers = node.isCollective && node.lacksInput;
-    const bool isData = node.kind == JobKind::kData;
+    const bool isData = loadsData(node.kind);
     goBackTo(node.begin, lacksMembers ? tail.unknown : isData ? tail.launch : tail.sync, at);
     later = at;
   }

@@ -12,15 +12,8 @@
 namespace pipetrace {
 
 std::string jobsText(JobKind kind) {
-  switch (kind) {
-    case JobKind::kForward: return "forwards";
-    case JobKind::kBackward: return "backwards";
-    case JobKind::kBackwardInput: return "input halves of backwards";
-    case JobKind::kBackwardWeight: return "weight halves of backwards";
-    case JobKind::kForwardBackward: return "fused pairs";
-    case JobKind::kRecompute: return "recomputations";
-    default: return "jobs";
-  }
+  const std::string_view plural = rowOf(kind).plural;
+  return std::string(plural.empty() ? "jobs" : plural);
 }
 
 std::string shareOf(double share) { return fixedText(100 * std::abs(share), 1) + " %"; }

@@ -87,7 +87,7 @@ CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const Sl
     case BubbleClass::kTransfer: return messageCauseOf(group, links);
     case BubbleClass::kBlocked: return CauseKind::kHeldLines;
     case BubbleClass::kLaunch:
-      if (graph.node(group.job).kind == JobKind::kData) return CauseKind::kData;
+      if (loadsData(graph.node(group.job).kind)) return CauseKind::kData;
       return isOneJob(group) ? CauseKind::kLateJob : CauseKind::kLateJobs;
     default:
       if (!group.outliers.empty()) return CauseKind::kLongJobs;

@@ -82,8 +82,8 @@ std::vector<Stall> stallsOf(const RunSummary& summary, const CountedSteps& count
 void fillStalls(const Timeline& timeline, std::vector<Stall>& stalls) {
   std::map<StringId, bool> known;  // by name
   const auto reasonOf = [&](const Event& event) {
-    if (event.kind == JobKind::kData) return Reason::kData;
-    if (event.kind == JobKind::kCheckpoint) return Reason::kCheckpoint;
+    if (loadsData(event.kind)) return Reason::kData;
+    if (savesState(event.kind)) return Reason::kCheckpoint;
     const bool mayBe = event.kind == JobKind::kDefault || event.kind == JobKind::kOther ||
                        event.kind == JobKind::kCopy;
     if (!mayBe || event.name == 0) return Reason::kUnknown;

@@ -61,7 +61,7 @@ std::optional<Opener> openerByStage(std::span<const Event> jobs) {
 
 std::optional<Opener> openerByType(std::span<const Event> jobs) {
   const auto first = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
-    return e.kind != JobKind::kDefault && e.kind != JobKind::kCheckpoint && !isIgnored(e.kind);
+    return e.kind != JobKind::kDefault && !savesState(e.kind) && !isIgnored(e.kind);
   });
   if (first == jobs.end()) return std::nullopt;
   return Opener{*first};

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/log/log_format.h"
+#include "trace/log/rank_info_fields.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/ranks_text.h"
 
@@ -146,11 +146,11 @@ void checkTimes(const Timeline& timeline, Diagnostics& diagnostics) {
 }  // namespace
 
 void checkOneRun(const Timeline& timeline, Diagnostics& diagnostics) {
-  namespace lf = log_format;
-  checkOneValue(lf::kWorldSize, sayings(timeline, &RankInfo::worldSize), diagnostics);
-  checkOneValue(lf::kNumStages, sayings(timeline, &RankInfo::numStages), diagnostics);
-  checkOneValue(lf::kNumMicroBatches, sayings(timeline, &RankInfo::numMicroBatches), diagnostics);
-  checkOneValue(lf::kSchedule, schedules(timeline), diagnostics);
+  namespace keys = rank_info_keys;
+  checkOneValue(keys::kWorldSize, sayings(timeline, &RankInfo::worldSize), diagnostics);
+  checkOneValue(keys::kNumStages, sayings(timeline, &RankInfo::numStages), diagnostics);
+  checkOneValue(keys::kNumMicroBatches, sayings(timeline, &RankInfo::numMicroBatches), diagnostics);
+  checkOneValue(keys::kSchedule, schedules(timeline), diagnostics);
 }
 
 void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics) {

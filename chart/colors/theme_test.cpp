@@ -165,6 +165,36 @@ TEST(ThemeTest, TextIsLegibleOnEveryColour) {
   }
 }
 
+TEST(ThemeTest, EveryKindOfJobHasAColourThatIsSeenOnItsRow) {
+  for (const Theme& theme : allThemes()) {
+    for (int i = 0; i < kJobKindCount; ++i) {
+      const auto kind = static_cast<JobKind>(i);
+      if (kind == JobKind::kBubble) continue;
+      const Color color = theme.jobs[static_cast<std::size_t>(i)];
+      EXPECT_NE(color, Color()) << named(theme) << logName(kind) << " has none, and is black";
+      EXPECT_GT(distance(color, theme.rowShade, kNormal), 8) << named(theme) << logName(kind);
+    }
+  }
+}
+
+TEST(ThemeTest, AllKindsOfTheComputeLaneDifferInTheColourBlindTheme) {
+  for (const bool isDark : {false, true}) {
+    const Theme& theme = themeOf(ThemeName::kColourBlind, isDark);
+    for (const auto& sight : {kNormal, kProtanopia, kDeuteranopia, kTritanopia}) {
+      for (const JobKindRow& a : kJobKinds) {
+        for (const JobKindRow& b : kJobKinds) {
+          if (a.kind >= b.kind || !isComputeLane(a.kind) || !isComputeLane(b.kind)) continue;
+          const auto colorOf = [&](const JobKindRow& row) {
+            return theme.jobs[static_cast<std::size_t>(row.kind)];
+          };
+          EXPECT_GT(distance(colorOf(a), colorOf(b), sight), 7)
+              << named(theme) << a.name << " and " << b.name;
+        }
+      }
+    }
+  }
+}
+
 constexpr std::array<JobKind, 6> kOfSchedules = {
     JobKind::kForward,        JobKind::kBackward,        JobKind::kBackwardInput,
     JobKind::kBackwardWeight, JobKind::kForwardBackward, JobKind::kOptimizer};

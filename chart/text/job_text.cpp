@@ -8,32 +8,22 @@
 namespace pipetrace {
 namespace {
 
-struct Name {
-  const char* text;
-  char letter;
-};
-
-Name nameOf(JobKind kind) {
-  switch (kind) {
-    case JobKind::kForward: return {"F", 'F'};
-    case JobKind::kBackward: return {"B", 'B'};
-    case JobKind::kBackwardInput: return {"I", 'I'};
-    case JobKind::kBackwardWeight: return {"W", 'W'};
-    case JobKind::kRecompute: return {"R", 'R'};
-    case JobKind::kForwardBackward: return {"&", '&'};
-    case JobKind::kLr: return {"lr", 'L'};
-    case JobKind::kOptimizer: return {"opt", 'O'};
-    case JobKind::kData: return {"data", 'D'};
-    case JobKind::kCheckpoint: return {"ckpt", 'C'};
-    default: return {"?", '?'};
-  }
+/// The text that stands for a kind.
+std::string_view briefOf(JobKind kind) {
+  const std::string_view brief = rowOf(kind).brief;
+  return brief.empty() ? "?" : brief;
 }
+
+}  // namespace
 
 char lowerCase(char letter) {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-}  // namespace
+char letterOf(JobKind kind) {
+  const char first = briefOf(kind).front();
+  return first >= 'a' && first <= 'z' ? static_cast<char>(first - 'a' + 'A') : first;
+}
 
 JobText::JobText(const Timeline& timeline) : timeline_(timeline) {
   for (const Track& track : timeline.tracks) {
@@ -67,8 +57,8 @@ std::string JobText::fused(int rank, const Event& job, const char* between) cons
 
 std::string JobText::whole(int rank, const Event& job) const {
   if (job.kind == JobKind::kForwardBackward) return fused(rank, job, "+");
-  if (!isCompute(job.kind)) return nameOf(job.kind).text;
-  return numbered(nameOf(job.kind).letter, job.stage, job.chunk, job.microBatch);
+  if (!isCompute(job.kind)) return std::string(briefOf(job.kind));
+  return numbered(letterOf(job.kind), job.stage, job.chunk, job.microBatch);
 }
 
 std::string JobText::fitting(int rank, const Event& job, int width) const {
@@ -93,7 +83,7 @@ bool JobText::hasNumberIn(int rank, const Event& job, int width) const {
 }
 
 char JobText::letter(const Event& job) const {
-  const char letter = nameOf(job.kind).letter;
+  const char letter = letterOf(job.kind);
   const bool isOdd = isCompute(job.kind) && job.chunk > 0 && job.chunk % 2 == 1;
   return isOdd ? lowerCase(letter) : letter;
 }

@@ -8,6 +8,11 @@
 
 namespace pipetrace {
 
+/// The letter of a kind in a chart of characters: '&' for a fused pair, '?' for a kind without one.
+char letterOf(JobKind kind);
+/// The letter of the same kind for odd chunks of a rank.
+char lowerCase(char letter);
+
 /// The texts of jobs in a chart of characters: "F3", "B3", "I3", "W3", both halves of a fused pair
 /// ("F7+B3"), or a short name ("opt"). Letters of odd chunks are lower case. Where a rank has more
 /// than two chunks the stage comes first ("5f3"). ASCII. Refers to the timeline.

@@ -309,13 +309,18 @@ class TextChart {
     std::string fused = hasPair ? (hasPlus ? "F+B" : "FB") : "";
     if (hasSign) fused += fused.empty() ? "&" : " or &";
     add(!fused.empty(), fused + " fused pair");
-    add(shows(kRecompute, "Rr"), "R recompute");
-    add(shows(kLr, "L"), "L lr");
-    const bool hasOpt = shows(kOptimizer, "p");
-    add(shows(kOptimizer, "O"), hasOpt ? "O or opt optimizer" : "O optimizer");
-    add(hasOpt && !shows(kOptimizer, "O"), "opt optimizer");
-    add(shows(kData, "D"), "D data");
-    add(shows(kCheckpoint, "C"), "C checkpoint");
+    for (const JobGroup group : {JobGroup::kCompute, JobGroup::kBeside}) {
+      for (const JobKindRow& row : kJobKinds) {
+        const bool isAbove = row.kind <= kForwardBackward && row.kind >= kForward;
+        if (row.group != group || row.brief.empty() || isAbove) continue;
+        const char letter = letterOf(row.kind);
+        const char ofOddChunk = group == JobGroup::kCompute ? lowerCase(letter) : letter;
+        const bool hasLetter = shows(row.kind, std::string{letter, ofOddChunk});
+        const bool hasOpt = row.kind == kOptimizer && shows(kOptimizer, "p");
+        const std::string mark = !hasOpt ? std::string(1, letter) : hasLetter ? "O or opt" : "opt";
+        add(hasLetter || hasOpt, mark + " " + std::string(row.name));
+      }
+    }
     add(shows(kAllReduce, "s"), "sum adding up gradients");
     add(shows(kAllReduce, "a"), "agr agreement of all ranks");
     for (const auto& [what, isShown] : idleTimes(rows)) add(isShown, what);

@@ -125,6 +125,8 @@ std::int64_t ChromeCollector::finishOurs() {
 /// The processes in the order of their sort index and pid, with their contents.
 ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
   ForeignTrace trace{.timeline = timeline_,
+                     .kineto = trace_.kineto,
+                     .names = ForeignNames(request.kinds, timeline_),
                      .diagnostics = diagnostics_,
                      .file = trace_.file,
                      .jobTime = request.jobTime,
@@ -231,13 +233,13 @@ std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
   ForeignTrace trace = foreignTrace(request);
   if (trace_.kineto.base) {
     shiftForeign(trace, *trace_.kineto.base);
-  } else if (trace_.kineto.isThere || isKinetoTrace(trace)) {
+  } else if (trace_.kineto.isThere || hasKinetoCategories(trace)) {
     reportMissingBase(trace);
   }
   std::set<int> taken;
   for (const auto& [rank, info] : timeline_.ranks) taken.insert(rank);
   if (trace_.kineto.host.empty()) trace_.kineto.host = hostInName(trace_.file);
-  placeForeignTrace(trace, trace_.kineto, request.kinds);
+  placeForeignTrace(trace);
   reportOtherRank(trace);
   trace_.recorded = std::move(trace.recorded);
   const bool isTaken = std::any_of(trace.lanes.begin(), trace.lanes.end(),

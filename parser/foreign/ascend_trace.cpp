@@ -1,9 +1,9 @@
-#include "parser/foreign/ascend_trace.h"
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "parser/foreign/foreign_trace.h"
+#include "parser/foreign/names/programs/programs.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "parser/foreign/chrome_process.h"
+#include "parser/foreign/kineto_trace.h"
+#include "parser/foreign/names/foreign_names.h"
 #include "parser/trace_reader.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
@@ -38,6 +40,8 @@ struct ForeignTrace {
   };
 
   Timeline& timeline;  ///< holds the strings and arguments of the events
+  const KinetoInfo& kineto;
+  ForeignNames names;
   Diagnostics& diagnostics;
   const std::string& file;                 ///< names the input in diagnostics
   JobTime jobTime = JobTime::kAuto;        ///< see LoadOptions::jobTime

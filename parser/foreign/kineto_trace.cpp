@@ -8,7 +8,7 @@
 
 #include "parser/foreign/foreign_trace.h"
 #include "parser/foreign/kineto/placer.h"
-#include "parser/foreign/names/foreign_names.h"
+#include "parser/foreign/names/programs/programs.h"
 #include "parser/profile/common_format.h"
 #include "parser/trace_reader.h"
 #include "trace/text/log_numbers.h"
@@ -54,24 +54,28 @@ void KinetoInfo::readField(std::string_view key, std::string_view json) {
   run = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool isKinetoTrace(const ForeignTrace& trace) {
+bool hasKinetoCategories(const ForeignTrace& trace) {
   constexpr std::array<std::string_view, 3> kTypical = {"cpu_op", "cuda_runtime",
                                                         "gpu_user_annotation"};
   std::array<StringId, kTypical.size()> ids{};
   std::transform(kTypical.begin(), kTypical.end(), ids.begin(),
                  [&](std::string_view text) { return trace.timeline.strings.intern(text); });
-  const ForeignNames names(nullptr, trace.timeline);
   for (const ForeignTrace::Lane& lane : trace.lanes) {
     for (const Event& event : lane.thread->events) {
-      const StringId category = names.categoryOf(event);
+      const StringId category = trace.names.categoryOf(event);
       if (category != 0 && std::find(ids.begin(), ids.end(), category) != ids.end()) return true;
     }
   }
   return false;
 }
 
-void placeKinetoTrace(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names) {
-  if (!trace.lanes.empty()) placeKinetoLanes(trace, info, names);
+bool isKinetoTrace(const ForeignTrace& trace) {
+  // Ascend's profiler for PyTorch gives its operators Kineto's categories, too.
+  return !isAscendTrace(trace) && (trace.kineto.isThere || hasKinetoCategories(trace));
+}
+
+void placeKinetoTrace(ForeignTrace& trace) {
+  if (!trace.lanes.empty()) placeKinetoLanes(trace);
 }
 
 }  // namespace pipetrace

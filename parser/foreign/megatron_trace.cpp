@@ -1,13 +1,15 @@
-#include "parser/foreign/megatron_trace.h"
-
 #include <algorithm>
 
+#include "parser/foreign/foreign_trace.h"
+#include "parser/foreign/names/programs/programs.h"
 #include "parser/foreign/pipeline_positions.h"
+#include "parser/foreign/place_foreign_trace.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
 
 bool isMegatronTrace(const ForeignTrace& trace) {
+  if (!trace.names.hasPositions()) return false;
   const bool hasRanks =
       std::all_of(trace.processes.begin(), trace.processes.end(), [&](const auto& process) {
         const ChromeId& pid = *process.pid;
@@ -33,6 +35,7 @@ void placeMegatronTrace(ForeignTrace& trace) {
     lanes.emplace_back(lane.rank, &lane.thread->events);
   }
   giveVirtualStages(lanes, trace.timeline);
+  nameComputeLanes(trace);
 }
 
 }  // namespace pipetrace

@@ -4,11 +4,7 @@
 #include <map>
 #include <set>
 
-#include "parser/foreign/ascend_trace.h"
-#include "parser/foreign/kineto_trace.h"
-#include "parser/foreign/megatron_trace.h"
-#include "parser/foreign/names/foreign_names.h"
-#include "parser/foreign/straggler_trace.h"
+#include "parser/foreign/names/programs/programs.h"
 
 namespace pipetrace {
 namespace {
@@ -37,7 +33,38 @@ bool holdsOnlyJobs(const ForeignTrace::Lane& lane) {
                      [](const Event& event) { return isCompute(event.kind); });
 }
 
-/// Names the only lane of a rank that consists of jobs the compute lane.
+/// Gives two threads of one rank that have the same name different lanes.
+void giveUniqueLanes(ForeignTrace& trace) {
+  std::set<std::pair<int, std::string>> names;
+  for (ForeignTrace::Lane& lane : trace.lanes) {
+    if (!names.insert({lane.rank, lane.name}).second) {
+      lane.name += " [" + toText(*lane.tid) + "]";
+      names.insert({lane.rank, lane.name});
+    }
+  }
+}
+
+/// Finds the program that wrote the trace; null: it is unknown.
+const ProgramTraces* tracesOf(ForeignTrace& trace) {
+  bool areDescribed = false;
+  const auto describe = [&] {
+    if (areDescribed) return;
+    areDescribed = true;
+    for (ForeignTrace::Lane& lane : trace.lanes) {
+      for (Event& event : lane.thread->events) trace.names.describe(event);
+    }
+  };
+  for (const TracedProgram& program : kTracedPrograms) {
+    if (program.traces.isIts == nullptr) continue;
+    if (!program.traces.describesEvents) describe();
+    if (program.traces.isIts(trace)) return &program.traces;
+  }
+  describe();
+  return nullptr;
+}
+
+}  // namespace
+
 void nameComputeLanes(ForeignTrace& trace) {
   std::map<int, std::vector<ForeignTrace::Lane*>> candidates;
   std::set<int> settled;
@@ -50,37 +77,9 @@ void nameComputeLanes(ForeignTrace& trace) {
   }
 }
 
-/// Gives two threads of one rank that have the same name different lanes.
-void giveUniqueLanes(ForeignTrace& trace) {
-  std::set<std::pair<int, std::string>> names;
-  for (ForeignTrace::Lane& lane : trace.lanes) {
-    if (!names.insert({lane.rank, lane.name}).second) {
-      lane.name += " [" + toText(*lane.tid) + "]";
-      names.insert({lane.rank, lane.name});
-    }
-  }
-}
-
-}  // namespace
-
-void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const NameTable* given) {
-  ForeignNames names(given, trace.timeline);
-  // Ascend's profiler for PyTorch gives its operators Kineto's categories, too.
-  const bool isAscend = isAscendTrace(trace);
-  if (!isAscend && (kineto.isThere || isKinetoTrace(trace))) {
-    placeKinetoTrace(trace, kineto, names);
-    return giveUniqueLanes(trace);
-  }
-  for (ForeignTrace::Lane& lane : trace.lanes) {
-    for (Event& event : lane.thread->events) names.describe(event);
-  }
-  if (isStragglerTrace(trace)) {
-    placeStragglerTrace(trace);
-  } else if (isAscend) {
-    placeAscendTrace(trace);
-  } else if (names.hasPositions() && isMegatronTrace(trace)) {
-    placeMegatronTrace(trace);
-    nameComputeLanes(trace);
+void placeForeignTrace(ForeignTrace& trace) {
+  if (const ProgramTraces* const traces = tracesOf(trace)) {
+    traces->place(trace);
   } else {
     placeByProcess(trace);
     nameComputeLanes(trace);

@@ -1,11 +1,11 @@
-#include "parser/foreign/straggler_trace.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
+#include "parser/foreign/foreign_trace.h"
+#include "parser/foreign/names/programs/programs.h"
 #include "parser/foreign/pipeline_positions.h"
 #include "parser/trace_reader.h"
 #include "trace/text/log_numbers.h"

@@ -59,7 +59,7 @@ void appendLane(std::string& image, bool isCompute) {
     slot.end = slot.begin + 700;
     slot.id = i;
     slot.action = isCompute ? kForwardText : 0;
-    slot.bytesOrPart = isCompute ? rf::partAndVersion(1, 7) : 4096;
+    slot.bytesOrDetails = isCompute ? packedDetails(JobDetails{.part = 1, .version = 7}) : 4096;
     slot.microBatch = static_cast<std::int32_t>(i);
     slot.stage = slot.step = 1;
     slot.peer = isCompute ? kNotGiven : 0;

@@ -95,7 +95,7 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
       ++otherPhases;
       continue;
     }
-    if (std::string_view(type.data(), type.size()) == logName(JobKind::kCheckpoint)) continue;
+    if (!rowOf(jobKindFromLogName({type.data(), type.size()})).isInPaddleProfiles) continue;
     const auto beginMs = toDouble({begin.data(), begin.size()});
     const auto endMs = toDouble({end.data(), end.size()});
     if (!beginMs || !endMs) {

@@ -95,8 +95,7 @@ class RingReader {
 
   JobKind kindOf(const rf::Slot& slot) const {
     const bool isAfterCheckpoint = slot.kind >= static_cast<int>(JobKind::kCheckpoint);
-    const int kind = slot.kind + (header_.version < 3 && isAfterCheckpoint ? 1 : 0);
-    return static_cast<JobKind>(std::min<int>(kind, kJobKindCount - 1));
+    return jobKindOfNumber(slot.kind + (header_.version < 3 && isAfterCheckpoint ? 1 : 0));
   }
 
   StreamLine lineOf(const rf::LaneHeader& lane, std::string_view name, const rf::Slot& slot) const {
@@ -104,7 +103,7 @@ class RingReader {
             .microBatch = slot.microBatch,
             .stream = name,
             .peer = slot.peer,
-            .bytes = lane.isCompute != 0 ? kNotGiven : slot.bytesOrPart,
+            .bytes = lane.isCompute != 0 ? kNotGiven : slot.bytesOrDetails,
             .job = slot.id,
             .step = slot.step,
             .stage = slot.stage,
@@ -147,10 +146,7 @@ class RingReader {
                           .isInLogPossibly = times != nullptr,
                           .line = lineOf(lane, name, slot),
                           .action = textAt(slot.action)};
-    if (job.isCompute && header_.version > rf::kOldestVersion) {
-      job.part = rf::partOf(slot.bytesOrPart);
-      job.version = rf::versionOf(slot.bytesOrPart);
-    }
+    if (job.isCompute) job.details = unpackedDetails(slot.bytesOrDetails, header_.version);
     if (times != nullptr && times->begin != kNsMin && times->end != kNsMin) {
       job.line.begin = times->begin;
       job.line.end = times->end;

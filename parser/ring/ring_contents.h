@@ -22,8 +22,7 @@ struct RingContents {
     /// For compute jobs, `job` is the id, and the rest may be given.
     StreamLine line;
     std::string_view action;
-    std::int16_t part = kNotGiven;
-    std::int32_t version = kNotGiven;  ///< of the weights
+    JobDetails details = {};
   };
   /// A job that had begun and not ended.
   struct OpenJob {

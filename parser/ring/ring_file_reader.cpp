@@ -90,8 +90,7 @@ class LineAdder {
                                     .chunk = from.chunk,
                                     .stream = from.stream,
                                     .action = job.action,
-                                    .part = job.part,
-                                    .version = job.version,
+                                    .details = job.details,
                                     .phase = from.phase});
     } else {
       StreamLine line = job.line;

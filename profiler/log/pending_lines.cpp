@@ -39,7 +39,7 @@ StreamLineWriter& PendingLines::writerOf(std::int32_t lane) {
 void PendingLines::add(const TimedJob& timed) {
   const Lane& lane = state_.laneAt(timed.lane);
   const ring_format::Slot& job = lane.slot(timed.slot);
-  StreamJob line{.kind = static_cast<JobKind>(std::min<int>(job.kind, kJobKindCount - 1)),
+  StreamJob line{.kind = jobKindOfNumber(job.kind),
                  .chunk = job.chunk,
                  .microBatch = job.microBatch,
                  .step = job.step,
@@ -51,10 +51,9 @@ void PendingLines::add(const TimedJob& timed) {
                  .action = textAt(job.action),
                  .phase = ring_format::phaseOf(job)};
   if (lane.isCompute()) {
-    line.part = ring_format::partOf(job.bytesOrPart);
-    line.version = ring_format::versionOf(job.bytesOrPart);
+    line.details = unpackedDetails(job.bytesOrDetails, ring_format::kVersion);
   } else {
-    line.bytes = job.bytesOrPart;
+    line.bytes = job.bytesOrDetails;
   }
   writerOf(timed.lane).append(text_, line);
   places_.push_back({.lane = timed.lane, .slot = timed.slot, .line = count_});

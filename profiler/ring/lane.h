@@ -115,7 +115,7 @@ class Lane {
   static constexpr std::uint64_t kTimedEvery = 64;
   static constexpr std::size_t kBits = 64;  // of each of released_
   static bool isTimed(std::uint64_t number) noexcept;
-  /// A chunk or part, or kNotGiven if it is too large for a slot.
+  /// A chunk, or kNotGiven if it is too large for a slot.
   static std::int16_t narrow(std::int32_t number) noexcept;
 
   [[gnu::always_inline]] void open(const Job& job, std::int64_t id, std::int32_t step,
@@ -200,8 +200,7 @@ inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step, Phase
   put(slot.chunk, narrow(job.chunk));
   put(slot.id, id);
   put(slot.action, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(job.action)));
-  put(slot.bytesOrPart,
-      isCompute_ ? ring_format::partAndVersion(narrow(job.part), job.version) : job.bytes);
+  put(slot.bytesOrDetails, isCompute_ ? packedDetails(job) : job.bytes);
   put(slot.microBatch, job.microBatch);
   put(slot.step, step);
   put(slot.stage, job.stage);
@@ -215,7 +214,7 @@ inline void Lane::close(DeviceStream::Mark mark, std::int64_t bytes) noexcept {
   const std::uint64_t begun = begun_;
   ring_format::Slot& slot = slots_[(begun - 1) & mask_];
   put(slot.end, mark);
-  if (bytes != kNotGiven && !isCompute_) put(slot.bytesOrPart, bytes);
+  if (bytes != kNotGiven && !isCompute_) put(slot.bytesOrDetails, bytes);
   state_.store(State::kIdle, std::memory_order_relaxed);
   shared(slot.sequence).store(static_cast<std::uint32_t>(begun), std::memory_order_release);
   finished_.store(begun, std::memory_order_release);
@@ -223,16 +222,15 @@ inline void Lane::close(DeviceStream::Mark mark, std::int64_t bytes) noexcept {
 
 inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step, Phase phase) noexcept {
   if (isTimed(begun_)) [[unlikely]] {
-    beginTimed({.kind = job.kind,
-                .microBatch = job.microBatch,
-                .stage = job.stage,
-                .chunk = job.chunk,
-                .peer = job.peer,
-                .bytes = job.bytes,
-                .action = job.action,
-                .part = job.part,
-                .version = job.version},
-               id, step, phase);
+    Job timed{.kind = job.kind,
+              .microBatch = job.microBatch,
+              .stage = job.stage,
+              .chunk = job.chunk,
+              .peer = job.peer,
+              .bytes = job.bytes,
+              .action = job.action};
+    visitJobDetails([&](auto, auto field) { field(timed) = field(job); });
+    beginTimed(timed, id, step, phase);
   } else {
     open(job, id, step, phase);
   }

@@ -52,7 +52,7 @@ TEST(LaneTest, AJobCanBeTakenOnceItHasEnded) {
   const ring_format::Slot* const job = test.lane.front();
   ASSERT_NE(job, nullptr);
   EXPECT_EQ(job->id, 7);
-  EXPECT_EQ(job->bytesOrPart, 4096);
+  EXPECT_EQ(job->bytesOrDetails, 4096);
   EXPECT_EQ(test.lane.finished(), 1u);
 }
 

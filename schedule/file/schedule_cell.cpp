@@ -1,27 +1,10 @@
 #include "schedule/file/schedule_cell.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 
 namespace pipetrace {
 namespace {
-
-struct Letters {
-  std::string_view text;
-  JobKind kind;
-};
-constexpr std::array<Letters, 12> kLetters = {{{"SEND_F", JobKind::kSendForward},
-                                               {"RECV_F", JobKind::kRecvForward},
-                                               {"SEND_B", JobKind::kSendBackward},
-                                               {"RECV_B", JobKind::kRecvBackward},
-                                               {"UNSHARD", JobKind::kAllGather},
-                                               {"RESHARD", JobKind::kOther},
-                                               {"REDUCE_GRAD", JobKind::kReduceScatter},
-                                               {"F", JobKind::kForward},
-                                               {"B", JobKind::kBackward},
-                                               {"I", JobKind::kBackwardInput},
-                                               {"W", JobKind::kBackwardWeight},
-                                               {"R", JobKind::kRecompute}}};
 
 bool take(std::string_view& rest, std::string_view text) {
   if (!rest.starts_with(text)) return false;
@@ -32,19 +15,21 @@ bool take(std::string_view& rest, std::string_view text) {
 std::optional<Action> takeSingle(std::string_view& rest) {
   const auto stage = takeNumber(rest);
   if (!stage) return {};
-  for (const Letters& letters : kLetters) {
-    if (!take(rest, letters.text)) continue;
-    const auto microBatch = takeNumber(rest);
-    if (!microBatch && !isDataParallel(letters.kind)) return {};
-    Action action{letters.kind, *stage, microBatch.value_or(-1)};
-    if (!mayHaveParts(letters.kind) || !take(rest, ".")) return action;
-    const auto part = takeNumber(rest);
-    if (!part) return {};
-    action.part = *part;
-    action.parts = 0;
-    return action;
-  }
-  return {};
+  const std::string_view word = rest.substr(0, rest.find_first_of("0123456789.;)"));
+  const auto* const row =
+      std::find_if(kJobKinds.begin(), kJobKinds.end(),
+                   [&](const JobKindRow& each) { return !each.cell.empty() && each.cell == word; });
+  if (row == kJobKinds.end()) return {};
+  take(rest, word);
+  const auto microBatch = takeNumber(rest);
+  if (!microBatch && !isDataParallel(row->kind)) return {};
+  Action action{row->kind, *stage, microBatch.value_or(-1)};
+  if (!mayHaveParts(row->kind) || !take(rest, ".")) return action;
+  const auto part = takeNumber(rest);
+  if (!part) return {};
+  action.part = *part;
+  action.parts = 0;
+  return action;
 }
 
 std::optional<Action> parseFused(std::string_view rest) {

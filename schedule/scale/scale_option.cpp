@@ -19,10 +19,18 @@ using enum JobKind;
 constexpr std::string_view kTransferWord = "transfer";
 constexpr std::string_view kCollectiveWord = "collective";
 
+std::vector<JobKind> kindsOf(std::initializer_list<JobGroup> groups) {
+  std::vector<JobKind> kinds;
+  for (const JobGroup group : groups) {
+    for (const JobKindRow& row : kJobKinds) {
+      if (row.group == group) kinds.push_back(row.kind);
+    }
+  }
+  return kinds;
+}
+
 /// Kinds that have the name of the job log.
-constexpr JobKind kLogKinds[] = {
-    kForward, kBackward,  kBackwardInput, kBackwardWeight, kForwardBackward, kRecompute,
-    kLr,      kOptimizer, kData,          kDefault,        kCheckpoint};
+std::vector<JobKind> logKinds() { return kindsOf({JobGroup::kCompute, JobGroup::kBeside}); }
 
 [[noreturn]] void refuseScale(const std::string& text, const std::string& why) {
   throw Error("--scale " + text + ": " + why);
@@ -41,9 +49,9 @@ int numberOf(const std::string& text, std::string_view digits) {
 }
 
 std::vector<JobKind> kindsNamed(const std::string& text, std::string_view word) {
-  if (word == kTransferWord) return {kSendForward, kRecvForward, kSendBackward, kRecvBackward};
-  if (word == kCollectiveWord) return {kAllReduce, kAllGather, kReduceScatter};
-  for (const JobKind kind : kLogKinds) {
+  if (word == kTransferWord) return kindsOf({JobGroup::kSend, JobGroup::kRecv});
+  if (word == kCollectiveWord) return kindsOf({JobGroup::kCollective});
+  for (const JobKind kind : logKinds()) {
     if (logName(kind) != word) continue;
     if (kind == kBackward) return {kBackward, kBackwardInput, kBackwardWeight};
     return {kind};
@@ -184,7 +192,7 @@ ScaleOption parseScale(const std::string& text, ZeroScale zero) {
 
 std::string scaleKinds() {
   std::string words;
-  for (const JobKind kind : kLogKinds) words += std::string(logName(kind)) + ", ";
+  for (const JobKind kind : logKinds()) words += std::string(logName(kind)) + ", ";
   return words + std::string(kTransferWord) + ", " + std::string(kCollectiveWord);
 }
 

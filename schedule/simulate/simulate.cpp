@@ -232,7 +232,12 @@ class Run {
     const Action& action = timing_.action(number);
     const int rank = timing_.rankOf(number);
     Event event;
+    const StringId text = texts_[static_cast<std::size_t>(number)];
     event.kind = action.kind;
+    if (action.kind == JobKind::kReshard) {  // no kind of job, so that its name says what it is
+      event.kind = JobKind::kOther;
+      event.name = text;
+    }
     event.job = idOf(number);
     event.step = step_;
     event.stage = action.stage;
@@ -242,8 +247,6 @@ class Run {
     if (isOwn) event.chunk = chunkOf(rank, action.stage);
     event.begin = timing_.span(number).begin;
     event.end = timing_.span(number).end;
-    const StringId text = texts_[static_cast<std::size_t>(number)];
-    if (action.kind == JobKind::kOther) event.name = text;  // its kind does not say what it is
     const Argument argument = Argument::ofText(actionKey_, text);
     out_.timeline.setArguments(event, {&argument, 1});
     out_.timeline.tracks[static_cast<std::size_t>(rank)].events.push_back(event);

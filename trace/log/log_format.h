@@ -51,24 +51,9 @@ inline constexpr std::string_view kSequence = "sequence";
 inline constexpr std::string_view kAlgorithm = "algorithm";
 inline constexpr std::string_view kProtocol = "protocol";
 
-// Keys of `Profiler Meta:`.
+// Keys of `Profiler Meta:`; trace/log/rank_info_fields.h has the others, and those of `Profiler
+// End:`.
 inline constexpr std::string_view kRank = "rank";
-inline constexpr std::string_view kWorldSize = "world_size";
-inline constexpr std::string_view kHost = "host";
-inline constexpr std::string_view kDevice = "device";
-inline constexpr std::string_view kNumStages = "num_stages";
-inline constexpr std::string_view kNumChunks = "num_chunks";
-inline constexpr std::string_view kNumMicroBatches = "num_micro_batches";
-inline constexpr std::string_view kRanksOfStage = "ranks_of_stage";
-inline constexpr std::string_view kBlocks = "blocks";
-inline constexpr std::string_view kRecomputedBlocks = "recomputed_blocks";
-inline constexpr std::string_view kSchedule = "schedule";
-inline constexpr std::string_view kDataParallelIndex = "data_parallel_index";
-inline constexpr std::string_view kTensorParallelIndex = "tensor_parallel_index";
-inline constexpr std::string_view kClockKey = "clock";
-inline constexpr std::string_view kLines = "lines";
-inline constexpr std::string_view kFlopsPerStep = "flops_per_step";
-inline constexpr std::string_view kTokensPerStep = "tokens_per_step";
 inline constexpr std::string_view kRing = "ring";
 
 // Keys of `Profiler Clock:` and `Profiler Counter:`.
@@ -78,15 +63,5 @@ inline constexpr std::string_view kBound = "bound_ns";
 inline constexpr std::string_view kName = "name";
 inline constexpr std::string_view kValue = "value";
 inline constexpr std::string_view kUnit = "unit";
-
-// Keys of `Profiler End:`.
-inline constexpr std::string_view kWritten = "written";
-inline constexpr std::string_view kDropped = "dropped";
-inline constexpr std::string_view kErrors = "errors";
-inline constexpr std::string_view kMisuses = "misuses";
-inline constexpr std::string_view kFailedWrites = "failed_writes";
-inline constexpr std::string_view kLateStarts = "late_starts";
-inline constexpr std::string_view kOwnCost = "own_cost_ns";
-inline constexpr std::string_view kLogThreadCost = "log_thread_ns";
 
 }  // namespace pipetrace::log_format

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "trace/event.h"
+#include "trace/log/job_details.h"
 #include "trace/log/log_format.h"
 #include "trace/log/log_writer.h"
 #include "trace/text/decimal_digits.h"
@@ -92,6 +93,11 @@ class LogLineBuilder {
   }
   void givenText(const LogPiece& key, std::string_view value) {
     if (!value.empty()) text(key, value);
+  }
+  void givenDetails(const JobDetails& details) {
+    visitJobDetails([&]<typename Detail>(Detail, auto field) {
+      givenNumber(kLogKey<Detail::kKey>, field(details));
+    });
   }
   template <typename Number>
   void given(const LogPiece& key, const std::optional<Number>& value) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "trace/event.h"
+#include "trace/log/job_details.h"
 
 namespace pipetrace {
 
@@ -21,8 +22,7 @@ struct JobLine {
   std::int64_t chunk = kNotGiven;
   std::string_view stream;
   std::string_view action;
-  std::int64_t part = kNotGiven;
-  std::int64_t version = kNotGiven;  ///< of the weights
+  JobDetails details = {};
   Phase phase = Phase::kTraining;
 };
 

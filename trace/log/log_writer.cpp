@@ -124,8 +124,7 @@ void LogWriter::append(InPlaceText& out, const JobLine& line) {
   fields.givenNumber(kLogKey<lf::kChunk>, line.chunk);
   fields.givenText(kLogKey<lf::kStreamKey>, line.stream);
   fields.givenText(kLogKey<lf::kAction>, line.action);
-  fields.givenNumber(kLogKey<lf::kPart>, line.part);
-  fields.givenNumber(kLogKey<lf::kVersionKey>, line.version);
+  fields.givenDetails(line.details);
   fields.givenText(kLogKey<lf::kPhase>, logName(line.phase));
   fields.endLine();
 }

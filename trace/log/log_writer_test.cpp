@@ -80,7 +80,7 @@ TEST(LogWriterTest, TextsOfAnyLengthAreWrittenWhole) {
       JobLine line{.type = "forward", .stream = "compute"};
       const std::string action = std::string(size, 'x') + end;
       line.action = action;
-      line.part = 3;
+      line.details.part = 3;
       const std::string quote = *end == '\0' ? "" : "\"";
       EXPECT_THAT(written(line), EndsWith(", stream = compute, action = " + quote + action + quote +
                                           ", part = 3\n"));

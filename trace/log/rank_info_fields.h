@@ -33,7 +33,36 @@ struct RankField {
   static constexpr bool kIsAlwaysWritten = kWhen == RankFieldWritten::kAlways;
 };
 
+/// The keys of fields, besides log_format::kRank.
 namespace rank_info_keys {
+
+// Keys of `Profiler Meta:`.
+inline constexpr std::string_view kWorldSize = "world_size";
+inline constexpr std::string_view kHost = "host";
+inline constexpr std::string_view kDevice = "device";
+inline constexpr std::string_view kNumStages = "num_stages";
+inline constexpr std::string_view kNumChunks = "num_chunks";
+inline constexpr std::string_view kNumMicroBatches = "num_micro_batches";
+inline constexpr std::string_view kRanksOfStage = "ranks_of_stage";
+inline constexpr std::string_view kBlocks = "blocks";
+inline constexpr std::string_view kRecomputedBlocks = "recomputed_blocks";
+inline constexpr std::string_view kSchedule = "schedule";
+inline constexpr std::string_view kDataParallelIndex = "data_parallel_index";
+inline constexpr std::string_view kTensorParallelIndex = "tensor_parallel_index";
+inline constexpr std::string_view kClock = "clock";
+inline constexpr std::string_view kLines = "lines";
+inline constexpr std::string_view kFlopsPerStep = "flops_per_step";
+inline constexpr std::string_view kTokensPerStep = "tokens_per_step";
+
+// Keys of `Profiler End:`.
+inline constexpr std::string_view kWritten = "written";
+inline constexpr std::string_view kDropped = "dropped";
+inline constexpr std::string_view kErrors = "errors";
+inline constexpr std::string_view kMisuses = "misuses";
+inline constexpr std::string_view kFailedWrites = "failed_writes";
+inline constexpr std::string_view kLateStarts = "late_starts";
+inline constexpr std::string_view kOwnCost = "own_cost_ns";
+inline constexpr std::string_view kLogThreadCost = "log_thread_ns";
 
 // Keys that profiles have and logs lack.
 inline constexpr std::string_view kClockReadings = "clock_readings";
@@ -53,37 +82,37 @@ constexpr void visitRankFields(const Visitor& visit) {
   using enum RankFieldPlace;
   using enum RankFieldWritten;
   visit(RankField<kRank, lf::kRank, kAlways>(), &RankInfo::rank);
-  visit(RankField<kMeta, lf::kWorldSize, kIfGiven>(), &RankInfo::worldSize);
-  visit(RankField<kMeta, lf::kHost, kIfGiven>(), &RankInfo::host);
-  visit(RankField<kMeta, lf::kDevice, kIfGiven>(), &RankInfo::device);
-  visit(RankField<kMeta, lf::kNumStages, kIfGiven>(), &RankInfo::numStages);
-  visit(RankField<kMeta, lf::kNumChunks, kIfGiven>(), &RankInfo::numChunks);
-  visit(RankField<kMeta, lf::kNumMicroBatches, kIfGiven>(), &RankInfo::numMicroBatches);
-  visit(RankField<kMeta, lf::kRanksOfStage, kIfGiven>(), &RankInfo::ranksOfStage);
-  visit(RankField<kMeta, lf::kBlocks, kIfGiven>(), &RankInfo::blocks);
-  visit(RankField<kMeta, lf::kRecomputedBlocks, kIfGiven>(), &RankInfo::recomputedBlocks);
+  visit(RankField<kMeta, keys::kWorldSize, kIfGiven>(), &RankInfo::worldSize);
+  visit(RankField<kMeta, keys::kHost, kIfGiven>(), &RankInfo::host);
+  visit(RankField<kMeta, keys::kDevice, kIfGiven>(), &RankInfo::device);
+  visit(RankField<kMeta, keys::kNumStages, kIfGiven>(), &RankInfo::numStages);
+  visit(RankField<kMeta, keys::kNumChunks, kIfGiven>(), &RankInfo::numChunks);
+  visit(RankField<kMeta, keys::kNumMicroBatches, kIfGiven>(), &RankInfo::numMicroBatches);
+  visit(RankField<kMeta, keys::kRanksOfStage, kIfGiven>(), &RankInfo::ranksOfStage);
+  visit(RankField<kMeta, keys::kBlocks, kIfGiven>(), &RankInfo::blocks);
+  visit(RankField<kMeta, keys::kRecomputedBlocks, kIfGiven>(), &RankInfo::recomputedBlocks);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::firstStep);
-  visit(RankField<kMeta, lf::kSchedule, kIfGiven>(), &RankInfo::schedule);
-  visit(RankField<kMeta, lf::kDataParallelIndex, kIfGiven>(), &RankInfo::dataParallelIndex);
-  visit(RankField<kMeta, lf::kTensorParallelIndex, kIfGiven>(), &RankInfo::tensorParallelIndex);
-  visit(RankField<kMeta, lf::kClockKey, kIfGiven>(), &RankInfo::clock);
-  visit(RankField<kMeta, lf::kLines, kIfGiven>(), &RankInfo::lines);
-  visit(RankField<kMeta, lf::kFlopsPerStep, kIfGiven>(), &RankInfo::flopsPerStep);
-  visit(RankField<kMeta, lf::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);
+  visit(RankField<kMeta, keys::kSchedule, kIfGiven>(), &RankInfo::schedule);
+  visit(RankField<kMeta, keys::kDataParallelIndex, kIfGiven>(), &RankInfo::dataParallelIndex);
+  visit(RankField<kMeta, keys::kTensorParallelIndex, kIfGiven>(), &RankInfo::tensorParallelIndex);
+  visit(RankField<kMeta, keys::kClock, kIfGiven>(), &RankInfo::clock);
+  visit(RankField<kMeta, keys::kLines, kIfGiven>(), &RankInfo::lines);
+  visit(RankField<kMeta, keys::kFlopsPerStep, kIfGiven>(), &RankInfo::flopsPerStep);
+  visit(RankField<kMeta, keys::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);
   visit(RankField<kClock, keys::kClockReadings, kIfGiven>(), &RankInfo::clockReadings);
   visit(RankField<kProfile, keys::kPartBegins, kIfGiven>(), &RankInfo::partBegins);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::runs);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::isRecording);
   visit(RankField<kProfile, keys::kSelected, kIfGiven>(), &RankInfo::isSelected);
   visit(RankField<kHasEnd, keys::kSeen, kAlways>(), &RankInfo::hasEnd);
-  visit(RankField<kEnd, lf::kWritten, kAlways>(), &RankInfo::written);
-  visit(RankField<kEnd, lf::kDropped, kAlways>(), &RankInfo::dropped);
-  visit(RankField<kEnd, lf::kErrors, kAlways>(), &RankInfo::errors);
-  visit(RankField<kEnd, lf::kMisuses, kIfGiven>(), &RankInfo::misuses);
-  visit(RankField<kEnd, lf::kFailedWrites, kIfGiven>(), &RankInfo::failedWrites);
-  visit(RankField<kEnd, lf::kLateStarts, kAlways>(), &RankInfo::lateStarts);
-  visit(RankField<kEnd, lf::kOwnCost, kAlways>(), &RankInfo::ownCost);
-  visit(RankField<kEnd, lf::kLogThreadCost, kIfGiven>(), &RankInfo::logThreadCost);
+  visit(RankField<kEnd, keys::kWritten, kAlways>(), &RankInfo::written);
+  visit(RankField<kEnd, keys::kDropped, kAlways>(), &RankInfo::dropped);
+  visit(RankField<kEnd, keys::kErrors, kAlways>(), &RankInfo::errors);
+  visit(RankField<kEnd, keys::kMisuses, kIfGiven>(), &RankInfo::misuses);
+  visit(RankField<kEnd, keys::kFailedWrites, kIfGiven>(), &RankInfo::failedWrites);
+  visit(RankField<kEnd, keys::kLateStarts, kAlways>(), &RankInfo::lateStarts);
+  visit(RankField<kEnd, keys::kOwnCost, kAlways>(), &RankInfo::ownCost);
+  visit(RankField<kEnd, keys::kLogThreadCost, kIfGiven>(), &RankInfo::logThreadCost);
 }
 
 /// Visits the fields of one place only.

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "trace/log/clock_anchors.h"
+#include "trace/log/job_details.h"
 #include "trace/phase.h"
 
 /// The ring file holds the records that a recorder has not written to its job log yet. It is mapped
@@ -20,10 +22,9 @@
 namespace pipetrace::ring_format {
 
 inline constexpr std::array<char, 8> kMagic = {'P', 'T', 'r', 'i', 'n', 'g', '\r', '\n'};
-/// Files of version 1 have the same layout. Their jobs have no part and version, and `bytes` on
-/// every lane. Files before version 3 know no kind kCheckpoint: the numbers of those after it are
-/// one lower.
-inline constexpr std::uint32_t kVersion = 3;
+/// Files of version 1 have the same layout. Their jobs have `bytes` on every lane, and no details.
+/// Files before version 3 know no kind kCheckpoint: the numbers of those after it are one lower.
+inline constexpr std::uint32_t kVersion = std::max<std::uint32_t>(3, newestJobDetail());
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< that is read
 inline constexpr std::string_view kFileSuffix = ".ring";
 
@@ -111,25 +112,13 @@ struct Slot {
   std::uint64_t begin;  ///< mark
   std::uint64_t end;    ///< mark; on an asynchronous lane it may be the start's mark plus one
   std::int64_t id;
-  std::uint64_t action;      ///< address of its text, or 0
-  std::int64_t bytesOrPart;  ///< compute lane: partAndVersion(); other lanes: bytes
+  std::uint64_t action;         ///< address of its text, or 0
+  std::int64_t bytesOrDetails;  ///< compute lane: packedDetails(); other lanes: bytes
   std::int32_t microBatch;
   std::int32_t step;
   std::int32_t stage;
   std::int32_t peer;
 };
-
-/// The part and version of a compute job in one number, which is kNotGiven (-1) if neither is
-/// given.
-constexpr std::int64_t partAndVersion(std::int16_t part, std::int32_t version) {
-  return std::int64_t{version} << 32 | static_cast<std::uint32_t>(std::int32_t{part});
-}
-constexpr std::int16_t partOf(std::int64_t partAndVersion) {
-  return static_cast<std::int16_t>(partAndVersion);
-}
-constexpr std::int32_t versionOf(std::int64_t partAndVersion) {
-  return static_cast<std::int32_t>(partAndVersion >> 32);
-}
 
 /// Training for a number that this version does not know.
 constexpr Phase phaseOf(const Slot& slot) {

@@ -103,10 +103,8 @@ void StreamLineWriter::appendCompute(InPlaceText& out, const StreamJob& job) {
   fields.kept(place.text.data(), place.size);
   fields.kept(stream_.data(), streamSize_);
   fields.givenText(kLogKey<lf::kAction>, job.action);
-  if (job.part != kNotGiven || job.version != kNotGiven) [[unlikely]] {
-    fields.givenNumber(kLogKey<lf::kPart>, job.part);
-    fields.givenNumber(kLogKey<lf::kVersionKey>, job.version);
-  }
+  if (job.details != JobDetails()) [[unlikely]]
+    fields.givenDetails(job.details);
   if (job.phase != Phase::kTraining) [[unlikely]]
     fields.text(kLogKey<lf::kPhase>, logName(job.phase));
   fields.endLine();

@@ -23,12 +23,11 @@ struct StreamJob {
   Nanoseconds begin = 0;  ///< since the Unix epoch
   Nanoseconds end = 0;
   std::int64_t id = kNotGiven;
-  std::int32_t peer = kNotGiven;     ///< not on a compute lane
-  std::int64_t bytes = kNotGiven;    ///< not on a compute lane
-  std::string_view action;           ///< on other lanes the members of a collective; see Job
-  std::int16_t part = kNotGiven;     ///< on a compute lane only, as the rest
-  std::int32_t version = kNotGiven;  ///< of the weights
-  Phase phase = Phase::kTraining;    ///< on all lanes
+  std::int32_t peer = kNotGiven;   ///< not on a compute lane
+  std::int64_t bytes = kNotGiven;  ///< not on a compute lane
+  std::string_view action;         ///< on other lanes the members of a collective; see Job
+  JobDetails details = {};         ///< on a compute lane only
+  Phase phase = Phase::kTraining;
 };
 
 /// Formats the lines of one stream's jobs, with the same characters as LogWriter in half the time:

@@ -31,8 +31,7 @@ std::string byLogWriter(const StreamJob& job, std::string_view stream, bool isCo
                                .chunk = job.chunk,
                                .stream = stream,
                                .action = job.action,
-                               .part = job.part,
-                               .version = job.version,
+                               .details = job.details,
                                .phase = job.phase});
   } else {
     writer.append(out, StreamLine{.type = logName(job.kind),
@@ -75,8 +74,7 @@ class StreamLineWriterTest : public testing::TestWithParam<bool> {
                   .peer = any<std::int32_t>(),
                   .bytes = any<std::int64_t>(),
                   .action = actions_[random_() % actions_.size()],
-                  .part = any<std::int16_t>(),
-                  .version = any<std::int32_t>(),
+                  .details = {.part = any<std::int64_t>(), .version = any<std::int64_t>()},
                   .phase = static_cast<Phase>(random_() % kPhaseCount)};
     job.end = job.begin + any<std::int32_t>();
     return job;
@@ -138,9 +136,9 @@ TEST_P(StreamLineWriterTest, IdsThatCountUpAreWrittenWithAllTheirDigits) {
 
 TEST_P(StreamLineWriterTest, TheLongestNumbersAreWrittenWhole) {
   StreamJob job{.kind = JobKind::kReduceScatter};
-  job.chunk = job.part = std::numeric_limits<std::int16_t>::min();
+  job.chunk = std::numeric_limits<std::int16_t>::min();
   job.microBatch = job.step = job.stage = job.peer = std::numeric_limits<std::int32_t>::min();
-  job.version = std::numeric_limits<std::int32_t>::min();
+  job.details.part = job.details.version = std::numeric_limits<std::int64_t>::min();
   job.id = job.bytes = job.begin = job.end = std::numeric_limits<std::int64_t>::min();
   LogWriter writer(17);
   writer.setNow(kNow);

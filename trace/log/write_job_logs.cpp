@@ -36,6 +36,18 @@ void appendArgument(std::string& out, const Timeline& timeline, const Argument& 
   out += '\n';
 }
 
+/// Whether the argument is a detail of the job; if so, it has been set.
+bool takeDetail(std::string_view key, const Argument& argument, JobDetails& details) {
+  bool isTaken = false;
+  visitJobDetails([&]<typename Detail>(Detail, auto field) {
+    if (Detail::kPlace != DetailPlace::kArgument || Detail::kKey != key) return;
+    if (argument.type != ArgumentType::kInteger) return;
+    field(details) = argument.integer;
+    isTaken = true;
+  });
+  return isTaken;
+}
+
 class RankLog {
  public:
   RankLog(const Timeline& timeline, int rank) : timeline_(timeline), rank_(rank) {}
@@ -81,15 +93,15 @@ class RankLog {
                  .step = event.step,
                  .stage = event.stage,
                  .chunk = event.chunk,
-                 .part = event.part,
                  .phase = event.phase};
+    visitJobDetails([&]<typename Detail>(Detail, auto field) {
+      if constexpr (Detail::kPlace == DetailPlace::kField) field(line.details) = field(event);
+    });
     for (const Argument& argument : timeline_.argumentsOf(event)) {
       const std::string_view key = timeline_.strings[argument.key];
       if (key == lf::kAction && argument.type == ArgumentType::kText) {
         line.action = timeline_.strings[argument.text];
-      } else if (key == lf::kVersionKey && argument.type == ArgumentType::kInteger) {
-        line.version = argument.integer;
-      } else {
+      } else if (!takeDetail(key, argument, line.details)) {
         others_.push_back(&argument);
       }
     }

@@ -10,17 +10,10 @@ std::string displayName(const Timeline& timeline, const Event& event) {
 }
 
 std::string shortName(const Event& event) {
-  const char* letter = nullptr;
-  switch (event.kind) {
-    case JobKind::kForward: letter = "F"; break;
-    case JobKind::kBackward: letter = "B"; break;
-    case JobKind::kBackwardInput: letter = "I"; break;
-    case JobKind::kBackwardWeight: letter = "W"; break;
-    case JobKind::kForwardBackward: letter = "FB"; break;
-    case JobKind::kRecompute: letter = "R"; break;
-    default: return {};
-  }
-  return event.microBatch < 0 ? letter : letter + std::to_string(event.microBatch);
+  if (!isCompute(event.kind)) return {};
+  const bool isPair = event.kind == JobKind::kForwardBackward;
+  const std::string letters(isPair ? "FB" : rowOf(event.kind).cell);
+  return event.microBatch < 0 ? letters : letters + std::to_string(event.microBatch);
 }
 
 std::string actionName(const Event& event) {

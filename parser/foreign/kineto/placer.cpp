@@ -34,14 +34,14 @@ std::string_view withoutBlanksAtEnd(std::string_view text) {
 
 class KinetoPlacer {
  public:
-  KinetoPlacer(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names)
+  explicit KinetoPlacer(ForeignTrace& trace)
       : trace_(trace),
         timeline_(trace.timeline),
-        info_(info),
-        names_(names),
-        words_(trace, names),
+        info_(trace.kineto),
+        names_(trace.names),
+        words_(trace, names_),
         steps_(trace, words_),
-        nested_(words_, names, trace.timeline) {}
+        nested_(words_, names_, trace.timeline) {}
 
   void place() {
     rank_ = info_.rank.value_or(trace_.onlyRank());
@@ -393,8 +393,6 @@ class KinetoPlacer {
 
 }  // namespace
 
-void placeKinetoLanes(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names) {
-  KinetoPlacer(trace, info, names).place();
-}
+void placeKinetoLanes(ForeignTrace& trace) { KinetoPlacer(trace).place(); }
 
 }  // namespace pipetrace

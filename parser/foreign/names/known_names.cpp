@@ -5,7 +5,7 @@
 
 #include "parser/foreign/names/name_pattern.h"
 #include "parser/foreign/names/name_table.h"
-#include "parser/foreign/names/programs/program_names.h"
+#include "parser/foreign/names/programs/programs.h"
 #include "parser/job_type.h"
 
 namespace pipetrace {
@@ -19,7 +19,7 @@ std::list<NamePattern> unambiguousNames() {
       if (row.use == NameUse::kAlways) list.emplace_back(row.pattern, row.kind);
     }
   };
-  for (const ProgramNames& program : programNames()) add(program.rows);
+  for (const TracedProgram& program : kTracedPrograms) add(program.names());
   add(commonNames());
   return list;
 }

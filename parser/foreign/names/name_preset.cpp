@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-NamePreset::NamePreset(const ProgramNames& program) {
-  for (const auto rows : {program.rows, program.libraryRows}) {
+NamePreset::NamePreset(const TracedProgram& program) {
+  for (const auto rows : {program.names(), program.libraryNames()}) {
     for (const NameRow& row : rows) patterns_.emplace_back(row.pattern, row.kind);
   }
 }
@@ -19,14 +19,18 @@ std::optional<JobName> NamePreset::find(std::string_view name) const {
 
 std::vector<std::string> namePresets() {
   std::vector<std::string> words;
-  for (const ProgramNames& program : programNames()) words.emplace_back(program.preset);
+  for (const TracedProgram& program : kTracedPrograms) {
+    if (!program.preset.empty()) words.emplace_back(program.preset);
+  }
   return words;
 }
 
 const NamePreset* findNamePreset(std::string_view word) {
   static const std::map<std::string_view, NamePreset> presets = [] {
     std::map<std::string_view, NamePreset> map;
-    for (const ProgramNames& program : programNames()) map.try_emplace(program.preset, program);
+    for (const TracedProgram& program : kTracedPrograms) {
+      if (!program.preset.empty()) map.try_emplace(program.preset, program);
+    }
     return map;
   }();
   const auto found = presets.find(word);

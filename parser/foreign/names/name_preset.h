@@ -7,7 +7,7 @@
 
 #include "parser/foreign/names/name_pattern.h"
 #include "parser/foreign/names/name_table.h"
-#include "parser/foreign/names/programs/program_names.h"
+#include "parser/foreign/names/programs/programs.h"
 
 namespace pipetrace {
 
@@ -15,7 +15,7 @@ namespace pipetrace {
 /// programs.
 class NamePreset : public NameTable {
  public:
-  explicit NamePreset(const ProgramNames& program);
+  explicit NamePreset(const TracedProgram& program);
 
   std::optional<JobName> find(std::string_view name) const override;
   bool isOfUser() const override { return false; }

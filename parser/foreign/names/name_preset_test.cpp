@@ -222,7 +222,7 @@ TEST(NamePresetTest, EachProgramHasATable) {
 
 TEST(NamePresetTest, EveryRowIsAnExpressionThatCanBeUsed) {
   std::vector<std::span<const NameRow>> tables = {commonNames()};
-  for (const ProgramNames& program : programNames()) tables.push_back(program.rows);
+  for (const TracedProgram& program : kTracedPrograms) tables.push_back(program.names());
   for (const auto& table : tables) {
     for (const NameRow& row : table) {
       EXPECT_EQ(NamePattern(row.pattern, row.kind).fault(), "") << row.pattern;

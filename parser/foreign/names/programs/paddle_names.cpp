@@ -1,4 +1,4 @@
-#include "parser/foreign/names/programs/program_names.h"
+#include "parser/foreign/names/programs/programs.h"
 
 namespace pipetrace {
 
