@@ -65,11 +65,11 @@ struct BubbleClassRow {
   std::string_view catapult = {};  ///< the reserved name of its colour in Chrome's viewer
   BubbleTints tints = {};
   int stroke = kUsualStroke;  ///< of its hatching: of 256, from the tint to black or white
-  /// What the finding about it begins with where nobody is to blame: "of the idle time … take".
+  /// The finding about it starts so where nobody is to blame: "of the idle time … take".
   const char* finding = "";
   const char* advice = "";  ///< what to do next, where a finding knows no better
-  /// Of causes: what a comparison says of more and of less of it. "@" stands for " of rank 2" where
-  /// one rank is to blame.
+  /// A comparison says this of more and of less of a cause. "@" stands for " of rank 2" where one
+  /// rank is to blame.
   const char* longer = "";
   const char* shorter = "";
 };

@@ -23,9 +23,9 @@ struct StepTail {
     void add(Nanoseconds more, Id node);
   };
 
-  /// By causeIndex(). kSync: jobs that are no compute jobs, and collectives from their last members
-  /// on. kLateStart: `data` jobs, and collectives that began later than their last input. kUnknown:
-  /// collectives with members that no log has.
+  /// By causeIndex(). Jobs that are no compute jobs have their class; so do collectives, kSync from
+  /// their last members on. Collectives that began later than their last input are kLateStart.
+  /// Those with members that no log has are kUnknown.
   std::array<Part, kCauses.size()> parts;
   Part wait;  ///< for the compute job that is its cause
 

@@ -206,7 +206,7 @@ class Findings {
     }
   }
 
-  /// What the row of a class says, or more where the run tells it.
+  /// Says what the row of a class says, or more where the run tells it.
   FindingText textOf(BubbleClass bubbleClass, Nanoseconds time) const {
     const BubbleClassRow& row = rowOf(bubbleClass);
     const std::string share = " " + formatDuration(time) + ", " + percentText(time, sums_.idle);

@@ -21,7 +21,7 @@ constexpr std::array<Color, kBubbleClassCount> tintsOf(ThemeName name, bool isDa
   return tints;
 }
 
-/// What all themes of one form share, and the tints.
+/// A theme with what all of one form share, and its tints.
 constexpr Theme light(ThemeName name) {
   Theme theme;
   theme.name = name;

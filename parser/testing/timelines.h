@@ -20,8 +20,8 @@ Timeline randomTimeline(std::uint32_t seed);
 /// A bubble of that class.
 Timeline oneBubble(BubbleClass bubbleClass);
 
-/// What an earlier version wrote for a late start, from a profile of oneBubble(kSteady): the same
-/// bytes but for its name, which is as long.
+/// Makes of a profile of oneBubble(kSteady) what an earlier version wrote for a late start: the
+/// same bytes but for its name, which is as long.
 std::string withLaunchForSteady(std::string profile);
 
 /// Every field of a timeline as text, one per line, so that two timelines can be compared and a
