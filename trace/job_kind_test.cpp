@@ -90,24 +90,5 @@ TEST(JobKindTest, NoTwoKindsHaveTheSameWordInLogsOrPlans) {
   }
 }
 
-TEST(BubbleClassTest, WarmUpSteadyStateAndDrainAreOfTheSchedule) {
-  std::set<BubbleClass> found;
-  for (int i = 0; i < kBubbleClassCount; ++i) {
-    if (isOfSchedule(static_cast<BubbleClass>(i))) found.insert(static_cast<BubbleClass>(i));
-  }
-  EXPECT_EQ(found, (std::set{BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain}));
-  std::set<BubbleClass> reported(kReportedClasses.begin(), kReportedClasses.end());
-  EXPECT_EQ(reported.size() + 1, static_cast<std::size_t>(kBubbleClassCount));
-  EXPECT_FALSE(reported.contains(BubbleClass::kNone));
-}
-
-TEST(BubbleClassTest, EveryClassReadsBackFromItsName) {
-  for (int i = 0; i < kBubbleClassCount; ++i) {
-    const auto c = static_cast<BubbleClass>(i);
-    EXPECT_EQ(bubbleClassFromName(bubbleClassName(c)), c);
-  }
-  EXPECT_EQ(bubbleClassFromName("frobnicate"), BubbleClass::kUnknown);
-}
-
 }  // namespace
 }  // namespace pipetrace

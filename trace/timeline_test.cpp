@@ -7,6 +7,7 @@
 
 #include "trace/diagnostic.h"
 #include "trace/text/display_name.h"
+#include "trace/text/made_up_name.h"
 
 namespace pipetrace {
 namespace {
@@ -75,6 +76,15 @@ TEST(TimelineTest, EventsOfEqualTimesKeepTheirOrder) {
 TEST(TimelineTest, TheSpanOfAnEmptyTimelineIsEmpty) {
   EXPECT_EQ(Timeline{}.span().begin, 0);
   EXPECT_EQ(Timeline{}.span().end, 0);
+}
+
+TEST(TimelineTest, AMadeUpNameOfAnEarlierVersionIsKnown) {
+  const Event late{.kind = JobKind::kBubble, .bubbleClass = BubbleClass::kLateStart};
+  EXPECT_TRUE(isMadeUpName(late, "bubble late_start"));
+  EXPECT_TRUE(isMadeUpName(late, "bubble launch"));
+  EXPECT_FALSE(isMadeUpName(late, "bubble sync"));
+  EXPECT_FALSE(
+      isMadeUpName({.kind = JobKind::kBubble, .bubbleClass = BubbleClass::kSync}, "bubble launch"));
 }
 
 TEST(TimelineTest, AMadeUpNameHasTheKindFirstAndNumbersAfterIt) {

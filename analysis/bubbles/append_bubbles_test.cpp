@@ -73,7 +73,7 @@ TEST(AppendBubbles, BubblesHaveTheirClassAndTheirCulprit) {
   EXPECT_EQ(first[0].peer, kNotGiven);
   EXPECT_EQ(first[1].bubbleClass, BubbleClass::kTransfer);
   EXPECT_EQ(first[1].duration(), 15);
-  EXPECT_EQ(first[2].bubbleClass, BubbleClass::kLaunch);
+  EXPECT_EQ(first[2].bubbleClass, BubbleClass::kLateStart);
   EXPECT_EQ(first[2].duration(), 3);
   EXPECT_EQ(first[2].peer, 1);
   EXPECT_EQ(first[2].job, 7);
@@ -88,7 +88,7 @@ TEST(AppendBubbles, BubblesHaveTheirClassAndTheirCulprit) {
   ASSERT_EQ(second.size(), 4U);
   EXPECT_EQ(second[0].bubbleClass, BubbleClass::kWarmUp);
   EXPECT_EQ(second[0].duration(), 12);
-  EXPECT_EQ(second[1].bubbleClass, BubbleClass::kLaunch);
+  EXPECT_EQ(second[1].bubbleClass, BubbleClass::kLateStart);
   EXPECT_EQ(second[1].duration(), 1);
   EXPECT_EQ(second[2].bubbleClass, BubbleClass::kDrain);
   EXPECT_EQ(second[2].duration(), 12);

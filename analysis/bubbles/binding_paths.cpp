@@ -13,7 +13,7 @@ bool endsPaths(JobKind kind) { return kind == JobKind::kLr || kind == JobKind::k
 }  // namespace
 
 void Collected::add(const Collected& other) {
-  for (std::size_t c = 0; c < kCauseCount; ++c) {
+  for (std::size_t c = 0; c < kCauses.size(); ++c) {
     const bool isLarger = other.largest[c] > largest[c];
     sums[c] += other.sums[c];
     largest[c] = isLarger ? other.largest[c] : largest[c];
@@ -97,23 +97,23 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   if (node.isMessage || node.isCollective) {
     link.rank = JobGraph::kNone;
     // Nobody knows when a sender or a member that is missing began.
-    link.workCause = node.lacksInput ? Cause::kUnknown : Cause::kTransfer;
+    link.workCause = node.lacksInput ? BubbleClass::kUnknown : BubbleClass::kTransfer;
     link.work = isBelowClockBound(node.inputs[0], id, length) ? 0 : length;
     if (node.isCollective && leastUpdateOf(node) != nullptr) {
       link.work -= leastUpdateOf(node)->collective;
-      if (link.workCause == Cause::kTransfer) link.workCause = Cause::kSync;
+      if (link.workCause == BubbleClass::kTransfer) link.workCause = BubbleClass::kSync;
     }
   } else if (isCompute(node.kind)) {
     link.group = times_.group(id);
-    link.workCause = Cause::kPeerWait;
+    link.workCause = BubbleClass::kPeerWait;
     link.work = length - times_.median(id);
   } else if (loadsData(node.kind) || savesState(node.kind)) {
-    link.workCause = loadsData(node.kind) ? Cause::kLaunch : Cause::kSync;
+    link.workCause = classOfWork(node.kind);
     link.work = length;
   } else if (endsPaths(node.kind)) {
     const LeastUpdate* const least = leastUpdateOf(node);
     if (least == nullptr) return link;
-    link.workCause = Cause::kSync;
+    link.workCause = BubbleClass::kSync;
     link.work = length - (node.kind == JobKind::kOptimizer ? least->optimizer : 0);
   }
   link.work = std::max<Nanoseconds>(0, link.work);
@@ -141,9 +141,9 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   };
   const bool needsMessage =
       !node.isMessage && !node.isCollective && (isJob(node.inputs[0]) || isJob(node.inputs[1]));
-  link.lateCause = node.lacksInput ? Cause::kUnknown
-                   : needsMessage  ? Cause::kTransfer
-                                   : Cause::kLaunch;
+  link.lateCause = node.lacksInput ? BubbleClass::kUnknown
+                   : needsMessage  ? BubbleClass::kTransfer
+                                   : BubbleClass::kLateStart;
   return link;
 }
 
@@ -162,7 +162,7 @@ void BindingPaths::setLateInLine(Id message, Link& link) const {
   const Nanoseconds inLine = delay.blocked.time + delay.transfer.time;
   link.waitsInLine = inLine > 0;
   link.late = time - inLine;
-  link.lateCause = Cause::kLaunch;
+  link.lateCause = BubbleClass::kLateStart;
 }
 
 /// Goes back along the line of the end that began last, up to what ended before the data was there.
@@ -190,9 +190,9 @@ void BindingPaths::addDelay(Id message, Collected& collected) const {
   const LineDelay delay = delayOf(message);
   const LineDelay::Part& held = delay.transfer;
   if (held.time > 0) {
-    collected.add(Cause::kTransfer, held.time, held.most, graph_.messageOf(held.end));
+    collected.add(BubbleClass::kTransfer, held.time, held.most, graph_.messageOf(held.end));
   }
-  collected.add(Cause::kBlocked, delay.blocked.time, delay.blocked.most, delay.blocked.end);
+  collected.add(BubbleClass::kBlocked, delay.blocked.time, delay.blocked.most, delay.blocked.end);
 }
 
 bool BindingPaths::isEarlier(Id a, Id b) const {

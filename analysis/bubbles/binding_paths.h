@@ -14,41 +14,34 @@
 
 namespace pipetrace {
 
-/// The reasons for excess idle time that a path collects, in the order in which they are drawn.
-enum class Cause : std::uint8_t {
-  kTransfer,
-  kBlocked,
-  kLaunch,
-  kPeerWait,
-  kImbalance,
-  kSync,
-  kUnknown
-};
-inline constexpr std::size_t kCauseCount = 7;
+/// The class of idle time in which a rank does other work than compute jobs.
+constexpr BubbleClass classOfWork(JobKind kind) {
+  return loadsData(kind) ? BubbleClass::kLateStart : BubbleClass::kSync;
+}
 
 /// `element` for each cause.
 template <typename T>
-constexpr std::array<T, kCauseCount> forEachCause(T element) {
-  std::array<T, kCauseCount> list{};
+constexpr std::array<T, kCauses.size()> forEachCause(T element) {
+  std::array<T, kCauses.size()> list{};
   list.fill(element);
   return list;
 }
 
-/// The time that jobs and messages on a path cost, by cause.
+/// The time that jobs and messages on a path cost, by cause (causeIndex()).
 struct Collected {
-  std::array<Nanoseconds, kCauseCount> sums{};
-  std::array<Nanoseconds, kCauseCount> largest{};  ///< of one job or message
+  std::array<Nanoseconds, kCauses.size()> sums{};
+  std::array<Nanoseconds, kCauses.size()> largest{};  ///< of one job or message
   /// The job or the message with the largest share. Where messages are not logged, the job that
   /// needs the message stands for it. kBlocked has the end of a message in front, by its number
   /// (JobGraph::LineEnd).
-  std::array<JobGraph::Id, kCauseCount> culprit = forEachCause(JobGraph::kNone);
+  std::array<JobGraph::Id, kCauses.size()> culprit = forEachCause(JobGraph::kNone);
 
   /// `time` must not be negative.
-  void add(Cause cause, Nanoseconds time, JobGraph::Id job) { add(cause, time, time, job); }
+  void add(BubbleClass cause, Nanoseconds time, JobGraph::Id job) { add(cause, time, time, job); }
   /// The sum of several jobs, of which `job` has the largest share. Without branches: this is what
   /// the analysis does most.
-  void add(Cause cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job) {
-    const auto c = static_cast<std::size_t>(cause);
+  void add(BubbleClass cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job) {
+    const std::size_t c = causeIndex(cause);
     const bool isLarger = most > largest[c];
     sums[c] += sum;
     largest[c] = isLarger ? most : largest[c];
@@ -110,8 +103,8 @@ class BindingPaths {
     Id before = JobGraph::kNone;  // the predecessor
     std::uint32_t rank = 0;       // of jobs, as an index in ranks()
     std::uint32_t group = 0;      // of compute jobs, in UsualTimes
-    Cause lateCause = Cause::kUnknown;
-    Cause workCause = Cause::kUnknown;
+    BubbleClass lateCause = BubbleClass::kUnknown;
+    BubbleClass workCause = BubbleClass::kUnknown;
     bool isCollective : 1 = false;
     bool hasLastMember : 1 = false;  // another one: a collective is as late as that
     bool waitsInLine : 1 = false;    // a part of its lateness is that of delayOf(), not in `late`
@@ -169,7 +162,7 @@ class BindingPaths {
     return known != nullptr ? *known : linkOf(node);
   }
   void addLate(Id node, const Link& link, Collected& collected) const {
-    Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : node;
+    Id culprit = link.lateCause == BubbleClass::kUnknown ? JobGraph::kNone : node;
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
     collected.add(link.lateCause, link.late, culprit);
     if (link.waitsInLine) addDelay(node, collected);
@@ -177,7 +170,7 @@ class BindingPaths {
   void add(Id node, const Link& link, Collected& collected) const {
     addLate(node, link, collected);
     collected.add(link.workCause, link.work, node);
-    collected.add(Cause::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)),
+    collected.add(BubbleClass::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)),
                   node);
   }
 

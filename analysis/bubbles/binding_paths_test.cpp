@@ -68,7 +68,7 @@ TEST_F(LateMessages, WaitForAMessageIsBlamedOnTheJobsBeforeIt) {
 
 // The data of forward 1 is made at 20. The receive has its times from a stream that is a little
 // later.
-TEST_F(LateMessages, JobThatBeginsLateWithItsDataThereIsALaunch) {
+TEST_F(LateMessages, JobThatBeginsLateWithItsDataThereIsALateStart) {
   forward(0, 0, 0, 10);
   forward(0, 1, 10, 20);
   forward(0, 2, 20, 30);
@@ -78,7 +78,7 @@ TEST_F(LateMessages, JobThatBeginsLateWithItsDataThereIsALaunch) {
   message(0, 10, 0, 10);
   message(1, 20, 26, 26);
   message(2, 30, 30, 30);
-  EXPECT_THAT(bubbles(), Contains("launch 20-25 by 1F1"));
+  EXPECT_THAT(bubbles(), Contains("late_start 20-25 by 1F1"));
   EXPECT_THAT(bubbles(), Not(Contains(HasSubstr("unknown"))));
 }
 

@@ -144,7 +144,7 @@ TEST_F(Blocked, MessagesOnTwoStreamsDoNotWaitForEachOther) {
 }
 
 // The host posted the message in front 20 ms after the one before it had ended, at 31. It held the
-// line for the 10 until it began, which are blocked. The 11 before are launch.
+// line for the 10 until it began, which are blocked. The 11 before are late_start.
 TEST_F(Blocked, ALineIsHeldOnceTheMessageInFrontIsPosted) {
   holdUpForwardOne();
   for (Event& event : made_.timeline.track(1, kLineLane).events) {
@@ -153,7 +153,7 @@ TEST_F(Blocked, ALineIsHeldOnceTheMessageInFrontIsPosted) {
   EXPECT_THAT(bubblesOf(1), ElementsAre("warm_up 0-10", "transfer 10-11 by 0F0 on 0",
                                         "transfer 41-41.173913 by 1B0 on 1",
                                         "blocked 41.173913-42.043478 by 1SEND_B0 on 1",
-                                        "launch 42.043478-43 by 0F1 on 0"));
+                                        "late_start 42.043478-43 by 0F1 on 0"));
 }
 
 // Rank 1 waits for forward 1, which stands behind the receive of gradient 0. Both receives begin
@@ -250,7 +250,7 @@ TEST_F(Blocked, PathsDoNotLeaveAStepThatBeginsAfterTheOneBefore) {
   }
   EXPECT_THAT(bubblesOf(1), Contains("transfer 110-111 by 0F0 on 0"));
   EXPECT_THAT(bubblesOf(1), Contains("blocked 141.173913-143 by 1SEND_B0 on 1"));
-  EXPECT_THAT(bubblesOf(1), Not(Contains(HasSubstr("launch"))));
+  EXPECT_THAT(bubblesOf(1), Not(Contains(HasSubstr("late_start"))));
 }
 
 }  // namespace

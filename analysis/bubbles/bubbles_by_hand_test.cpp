@@ -66,15 +66,15 @@ TEST_F(BubblesByHand, SteadyIsWhatLiesBetweenTheFirstBackwardAndTheLastForward) 
   EXPECT_THAT(found[1], ElementsAre("warm_up 0-10", "steady 40-70", "drain 100-120"));
 }
 
-TEST_F(BubblesByHand, AWaitForTheDataOfAnotherRankIsALaunchOfThatRank) {
+TEST_F(BubblesByHand, AWaitForTheDataOfAnotherRankIsALateStartOfThatRank) {
   add(0, kForward, 0, 10, 0);
   add(0, kData, 10, 30, -1);
   add(0, kForward, 30, 40, 1);
   add(1, kForward, 10, 20, 0);
   add(1, kForward, 40, 50, 1);
   const auto found = bubbles();
-  EXPECT_THAT(found[0], ElementsAre("launch 10-30 by 0", "drain 40-50"));
-  EXPECT_THAT(found[1], ElementsAre("warm_up 0-10", "launch 20-40 by 0"));
+  EXPECT_THAT(found[0], ElementsAre("late_start 10-30 by 0", "drain 40-50"));
+  EXPECT_THAT(found[1], ElementsAre("warm_up 0-10", "late_start 20-40 by 0"));
 }
 
 TEST_F(BubblesByHand, AWaitForTheCheckpointOfAnotherRankIsASyncOfThatRank) {

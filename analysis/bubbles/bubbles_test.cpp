@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
              1,
              {},
              {kLateForward},
-             BubbleClass::kLaunch,
+             BubbleClass::kLateStart,
              {45.0, 45.6, 45.0, 43.3}},
         Case{"slow_stage_and_link",
              "1F1B",
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
              1,
              {},
              {kLateForward},
-             BubbleClass::kLaunch,
+             BubbleClass::kLateStart,
              {45.0, 45.0, 45.0, 44.4}}),
     [](const auto& each) { return each.param.name; });
 
@@ -238,7 +238,7 @@ TEST_P(PlanOfSchedule, WithEqualCostsHasOnlyTheSchedulesOwnBubbles) {
       const Classified result = classify(plan, costsOf(plan, 0));
       for (int rank = 0; rank < ranks; ++rank) {
         for (const BubbleClass c :
-             {BubbleClass::kTransfer, BubbleClass::kLaunch, BubbleClass::kPeerWait,
+             {BubbleClass::kTransfer, BubbleClass::kLateStart, BubbleClass::kPeerWait,
               BubbleClass::kImbalance, BubbleClass::kUnknown}) {
           EXPECT_EQ(result.ms(rank, c), 0)
               << ranks << " ranks, rank " << rank << ", class " << bubbleClassName(c);
@@ -353,9 +353,9 @@ TEST(Bubbles, WaitsForDataShorterThanClocksAreExactAreNoCause) {
   };
   made.timeline.sort();
   EXPECT_EQ(in(timesOfRank1(4), BubbleClass::kTransfer), 4);
-  EXPECT_EQ(in(timesOfRank1(4), BubbleClass::kLaunch), 4);
+  EXPECT_EQ(in(timesOfRank1(4), BubbleClass::kLateStart), 4);
   EXPECT_EQ(in(timesOfRank1(5), BubbleClass::kTransfer), 0);
-  EXPECT_EQ(in(timesOfRank1(5), BubbleClass::kLaunch), 8);
+  EXPECT_EQ(in(timesOfRank1(5), BubbleClass::kLateStart), 8);
 }
 
 /// A fused pair needs an activation and a gradient, each of another rank.

@@ -58,7 +58,7 @@ TEST_F(CollectivesInBubbles, TheWaitForTheLastMemberInsideAStepIsThatMembers) {
   EXPECT_THAT(bubblesOf(1), ElementsAre("sync 30-40 by 1"));
 }
 
-TEST_F(CollectivesInBubbles, ACollectiveThatBeginsLateIsALateLaunch) {
+TEST_F(CollectivesInBubbles, ACollectiveThatBeginsLateIsALateStart) {
   place(2, 1);
   for (const int replica : {0, 1}) {
     add(replica, JobKind::kForward, 0, 10);
@@ -66,8 +66,8 @@ TEST_F(CollectivesInBubbles, ACollectiveThatBeginsLateIsALateLaunch) {
     add(replica, JobKind::kBackward, 40, 60);
   }
   classify();
-  EXPECT_THAT(bubblesOf(0), ElementsAre("launch 10-35 by 1", "sync 35-40 by 1"));
-  EXPECT_THAT(bubblesOf(1), ElementsAre("launch 10-35 by 1", "sync 35-40 by 1"));
+  EXPECT_THAT(bubblesOf(0), ElementsAre("late_start 10-35 by 1", "sync 35-40 by 1"));
+  EXPECT_THAT(bubblesOf(1), ElementsAre("late_start 10-35 by 1", "sync 35-40 by 1"));
 }
 
 TEST_F(CollectivesInBubbles, OnlyTheLastInputOfAJobIsSync) {
@@ -101,7 +101,7 @@ TEST_F(CollectivesInBubbles, ACollectiveInsideAJobCausesNothing) {
   add(0, JobKind::kBackward, 12, 30);
   classify();
   EXPECT_EQ(graph_->messageEnd(), graph_->nodes().size());
-  EXPECT_THAT(bubblesOf(0), ElementsAre("launch 10-12 by 0"));
+  EXPECT_THAT(bubblesOf(0), ElementsAre("late_start 10-12 by 0"));
 }
 
 TEST_F(CollectivesInBubbles, CollectivesThatFollowEachOtherAllCount) {

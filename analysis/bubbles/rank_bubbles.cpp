@@ -9,11 +9,6 @@
 namespace pipetrace {
 namespace {
 
-/// By Cause.
-constexpr BubbleClass kClassOfCause[kCauseCount] = {
-    BubbleClass::kTransfer,  BubbleClass::kBlocked, BubbleClass::kLaunch, BubbleClass::kPeerWait,
-    BubbleClass::kImbalance, BubbleClass::kSync,    BubbleClass::kUnknown};
-
 /// Divides `time` by the weights, of which one is not 0; rounded down, the largest gets the
 /// remainder.
 template <std::size_t N>
@@ -117,19 +112,18 @@ void RankBubbles::classify(const Gap& gap) {
     // took so long.
     const Nanoseconds caused = std::min(excess - missed, collected.total());
     if (caused > 0) shareExcess(caused, collected);
-    addCause(Cause::kSync, excess - missed - caused, met);
+    addCause(BubbleClass::kSync, excess - missed - caused, met);
   } else if (hasCause) {
     shareExcess(excess, collected);
   } else {
-    addCause(Cause::kUnknown, excess - missed, JobGraph::kNone);
+    addCause(BubbleClass::kUnknown, excess - missed, JobGraph::kNone);
   }
-  for (const Cause cause : {Cause::kTransfer, Cause::kBlocked, Cause::kLaunch, Cause::kPeerWait,
-                            Cause::kImbalance, Cause::kSync}) {
+  for (const BubbleClass cause : kCauses) {
     addShareOf(cause);
+    if (cause != BubbleClass::kSync) continue;
+    const Id ofTail = window.tail.of(cause).cause;
+    add(cause, sync, ofTail != JobGraph::kNone ? ofTail : window.last);
   }
-  add(BubbleClass::kSync, sync,
-      window.tail.sync.cause != JobGraph::kNone ? window.tail.sync.cause : window.last);
-  addShareOf(Cause::kUnknown);
   fill(gap.span, window.step);
 }
 
@@ -171,11 +165,13 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, const Own
   Collected waits;
   if (isWhole && tail.wait.time > 0) waits = collectedForWait(tail.wait.cause);
   const bool isCaused = waits.total() > 0;
-  enum : std::size_t { kSync, kLaunch, kUnknown, kWait, kParts };
-  std::array<Nanoseconds, kParts> weights{};
+  constexpr std::size_t kSync = causeIndex(BubbleClass::kSync);
+  constexpr std::size_t kUnknown = causeIndex(BubbleClass::kUnknown);
+  constexpr std::size_t kWait = kCauses.size();
+  std::array<Nanoseconds, kCauses.size() + 1> weights{};
   if (isWhole) {
-    weights = {tail.sync.time, tail.launch.time, tail.unknown.time, tail.wait.time};
-    if (!isCaused) weights[kSync] += std::exchange(weights[kWait], 0);
+    for (std::size_t c = 0; c < tail.parts.size(); ++c) weights[c] = tail.parts[c].time;
+    (isCaused ? weights[kWait] : weights[kSync]) += tail.wait.time;
   } else {
     weights[kSync] = late;
   }
@@ -191,8 +187,11 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, const Own
   // Its collectives took more time than their part.
   if (used < left) parts = divided(used, weights);
   sync = parts[kSync];
-  addCause(Cause::kLaunch, parts[kLaunch], tail.launch.cause);
-  addCause(Cause::kUnknown, parts[kUnknown], JobGraph::kNone);
+  for (const BubbleClass cause : kCauses) {
+    if (cause == BubbleClass::kSync) continue;
+    const bool isUnknown = cause == BubbleClass::kUnknown;
+    addCause(cause, parts[causeIndex(cause)], isUnknown ? JobGraph::kNone : tail.of(cause).cause);
+  }
   if (isCaused) shareExcess(parts[kWait], waits);
   return used;
 }
@@ -211,7 +210,7 @@ void RankBubbles::addShortness(const Gap& gap, Id after, Collected& collected) c
   if (from > gap.previous) return;
   const Nanoseconds time =
       shortness_[gap.previous + 1 - rank_.first] - shortness_[from - rank_.first];
-  collected.add(Cause::kImbalance, time, mostShort_, gap.previous);
+  collected.add(BubbleClass::kImbalance, time, mostShort_, gap.previous);
 }
 
 /// Puts what stays at its own times in the gap.
@@ -244,9 +243,7 @@ void RankBubbles::findOwnWork(const Gap& gap, Id endedBy) {
   for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
     const JobGraph::Node& node = graph_.node(id);
     if (isCompute(node.kind) || node.end <= gap.span.begin) continue;
-    const bool isData = loadsData(node.kind);
-    own_.push_back({node.begin, node.end, id, id, gap.window->step,
-                    isData ? BubbleClass::kLaunch : BubbleClass::kSync});
+    own_.push_back({node.begin, node.end, id, id, gap.window->step, classOfWork(node.kind)});
   }
   if (rank_.firstCollective == rank_.endOfCollectives) return;
   const std::size_t jobs = own_.size();
@@ -277,9 +274,13 @@ void RankBubbles::addCollectives(const Gap& gap, Id job) {
 }
 
 void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
-  const auto parts = divided(excess, collected.sums);
-  for (std::size_t c = 0; c < kCauseCount; ++c) {
-    addCause(static_cast<Cause>(c), parts[c], collected.culprit[c]);
+  std::array<Nanoseconds, kCauses.size()> weights{};
+  for (std::size_t i = 0; i < kCauses.size(); ++i) {
+    weights[i] = collected.sums[causeIndex(kCauses[i])];
+  }
+  const auto parts = divided(excess, weights);
+  for (std::size_t i = 0; i < kCauses.size(); ++i) {
+    addCause(kCauses[i], parts[i], collected.culprit[causeIndex(kCauses[i])]);
   }
 }
 
@@ -303,11 +304,10 @@ void RankBubbles::add(BubbleClass bubbleClass, Nanoseconds time, Id cause) {
   if (time > 0) shares_.push_back({bubbleClass, time, cause, culpritOf(bubbleClass, cause)});
 }
 
-void RankBubbles::addShareOf(Cause cause) {
-  const CauseShare& share = causes_[static_cast<std::size_t>(cause)];
-  const BubbleClass bubbleClass = kClassOfCause[static_cast<std::size_t>(cause)];
-  if (cause != Cause::kBlocked || share.time <= 0) return add(bubbleClass, share.time, share.job);
-  add(bubbleClass, share.time, graph_.messageOf(share.job));
+void RankBubbles::addShareOf(BubbleClass cause) {
+  const CauseShare& share = causes_[causeIndex(cause)];
+  if (cause != BubbleClass::kBlocked || share.time <= 0) return add(cause, share.time, share.job);
+  add(cause, share.time, graph_.messageOf(share.job));
   shares_.back().isAtSender = JobGraph::isSendEnd(share.job);
 }
 

@@ -80,13 +80,13 @@ class RankBubbles {
   Own ownOf(const Gap& gap, Id endedBy, Nanoseconds open);
   BubbleClass classBefore(Id job);
   void add(BubbleClass bubbleClass, Nanoseconds time, Id cause = JobGraph::kNone);
-  void addCause(Cause cause, Nanoseconds time, Id job) {
-    CauseShare& share = causes_[static_cast<std::size_t>(cause)];
+  void addCause(BubbleClass cause, Nanoseconds time, Id job) {
+    CauseShare& share = causes_[causeIndex(cause)];
     share.job = time > share.largest ? job : share.job;
     share.largest = std::max(share.largest, time);
     share.time += time;
   }
-  void addShareOf(Cause cause);
+  void addShareOf(BubbleClass cause);
 
   const RunBasis& run_;
   const JobGraph& graph_;
@@ -104,13 +104,13 @@ class RankBubbles {
   Nanoseconds busyUpTo_ = kNsMin;
   /// How much shorter than in the plan the rank's jobs usually are: the sum of those before each.
   std::vector<Nanoseconds> shortness_;
-  Nanoseconds mostShort_ = 0;                   // of one job
-  std::size_t firstOfGap_ = 0;                  // in bubbles_: the rank's own work in the gap
-  std::vector<Bubble> own_;                     // stays at its own times in the gap
-  std::vector<Share> shares_;                   // of the gap, in the order in which they are drawn
-  std::array<CauseShare, kCauseCount> causes_;  // of the gap, by Cause
-  Nanoseconds shortfall_ = 0;                   // of earlier gaps of the window
-  std::int32_t phasesOf_ = -1;                  // the step of the next two
+  Nanoseconds mostShort_ = 0;   // of one job
+  std::size_t firstOfGap_ = 0;  // in bubbles_: the rank's own work in the gap
+  std::vector<Bubble> own_;     // stays at its own times in the gap
+  std::vector<Share> shares_;   // of the gap, in the order in which they are drawn
+  std::array<CauseShare, kCauses.size()> causes_;  // of the gap, by causeIndex()
+  Nanoseconds shortfall_ = 0;                      // of earlier gaps of the window
+  std::int32_t phasesOf_ = -1;                     // the step of the next two
   Id lastForward_ = JobGraph::kNone;
   Id firstOther_ = JobGraph::kNone;
 };

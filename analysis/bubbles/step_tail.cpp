@@ -28,18 +28,18 @@ StepTail tailOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id l
     const JobGraph::Node& node = graph.node(at);
     // Nobody logs all that a program does between its last backward and its optimizer.
     const bool isLate = graph.node(later).isCollective;
-    goBackTo(node.end, isLate ? tail.launch : tail.sync, later);
+    goBackTo(node.end, tail.of(isLate ? BubbleClass::kLateStart : BubbleClass::kSync), later);
     if (isCompute(node.kind)) {
       const bool isExact = !paths.isBelowClockBound(lastCompute, at, upTo - begin);
-      goBackTo(begin, isExact ? tail.wait : tail.sync, isExact ? at : later);
+      goBackTo(begin, isExact ? tail.wait : tail.of(BubbleClass::kSync), isExact ? at : later);
       return tail;
     }
     const bool lacksMembers = node.isCollective && node.lacksInput;
-    const bool isData = loadsData(node.kind);
-    goBackTo(node.begin, lacksMembers ? tail.unknown : isData ? tail.launch : tail.sync, at);
+    goBackTo(node.begin, tail.of(lacksMembers ? BubbleClass::kUnknown : classOfWork(node.kind)),
+             at);
     later = at;
   }
-  goBackTo(begin, tail.sync, later);
+  goBackTo(begin, tail.of(BubbleClass::kSync), later);
   return tail;
 }
 

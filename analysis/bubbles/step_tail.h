@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -22,10 +23,14 @@ struct StepTail {
     void add(Nanoseconds more, Id node);
   };
 
-  Part sync;     ///< jobs that are no compute jobs, and collectives from their last members on
-  Part launch;   ///< `data` jobs, and collectives that began later than their last input
-  Part unknown;  ///< collectives with members that no log has
-  Part wait;     ///< for the compute job that is its cause
+  /// By causeIndex(). Jobs that are no compute jobs have their class; so do collectives, kSync from
+  /// their last members on. Collectives that began later than their last input are kLateStart.
+  /// Those with members that no log has are kUnknown.
+  std::array<Part, kCauses.size()> parts;
+  Part wait;  ///< for the compute job that is its cause
+
+  Part& of(BubbleClass cause) { return parts[causeIndex(cause)]; }
+  const Part& of(BubbleClass cause) const { return parts[causeIndex(cause)]; }
 };
 
 /// `lastCompute`: the compute job of the step that ended last; `last`: the event that ended its

@@ -144,7 +144,7 @@ TEST_F(StepTails, ACollectiveOfARunWithOneReplicaIsSync) {
 }
 
 /// The reduction of ranks 0 and 1 begins 10 after both were done.
-TEST_F(StepTails, ACollectiveThatBeginsLateAtTheEndIsALateLaunch) {
+TEST_F(StepTails, ACollectiveThatBeginsLateAtTheEndIsALateStart) {
   place(2, 1);
   for (const int rank : {0, 1}) {
     add(rank, kForward, 0, 10);
@@ -155,7 +155,7 @@ TEST_F(StepTails, ACollectiveThatBeginsLateAtTheEndIsALateLaunch) {
   for (const std::uint32_t rank : {0U, 1U}) {
     const std::string own = " by " + std::to_string(rank);
     // Rank 0 is the member that counts, as both begin together.
-    EXPECT_THAT(bubblesOf(rank), ElementsAre("launch 30-39 by 0", "sync 39-40 by 0",
+    EXPECT_THAT(bubblesOf(rank), ElementsAre("late_start 30-39 by 0", "sync 39-40 by 0",
                                              "sync 40-48 by 0", "sync 48-50" + own));
   }
 }
@@ -183,7 +183,8 @@ TEST_F(StepTails, AStepThatEndsWithAComputeJobHasNone) {
                                         "sync 50-52 by 1", "drain 52-60"));
   for (const PipelineBasis& pipeline : basis_->pipelines()) {
     const StepTail& tail = pipeline.windows.front().tail;
-    EXPECT_EQ(tail.sync.time + tail.launch.time + tail.unknown.time + tail.wait.time, 0);
+    for (const StepTail::Part& part : tail.parts) EXPECT_EQ(part.time, 0);
+    EXPECT_EQ(tail.wait.time, 0);
   }
 }
 
@@ -215,7 +216,7 @@ TEST_P(EqualReplicas, WithCollectivesHaveOnlySyncAndTheSchedulesOwnBubbles) {
     const ClassTimes& times = bubbles.times[rank];
     EXPECT_GE(times[static_cast<std::size_t>(BubbleClass::kSync)], 3 * 5 * kNsPerMs);
     for (const BubbleClass c :
-         {BubbleClass::kTransfer, BubbleClass::kLaunch, BubbleClass::kPeerWait,
+         {BubbleClass::kTransfer, BubbleClass::kLateStart, BubbleClass::kPeerWait,
           BubbleClass::kImbalance, BubbleClass::kUnknown}) {
       EXPECT_EQ(times[static_cast<std::size_t>(c)], 0)
           << "rank " << rank << ", class " << bubbleClassName(c);

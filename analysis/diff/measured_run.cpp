@@ -121,19 +121,15 @@ class RunMeasuring {
 
   MeasuredRun::IdleKey blameOf(const Bubble& bubble) const {
     MeasuredRun::IdleKey key{bubble.bubbleClass};
-    if (bubble.bubbleClass == BubbleClass::kTransfer) {
+    const BubbleBlame blame = rowOf(bubble.bubbleClass).blame;
+    if (blame == BubbleBlame::kLink) {
       const auto [from, to] = linkOf(graph_, bubble);
       if (from >= 0 && to >= 0) key.rank = std::min(from, to), key.other = std::max(from, to);
       return key;
     }
-    if (bubble.culprit == JobGraph::kNone) return key;
-    const bool hasRank = bubble.bubbleClass == BubbleClass::kImbalance ||
-                         bubble.bubbleClass == BubbleClass::kPeerWait ||
-                         bubble.bubbleClass == BubbleClass::kLaunch ||
-                         bubble.bubbleClass == BubbleClass::kBlocked;
-    if (!hasRank) return key;
+    if (bubble.culprit == JobGraph::kNone || blame == BubbleBlame::kNobody) return key;
     key.rank = graph_.ranks()[culpritRankOf(graph_, bubble)].number;
-    if (bubble.bubbleClass == BubbleClass::kImbalance) key.other = stages_.toBlame(bubble.culprit);
+    if (blame == BubbleBlame::kStage) key.other = stages_.toBlame(bubble.culprit);
     return key;
   }
 

@@ -52,9 +52,8 @@ struct MeasuredRun {
   /// Idle time of all ranks.
   struct IdleKey {
     BubbleClass bubbleClass = BubbleClass::kUnknown;
-    /// They are to blame. For imbalance these are a rank and its stage, for peer_wait, launch and
-    /// blocked a rank. For transfers they are the ranks of the link, the lower one first. -1:
-    /// nobody, or not known.
+    /// They are to blame, as the row of the class says. These are a rank, a rank and its stage, or
+    /// the ranks of a link, the lower one first. -1: nobody, or not known.
     int rank = -1;
     int other = -1;
     auto operator<=>(const IdleKey&) const = default;

@@ -227,21 +227,12 @@ int rankToBlame(const RunDiff& diff, BubbleClass bubbleClass, Nanoseconds all) {
 
 std::string classText(const RunDiff& diff, BubbleClass bubbleClass, Nanoseconds time) {
   const int rank = rankToBlame(diff, bubbleClass, time);
-  const std::string ofRank = rank < 0 ? "" : " of rank " + std::to_string(rank);
-  const std::string areLonger = time < 0 ? " are shorter" : " are longer";
-  switch (bubbleClass) {
-    case BubbleClass::kSync:
-      return std::string("updates of weights and collectives take ") +
-             (time < 0 ? "less time" : "longer");
-    case BubbleClass::kLaunch:
-      return std::string(time < 0 ? "less" : "more") + " time passes before jobs" + ofRank +
-             " begin whose inputs are there";
-    case BubbleClass::kTransfer: return "waits for messages" + areLonger;
-    case BubbleClass::kBlocked: return "waits of messages for their line" + areLonger;
-    case BubbleClass::kPeerWait: return "waits for unusually long jobs" + ofRank + areLonger;
-    case BubbleClass::kImbalance: return "waits for slower stages" + areLonger;
-    default: return "idle stretches of unknown cause" + areLonger;
+  const BubbleClassRow& row = rowOf(bubbleClass);
+  std::string text = time < 0 ? row.shorter : row.longer;
+  if (const std::size_t place = text.find('@'); place != std::string::npos) {
+    text.replace(place, 1, rank < 0 ? "" : " of rank " + std::to_string(rank));
   }
+  return text;
 }
 
 void addRest(const RunDiff& diff, PartShares& shares, std::vector<DiffReason>& reasons) {

@@ -61,7 +61,7 @@ PartTimes partsOf(const MeasuredRun& run, const Comparison& how) {
   }
   for (const auto& [key, times] : run.idle) {
     PartKey part{.isIdle = true, .what = placeInReports(key.bubbleClass)};
-    if (key.bubbleClass == BubbleClass::kImbalance) {
+    if (rowOf(key.bubbleClass).blame == BubbleBlame::kStage) {
       part.stage = hasStages ? key.other : -1;
       part.position = hasPositions ? positionOf(run, key.rank) : -1;
     } else if (how.hasSameRanks) {

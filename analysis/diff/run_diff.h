@@ -29,8 +29,8 @@ struct DiffPart : DiffFigure {
   BubbleClass bubbleClass = BubbleClass::kNone;  ///< of idle time
   int stage = -1;     ///< of busy time and imbalance, under Places::kStages
   int position = -1;  ///< the same under Places::kPositions
-  int rank = -1;      ///< of peer_wait, launch, blocked; of transfers the lower rank of the link
-  int peer = -1;      ///< of transfers: the other one
+  int rank = -1;      ///< to blame; of a link the lower one
+  int peer = -1;      ///< of a link: the other one
 };
 
 /// The lengths of jobs of one place and kind.

@@ -86,16 +86,17 @@ CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const Sl
     case BubbleClass::kImbalance: return CauseKind::kSlowStages;
     case BubbleClass::kTransfer: return messageCauseOf(group, links);
     case BubbleClass::kBlocked: return CauseKind::kHeldLines;
-    case BubbleClass::kLaunch:
+    case BubbleClass::kLateStart:
       if (loadsData(graph.node(group.job).kind)) return CauseKind::kData;
       return isOneJob(group) ? CauseKind::kLateJob : CauseKind::kLateJobs;
-    default:
+    case BubbleClass::kPeerWait:
       if (!group.outliers.empty()) return CauseKind::kLongJobs;
       if (!ranks.isSlow(group.rank) && lengths.isShownBy(graph.node(group.job).stage)) {
         return CauseKind::kUnevenMicroBatches;
       }
       if (isOneJob(group) && !isSlowLikeItsRank(graph, group, ranks)) return CauseKind::kLongJob;
       return ranks.isSlow(group.rank) ? CauseKind::kSlowRank : CauseKind::kUnsteadyJobs;
+    default: return CauseKind::kOfClass;
   }
 }
 
@@ -126,6 +127,7 @@ CauseKey causeKeyOf(const IdleCause& cause, const SlowerStages& stages, const Sl
     case CauseKind::kMessages:
     case CauseKind::kHeldLines:
     case CauseKind::kUnloggedMessages: return {cause.kind, 0, 0, {}};
+    case CauseKind::kOfClass: return {cause.kind, 0, static_cast<int>(cause.group.bubbleClass), {}};
     default: break;
   }
   return {cause.kind, 1, number, {}};
@@ -161,7 +163,7 @@ std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
   for (const CulpritGroup& group : culprits.groups) {  // the largest first
     IdleCause cause{.kind = causeKindOf(graph, group, ranks, links, lengths, pauses),
                     .group = group};
-    if (group.bubbleClass == BubbleClass::kTransfer) {
+    if (rowOf(group.bubbleClass).blame == BubbleBlame::kLink) {
       cause.links = {{{group.rank, group.peer}, group.time}};
     } else {
       cause.ranks = {{group.rank, group.time}};

@@ -32,7 +32,8 @@ struct IdleCause {
     kMessages,            ///< messages on links that are alike
     kUnloggedMessages,    ///< waits for data; the run has no messages
     kHeldLines,           ///< messages in front hold lines before they can begin
-    kUnknownSender        ///< messages from a rank that nobody knows
+    kUnknownSender,       ///< messages from a rank that nobody knows
+    kOfClass              ///< of a class of which no more is known
   };
   Kind kind = Kind::kMessages;
   CulpritGroup group;  ///< of several the largest, with the time and the longest bubbles of all

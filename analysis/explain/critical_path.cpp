@@ -16,23 +16,14 @@ Id predecessorOf(const RunBasis& basis, Id id) {
 }
 
 /// Only a message on a line has several; then the largest counts.
-Cause causeOfWait(const RunBasis& basis, Id id) {
+BubbleClass causeOfWait(const RunBasis& basis, Id id) {
   const Collected late = basis.paths().lateness(id);
-  const auto timeOf = [&](Cause cause) { return late.sums[static_cast<std::size_t>(cause)]; };
-  Cause most = Cause::kLaunch;
-  for (const Cause cause : {Cause::kBlocked, Cause::kTransfer, Cause::kUnknown}) {
-    if (timeOf(cause) > timeOf(most)) most = cause;
+  const auto timeOf = [&](BubbleClass cause) { return late.sums[causeIndex(cause)]; };
+  BubbleClass most = BubbleClass::kLateStart;
+  for (auto cause = kCauses.rbegin(); cause != kCauses.rend(); ++cause) {
+    if (timeOf(*cause) > timeOf(most)) most = *cause;
   }
   return most;
-}
-
-const char* nameOfWait(Cause cause) {
-  switch (cause) {
-    case Cause::kTransfer: return "transfer";
-    case Cause::kBlocked: return "blocked";
-    case Cause::kUnknown: return "unknown";
-    default: return "launch";
-  }
 }
 
 }  // namespace
@@ -68,7 +59,7 @@ void PathShares::add(const JobGraph& graph, const StepPath& path) {
     const Nanoseconds time = link.end - link.begin;
     if (link.wait > 0) {
       const bool isFirst = &link == &path.links.front();
-      byKind[isFirst ? "before" : nameOfWait(link.cause)] += link.wait;
+      byKind[isFirst ? "before" : std::string(bubbleClassName(link.cause))] += link.wait;
     }
     if (time == 0) continue;
     byKind[node.isMessage ? "transfer" : std::string(logName(node.kind))] += time;

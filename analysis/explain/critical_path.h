@@ -17,8 +17,7 @@ struct StepPath {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     Nanoseconds wait = 0;  ///< before it: what it is known to have waited for had ended
-    /// The wait is for its launch, for a message that is not logged, or for nobody knows what.
-    Cause cause = Cause::kLaunch;
+    BubbleClass cause = BubbleClass::kLateStart;  ///< of the wait
   };
   int replica = 0;
   std::int32_t step = 0;
@@ -32,8 +31,8 @@ StepPath criticalPathOf(const RunBasis& basis, const PipelineBasis& pipeline,
 
 /// The time on critical paths, over steps.
 struct PathShares {
-  /// By kind as logs name them; "transfer" for messages, "launch" and "unknown" for waits. "before"
-  /// is the part of a step whose reason is not in the run.
+  /// By kind as logs name them; "transfer" for messages, the class for waits. "before" is the part
+  /// of a step whose reason is not in the run.
   std::map<std::string, Nanoseconds> byKind;
   std::map<std::int32_t, Nanoseconds> byStage;  ///< of compute jobs whose stage is known
 

@@ -45,9 +45,9 @@ std::pair<std::uint64_t, Nanoseconds> largest(const Shares& shares) {
 
 Key keyOf(const JobGraph& graph, const Bubble& bubble, std::int32_t stage, bool isOutlier) {
   const int rank = graph.ranks()[culpritRankOf(graph, bubble)].number;
-  switch (bubble.bubbleClass) {
-    case BubbleClass::kImbalance: return {bubble.bubbleClass, stage, -1, isOutlier};
-    case BubbleClass::kTransfer: {
+  switch (rowOf(bubble.bubbleClass).blame) {
+    case BubbleBlame::kStage: return {bubble.bubbleClass, stage, -1, isOutlier};
+    case BubbleBlame::kLink: {
       const auto [from, to] = linkOf(graph, bubble);
       return {bubble.bubbleClass, std::min(from, to), std::max(from, to), isOutlier};
     }
@@ -138,7 +138,7 @@ class RankCulprits {
       const Id outlier = outliers_.of(bubble);
       const auto [entry, isNew] = sums_.of(sumOf(bubble, outlier != JobGraph::kNone));
       entry->time += bubble.end - bubble.begin;
-      if (bubble.bubbleClass == BubbleClass::kSync) continue;
+      if (rowOf(bubble.bubbleClass).blame == BubbleBlame::kNobody) continue;
       if (isNew) entry->group = groupOf(bubble, outlier != JobGraph::kNone);
       CulpritGroup& group = groups_[entry->group].second;
       addExample(group, rank_, bubble);
@@ -158,7 +158,8 @@ class RankCulprits {
     sums_.visit([&](const Sums::Entry& entry) {
       const auto job = static_cast<AlikeJobs::Number>(entry.key);
       byRank[alike_.rankOf(job)] += entry.time;
-      if (static_cast<BubbleClass>(entry.key >> kClassShift) == BubbleClass::kSync) return;
+      if (rowOf(static_cast<BubbleClass>(entry.key >> kClassShift)).blame == BubbleBlame::kNobody)
+        return;
       Collecting& sum = groups[groups_[entry.group].first];
       sum.group.time += entry.time;
       sum.jobs[job] += entry.time;
@@ -175,7 +176,8 @@ class RankCulprits {
     Singles found;
     for (const Bubble& bubble : bubbles_) {
       const Id job = bubble.culprit;
-      if (job == JobGraph::kNone || bubble.bubbleClass == BubbleClass::kSync) continue;
+      if (job == JobGraph::kNone || rowOf(bubble.bubbleClass).blame == BubbleBlame::kNobody)
+        continue;
       const AlikeJobs::Number number = alikeOf(bubble);
       if (candidates[number] == 0 || !counted_.contains(bubble.step)) continue;
       const Key key = keyOf(bubble, outliers_.of(bubble) != JobGraph::kNone);
@@ -193,6 +195,7 @@ class RankCulprits {
   }
 
   static constexpr unsigned kClassShift = 60;
+  static_assert(kBubbleClassCount < 16, "a class has four bits");
   static constexpr unsigned kOutlierShift = 59;
   static constexpr unsigned kPeerShift = 32;
 
@@ -206,9 +209,10 @@ class RankCulprits {
   std::uint64_t sumOf(const Bubble& bubble, bool isOutlier) const {
     const AlikeJobs::Number number = alikeOf(bubble);
     std::uint64_t other = 0;
-    if (bubble.bubbleClass == BubbleClass::kTransfer && bubble.cause != JobGraph::kNone) {
+    const BubbleBlame blame = rowOf(bubble.bubbleClass).blame;
+    if (blame == BubbleBlame::kLink && bubble.cause != JobGraph::kNone) {
       other = std::uint64_t{graph_.node(bubble.cause).rank} + 1;
-    } else if (bubble.bubbleClass == BubbleClass::kImbalance && alike_.areFusedPairs(number)) {
+    } else if (blame == BubbleBlame::kStage && alike_.areFusedPairs(number)) {
       // Pairs that are alike by their forward may have different backwards.
       other = static_cast<std::uint32_t>(stages_.toBlame(bubble.culprit)) & 0xffffffU;
     }
@@ -224,9 +228,9 @@ class RankCulprits {
   }
 
   Key keyOf(const Bubble& bubble, bool isOutlier) const {
-    const bool isImbalance = bubble.bubbleClass == BubbleClass::kImbalance;
-    return pipetrace::keyOf(graph_, bubble,
-                            isImbalance ? stages_.toBlame(bubble.culprit) : kNotGiven, isOutlier);
+    const bool isOfStage = rowOf(bubble.bubbleClass).blame == BubbleBlame::kStage;
+    return pipetrace::keyOf(graph_, bubble, isOfStage ? stages_.toBlame(bubble.culprit) : kNotGiven,
+                            isOutlier);
   }
 
   const JobGraph& graph_;
@@ -265,10 +269,11 @@ CulpritGroup finished(const JobGraph& graph, const AlikeJobs& alike, const Key& 
   }
   group.rank = graph.ranks()[static_cast<std::size_t>(largest(ranks).first)].number;
   if (stages.size() == 1) group.stage = *stages.begin();
-  if (group.bubbleClass == BubbleClass::kImbalance) group.stage = std::get<1>(key);
+  const BubbleBlame blame = rowOf(group.bubbleClass).blame;
+  if (blame == BubbleBlame::kStage) group.stage = std::get<1>(key);
   group.timeOfJob = collecting.most.second;
   group.step = graph.node(group.job).step;
-  if (group.bubbleClass == BubbleClass::kTransfer) {
+  if (blame == BubbleBlame::kLink) {
     group.rank = std::get<1>(key);
     group.peer = std::get<2>(key);
   }
@@ -354,9 +359,10 @@ const CulpritGroup* groupOf(const JobGraph& graph, const Culprits& culprits, con
   const Key key = keyOf(graph, bubble, culprit.stage, false);
   const CulpritGroup* found = nullptr;
   for (const CulpritGroup& group : culprits.groups) {
-    const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
-    const int first = group.bubbleClass == BubbleClass::kImbalance ? group.stage : group.rank;
-    if (Key{group.bubbleClass, first, isTransfer ? group.peer : -1, false} != key) continue;
+    const BubbleBlame blame = rowOf(group.bubbleClass).blame;
+    const int first = blame == BubbleBlame::kStage ? group.stage : group.rank;
+    const int second = blame == BubbleBlame::kLink ? group.peer : -1;
+    if (Key{group.bubbleClass, first, second, false} != key) continue;
     const auto has = [&](Id id) {
       return std::binary_search(group.outliers.begin(), group.outliers.end(), id);
     };

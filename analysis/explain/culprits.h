@@ -40,7 +40,7 @@ struct CulpritGroup {
 
 /// Idle time by who caused it.
 struct Culprits {
-  /// Imbalance by stage, transfers by link, launch and peer wait by rank; the largest first.
+  /// By class and by whom its row blames; the largest first.
   std::vector<CulpritGroup> groups;
   /// By waiting rank and culprit's rank, both as indices in JobGraph::ranks().
   std::map<std::pair<std::uint32_t, std::uint32_t>, Nanoseconds> byRanks;

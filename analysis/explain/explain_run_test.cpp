@@ -62,7 +62,7 @@ const Fault kLateLaunch{"late_launch",
                         -1,
                         {},
                         {{{JobKind::kForward, 2, 5}, Faults::kEveryStep, 0, 15 * kNsPerMs}},
-                        BubbleClass::kLaunch,
+                        BubbleClass::kLateStart,
                         2,
                         -1,
                         "rank 2 begins 2F5 later than its inputs are there"};
@@ -257,7 +257,7 @@ TEST(ExplainRun, ThePathSaysUnknownWhereARankIsMissing) {
   const Explanation run = explainRun(timeline, {});
   // Nothing was launched late; what rank 3 waited for is not in the run.
   EXPECT_GT(run.pathShares.byKind.at("unknown"), 0);
-  EXPECT_FALSE(run.pathShares.byKind.contains("launch"));
+  EXPECT_FALSE(run.pathShares.byKind.contains("late_start"));
 }
 
 TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {

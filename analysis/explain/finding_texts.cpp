@@ -8,6 +8,7 @@
 #include "analysis/explain/held_lines.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
+#include "chart/text/bubble_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
 #include "trace/text/ranks_text.h"
@@ -66,6 +67,7 @@ FindingTexts::FindingTexts(const Timeline& timeline, const JobGraph& graph, cons
       idle_(idle) {}
 
 FindingText FindingTexts::of(const IdleCause& cause) const {
+  const BubbleClassRow& row = rowOf(cause.group.bubbleClass);
   switch (cause.kind) {
     case CauseKind::kSlowStages: return slowStages(cause);
     case CauseKind::kSlowRank: return slowRank(cause);
@@ -75,8 +77,7 @@ FindingText FindingTexts::of(const IdleCause& cause) const {
     case CauseKind::kUnsteadyJobs:
       return {"jobs of " + ranksOf(cause) + " now and then take longer than their medians: " +
                   "waiting for them costs " + cost(cause) + shares(cause),
-              "see why jobs vary: other processes on the hosts, inputs of different lengths, "
-              "clocks of GPUs that change"};
+              row.advice};
     case CauseKind::kUnevenMicroBatches: return unevenMicroBatches(cause);
     case CauseKind::kScatteredPauses: return scatteredPauses(cause);
     case CauseKind::kData: return data(cause);
@@ -85,16 +86,18 @@ FindingText FindingTexts::of(const IdleCause& cause) const {
     case CauseKind::kHeldLines:
       return {heldLinesText(graph_, cause.group) + ": waiting for their lines costs " +
                   cost(cause) + shares(cause),
-              "give messages the order of their times: pipe-trace plan --transfers in-time writes "
-              "such a plan"};
+              row.advice};
     case CauseKind::kLongMessages: return longMessages(cause);
     case CauseKind::kMessages:
       return {
           "ranks wait while messages are on their way, on links that are all alike: transfers "
           "cost " +
               cost(cause) + shares(cause),
-          "see whether messages can be smaller, the network faster, or a schedule that sends "
-          "less often"};
+          row.advice};
+    case CauseKind::kOfClass:
+      return {(cause.ranks.empty() ? "" : ranksOf(cause) + ": ") + bubbleClassWords(row.of) +
+                  " costs " + cost(cause) + shares(cause),
+              row.advice};
     default: return link(cause);
   }
 }
@@ -328,7 +331,7 @@ FindingText FindingTexts::data(const IdleCause& cause) const {
                      formatDuration(job.end - job.begin);
   text += isOneRank(cause) ? " in step " + std::to_string(group.step)
                            : " and more, as in step " + std::to_string(group.step);
-  return {text + ": launches cost " + cost(cause) + shares(cause),
+  return {text + ": late starts cost " + cost(cause) + shares(cause),
           "load batches ahead of the step that needs them: more workers, faster storage"};
 }
 
@@ -342,9 +345,8 @@ FindingText FindingTexts::lateJobs(const IdleCause& cause) const {
   } else {
     text += std::string(isOne ? "its" : "their") + " jobs later than their inputs are there";
   }
-  return {text + ": launches cost " + cost(cause) + shares(cause),
-          "see what the host does before it launches: calls that wait for the device, Python "
-          "between jobs, a busy processor"};
+  return {text + ": late starts cost " + cost(cause) + shares(cause),
+          rowOf(group.bubbleClass).advice};
 }
 
 FindingText FindingTexts::link(const IdleCause& cause) const {

@@ -116,7 +116,7 @@ Nanoseconds timeOfSteps(const FindingInputs& run) {
 /// The idle time that no cause is known for: why more is unknown than the causes that were not
 /// found, and what to do.
 FindingText unknownText(const RunBasis& basis, const CountedSteps& counted) {
-  const std::string allLogs = "give the logs of all ranks together";
+  const std::string allLogs = rowOf(BubbleClass::kUnknown).advice;
   for (const PipelineBasis& pipeline : basis.pipelines()) {
     const bool lacksPlan = std::any_of(
         pipeline.windows.begin(), pipeline.windows.end(), [](const BubbleWindow& window) {
@@ -148,15 +148,10 @@ class Findings {
     addEarlyMessages();
     addCauses();
     addPauses();
-    addClasses(
-        {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain},
-        "of the idle time the schedule itself leaves", {},
-        "another schedule or more micro-batches leave less: pipe-trace advise says what each "
-        "would bring");
-    addUpdates();
-    const FindingText unknown = unknownText(run_.basis, run_.counted);
-    addClasses({BubbleClass::kUnknown}, "of the idle time no cause is known for", unknown.text,
-               unknown.advice);
+    addClasses({BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
+    for (const BubbleClass c : kReportedClasses) {
+      if (!isOfSchedule(c) && rowOf(c).blame == BubbleBlame::kNobody) addClasses({c});
+    }
     std::stable_partition(findings_.begin(), findings_.end(),
                           [](const Finding& finding) { return !finding.isMinor; });
     return std::move(findings_);
@@ -211,22 +206,26 @@ class Findings {
     }
   }
 
-  /// The ends of steps.
-  void addUpdates() {
-    const JobGraph& graph = run_.basis.graph();
-    if (graph.nodes().size() > graph.messageEnd()) {
-      addClasses({BubbleClass::kSync}, "of the idle time optimizers and collectives take", {},
-                 "see whether gradients can be reduced while backward passes run, and weights be "
-                 "updated by several ranks");
-      return;
+  /// Says what the row of a class says, or more where the run tells it.
+  FindingText textOf(BubbleClass bubbleClass, Nanoseconds time) const {
+    const BubbleClassRow& row = rowOf(bubbleClass);
+    const std::string share = " " + formatDuration(time) + ", " + percentText(time, sums_.idle);
+    if (bubbleClass == BubbleClass::kUnknown) {
+      FindingText unknown = unknownText(run_.basis, run_.counted);
+      return {row.finding + share + unknown.text, std::move(unknown.advice)};
     }
-    addClasses({BubbleClass::kSync}, "of the idle time optimizers take", {},
-               "see whether weights can be updated faster: a fused optimizer, or several ranks "
-               "that update a part each");
+    const JobGraph& graph = run_.basis.graph();
+    const bool hasCollectives = graph.nodes().size() > graph.messageEnd();
+    if (bubbleClass == BubbleClass::kSync && !hasCollectives) {
+      return {"of the idle time optimizers take" + share,
+              "see whether weights can be updated faster: a fused optimizer, or several ranks "
+              "that update a part each"};
+    }
+    return {row.finding + share, row.advice};
   }
 
-  void addClasses(std::initializer_list<BubbleClass> classes, const std::string& text,
-                  const std::string& why, const std::string& advice) {
+  /// One finding of classes that nobody is to blame for; the first has its text.
+  void addClasses(std::initializer_list<BubbleClass> classes) {
     Nanoseconds time = 0;
     std::vector<BubbleClass> present;
     Examples examples;
@@ -238,9 +237,7 @@ class Findings {
       examples.insert(examples.end(), own.begin(), own.end());
     }
     if (time == 0) return;
-    Finding& finding = add(
-        {text + " " + formatDuration(time) + ", " + percentText(time, sums_.idle) + why, advice},
-        time);
+    Finding& finding = add(textOf(*classes.begin(), time), time);
     finding.severity = Severity::kNote;
     if (present.size() == 1) finding.bubbleClass = present.front();
     finding.classes = std::move(present);

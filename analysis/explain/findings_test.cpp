@@ -306,18 +306,58 @@ TEST(Findings, RanksThatBeginTheirJobsLateAreOneFinding) {
     }
   }
   const Explanation run = explainRun(completedRun(plan, costs), {});
-  const auto isLaunch = [](const Finding& f) { return f.bubbleClass == BubbleClass::kLaunch; };
-  ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isLaunch), 1);
+  const auto isLateStart = [](const Finding& f) {
+    return f.bubbleClass == BubbleClass::kLateStart;
+  };
+  ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isLateStart), 1);
   const Finding& finding = run.findings[0];
   EXPECT_THAT(finding.text,
               StartsWith("ranks 0 to 3 begin their jobs later than their inputs are there: "
-                         "launches cost "));
+                         "late starts cost "));
   EXPECT_THAT(finding.text, HasSubstr(" of all (rank "));
   Nanoseconds all = 0;
   for (const auto& [rank, time] : finding.ranks) all += time;
   EXPECT_EQ(finding.ranks.size(), 4U);
   EXPECT_EQ(all, finding.time);
   EXPECT_THAT(finding.advice, HasSubstr("host"));
+}
+
+TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const Timeline timeline = completedRun(plan, costsOf(plan, 0));
+  const Explanation run = explainRun(timeline, {});
+  const JobGraph& graph = *run.graph;
+  const UsualTimes& times = run.basis->times();
+  const SlowerStages stages(timeline, graph, times);
+  const LinkTimes links(graph, run.counted);
+  const SlowerRanks ranks(graph, run.counted);
+  const UnevenMicroBatches lengths(graph, run.counted);
+  const ScatteredPauses scattered(graph, times, run.counted, lengths);
+  Culprits culprits;
+  for (const int rank : {1, 2}) {
+    culprits.groups.push_back({.bubbleClass = BubbleClass::kSync,
+                               .rank = rank,
+                               .time = (4 - rank) * kNsPerMs,
+                               .job = graph.ranks()[static_cast<std::size_t>(rank)].first});
+  }
+  const std::vector<Finding> findings = findingsOf({.timeline = timeline,
+                                                    .basis = *run.basis,
+                                                    .times = times,
+                                                    .stages = stages,
+                                                    .ranks = ranks,
+                                                    .links = links,
+                                                    .lengths = lengths,
+                                                    .scattered = scattered,
+                                                    .counted = run.counted,
+                                                    .bubbles = run.bubbles,
+                                                    .culprits = culprits,
+                                                    .summary = run.summary});
+  const auto isPlain = [](const Finding& each) { return each.text.starts_with("ranks 1 and 2: "); };
+  const auto found = std::find_if(findings.begin(), findings.end(), isPlain);
+  ASSERT_NE(found, findings.end());
+  EXPECT_THAT(found->text, StartsWith("ranks 1 and 2: sync costs 5.000 ms of idle time, "));
+  EXPECT_THAT(found->text, HasSubstr(" of all (rank 1: 60.0 %, rank 2: 40.0 %)"));
+  EXPECT_EQ(found->advice, rowOf(BubbleClass::kSync).advice);
 }
 
 TEST(Findings, EachSaysWhatToLookAtNext) {

@@ -8,7 +8,7 @@ JobGraph::Id Outliers::of(const Bubble& bubble) const {
   using Id = JobGraph::Id;
   const bool isTransfer = bubble.bubbleClass == BubbleClass::kTransfer;
   const bool isPeerWait = bubble.bubbleClass == BubbleClass::kPeerWait;
-  const bool mayBePause = isPeerWait || bubble.bubbleClass == BubbleClass::kLaunch;
+  const bool mayBePause = isPeerWait || bubble.bubbleClass == BubbleClass::kLateStart;
   if (mayBePause && pauses_.contains(bubble.culprit)) return bubble.culprit;
   if (!isTransfer && !isPeerWait) return JobGraph::kNone;
   const Id id = isTransfer ? bubble.cause : bubble.culprit;

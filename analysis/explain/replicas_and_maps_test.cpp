@@ -63,7 +63,7 @@ TEST(SlowReplica, IsTheFirstFindingAndTheOneThatTheOthersWaitFor) {
   // the reduction, and the optimizer; the last two are sync.
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0);
-    EXPECT_EQ(idleIn(rank, BubbleClass::kLaunch), 0) << "rank " << rank.rank;
+    EXPECT_EQ(idleIn(rank, BubbleClass::kLateStart), 0) << "rank " << rank.rank;
     if (rank.rank >= 4) continue;
     const Nanoseconds wait = idleIn(rank, BubbleClass::kPeerWait);
     EXPECT_NEAR(static_cast<double>(wait), 3 * 165e6, 3 * 5e6) << "rank " << rank.rank;
@@ -94,7 +94,7 @@ TEST(SlowReplica, IsWaitedForAlsoByTheRankThatBeginsTheNextStepAtOnce) {
   Nanoseconds waits[3] = {};
   for (const Bubble& bubble : run.bubbles.byRank[0]) {
     EXPECT_NE(bubble.bubbleClass, BubbleClass::kUnknown);
-    EXPECT_NE(bubble.bubbleClass, BubbleClass::kLaunch);
+    EXPECT_NE(bubble.bubbleClass, BubbleClass::kLateStart);
     if (bubble.bubbleClass != BubbleClass::kPeerWait) continue;
     waits[bubble.step] += bubble.end - bubble.begin;
   }
@@ -120,7 +120,7 @@ TEST(SlowReplica, IsBlamedForTheWaitsOfTheOtherInAPlanWithoutAFlush) {
               StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
-    EXPECT_EQ(idleIn(rank, BubbleClass::kLaunch), 0) << "rank " << rank.rank;
+    EXPECT_EQ(idleIn(rank, BubbleClass::kLateStart), 0) << "rank " << rank.rank;
     EXPECT_EQ(idleIn(rank, BubbleClass::kImbalance), 0) << "rank " << rank.rank;
   }
 }
@@ -142,7 +142,7 @@ TEST(SharedStage, WithASlowRankInAPlanWithoutAFlushIsNamed) {
   for (const Finding& finding : run.findings) EXPECT_THAT(finding.text, Not(HasSubstr("message")));
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
-    EXPECT_EQ(idleIn(rank, BubbleClass::kLaunch), 0) << "rank " << rank.rank;
+    EXPECT_EQ(idleIn(rank, BubbleClass::kLateStart), 0) << "rank " << rank.rank;
   }
 }
 
@@ -163,7 +163,7 @@ TEST(SharedStage, MeetsWithoutAFlushAndLaunchesThatAreALittleLateAreNotBlamed) {
   const Explanation run = explainRun(timeline, {});
   Nanoseconds sync = 0;
   for (const ExplainedRank& rank : run.ranks) {
-    EXPECT_LT(idleIn(rank, BubbleClass::kLaunch), kNsPerMs) << "rank " << rank.rank;
+    EXPECT_LT(idleIn(rank, BubbleClass::kLateStart), kNsPerMs) << "rank " << rank.rank;
     sync += idleIn(rank, BubbleClass::kSync);
   }
   EXPECT_GT(sync, 20 * kNsPerMs);

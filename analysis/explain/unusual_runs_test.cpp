@@ -61,12 +61,12 @@ TEST(UnusualRun, OneRankWaitsForItselfOnly) {
   const Explanation run = completeAndExplain(made.timeline);
   ASSERT_EQ(run.ranks.size(), 1U);
   EXPECT_EQ(run.ranks[0].idle, 3 * 5);
-  EXPECT_EQ(timeIn(run.ranks[0], BubbleClass::kLaunch), 3 * 5);
+  EXPECT_EQ(timeIn(run.ranks[0], BubbleClass::kLateStart), 3 * 5);
   EXPECT_DOUBLE_EQ(run.steps[1].efficiency.parallel, 30.0 / 35);
   EXPECT_DOUBLE_EQ(run.steps[1].efficiency.loadBalance, 1);
   EXPECT_DOUBLE_EQ(run.steps[1].efficiency.schedule, 30.0 / 35);
-  EXPECT_THAT(run.pathShares.byKind,
-              UnorderedElementsAre(Pair("forward", 30), Pair("backward", 60), Pair("launch", 15)));
+  EXPECT_THAT(run.pathShares.byKind, UnorderedElementsAre(Pair("forward", 30), Pair("backward", 60),
+                                                          Pair("late_start", 15)));
   EXPECT_DOUBLE_EQ(run.slowdown.total, 1);
   EXPECT_DOUBLE_EQ(run.slowdown.launch, 35.0 / 30);
 }

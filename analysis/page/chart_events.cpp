@@ -90,7 +90,7 @@ class LaneWriter {
     const BubbleText text(step_.timeline, bubble);
     const std::pair<int, int> place = placeOfCulprit(bubble);
     times(bubble.begin, bubble.duration());
-    list_.add({texts_.textNumber(text.className() + ": " + bubbleClassMeaning(bubble.bubbleClass)),
+    list_.add({texts_.textNumber(text.className() + ": " + rowOf(bubble.bubbleClass).meaning),
                texts_.textNumber(text.culprit()), place.first, place.second});
   }
 

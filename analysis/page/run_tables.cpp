@@ -98,7 +98,7 @@ std::string rankTableHtml(const Explanation& run, const Explanation* beside) {
       {"bubble ratio"}};
   const std::vector<BubbleClass> classes = classesSeen(run, beside);
   for (const BubbleClass c : classes) {
-    columns.push_back({bubbleClassWords(c), true, bubbleClassMeaning(c)});
+    columns.push_back({bubbleClassWords(c), true, rowOf(c).meaning});
   }
   std::vector<const ExplainedRank*> ranks;
   for (const ExplainedRank& rank : run.ranks) ranks.push_back(&rank);

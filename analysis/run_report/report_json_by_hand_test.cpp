@@ -26,7 +26,7 @@ TEST_F(ReportJsonByHand, JsonHasTheRunAndItsRanks) {
   ASSERT_EQ(report["ranks"].size(), 2U);
   EXPECT_EQ(report["ranks"][1], json::parse(R"({"rank": 1, "stage": 1, "dp": 0,
       "busy_ns": 180000000, "idle_ns": 60000000, "launch_bound_ns": 0,
-      "bubbles": {"warm_up": 20000000, "steady": 0, "drain": 40000000, "transfer": 0, "launch": 0,
+      "bubbles": {"warm_up": 20000000, "steady": 0, "drain": 40000000, "transfer": 0, "late_start": 0,
                   "peer_wait": 0, "imbalance": 0, "sync": 0, "unknown": 0}})"));
   EXPECT_EQ(report["slowdown"]["total"], 1);
   EXPECT_EQ(report["slowdown"]["by_dp"], json::parse(R"({"0": 1.0})"));

@@ -16,9 +16,6 @@ constexpr double kDarkestShade = 30;
 constexpr double kDarkestOnDark = 34;  // a job must not vanish on dark paper
 constexpr double kLightestShade = 88;
 
-constexpr int kStroke = 44;         // of 256, from the tint to black or white
-constexpr int kUnknownStroke = 90;  // the same, where no cause is known
-
 /// Sets one channel of both colours. The lines are a `share` of 256 of the way from `mean` to
 /// `end`. The ground is on the other side, as far as the mean asks for. Where that is too far,
 /// lines are fainter.
@@ -57,8 +54,7 @@ std::optional<ThemeName> themeNamed(std::string_view name) {
 
 Hatching Theme::hatchingOf(BubbleClass bubbleClass) const {
   const Color tint = tintOf(bubbleClass);
-  const bool isUnknown = bubbleClass == BubbleClass::kUnknown || bubbleClass == BubbleClass::kNone;
-  const int share = isUnknown ? kUnknownStroke : kStroke;
+  const int share = rowOf(bubbleClass).stroke;
   const int end = isDark ? 255 : 0;
   Hatching hatching;
   hatchChannel(tint.red, end, share, hatching.ground.red, hatching.stroke.red);

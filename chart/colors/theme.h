@@ -50,7 +50,7 @@ struct Theme {
   Color tintOf(BubbleClass bubbleClass) const {
     return tints[static_cast<std::size_t>(bubbleClass)];
   }
-  /// The hatching of a bubble. That of bubbles without a known cause is stronger.
+  /// The hatching of a bubble.
   Hatching hatchingOf(BubbleClass bubbleClass) const;
 
   /// The same name and the same form: there are no others that would differ.

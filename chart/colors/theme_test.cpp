@@ -223,18 +223,22 @@ Event bubbleOf(BubbleClass bubbleClass) {
   return event;
 }
 
-constexpr std::array<BubbleClass, 10> kTinted = {
-    BubbleClass::kWarmUp,    BubbleClass::kSteady,   BubbleClass::kDrain,   BubbleClass::kSync,
-    BubbleClass::kLaunch,    BubbleClass::kTransfer, BubbleClass::kBlocked, BubbleClass::kPeerWait,
-    BubbleClass::kImbalance, BubbleClass::kUnknown};
+/// The classes whose tints must differ.
+std::vector<BubbleClass> tintedClasses() {
+  std::vector<BubbleClass> classes;
+  for (const BubbleClassRow& row : kBubbleClasses) {
+    if (row.of != BubbleClass::kNone) classes.push_back(row.of);
+  }
+  return classes;
+}
 
 TEST(ThemeTest, ClassesOfBubblesDifferFromEachOtherAndFromJobsForTheColourBlind) {
   for (const Theme& theme : allThemes()) {
     const JobColors colors(theme);
     for (const auto& sight : {kNormal, kProtanopia, kDeuteranopia, kTritanopia}) {
-      for (const BubbleClass tinted : kTinted) {
+      for (const BubbleClass tinted : tintedClasses()) {
         const Color tint = colors.of(bubbleOf(tinted));
-        for (const BubbleClass other : kTinted) {
+        for (const BubbleClass other : tintedClasses()) {
           if (other == tinted) continue;
           EXPECT_GT(distance(tint, theme.tintOf(other), sight), 12)
               << named(theme) << bubbleClassName(tinted) << " and " << bubbleClassName(other);
@@ -252,7 +256,7 @@ TEST(ThemeTest, ClassesOfBubblesDifferFromEachOtherAndFromJobsForTheColourBlind)
 
 TEST(ThemeTest, TheMeanOfAHatchingIsItsTint) {
   for (const Theme& theme : allThemes()) {
-    for (const BubbleClass tinted : kTinted) {
+    for (const BubbleClass tinted : tintedClasses()) {
       const Hatching hatching = theme.hatchingOf(tinted);
       const Color mean = mix(hatching.ground, hatching.stroke, kStrokeShare);
       EXPECT_LT(distance(mean, theme.tintOf(tinted), kNormal), 2)
@@ -269,11 +273,11 @@ TEST(ThemeTest, TheSchedulesOwnBubblesAreCalmerThanFaults) {
       const Triple lab = labOf(theme.tintOf(bubbleClass));
       return std::hypot(lab[1], lab[2]);
     };
-    for (const auto own : {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain}) {
-      for (const auto fault : {BubbleClass::kLaunch, BubbleClass::kTransfer, BubbleClass::kBlocked,
-                               BubbleClass::kPeerWait, BubbleClass::kImbalance}) {
-        EXPECT_LT(chroma(own) + 10, chroma(fault))
-            << named(theme) << bubbleClassName(own) << " and " << bubbleClassName(fault);
+    for (const BubbleClassRow& own : kBubbleClasses) {
+      for (const BubbleClassRow& fault : kBubbleClasses) {
+        if (!isOfSchedule(own.of) || fault.blame == BubbleBlame::kNobody) continue;
+        EXPECT_LT(chroma(own.of) + 10, chroma(fault.of))
+            << named(theme) << own.name << " and " << fault.name;
       }
     }
   }

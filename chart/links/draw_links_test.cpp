@@ -148,7 +148,7 @@ TEST_F(LinksTest, EachPartOfAPathIsOutlinedAndAWaitIsDashed) {
                  .begin = 15 * kNsPerMs,
                  .end = 20 * kNsPerMs,
                  .wait = 5 * kNsPerMs,
-                 .waitWords = "launch"}};
+                 .waitWords = "late start"}};
   const std::vector<const ChartPath*> all = {&path};
   const auto elements = drawn([&](Canvas& canvas) { drawCriticalPath(canvas, view(200), all); });
   std::vector<std::string> tops;  // of the outlines

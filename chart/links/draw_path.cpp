@@ -97,7 +97,7 @@ class PathPainter {
                                             PixelPoint{static_cast<double>(rect.x), height}};
     if (hasHalo_) canvas_.line(line, halo_);
     canvas_.line(line, {colors_.path, kPathWidth, 1, true});
-    const std::string text = std::string(part.waitWords) + " " + formatDuration(part.wait);
+    const std::string text = part.waitWords + " " + formatDuration(part.wait);
     const TextStyle style{9, false, colors_.path, TextAlign::kCenter};
     const int width = canvas_.textWidth(text, style) + 6;
     const int left = std::max(static_cast<int>(from), view_.area.x);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "chart/draw/canvas.h"
@@ -14,8 +15,8 @@ struct PathPart {
   EventSpot spot;  ///< event == nullptr: the chart does not have it
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
-  Nanoseconds wait = 0;        ///< right before it
-  const char* waitWords = "";  ///< the cause of that
+  Nanoseconds wait = 0;   ///< right before it
+  std::string waitWords;  ///< the cause of that
 };
 
 /// The critical path of a step, in the order of time.

@@ -38,11 +38,22 @@ constexpr TextStyle kRowStyle{12, true, {}, TextAlign::kLeft};
 constexpr TextStyle kSmallStyle{11, false, {}, TextAlign::kLeft};
 constexpr TextStyle kNumberStyle{11, false, {}, TextAlign::kRight};
 
-/// Idle time from the top of a cell down: what faults cost comes first.
-constexpr std::array kFromTheTop = {
-    BubbleClass::kImbalance, BubbleClass::kPeerWait, BubbleClass::kBlocked, BubbleClass::kTransfer,
-    BubbleClass::kLaunch,    BubbleClass::kSync,     BubbleClass::kUnknown, BubbleClass::kNone,
-    BubbleClass::kDrain,     BubbleClass::kSteady,   BubbleClass::kWarmUp};
+/// Idle time from the top of a cell down: causes, what is not known, the schedule's own.
+constexpr std::array<BubbleClass, kBubbleClassCount> classesFromTheTop() {
+  std::array<BubbleClass, kBubbleClassCount> classes{};
+  std::size_t at = 0;
+  for (int i = kBubbleClassCount - 1; i >= static_cast<int>(kFirstCause); --i) {
+    const auto cause = static_cast<BubbleClass>(i);
+    if (cause != BubbleClass::kUnknown) classes[at++] = cause;
+  }
+  classes[at++] = BubbleClass::kUnknown;
+  classes[at++] = BubbleClass::kNone;
+  for (int i = static_cast<int>(kFirstCause) - 1; i > 0; --i) {
+    classes[at++] = static_cast<BubbleClass>(i);
+  }
+  return classes;
+}
+constexpr std::array kFromTheTop = classesFromTheTop();
 
 std::string percent(double share, int digits) { return fixedText(share * 100, digits) + " %"; }
 

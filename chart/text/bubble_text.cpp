@@ -13,23 +13,6 @@ std::string bubbleClassWords(BubbleClass bubbleClass) {
   return words;
 }
 
-const char* bubbleClassMeaning(BubbleClass bubbleClass) {
-  switch (bubbleClass) {
-    case BubbleClass::kNone: return "";
-    case BubbleClass::kWarmUp: return "the schedule's own, at the start";
-    case BubbleClass::kSteady: return "the schedule's own, in between";
-    case BubbleClass::kDrain: return "the schedule's own, at the end";
-    case BubbleClass::kSync: return "lr, optimizer, collectives";
-    case BubbleClass::kLaunch: return "a job began later than it could";
-    case BubbleClass::kTransfer: return "a message was on its way";
-    case BubbleClass::kBlocked: return "a message waited behind others";
-    case BubbleClass::kPeerWait: return "a job took longer than its like";
-    case BubbleClass::kImbalance: return "a stage is slower than the others";
-    case BubbleClass::kUnknown: return "no cause was found";
-  }
-  return "";
-}
-
 std::string BubbleText::job() const {
   for (const Argument& argument : timeline_.argumentsOf(bubble_)) {
     if (argument.type != ArgumentType::kText) continue;

@@ -9,9 +9,6 @@ namespace pipetrace {
 /// The class in words: "warm up", "peer wait"; "" for kNone.
 std::string bubbleClassWords(BubbleClass bubbleClass);
 
-/// Returns what the class means: "a stage is slower than the others"; "" for kNone.
-const char* bubbleClassMeaning(BubbleClass bubbleClass);
-
 /// Says what is written on a bubble. Refers to timeline and bubble.
 class BubbleText {
  public:

@@ -32,23 +32,6 @@ BubbleClass mostOf(const Times& times) {
 
 }  // namespace
 
-char idleMark(BubbleClass bubbleClass) {
-  switch (bubbleClass) {
-    case BubbleClass::kNone:
-    case BubbleClass::kWarmUp:
-    case BubbleClass::kSteady:
-    case BubbleClass::kDrain: return '-';
-    case BubbleClass::kSync: return '_';
-    case BubbleClass::kLaunch: return '!';
-    case BubbleClass::kTransfer: return '~';
-    case BubbleClass::kBlocked: return '%';
-    case BubbleClass::kPeerWait: return '*';
-    case BubbleClass::kImbalance: return '#';
-    case BubbleClass::kUnknown: return '.';
-  }
-  return '-';
-}
-
 IdleMarks::IdleMarks(const Track* bubbles, const TextScale& scale)
     : cell_(scale.unit > 0 ? scale.cell : 1) {
   if (bubbles == nullptr) return;
@@ -66,7 +49,7 @@ BubbleClass IdleMarks::classAt(int column) const {
 
 char IdleMarks::markAt(int column) const {
   const BubbleClass found = classAt(column);
-  return found == BubbleClass::kNone && !classes_.empty() ? ' ' : idleMark(found);
+  return found == BubbleClass::kNone && !classes_.empty() ? ' ' : rowOf(found).mark;
 }
 
 }  // namespace pipetrace

@@ -8,9 +8,6 @@
 
 namespace pipetrace {
 
-/// The character for idle time of a class: '-' for the schedule's own and for time of no class.
-char idleMark(BubbleClass bubbleClass);
-
 /// The class of idle time in each column of a text chart: the one with the most time in it. A
 /// column of a cell has that of the cell.
 class IdleMarks {

@@ -230,15 +230,10 @@ class TextChart {
       case JobKind::kBackwardInput: return "\x1b[36m";
       case JobKind::kBackwardWeight: return "\x1b[32m";
       case JobKind::kForwardBackward: return "\x1b[35m";
-      case TextRow::kIdle: return isFault(bubbleClass) ? "\x1b[1;31m" : "\x1b[2m";
+      case TextRow::kIdle:
+        return rowOf(bubbleClass).blame == BubbleBlame::kNobody ? "\x1b[2m" : "\x1b[1;31m";
       default: return "\x1b[33m";
     }
-  }
-
-  static bool isFault(BubbleClass bubbleClass) {
-    using enum BubbleClass;
-    return bubbleClass == kLaunch || bubbleClass == kTransfer || bubbleClass == kPeerWait ||
-           bubbleClass == kImbalance;
   }
 
   std::string painted(const TextRow& row, std::size_t from, std::size_t count) const {
@@ -263,20 +258,24 @@ class TextChart {
     std::array<bool, kBubbleClassCount> shown{};
     for (const TextRow& row : rows) {
       for (std::size_t i = 0; i < row.text.size(); ++i) {
-        const bool isMark = row.text[i] == idleMark(row.classes[i]) && !isCompute(row.kinds[i]);
+        const bool isMark = row.text[i] == rowOf(row.classes[i]).mark && !isCompute(row.kinds[i]);
         if (isMark) shown[static_cast<std::size_t>(row.classes[i])] = true;
       }
     }
     const auto shows = [&](BubbleClass c) { return shown[static_cast<std::size_t>(c)]; };
-    using enum BubbleClass;
-    const bool hasOwn = shows(kWarmUp) || shows(kSteady) || shows(kDrain);
-    std::vector<std::pair<std::string, bool>> times = {
-        {shows(kNone) ? "- idle" : "- idle by the schedule", shows(kNone) || hasOwn}};
-    for (const BubbleClass c :
-         {kSync, kLaunch, kTransfer, kBlocked, kPeerWait, kImbalance, kUnknown}) {
-      const std::string what = c == kUnknown ? "idle, cause unknown" : bubbleClassWords(c);
-      times.emplace_back(std::string(1, idleMark(c)) + " " + what, shows(c));
+    const bool hasNone = shows(BubbleClass::kNone);
+    bool hasOwn = false;
+    std::vector<std::pair<std::string, bool>> times;
+    for (const BubbleClassRow& row : kBubbleClasses) {
+      if (row.of < kFirstCause) {
+        hasOwn = hasOwn || shows(row.of);
+        continue;
+      }
+      const bool isUnknown = row.of == BubbleClass::kUnknown;
+      const std::string what = isUnknown ? "idle, cause unknown" : bubbleClassWords(row.of);
+      times.emplace_back(std::string(1, row.mark) + " " + what, shows(row.of));
     }
+    times.insert(times.begin(), {hasNone ? "- idle" : "- idle by the schedule", hasOwn});
     return times;
   }
 

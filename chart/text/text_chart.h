@@ -23,7 +23,7 @@ struct TextChartOptions {
 ///
 /// A job is its text (JobText), filled up with '=', with a blank at the end where there is room.
 /// Idle time is '-', or "--" for each cell if there are cells. Where the timeline has bubbles, idle
-/// time has the mark of its class (idleMark()), and time that belongs to no step is blank. A job
+/// time has the mark of its class, and time that belongs to no step is blank. A job
 /// that is no work is idle time, so its text is filled up with that mark. Jobs that are too short
 /// for a column share one: it shows the letter of the kind with the most time, or ':' if the column
 /// is mostly idle time. Every line ends with a newline. No line has trailing blanks or is wider

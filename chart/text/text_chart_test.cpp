@@ -311,11 +311,11 @@ TEST(TextChart, IdleTimeHasTheMarkOfItsClass) {
     const auto at = static_cast<Nanoseconds>(i) + 1;
     addBubble(run, at, at + 1, classes[i]);
   }
-  addBubble(run, 8, 9, kLaunch);
+  addBubble(run, 8, 9, kLateStart);
   EXPECT_EQ(linesOf(textChart(run, {}))[1], "rank 0 F0 -- -- -- __ ~~ ## ** !! B0");
   EXPECT_EQ(linesOf(textChart(run, {.width = 27}))[1], "rank 0 F0------__~~##**!!B0");
   EXPECT_THAT(textChart(run, {.width = 120}),
-              HasSubstr("F forward, B backward, - idle by the schedule, _ sync, ! launch, "
+              HasSubstr("F forward, B backward, - idle by the schedule, _ sync, ! late start, "
                         "~ transfer, * peer wait, # imbalance\n"));
 }
 
@@ -349,11 +349,12 @@ TEST(TextChart, TimeThatBelongsToNoStepIsBlankInARunWithBubbles) {
 }
 
 TEST(TextChart, WaitingForAFaultIsRedAndOtherIdleTimeFaint) {
-  Timeline run = timelineOf({{0, 0, 1}, {0, 3, 4}});
+  Timeline run = timelineOf({{0, 0, 1}, {0, 4, 5}});
   addBubble(run, 1, 2, BubbleClass::kWarmUp);
   addBubble(run, 2, 3, BubbleClass::kImbalance);
+  addBubble(run, 3, 4, BubbleClass::kBlocked);
   const std::string colored = textChart(run, {.colors = true});
-  EXPECT_THAT(colored, HasSubstr("\x1b[1;31m##"));
+  EXPECT_THAT(colored, HasSubstr("\x1b[1;31m## %%"));
   EXPECT_THAT(colored, HasSubstr("\x1b[2m --"));
   EXPECT_EQ(std::regex_replace(colored, std::regex("\x1b\\[[0-9;]*m"), ""), textChart(run, {}));
 }

@@ -25,13 +25,10 @@ bool setField(const ChromeArgument& argument, Number& field) {
 }
 
 bool setClass(const ChromeArgument& argument, BubbleClass& field) {
-  const BubbleClass bubbleClass = bubbleClassFromName(argument.text);
-  if (argument.type != ChromeArgument::Type::kText || argument.text.empty() ||
-      bubbleClassName(bubbleClass) != argument.text) {
-    return false;
-  }
-  field = bubbleClass;
-  return true;
+  if (argument.type != ChromeArgument::Type::kText || argument.text.empty()) return false;
+  const std::optional<BubbleClass> bubbleClass = bubbleClassFromName(argument.text);
+  if (bubbleClass) field = *bubbleClass;
+  return bubbleClass.has_value();
 }
 
 bool setPhase(const ChromeArgument& argument, Phase& field) {
@@ -102,8 +99,7 @@ Event eventFromChrome(const ChromeEvent& source, JobKind kind, Timeline& timelin
     event.firstArgument = static_cast<std::uint32_t>(first);
     event.argumentCount = static_cast<std::uint16_t>(timeline.arguments.size() - first);
   }
-  const bool isOwn =
-      source.find(cf::kOwnName) != nullptr || MadeUpName(event).text() != source.name;
+  const bool isOwn = source.find(cf::kOwnName) != nullptr || !isMadeUpName(event, source.name);
   if (isOwn) event.name = timeline.strings.intern(source.name);
   return event;
 }

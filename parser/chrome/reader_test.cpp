@@ -49,6 +49,13 @@ TEST_F(ChromeJsonReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   }
 }
 
+TEST_F(ChromeJsonReaderTest, ALateStartIsReadUnderItsFormerName) {
+  const Result r =
+      readChrome(test::withLaunchForSteady(written(test::oneBubble(BubbleClass::kSteady))));
+  EXPECT_EQ(test::describe(r.timeline), test::describe(test::oneBubble(BubbleClass::kLateStart)));
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
 TEST_F(ChromeJsonReaderTest, WritingAReadProfileGivesTheSameBytes) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const std::string first = written(test::randomTimeline(seed));

@@ -1,8 +1,6 @@
 #include "parser/perfetto/event.h"
 
-#include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -10,6 +8,7 @@
 
 #include "parser/perfetto/format.h"
 #include "parser/perfetto/wire.h"
+#include "trace/text/made_up_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -30,11 +29,9 @@ bool setField(const Argument& argument, Number& field) {
 
 bool setClass(const Argument& argument, const StringTable& strings, BubbleClass& field) {
   if (argument.type != ArgumentType::kText || argument.text == 0) return false;
-  const std::string_view text = strings[argument.text];
-  const BubbleClass bubbleClass = bubbleClassFromName(text);
-  if (bubbleClassName(bubbleClass) != text) return false;
-  field = bubbleClass;
-  return true;
+  const std::optional<BubbleClass> bubbleClass = bubbleClassFromName(strings[argument.text]);
+  if (bubbleClass) field = *bubbleClass;
+  return bubbleClass.has_value();
 }
 
 bool setPhase(const Argument& argument, const StringTable& strings, Phase& field) {
@@ -42,24 +39,6 @@ bool setPhase(const Argument& argument, const StringTable& strings, Phase& field
   const std::optional<Phase> phase = phaseFromLogName(strings[argument.text]);
   if (phase) field = *phase;
   return phase.has_value();
-}
-
-/// Whether displayName() gives `name` to the event as it is, without a name of its own.
-bool isMadeUp(const Event& event, std::string_view name) {
-  const std::string_view kind = logName(event.kind);
-  if (!name.starts_with(kind)) return false;
-  const std::string_view rest = name.substr(kind.size());
-  if (event.kind == JobKind::kBubble) {
-    return rest.starts_with(' ') && rest.substr(1) == bubbleClassName(event.bubbleClass);
-  }
-  if (event.microBatch < 0 || (!isCompute(event.kind) && !isTransfer(event.kind))) {
-    return rest.empty();
-  }
-  std::array<char, 16> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), event.microBatch).ptr;
-  return rest.starts_with(' ') &&
-         rest.substr(1) ==
-             std::string_view(text.data(), static_cast<std::size_t>(end - text.data()));
 }
 
 class EventReader {
@@ -71,7 +50,7 @@ class EventReader {
     WireFields fields(message);
     for (WireField field; fields.next(field);) addField(field);
     if (!arguments_.empty()) timeline_.setArguments(result_.event, arguments_);
-    if (isNamed_ && (ownName_ || !isMadeUp(result_.event, timeline_.strings[name_]))) {
+    if (isNamed_ && (ownName_ || !isMadeUpName(result_.event, timeline_.strings[name_]))) {
       result_.event.name = name_;
     }
     return result_;

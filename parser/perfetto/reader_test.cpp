@@ -51,6 +51,13 @@ TEST_F(PerfettoReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   }
 }
 
+TEST_F(PerfettoReaderTest, ALateStartIsReadUnderItsFormerName) {
+  const Result r =
+      readPerfetto(test::withLaunchForSteady(written(test::oneBubble(BubbleClass::kSteady))));
+  EXPECT_EQ(test::describe(r.timeline), test::describe(test::oneBubble(BubbleClass::kLateStart)));
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
 TEST_F(PerfettoReaderTest, WritingAReadProfileGivesTheSameBytes) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const std::string first = written(test::randomTimeline(seed));

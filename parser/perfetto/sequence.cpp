@@ -8,6 +8,7 @@
 #include "parser/perfetto/wire.h"
 #include "parser/profile/common_format.h"
 #include "trace/text/display_name.h"
+#include "trace/text/made_up_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -68,12 +69,7 @@ std::uint64_t nameKey(const Event& event) {
 
 /// Whether the event's own name equals the one that it would get without.
 bool looksMadeUp(const Timeline& timeline, const Event& event) {
-  if (event.name == 0 || !timeline.strings[event.name].starts_with(logName(event.kind))) {
-    return false;
-  }
-  Event nameless = event;
-  nameless.name = 0;
-  return displayName(timeline, nameless) == timeline.strings[event.name];
+  return event.name != 0 && isMadeUpName(event, timeline.strings[event.name]);
 }
 
 constexpr std::size_t kMostFieldBytes = 512;  // of an event without further arguments

@@ -149,7 +149,7 @@ class ProfileReader {
     Event event;
     if (row.integer(3) != 0) {
       event.kind = JobKind::kBubble;
-      event.bubbleClass = bubbleClassFromName(row.text(2));
+      event.bubbleClass = bubbleClassFromName(row.text(2)).value_or(BubbleClass::kUnknown);
     } else {
       event.kind = jobKindFromLogName(row.text(2));
     }

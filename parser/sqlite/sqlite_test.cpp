@@ -81,6 +81,13 @@ TEST_F(SqliteTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   }
 }
 
+TEST_F(SqliteTest, ALateStartIsReadUnderItsFormerName) {
+  const Result r =
+      readSqlite(test::withLaunchForSteady(written(test::oneBubble(BubbleClass::kSteady))));
+  EXPECT_EQ(test::describe(r.timeline), test::describe(test::oneBubble(BubbleClass::kLateStart)));
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
 TEST_F(SqliteTest, AProfileWithoutPhasesIsReadAsTraining) {
   const Timeline timeline = test::oneFOneB(2, 2, 2);
   Timeline evaluated = timeline;

@@ -164,6 +164,25 @@ class Run {
 
 }  // namespace
 
+Timeline oneBubble(BubbleClass bubbleClass) {
+  Timeline timeline;
+  timeline.track(0, kBubbleLane)
+      .events.push_back({.begin = kEpoch,
+                         .end = kEpoch + 5,
+                         .kind = JobKind::kBubble,
+                         .bubbleClass = bubbleClass});
+  return timeline;
+}
+
+std::string withLaunchForSteady(std::string profile) {
+  const std::string_view now = "steady";
+  const std::string_view then = "launch";
+  for (std::size_t at = profile.find(now); at != std::string::npos; at = profile.find(now, at)) {
+    profile.replace(at, now.size(), then);
+  }
+  return profile;
+}
+
 Timeline oneFOneB(int ranks, int microBatches, int steps) {
   return Run(ranks, microBatches).take(steps);
 }

@@ -17,6 +17,13 @@ Timeline oneFOneB(int ranks, int microBatches, int steps);
 /// Anything a Timeline can hold, from a seed: overlaps, empty events, odd names, all fields.
 Timeline randomTimeline(std::uint32_t seed);
 
+/// A bubble of that class.
+Timeline oneBubble(BubbleClass bubbleClass);
+
+/// Makes of a profile of oneBubble(kSteady) what an earlier version wrote for a late start: the
+/// same bytes but for its name, which is as long.
+std::string withLaunchForSteady(std::string profile);
+
 /// Every field of a timeline as text, one per line, so that two timelines can be compared and a
 /// difference read. Ids of strings are shown as those strings.
 std::string describe(const Timeline& timeline);

@@ -59,7 +59,7 @@ class MessageOrder : public testing::Test {
       blocked += ms(kBlocked);
       const double expected = steps * file.blockedByRank[r];
       EXPECT_NEAR(ms(kBlocked), expected, near(expected)) << file.name << ", rank " << r;
-      EXPECT_EQ(ms(kLaunch) + ms(kPeerWait) + ms(kImbalance) + ms(kSync) + ms(kUnknown), 0);
+      EXPECT_EQ(ms(kLateStart) + ms(kPeerWait) + ms(kImbalance) + ms(kSync) + ms(kUnknown), 0);
     }
     EXPECT_NEAR(own, steps * file.own, near(steps * file.own)) << file.name;
     EXPECT_NEAR(transfer, steps * file.transfer, near(steps * file.transfer)) << file.name;

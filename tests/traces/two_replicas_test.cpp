@@ -59,7 +59,7 @@ TEST_F(TwoReplicas, EachRankHasTheTimesOfItsClasses) {
     EXPECT_NEAR(ms(kTransfer), kExpected[r].transfer, 0.1);
     EXPECT_NEAR(ms(kPeerWait), kExpected[r].peerWait, 0.1);
     EXPECT_NEAR(ms(kSync), kExpected[r].sync, 0.1);
-    EXPECT_EQ(ms(kLaunch) + ms(kImbalance) + ms(kUnknown), 0);
+    EXPECT_EQ(ms(kLateStart) + ms(kImbalance) + ms(kUnknown), 0);
     Nanoseconds sum = 0;
     for (const Nanoseconds time : bubbles.times[r]) sum += time;
     EXPECT_EQ(sum, summary_.ranks[r].idle);

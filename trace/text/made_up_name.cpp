@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <string>
 
 namespace pipetrace {
 
@@ -22,6 +23,13 @@ MadeUpName::MadeUpName(const Event& event) {
   char* const from = text_.data();
   size_ = static_cast<std::size_t>(
       std::to_chars(from + size_, from + text_.size(), event.microBatch).ptr - from);
+}
+
+bool isMadeUpName(const Event& event, std::string_view name) {
+  if (MadeUpName(event).text() == name) return true;
+  const std::string_view former = rowOf(event.bubbleClass).formerName;
+  return event.kind == JobKind::kBubble && !former.empty() &&
+         name == "bubble " + std::string(former);
 }
 
 }  // namespace pipetrace

@@ -21,4 +21,7 @@ class MadeUpName {
   std::size_t size_ = 0;
 };
 
+/// Whether this or an earlier version makes up that name for the event.
+bool isMadeUpName(const Event& event, std::string_view name);
+
 }  // namespace pipetrace

@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "chart/text/bubble_text.h"
+
 namespace pipetrace {
 namespace {
 
-/// The word of the report's shares of critical paths.
-const char* wordsOf(Cause cause) {
-  switch (cause) {
-    case Cause::kTransfer: return "transfer";
-    case Cause::kBlocked: return "blocked";
-    case Cause::kUnknown: return "unknown wait";
-    default: return "launch";
-  }
+std::string wordsOf(BubbleClass cause) {
+  return cause == BubbleClass::kUnknown ? "unknown wait" : bubbleClassWords(cause);
 }
 
 }  // namespace

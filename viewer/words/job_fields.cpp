@@ -71,7 +71,7 @@ void addArguments(Fields& fields, const Timeline& timeline, const Event& event) 
 
 void addBubble(Fields& fields, const Timeline& timeline, const Event& bubble) {
   fields.text("Class", toQString(bubbleClassWords(bubble.bubbleClass)));
-  fields.text("Meaning", toQString(bubbleClassMeaning(bubble.bubbleClass)));
+  fields.text("Meaning", toQString(rowOf(bubble.bubbleClass).meaning));
   fields.text("Culprit", toQString(BubbleText(timeline, bubble).culprit()));
 }
 

@@ -72,25 +72,6 @@ void addValue(TextBuffer& out, const Argument& argument, const StringTable& stri
   }
 }
 
-/// As in pipe-view, the schedule's own are greys and faults are stronger. No two classes, and no
-/// class and job, have the same colour.
-std::string_view bubbleChromeColor(BubbleClass bubbleClass) {
-  switch (bubbleClass) {
-    case BubbleClass::kWarmUp: return "thread_state_sleeping";       // nearly white
-    case BubbleClass::kSteady: return "grey";                        // light grey
-    case BubbleClass::kDrain: return "cq_build_abandoned";           // middle grey
-    case BubbleClass::kSync: return "thread_state_uninterruptible";  // mauve
-    case BubbleClass::kLaunch: return "cq_build_attempt_runnig";     // yellow; Catapult's spelling
-    case BubbleClass::kTransfer: return "detailed_memory_dump";      // purple
-    case BubbleClass::kBlocked: return "bad";                        // ochre
-    case BubbleClass::kPeerWait: return "cq_build_failed";           // pale red
-    case BubbleClass::kImbalance: return "terrible";                 // red
-    case BubbleClass::kNone:
-    case BubbleClass::kUnknown: return "heap_dump_stack_frame";  // dark grey
-  }
-  return "heap_dump_stack_frame";
-}
-
 }  // namespace
 
 ChromeEventText::ChromeEventText(const Timeline& timeline, const ViewerRows& rows,
@@ -129,7 +110,7 @@ void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t e
     out.addQuoted(color);
   }
   out.add(",\"args\":{");
-  addArguments(out, e, e.name != 0 && name == madeUp.text());
+  addArguments(out, e, e.name != 0 && isMadeUpName(e, name));
   out.add("}}");
 }
 
@@ -236,7 +217,7 @@ std::string chromeField(std::string_view key, std::string_view text) {
 std::string chromeSortIndex(int index) { return "\"sort_index\":" + std::to_string(index); }
 
 std::string_view chromeColor(const Event& event) {
-  return event.kind == JobKind::kBubble ? bubbleChromeColor(event.bubbleClass)
+  return event.kind == JobKind::kBubble ? rowOf(event.bubbleClass).catapult
                                         : rowOf(event.kind).chromeColor;
 }
 
