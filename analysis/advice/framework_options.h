@@ -18,8 +18,8 @@ struct FrameworkOption {
 /// torchtitan (main of 2026-08-21). Others are of Megatron-LM (main of 2026-08-22, 0.20.0 dev) and
 /// DeepSpeed 0.19.8 (2026-10-20).
 ///
-/// These are for another schedule. `ranks` are pipeline ranks, `microBatches` those of a step of
-/// one replica.
+/// These are for another schedule, of its row; throws Error for one that is not known. `ranks` are
+/// pipeline ranks, `microBatches` those of a step of one replica.
 std::vector<FrameworkOption> optionsOfSchedule(std::string_view schedule, int chunks, int ranks,
                                                int microBatches);
 /// Those that cut a batch into `microBatches` in place of `before`, a multiple or a part of it.

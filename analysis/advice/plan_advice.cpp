@@ -8,6 +8,7 @@
 
 #include "analysis/steps/median_step.h"
 #include "schedule/build_schedule.h"
+#include "schedule/builders/schedules.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
@@ -23,6 +24,8 @@ constexpr int kMostDepthTries = 200;
 constexpr std::size_t kMostInLine = 16;
 /// Peaks are sums of parts of activations.
 constexpr double kPeakRounding = 1e-6;
+/// The schedule whose warm-ups are tried deeper.
+constexpr const ScheduleInfo& kWarmedUp = schedules::kOneFOneB;
 
 std::string listed(const std::vector<int>& numbers) {
   std::string text;
@@ -185,7 +188,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::messageOrders() const {
 
 std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) const {
   const auto tried = [&](const std::vector<int>& each) {
-    return simulated({.schedule = "1F1B", .depths = each});
+    return simulated({.schedule = std::string(kWarmedUp.name), .depths = each});
   };
   Simulated best = tried(depths);
   if (!isWithin(best, limit)) return {};
@@ -217,7 +220,7 @@ std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) co
 }
 
 std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
-  if (model_.schedule() != "1F1B" || chunks_ != 1) return {};
+  if (model_.schedule() != kWarmedUp.name || chunks_ != 1) return {};
   const int ranks = model_.plan().numRanks();
   const int count = model_.plan().numMicroBatches;
   if (ranks < 2 || std::int64_t{3} * ranks * count > kMostSearchedJobs) return {};
@@ -232,13 +235,14 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
     const std::vector<int> depths = deepened(begin, limit);
     if (depths.empty() || depths == usual) continue;
     Try one;
-    one.changes.schedule = "1F1B";
+    one.changes.schedule = kWarmedUp.name;
     one.changes.depths = depths;
-    one.advice = {.of = Advice::Of::kWarmUp,
-                  .what = "warm up with " + listed(depths) + " forwards, by rank, in place of " +
-                          listed(usual) + ", to hide slow links",
-                  .command = "--schedule 1F1B --stage-depths " + listed(depths),
-                  .options = optionsOfWarmUp(depths == eager)};
+    one.advice = {
+        .of = Advice::Of::kWarmUp,
+        .what = "warm up with " + listed(depths) + " forwards, by rank, in place of " +
+                listed(usual) + ", to hide slow links",
+        .command = "--schedule " + one.changes.schedule + " --stage-depths " + listed(depths),
+        .options = optionsOfWarmUp(depths == eager)};
     tries.push_back(std::move(one));
   }
   return tries;
