@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedule/schedule_info.h"
+#include "schedule/builders/schedule_info.h"
 
 namespace pipetrace {
 

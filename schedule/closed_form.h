@@ -16,7 +16,7 @@ struct ClosedForm {
   std::vector<int> peakLive;  ///< by rank: most activations of stages held at once
 };
 
-/// What the formula of a schedule is for: a size, and the times of every stage.
+/// The formula of a schedule is for this: a size, and the times of every stage.
 struct FormInput {
   int p = 1;           ///< ranks
   int m = 1;           ///< micro-batches

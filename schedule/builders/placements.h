@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "schedule/schedule_info.h"
+#include "schedule/builders/schedule_info.h"
 
 namespace pipetrace {
 

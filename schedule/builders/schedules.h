@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule_info.h"
+#include "schedule/builders/schedule_info.h"
 
 /// The one list of schedules. The row of each stands in the source file of its order: a file of
 /// this folder that has its name in snake_case (close relatives share one), and that of kAuto

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule_info.h"
+#include "schedule/builders/schedule_info.h"
 
 namespace pipetrace {
 

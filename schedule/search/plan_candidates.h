@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "schedule/builders/schedule_info.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
-#include "schedule/schedule_info.h"
 
 namespace pipetrace {
 

@@ -54,7 +54,7 @@ void forManyPlans(const See& see) {
   }
 }
 
-// Of plans that are as good the search takes the first.
+// The search takes the first of plans that are as good.
 TEST(BuiltPlans, FewerChunksComeFirstAndKinTogether) {
   const auto namesOf = [](int chunks) {
     std::string names;

@@ -1,4 +1,4 @@
-// What is known of a schedule stands in its row (schedule/schedule_info.h), and nowhere else.
+// A schedule is known by its row alone (schedule/builders/schedule_info.h).
 #include <gmock/gmock.h>
 
 #include <regex>

@@ -38,7 +38,7 @@ enum class StagePlaces {
   kVShaped,  ///< two chunks: stages s and 2 p - 1 - s on rank s
 };
 
-/// What someone does in a framework to get a schedule, or why it cannot be had there.
+/// Someone does this in a framework to get a schedule, or cannot have it there for this reason.
 struct FrameworkAnswer {
   std::string text;
   bool exists = true;
@@ -81,7 +81,7 @@ struct ScheduleInfo {
   std::optional<ClosedForm> (*closedForm)(const FormInput& input) = nullptr;
   bool formHasRecompute = false;  ///< the formula holds where forwards run again
 
-  /// Of a schedule with one chunk: the one to try with more, and what else to say of that.
+  /// A schedule with one chunk has another to try with more, and perhaps more to say of it.
   const ScheduleInfo* chunkedKin = nullptr;
   std::string_view ofChunkedKin;
   /// Whether its chunked kin is the same order, so that it is taken where chunks are asked for.
