@@ -2,8 +2,8 @@
 
 #include "schedule/builders/schedule_info.h"
 
-/// The one list of schedules. The row of each stands in the source file of its order: a file of
-/// this folder that has its name in snake_case (close relatives share one), and that of kAuto
+/// The one list of schedules. The row of each stands in the source file of its order, in this
+/// folder, under its name in snake_case. Close relatives share a file. The row of kAuto stands
 /// beside the search.
 ///
 /// Aliases there are: torch.distributed.pipelining's classes and the names that
