@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "schedule/builders/placements.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/check/check.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/simulate.h"
@@ -169,11 +170,16 @@ TEST(ScheduleRow, APartThatIsMissingOrContradictsAnotherIsFound) {
   EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.closedForm = nullptr; }));
   EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.usualChunks = 2; }));
   EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.places = StagePlaces::kVShaped; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.onStageRanks = nullptr; }));
   EXPECT_FALSE(changed("ZB-H1", [](ScheduleInfo& info) { info.torch = ""; }));
   EXPECT_FALSE(changed("LoopedBFS", [](ScheduleInfo& info) { info.becomesChunkedKin = true; }));
   EXPECT_FALSE(changed("LoopedBFS", [](ScheduleInfo& info) { info.ofChunkedKin = ", too"; }));
   EXPECT_FALSE(changed("auto", [](ScheduleInfo& info) { info.search = nullptr; }));
   EXPECT_FALSE(changed("auto", [](ScheduleInfo& info) { info.dependsOnCosts = false; }));
+}
+
+TEST(ScheduleRow, TheDefaultIsOneOfThem) {
+  EXPECT_EQ(scheduleInfo(schedules::kDefault).name, schedules::kOneFOneB.name);
 }
 
 TEST(ScheduleRow, AliasesAreAListOfNames) {

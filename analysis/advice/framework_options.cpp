@@ -2,7 +2,6 @@
 
 #include "analysis/advice/megatron_layout.h"
 #include "schedule/build_schedule.h"
-#include "schedule/builders/schedules.h"
 
 namespace pipetrace {
 namespace {
@@ -138,10 +137,10 @@ std::vector<FrameworkOption> optionsOfMessageOrder() {
           cannot(kDeepSpeed, "each send and receive is waited for")};
 }
 
-std::vector<FrameworkOption> optionsOfWarmUp(bool isEager) {
+std::vector<FrameworkOption> optionsOfWarmUp(const ScheduleInfo* like) {
   std::vector<FrameworkOption> options;
-  if (isEager) {
-    addTorch(schedules::kEagerOneFOneB, 1, options);
+  if (like != nullptr) {
+    addTorch(*like, 1, options);
   } else {
     addPlanFile(options);
   }

@@ -6,6 +6,8 @@
 
 namespace pipetrace {
 
+struct ScheduleInfo;
+
 /// An option of a framework and its value, for a piece of advice, or why it cannot be done there.
 struct FrameworkOption {
   std::string framework;       ///< "torch", "torchtitan", "Megatron-LM", "DeepSpeed"
@@ -30,8 +32,8 @@ std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks =
                                                 const std::vector<std::string>& names = {});
 /// Those that change when messages move.
 std::vector<FrameworkOption> optionsOfMessageOrder();
-/// Those that make warm-ups deeper. `isEager`: as Eager1F1B has them.
-std::vector<FrameworkOption> optionsOfWarmUp(bool isEager);
+/// Those that make warm-ups deeper. `like`: a schedule that has them so deep; null: none has.
+std::vector<FrameworkOption> optionsOfWarmUp(const ScheduleInfo* like);
 /// Those that make launches shorter.
 std::vector<FrameworkOption> optionsOfLaunches();
 /// Those that give all micro-batches as many tokens.

@@ -8,7 +8,6 @@
 
 #include "analysis/steps/median_step.h"
 #include "schedule/build_schedule.h"
-#include "schedule/builders/schedules.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
@@ -24,8 +23,6 @@ constexpr int kMostDepthTries = 200;
 constexpr std::size_t kMostInLine = 16;
 /// Peaks are sums of parts of activations.
 constexpr double kPeakRounding = 1e-6;
-/// The schedule whose warm-ups are tried deeper.
-constexpr const ScheduleInfo& kWarmedUp = schedules::kOneFOneB;
 
 std::string listed(const std::vector<int>& numbers) {
   std::string text;
@@ -188,7 +185,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::messageOrders() const {
 
 std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) const {
   const auto tried = [&](const std::vector<int>& each) {
-    return simulated({.schedule = std::string(kWarmedUp.name), .depths = each});
+    return simulated({.schedule = model_.schedule(), .depths = each});
   };
   Simulated best = tried(depths);
   if (!isWithin(best, limit)) return {};
@@ -220,7 +217,9 @@ std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) co
 }
 
 std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
-  if (model_.schedule() != kWarmedUp.name || chunks_ != 1) return {};
+  if (model_.schedule().empty() || chunks_ != 1) return {};
+  const ScheduleInfo& own = scheduleInfo(model_.schedule());
+  if (own.eagerKin == nullptr) return {};
   const int ranks = model_.plan().numRanks();
   const int count = model_.plan().numMicroBatches;
   if (ranks < 2 || std::int64_t{3} * ranks * count > kMostSearchedJobs) return {};
@@ -235,14 +234,14 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
     const std::vector<int> depths = deepened(begin, limit);
     if (depths.empty() || depths == usual) continue;
     Try one;
-    one.changes.schedule = kWarmedUp.name;
+    one.changes.schedule = own.name;
     one.changes.depths = depths;
     one.advice = {
         .of = Advice::Of::kWarmUp,
         .what = "warm up with " + listed(depths) + " forwards, by rank, in place of " +
                 listed(usual) + ", to hide slow links",
         .command = "--schedule " + one.changes.schedule + " --stage-depths " + listed(depths),
-        .options = optionsOfWarmUp(depths == eager)};
+        .options = optionsOfWarmUp(depths == eager ? own.eagerKin : nullptr)};
     tries.push_back(std::move(one));
   }
   return tries;

@@ -16,7 +16,7 @@ namespace pipetrace {
 
 /// How a model is trained on the ranks of a run.
 struct Strategy {
-  std::string schedule{schedules::kDefault.name};  ///< any that `pipe-trace plan --list` names
+  std::string schedule = schedules::kDefault;  ///< any that `pipe-trace plan --list` names
   std::string scheduleFile;   ///< a plan as CSV, in place of schedule, ranks and microBatches
   int ranks = 1;              ///< of one pipeline
   int chunks = 0;             ///< stages of a rank; 0: as many as the schedule usually has

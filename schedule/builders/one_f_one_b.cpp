@@ -74,6 +74,7 @@ const ScheduleInfo schedules::kOneFOneB = complete({
     .formHasRecompute = true,
     .chunkedKin = &schedules::kInterleavedOneFOneB,
     .becomesChunkedKin = true,
+    .eagerKin = &schedules::kEagerOneFOneB,
     .torch = "1F1B",
     .megatron = [](const PlanSize&) -> FrameworkAnswer {
       return {"no --num-virtual-stages-per-pipeline-rank"};

@@ -86,6 +86,8 @@ struct ScheduleInfo {
   std::string_view ofChunkedKin;
   /// Whether its chunked kin is the same order, so that it is taken where chunks are asked for.
   bool becomesChunkedKin = false;
+  /// The same order with warm-ups twice as deep, whose depths are tried to hide slow links.
+  const ScheduleInfo* eagerKin = nullptr;
 
   /// The class of get_schedule_class() in torch.distributed.pipelining; empty: a plan in a file.
   std::string_view torch;
@@ -105,8 +107,9 @@ struct ScheduleInfo {
            (places != StagePlaces::kVShaped || (leastChunks == 2 && mostChunks == 2)) &&
            (build == nullptr) == dependsOnCosts && (search != nullptr) == dependsOnCosts &&
            (chunkedKin != nullptr) == hasOneChunk && (hasOneChunk || ofChunkedKin.empty()) &&
-           (!becomesChunkedKin || hasOneChunk) && (!formHasRecompute || closedForm != nullptr) &&
-           (!torchTakesOneStage || !torch.empty());
+           (!becomesChunkedKin || hasOneChunk) &&
+           (eagerKin == nullptr || (onStageRanks != nullptr && !isAsynchronous)) &&
+           (!formHasRecompute || closedForm != nullptr) && (!torchTakesOneStage || !torch.empty());
   }
 };
 

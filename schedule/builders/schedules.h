@@ -52,7 +52,7 @@ inline constexpr const ScheduleInfo* kAll[] = {&kFThenB,
                                                &kForwardOnly,
                                                &kAuto};
 
-/// Where nothing says which.
-inline constexpr const ScheduleInfo& kDefault = kOneFOneB;
+/// The name of kOneFOneB, which is taken where nothing says which.
+inline constexpr const char* kDefault = "1F1B";
 
 }  // namespace pipetrace::schedules

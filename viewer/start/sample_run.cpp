@@ -27,7 +27,7 @@ Timeline sampleRun() {
   costs.faults.jobs.push_back({.action = {.kind = JobKind::kForward, .stage = 1, .microBatch = 5},
                                .step = 3,
                                .late = 40 * kNsPerMs});
-  const CheckedPlan plan(buildSchedule(schedules::kDefault.name, kRanks, kMicroBatches));
+  const CheckedPlan plan(buildSchedule(schedules::kDefault, kRanks, kMicroBatches));
   return simulate(plan, costs, {.steps = kSteps, .begin = kBegin}).timeline;
 }
 
