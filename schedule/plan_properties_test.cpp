@@ -237,7 +237,7 @@ TEST_F(WeightVersionProperties, RandomAsynchronousPlansAreJudgedAsByTheSecondOpi
 TEST_F(WeightVersionProperties, MistakesInPipeDreamAnd2bwAreJudgedAsByTheSecondOpinion) {
   RandomPlans random(6);
   for (const Plan& plan : {buildSchedule("PipeDream", 2, 4), buildSchedule("PipeDream-2BW", 2, 6),
-                           pipeDreamOnStageRanks({{0, 1}, {2}}, 5)}) {
+                           buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 5)}) {
     forEachMistake(plan, random, [&](const Plan& mutated) { examine(mutated); });
     if (HasFatalFailure()) return;
   }
