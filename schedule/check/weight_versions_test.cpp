@@ -85,7 +85,7 @@ TEST(WeightVersions, EveryForwardTakesTheNewestWeights) {
 // PipeDream's {0: [0, 1], 1: [2]}. Rank 0 runs F0, F2, B0, update, F4, B2, update, B4, update, and
 // rank 1 the same with the odd ones, of which there are two.
 TEST(WeightVersions, EachRankOfAStageHasTheVersionsOfItsUpdates) {
-  const Plan plan = pipeDreamOnStageRanks({{0, 1}, {2}}, 5);
+  const Plan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 5);
   const WeightVersions versions = weightVersions(plan);
   EXPECT_EQ(versions.used, (std::vector<int>{0, 0, 0, 0, 1, 0, 1, 2, 3, 4}));
   EXPECT_EQ(versions.taken, (std::vector<int>{0, 0, 1, 1, 2, 0, 1, 2, 3, 4}));
@@ -108,7 +108,7 @@ TEST(WeightVersions, PipeDreamOnSeveralRanksHoldsOneMoreThanItsWarmUp) {
         {{{0}, {1, 2}}, {2, 0}},
         {{{0, 1}, {2, 3, 4}, {5}}, {2, 1, 0}},
         {{{0, 1, 2}, {3}, {4, 5}}, {1, 2, 0}}}) {
-    const WeightVersions versions = weightVersions(pipeDreamOnStageRanks(map, 60));
+    const WeightVersions versions = weightVersions(buildOnStageRanks("PipeDream", map, 60));
     for (std::size_t s = 0; s < map.size(); ++s) {
       EXPECT_EQ(versions.stages[s].held, warmUps[s] + 1) << s;
       EXPECT_EQ(versions.stages[s].distance, warmUps[s]) << s;
@@ -118,7 +118,7 @@ TEST(WeightVersions, PipeDreamOnSeveralRanksHoldsOneMoreThanItsWarmUp) {
 
 TEST(WeightVersions, ReplicasHaveTheVersionsOfOne) {
   for (const Plan& one : {buildSchedule("PipeDream", 3, 7), buildSchedule("PipeDream-2BW", 3, 7),
-                          pipeDreamOnStageRanks({{0, 1}, {2}}, 7)}) {
+                          buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 7)}) {
     const Plan two = withReplicas(one, 2);
     const WeightVersions ofOne = weightVersions(one);
     const WeightVersions ofTwo = weightVersions(two);
