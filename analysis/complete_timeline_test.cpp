@@ -5,7 +5,7 @@
 #include "analysis/testing/completed_steps.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/topology.h"
 
@@ -328,7 +328,7 @@ TEST(CompleteTimeline, ASimulatedRunWithoutStepsStagesAndMetaIsCompletedToTheOri
   costs.lr = 1;
   costs.optimizer = 5;
   costs.transfer = 3;
-  const Simulation run = simulate(oneFOneB(4, 8), costs, {.steps = 5});
+  const Simulation run = simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 5});
   Timeline stripped = run.timeline;
   for (auto& [rank, info] : stripped.ranks) info = {.rank = rank};
   for (Track& track : stripped.tracks) {

@@ -4,7 +4,7 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
@@ -179,9 +179,10 @@ TEST(Summarize, JobsWithoutDurationLeaveARatioOfZero) {
 TEST(Summarize, BubbleRatioOfSimulatedPlansEqualsItsFormula) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 1; m <= 16; ++m) {
-      for (const auto build : {fThenB, gPipe, oneFOneB}) {
-        Simulation run = simulate(build(p, m), Costs::equal(p, {1'000'003, 2'000'029}),
-                                  {.steps = 3, .begin = 5, .stepsStartTogether = true});
+      for (const char* const name : {"FThenB", "GPipe", "1F1B"}) {
+        Simulation run =
+            simulate(buildSchedule(name, p, m), Costs::equal(p, {1'000'003, 2'000'029}),
+                     {.steps = 3, .begin = 5, .stepsStartTogether = true});
         const RunSummary summary = summaryOf(run.timeline);
         ASSERT_EQ(summary.steps.size(), 3U);
         for (const StepSummary& step : summary.steps) {
@@ -201,7 +202,7 @@ TEST(Summarize, BubbleRatioOfSimulatedPlansEqualsItsFormula) {
 }
 
 TEST(Summarize, SpanBubbleOfSimulated1F1BIsThatOfItsLongestRank) {
-  Simulation run = simulate(oneFOneB(4, 8), Costs::equal(4, {1, 2}));
+  Simulation run = simulate(buildSchedule("1F1B", 4, 8), Costs::equal(4, {1, 2}));
   // Rank 0 spans all 33 and works 24.
   EXPECT_DOUBLE_EQ(summaryOf(run.timeline).steps[0].spanBubble, 9.0 / 33);
 }
@@ -210,7 +211,7 @@ TEST(Summarize, OptimizerAndLrAreInsideTheWindowButAreNoWork) {
   Costs costs = Costs::equal(4, {10, 20});
   costs.lr = 1;
   costs.optimizer = 5;
-  Simulation run = simulate(oneFOneB(4, 8), costs);
+  Simulation run = simulate(buildSchedule("1F1B", 4, 8), costs);
   const RunSummary summary = summaryOf(run.timeline);
   EXPECT_EQ(summary.steps[0].begin, 1);
   EXPECT_EQ(summary.steps[0].duration(), 330 + 5);

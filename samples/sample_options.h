@@ -5,6 +5,7 @@
 
 #include "runtime/engine/checkpoint_options.h"
 #include "samples/config/option_places.h"
+#include "schedule/builders/schedules.h"
 
 namespace pipetrace {
 
@@ -17,7 +18,7 @@ struct SampleOptions {
   bool forwardOnly = false;   ///< evaluate on the data of the steps, and train nothing
   double recomputeRatio = 0;  ///< of each stage's blocks, where the partition has no ratios
   OptionPlaces places;        ///< of those that come from the configuration file
-  std::string schedule = "1F1B";
+  std::string schedule = schedules::kDefault;
   std::string scheduleFile;   ///< a plan as CSV; replaces schedule, stages and microBatches
   std::string partitionFile;  ///< JSON; empty: blocks are spread evenly over the stages
   std::string autoPartition;  ///< where a partition goes that is found by measuring; empty: none is

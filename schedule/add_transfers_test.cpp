@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "schedule/build_schedule.h"
-#include "schedule/builders/builders.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
@@ -102,9 +101,9 @@ TEST(AddTransfers, EarlyReceivesTakeNoLongerThanThePlanWithoutThem) {
 TEST(AddTransfers, PlansThatCannotRunOrHaveTransfersAreRefused) {
   EXPECT_THAT([] { withTransfers("0F0,0F1,0B0\n", 1); },
               ThrowsMessage<Error>(HasSubstr("0B1 is missing")));
-  EXPECT_THAT([] { addTransfers(addTransfers(oneFOneB(2, 2))); },
+  EXPECT_THAT([] { addTransfers(addTransfers(buildSchedule("1F1B", 2, 2))); },
               ThrowsMessage<Error>(HasSubstr("sends and receives already")));
-  EXPECT_THROW(addTransfers(oneFOneB(2, 2), {.ahead = -2}), Error);
+  EXPECT_THROW(addTransfers(buildSchedule("1F1B", 2, 2), {.ahead = -2}), Error);
 }
 
 }  // namespace

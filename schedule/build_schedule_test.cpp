@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "schedule/builders/placements.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/check/check.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/simulate.h"
@@ -80,7 +82,7 @@ TEST(BuildSchedule, OtherProjectsNamesAreUnderstood) {
 TEST(BuildSchedule, EveryAliasMeansOneSchedule) {
   for (const ScheduleInfo& info : knownSchedules()) {
     EXPECT_TRUE(nameOf(info.name).starts_with(info.name));
-    for (const std::string_view alias : info.aliases) {
+    for (const std::string_view alias : info.aliasList()) {
       EXPECT_TRUE(nameOf(alias).starts_with(info.name)) << alias << " is " << nameOf(alias);
     }
   }
@@ -150,6 +152,57 @@ TEST(BuildSchedule, AutoUsesTheGivenCostsAndLimit) {
   EXPECT_GT(peakOf(), 40);
   input.memoryLimit = 40;
   EXPECT_LE(peakOf(), 40);
+}
+
+// A row that is not complete does not compile; these are the rules for that.
+TEST(ScheduleRow, APartThatIsMissingOrContradictsAnotherIsFound) {
+  for (const ScheduleInfo& info : knownSchedules()) EXPECT_TRUE(info.isComplete()) << info.name;
+  const auto changed = [](const char* name, auto change) {
+    ScheduleInfo info = scheduleInfo(name);
+    change(info);
+    return info.isComplete();
+  };
+  EXPECT_FALSE(ScheduleInfo().isComplete());
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.summary = ""; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.summary = "a full stop."; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.build = nullptr; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.chunkedKin = nullptr; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.closedForm = nullptr; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.usualChunks = 2; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.places = StagePlaces::kVShaped; }));
+  EXPECT_FALSE(changed("1F1B", [](ScheduleInfo& info) { info.onStageRanks = nullptr; }));
+  EXPECT_FALSE(changed("ZB-H1", [](ScheduleInfo& info) { info.torch = ""; }));
+  EXPECT_FALSE(changed("LoopedBFS", [](ScheduleInfo& info) { info.becomesChunkedKin = true; }));
+  EXPECT_FALSE(changed("LoopedBFS", [](ScheduleInfo& info) { info.ofChunkedKin = ", too"; }));
+  EXPECT_FALSE(changed("auto", [](ScheduleInfo& info) { info.search = nullptr; }));
+  EXPECT_FALSE(changed("auto", [](ScheduleInfo& info) { info.dependsOnCosts = false; }));
+}
+
+TEST(ScheduleRow, TheDefaultIsOneOfThem) {
+  EXPECT_EQ(scheduleInfo(schedules::kDefault).name, schedules::kOneFOneB.name);
+}
+
+TEST(ScheduleRow, AliasesAreAListOfNames) {
+  const ScheduleInfo info{.aliases = "AFAB, Fill-Drain"};
+  EXPECT_EQ(info.aliasList(), (std::vector<std::string_view>{"AFAB", "Fill-Drain"}));
+  EXPECT_TRUE(ScheduleInfo().aliasList().empty());
+}
+
+TEST(ScheduleRow, StagesInBothDirectionsMayHaveChunks) {
+  const auto planned = [](StagePlaces places) {
+    return emptyPlan({.name = "both", .places = places, .isBidirectional = true}, {4, 7, 2});
+  };
+  EXPECT_EQ(toText(planned(StagePlaces::kLooped).placement.ranksOfStage),
+            "0,3/1,2/2,1/3,0/0,3/1,2/2,1/3,0");
+  EXPECT_EQ(toText(planned(StagePlaces::kVShaped).placement.ranksOfStage),
+            "0,3/1,2/2,1/3,0/3,0/2,1/1,2/0,3");
+  for (const StagePlaces places : {StagePlaces::kLooped, StagePlaces::kVShaped}) {
+    EXPECT_EQ(planned(places).placement.run, 4);
+    EXPECT_TRUE(planned(places).isBidirectional());
+    EXPECT_EQ(planned(places).chunksOfDirection(), 2);
+  }
+  EXPECT_EQ(buildSchedule("DualPipe", 4, 8).chunksOfDirection(), 1);
+  EXPECT_EQ(buildSchedule("ZBV", 4, 8).chunksOfDirection(), 2);
 }
 
 TEST(BuildSchedule, ChunksLeftOpenAreTheUsualOnes) {

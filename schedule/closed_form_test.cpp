@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/dry_run.h"
 #include "trace/error.h"
 

@@ -1,5 +1,7 @@
 #include "schedule/placement.h"
 
+#include <algorithm>
+
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -12,12 +14,21 @@ Placement Placement::ofRanks(const std::vector<int>& rankOfStage) {
 }
 
 bool Placement::isBidirectional() const {
-  const std::size_t last = numStages() - 1;
-  for (std::size_t s = 0; s < numStages(); ++s) {
-    if (ranksOfStage[s].size() != 2 || ranksOfStage[last - s].size() != 2) return false;
-    if (ranksOfStage[s].back() != ranksOfStage[last - s].front()) return false;
+  int highest = -1;
+  for (const std::vector<int>& ranks : ranksOfStage) {
+    if (ranks.size() != 2) return false;
+    highest = std::max({highest, ranks.front(), ranks.back()});
   }
-  return numStages() > 0;
+  // Fewer stages than ranks: ranks take turns.
+  const auto last = static_cast<int>(numStages()) - 1;
+  bool byStages = true;
+  bool byRanks = highest <= last;
+  for (int s = 0; s <= last && (byStages || byRanks); ++s) {
+    const int second = ranksOf(s).back();
+    byStages = byStages && second == firstRankOf(last - s);
+    byRanks = byRanks && second == highest - firstRankOf(s);
+  }
+  return last >= 0 && (byStages || byRanks);
 }
 
 std::vector<std::vector<int>> stageRanksOption(std::string_view text) {

@@ -50,7 +50,8 @@ struct Placement {
     return std::any_of(ranksOfStage.begin(), ranksOfStage.end(),
                        [](const auto& ranks) { return ranks.size() > 1; });
   }
-  /// Whether each stage has a second rank: the one of the stage as far from the other end.
+  /// Whether each stage has a second rank, which is as far from the other end: of the stages, or of
+  /// the ranks (where these have several stages each).
   bool isBidirectional() const;
 
   bool operator==(const Placement& other) const {

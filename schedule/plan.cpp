@@ -51,6 +51,10 @@ int Plan::numChunks() const {
   return static_cast<int>(chunks);
 }
 
+int Plan::chunksOfDirection() const {
+  return isBidirectional() ? numStages / std::max(ranksOfReplica(), 1) : numChunks();
+}
+
 bool Plan::isForwardOnly() const {
   return std::all_of(ranks.begin(), ranks.end(), [](const std::vector<Action>& actions) {
     return std::all_of(actions.begin(), actions.end(), [](const Action& action) {

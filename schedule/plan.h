@@ -45,9 +45,9 @@ struct WeightUpdates {
 /// Replica d has the ranks from d * ranksOfReplica() on and the micro-batches from
 /// d * microBatchesOfReplica() on.
 struct Plan {
-  std::string name;         ///< "1F1B", "FThenB", …, or the file that it was read from
-  int numStages = 0;        ///< virtual stages: ranks * chunks (of a bidirectional plan: ranks)
-  int numMicroBatches = 0;  ///< of all replicas
+  std::string name;   ///< "1F1B", "FThenB", …, or the file that it was read from
+  int numStages = 0;  ///< virtual stages: ranks * chunks, whose chunks are those of one direction
+  int numMicroBatches = 0;                 ///< of all replicas
   std::vector<std::vector<Action>> ranks;  ///< ranks[r] = the actions of rank r, in order
   /// Where stages run in the first replica. A stage on several ranks has its weights on each.
   Placement placement = {};
@@ -107,6 +107,8 @@ struct Plan {
   int chunkOfStage(int stage) const;
   /// The number of stages of the rank that has most.
   int numChunks() const;
+  /// The same of one direction: of a bidirectional plan half of its stages.
+  int chunksOfDirection() const;
   /// Whether it has no backward pass at all, nor a half of one (evaluation, inference). Looks at
   /// actions up to the first backward pass.
   bool isForwardOnly() const;

@@ -7,7 +7,7 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/backward_parts.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/check/update_meetings.h"
 #include "schedule/file/schedule_writer.h"
@@ -236,8 +236,8 @@ TEST_F(WeightVersionProperties, RandomAsynchronousPlansAreJudgedAsByTheSecondOpi
 
 TEST_F(WeightVersionProperties, MistakesInPipeDreamAnd2bwAreJudgedAsByTheSecondOpinion) {
   RandomPlans random(6);
-  for (const Plan& plan :
-       {pipeDream(2, 4), pipeDream2bw(2, 6), pipeDreamOnStageRanks({{0, 1}, {2}}, 5)}) {
+  for (const Plan& plan : {buildSchedule("PipeDream", 2, 4), buildSchedule("PipeDream-2BW", 2, 6),
+                           buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 5)}) {
     forEachMistake(plan, random, [&](const Plan& mutated) { examine(mutated); });
     if (HasFatalFailure()) return;
   }

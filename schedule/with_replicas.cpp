@@ -34,7 +34,7 @@ Plan withReplicas(Plan plan, int replicas) {
   const auto times = [&](int number) {
     return static_cast<int>(std::min(std::int64_t{number} * replicas, kMost));
   };
-  requirePlanSize(plan.name, times(plan.numRanks()), plan.numMicroBatches, 1);
+  requirePlanSize(plan.name, {times(plan.numRanks()), plan.numMicroBatches, 1});
   const std::vector<std::vector<Action>> first = plan.ranks;
   for (int replica = 1; replica < replicas; ++replica) {
     for (const std::vector<Action>& row : first) {

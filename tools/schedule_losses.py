@@ -11,16 +11,13 @@ import subprocess
 import sys
 
 from loss_curves import Training, drawn
+from schedule_list import schedules
 
 # Printed losses have four digits.
 SAME = 0.00011
-CHUNKED = ("Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBV", "V-Half", "V-Min",
-           "DualPipeV")
-SYNCHRONOUS = ("FThenB", "GPipe", "1F1B", "Eager1F1B", "ZB-H1", "ZB-H2", *CHUNKED, "DualPipe")
-ASYNCHRONOUS = ("PipeDream", "PipeDream-2BW")
 # The MLP has four layers, so two ranks with two chunks each.
 SAMPLES = {
-    "gpipe-mlp": ([], lambda schedule: 2 if schedule in CHUNKED else 4),
+    "gpipe-mlp": ([], lambda schedule: 4 // schedule.chunks),
     "char-transformer": (["--layers", "8", "--width", "64", "--context", "32"], lambda _: 4),
 }
 
@@ -43,12 +40,14 @@ def apart(training, alone):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--bin", default="build/all/bin", help="where the samples are")
+    parser.add_argument("--bin", default="build/all/bin", help="where the samples and pipe-trace are")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--logs", required=True, help="an empty folder for what they print")
     parser.add_argument("--out", required=True, help="the folder of the pictures")
     chosen = parser.parse_args()
+    trained = [known for known in schedules(pathlib.Path(chosen.bin, "pipe-trace"))
+               if known.trains and not known.searches]
     print("| sample | schedule | ranks | largest difference | last loss |")
     print("|---|---|---|---|---|")
     for sample, (sizes, stages_of) in SAMPLES.items():
@@ -57,8 +56,7 @@ def main():
         logs.mkdir(parents=True, exist_ok=True)
         options = [*sizes, "--steps", str(chosen.steps), "--seed", str(chosen.seed)]
         alone = train(program, options, "FThenB", 1, logs)
-        runs = [(name, stages_of(name)) for name in SYNCHRONOUS + ASYNCHRONOUS]
-        runs.insert(len(SYNCHRONOUS), ("PipeDream", 1))
+        runs = [("PipeDream", 1), *((known.name, stages_of(known)) for known in trained)]
         others = []
         same = 0
         for schedule, stages in runs:

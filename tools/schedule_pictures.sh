@@ -30,6 +30,8 @@ cp docs/schedules.md "$folder/schedules.md"
 
 python3 - "$program" "$folder" <<'PYTHON'
 import json, subprocess, sys
+sys.path.append("tools")
+from schedule_list import schedules
 
 program, folder = sys.argv[1:]
 RANKS, MICRO_BATCHES = 4, 8
@@ -47,8 +49,7 @@ def number(value, digits=1):
 
 rows = ["| schedule | chunks | length | bubble ratio | span bubble | most activations, rank 0 … 3 "
         "| weight versions |", "|---|---|---|---|---|---|---|"]
-names = [line.split()[0] for line in run("--list").splitlines() if not line.startswith(" ")]
-for name in names:
+for name in [known.name for known in schedules(program)]:
     chunks = plan(name)["schedule"]["stages"] // RANKS
     # A rank has the same work for any number of chunks.
     each = str(1 / chunks)

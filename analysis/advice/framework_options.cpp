@@ -1,9 +1,7 @@
 #include "analysis/advice/framework_options.h"
 
-#include <algorithm>
-#include <array>
-
 #include "analysis/advice/megatron_layout.h"
+#include "schedule/build_schedule.h"
 
 namespace pipetrace {
 namespace {
@@ -20,26 +18,6 @@ FrameworkOption cannot(const char* framework, std::string text) {
   return {framework, std::move(text), false};
 }
 
-/// A schedule as torch.distributed.pipelining has it.
-struct TorchSchedule {
-  std::string_view name;
-  std::string_view torchs;     ///< of get_schedule_class(); empty: a plan in a CSV file
-  bool takesOneStage = false;  ///< a class for several stages that gets a list of one
-};
-
-constexpr std::array kOfTorch = {
-    TorchSchedule{"FThenB", "GPipe"},
-    TorchSchedule{"GPipe", "GPipe"},
-    TorchSchedule{"1F1B", "1F1B"},
-    TorchSchedule{"Eager1F1B", "Interleaved1F1B", true},
-    TorchSchedule{"Interleaved1F1B", "Interleaved1F1B"},
-    TorchSchedule{"LoopedBFS", "LoopedBFS"},
-    TorchSchedule{"ZB-H1", "InterleavedZeroBubble", true},
-    TorchSchedule{"InterleavedZeroBubble", "InterleavedZeroBubble"},
-    TorchSchedule{"ZBV", "ZBVZeroBubble"},
-    TorchSchedule{"DualPipeV", "DualPipeV"},
-};
-
 void addPlanFile(std::vector<FrameworkOption>& options) {
   options.push_back(
       {.framework = kTorch,
@@ -52,23 +30,20 @@ void addPlanFile(std::vector<FrameworkOption>& options) {
           "\"PipelineScheduleSingle\")"));
 }
 
-void addTorch(std::string_view schedule, int chunks, std::vector<FrameworkOption>& options) {
-  const auto* const known =
-      std::find_if(kOfTorch.begin(), kOfTorch.end(),
-                   [&](const TorchSchedule& each) { return each.name == schedule; });
-  if (schedule == "DualPipe") {
+void addTorch(const ScheduleInfo& schedule, int chunks, std::vector<FrameworkOption>& options) {
+  if (schedule.isBidirectional) {
     options.push_back(cannot(kTorch, "a stage cannot stand on two ranks"));
     options.push_back(cannot(kTitan, "a stage cannot stand on two ranks"));
     return;
   }
-  if (known == kOfTorch.end()) return addPlanFile(options);
-  const std::string name(known->torchs);
+  if (schedule.torch.empty()) return addPlanFile(options);
+  const std::string name(schedule.torch);
   std::string stages;
-  if (known->takesOneStage) stages = " with a list of one stage on each rank";
+  if (schedule.torchTakesOneStage) stages = " with a list of one stage on each rank";
   if (chunks > 1) stages = " with " + std::to_string(chunks) + " stages on each rank";
   options.push_back(can(kTorch, "get_schedule_class(\"" + name + "\")" + stages));
   std::string parts;
-  if (known->takesOneStage) {
+  if (schedule.torchTakesOneStage) {
     parts = ", and module_fqns_per_model_part with one entry a rank";
   } else if (chunks > 2) {
     parts = ", and module_fqns_per_model_part with " + std::to_string(chunks) + " entries a rank";
@@ -77,37 +52,20 @@ void addTorch(std::string_view schedule, int chunks, std::vector<FrameworkOption
       can(kTitan, "parallelism.pipeline_parallel_schedule = \"" + name + "\"" + parts));
 }
 
-void addMegatron(std::string_view schedule, int chunks, int ranks, int microBatches,
-                 std::vector<FrameworkOption>& options) {
-  if (schedule == "1F1B") {
-    options.push_back(can(kMegatron, "no --num-virtual-stages-per-pipeline-rank"));
-    return;
-  }
-  if (schedule != "Interleaved1F1B") {
-    options.push_back(cannot(kMegatron, "it has 1F1B and Interleaved1F1B only"));
-    return;
-  }
-  std::string text = "--num-virtual-stages-per-pipeline-rank " + std::to_string(chunks);
-  if (microBatches % ranks != 0) {
-    text += ", with a number of micro-batches that is a multiple of " + std::to_string(ranks);
-  }
-  options.push_back(can(kMegatron, text));
-}
+using AskFramework = FrameworkAnswer (*ScheduleInfo::*)(const PlanSize&);
 
-void addDeepSpeed(std::string_view schedule, int ranks, int microBatches,
-                  std::vector<FrameworkOption>& options) {
-  if (schedule == "1F1B") {
-    options.push_back(can(kDeepSpeed, "PipelineModule, which has no other schedule"));
-  } else if (schedule == "DualPipeV" && microBatches >= 2 * ranks) {
-    options.push_back(can(kDeepSpeed,
-                          "DualPipeVModule in place of PipelineModule (from 0.19.8 on); it does "
-                          "not split backwards"));
-  } else if (schedule == "DualPipeV") {
-    options.push_back(cannot(kDeepSpeed, "DualPipeVModule needs gradient_accumulation_steps of " +
-                                             std::to_string(2 * ranks) + " or more"));
-  } else {
-    options.push_back(cannot(kDeepSpeed, "it has 1F1B and DualPipeV only"));
+/// The answer of a schedule's row, or which schedules the framework has.
+FrameworkOption answerOf(const char* framework, AskFramework ask, const ScheduleInfo& schedule,
+                         const PlanSize& size) {
+  if (schedule.*ask != nullptr) {
+    const FrameworkAnswer answer = (schedule.*ask)(size);
+    return {framework, answer.text, answer.exists};
   }
+  std::string names;
+  for (const ScheduleInfo& each : knownSchedules()) {
+    if (each.*ask != nullptr) names += (names.empty() ? "" : " and ") + std::string(each.name);
+  }
+  return cannot(framework, "it has " + names + " only");
 }
 
 FrameworkOption layoutOfMegatron(const std::vector<int>& blocks,
@@ -125,10 +83,12 @@ FrameworkOption layoutOfMegatron(const std::vector<int>& blocks,
 
 std::vector<FrameworkOption> optionsOfSchedule(std::string_view schedule, int chunks, int ranks,
                                                int microBatches) {
+  const ScheduleInfo& info = scheduleInfo(schedule);
+  const PlanSize size{ranks, microBatches, chunks};
   std::vector<FrameworkOption> options;
-  addTorch(schedule, chunks, options);
-  addMegatron(schedule, chunks, ranks, microBatches, options);
-  addDeepSpeed(schedule, ranks, microBatches, options);
+  addTorch(info, chunks, options);
+  options.push_back(answerOf(kMegatron, &ScheduleInfo::megatron, info, size));
+  options.push_back(answerOf(kDeepSpeed, &ScheduleInfo::deepSpeed, info, size));
   return options;
 }
 
@@ -177,10 +137,10 @@ std::vector<FrameworkOption> optionsOfMessageOrder() {
           cannot(kDeepSpeed, "each send and receive is waited for")};
 }
 
-std::vector<FrameworkOption> optionsOfWarmUp(bool isEager) {
+std::vector<FrameworkOption> optionsOfWarmUp(const ScheduleInfo* like) {
   std::vector<FrameworkOption> options;
-  if (isEager) {
-    addTorch("Eager1F1B", 1, options);
+  if (like != nullptr) {
+    addTorch(*like, 1, options);
   } else {
     addPlanFile(options);
   }

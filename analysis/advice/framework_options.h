@@ -6,6 +6,8 @@
 
 namespace pipetrace {
 
+struct ScheduleInfo;
+
 /// An option of a framework and its value, for a piece of advice, or why it cannot be done there.
 struct FrameworkOption {
   std::string framework;       ///< "torch", "torchtitan", "Megatron-LM", "DeepSpeed"
@@ -18,8 +20,8 @@ struct FrameworkOption {
 /// torchtitan (main of 2026-08-21). Others are of Megatron-LM (main of 2026-08-22, 0.20.0 dev) and
 /// DeepSpeed 0.19.8 (2026-10-20).
 ///
-/// These are for another schedule. `ranks` are pipeline ranks, `microBatches` those of a step of
-/// one replica.
+/// These are for another schedule, of its row; throws Error for one that is not known. `ranks` are
+/// pipeline ranks, `microBatches` those of a step of one replica.
 std::vector<FrameworkOption> optionsOfSchedule(std::string_view schedule, int chunks, int ranks,
                                                int microBatches);
 /// Those that cut a batch into `microBatches` in place of `before`, a multiple or a part of it.
@@ -30,8 +32,8 @@ std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks =
                                                 const std::vector<std::string>& names = {});
 /// Those that change when messages move.
 std::vector<FrameworkOption> optionsOfMessageOrder();
-/// Those that make warm-ups deeper. `isEager`: as Eager1F1B has them.
-std::vector<FrameworkOption> optionsOfWarmUp(bool isEager);
+/// Those that make warm-ups deeper. `like`: a schedule that has them so deep; null: none has.
+std::vector<FrameworkOption> optionsOfWarmUp(const ScheduleInfo* like);
 /// Those that make launches shorter.
 std::vector<FrameworkOption> optionsOfLaunches();
 /// Those that give all micro-batches as many tokens.

@@ -52,6 +52,14 @@ TEST(FrameworkOptions, DeepSpeedHasDualPipeVFromTwoMicroBatchesARankOn) {
   EXPECT_FALSE(of(optionsOfSchedule("Interleaved1F1B", 2, 4, 8), "DeepSpeed").exists);
 }
 
+TEST(FrameworkOptions, AFrameworkWithoutAScheduleHasThoseThatItsRowsKnow) {
+  const auto options = optionsOfSchedule("DualPipe", 1, 4, 8);
+  EXPECT_EQ(of(options, "Megatron-LM").text, "it has 1F1B and Interleaved1F1B only");
+  EXPECT_EQ(of(options, "DeepSpeed").text, "it has 1F1B and DualPipeV only");
+  EXPECT_EQ(of(options, "torch").text, "a stage cannot stand on two ranks");
+  EXPECT_TRUE(of(optionsOfSchedule("V-Min", 2, 4, 8), "torch").takesPlanFile);
+}
+
 TEST(FrameworkOptions, ABatchThatIsKeptHasMicroBatchesOfAnotherSize) {
   EXPECT_THAT(of(optionsOfMicroBatches(32, 8), "Megatron-LM").text, HasSubstr("divided by 4"));
   EXPECT_THAT(of(optionsOfMicroBatches(4, 8), "Megatron-LM").text, HasSubstr("2 times what it is"));

@@ -185,7 +185,7 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::messageOrders() const {
 
 std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) const {
   const auto tried = [&](const std::vector<int>& each) {
-    return simulated({.schedule = "1F1B", .depths = each});
+    return simulated({.schedule = model_.schedule(), .depths = each});
   };
   Simulated best = tried(depths);
   if (!isWithin(best, limit)) return {};
@@ -217,7 +217,9 @@ std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) co
 }
 
 std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
-  if (model_.schedule() != "1F1B" || chunks_ != 1) return {};
+  if (model_.schedule().empty() || chunks_ != 1) return {};
+  const ScheduleInfo& own = scheduleInfo(model_.schedule());
+  if (own.eagerKin == nullptr) return {};
   const int ranks = model_.plan().numRanks();
   const int count = model_.plan().numMicroBatches;
   if (ranks < 2 || std::int64_t{3} * ranks * count > kMostSearchedJobs) return {};
@@ -232,13 +234,14 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
     const std::vector<int> depths = deepened(begin, limit);
     if (depths.empty() || depths == usual) continue;
     Try one;
-    one.changes.schedule = "1F1B";
+    one.changes.schedule = own.name;
     one.changes.depths = depths;
-    one.advice = {.of = Advice::Of::kWarmUp,
-                  .what = "warm up with " + listed(depths) + " forwards, by rank, in place of " +
-                          listed(usual) + ", to hide slow links",
-                  .command = "--schedule 1F1B --stage-depths " + listed(depths),
-                  .options = optionsOfWarmUp(depths == eager)};
+    one.advice = {
+        .of = Advice::Of::kWarmUp,
+        .what = "warm up with " + listed(depths) + " forwards, by rank, in place of " +
+                listed(usual) + ", to hide slow links",
+        .command = "--schedule " + one.changes.schedule + " --stage-depths " + listed(depths),
+        .options = optionsOfWarmUp(depths == eager ? own.eagerKin : nullptr)};
     tries.push_back(std::move(one));
   }
   return tries;

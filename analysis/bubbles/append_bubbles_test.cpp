@@ -5,7 +5,7 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
@@ -142,7 +142,7 @@ TEST(AppendBubbles, DurationsAddUpToTheIdleTimeToTheNanosecond) {
     costs.transfer = static_cast<Nanoseconds>(random() % 300'000);
     costs.lr = static_cast<Nanoseconds>(random() % 1000);
     costs.optimizer = static_cast<Nanoseconds>(random() % 100'000);
-    Simulation run = simulate(oneFOneB(p, 1 + round % 7), costs,
+    Simulation run = simulate(buildSchedule("1F1B", p, 1 + round % 7), costs,
                               {.steps = 4, .begin = 1'697'793'307'213'760'986});
     const RunSummary summary = summarize(run.timeline);
     appendBubbles(run.timeline, summary);

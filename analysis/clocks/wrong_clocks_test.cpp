@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "analysis/clocks/align_clocks.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
@@ -17,7 +17,7 @@ constexpr Nanoseconds kBegin = 1'697'793'307'213'760'986;
 
 Timeline simulatedRun() {
   const Costs costs = Costs::equal(2, {.forward = kNsPerMs, .backward = 2 * kNsPerMs});
-  return simulate(oneFOneB(2, 4), costs, {.steps = 300, .begin = kBegin}).timeline;
+  return simulate(buildSchedule("1F1B", 2, 4), costs, {.steps = 300, .begin = kBegin}).timeline;
 }
 
 TEST(ClockSkewTest, DriftCountsFromTheStartOfTheRun) {

@@ -4,7 +4,6 @@
 
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/build_schedule.h"
-#include "schedule/builders/builders.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
@@ -106,7 +105,7 @@ TEST(MeasuredCosts, CostsOfASimulatedRunAreMeasuredAgain) {
   costs.transfer = 17;
   costs.lr = 2;
   costs.optimizer = 31;
-  const Simulation run = simulate(oneFOneB(4, 8), costs, {.steps = 3});
+  const Simulation run = simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 3});
   const Costs measured = measuredCosts(run.timeline);
   ASSERT_EQ(measured.stages.size(), 4U);
   for (std::size_t s = 0; s < 4; ++s) {
@@ -170,7 +169,8 @@ TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunAreMeasuredAgain) {
   EXPECT_EQ(measured.stages[1].forwardBackward, 24);
   EXPECT_EQ(measured.stages[0].message, 4096);
   EXPECT_EQ(measured.stages[1].message, 0);
-  const Costs silent = measuredCosts(simulate(oneFOneB(2, 2), Costs::equal(2, {10, 20})).timeline);
+  const Costs silent =
+      measuredCosts(simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20})).timeline);
   EXPECT_EQ(silent.stages[0].message, 0);
 }
 

@@ -113,13 +113,13 @@ std::string planTitle(const Plan& plan) {
   std::string text = plan.name + ", ";
   if (plan.replicas > 1) text += counted(plan.replicas, "replica", "replicas") + " of ";
   text += counted(plan.ranksOfReplica(), "rank", "ranks");
-  if (plan.isBidirectional()) {
-    text += " in both directions";
-  } else if (plan.placement.hasSeveralRanks()) {
+  const bool isBidirectional = plan.isBidirectional();
+  if (plan.placement.hasSeveralRanks() && !isBidirectional) {
     text += ", stages on ranks " + toText(plan.placement.ranksOfStage);
-  } else if (const int chunks = plan.numChunks(); chunks > 1) {
+  } else if (const int chunks = plan.chunksOfDirection(); chunks > 1) {
     text += " of " + std::to_string(chunks) + " chunks";
   }
+  if (isBidirectional) text += " in both directions";
   text += ", " + counted(plan.microBatchesOfReplica(), "micro-batch", "micro-batches");
   // A file that has lost its backward passes is a plan, too.
   if (plan.isForwardOnly()) text += ", forwards only";

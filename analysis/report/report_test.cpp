@@ -7,7 +7,6 @@
 #include "analysis/report/text_report.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/build_schedule.h"
-#include "schedule/builders/builders.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
 
@@ -19,7 +18,7 @@ using testing::Not;
 using testing::StartsWith;
 
 Simulation sample(int steps) {
-  return simulate(oneFOneB(2, 3), Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs}),
+  return simulate(buildSchedule("1F1B", 2, 3), Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs}),
                   {.steps = steps, .stepsStartTogether = true});
 }
 
@@ -96,7 +95,7 @@ TEST(TextReport, ARunWithoutTrainingSaysWhichPhaseTheFiguresAreAbout) {
 TEST(TextReport, ClassesOfBubblesAreColumnsAndTheSlowestStageIsNamed) {
   Costs costs = Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs});
   costs.stages[1] = {15 * kNsPerMs, 30 * kNsPerMs};
-  Simulation run = simulate(oneFOneB(2, 3), costs);
+  Simulation run = simulate(buildSchedule("1F1B", 2, 3), costs);
   appendBubbles(run.timeline, summarize(run.timeline));
   const std::string text = textReport(run.timeline, summarize(run.timeline));
   EXPECT_THAT(text, HasSubstr("  rank      busy      idle  bubble ratio   warm_up     drain  "));
@@ -204,8 +203,8 @@ TEST(TextReport, ARunWithoutComputeJobsHasItsContentsListed) {
 }
 
 TEST(JsonReport, TimesAreWholeNanosecondsUnderTheDocumentedKeys) {
-  const Simulation run =
-      simulate(oneFOneB(2, 3), Costs::equal(2, {10, 20}), {.begin = 1'697'793'307'213'760'986});
+  const Simulation run = simulate(buildSchedule("1F1B", 2, 3), Costs::equal(2, {10, 20}),
+                                  {.begin = 1'697'793'307'213'760'986});
   const std::string text = jsonReport(run.timeline, summarize(run.timeline));
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(text.back(), '\n');

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "analysis/run_summary.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 Timeline run(int steps) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.optimizer = 5;
-  return simulate(oneFOneB(2, 4), costs, {.steps = steps}).timeline;
+  return simulate(buildSchedule("1F1B", 2, 4), costs, {.steps = steps}).timeline;
 }
 
 std::vector<std::string> warningsOf(Timeline timeline) {
@@ -118,7 +118,7 @@ TEST(IncompleteSteps, StepsHaveAWarningForEachRankThatLacksJobs) {
 TEST(IncompleteSteps, MoreThanFourReasonsAreCutShort) {
   Costs costs = Costs::equal(8, {10, 20});
   costs.optimizer = 5;
-  Timeline timeline = simulate(oneFOneB(8, 4), costs, {.steps = 20}).timeline;
+  Timeline timeline = simulate(buildSchedule("1F1B", 8, 4), costs, {.steps = 20}).timeline;
   for (int rank = 0; rank < 8; ++rank) {
     std::erase_if(timeline.track(rank, kComputeLane).events, [&](const Event& e) {
       return e.step == 2 + rank && e.kind == JobKind::kOptimizer;

@@ -73,8 +73,9 @@ std::string RunModel::scheduleOf(const PlanChanges& changes) const {
         "no schedule is known that has the order of the run; --schedule names the one to "
         "take");
   }
-  // 1F1B with several stages a rank has a name of its own.
-  if (schedule_ == "1F1B" && changes.chunks > 1) return "Interleaved1F1B";
+  // With several stages a rank, 1F1B has a name of its own.
+  const ScheduleInfo& info = scheduleInfo(schedule_);
+  if (info.becomesChunkedKin && changes.chunks > 1) return std::string(info.chunkedKin->name);
   return schedule_;
 }
 
@@ -93,8 +94,7 @@ Plan RunModel::changedPlan(const PlanChanges& changes, const Costs& costs) const
   PlanSize size{plan_.numRanks(), plan_.numMicroBatches, changes.chunks};
   if (changes.microBatches > 0) size.microBatches = changes.microBatches;
   const bool isOwn = changes.schedule.empty();
-  if (size.chunks == 0 && isOwn) size.chunks = plan_.numChunks();
-  if (isOwn && plan_.isBidirectional()) size.chunks = 0;
+  if (size.chunks == 0 && isOwn) size.chunks = chunks();
   requireSimulable(name, size);
   if (!changes.depths.empty()) {
     const StageMap map = stageMapOptions("", "", plan_.numRanks());
@@ -156,9 +156,7 @@ std::vector<std::string> RunModel::groundsOf(const PlanChanges& changes, const P
   return grounds;
 }
 
-int RunModel::chunks() const {
-  return plan_.isBidirectional() ? 1 : std::max(1, plan_.numChunks());
-}
+int RunModel::chunks() const { return std::max(1, plan_.chunksOfDirection()); }
 
 std::vector<StageCosts> RunModel::stagesOf(const std::vector<StageCosts>& stages, int count,
                                            const PlanChanges& changes) const {

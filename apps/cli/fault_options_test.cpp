@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
 
@@ -15,7 +15,7 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 Costs read(const FaultOptions& options) {
-  const Plan plan = withRecompute(oneFOneB(4, 8), {false, false, true});
+  const Plan plan = withRecompute(buildSchedule("1F1B", 4, 8), {false, false, true});
   return withFaults(options, plan, 3,
                     Costs::equal(4, {.forward = 10, .backward = 20, .recompute = 10}));
 }
@@ -69,7 +69,7 @@ TEST(FaultOptions, ALinkGivenTwiceIsAnErrorWhicheverRankComesFirst) {
 }
 
 TEST(FaultOptions, AJobInsideAFusedPairIsRefusedWithThePairsName) {
-  const Plan plan = dualPipeV(4, 10);
+  const Plan plan = buildSchedule("DualPipeV", 4, 10);
   const Costs costs = Costs::equal(8, {10, 20});
   const auto refusalOf = [&](const std::string& delay) -> std::string {
     try {

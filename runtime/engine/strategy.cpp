@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "schedule/build_schedule.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -54,10 +55,10 @@ void setStashUpdate(Strategy& strategy, std::string_view value) {
 
 /// PaddlePaddle's names of schedules.
 void setScheduleMode(Strategy& strategy, std::string_view value) {
-  static const std::map<std::string_view, const char*> kNames = {
-      {"VPP", "Interleaved1F1B"}, {"ZBH1", "ZB-H1"}, {"ZBVPP", "InterleavedZeroBubble"}};
-  const auto found = kNames.find(value);
-  strategy.schedule = found == kNames.end() ? std::string(value) : found->second;
+  strategy.schedule = value;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    if (!info.paddleMode.empty() && info.paddleMode == value) strategy.schedule = info.name;
+  }
 }
 
 /// Replicas take the mean over the rows of all, so that a sum would be another learning rate.

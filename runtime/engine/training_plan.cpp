@@ -10,6 +10,7 @@
 #include "runtime/program/rank_program.h"
 #include "schedule/backward_parts.h"
 #include "schedule/build_schedule.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/fingerprint.h"
@@ -112,7 +113,7 @@ int lastBackwardPartsOf(const Strategy& strategy, std::string& note) {
   const bool isFile = !strategy.scheduleFile.empty();
   const std::string name =
       isFile ? strategy.scheduleFile : std::string(scheduleInfo(strategy.schedule).name);
-  if (isFile || name != "1F1B") {
+  if (isFile || name != schedules::kOneFOneB.name) {
     note = std::string(kFlag) + "=1 has no effect with " + name +
            "; --last-backward-parts 2 cuts its last backwards";
     return 1;

@@ -6,7 +6,6 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/builders/builders.h"
 #include "schedule/check/check.h"
 #include "schedule/closed_form.h"
 #include "schedule/file/paddle_job_list.h"
@@ -41,7 +40,7 @@ TEST(ForwardOnly, SeveralChunksTakeRoundsAsInterleaved1F1BDoes) {
             "1F0,1F1,3F0,3F1,1F2,1F3,3F2,3F3\n");
   for (const auto& [p, m, v] : {std::tuple{4, 8, 2}, {4, 7, 3}, {3, 11, 2}, {1, 3, 4}}) {
     EXPECT_EQ(buildSchedule("ForwardOnly", {p, m, v}).ranks,
-              forwardPart(interleavedOneFOneB(p, m, v)).ranks);
+              forwardPart(buildSchedule("Interleaved1F1B", p, m, v)).ranks);
   }
 }
 
@@ -208,7 +207,7 @@ TEST(ForwardPart, MessagesOfAFullPlanStayWhereTheyAreForward) {
 }
 
 TEST(ForwardPart, UpdatesOfAnAsynchronousPlanAreDropped) {
-  EXPECT_EQ(forwardPart(pipeDream2bw(4, 8)).updates, WeightUpdates{});
+  EXPECT_EQ(forwardPart(buildSchedule("PipeDream-2BW", 4, 8)).updates, WeightUpdates{});
 }
 
 TEST(ForwardOnly, PaddlesJobListsRefuseIt) {

@@ -1,24 +1,30 @@
 #include <algorithm>
 
-#include "schedule/builders/builders.h"
 #include "schedule/builders/interleaved_order.h"
 #include "schedule/builders/placements.h"
 #include "schedule/builders/rank_row_writer.h"
+#include "schedule/builders/schedules.h"
 
 namespace pipetrace {
+namespace {
 
-Plan interleavedOneFOneB(int ranks, int microBatches, int chunks) {
-  Plan plan = loopedStages("Interleaved1F1B", ranks, microBatches, chunks);
+// Source: Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters
+// Using Megatron-LM", figure 4; torch's ScheduleInterleaved1F1B, PaddlePaddle's VPP. Any number of
+// micro-batches, without a longer bubble: see interleavedOrder().
+Plan interleavedOneFOneB(const PlanSize& size) {
+  const auto& [ranks, microBatches, chunks] = size;
+  Plan plan = emptyPlan(schedules::kInterleavedOneFOneB, size);
   const InterleavedOrder order = interleavedOrder(ranks, microBatches, chunks);
+  const int last = chunks - 1;
   const int steps = microBatches * chunks;
   for (int rank = 0; rank < ranks; ++rank) {
     RankRowWriter row(plan, rank);
     auto nextForward = order.chunkOfStep.begin();
     auto nextBackward = order.chunkOfStep.begin();
     const auto forward = [&] { row.forward(*nextForward++); };
-    const auto backward = [&] { row.backward(chunks - 1 - *nextBackward++); };
+    const auto backward = [&] { row.backward(last - *nextBackward++); };
 
-    const int warmUp = std::min(steps, (chunks - 1) * order.firstRound + 2 * (ranks - 1 - rank));
+    const int warmUp = std::min(steps, last * order.firstRound + 2 * (ranks - 1 - rank));
     const int steady = steps - warmUp;
     const int coolDown = warmUp;
     for (int i = 0; i < warmUp; ++i) forward();
@@ -30,5 +36,38 @@ Plan interleavedOneFOneB(int ranks, int microBatches, int chunks) {
   }
   return plan;
 }
+
+/// ((v - 1) max(m, p) + m + p - 1) (F + B); peak min(v m, (v - 1) r + 2 (p - s) - 1), r = the
+/// largest round, p where p divides m. Source: Narayanan et al. 2021, section 2.2.
+std::optional<ClosedForm> formOfInterleavedOneFOneB(const FormInput& given) {
+  const int before = (given.v - 1) * interleavedOrder(given.p, given.m, given.v).firstRound;
+  return formOf(given, flushedLength(given),
+                [&](int s) { return std::min(given.v * given.m, before + 2 * (given.p - s) - 1); });
+}
+
+FrameworkAnswer askMegatron(const PlanSize& size) {
+  std::string text = "--num-virtual-stages-per-pipeline-rank " + std::to_string(size.chunks);
+  if (size.microBatches % size.ranks != 0) {
+    text += ", with a number of micro-batches that is a multiple of " + std::to_string(size.ranks);
+  }
+  return {text};
+}
+
+}  // namespace
+
+const ScheduleInfo schedules::kInterleavedOneFOneB = complete({
+    .name = "Interleaved1F1B",
+    .aliases = "ScheduleInterleaved1F1B, VPP, Interleaved, 1F1B-Interleaved, "
+               "forward_backward_pipelining_with_interleaving, InterleavedSchedule, "
+               "PipelineParallelWithInterleave, PipelineVirtualPipelinePass",
+    .summary = "1F1B over several chunks a rank: a smaller bubble for more transfers",
+    .usualChunks = 2,
+    .mostChunks = ScheduleInfo::kAnyNumber,
+    .build = interleavedOneFOneB,
+    .closedForm = formOfInterleavedOneFOneB,
+    .torch = "Interleaved1F1B",
+    .megatron = askMegatron,
+    .paddleMode = "VPP",
+});
 
 }  // namespace pipetrace

@@ -13,20 +13,10 @@ namespace {
 constexpr std::int64_t kMostActions = 50'000'000;
 constexpr int kMostRanks = 10'000;
 
-Plan emptyPlan(const char* name, int ranks, int microBatches, int chunks) {
-  requirePlanSize(name, ranks, microBatches, chunks);
-  Plan plan;
-  plan.name = name;
-  plan.numStages = ranks * chunks;
-  plan.numMicroBatches = microBatches;
-  plan.ranks.resize(static_cast<std::size_t>(ranks));
-  plan.placement.ranksOfStage.reserve(static_cast<std::size_t>(plan.numStages));
-  return plan;
-}
-
 }  // namespace
 
-void requirePlanSize(std::string_view name, int ranks, int microBatches, int chunks) {
+void requirePlanSize(std::string_view name, const PlanSize& size) {
+  const auto& [ranks, microBatches, chunks] = size;
   const std::string what = "cannot plan " + std::string(name) + " for " + std::to_string(ranks) +
                            " ranks, " + std::to_string(microBatches) + " micro-batches and " +
                            std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
@@ -44,21 +34,23 @@ void requirePlanSize(std::string_view name, int ranks, int microBatches, int chu
   }
 }
 
-Plan oneStagePerRank(const char* name, int ranks, int microBatches) {
-  return loopedStages(name, ranks, microBatches, 1);
-}
-
-Plan loopedStages(const char* name, int ranks, int microBatches, int chunks) {
-  Plan plan = emptyPlan(name, ranks, microBatches, chunks);
-  for (int s = 0; s < plan.numStages; ++s) plan.placement.ranksOfStage.push_back({s % ranks});
-  return plan;
-}
-
-Plan vShapedStages(const char* name, int ranks, int microBatches) {
-  Plan plan = emptyPlan(name, ranks, microBatches, 2);
-  for (int s = 0; s < ranks; ++s) plan.placement.ranksOfStage.push_back({s});
-  for (int s = ranks; s < 2 * ranks; ++s)
-    plan.placement.ranksOfStage.push_back({2 * ranks - 1 - s});
+Plan emptyPlan(const ScheduleInfo& schedule, const PlanSize& size) {
+  requirePlanSize(schedule.name, size);
+  Plan plan;
+  plan.name = schedule.name;
+  plan.numStages = size.ranks * size.chunks;
+  plan.numMicroBatches = size.microBatches;
+  plan.ranks.resize(static_cast<std::size_t>(size.ranks));
+  plan.placement.ranksOfStage.reserve(static_cast<std::size_t>(plan.numStages));
+  for (int s = 0; s < plan.numStages; ++s) {
+    const bool turnsBack = schedule.places == StagePlaces::kVShaped && s >= size.ranks;
+    const int rank = turnsBack ? plan.numStages - 1 - s : s % size.ranks;
+    plan.placement.ranksOfStage.push_back({rank});
+    if (schedule.isBidirectional) {
+      plan.placement.ranksOfStage.back().push_back(size.ranks - 1 - rank);
+    }
+  }
+  if (schedule.isBidirectional) plan.placement.run = (size.microBatches + 1) / 2;
   return plan;
 }
 

@@ -12,8 +12,8 @@ namespace pipetrace {
 /// pair that loses one half becomes the other half. So a builder can follow its paper for more
 /// micro-batches than there are.
 ///
-/// The chunks of a rank are its stages in ascending order. In a bidirectional plan chunk 0 is its
-/// stage for the first micro-batches, chunk 1 its stage for the reversed ones.
+/// The chunks of a rank are its stages in ascending order. In a bidirectional plan those for the
+/// first micro-batches come first, then those for the reversed ones.
 class RankRowWriter {
  public:
   /// `plan`, which has its sizes and placement already, must outlive the writer. `planned` is the

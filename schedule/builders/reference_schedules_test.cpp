@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
@@ -35,19 +35,20 @@ class ReferenceSchedules : public testing::Test {
 };
 
 TEST_F(ReferenceSchedules, BuildersEqualTheFilesCellByCell) {
-  EXPECT_EQ(fThenB(4, 8).ranks, reference("GPipe_p4_m8_v1.csv").ranks);
-  EXPECT_EQ(oneFOneB(4, 8).ranks, reference("1F1B_p4_m8_v1.csv").ranks);
-  EXPECT_EQ(oneFOneB(2, 8).ranks, reference("1F1B_p2_m8_v1.csv").ranks);
-  EXPECT_EQ(eagerOneFOneB(4, 8).ranks, reference("Eager1F1B_p4_m8_v1.csv").ranks);
-  EXPECT_EQ(interleavedOneFOneB(4, 8, 2).ranks, reference("Interleaved1F1B_p4_m8_v2.csv").ranks);
-  EXPECT_EQ(loopedBfs(4, 8, 2).ranks, reference("LoopedBFS_p4_m8_v2.csv").ranks);
-  EXPECT_EQ(zbH1(4, 8).ranks, reference("ZB1P_p4_m8_v1.csv").ranks);
-  EXPECT_EQ(interleavedZeroBubble(4, 8, 1).ranks,
+  EXPECT_EQ(buildSchedule("FThenB", 4, 8).ranks, reference("GPipe_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(buildSchedule("1F1B", 4, 8).ranks, reference("1F1B_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(buildSchedule("1F1B", 2, 8).ranks, reference("1F1B_p2_m8_v1.csv").ranks);
+  EXPECT_EQ(buildSchedule("Eager1F1B", 4, 8).ranks, reference("Eager1F1B_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(buildSchedule("Interleaved1F1B", 4, 8, 2).ranks,
+            reference("Interleaved1F1B_p4_m8_v2.csv").ranks);
+  EXPECT_EQ(buildSchedule("LoopedBFS", 4, 8, 2).ranks, reference("LoopedBFS_p4_m8_v2.csv").ranks);
+  EXPECT_EQ(buildSchedule("ZB-H1", 4, 8).ranks, reference("ZB1P_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(buildSchedule("InterleavedZeroBubble", 4, 8, 1).ranks,
             reference("InterleavedZeroBubble_p4_m8_v1.csv").ranks);
-  EXPECT_EQ(interleavedZeroBubble(4, 8, 2).ranks,
+  EXPECT_EQ(buildSchedule("InterleavedZeroBubble", 4, 8, 2).ranks,
             reference("InterleavedZeroBubble_p4_m8_v2.csv").ranks);
-  EXPECT_EQ(dualPipe(4, 8).ranks, reference("DualPipe_p4_m8.csv").ranks);
-  EXPECT_EQ(dualPipeV(4, 8).ranks, reference("DualPipeV_p4_m8_v2.csv").ranks);
+  EXPECT_EQ(buildSchedule("DualPipe", 4, 8).ranks, reference("DualPipe_p4_m8.csv").ranks);
+  EXPECT_EQ(buildSchedule("DualPipeV", 4, 8).ranks, reference("DualPipeV_p4_m8_v2.csv").ranks);
 }
 
 struct Known {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"

@@ -1,9 +1,9 @@
+#include "schedule/builders/stage_ranks.h"
+
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <string>
 
-#include "schedule/builders/builders.h"
 #include "schedule/builders/placements.h"
 #include "trace/error.h"
 
@@ -75,12 +75,13 @@ void requireDepths(const std::string& who, OrderOfRow order, std::size_t stages,
 
 }  // namespace
 
-Plan onStageRanks(OrderOfRow order, const std::string& name,
-                  const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
-                  const std::vector<int>& depths) {
+Plan onStageRanks(OrderOfRow order, const ScheduleInfo& schedule, const StageMap& map,
+                  int microBatches) {
+  const auto& [ranksOfStage, depths] = map;
+  const std::string name(schedule.name);
   const std::string who = "cannot plan " + name + " on these ranks: ";
   const int ranks = checkedRanks(who, ranksOfStage, microBatches);
-  requirePlanSize(name, ranks, microBatches, 1);
+  requirePlanSize(name, {ranks, microBatches, 1});
   requireDepths(who, order, ranksOfStage.size(), depths);
   Plan plan{.name = name,
             .numStages = static_cast<int>(ranksOfStage.size()),
@@ -110,29 +111,6 @@ Plan onStageRanks(OrderOfRow order, const std::string& name,
       }
     }
   }
-  return plan;
-}
-
-Plan pipeDreamOnStageRanks(const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
-                           const std::vector<int>& depths) {
-  Plan plan = onStageRanks(OrderOfRow::kOneFOneB, "PipeDream", ranksOfStage, microBatches, depths);
-  for (const std::vector<int>& ranks : ranksOfStage) {
-    plan.updates.every.push_back(static_cast<int>(ranks.size()));
-  }
-  return plan;
-}
-
-Plan pipeDream2bwOnStageRanks(const std::vector<std::vector<int>>& ranksOfStage, int microBatches,
-                              const std::vector<int>& depths) {
-  Plan plan =
-      onStageRanks(OrderOfRow::kOneFOneB, "PipeDream-2BW", ranksOfStage, microBatches, depths);
-  int multiple = 1;
-  for (const std::vector<int>& ranks : ranksOfStage) {
-    multiple = std::lcm(multiple, static_cast<int>(ranks.size()));
-  }
-  const int least = std::min(plan.numRanks(), microBatches);
-  const int every = (least + multiple - 1) / multiple * multiple;
-  plan.updates = WeightUpdates::alike(plan.numStages, every, /*doubleBuffered=*/true);
   return plan;
 }
 

@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedule/builders/builders.h"
 #include "schedule/builders/building_block.h"
 #include "schedule/builders/placements.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/builders/squeeze.h"
 #include "schedule/simulate/dry_run.h"
 
+// Source: Qi et al. 2024, "Pipeline Parallelism with Controllable Memory". Lengths of the formulas
+// are those of the plans, tried for p <= 12.
 namespace pipetrace {
 namespace {
 
@@ -45,7 +47,7 @@ std::vector<std::int64_t> peaks(int ranks, int microBatches) {
 }
 
 std::optional<Plan> squeezed(int ranks, int microBatches, const Variant& variant) {
-  const Plan empty = vShapedStages("V-Min", ranks, microBatches);
+  const Plan empty = emptyPlan(schedules::kVMin, {ranks, microBatches, 2});
   return squeeze(repeat(empty, blockOf(ranks, variant.gap)), Costs::equal(2 * ranks, {1, 2, 1, 1}),
                  {peaks(ranks, microBatches), variant.overtake, variant.inputFirst});
 }
@@ -54,10 +56,9 @@ Nanoseconds lengthOf(const Plan& plan) {
   return dryRunOfCandidate(plan, Costs::equal(plan.numStages, {1, 2, 1, 1})).length;
 }
 
-}  // namespace
-
-Plan vHalf(int ranks, int microBatches) {
-  const Plan empty = vShapedStages("V-Half", ranks, microBatches);
+Plan vHalf(const PlanSize& size) {
+  const auto& [ranks, microBatches, chunks] = size;
+  const Plan empty = emptyPlan(schedules::kVHalf, size);
   const int stages = empty.numStages;
   // Forwards of the first chunk go down at half speed, as input halves of the second do; the way
   // back is at full speed. With an even number of ranks the two would meet in one slot.
@@ -82,7 +83,8 @@ Plan vHalf(int ranks, int microBatches) {
   return *squeeze(repeat(empty, block), Costs::equal(stages, {1, 2, 1, 1}), options);
 }
 
-Plan vMin(int ranks, int microBatches) {
+Plan vMin(const PlanSize& size) {
+  const auto& [ranks, microBatches, chunks] = size;
   // All variants are alike once they are steady, so a short plan shows which is best.
   const int few = std::min(microBatches, std::max(ranks, 1) * 2);
   std::optional<Plan> best;
@@ -99,5 +101,52 @@ Plan vMin(int ranks, int microBatches) {
   }
   return few == microBatches ? *best : *squeezed(ranks, microBatches, bestVariant);
 }
+
+/// (6 m + max(6 ceil(p / 2) - 7, p - 1)) F; peak min(2 floor(p / 2) + 2, m + 1 + s). Where
+/// F = I = W and m >= p.
+std::optional<ClosedForm> formOfVHalf(const FormInput& given) {
+  if (!given.hasEqualHalves() || given.m < given.p) return {};
+  const int idle = std::max((given.p + 1) / 2 * 6 - 7, given.p - 1);
+  const int peak = 2 * (given.p / 2 + 1);
+  return formOf(given, (6 * given.m + idle) * given.f,
+                [&](int s) { return std::min(peak, given.m + 1 + s); });
+}
+
+/// (6 m + 4 p - 5) F, with 7 for the 5 where 3 divides p, and 6 m F for p = 1; peak
+/// 2 floor((p + 4) / 3). Where F = I = W, m >= p, and p is not 2, 5, 8 ....
+std::optional<ClosedForm> formOfVMin(const FormInput& given) {
+  if (!given.hasEqualHalves() || given.m < given.p || given.p % 3 == 2) return {};
+  const int idle = std::max(4 * given.p - (given.p % 3 == 0 ? 7 : 5), 0);
+  return formOf(given, (6 * given.m + idle) * given.f,
+                [&](int) { return 2 * ((given.p + 4) / 3); });
+}
+
+}  // namespace
+
+const ScheduleInfo schedules::kVHalf = complete({
+    .name = "V-Half",
+    .aliases = "ZBV-Half",
+    .summary = "V-shaped: about half of 1F1B's most activations",
+    .usualChunks = 2,
+    .leastChunks = 2,
+    .mostChunks = 2,
+    .places = StagePlaces::kVShaped,
+    .splitsBackward = true,
+    .build = vHalf,
+    .closedForm = formOfVHalf,
+});
+
+const ScheduleInfo schedules::kVMin = complete({
+    .name = "V-Min",
+    .aliases = "ZBV-Min",
+    .summary = "V-shaped: about a third of 1F1B's most activations",
+    .usualChunks = 2,
+    .leastChunks = 2,
+    .mostChunks = 2,
+    .places = StagePlaces::kVShaped,
+    .splitsBackward = true,
+    .build = vMin,
+    .closedForm = formOfVMin,
+});
 
 }  // namespace pipetrace

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedule/builders/builders.h"
 #include "schedule/builders/placements.h"
 #include "schedule/builders/rank_row_writer.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/builders/squeeze.h"
 #include "schedule/simulate/dry_run.h"
 
@@ -72,15 +72,38 @@ Plan withoutHoles(Plan plan) {
   return lengthOf(most) < lengthOf(same) ? most : same;
 }
 
+Plan zbV(const PlanSize& size) {
+  Plan plan = emptyPlan(schedules::kZbV, size);
+  for (int rank = 0; rank < size.ranks; ++rank) {
+    RankRowWriter row(plan, rank);
+    writeByHand(row, size.ranks, rank, size.microBatches);
+  }
+  return size.microBatches < 2 * size.ranks - 1 ? withoutHoles(std::move(plan)) : plan;
+}
+
+/// (6 m + p - 1) F; peak min(2 p, m + 1 + s). Where F = I = W and m >= p. Source: Qi et al. 2023,
+/// section 6; peaks for m < 2 p - 1 are those of its plans, tried for p <= 12.
+std::optional<ClosedForm> formOfZbV(const FormInput& given) {
+  if (!given.hasEqualHalves() || given.m < given.p) return {};
+  return formOf(given, (6 * given.m + given.p - 1) * given.f,
+                [&](int s) { return std::min(2 * given.p, given.m + 1 + s); });
+}
+
 }  // namespace
 
-Plan zbV(int ranks, int microBatches) {
-  Plan plan = vShapedStages("ZBV", ranks, microBatches);
-  for (int rank = 0; rank < ranks; ++rank) {
-    RankRowWriter row(plan, rank);
-    writeByHand(row, ranks, rank, microBatches);
-  }
-  return microBatches < 2 * ranks - 1 ? withoutHoles(std::move(plan)) : plan;
-}
+const ScheduleInfo schedules::kZbV = complete({
+    .name = "ZBV",
+    .aliases = "ScheduleZBVZeroBubble, ZBVZeroBubble, V-ZB, ZB-V, ZBVPP, Zero-Bubble-V, "
+               "ZeroBubbleVPipeScheduler, PipelineZeroBubbleVirtualPipelinePass",
+    .summary = "V-shaped: no bubble in the span, with 1F1B's most activations",
+    .usualChunks = 2,
+    .leastChunks = 2,
+    .mostChunks = 2,
+    .places = StagePlaces::kVShaped,
+    .splitsBackward = true,
+    .build = zbV,
+    .closedForm = formOfZbV,
+    .torch = "ZBVZeroBubble",
+});
 
 }  // namespace pipetrace

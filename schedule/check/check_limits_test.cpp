@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
@@ -81,7 +81,7 @@ TEST(CheckBuffers, OneFOneBDeadlocksWithoutBuffersAndTheCycleIsPrinted) {
 
 TEST(CheckBuffers, CellsOfAComputeOnlyPlanAreThoseOfItsOwnActions) {
   EXPECT_THAT(
-      problemsWithin(oneFOneB(2, 2), {.buffers = kBlocking}),
+      problemsWithin(buildSchedule("1F1B", 2, 2), {.buffers = kBlocking}),
       ElementsAre(
           std::string(
               "rank 0, cell 1: deadlock: 0SEND_F1 (rank 0, after cell 1) waits for 1RECV_F1 "
@@ -89,8 +89,8 @@ TEST(CheckBuffers, CellsOfAComputeOnlyPlanAreThoseOfItsOwnActions) {
           "1SEND_B0 (rank 1, after "
           "cell 1) waits for 0RECV_B0 (rank 0, before cell 2), which comes after 0SEND_F1; "
           "that closes the cycle"));
-  EXPECT_THAT(problemsWithin(oneFOneB(2, 2), {.buffers = 1}), IsEmpty());
-  EXPECT_THAT(problemsWithin(fThenB(4, 8), {.buffers = kBlocking}), IsEmpty());
+  EXPECT_THAT(problemsWithin(buildSchedule("1F1B", 2, 2), {.buffers = 1}), IsEmpty());
+  EXPECT_THAT(problemsWithin(buildSchedule("FThenB", 4, 8), {.buffers = kBlocking}), IsEmpty());
 }
 
 // Rank 0 sends three messages before it takes the first gradient; rank 1 takes them after that.
@@ -104,11 +104,11 @@ TEST(CheckBuffers, PlanNeedsABufferForEveryMessageThatWaits) {
 }
 
 TEST(CheckLimits, ActivationsOverTheLimitAreNamedWhereTheyAreFirst) {
-  EXPECT_THAT(problemsWithin(oneFOneB(4, 8), {.mostLive = 4}), IsEmpty());
-  EXPECT_THAT(problemsWithin(oneFOneB(4, 8), {.mostLive = 3}),
+  EXPECT_THAT(problemsWithin(buildSchedule("1F1B", 4, 8), {.mostLive = 4}), IsEmpty());
+  EXPECT_THAT(problemsWithin(buildSchedule("1F1B", 4, 8), {.mostLive = 3}),
               ElementsAre("rank 0, cell 3: 0F3 makes 4 activations that are held at once, and the "
                           "limit is 3; the rank's most is 4"));
-  EXPECT_THAT(problemsWithin(gPipe(2, 5), {.mostLive = 2}),
+  EXPECT_THAT(problemsWithin(buildSchedule("GPipe", 2, 5), {.mostLive = 2}),
               ElementsAre(AllOf(HasSubstr("rank 0, cell 2: 0F2 makes 3"), HasSubstr("most is 5")),
                           HasSubstr("rank 1, cell 2: 1F2 makes 3")));
 }
@@ -121,9 +121,9 @@ TEST(CheckLimits, MemoryOverTheLimitIsNamedWithHowMuch) {
   EXPECT_THAT(problemsWithin("0F0,0I0,0F1,0W0,0I1,0W1\n", options),
               ElementsAre("rank 0, cell 2: 0F1 makes 1140 of memory that is held at once, and the "
                           "limit is 1139; the rank's most is 1140"));
-  EXPECT_THROW(check(oneFOneB(3, 3), options), Error);
+  EXPECT_THROW(check(buildSchedule("1F1B", 3, 3), options), Error);
   options.costs = nullptr;
-  EXPECT_THROW(check(oneFOneB(1, 1), options), Error);
+  EXPECT_THROW(check(buildSchedule("1F1B", 1, 1), options), Error);
 }
 
 TEST(CheckLimits, LimitsAreReportedTogetherWithADeadlock) {
@@ -132,7 +132,7 @@ TEST(CheckLimits, LimitsAreReportedTogetherWithADeadlock) {
 }
 
 TEST(CheckVersions, StageThatKeepsMoreThanTheLimitIsNamed) {
-  Plan plan = oneFOneB(3, 8);
+  Plan plan = buildSchedule("1F1B", 3, 8);
   plan.updates = WeightUpdates::alike(3, 1);
   EXPECT_THAT(problemsWithin(plan, {.mostVersions = 3, .mostDistance = 2}), IsEmpty());
   EXPECT_THAT(
@@ -143,7 +143,7 @@ TEST(CheckVersions, StageThatKeepsMoreThanTheLimitIsNamed) {
 }
 
 TEST(CheckVersions, DoubleBufferedPlanMustNotNeedAThirdVersion) {
-  Plan plan = oneFOneB(3, 9);
+  Plan plan = buildSchedule("1F1B", 3, 9);
   plan.updates = WeightUpdates::alike(3, 3, true);
   EXPECT_THAT(problemsWithin(plan, {.mostVersions = 2, .mostDistance = 1}), IsEmpty());
   // With an update after each micro-batch, 0F2 needs what 0B0 leaves, and is planned before it.
@@ -206,7 +206,7 @@ TEST(CheckVersions, RanksThatWaitForEachOtherAtAnUpdateAreADeadlock) {
 }
 
 TEST(CheckSize, LastRankThatIsMissingIsNamedWhereTheSizeIsKnown) {
-  Plan plan = oneFOneB(4, 8);
+  Plan plan = buildSchedule("1F1B", 4, 8);
   EXPECT_THAT(problemsWithin(plan, {.ranks = 4, .microBatches = 8}), IsEmpty());
   const std::string text = toCsv(plan);
   const std::string cut = text.substr(0, text.rfind('\n', text.size() - 2) + 1);
@@ -219,10 +219,10 @@ TEST(CheckSize, LastRankThatIsMissingIsNamedWhereTheSizeIsKnown) {
 }
 
 TEST(CheckSize, LastMicroBatchThatIsMissingIsNamedWhereTheSizeIsKnown) {
-  EXPECT_THAT(problemsWithin(oneFOneB(2, 1), {.microBatches = 2}),
+  EXPECT_THAT(problemsWithin(buildSchedule("1F1B", 2, 1), {.microBatches = 2}),
               ElementsAre("micro-batch 1 is missing: the plan has 1 micro-batch, and 2 were asked "
                           "for"));
-  EXPECT_THAT(problemsWithin(oneFOneB(2, 3), {.microBatches = 2}),
+  EXPECT_THAT(problemsWithin(buildSchedule("1F1B", 2, 3), {.microBatches = 2}),
               ElementsAre("the plan has 3 micro-batches, and 2 were asked for"));
 }
 

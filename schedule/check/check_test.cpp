@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "schedule/add_transfers.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/simulate/dry_run.h"
@@ -51,7 +51,7 @@ TEST(Check, DoubledWorkIsNamedWithBothPlaces) {
 }
 
 TEST(Check, WorkOutOfRangeIsNamed) {
-  Plan plan = oneFOneB(2, 2);
+  Plan plan = buildSchedule("1F1B", 2, 2);
   plan.ranks[1].push_back({JobKind::kForward, 1, 2});
   plan.ranks[0].push_back({JobKind::kBackward, -1, 0});
   plan.ranks[0].push_back({JobKind::kSendForward, 0, 7});
@@ -77,7 +77,7 @@ TEST(Check, FusedPairOfOneMicroBatchWaitsForItself) {
 }
 
 TEST(Check, StageOnAnotherRankIsNamed) {
-  Plan plan = oneFOneB(2, 1);
+  Plan plan = buildSchedule("1F1B", 2, 1);
   std::swap(plan.ranks[0][1], plan.ranks[1][1]);
   EXPECT_THAT(problemsOf(plan),
               ElementsAre("rank 0, cell 1: 1B0 is on the wrong rank: stage 1 belongs to rank 1",
@@ -128,10 +128,10 @@ TEST(Check, WrongNumberLeavesItsOwnPlaceEmpty) {
     std::string text = toCsv(plan);
     return problemsOf(text.replace(text.find(cell), cell.size(), wrong));
   };
-  EXPECT_THAT(problemsWith(oneFOneB(4, 8), "2F3", "2F13"),
+  EXPECT_THAT(problemsWith(buildSchedule("1F1B", 4, 8), "2F3", "2F13"),
               ElementsAre("rank 2, cell 5: 2F13 is out of range: no other stage has micro-batch 13",
                           "rank 2: 2F3 is missing"));
-  EXPECT_THAT(problemsWith(dualPipe(4, 8), "1F0", "1F90"),
+  EXPECT_THAT(problemsWith(buildSchedule("DualPipe", 4, 8), "1F0", "1F90"),
               ElementsAre("rank 1, cell 0: 1F90 is out of range: no other stage has micro-batch 90",
                           "rank 1: 1F0 is missing"));
 }
@@ -146,7 +146,7 @@ TEST(Check, MicroBatchesThatNoRankHasAreOneLine) {
   EXPECT_THAT(problemsOf("0F0,0B0,0F3,0B3,0F5,0B5\n"),
               ElementsAre("micro-batches 1 to 2 are missing: no rank has any work of them",
                           "micro-batch 4 is missing: no rank has any work of it"));
-  Plan declared = oneFOneB(2, 2);
+  Plan declared = buildSchedule("1F1B", 2, 2);
   declared.numMicroBatches = 3;
   EXPECT_THAT(problemsOf(declared),
               ElementsAre("micro-batch 2 is missing: no rank has any work of it"));
@@ -162,7 +162,7 @@ TEST(Check, LongListsAreCutShort) {
 
 TEST(Check, PlanWithoutStagesIsNamed) {
   EXPECT_THAT(problemsOf(Plan{}), ElementsAre("the plan is empty"));
-  Plan homeless = oneFOneB(2, 1);
+  Plan homeless = buildSchedule("1F1B", 2, 1);
   homeless.placement = {};
   EXPECT_FALSE(check(homeless).empty());
 }
@@ -201,7 +201,7 @@ TEST(Check, AgreesWithASecondOpinionOnShuffledPlans) {
   std::mt19937 random(7);
   int valid = 0;
   for (int round = 0; round < 3000; ++round) {
-    Plan plan = oneFOneB(2 + round % 3, 1 + round % 4);
+    Plan plan = buildSchedule("1F1B", 2 + round % 3, 1 + round % 4);
     for (int swaps = 0; swaps <= round % 3; ++swaps) {
       auto& actions = plan.ranks[random() % plan.ranks.size()];
       std::swap(actions[random() % actions.size()], actions[random() % actions.size()]);
@@ -236,7 +236,7 @@ static_assert(!std::is_invocable_v<decltype(addTransfers), const Plan&, AddTrans
 static_assert(!std::is_constructible_v<PlanTiming, const Plan&, const Costs&>);
 
 TEST(CheckedPlan, ListsTheProblemsOfAPlanThatCannotRun) {
-  EXPECT_NO_THROW(CheckedPlan(oneFOneB(4, 8)));
+  EXPECT_NO_THROW(CheckedPlan(buildSchedule("1F1B", 4, 8)));
   EXPECT_THROW(CheckedPlan(readPlan("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", "deadlock")), Error);
   try {
     CheckedPlan(readPlan("0F0,0B0,0F1\n1F0,1B0,1B1\n", "plan.csv"));

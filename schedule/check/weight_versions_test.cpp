@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/with_replicas.h"
 
@@ -18,7 +18,7 @@ namespace {
 TEST(WeightVersions, PipeDreamHoldsPMinusSVersionsOnStageS) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 2 * p; m <= 2 * p + 5; ++m) {
-      const WeightVersions versions = weightVersions(pipeDream(p, m));
+      const WeightVersions versions = weightVersions(buildSchedule("PipeDream", p, m));
       for (int s = 0; s < p; ++s) {
         const WeightVersions::Stage& stage = versions.stages[static_cast<std::size_t>(s)];
         ASSERT_EQ(stage.held, p - s) << "p=" << p << " m=" << m << " s=" << s;
@@ -34,7 +34,7 @@ TEST(WeightVersions, PipeDreamHoldsPMinusSVersionsOnStageS) {
 TEST(WeightVersions, PipeDreamHoldsFewerVersionsWhereTheRunEndsTooEarly) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 2; m <= 2 * p; ++m) {
-      const WeightVersions versions = weightVersions(pipeDream(p, m));
+      const WeightVersions versions = weightVersions(buildSchedule("PipeDream", p, m));
       for (int s = 0; s < p; ++s) {
         const int n = p - s;
         ASSERT_EQ(versions.stages[static_cast<std::size_t>(s)].held,
@@ -48,7 +48,7 @@ TEST(WeightVersions, PipeDreamHoldsFewerVersionsWhereTheRunEndsTooEarly) {
 // Narayanan et al. 2021: two versions, and a delay of one update.
 TEST(WeightVersions, PipeDream2bwHoldsTwoVersions) {
   for (int p = 2; p <= 8; ++p) {
-    const Plan plan = pipeDream2bw(p, 4 * p + 1);
+    const Plan plan = buildSchedule("PipeDream-2BW", p, 4 * p + 1);
     const WeightVersions versions = weightVersions(plan);
     EXPECT_TRUE(versions.tooEarly.empty());
     for (const WeightVersions::Stage& stage : versions.stages) {
@@ -63,10 +63,10 @@ TEST(WeightVersions, PipeDream2bwHoldsTwoVersions) {
 }
 
 TEST(WeightVersions, SynchronousPlanHasOneVersion) {
-  const WeightVersions versions = weightVersions(oneFOneB(4, 8));
+  const WeightVersions versions = weightVersions(buildSchedule("1F1B", 4, 8));
   for (const WeightVersions::Stage& stage : versions.stages) EXPECT_EQ(stage.held, 1);
   EXPECT_TRUE(versions.updates.empty());
-  EXPECT_EQ(versions.usedBy(oneFOneB(4, 8), 3, 7), 0);
+  EXPECT_EQ(versions.usedBy(buildSchedule("1F1B", 4, 8), 3, 7), 0);
 }
 
 // One stage, by hand. F0 and F1 use version 0; B0 leaves 1, which F2 uses; B1 leaves 2, and 0 may
@@ -85,7 +85,7 @@ TEST(WeightVersions, EveryForwardTakesTheNewestWeights) {
 // PipeDream's {0: [0, 1], 1: [2]}. Rank 0 runs F0, F2, B0, update, F4, B2, update, B4, update, and
 // rank 1 the same with the odd ones, of which there are two.
 TEST(WeightVersions, EachRankOfAStageHasTheVersionsOfItsUpdates) {
-  const Plan plan = pipeDreamOnStageRanks({{0, 1}, {2}}, 5);
+  const Plan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 5);
   const WeightVersions versions = weightVersions(plan);
   EXPECT_EQ(versions.used, (std::vector<int>{0, 0, 0, 0, 1, 0, 1, 2, 3, 4}));
   EXPECT_EQ(versions.taken, (std::vector<int>{0, 0, 1, 1, 2, 0, 1, 2, 3, 4}));
@@ -108,7 +108,7 @@ TEST(WeightVersions, PipeDreamOnSeveralRanksHoldsOneMoreThanItsWarmUp) {
         {{{0}, {1, 2}}, {2, 0}},
         {{{0, 1}, {2, 3, 4}, {5}}, {2, 1, 0}},
         {{{0, 1, 2}, {3}, {4, 5}}, {1, 2, 0}}}) {
-    const WeightVersions versions = weightVersions(pipeDreamOnStageRanks(map, 60));
+    const WeightVersions versions = weightVersions(buildOnStageRanks("PipeDream", map, 60));
     for (std::size_t s = 0; s < map.size(); ++s) {
       EXPECT_EQ(versions.stages[s].held, warmUps[s] + 1) << s;
       EXPECT_EQ(versions.stages[s].distance, warmUps[s]) << s;
@@ -117,8 +117,8 @@ TEST(WeightVersions, PipeDreamOnSeveralRanksHoldsOneMoreThanItsWarmUp) {
 }
 
 TEST(WeightVersions, ReplicasHaveTheVersionsOfOne) {
-  for (const Plan& one :
-       {pipeDream(3, 7), pipeDream2bw(3, 7), pipeDreamOnStageRanks({{0, 1}, {2}}, 7)}) {
+  for (const Plan& one : {buildSchedule("PipeDream", 3, 7), buildSchedule("PipeDream-2BW", 3, 7),
+                          buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 7)}) {
     const Plan two = withReplicas(one, 2);
     const WeightVersions ofOne = weightVersions(one);
     const WeightVersions ofTwo = weightVersions(two);

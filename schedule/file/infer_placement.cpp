@@ -83,7 +83,8 @@ void inferPlacement(Plan& plan) {
   const std::vector<int> oneWay = mostFrequentRanks(plan, plan.numMicroBatches);
   plan.placement = Placement::ofRanks(oneWay);
   plan.replicas = 1;
-  if (plan.numStages != plan.numRanks() || plan.numMicroBatches < 2) return;
+  if (plan.ranks.empty() || plan.numStages % plan.numRanks() != 0) return;
+  if (plan.numMicroBatches < 2) return;
   bool isOneWay = true;
   forEachPlace(plan, [&](int rank, int stage, int /*microBatch*/) {
     isOneWay = isOneWay && oneWay[static_cast<std::size_t>(stage)] == rank;
@@ -96,8 +97,12 @@ void inferPlacement(Plan& plan) {
 
   const int firstHalf = (microBatches + 1) / 2;
   const std::vector<int> there = mostFrequentRanks(plan, firstHalf);
-  const std::vector<int> back(there.rbegin(), there.rend());
-  const Mistakes mistakes = countMistakes(plan, microBatches, oneWay, there, back);
+  std::vector<int> back(there.rbegin(), there.rend());
+  Mistakes mistakes = countMistakes(plan, microBatches, oneWay, there, back);
+  if (back == there) {  // V-shaped: not the stages, but the ranks are in the other order
+    for (int& rank : back) rank = rank < 0 ? rank : plan.numRanks() - 1 - rank;
+    mistakes = countMistakes(plan, microBatches, oneWay, there, back);
+  }
   if (mistakes.twoDirections >= mistakes.oneDirection || mistakes.firstReversed == 0) return;
   for (std::size_t s = 0; s < there.size(); ++s) {
     plan.placement.ranksOfStage[s] = {there[s], back[s]};

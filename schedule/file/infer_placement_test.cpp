@@ -7,7 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
+#include "schedule/builders/placements.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
@@ -47,10 +48,49 @@ TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
   EXPECT_TRUE(check(plan).empty());
 }
 
+TEST(InferPlacement, APlanInTwoDirectionsMayHaveChunks) {
+  for (int p = 2; p <= 4; ++p) {
+    for (const auto& [chunks, places] : {std::pair(2, StagePlaces::kLooped),
+                                         {3, StagePlaces::kLooped},
+                                         {2, StagePlaces::kVShaped}}) {
+      const PlanSize size{p, 5, chunks};
+      Plan plan = emptyPlan({.name = "both", .places = places, .isBidirectional = true}, size);
+      const Placement placement = plan.placement;
+      const int last = plan.numStages - 1;
+      for (int m = 0; m < size.microBatches; ++m) {
+        const auto add = [&](JobKind kind, int stage) {
+          plan.ranks[static_cast<std::size_t>(placement.rankOf(stage, m))].push_back(
+              {kind, stage, m});
+        };
+        for (int s = 0; s <= last; ++s) add(JobKind::kForward, s);
+        for (int s = last; s >= 0; --s) add(JobKind::kBackward, s);
+      }
+      ASSERT_TRUE(check(plan).empty());
+      inferPlacement(plan);
+      EXPECT_EQ(plan.placement, placement) << toText(plan.placement.ranksOfStage);
+    }
+  }
+}
+
+TEST(InferPlacement, MisplacedActionOfAPlanWithChunksStaysAMistake) {
+  for (const char* const name : {"Interleaved1F1B", "ZBV"}) {
+    for (int p = 2; p <= 4; ++p) {
+      const Plan valid = buildSchedule(name, p, 4);
+      for (std::size_t cell = 0; cell < valid.ranks[0].size(); ++cell) {
+        Plan moved = valid;
+        moved.ranks[1].push_back(moved.ranks[0][cell]);
+        moved.ranks[0].erase(moved.ranks[0].begin() + static_cast<std::ptrdiff_t>(cell));
+        inferPlacement(moved);
+        ASSERT_EQ(moved.placement, valid.placement) << name << " " << p << " " << cell;
+      }
+    }
+  }
+}
+
 TEST(InferPlacement, MisplacedActionOfAPlanOfOneDirectionStaysAMistake) {
   for (int p = 2; p <= 5; ++p) {
     for (int m = 1; m <= 6; ++m) {
-      const Plan valid = oneFOneB(p, m);
+      const Plan valid = buildSchedule("1F1B", p, m);
       for (int from = 0; from < p; ++from) {
         for (std::size_t cell = 0; cell < valid.ranks[0].size(); ++cell) {
           Plan moved = valid;

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_recompute.h"
 #include "schedule/with_replicas.h"
@@ -34,14 +34,14 @@ Costs scaled(const std::vector<std::string>& texts, const Plan& plan, Costs cost
 }
 
 Costs scaled(const std::vector<std::string>& texts) {
-  return scaled(texts, oneFOneB(4, 8), tenAndTwenty());
+  return scaled(texts, buildSchedule("1F1B", 4, 8), tenAndTwenty());
 }
 
 std::string refusalOfScale(const std::string& text, ZeroScale zero = ZeroScale::kRefused) {
   try {
     Costs costs = tenAndTwenty();
     const ScaleOption scale = parseScale(text, zero);
-    applyScales({&scale, 1}, oneFOneB(4, 8), costs);
+    applyScales({&scale, 1}, buildSchedule("1F1B", 4, 8), costs);
   } catch (const Error& error) {
     return error.what();
   }
@@ -75,14 +75,14 @@ TEST(ScaleOption, AKindIsMultipliedOnAllStagesAndABackwardWithItsHalves) {
 TEST(ScaleOption, ALinkIsMultipliedFromTheTimeThatItHas) {
   Costs given = tenAndTwenty();
   given.faults.links.push_back({1, 2, 100});
-  const Costs costs = scaled({"link=2-1:0.5", "link=0-1:3"}, oneFOneB(4, 8), given);
+  const Costs costs = scaled({"link=2-1:0.5", "link=0-1:3"}, buildSchedule("1F1B", 4, 8), given);
   EXPECT_EQ(costs.transferBetween(1, 2), 50);
   EXPECT_EQ(costs.transferBetween(1, 0), 12);
   EXPECT_EQ(costs.transferBetween(2, 3), 4);
 }
 
 TEST(ScaleOption, ARankWithStagesOfItsOwnIsTheSameAsTheseStages) {
-  const Plan plan = interleavedOneFOneB(4, 8, 2);
+  const Plan plan = buildSchedule("Interleaved1F1B", 4, 8, 2);
   const Costs byRank = scaled({"rank=1:1.3"}, plan, tenAndTwenty(8));
   const Costs byStages = scaled({"stage=1:1.3", "stage=5:1.3"}, plan, tenAndTwenty(8));
   for (std::size_t stage = 0; stage < 8; ++stage) {
@@ -93,7 +93,7 @@ TEST(ScaleOption, ARankWithStagesOfItsOwnIsTheSameAsTheseStages) {
 }
 
 TEST(ScaleOption, ARankWithReplicasBecomesSlowerAlone) {
-  const Plan plan = withReplicas(oneFOneB(2, 4), 2);
+  const Plan plan = withReplicas(buildSchedule("1F1B", 2, 4), 2);
   const Simulation simulation =
       simulate(CheckedPlan(plan), scaled({"rank=3:2"}, plan, tenAndTwenty(2)));
   const auto busyOf = [&](std::size_t rank) { return simulation.ranks[rank].busy; };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schedule/builders/placements.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/search/placement_search.h"
 #include "schedule/search/plan_candidates.h"
 #include "schedule/simulate/dry_run.h"
@@ -109,12 +110,39 @@ Plan leanestAsShort(Plan plan, const std::vector<Plan>& built, const Costs& cost
   return plan;
 }
 
+Plan searched(const PlanSize& size, const AutoInput& input) {
+  Costs costs = input.costs;
+  if (costs.stages.empty()) {
+    constexpr StageCosts kEqualHalves{
+        .forward = 1, .backward = 2, .backwardInput = 1, .backwardWeight = 1};
+    costs.stages.assign(
+        static_cast<std::size_t>(size.ranks) * static_cast<std::size_t>(size.chunks), kEqualHalves);
+  }
+  return autoSchedule(size.ranks, size.microBatches, size.chunks, costs,
+                      {.memoryLimit = input.memoryLimit});
+}
+
 }  // namespace
+
+const ScheduleInfo schedules::kAuto = complete({
+    .name = "auto",
+    .aliases = "automatic",
+    .summary = "the shortest plan that a search finds for given times and a memory limit",
+    .mostChunks = ScheduleInfo::kAnyNumber,
+    .splitsBackward = true,
+    .dependsOnCosts = true,
+    .search = searched,
+});
 
 Plan autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
                   const AutoOptions& options) {
-  std::vector<Plan> shapes = {loopedStages("auto", ranks, microBatches, chunks)};
-  if (chunks == 2) shapes.push_back(vShapedStages("auto", ranks, microBatches));
+  const PlanSize size{ranks, microBatches, chunks};
+  std::vector<Plan> shapes = {emptyPlan(schedules::kAuto, size)};
+  if (chunks == 2) {
+    ScheduleInfo vShaped = schedules::kAuto;
+    vShaped.places = StagePlaces::kVShaped;
+    shapes.push_back(emptyPlan(vShaped, size));
+  }
   if (costs.stages.size() < static_cast<std::size_t>(shapes[0].numStages)) {
     throw Error("cannot plan auto: the costs have " + std::to_string(costs.stages.size()) +
                 " stages, the plan " + std::to_string(shapes[0].numStages) +
@@ -134,7 +162,7 @@ Plan autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
                 " on one rank");
   }
   BestFixed fixed;
-  const std::vector<Plan> built = builtPlans(ranks, microBatches, chunks);
+  const std::vector<Plan> built = builtPlans(size);
   for (const Plan& plan : built) {
     if (!PlanModel::covers(plan)) fixed.offer(plan, costs, options.memoryLimit);
     for (PlacementSearch& search : searches) search.offer(plan);
@@ -152,7 +180,7 @@ Plan autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
   }
   Plan plan = fixed.plan && fixed.score < *best->score() ? *fixed.plan : best->best();
   if (jobs <= kMostComparedJobs) plan = leanestAsShort(std::move(plan), built, costs);
-  plan.name = "auto (" + plan.name + ")";
+  plan.name = std::string(schedules::kAuto.name) + " (" + plan.name + ")";
   return plan;
 }
 

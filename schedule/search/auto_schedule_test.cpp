@@ -7,7 +7,7 @@
 #include <optional>
 #include <random>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/builders/placements.h"
 #include "schedule/check/check.h"
 #include "schedule/search/plan_candidates.h"
@@ -72,7 +72,7 @@ TEST_P(AutoScheduleOfRandomCosts, IsNeverLongerThanAnyBuilderWithinTheLimit) {
     const Costs costs = randomCosts(ranks * chunks, dice);
     SCOPED_TRACE("set " + std::to_string(n));
     std::vector<DryRun> built;
-    for (const Plan& plan : builtPlans(ranks, microBatches, chunks)) {
+    for (const Plan& plan : builtPlans({ranks, microBatches, chunks})) {
       built.push_back(dryRun(CheckedPlan(plan), costs));
     }
     // The limit is the memory that one of them needs, or there is none.
@@ -141,7 +141,7 @@ TEST(AutoSchedule, EqualTimesGiveTheBoundOfZeroBubbleSchedules) {
 
 /// The shortest of all plans with one stage per rank and whole orders tried one by one.
 Nanoseconds shortestOfAll(int ranks, int microBatches, const Costs& costs, std::int64_t limit) {
-  PlanModel model(oneStagePerRank("all", ranks, microBatches), costs,
+  PlanModel model(emptyPlan({.name = "all"}, {ranks, microBatches, 1}), costs,
                   std::vector<std::int64_t>(static_cast<std::size_t>(ranks), limit));
   JobOrders orders(static_cast<std::size_t>(ranks));
   PlanTimes times;
@@ -202,7 +202,7 @@ TEST(AutoSchedule, NoBuilderIsAsShortAndHoldsLess) {
       const int m = 2 * p;
       const Costs costs = Costs::equal(p * chunks, {1000, 2000, 1000, 1000});
       const DryRun found = dryRun(autoSchedule(p, m, chunks, costs), costs);
-      for (const Plan& plan : builtPlans(p, m, chunks)) {
+      for (const Plan& plan : builtPlans({p, m, chunks})) {
         const DryRun built = dryRun(CheckedPlan(plan), costs);
         if (built.length > found.length || built.spanBubble() > found.spanBubble()) continue;
         EXPECT_LE(peakOf(found), peakOf(built)) << plan.name << " p=" << p << " v=" << chunks;
@@ -265,7 +265,10 @@ TEST(AutoSchedule, LargePlansAreBuilt) {
     const Plan plan = autoSchedule(64, 1024, chunks, costs, {64 * chunks});
     const DryRun run = dryRun(CheckedPlan(plan), costs);
     EXPECT_LE(peakOf(run), 64 * chunks);
-    EXPECT_LE(run.length, dryRun(chunks == 1 ? zbH1(64, 1024) : vMin(64, 1024), costs).length);
+    EXPECT_LE(run.length, dryRun(chunks == 1 ? buildSchedule("ZB-H1", 64, 1024)
+                                             : buildSchedule("V-Min", 64, 1024),
+                                 costs)
+                              .length);
   }
 }
 

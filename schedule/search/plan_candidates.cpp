@@ -1,10 +1,12 @@
 #include "schedule/search/plan_candidates.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
-#include "schedule/builders/builders.h"
 #include "schedule/builders/building_block.h"
+#include "schedule/builders/schedules.h"
 
 namespace pipetrace {
 namespace {
@@ -55,21 +57,26 @@ BuildingBlock blockOf(const Plan& shape, const Costs& costs, const Pace& pace) {
 
 }  // namespace
 
-std::vector<Plan> builtPlans(int ranks, int microBatches, int chunks) {
+std::vector<Plan> builtPlans(const PlanSize& size) {
+  std::vector<const ScheduleInfo*> fitting;
+  for (const ScheduleInfo* const info : schedules::kAll) {
+    const bool fits = !info->isAsynchronous && !info->isForwardOnly && !info->dependsOnCosts &&
+                      info->leastChunks <= size.chunks && size.chunks <= info->mostChunks;
+    if (fits) fitting.push_back(info);
+  }
+  // Fewer chunks first, and kin together: of plans that are as good, the first is taken.
+  const auto keyOf = [](const ScheduleInfo* info) {
+    const ScheduleInfo* const kin = info->chunkedKin != nullptr ? info->chunkedKin : info;
+    const auto* const place =
+        std::find(std::begin(schedules::kAll), std::end(schedules::kAll), kin);
+    return std::array<std::ptrdiff_t, 3>{info->leastChunks, info->mostChunks,
+                                         place - std::begin(schedules::kAll)};
+  };
+  std::stable_sort(
+      fitting.begin(), fitting.end(),
+      [&](const ScheduleInfo* a, const ScheduleInfo* b) { return keyOf(a) < keyOf(b); });
   std::vector<Plan> plans;
-  if (chunks == 1) {
-    for (const auto build : {oneFOneB, eagerOneFOneB, fThenB, gPipe, zbH1, zbH2, dualPipe}) {
-      plans.push_back(build(ranks, microBatches));
-    }
-  }
-  for (const auto build : {interleavedOneFOneB, loopedBfs, interleavedZeroBubble}) {
-    plans.push_back(build(ranks, microBatches, chunks));
-  }
-  if (chunks == 2) {
-    for (const auto build : {zbV, vHalf, vMin, dualPipeV}) {
-      plans.push_back(build(ranks, microBatches));
-    }
-  }
+  for (const ScheduleInfo* const info : fitting) plans.push_back(info->build(size));
   return plans;
 }
 

@@ -2,13 +2,14 @@
 
 #include <vector>
 
+#include "schedule/builders/schedule_info.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
 
 namespace pipetrace {
 
-/// The plans of all synchronous builders that there are for that many chunks.
-std::vector<Plan> builtPlans(int ranks, int microBatches, int chunks);
+/// The plans of all synchronous schedules that there are for that many chunks, at least 1.
+std::vector<Plan> builtPlans(const PlanSize& size);
 
 /// One micro-batch after the other, which needs the least memory of all plans. `shape` gives sizes,
 /// placement and name.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/search/local_search.h"
 #include "schedule/search/lower_bound.h"
 #include "schedule/search/plan_candidates.h"
@@ -46,12 +46,25 @@ void forManyPlans(const See& see) {
     const int microBatches = 1 + static_cast<int>(random() % 12);
     const int chunks = 1 + static_cast<int>(random() % 3);
     const Costs costs = randomCosts(ranks * chunks, random);
-    for (const Plan& plan : builtPlans(ranks, microBatches, chunks)) {
+    for (const Plan& plan : builtPlans({ranks, microBatches, chunks})) {
       SCOPED_TRACE(plan.name + " p=" + std::to_string(ranks) +
                    " m=" + std::to_string(microBatches) + " v=" + std::to_string(chunks));
       if (PlanModel::covers(plan)) see(plan, costs);
     }
   }
+}
+
+// The search takes the first of plans that are as good.
+TEST(BuiltPlans, FewerChunksComeFirstAndKinTogether) {
+  const auto namesOf = [](int chunks) {
+    std::string names;
+    for (const Plan& plan : builtPlans({4, 8, chunks})) names += plan.name + " ";
+    return names;
+  };
+  EXPECT_TRUE(namesOf(1).starts_with(
+      "1F1B Eager1F1B FThenB GPipe ZB-H1 ZB-H2 DualPipe Interleaved1F1B LoopedBFS "));
+  EXPECT_TRUE(namesOf(2).starts_with("Interleaved1F1B LoopedBFS InterleavedZeroBubble "));
+  EXPECT_TRUE(namesOf(2).ends_with("ZBV V-Half V-Min DualPipeV "));
 }
 
 TEST(PlanModel, TimesAreThoseOfTheDryRun) {
@@ -84,7 +97,7 @@ TEST(PlanModel, LimitsAreKeptIfTheyAllowThePeakOfTheDryRun) {
 }
 
 TEST(PlanModel, OrdersThatDeadlockHaveNoTimes) {
-  const Plan plan = oneFOneB(2, 2);
+  const Plan plan = buildSchedule("1F1B", 2, 2);
   const Costs costs = Costs::equal(2, {1, 2, 1, 1});
   PlanModel model(plan, costs, {9, 9});
   PlanTimes times;
@@ -114,9 +127,9 @@ TEST(LowerBound, NoPlanHasAShorterLengthOrLongestSpan) {
 
 TEST(LowerBound, IsReachedByZeroBubbleAndByOneMicroBatch) {
   const Costs units = Costs::equal(4, {1, 2, 1, 1});
-  EXPECT_EQ(lowerBound(zbH2(4, 8), units).length, 27);       // 3 m + p - 1
-  EXPECT_EQ(lowerBound(zbH2(4, 8), units).longestSpan, 24);  // 3 m
-  EXPECT_EQ(lowerBound(zbH2(4, 1), units).length, 9);        // 4 F, 4 I, 1 W
+  EXPECT_EQ(lowerBound(buildSchedule("ZB-H2", 4, 8), units).length, 27);       // 3 m + p - 1
+  EXPECT_EQ(lowerBound(buildSchedule("ZB-H2", 4, 8), units).longestSpan, 24);  // 3 m
+  EXPECT_EQ(lowerBound(buildSchedule("ZB-H2", 4, 1), units).length, 9);        // 4 F, 4 I, 1 W
 }
 
 TEST(LocalSearch, MakesPlansShorterWithinTheLimitsAndNeverLonger) {

@@ -5,7 +5,6 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/builders/builders.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
@@ -144,7 +143,7 @@ TEST(Credits, EnoughOfThemChangeNoSchedule) {
 }
 
 TEST(Credits, PipeDreamOnASlowStageIsHeldBack) {
-  Plan plan = pipeDream(4, 12);
+  Plan plan = buildSchedule("PipeDream", 4, 12);
   Costs costs = Costs::equal(4, {.forward = 2, .backward = 4});
   costs.stages[1] = {.forward = 10, .backward = 20};
   const auto secondForward = [&](int credits) {

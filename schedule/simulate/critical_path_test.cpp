@@ -7,7 +7,6 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/builders/builders.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 
@@ -32,7 +31,7 @@ TEST(CriticalPath, IsTheChainDrawnByHand) {
   costs.transfer = 5;
   costs.lr = 1;
   costs.optimizer = 4;
-  const Simulation result = simulate(oneFOneB(2, 2), costs, {.begin = 1000});
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 2), costs, {.begin = 1000});
   EXPECT_THAT(linksOf(result.criticalPath),
               ElementsAre("lr 1000-1001 start of the step", "0F0 1001-1011 rank was busy",
                           "0SEND_F0 1011-1016 made then", "1F0 1016-1026 message",
@@ -49,7 +48,7 @@ TEST(CriticalPath, BusyLinkIsAReason) {
   for (StageCosts& stage : costs.stages) stage.message = 30;
   costs.bandwidth = 1e9;
   // Messages leave at 10 and 40, and take 30 each.
-  const Simulation result = simulate(fThenB(2, 2), costs);
+  const Simulation result = simulate(buildSchedule("FThenB", 2, 2), costs);
   EXPECT_THAT(linksOf(result.criticalPath),
               ElementsAre("0F0 0-10 start of the step", "0SEND_F0 10-40 made then",
                           "0SEND_F1 40-70 link was busy", "1F1 70-80 message",

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
@@ -21,7 +21,7 @@ TEST(DryRun, TimesAreThoseDrawnByHand) {
   costs.transfer = 5;
   costs.lr = 1;
   costs.optimizer = 3;
-  const DryRun run = dryRun(oneFOneB(2, 2), costs);
+  const DryRun run = dryRun(buildSchedule("1F1B", 2, 2), costs);
   EXPECT_THAT(run.ranks[0].begin, ElementsAre(1, 11, 51, 81));
   EXPECT_THAT(run.ranks[0].end, ElementsAre(11, 21, 71, 101));
   EXPECT_THAT(run.ranks[1].begin, ElementsAre(16, 26, 46, 56));
@@ -47,7 +47,7 @@ TEST(DryRun, MessagesOfALinkComeOneAfterAnother) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 2;
   for (StageCosts& stage : costs.stages) stage.message = 30;
-  const CheckedPlan plan = fThenB(2, 3);
+  const CheckedPlan plan = buildSchedule("FThenB", 2, 3);
   EXPECT_THAT(dryRun(plan, costs).ranks[1].begin, ElementsAre(12, 22, 32, 42, 62, 82));
   costs.bandwidth = 2e9;  // two bytes a nanosecond
   EXPECT_THAT(dryRun(plan, costs).ranks[1].begin, ElementsAre(27, 42, 57, 67, 87, 107));
@@ -60,7 +60,7 @@ TEST(DryRun, MessageOfAStageIsAsLongGoingUpAsItsGradientComingBack) {
   costs.stages[0].message = 7;
   costs.stages[1].message = 1000;  // no stage gets the last stage's
   costs.bandwidth = 1e9;
-  const DryRun run = dryRun(oneFOneB(2, 1), costs);
+  const DryRun run = dryRun(buildSchedule("1F1B", 2, 1), costs);
   EXPECT_EQ(run.ranks[1].begin[0], 17);
   EXPECT_EQ(run.ranks[0].begin[1], 17 + 30 + 7);
 }
@@ -82,11 +82,11 @@ TEST(DryRun, PeaksCountWeightsAndWhatTheHalvesGiveBack) {
 TEST(DryRun, StageOnTwoRanksHasItsWeightsOnBoth) {
   Costs costs = Costs::equal(2, {.forward = 1, .backward = 2, .activation = 0, .weights = 7});
   EXPECT_EQ(dryRun(planOf("0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n"), costs).ranks[1].peakMemory, 14);
-  EXPECT_EQ(dryRun(oneFOneB(2, 2), costs).ranks[1].peakMemory, 7);
+  EXPECT_EQ(dryRun(buildSchedule("1F1B", 2, 2), costs).ranks[1].peakMemory, 7);
 }
 
 TEST(DryRun, AsynchronousPlanUpdatesAfterEveryBackwardPassAndKeepsVersions) {
-  Plan plan = oneFOneB(3, 8);
+  Plan plan = buildSchedule("1F1B", 3, 8);
   plan.updates = WeightUpdates::alike(3, 1);
   Costs costs = Costs::equal(3, {.forward = 10, .backward = 20, .activation = 0, .weights = 100});
   costs.optimizer = 4;
@@ -105,7 +105,7 @@ TEST(DryRun, TimesEqualThoseOfSimulate) {
   costs.lr = 1;
   costs.optimizer = 5;
   for (int m = 1; m < 12; ++m) {
-    const CheckedPlan plan = oneFOneB(5, m);
+    const CheckedPlan plan = buildSchedule("1F1B", 5, m);
     const DryRun run = dryRun(plan, costs);
     const Simulation simulation = simulate(plan, costs);
     EXPECT_EQ(run.length, simulation.length);
@@ -119,11 +119,11 @@ TEST(DryRun, TimesEqualThoseOfSimulate) {
 }
 
 TEST(DryRun, CostsOfFewerStagesThanThePlanHasAreAnError) {
-  EXPECT_THROW(dryRun(oneFOneB(2, 2), Costs::equal(1, {1, 2})), Error);
+  EXPECT_THROW(dryRun(buildSchedule("1F1B", 2, 2), Costs::equal(1, {1, 2})), Error);
 }
 
 TEST(DryRunOfCandidate, TimesEqualThoseOfTheCheckedPlan) {
-  const Plan plan = oneFOneB(4, 8);
+  const Plan plan = buildSchedule("1F1B", 4, 8);
   const Costs costs = Costs::equal(4, {3, 7});
   EXPECT_EQ(dryRunOfCandidate(plan, costs).length, dryRun(CheckedPlan(plan), costs).length);
   EXPECT_EQ(dryRunOfCandidate(plan, costs).ranks[0].end,

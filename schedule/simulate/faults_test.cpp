@@ -1,7 +1,7 @@
 // simulate() with faults of single jobs and links.
 #include <gmock/gmock.h>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/testing/simulated_events.h"
 
@@ -22,14 +22,14 @@ Costs costsOf(int stages) {
 TEST(SimulateFaults, LinkTakesItsOwnTimeInBothDirectionsAndOthersTheirs) {
   Costs costs = costsOf(3);
   costs.faults.links = {{.rank = 2, .peer = 1, .transfer = 4}};
-  const Simulation result = simulate(fThenB(3, 1), costs);
+  const Simulation result = simulate(buildSchedule("FThenB", 3, 1), costs);
   EXPECT_EQ(result.length, 10 + 1 + 10 + 4 + 10 + 20 + 4 + 20 + 1 + 20);
 }
 
 TEST(SimulateFaults, JobIsLongerInItsStepOnly) {
   Costs costs = costsOf(1);
   costs.faults.jobs = {{.action = {JobKind::kForward, 0, 1}, .step = 1, .longer = 5}};
-  const Simulation result = simulate(fThenB(1, 2), costs, {.steps = 3});
+  const Simulation result = simulate(buildSchedule("FThenB", 1, 2), costs, {.steps = 3});
   EXPECT_EQ(result.length, 3 * 60 + 5);
   for (const Event& job : eventsOf(result, 0)) {
     const bool isIt = job.kind == JobKind::kForward && job.microBatch == 1 && job.step == 1;
@@ -40,7 +40,8 @@ TEST(SimulateFaults, JobIsLongerInItsStepOnly) {
 TEST(SimulateFaults, JobThatIsLaunchedLateLeavesItsRankIdleInEveryStep) {
   Costs costs = costsOf(2);
   costs.faults.jobs = {{.action = {JobKind::kForward, 1, 0}, .late = 3}};
-  const Simulation result = simulate(fThenB(2, 1), costs, {.steps = 2, .stepsStartTogether = true});
+  const Simulation result =
+      simulate(buildSchedule("FThenB", 2, 1), costs, {.steps = 2, .stepsStartTogether = true});
   EXPECT_EQ(result.length, 2 * (10 + 1 + 3 + 10 + 20 + 1 + 20));
   EXPECT_EQ(eventsOf(result, 1)[0].begin, 10 + 1 + 3);
   EXPECT_EQ(eventsOf(result, 1)[0].duration(), 10);
@@ -49,7 +50,7 @@ TEST(SimulateFaults, JobThatIsLaunchedLateLeavesItsRankIdleInEveryStep) {
 TEST(SimulateFaults, CriticalPathHasALateLaunchBesideItsJob) {
   Costs costs = costsOf(2);
   costs.faults.jobs = {{.action = {JobKind::kForward, 1, 0}, .late = 3}};
-  const CriticalPath path = simulate(fThenB(2, 1), costs).criticalPath;
+  const CriticalPath path = simulate(buildSchedule("FThenB", 2, 1), costs).criticalPath;
   std::vector<std::string> links;
   for (const CriticalPath::Link& link : path.links) {
     links.push_back(std::string(link.name()) + " " + link.text + " " + std::to_string(link.begin) +
@@ -68,7 +69,7 @@ TEST(SimulateFaults, CriticalPathHasALateLaunchBesideItsJob) {
 TEST(SimulateFaults, CriticalPathBeginsWithTheLateLaunchOfTheFirstJob) {
   Costs costs = costsOf(1);
   costs.faults.jobs = {{.action = {JobKind::kForward, 0, 0}, .late = 3}};
-  const Simulation result = simulate(fThenB(1, 1), costs);
+  const Simulation result = simulate(buildSchedule("FThenB", 1, 1), costs);
   const auto& links = result.criticalPath.links;
   ASSERT_EQ(links.size(), 3U);
   EXPECT_TRUE(links[0].isLaunch);
@@ -81,7 +82,7 @@ TEST(SimulateFaults, SeveralFaultsOfAJobAddUp) {
   Costs costs = costsOf(1);
   const Action action{JobKind::kBackward, 0, 0};
   costs.faults.jobs = {{.action = action, .longer = 5}, {.action = action, .longer = 2, .late = 1}};
-  EXPECT_EQ(simulate(fThenB(1, 1), costs).length, 10 + 1 + 20 + 7);
+  EXPECT_EQ(simulate(buildSchedule("FThenB", 1, 1), costs).length, 10 + 1 + 20 + 7);
 }
 
 }  // namespace

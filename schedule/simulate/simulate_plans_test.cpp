@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedule/add_transfers.h"
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/testing/simulated_events.h"
@@ -32,7 +32,7 @@ TEST(SimulatePlans, MessagesTakeTurnsOnALinkAndCarryTheirBytes) {
   for (StageCosts& stage : costs.stages) stage.message = 30;
   costs.bandwidth = 2e9;
   costs.transfer = 2;
-  const Simulation result = simulate(fThenB(2, 3), costs);
+  const Simulation result = simulate(buildSchedule("FThenB", 2, 3), costs);
   using Spans = std::vector<std::pair<Nanoseconds, Nanoseconds>>;
   EXPECT_EQ(spansOf(eventsOf(result, 0, kSendLane)), (Spans{{10, 27}, {25, 42}, {40, 57}}));
   EXPECT_EQ(spansOf(eventsOf(result, 1, kRecvLane)), (Spans{{10, 27}, {25, 42}, {40, 57}}));
@@ -44,7 +44,8 @@ TEST(SimulatePlans, MessagesTakeTurnsOnALinkAndCarryTheirBytes) {
 TEST(SimulatePlans, ReceiveStartsWhenItIsPostedAndSendWhenItIsHandedOver) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
-  const Simulation result = simulate(addTransfers(oneFOneB(2, 2), {.ahead = 2}), costs);
+  const Simulation result =
+      simulate(addTransfers(buildSchedule("1F1B", 2, 2), {.ahead = 2}), costs);
   using Spans = std::vector<std::pair<Nanoseconds, Nanoseconds>>;
   EXPECT_EQ(spansOf(eventsOf(result, 0, kSendLane)), (Spans{{10, 15}, {20, 25}}));
   EXPECT_EQ(spansOf(eventsOf(result, 1, kRecvLane)), (Spans{{0, 15}, {0, 25}}));
@@ -55,7 +56,7 @@ TEST(SimulatePlans, ReceiveStartsWhenItIsPostedAndSendWhenItIsHandedOver) {
 TEST(SimulatePlans, AsynchronousPlanHasAnOptimizerJobAtEachUpdateAndVersions) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.optimizer = 3;
-  const Simulation result = simulate(pipeDream(2, 4), costs, {.steps = 2});
+  const Simulation result = simulate(buildSchedule("PipeDream", 2, 4), costs, {.steps = 2});
   const auto& events = eventsOf(result, 1);
   ASSERT_EQ(events.size(), 24U);
   for (std::size_t i = 0; i < events.size(); i += 3) {
@@ -78,14 +79,14 @@ TEST(SimulatePlans, AsynchronousPlanHasAnOptimizerJobAtEachUpdateAndVersions) {
 }
 
 TEST(SimulatePlans, SynchronousJobsHaveNoVersion) {
-  const Simulation result = simulate(oneFOneB(2, 2), Costs::equal(2, {10, 20}));
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20}));
   EXPECT_EQ(integerOf(result.timeline, eventsOf(result, 0)[0], "version"), -1);
 }
 
 TEST(SimulatePlans, CountersShowHeldActivationsAndMemoryOverTime) {
   Costs costs = Costs::equal(2, {.forward = 10, .backward = 20, .activation = 7, .weights = 100});
-  EXPECT_TRUE(simulate(oneFOneB(2, 2), costs).timeline.counters.empty());
-  const Simulation result = simulate(oneFOneB(2, 2), costs, {.counters = true});
+  EXPECT_TRUE(simulate(buildSchedule("1F1B", 2, 2), costs).timeline.counters.empty());
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 2), costs, {.counters = true});
   ASSERT_EQ(result.timeline.counters.size(), 4U);
   const CounterSeries& live = result.timeline.counters[0];
   const CounterSeries& memory = result.timeline.counters[1];
@@ -101,7 +102,7 @@ TEST(SimulatePlans, CountersShowHeldActivationsAndMemoryOverTime) {
 }
 
 TEST(SimulatePlans, SpanAndIdleArePartsOfTheLength) {
-  const Simulation result = simulate(oneFOneB(2, 2), Costs::equal(2, {10, 20}));
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20}));
   EXPECT_EQ(result.ranks[0].span(), 90);
   EXPECT_EQ(result.ranks[0].idle(), 30);
   EXPECT_EQ(result.ranks[1].span(), 60);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/testing/simulated_events.h"
@@ -21,8 +21,8 @@ TEST(Simulate, LengthIsTheClosedFormForAllSizes) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 1; m <= 16; ++m) {
       const Costs costs = Costs::equal(p, {kF, kB});
-      for (const auto build : {fThenB, gPipe, oneFOneB}) {
-        const Simulation result = simulate(build(p, m), costs);
+      for (const char* const name : {"FThenB", "GPipe", "1F1B"}) {
+        const Simulation result = simulate(buildSchedule(name, p, m), costs);
         ASSERT_EQ(result.length, (m + p - 1) * (kF + kB)) << "p=" << p << " m=" << m;
         for (const Simulation::Rank& rank : result.ranks) ASSERT_EQ(rank.busy, m * (kF + kB));
       }
@@ -34,8 +34,8 @@ TEST(Simulate, PeakOfLiveActivationsIsTheClosedFormForAllSizes) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 1; m <= 16; ++m) {
       const Costs costs = Costs::equal(p, {1, 2});
-      const Simulation alternating = simulate(oneFOneB(p, m), costs);
-      const Simulation all = simulate(fThenB(p, m), costs);
+      const Simulation alternating = simulate(buildSchedule("1F1B", p, m), costs);
+      const Simulation all = simulate(buildSchedule("FThenB", p, m), costs);
       for (int r = 0; r < p; ++r) {
         ASSERT_EQ(alternating.ranks[static_cast<std::size_t>(r)].peakLive, std::min(m, p - r));
         ASSERT_EQ(all.ranks[static_cast<std::size_t>(r)].peakLive, m);
@@ -50,7 +50,7 @@ TEST(Simulate, PeakOfLiveActivationsIsTheClosedFormForAllSizes) {
 TEST(Simulate, TransfersDelayOnlyWhatCrossesRanks) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
-  const Simulation result = simulate(oneFOneB(2, 2), costs, {.begin = 1000});
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 2), costs, {.begin = 1000});
   const auto& rank0 = eventsOf(result, 0);
   const auto& rank1 = eventsOf(result, 1);
   const auto spans = [](const std::vector<Event>& events) {
@@ -70,7 +70,7 @@ TEST(Simulate, TransfersDelayOnlyWhatCrossesRanks) {
 TEST(Simulate, MessagesAreOnTheLanesOfBothRanks) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
-  const Simulation result = simulate(oneFOneB(2, 2), costs);
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 2), costs);
   const auto& sent = eventsOf(result, 0, kSendLane);
   const auto& received = eventsOf(result, 1, kRecvLane);
   ASSERT_EQ(sent.size(), 2U);
@@ -93,7 +93,7 @@ TEST(Simulate, MessagesAreOnTheLanesOfBothRanks) {
 }
 
 TEST(Simulate, FreeTransfersLeaveNoLanes) {
-  const Simulation result = simulate(oneFOneB(2, 2), Costs::equal(2, {10, 20}));
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20}));
   EXPECT_EQ(result.timeline.tracks.size(), 2U);
 }
 
@@ -128,7 +128,7 @@ TEST(Simulate, StepsFollowEachOtherWithLrAndOptimizer) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.lr = 1;
   costs.optimizer = 4;
-  const Simulation result = simulate(oneFOneB(2, 1), costs, {.steps = 2});
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 1), costs, {.steps = 2});
   // rank 0: lr 0-1 F 1-11 (waits) B 41-61 optimizer 61-65, and again from 65
   // rank 1: lr 0-1 (waits) F 11-21 B 21-41 optimizer 41-45, and again from 45
   const auto& first = eventsOf(result, 0);
@@ -155,7 +155,7 @@ TEST(Simulate, MessagesCarryTheStepAndTheJobTheyBelongTo) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
   costs.lr = 1;
-  const Simulation result = simulate(oneFOneB(2, 1), costs, {.steps = 2});
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 1), costs, {.steps = 2});
   const auto& sent = eventsOf(result, 0, kSendLane);
   ASSERT_EQ(sent.size(), 2U);
   EXPECT_EQ(sent[0].step, 0);
@@ -165,14 +165,14 @@ TEST(Simulate, MessagesCarryTheStepAndTheJobTheyBelongTo) {
 }
 
 TEST(Simulate, StepsCanStartTogether) {
-  const Simulation result =
-      simulate(oneFOneB(2, 1), Costs::equal(2, {10, 20}), {.steps = 2, .stepsStartTogether = true});
+  const Simulation result = simulate(buildSchedule("1F1B", 2, 1), Costs::equal(2, {10, 20}),
+                                     {.steps = 2, .stepsStartTogether = true});
   EXPECT_EQ(eventsOf(result, 0)[2].begin, 60);
   EXPECT_EQ(eventsOf(result, 1)[2].begin, 70);
 }
 
 TEST(Simulate, RankInfoIsThatOfALog) {
-  const Simulation result = simulate(oneFOneB(3, 4), Costs::equal(3, {1, 2}));
+  const Simulation result = simulate(buildSchedule("1F1B", 3, 4), Costs::equal(3, {1, 2}));
   const RankInfo& info = result.timeline.ranks.at(2);
   EXPECT_EQ(info.rank, 2);
   EXPECT_EQ(info.worldSize, 3);
@@ -186,7 +186,7 @@ TEST(Simulate, RankInfoIsThatOfALog) {
 }
 
 TEST(Simulate, LargePlanIsBuiltCheckedAndSimulated) {
-  const Plan plan = oneFOneB(64, 1024);
+  const Plan plan = buildSchedule("1F1B", 64, 1024);
   EXPECT_TRUE(check(plan).empty());
   Costs costs = Costs::equal(64, {1, 2});
   EXPECT_EQ(simulate(CheckedPlan(plan), costs).length, (1024 + 63) * 3);
@@ -195,7 +195,7 @@ TEST(Simulate, LargePlanIsBuiltCheckedAndSimulated) {
 }
 
 TEST(Simulate, CostsOfFewerStagesThanThePlanHasAreAnError) {
-  EXPECT_THROW(simulate(oneFOneB(2, 2), Costs::equal(1, {1, 2})), Error);
+  EXPECT_THROW(simulate(buildSchedule("1F1B", 2, 2), Costs::equal(1, {1, 2})), Error);
 }
 
 }  // namespace

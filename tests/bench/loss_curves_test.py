@@ -56,21 +56,43 @@ case "$*" in *"--schedule PipeDream "*) loss=1.5 ;; *) loss=2 ;; esac
 for step in $(seq 0 19); do echo "step $step loss $loss"; done
 """
 
+    PIPE_TRACE = """#!/bin/sh
+echo 'FThenB                 all forwards
+                       chunks per rank: 1
+ZBV                    V-shaped
+                       chunks per rank: 2; splits the backward
+LoopedBFS              breadth-first
+                       chunks per rank: 1 or more, usually 2
+DualPipe               both directions
+                       chunks per rank: 1; splits the backward
+PipeDream              no flush
+                       chunks per rank: 1; asynchronous
+ForwardOnly            evaluation
+                       chunks per rank: 1 or more, usually 1; forwards only
+auto                   a search
+                       chunks per rank: 1 or more, usually 1; splits the backward'
+"""
+
     def test_schedules_with_other_losses_have_a_line_of_their_own(self):
         with tempfile.TemporaryDirectory(suffix=" with a space") as folder:
             for sample in ("gpipe-mlp", "char-transformer"):
                 program = pathlib.Path(folder, f"sample-{sample}")
                 program.write_text(self.PROGRAM)
                 program.chmod(0o755)
+            program = pathlib.Path(folder, "pipe-trace")
+            program.write_text(self.PIPE_TRACE)
+            program.chmod(0o755)
             done = subprocess.run(
                 [sys.executable, TOOL.with_name("schedule_losses.py"), "--bin", folder, "--logs",
                  folder, "--out", folder], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("| `sample-gpipe-mlp` | ZBV | 2 | 0.0000 | 2.0000 |", done.stdout)
+            self.assertIn("| `sample-gpipe-mlp` | LoopedBFS | 2 | 0.0000 | 2.0000 |", done.stdout)
+            self.assertNotIn("ForwardOnly", done.stdout)
             self.assertIn("| `sample-char-transformer` | PipeDream | 4 | 0.5000 | 1.5000 |",
                           done.stdout)
             picture = pathlib.Path(folder, "losses-gpipe-mlp.svg").read_text()
-        self.assertIn(">one process, and 15 schedules</text>", picture)
+        self.assertIn(">one process, and 4 schedules</text>", picture)
         self.assertIn(">PipeDream, 4 ranks</text>", picture)
         self.assertNotIn("DualPipe", picture)
 

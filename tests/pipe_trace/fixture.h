@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/builders/builders.h"
+#include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "tests/testing/program_run.h"
 #include "trace/log/write_job_logs.h"
@@ -51,7 +51,7 @@ class PipeTrace : public testing::Test {
     costs.transfer = kNsPerMs;
     costs.lr = kNsPerMs / 10;
     costs.optimizer = 2 * kNsPerMs;
-    return simulate(oneFOneB(ranks, 8), costs,
+    return simulate(buildSchedule("1F1B", ranks, 8), costs,
                     {.steps = steps, .begin = 1'697'793'307'213'760'986});
   }
 

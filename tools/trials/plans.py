@@ -3,6 +3,8 @@
 import re
 import subprocess
 
+from schedule_list import schedules
+
 ACTION = re.compile(r"^(?:\d+[FBIWR]\d+|\(\S+\)OVERLAP_F_B)$")
 CELL = re.compile(r",(?![^(]*\))")
 STAGE = re.compile(r"(\d+)[FBIWR]\d+")
@@ -31,11 +33,8 @@ class Plans:
     def schedules(self):
         """Names of the schedules that train, and that need no search."""
         if not self.names:
-            listed = self._ask("--list").stdout
-            for entry in re.split(r"\n(?=\S)", listed):
-                name = entry.split()[0]
-                if "forwards only" not in entry and name != "auto":
-                    self.names.append(name)
+            self.names = [known.name for known in schedules(self.pipe_trace)
+                          if known.trains and not known.searches]
         return self.names
 
     def find(self, schedule, ranks, micro_batches):

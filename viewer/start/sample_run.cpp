@@ -1,6 +1,7 @@
 #include "viewer/start/sample_run.h"
 
 #include "schedule/build_schedule.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/log/write_job_logs.h"
 
@@ -26,7 +27,7 @@ Timeline sampleRun() {
   costs.faults.jobs.push_back({.action = {.kind = JobKind::kForward, .stage = 1, .microBatch = 5},
                                .step = 3,
                                .late = 40 * kNsPerMs});
-  const CheckedPlan plan(buildSchedule("1F1B", kRanks, kMicroBatches));
+  const CheckedPlan plan(buildSchedule(schedules::kDefault, kRanks, kMicroBatches));
   return simulate(plan, costs, {.steps = kSteps, .begin = kBegin}).timeline;
 }
 

@@ -33,10 +33,7 @@ Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t lim
   requireSchedule(options);
   const PlanSize size = options.size();
   const ScheduleInfo& info = scheduleInfo(options.schedule);
-  const bool isAuto = info.name == "auto";
-  const std::int64_t jobsOfAPass = info.isForwardOnly              ? 1
-                                   : info.splitsBackward || isAuto ? 3  // F, I, W
-                                                                   : 2;
+  const std::int64_t jobsOfAPass = info.isForwardOnly ? 1 : info.splitsBackward ? 3 : 2;
   const auto isPositive = [](std::int64_t time) { return time > 0; };
   const bool recomputes = std::any_of(costs.recompute.begin(), costs.recompute.end(), isPositive);
   const std::int64_t actions = (jobsOfAPass + (recomputes ? 1 : 0)) * size.ranks *
@@ -49,7 +46,7 @@ Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t lim
                     kMostActions / 1'000'000));
   }
   AutoInput input{.memoryLimit = limit};
-  if (isAuto) {
+  if (info.dependsOnCosts) {
     input.costs =
         withRecomputeInBackwards(completeCosts(costs, size.ranks * std::max(1, size.chunks)));
   }
@@ -116,14 +113,7 @@ std::string scheduleList() {
     if (info.isAsynchronous) text += "; asynchronous";
     if (info.isForwardOnly) text += "; forwards only";
     text += "\n";
-    if (info.aliases.empty()) continue;
-    text += fmt::format("{:<22} also called:", "");
-    const char* separator = " ";
-    for (const std::string_view alias : info.aliases) {
-      text += separator + std::string(alias);
-      separator = ", ";
-    }
-    text += "\n";
+    if (!info.aliases.empty()) text += fmt::format("{:<22} also called: {}\n", "", info.aliases);
   }
   return text;
 }

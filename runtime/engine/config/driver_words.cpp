@@ -6,6 +6,7 @@
 
 #include "runtime/engine/config/config_file.h"
 #include "schedule/build_schedule.h"
+#include "schedule/builders/schedules.h"
 #include "schedule/partition/partition_file.h"
 #include "trace/error.h"
 #include "trace/text/stage_ranks_text.h"
@@ -67,10 +68,10 @@ class DriverWords {
     }
     if (!values_.has("sync_mode") || has("schedule_file")) return;
     if (!config_.isAsynchronous) {
-      say("schedule", "1F1B", "sync_mode");
+      say("schedule", std::string(schedules::kOneFOneB.name), "sync_mode");
     } else {
-      say("schedule", macrobatch ? "PipeDream-2BW" : "PipeDream",
-          macrobatch ? "macrobatch" : "sync_mode");
+      const ScheduleInfo& own = macrobatch ? schedules::kPipeDream2bw : schedules::kPipeDream;
+      say("schedule", std::string(own.name), macrobatch ? "macrobatch" : "sync_mode");
     }
   }
 
