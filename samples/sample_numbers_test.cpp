@@ -101,13 +101,13 @@ std::vector<double> lossesOf(const SampleOptions& options, const CharTaskOptions
 }
 
 TEST(PrecisionOptionsTest, EveryScheduleHasTheLossesOfTheOthersInBf16) {
-  const SampleOptions one{.stages = 1, .steps = 3, .precision = "bf16"};
+  const SampleOptions one{.plan = {.ranks = 1}, .steps = 3, .precision = "bf16"};
   const std::vector<double> alone = lossesOf(one, smallTask());
   ASSERT_EQ(alone.size(), 3U);
   for (const char* const schedule : {"1F1B", "ZB-H1", "DualPipeV"}) {
     SampleOptions options = one;
-    options.schedule = schedule;
-    options.stages = schedule == std::string("DualPipeV") ? 2 : 4;
+    options.plan.schedule = schedule;
+    options.plan.ranks = schedule == std::string("DualPipeV") ? 2 : 4;
     const std::vector<double> losses = lossesOf(options, smallTask());
     EXPECT_EQ(losses.at(0), alone[0]) << schedule;
     EXPECT_NEAR(losses.at(2), alone[2], 1e-4) << schedule;
@@ -119,7 +119,7 @@ TEST(PrecisionOptionsTest, EveryScheduleHasTheLossesOfTheOthersInBf16) {
 
 TEST(PrecisionOptionsTest, ADynamicLossScaleTrainsOnSeveralRanks) {
   const SampleOptions options{
-      .stages = 2, .steps = 60, .precision = "fp16", .lossScale = "dynamic"};
+      .plan = {.ranks = 2}, .steps = 60, .precision = "fp16", .lossScale = "dynamic"};
   const std::vector<double> losses = lossesOf(options, smallTask());
   ASSERT_EQ(losses.size(), 60U);
   EXPECT_LT(losses.back(), 0.8 * losses.front());
@@ -144,13 +144,13 @@ TEST(PrecisionOptionsTest, AStepWithAnOverflowIsLeftOutAndItsLineSaysSo) {
 TEST(ClippingOptionsTest, LossesAreTheSameForEveryNumberOfStagesAndTheNormIsInTheLog) {
   std::vector<std::vector<double>> losses;
   for (const int stages : {1, 2, 4}) {
-    SampleOptions options{.stages = stages, .steps = 3};
+    SampleOptions options{.plan = {.ranks = stages}, .steps = 3};
     options.clipGradNorm = 0.1;
     losses.push_back(lossesOf(options, smallTask()));
   }
   EXPECT_EQ(losses[1], losses[0]);
   EXPECT_EQ(losses[2], losses[0]);
-  EXPECT_NE(lossesOf({.stages = 2, .steps = 3}, smallTask()), losses[0]);
+  EXPECT_NE(lossesOf({.plan = {.ranks = 2}, .steps = 3}, smallTask()), losses[0]);
   const ScratchFolder folder;
   const ProcessEnd end = runProcess({kMlpSample, "--clip-grad-norm", "0.1", "--steps", "2",
                                      "--transport", "in-process", "--log-dir", folder.path()});

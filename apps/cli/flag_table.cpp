@@ -6,9 +6,20 @@
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
+#include "schedule/options/schedule_options.h"
 
 namespace pipetrace {
 namespace {
+
+/// The values that completions offer for an option of a plan; empty for others.
+std::vector<std::string> wordsOf(const CLI::Option& option) {
+  for (const ScheduleOption& row : kScheduleOptions) {
+    if (row.planned.words != nullptr && option.check_name(row.planned.names)) {
+      return row.planned.words();
+    }
+  }
+  return {};
+}
 
 Flag flagOf(const CLI::Option& option) {
   Flag flag;
@@ -24,6 +35,7 @@ Flag flagOf(const CLI::Option& option) {
   if (option.get_type_size() != 0) flag.value = option.get_type_name();
   flag.description = option.get_description();
   flag.group = option.get_group();
+  flag.words = wordsOf(option);
   return flag;
 }
 

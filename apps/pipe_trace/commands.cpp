@@ -15,14 +15,12 @@
 #include "apps/pipe_trace/show.h"
 #include "apps/pipe_trace/what_if/what_if.h"
 #include "parser/foreign/names/name_preset.h"
-#include "schedule/build_schedule.h"
 
 namespace pipetrace {
 namespace {
 
-/// Completions offer for `open` the files that Perfetto's UI shows. For --schedule they offer the
-/// names, for which the help refers to --list, and for --kinds the presets beside files. Other
-/// words are those that the help of an option explains.
+/// Completions offer for `open` the files that Perfetto's UI shows, and for --kinds the presets
+/// beside files. Other words are those that the help of an option explains.
 void addWords(std::vector<FlagTable>& tables) {
   for (FlagTable& table : tables) {
     for (Flag& flag : table.flags) {
@@ -30,7 +28,6 @@ void addWords(std::vector<FlagTable>& tables) {
         flag.endings = {"json", "json.gz", "pftrace"};
       }
       const std::string& name = flag.names.front();
-      if (name == "--schedule") flag.words = scheduleNames();
       if (name == "--balance") flag.words = {"stages"};
       if (name == "--buffers") flag.words = {"unbounded", "blocking"};
       if (name == "--paddle-style") flag.words = {"2023"};

@@ -5,7 +5,7 @@
 #include "samples/sample_command_line.h"
 
 int main(int argc, char** argv) {
-  pipetrace::SampleOptions options{.schedule = "GPipe", .steps = 200};
+  pipetrace::SampleOptions options{.plan = {.schedule = "GPipe"}, .steps = 200};
   CLI::App app(
       "The GPipe exercise: an MLP 10-20-30-20-5 in 4 pipeline stages, 16 examples in 8 "
       "micro-batches");
