@@ -6,22 +6,11 @@
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
-#include "schedule/options/schedule_options.h"
 
 namespace pipetrace {
 namespace {
 
-/// The values that completions offer for an option of a plan; empty for others.
-std::vector<std::string> wordsOf(const CLI::Option& option) {
-  for (const ScheduleOption& row : kScheduleOptions) {
-    if (row.planned.words != nullptr && option.check_name(row.planned.names)) {
-      return row.planned.words();
-    }
-  }
-  return {};
-}
-
-Flag flagOf(const CLI::Option& option) {
+Flag flagOf(const CommandApp& app, const CLI::Option& option) {
   Flag flag;
   for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) {
@@ -35,7 +24,8 @@ Flag flagOf(const CLI::Option& option) {
   if (option.get_type_size() != 0) flag.value = option.get_type_name();
   flag.description = option.get_description();
   flag.group = option.get_group();
-  flag.words = wordsOf(option);
+  flag.words = app.wordsOf(&option);
+  flag.endings = app.endingsOf(&option);
   return flag;
 }
 
@@ -73,7 +63,7 @@ FlagTable flagTableOf(const CommandApp& app, std::string command, std::string su
                   .exitCodes = app.exitCodes(),
                   .examples = app.examples()};
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) table.flags.push_back(flagOf(*option));
+    if (!option->get_group().empty()) table.flags.push_back(flagOf(app, *option));
   }
   if (!app.program().empty()) {
     table.flags.push_back({.names = {kProgramOperand},

@@ -37,6 +37,7 @@ void addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks, con
       if (other != nullptr) option->excludes(app.get_option(other));
     }
     if (face.needs != nullptr) option->needs(app.get_option(face.needs));
+    if (face.words != nullptr) app.offer(option, face.words());
   }
   app.adviseOn([](const std::string& argument) {
     const bool isMeant = !argument.starts_with('-') && isSchedule(argument);

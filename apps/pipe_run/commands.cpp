@@ -161,8 +161,7 @@ Program makeProgram() {
                   .commands = {{"rehearse", "runs a schedule on emulated devices", describeRehearse,
                                 rehearseCommand}},
                   .insteadOf = {},
-                  .firstMayBe = "A program comes after --",
-                  .addWords = {}};
+                  .firstMayBe = "A program comes after --"};
   addCommonCommands(program, pipeRun);
   return program;
 }

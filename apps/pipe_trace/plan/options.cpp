@@ -152,11 +152,14 @@ class PlanFlags {
             ->excludes(csv_)
             ->excludes(costsOut_)
             ->excludes(blocks_);
-    value(kGroup, "--buffers", to_.buffers, "HOW",
-          "Messages that wait for their receive between two ranks: unbounded (default), blocking "
-          "(a send ends when its receive has begun), or how many; not with --comm-streams")
-        ->needs(check)
-        ->excludes("--comm-streams");
+    CLI::Option* const buffers =
+        value(
+            kGroup, "--buffers", to_.buffers, "HOW",
+            "Messages that wait for their receive between two ranks: unbounded (default), blocking "
+            "(a send ends when its receive has begun), or how many; not with --comm-streams")
+            ->needs(check)
+            ->excludes("--comm-streams");
+    app_.offer(buffers, {"unbounded", "blocking"});
     value(kGroup, "--most-versions", to_.mostVersions, "N",
           "Versions of its weights that a stage of an asynchronous plan may keep")
         ->check(range(1, 1'000'000));
