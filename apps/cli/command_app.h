@@ -42,7 +42,7 @@ class CommandApp : public CLI::App {
   void offer(const CLI::Option* option, std::vector<std::string> words);
   /// They offer files with these endings, without the dot, for a positional argument.
   void offerFiles(const CLI::Option* argument, std::vector<std::string> endings);
-  /// What was offered; empty for others.
+  /// Those that were offered; empty for others.
   std::vector<std::string> wordsOf(const CLI::Option* option) const;
   std::vector<std::string> endingsOf(const CLI::Option* argument) const;
 

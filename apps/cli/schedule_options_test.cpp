@@ -12,7 +12,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-/// What the option of a command line says after a wrong value.
+/// The error of a command line; empty without one.
 std::string refusalOf(const std::vector<std::string>& arguments, int mostRanks = 8) {
   CommandApp app("test");
   ScheduleOptions options;

@@ -11,8 +11,8 @@
 
 namespace pipetrace {
 
-/// Which plan to make, of a schedule or from a file, and what to change in it. What is empty was
-/// not given. A field has a row in kScheduleOptions.
+/// Which plan to make, of a schedule or from a file, and what to change in it. An empty
+/// field was not given. Each has a row in kScheduleOptions.
 struct ScheduleOptions {
   std::string schedule;
   std::string scheduleFile;   ///< a plan as CSV, in place of schedule, ranks and microBatches
@@ -221,7 +221,7 @@ bool takesFile(const ScheduleOption& option);
 /// from 1 on". Numbers have no upper limit here.
 void setFromText(ScheduleOptions& options, const ScheduleOption& option, std::string_view text);
 
-/// What was not given becomes what trainings usually have.
+/// Gives fields that were not given the values that trainings usually have.
 void takeUsual(ScheduleOptions& options);
 
 /// Throws Error for what is neither true nor false: "True", "0".

@@ -99,7 +99,7 @@ TEST(ScheduleOptionsTest, ATextThatIsNoNumberIsRefusedWithTheLeast) {
               ThrowsMessage<Error>(HasSubstr("from 0 on")));
 }
 
-TEST(ScheduleOptionsTest, WhatIsNotGivenIsAsUsualInTrainings) {
+TEST(ScheduleOptionsTest, TrainingsHaveTheUsualValuesWhereNoneAreGiven) {
   ScheduleOptions options{.schedule = "GPipe", .microBatches = 2};
   takeUsual(options);
   EXPECT_EQ(options.schedule, "GPipe");

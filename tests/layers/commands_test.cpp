@@ -1,4 +1,4 @@
-// What the commands of pipe-trace and pipe-run reach.
+// Commands of pipe-trace and pipe-run, and the sources that they reach.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -52,7 +52,7 @@ Paths commandHeaders(const Tree& tree) {
   return headers;
 }
 
-/// What a command must not reach: other commands, and the list of all.
+/// Headers that the command should not reach: those of other commands, and the list of all.
 std::vector<std::string> othersReached(const Tree& tree, const std::string& command) {
   const Paths commands = commandHeaders(tree);
   std::vector<std::string> others;
