@@ -26,7 +26,10 @@ struct Setter {
   const ScheduleOption& option;
   std::string_view text;
 
-  void operator()(std::string ScheduleOptions::*field) const { options.*field = text; }
+  void operator()(std::string ScheduleOptions::*field) const {
+    if (text.empty() && !option.trained.mayBeEmpty) throw Error("it is empty");
+    options.*field = text;
+  }
   void operator()(bool ScheduleOptions::*field) const { options.*field = truthIn(text); }
   void operator()(std::optional<int> ScheduleOptions::*field) const {
     const int least = option.trained.least;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,11 +93,7 @@ inline constexpr auto kScheduleOptions = std::to_array<ScheduleOption>({
                          "pipe-trace plan --list",
                  .excludes = {"--schedule-file"},
                  .words = scheduleNames},
-     .trained = {.names = "--schedule",
-                 .mayBeEmpty = true,
-                 .words = trainableSchedules,
-                 .usual = "1F1B",
-                 .place = 1}},
+     .trained = {.names = "--schedule", .words = trainableSchedules, .usual = "1F1B", .place = 1}},
     {.field = &ScheduleOptions::ranks,
      .planned = {.names = "--ranks,--stages",
                  .value = "P",
@@ -200,6 +197,15 @@ inline constexpr auto kScheduleOptions = std::to_array<ScheduleOption>({
                  .usual = "1"}},
 });
 
+// Every field has a row: they fill the struct, but for padding.
+static_assert([] {
+  std::size_t bytes = 0;
+  for (const ScheduleOption& row : kScheduleOptions) {
+    const auto bytesOf = []<typename T>(T ScheduleOptions::*) { return sizeof(T); };
+    bytes += std::visit(bytesOf, row.field);
+  }
+  return sizeof(ScheduleOptions) - bytes < alignof(std::string);
+}());
 // Two rows may not set one field.
 static_assert([] {
   for (std::size_t i = 0; i < kScheduleOptions.size(); ++i) {
@@ -218,7 +224,7 @@ std::vector<std::string> keysOf(const ScheduleOption& option);
 bool takesFile(const ScheduleOption& option);
 
 /// Sets the option's field. Throws Error for a text that is none of its values: "it is no number
-/// from 1 on". Numbers have no upper limit here.
+/// from 1 on", "it is empty". Numbers have no upper limit here.
 void setFromText(ScheduleOptions& options, const ScheduleOption& option, std::string_view text);
 
 /// Gives fields that were not given the values that trainings usually have.

@@ -97,6 +97,8 @@ TEST(ScheduleOptionsTest, ATextThatIsNoNumberIsRefusedWithTheLeast) {
   }
   EXPECT_THAT([&] { setFromText(options, rowOf("chunks"), "-1"); },
               ThrowsMessage<Error>(HasSubstr("from 0 on")));
+  EXPECT_THAT([&] { setFromText(options, rowOf("schedule"), ""); },
+              ThrowsMessage<Error>(HasSubstr("it is empty")));
 }
 
 TEST(ScheduleOptionsTest, TrainingsHaveTheUsualValuesWhereNoneAreGiven) {
