@@ -15,6 +15,7 @@
 #include "profiler/testing/record_from_c.h"
 #include "profiler/testing/recorded_log.h"
 #include "trace/job_kind.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -69,7 +70,7 @@ TEST(PipetraceTest, AProgramInCRecordsJobsAndTransfers) {
 
 /// The constants of the enum pipetrace_kind: `forward` is 1.
 std::map<std::string, int> kindsOfTheHeader() {
-  std::ifstream file(PIPETRACE_SOURCE_DIR "/profiler/pipetrace.h");
+  std::ifstream file(test::inSources("profiler/pipetrace.h"));
   std::map<std::string, int> kinds;
   bool isInside = false;
   for (std::string line; std::getline(file, line);) {

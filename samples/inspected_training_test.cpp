@@ -18,8 +18,8 @@ using ::testing::Not;
 using testing::ProcessEnd;
 using testing::runProcess;
 
-const std::vector<std::string> kTwoStages{test::inBuild("bin/sample-gpipe-mlp"), "--stages",
-                                          "2", "--steps", "3"};
+const std::vector<std::string> kTwoStages{test::inBuild("bin/sample-gpipe-mlp"), "--stages", "2",
+                                          "--steps", "3"};
 
 TEST(InspectedTrainingTest, ASampleWritesWhatItSawOfEachRankAndPrintsTheSameLosses) {
   const testing::ScratchFolder folder;

@@ -171,8 +171,8 @@ std::vector<double> runSample(const SampleOptions& options,
   Strategy& strategy = run.strategy;
   SampleTask& task = run.task;
   EngineOptions engineOf = engineOptions(options, task, stop);
-  const DataSet data =
-      dataSetOfSteps(std::move(task.batch), options.steps, task.rows, options.replicas);
+  const DataSet data = dataSetOfSteps(std::move(task.batch), options.steps, task.rows,
+                                      options.plan.replicas.value_or(1));
   if (!options.autoPartition.empty()) {
     withPlaces(options.places, [&] {
       useBestPartition(task.model, task.optimizer, strategy, engineOf, data,

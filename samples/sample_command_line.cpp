@@ -3,26 +3,63 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "samples/config/option_checks.h"
-#include "schedule/build_schedule.h"
+#include "schedule/options/schedule_options.h"
 
 namespace pipetrace {
 namespace {
 
-/// The schedules that have a backward.
-std::vector<std::string> trainableSchedules() {
-  std::vector<std::string> names;
-  for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.isForwardOnly) names.emplace_back(info.name);
+/// Its default is the value that `options` has.
+void addPlanOption(CLI::App& app, const ScheduleOption& row, ScheduleOptions& options) {
+  const OptionFace& face = row.trained;
+  const std::string help =
+      face.help != nullptr ? face.help : fmt::format("{}", fmt::join(face.words(), ", "));
+  const auto declare = [&](auto field) {
+    auto& value = options.*field;
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) {
+      return app.add_flag(face.names, value, help);
+    } else {
+      CLI::Option* const option = app.add_option(face.names, value, help);
+      if constexpr (!std::is_same_v<Value, std::string>) {
+        if (value) option->default_str(std::to_string(*value));
+        return option->check(numberFrom(face.least, face.most));
+      } else {
+        if (face.mayBeEmpty) return option;
+        return option->check(
+            [](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
+      }
+    }
+  };
+  CLI::Option* const option = std::visit(declare, row.field);
+  if (face.value != nullptr) option->option_text(face.value);
+  for (const char* const other : face.excludes) {
+    if (other != nullptr) option->excludes(app.get_option(other));
   }
-  return names;
+  if (face.needs != nullptr) option->needs(app.get_option(face.needs));
+}
+
+/// Those that say which plan it is, or all others.
+void addPlanOptions(CLI::App& app, ScheduleOptions& options, bool sayWhich) {
+  std::vector<const ScheduleOption*> rows;
+  for (const ScheduleOption& row : kScheduleOptions) {
+    const bool isMeant = row.trained.names != nullptr && (row.trained.place > 0) == sayWhich;
+    if (isMeant) rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+    return a->trained.place < b->trained.place;
+  });
+  for (const ScheduleOption* const row : rows) addPlanOption(app, *row, options);
 }
 
 const CLI::Validator kPositiveFinite(
@@ -99,32 +136,8 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       {"gloo", SampleTransport::kGloo},
       {"nccl", SampleTransport::kNccl}};
 
-  auto* schedule = app.add_option("--schedule", options.schedule,
-                                  fmt::format("{}", fmt::join(trainableSchedules(), ", ")));
-  auto* file = app.add_option("--schedule-file", options.scheduleFile,
-                              "a plan as CSV, a row per rank, instead of a schedule's name")
-                   ->excludes(schedule);
-  auto* stages = app.add_option("--stages", options.stages, "pipeline stages, one per rank")
-                     ->check(numberFrom(1, 1024))
-                     ->excludes(file);
-  app.add_option("--stage-ranks", options.stageRanks,
-                 "the ranks of each stage, which take turns at the micro-batches, in place of "
-                 "--stages: 0,1/2 has stage 0 on ranks 0 and 1 (1F1B, FThenB, GPipe, PipeDream)")
-      ->option_text("MAP")
-      ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "")
-      ->excludes(file)
-      ->excludes(stages);
-  app.add_option(
-         "--stage-depths", options.stageDepths,
-         "with how many forwards the ranks of each stage warm up, as 2,1 (1F1B, PipeDream); "
-         "default: the ranks of the stages after it, divided by its own")
-      ->option_text("LIST")
-      ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "")
-      ->excludes(file);
-  app.add_option("--chunks", options.chunks,
-                 "parts of the model per stage, for interleaved schedules (0: the usual number)")
-      ->check(numberFrom(0, 1024))
-      ->excludes(file);
+  takeUsual(options.plan);
+  addPlanOptions(app, options.plan, /*sayWhich=*/true);
   auto* partition =
       app.add_option("--partition", options.partitionFile,
                      "a JSON file, its text, or numbers such as 4,5,5: the blocks of each stage, "
@@ -154,21 +167,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "what share of each stage's blocks runs again before its backward, where the "
                  "partition does not say")
       ->check(numberFrom(0.0, 1.0));
-  app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
-      ->check(numberFrom(1, 1 << 20))
-      ->excludes(file);
-  app.add_option("--dp", options.replicas,
-                 "replicas of the pipeline, each with data of its own; --stages and "
-                 "--micro-batches are those of one")
-      ->check(numberFrom(1, 1024));
-  app.add_option("--buckets", options.buckets,
-                 "parts into which the gradients of a stage on several ranks are cut; one is added "
-                 "up while others travel")
-      ->check(numberFrom(1, 1024));
-  app.add_option("--last-backward-parts", options.lastBackwardParts,
-                 "jobs into which the last backward of each stage is cut, at most one a block; the "
-                 "gradients of one are added up under the next")
-      ->check(numberFrom(1, 1024));
+  addPlanOptions(app, options.plan, /*sayWhich=*/false);
   app.add_option("--stash-update", options.stashUpdate,
                  "in plans without a flush, what an update changes: the newest version of the "
                  "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")

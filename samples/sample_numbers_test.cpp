@@ -102,13 +102,13 @@ std::vector<double> lossesOf(const SampleOptions& options, const CharTaskOptions
 }
 
 TEST(PrecisionOptionsTest, EveryScheduleHasTheLossesOfTheOthersInBf16) {
-  const SampleOptions one{.stages = 1, .steps = 3, .precision = "bf16"};
+  const SampleOptions one{.plan = {.ranks = 1}, .steps = 3, .precision = "bf16"};
   const std::vector<double> alone = lossesOf(one, smallTask());
   ASSERT_EQ(alone.size(), 3U);
   for (const char* const schedule : {"1F1B", "ZB-H1", "DualPipeV"}) {
     SampleOptions options = one;
-    options.schedule = schedule;
-    options.stages = schedule == std::string("DualPipeV") ? 2 : 4;
+    options.plan.schedule = schedule;
+    options.plan.ranks = schedule == std::string("DualPipeV") ? 2 : 4;
     const std::vector<double> losses = lossesOf(options, smallTask());
     EXPECT_EQ(losses.at(0), alone[0]) << schedule;
     EXPECT_NEAR(losses.at(2), alone[2], 1e-4) << schedule;
@@ -120,7 +120,7 @@ TEST(PrecisionOptionsTest, EveryScheduleHasTheLossesOfTheOthersInBf16) {
 
 TEST(PrecisionOptionsTest, ADynamicLossScaleTrainsOnSeveralRanks) {
   const SampleOptions options{
-      .stages = 2, .steps = 60, .precision = "fp16", .lossScale = "dynamic"};
+      .plan = {.ranks = 2}, .steps = 60, .precision = "fp16", .lossScale = "dynamic"};
   const std::vector<double> losses = lossesOf(options, smallTask());
   ASSERT_EQ(losses.size(), 60U);
   EXPECT_LT(losses.back(), 0.8 * losses.front());
@@ -145,13 +145,13 @@ TEST(PrecisionOptionsTest, AStepWithAnOverflowIsLeftOutAndItsLineSaysSo) {
 TEST(ClippingOptionsTest, LossesAreTheSameForEveryNumberOfStagesAndTheNormIsInTheLog) {
   std::vector<std::vector<double>> losses;
   for (const int stages : {1, 2, 4}) {
-    SampleOptions options{.stages = stages, .steps = 3};
+    SampleOptions options{.plan = {.ranks = stages}, .steps = 3};
     options.clipGradNorm = 0.1;
     losses.push_back(lossesOf(options, smallTask()));
   }
   EXPECT_EQ(losses[1], losses[0]);
   EXPECT_EQ(losses[2], losses[0]);
-  EXPECT_NE(lossesOf({.stages = 2, .steps = 3}, smallTask()), losses[0]);
+  EXPECT_NE(lossesOf({.plan = {.ranks = 2}, .steps = 3}, smallTask()), losses[0]);
   const ScratchFolder folder;
   const ProcessEnd end = runProcess({kMlpSample, "--clip-grad-norm", "0.1", "--steps", "2",
                                      "--transport", "in-process", "--log-dir", folder.path()});
@@ -174,15 +174,15 @@ TEST(SampleNumbersTest, ProcessesWithOtherOptimizersAreNamedBeforeTheFirstStep) 
 // The speed is at the end of the line, where it changes nothing before it.
 TEST(SampleNumbersTest, BothProgramsPrintHowFastAStepWas) {
   const ProcessEnd mlp =
-      runProcess({test::inBuild("bin/sample-gpipe-mlp"), "--steps", "1", "--precision",
-                  "bf16", "--lr-schedule", "cosine", "--lr-warmup", "2", "--lr-final", "0.1",
+      runProcess({test::inBuild("bin/sample-gpipe-mlp"), "--steps", "1", "--precision", "bf16",
+                  "--lr-schedule", "cosine", "--lr-warmup", "2", "--lr-final", "0.1",
                   "--weight-decay", "0.01", "--no-decay", "a", "--no-decay", "b"});
   EXPECT_EQ(mlp.exitCode, 0) << mlp.output;
   EXPECT_THAT(mlp.output,
               ::testing::ContainsRegex("^step 0 loss [0-9]\\.[0-9]+, [0-9]+ samples/s\n"));
   const ProcessEnd transformer =
-      runProcess({test::inBuild("bin/sample-char-transformer"), "--steps", "1", "--width",
-                  "16", "--precision", "fp16", "--loss-scale", "512", "--peak-flops", "1e12"});
+      runProcess({test::inBuild("bin/sample-char-transformer"), "--steps", "1", "--width", "16",
+                  "--precision", "fp16", "--loss-scale", "512", "--peak-flops", "1e12"});
   EXPECT_EQ(transformer.exitCode, 0) << transformer.output;
   EXPECT_THAT(transformer.output,
               ::testing::ContainsRegex("^step 0 loss [0-9]\\.[0-9]+, [0-9]+ tokens/s, [0-9]+ "

@@ -5,7 +5,7 @@
 
 #include "runtime/engine/checkpoint_options.h"
 #include "samples/config/option_places.h"
-#include "schedule/builders/schedules.h"
+#include "schedule/options/schedule_options.h"
 
 namespace pipetrace {
 
@@ -18,22 +18,12 @@ struct SampleOptions {
   bool forwardOnly = false;   ///< evaluate on the data of the steps, and train nothing
   double recomputeRatio = 0;  ///< of each stage's blocks, where the partition has no ratios
   OptionPlaces places;        ///< of those that come from the configuration file
-  std::string schedule = schedules::kDefault;
-  std::string scheduleFile;   ///< a plan as CSV; replaces schedule, stages and microBatches
+  ScheduleOptions plan;       ///< what it does not say is as usual (takeUsual())
   std::string partitionFile;  ///< JSON; empty: blocks are spread evenly over the stages
   std::string autoPartition;  ///< where a partition goes that is found by measuring; empty: none is
   std::string blocksOut;      ///< with it: where the measured costs of blocks go; empty: nowhere
   double limitGb = 0;         ///< for it: bytes of a rank / 1e9; 0: no limit
-  int stages = 4;             ///< pipeline ranks
-  int chunks = 0;             ///< stages of the model per rank; 0: what the schedule usually has
   std::string stashUpdate = "newest";  ///< or oldest: StashUpdate
-  int microBatches = 8;                ///< of a replica
-  int replicas = 1;
-  int buckets = 1;  ///< of a stage's gradients, where it is on several ranks
-  /// Jobs of the last backward of each stage, or as many as it has blocks if these are fewer.
-  int lastBackwardParts = 1;
-  std::string stageRanks;   ///< as ScheduleOptions has them; empty: one rank a stage
-  std::string stageDepths;  ///< as ScheduleOptions has them; empty: as usual
   int steps = 1;
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;

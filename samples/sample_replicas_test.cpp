@@ -22,8 +22,8 @@ using testing::ScratchFolder;
 const std::string kMlpProgram = test::inBuild("bin/sample-gpipe-mlp");
 
 std::vector<std::string> smallTransformer(std::vector<std::string> more) {
-  std::vector<std::string> command{test::inBuild("bin/sample-char-transformer"), "--width",
-                                   "32", "--batch", "16"};
+  std::vector<std::string> command{test::inBuild("bin/sample-char-transformer"), "--width", "32",
+                                   "--batch", "16"};
   command.insert(command.end(), more.begin(), more.end());
   return command;
 }

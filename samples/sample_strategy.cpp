@@ -6,22 +6,14 @@ namespace pipetrace {
 
 Strategy strategyOf(const SampleOptions& options) {
   Strategy strategy{
-      .schedule = options.schedule,
-      .scheduleFile = options.scheduleFile,
-      .ranks = options.stages,
-      .chunks = options.chunks,
-      .microBatches = options.microBatches,
-      .replicas = options.replicas,
-      .stageRanks = options.stageRanks,
-      .stageDepths = options.stageDepths,
-      .buckets = options.buckets,
-      .lastBackwardParts = options.lastBackwardParts,
+      .plan = options.plan,
       .partitionFile = options.partitionFile,
       .recomputeRatio = options.recomputeRatio,
       .precision = precisionOf(options.precision),
       .clipNorm = options.clipGradNorm,
       .stashUpdate = options.stashUpdate == "oldest" ? StashUpdate::kOldest : StashUpdate::kNewest,
       .overlaps = !options.noSendRecvOverlap};
+  takeUsual(strategy.plan);
   if (options.lossScale.empty()) return strategy;
   try {
     strategy.lossScale = lossScaleIn(options.lossScale);

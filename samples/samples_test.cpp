@@ -86,7 +86,7 @@ double trainMlpAlone(const SampleTask& task, const Blocks& blocks,
 TEST(GpipeMlpTest, PipelineTrainsLikeTheExerciseWrittenOut) {
   constexpr int kSteps = 20;
   StopSignal stop;
-  const SampleOptions options{.schedule = "GPipe", .steps = kSteps, .seed = 7};
+  const SampleOptions options{.plan = {.schedule = "GPipe"}, .steps = kSteps, .seed = 7};
   const auto losses = runSample(options, makeMlpTask, stop);
 
   torch::manual_seed(7);
@@ -183,7 +183,7 @@ TEST(RunSampleTest, APartitionThatRecomputesGivesTheLossesOfTheEvenOne) {
   const auto lossesWith = [&](const std::string& partition, const std::string& logs) {
     StopSignal stop;
     const SampleOptions options{
-        .partitionFile = partition, .stages = 2, .steps = 3, .logDir = logs};
+        .plan = {.ranks = 2}, .partitionFile = partition, .steps = 3, .logDir = logs};
     return runSample(
         options, [&] { return makeCharTask(task); }, stop);
   };

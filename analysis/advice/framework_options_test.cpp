@@ -21,8 +21,8 @@ const FrameworkOption& of(const std::vector<FrameworkOption>& options, const cha
 }
 
 TEST(FrameworkOptions, ClassesOfTorchAreThoseThatItKnows) {
-  const std::string torch = test::fileText(
-      test::inSources(".deps/torch/lib/python3.11/site-packages/torch/distributed/pipelining/schedules.py"));
+  const std::string torch = test::fileText(test::inSources(
+      ".deps/torch/lib/python3.11/site-packages/torch/distributed/pipelining/schedules.py"));
   if (torch.empty()) GTEST_SKIP() << "torch is not installed";
   const std::string map = torch.substr(torch.find("schedule_map = {"), 800);
   int classes = 0;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "trace/bubble_class.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace {
 namespace {
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAreArray;
 
 std::string document(const std::string& name) {
-  std::ifstream file(PIPETRACE_SOURCE_DIR "/docs/" + name);
+  std::ifstream file(test::inSources("docs/") + name);
   EXPECT_TRUE(file) << name;
   std::ostringstream text;
   text << file.rdbuf();

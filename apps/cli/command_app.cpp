@@ -61,6 +61,24 @@ std::string CommandApp::adviceOn(const std::string& argument) const {
   return "";
 }
 
+void CommandApp::offer(const CLI::Option* option, std::vector<std::string> words) {
+  words_[option] = std::move(words);
+}
+
+void CommandApp::offerFiles(const CLI::Option* argument, std::vector<std::string> endings) {
+  endings_[argument] = std::move(endings);
+}
+
+std::vector<std::string> CommandApp::wordsOf(const CLI::Option* option) const {
+  const auto found = words_.find(option);
+  return found == words_.end() ? std::vector<std::string>() : found->second;
+}
+
+std::vector<std::string> CommandApp::endingsOf(const CLI::Option* argument) const {
+  const auto found = endings_.find(argument);
+  return found == endings_.end() ? std::vector<std::string>() : found->second;
+}
+
 std::vector<ExitCode> exitCodesOfReading() {
   return {
       {"0", "done"}, {"1", "done, with --strict and findings in the input"}, {"2", "could not"}};

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,14 @@ class CommandApp : public CLI::App {
   /// The first text that is not empty.
   std::string adviceOn(const std::string& argument) const;
 
+  /// Completions offer these values for the option, whose help does not list them.
+  void offer(const CLI::Option* option, std::vector<std::string> words);
+  /// They offer files with these endings, without the dot, for a positional argument.
+  void offerFiles(const CLI::Option* argument, std::vector<std::string> endings);
+  /// Those that were offered; empty for others.
+  std::vector<std::string> wordsOf(const CLI::Option* option) const;
+  std::vector<std::string> endingsOf(const CLI::Option* argument) const;
+
   const std::vector<ExitCode>& exitCodes() const { return exitCodes_; }
   const std::vector<std::string>& examples() const { return examples_; }
 
@@ -44,6 +53,8 @@ class CommandApp : public CLI::App {
   std::vector<ExitCode> exitCodes_;
   std::vector<std::string> examples_;
   std::vector<Advice> advice_;
+  std::map<const CLI::Option*, std::vector<std::string>> words_;
+  std::map<const CLI::Option*, std::vector<std::string>> endings_;
   std::string program_;
 };
 

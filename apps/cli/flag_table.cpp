@@ -10,7 +10,7 @@
 namespace pipetrace {
 namespace {
 
-Flag flagOf(const CLI::Option& option) {
+Flag flagOf(const CommandApp& app, const CLI::Option& option) {
   Flag flag;
   for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) {
@@ -24,6 +24,8 @@ Flag flagOf(const CLI::Option& option) {
   if (option.get_type_size() != 0) flag.value = option.get_type_name();
   flag.description = option.get_description();
   flag.group = option.get_group();
+  flag.words = app.wordsOf(&option);
+  flag.endings = app.endingsOf(&option);
   return flag;
 }
 
@@ -61,7 +63,7 @@ FlagTable flagTableOf(const CommandApp& app, std::string command, std::string su
                   .exitCodes = app.exitCodes(),
                   .examples = app.examples()};
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) table.flags.push_back(flagOf(*option));
+    if (!option->get_group().empty()) table.flags.push_back(flagOf(app, *option));
   }
   if (!app.program().empty()) {
     table.flags.push_back({.names = {kProgramOperand},

@@ -49,7 +49,6 @@ std::vector<FlagTable> Program::flagTables() const {
       if (flag.isPositional) flag.words = commandNames();
     }
   }
-  if (addWords) addWords(tables);
   return tables;
 }
 

@@ -37,8 +37,6 @@ struct Program {
   std::vector<std::pair<std::string, std::string>> insteadOf;
   /// Advice for a first argument that is meant as no command: "A program comes after --"; or empty.
   std::string firstMayBe;
-  /// Adds what completions offer beyond the help texts; may be empty.
-  std::function<void(std::vector<FlagTable>&)> addWords;
 
   /// Null for what is no command.
   const Command* find(std::string_view command) const;

@@ -1,114 +1,48 @@
 #include "apps/cli/schedule_options.h"
 
-#include <fmt/format.h>
+#include <string>
+#include <type_traits>
+#include <variant>
 
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/shared_options.h"
-#include "schedule/backward_parts.h"
-#include "schedule/forward_part.h"
-#include "schedule/with_reductions.h"
-#include "schedule/with_replicas.h"
-#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-constexpr int kMostMicroBatches = 1'000'000;
-constexpr int kMostChunks = 1024;
-constexpr int kMostReplicas = 1024;
-constexpr int kMostBuckets = 1024;
-constexpr int kMostParts = 1024;
-
-}  // namespace
-
-namespace {
-
-int countOf(const std::vector<std::vector<int>>& ranksOfStage) {
-  std::size_t count = 0;
-  for (const std::vector<int>& ofStage : ranksOfStage) count += ofStage.size();
-  return static_cast<int>(count);
-}
-
-}  // namespace
-
-PlanSize ScheduleOptions::size() const {
-  const int count = stageRanks.empty() ? ranks.value_or(0) : countOf(stageRanksOption(stageRanks));
-  return {count, microBatches.value_or(0), chunks.value_or(0)};
-}
-
-Plan ScheduleOptions::build(const AutoInput& input) const {
-  if (stageRanks.empty() && stageDepths.empty()) return buildSchedule(schedule, size(), input);
-  const StageMap map = stageMapOptions(stageRanks, stageDepths, ranks.value_or(0));
-  return buildOnStageRanks(schedule, map.ranks, microBatches.value_or(0), map.depths);
-}
-
-void ScheduleOptions::requireSize() const {
-  scheduleInfo(schedule);  // an unknown name is reported before a missing size
-  if ((ranks || !stageRanks.empty()) && microBatches) return;
-  if (!stageRanks.empty()) {
-    throw Error(fmt::format("--schedule {} needs --micro-batches M", schedule));
+template <typename T>
+CLI::Option* declared(CommandApp& app, const OptionFace& face, T& to, int most) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return app.add_flag(face.names, to, face.help);
+  } else {
+    CLI::Option* const option = app.add_option(face.names, to, face.help)->type_name(face.value);
+    if constexpr (!std::is_same_v<T, std::string>) return option->check(range(face.least, most));
+    return face.mayBeEmpty ? option : option->check(notEmpty());
   }
-  throw Error(fmt::format("--schedule {} needs --ranks P and --micro-batches M; {} missing",
-                          schedule,
-                          ranks          ? "--micro-batches is"
-                          : microBatches ? "--ranks is"
-                                         : "both are"));
 }
 
-void ScheduleOptions::change(Plan& plan) const {
-  if (forwardOnly) plan = forwardPart(plan);
-  if (credits) plan.credits = *credits;
-  if (replicas) plan = withReplicas(std::move(plan), *replicas);
-  if (lastBackwardParts) plan = withLastBackwardParts(std::move(plan), *lastBackwardParts);
-  if (buckets) plan = withReductions(std::move(plan), *buckets);
-}
+}  // namespace
 
-ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
-                                 const char* group) {
-  ScheduleFlags flags;
-  flags.file = addShared(app, shared::kScheduleFile, to.scheduleFile)->check(notEmpty());
-  flags.schedule = addShared(app, shared::kSchedule, to.schedule, "; see pipe-trace plan --list")
-                       ->check(notEmpty())
-                       ->excludes(flags.file);
-  CLI::Option* const ranks = addShared(app, shared::kRankCount, to.ranks)->check(upTo(mostRanks));
-  CLI::Option* const microBatches =
-      addShared(app, shared::kMicroBatches, to.microBatches)->check(upTo(kMostMicroBatches));
-  CLI::Option* const chunks = addShared(app, shared::kChunks, to.chunks)
-                                  ->check(upTo(kMostChunks))
-                                  ->excludes(flags.file)
-                                  ->needs(flags.schedule);
-  flags.chunks = chunks;
-  CLI::Option* const stageRanks = addShared(app, shared::kStageRanks, to.stageRanks)
-                                      ->check(notEmpty())
-                                      ->excludes(flags.file)
-                                      ->excludes(ranks)
-                                      ->excludes(chunks)
-                                      ->needs(flags.schedule);
-  CLI::Option* const stageDepths = addShared(app, shared::kStageDepths, to.stageDepths)
-                                       ->check(notEmpty())
-                                       ->excludes(flags.file)
-                                       ->excludes(chunks)
-                                       ->needs(flags.schedule);
-  for (CLI::Option* const each :
-       {flags.file, flags.schedule, ranks, stageRanks, stageDepths, microBatches, chunks}) {
-    each->group(group);
+void addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks, const char* group) {
+  for (const ScheduleOption& each : kScheduleOptions) {
+    const OptionFace& face = each.planned;
+    if (face.names == nullptr) continue;
+    const auto declare = [&](auto field) {
+      auto& value = to.*field;
+      const void* const ranks = &to.ranks;
+      return declared(app, face, value, &value == ranks ? mostRanks : face.most);
+    };
+    CLI::Option* const option = std::visit(declare, each.field)->group(group);
+    for (const char* const other : face.excludes) {
+      if (other != nullptr) option->excludes(app.get_option(other));
+    }
+    if (face.needs != nullptr) option->needs(app.get_option(face.needs));
+    if (face.words != nullptr) app.offer(option, face.words());
   }
   app.adviseOn([](const std::string& argument) {
     const bool isMeant = !argument.starts_with('-') && isSchedule(argument);
     return isMeant ? "--schedule " + argument : std::string();
   });
-  return flags;
-}
-
-void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group) {
-  addShared(app, shared::kForwardOnly, to.forwardOnly)->group(group);
-  addShared(app, shared::kCredits, to.credits)->check(range(0, kMostMicroBatches))->group(group);
-  addShared(app, shared::kReplicas, to.replicas)->check(upTo(kMostReplicas))->group(group);
-  addShared(app, shared::kBuckets, to.buckets)->check(upTo(kMostBuckets))->group(group);
-  addShared(app, shared::kLastBackwardParts, to.lastBackwardParts)
-      ->check(upTo(kMostParts))
-      ->group(group);
 }
 
 }  // namespace pipetrace

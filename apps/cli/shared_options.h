@@ -31,44 +31,7 @@ inline constexpr SharedOption kAlign{
     "(causal), or as logged (none). Default: log where the logs know it, causal where they name "
     "several hosts, else none"};
 
-// A plan that is made.
-inline constexpr SharedOption kSchedule{
-    "--schedule", "NAME", "Schedule to build, in any case, also by other projects' names"};
-inline constexpr SharedOption kScheduleFile{
-    "--schedule-file", "FILE.csv",
-    "Plan from a file: one row a rank, cells like 0F3, 1B2; - is standard input"};
-inline constexpr SharedOption kRankCount{
-    "--ranks,--stages", "P", "Pipeline ranks; with --schedule-file: that it should have"};
-inline constexpr SharedOption kStageRanks{
-    "--stage-ranks", "MAP",
-    "The ranks of each stage, as 0,1/2, in place of --ranks; they take turns at the micro-batches "
-    "(1F1B, FThenB, GPipe, PipeDream)"};
-inline constexpr SharedOption kStageDepths{
-    "--stage-depths", "LIST",
-    "With how many forwards the ranks of each stage warm up, as 2,1 (1F1B, PipeDream; default: the "
-    "ranks of the stages after it, divided by its own)"};
-inline constexpr SharedOption kMicroBatches{
-    "--micro-batches", "M", "Micro-batches of a step; with --schedule-file: that it should have"};
-inline constexpr SharedOption kChunks{
-    "--chunks", "V", "Virtual stages per rank (default: what the schedule usually has)"};
-inline constexpr SharedOption kForwardOnly{
-    "--forward-only", "", "Only the plan's forwards, in their order, as an evaluation runs them"};
-inline constexpr SharedOption kCredits{
-    "--credits", "N",
-    "Forward messages that a rank may have sent to another without their use being over; then it "
-    "waits (default: the plan's own; 0: any number)"};
-inline constexpr SharedOption kReplicas{
-    "--dp", "N",
-    "Replicas of the pipeline, for data parallelism: N times as many ranks; --ranks and "
-    "--micro-batches are those of one"};
-inline constexpr SharedOption kBuckets{
-    "--buckets", "N",
-    "Parts into which the gradients of a stage on several ranks are cut, each with a reduction of "
-    "its own (default: 1)"};
-inline constexpr SharedOption kLastBackwardParts{
-    "--last-backward-parts", "N",
-    "Jobs into which the last backward of each stage is cut, so that the gradients of one part are "
-    "reduced under the next (default: 1)"};
+// A plan that is made (others: schedule/options/schedule_options.h).
 inline constexpr SharedOption kStepCount{"--steps", "N", "Steps to run"};
 
 // Costs of jobs.

@@ -12,7 +12,6 @@
 #include "apps/pipe_run/launch.h"
 #include "apps/pipe_run/options.h"
 #include "apps/pipe_run/rehearse.h"
-#include "schedule/build_schedule.h"
 #include "trace/error.h"
 #include "trace/text/shell_word.h"
 #include "trace/text/suggestions.h"
@@ -22,12 +21,7 @@ namespace {
 
 void describeLaunch(CommandApp& app) {
   static PipeRunOptions options;
-  addPipeRunOptions(app, options);
-}
-
-void describeRehearse(CommandApp& app) {
-  static RehearseOptions options;
-  addRehearseOptions(app, options);
+  addPipeRunOptions(app, options, pipeRun());
 }
 
 bool contains(const std::vector<std::string>& arguments, const char* text) {
@@ -83,7 +77,7 @@ void requireKnownOptions(const CommandApp& app, const std::vector<std::string>& 
 /// Throws Error for arguments without "--" that name a program or a command.
 void requireNoName(const std::vector<std::string>& arguments) {
   requireNoConfig(arguments);
-  const std::string meant = withDashes(arguments);
+  const std::string meant = withDashes(arguments, pipeRun());
   if (!meant.empty()) throw Error("the program comes after --: " + meant);
   for (const char* const option : {"-h", "--help", "-V", "--version"}) {
     if (contains(arguments, option)) return;
@@ -140,10 +134,10 @@ int launchProgram(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool hasDashes = contains(arguments, "--");
   options.command = takeCommand(arguments);
-  const std::string config = takeConfig(arguments);
+  const std::string config = takeConfig(arguments, pipeRun());
   if (!hasDashes && config.empty() && !namesConfig(arguments)) requireNoName(arguments);
   CommandApp app("pipe-run");
-  addPipeRunOptions(app, options);
+  addPipeRunOptions(app, options, pipeRun());
   if (!config.empty()) requireKnownOptions(app, arguments, config);
   std::vector<char*> own = {argv[0]};  // without CONFIG.yml and what follows "--"
   for (std::string& argument : arguments) own.push_back(argument.data());
@@ -159,23 +153,6 @@ int launchProgram(int argc, char** argv) {
   return options.config.empty() ? runLaunch(options) : runConfigFile(options);
 }
 
-int rehearseCommand(int argc, char** argv) {
-  RehearseOptions options;
-  CommandApp app("pipe-run rehearse");
-  addRehearseOptions(app, options);
-  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  return runRehearse(options);
-}
-
-/// Completions offer the names of schedules.
-void addWords(std::vector<FlagTable>& tables) {
-  for (FlagTable& table : tables) {
-    for (Flag& flag : table.flags) {
-      if (flag.names.front() == "--schedule") flag.words = scheduleNames();
-    }
-  }
-}
-
 Program makeProgram() {
   Program program{.name = "pipe-run",
                   .summary = "runs training programs on several ranks, and rehearses schedules",
@@ -184,8 +161,7 @@ Program makeProgram() {
                   .commands = {{"rehearse", "runs a schedule on emulated devices", describeRehearse,
                                 rehearseCommand}},
                   .insteadOf = {},
-                  .firstMayBe = "A program comes after --",
-                  .addWords = addWords};
+                  .firstMayBe = "A program comes after --"};
   addCommonCommands(program, pipeRun);
   return program;
 }

@@ -6,8 +6,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/common_commands.h"
-#include "apps/cli/shared_options.h"
-#include "apps/pipe_run/commands.h"
+#include "apps/cli/program.h"
 #include "runtime/launch/hosts/host_options.h"
 #include "trace/text/shell_word.h"
 
@@ -27,51 +26,6 @@ std::ptrdiff_t lengthOf(const CLI::Option& option, const std::string& argument) 
       option.get_items_expected_min() > 0 && argument.find('=') == std::string::npos;
   return takesNext ? 2 : 1;
 }
-
-}  // namespace
-
-void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
-  app.description(
-      "Runs a schedule on emulated devices: jobs take their time by waiting, so that a few cores\n"
-      "show what many devices would do. Prints the length of a step beside the planned one.");
-  app.describeEnd(
-      {{"0", "done"},
-       {"1", "done, with --strict and off the plan"},
-       {"2", "could not"},
-       {"124", "a rank stalled"},
-       {"128 + n", "stopped by signal n"}},
-      {"pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --forward-ms 10 \\\n"
-       "      --backward-ms 20 --log-dir rehearsal",
-       "pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs \\\n"
-       "      --log-dir rehearsal"});
-  addScheduleOptions(app, options, kMostRanks, "Schedule");
-  addPlanChanges(app, options, "Schedule");
-  addMessageOptions(app, options.messages, "Schedule");
-  addPlanTimeOptions(app, options.costs);
-  addFaultOptions(app, options.faults);
-  constexpr const char* kGroup = "Run";
-  addShared(app, shared::kStepCount, options.steps, " (default: 5)")
-      ->check(range(1, 1'000'000))
-      ->group(kGroup);
-  app.add_option("--log-dir", options.logDirectory,
-                 "Where the job logs go; workerlog.<rank> of earlier runs there are removed")
-      ->type_name("DIR")
-      ->check(notEmpty("the folder's name is empty"))
-      ->required()
-      ->group(kGroup);
-  app.add_option(
-         "--step-timeout", options.stepTimeout,
-         "End the rehearsal when a rank has ended no action for so long (default: 0, never)")
-      ->type_name("SECONDS")
-      ->check(range(0.0, 1e9))
-      ->group(kGroup);
-  app.add_flag("--strict", options.strict,
-               "Exit with 1 if the length of a step is off the plan by over 1 %, the bubble ratio "
-               "by over 0.01, or a rank ran out of order")
-      ->group(kGroup);
-}
-
-namespace {
 
 void addHostOptions(CommandApp& app, PipeRunOptions& options) {
   app.add_option("--hosts", options.hosts,
@@ -132,7 +86,7 @@ static void addConfigOptions(CommandApp& app, PipeRunOptions& options) {
       ->group(kGroup);
 }
 
-void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
+void addPipeRunOptions(CommandApp& app, PipeRunOptions& options, const Program& program) {
   app.description(
       "Runs a training program as several ranks, on this machine or on several: one that\n"
       "comes after --, or the one that a configuration file names (CONFIG.yml), with the keys of "
@@ -141,7 +95,7 @@ void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
       "Each rank finds RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT ... as torchrun sets them, and\n"
       "PIPETRACE_LOG_DIR.\n\n"
       "Other commands (each has its own --help):\n" +
-      pipeRun().commandList());
+      program.commandList());
   app.describeEnd(
       {{"0", "done"}, {"2", "could not, or a rank failed"}, {"128 + n", "stopped by signal n"}},
       {"pipe-run --ranks 4 --log-dir logs -- ./train --schedule 1F1B",
@@ -188,10 +142,10 @@ std::vector<std::string> takeCommand(std::vector<std::string>& arguments) {
   return command;
 }
 
-std::string takeConfig(std::vector<std::string>& arguments) {
+std::string takeConfig(std::vector<std::string>& arguments, const Program& program) {
   PipeRunOptions unused;
   CommandApp app("pipe-run");
-  addPipeRunOptions(app, unused);
+  addPipeRunOptions(app, unused, program);
   for (auto argument = arguments.begin(); argument < arguments.end();) {
     if (!argument->starts_with("-")) {
       if (isConfigFile(*argument)) {
@@ -210,23 +164,22 @@ std::string takeConfig(std::vector<std::string>& arguments) {
   return "";
 }
 
-std::string withDashes(const std::vector<std::string>& arguments) {
+std::string withDashes(const std::vector<std::string>& arguments, const Program& program) {
   PipeRunOptions unused;
   CommandApp app("pipe-run");
-  addPipeRunOptions(app, unused);
-  auto program = arguments.begin();
-  while (program != arguments.end() && program->starts_with("-")) {
-    const CLI::Option* const option =
-        app.get_option_no_throw(program->substr(0, program->find('=')));
+  addPipeRunOptions(app, unused, program);
+  auto first = arguments.begin();
+  while (first != arguments.end() && first->starts_with("-")) {
+    const CLI::Option* const option = app.get_option_no_throw(first->substr(0, first->find('=')));
     const bool onlyPrints =
         option != nullptr && (option->check_name("--help") || option->check_name("--version"));
     if (option == nullptr || onlyPrints) return "";
-    program += std::min(lengthOf(*option, *program), arguments.end() - program);
+    first += std::min(lengthOf(*option, *first), arguments.end() - first);
   }
-  if (program == arguments.end() || pipeRun().find(*program) != nullptr) return "";
+  if (first == arguments.end() || program.find(*first) != nullptr) return "";
   std::string line = "pipe-run";
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
-    line += (argument == program ? " -- " : " ") + shellWord(*argument);
+    line += (argument == first ? " -- " : " ") + shellWord(*argument);
   }
   return line;
 }

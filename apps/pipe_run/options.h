@@ -4,25 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/cost_options.h"
-#include "apps/cli/fault_options.h"
-#include "apps/cli/message_options.h"
-#include "apps/cli/schedule_options.h"
-
 namespace pipetrace {
 
 class CommandApp;
-
-/// The options of `pipe-run rehearse`.
-struct RehearseOptions : ScheduleOptions {
-  int steps = 5;
-  MessageOptions messages;
-  CostOptions costs;
-  FaultOptions faults;
-  std::string logDirectory;
-  double stepTimeout = 0;  ///< seconds; 0: no limit
-  bool strict = false;
-};
+struct Program;
 
 /// The options of pipe-run without a command.
 struct PipeRunOptions {
@@ -51,22 +36,19 @@ struct PipeRunOptions {
 /// PipeRunOptions::resume without a step.
 inline constexpr const char* kNewestCheckpoint = "newest";
 
-/// Declares the arguments of pipe-run without a command, except the program after "--". `options`
-/// must outlive `app`.
-void addPipeRunOptions(CommandApp& app, PipeRunOptions& options);
-
-/// Declares the arguments of `pipe-run rehearse`. `options` must outlive `app`.
-void addRehearseOptions(CommandApp& app, RehearseOptions& options);
+/// Declares the arguments of pipe-run without a command, except the program after "--". The help
+/// lists the commands of `program`. `options` must outlive `app`.
+void addPipeRunOptions(CommandApp& app, PipeRunOptions& options, const Program& program);
 
 /// Moves what follows the first "--" out of `arguments`; empty without one.
 std::vector<std::string> takeCommand(std::vector<std::string>& arguments);
 
 /// Moves the configuration file out of `arguments`: the first one that ends with .yml or .yaml and
 /// is no value of another option. Empty without one.
-std::string takeConfig(std::vector<std::string>& arguments);
+std::string takeConfig(std::vector<std::string>& arguments, const Program& program);
 
 /// The command line that was meant by arguments that name a program without "--" before it. Empty
 /// when they name no program.
-std::string withDashes(const std::vector<std::string>& arguments);
+std::string withDashes(const std::vector<std::string>& arguments, const Program& program);
 
 }  // namespace pipetrace

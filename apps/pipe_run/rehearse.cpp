@@ -10,8 +10,16 @@
 
 #include "analysis/costs/given_costs.h"
 #include "analysis/report/plan_report.h"
+#include "apps/cli/checks.h"
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/cli/cost_options.h"
 #include "apps/cli/costs.h"
+#include "apps/cli/fault_options.h"
+#include "apps/cli/message_options.h"
 #include "apps/cli/print_diagnostics.h"
+#include "apps/cli/schedule_options.h"
+#include "apps/cli/shared_options.h"
 #include "apps/pipe_run/plan_comparison.h"
 #include "ingest/load_run.h"
 #include "parser/find_logs.h"
@@ -28,6 +36,59 @@
 
 namespace pipetrace {
 namespace {
+
+/// The options of `pipe-run rehearse`.
+struct RehearseOptions : ScheduleOptions {
+  int steps = 5;
+  MessageOptions messages;
+  CostOptions costs;
+  FaultOptions faults;
+  std::string logDirectory;
+  double stepTimeout = 0;  ///< seconds; 0: no limit
+  bool strict = false;
+};
+
+constexpr int kMostRanks = 1024;
+
+void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
+  app.description(
+      "Runs a schedule on emulated devices: jobs take their time by waiting, so that a few cores\n"
+      "show what many devices would do. Prints the length of a step beside the planned one.");
+  app.describeEnd(
+      {{"0", "done"},
+       {"1", "done, with --strict and off the plan"},
+       {"2", "could not"},
+       {"124", "a rank stalled"},
+       {"128 + n", "stopped by signal n"}},
+      {"pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --forward-ms 10 \\\n"
+       "      --backward-ms 20 --log-dir rehearsal",
+       "pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs \\\n"
+       "      --log-dir rehearsal"});
+  addScheduleOptions(app, options, kMostRanks, "Schedule");
+  addMessageOptions(app, options.messages, "Schedule");
+  addPlanTimeOptions(app, options.costs);
+  addFaultOptions(app, options.faults);
+  constexpr const char* kGroup = "Run";
+  addShared(app, shared::kStepCount, options.steps, " (default: 5)")
+      ->check(range(1, 1'000'000))
+      ->group(kGroup);
+  app.add_option("--log-dir", options.logDirectory,
+                 "Where the job logs go; workerlog.<rank> of earlier runs there are removed")
+      ->type_name("DIR")
+      ->check(notEmpty("the folder's name is empty"))
+      ->required()
+      ->group(kGroup);
+  app.add_option(
+         "--step-timeout", options.stepTimeout,
+         "End the rehearsal when a rank has ended no action for so long (default: 0, never)")
+      ->type_name("SECONDS")
+      ->check(range(0.0, 1e9))
+      ->group(kGroup);
+  app.add_flag("--strict", options.strict,
+               "Exit with 1 if the length of a step is off the plan by over 1 %, the bubble ratio "
+               "by over 0.01, or a rank ran out of order")
+      ->group(kGroup);
+}
 
 // A step that is off the plan by more than this share of its length did not show the plan.
 constexpr double kKeptUp = 0.01;
@@ -78,6 +139,7 @@ Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
 CheckedPlan planOf(const RehearseOptions& options, const GivenCosts& given) {
   Plan plan = planFrom(options, given);
   options.change(plan);
+  options.cutGradients(plan);
   return CheckedPlan(std::move(plan));
 }
 
@@ -177,8 +239,6 @@ int report(const PlanComparison& comparison, const std::vector<std::string>& fau
   return 1;
 }
 
-}  // namespace
-
 int runRehearse(const RehearseOptions& options) {
   const CommStreams commStreams = options.messages.lines();
   // Errors of the plan come before those of the costs, but some plans follow from the costs.
@@ -210,6 +270,21 @@ int runRehearse(const RehearseOptions& options) {
   return report(
       compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs, commStreams),
       options.faults.all(), options.strict);
+}
+
+}  // namespace
+
+void describeRehearse(CommandApp& app) {
+  static RehearseOptions options;
+  addRehearseOptions(app, options);
+}
+
+int rehearseCommand(int argc, char** argv) {
+  RehearseOptions options;
+  CommandApp app("pipe-run rehearse");
+  addRehearseOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  return runRehearse(options);
 }
 
 }  // namespace pipetrace

@@ -1,56 +1,23 @@
 #include "apps/pipe_trace/commands.h"
 
-#include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
 #include "apps/pipe_trace/advise/advise.h"
 #include "apps/pipe_trace/align.h"
+#include "apps/pipe_trace/convert/convert.h"
 #include "apps/pipe_trace/diff.h"
 #include "apps/pipe_trace/info.h"
 #include "apps/pipe_trace/open/open.h"
-#include "apps/pipe_trace/options.h"
 #include "apps/pipe_trace/plan/plan.h"
 #include "apps/pipe_trace/report.h"
-#include "apps/pipe_trace/run.h"
 #include "apps/pipe_trace/show.h"
 #include "apps/pipe_trace/what_if/what_if.h"
-#include "parser/foreign/names/name_preset.h"
-#include "schedule/build_schedule.h"
 
 namespace pipetrace {
 namespace {
 
-/// Completions offer for `open` the files that Perfetto's UI shows. For --schedule they offer the
-/// names, for which the help refers to --list, and for --kinds the presets beside files. Other
-/// words are those that the help of an option explains.
-void addWords(std::vector<FlagTable>& tables) {
-  for (FlagTable& table : tables) {
-    for (Flag& flag : table.flags) {
-      if (table.command == "open" && flag.isPositional) {
-        flag.endings = {"json", "json.gz", "pftrace"};
-      }
-      const std::string& name = flag.names.front();
-      if (name == "--schedule") flag.words = scheduleNames();
-      if (name == "--balance") flag.words = {"stages"};
-      if (name == "--buffers") flag.words = {"unbounded", "blocking"};
-      if (name == "--paddle-style") flag.words = {"2023"};
-      if (name == "--kinds") flag.words = namePresets();
-    }
-  }
-}
+void describeReading(CommandApp& app) { describeConvert(app, pipeTrace()); }
 
-void describeReading(CommandApp& app) {
-  static PipeTraceOptions options;
-  addPipeTraceOptions(app, options);
-}
-
-int readInputs(int argc, char** argv) {
-  PipeTraceOptions options;
-  CommandApp app("pipe-trace");
-  addPipeTraceOptions(app, options);
-  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  return runPipeTrace(options);
-}
+int readInputs(int argc, char** argv) { return convertCommand(argc, argv, pipeTrace()); }
 
 Program makeProgram() {
   Program program{
@@ -77,8 +44,7 @@ Program makeProgram() {
           },
       .insteadOf = {{"summary", "pipe-trace LOGS prints the summary"},
                     {"convert", "pipe-trace LOGS -o NAME.json converts"}},
-      .firstMayBe = {},
-      .addWords = addWords};
+      .firstMayBe = {}};
   addCommonCommands(program, pipeTrace);
   return program;
 }

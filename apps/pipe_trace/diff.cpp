@@ -13,7 +13,7 @@
 #include "apps/pipe_trace/inputs/glob_inputs.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
-#include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/outputs/report_outputs.h"
 #include "trace/error.h"
 #include "trace/threads/turns.h"

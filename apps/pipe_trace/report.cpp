@@ -12,7 +12,7 @@
 #include "apps/cli/print_diagnostics.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
-#include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/outputs/report_outputs.h"
 #include "trace/error.h"
 

@@ -152,8 +152,7 @@ Program makeProgram() {
                   .run = viewInputs,
                   .commands = {},
                   .insteadOf = {},
-                  .firstMayBe = {},
-                  .addWords = {}};
+                  .firstMayBe = {}};
   addCommonCommands(program, pipeView);
   return program;
 }

@@ -96,7 +96,7 @@ std::vector<std::int64_t> countedPeaks(const Model& model, const Strategy& strat
 }
 
 void measure(const Model& model, double ratio, int steps) {
-  Strategy strategy{.ranks = kRanks, .microBatches = kMicroBatches};
+  Strategy strategy{.plan = {.ranks = kRanks, .microBatches = kMicroBatches}};
   strategy.recomputeRatio = ratio;
   const DataSet data =
       dataSetOf(randomRows(kRows * kMicroBatches * (steps + 2)), kRows * kMicroBatches);

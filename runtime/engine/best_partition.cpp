@@ -96,7 +96,7 @@ void requireMeasurable(const Strategy& strategy, const std::string& device, int 
     throw Error("blocks are measured on the CPU, which says nothing of " + device +
                 "; write a partition from what they take there (pipe-trace plan --blocks)");
   }
-  if (strategy.scheduleFile.empty()) requireSearchable(strategy.schedule);
+  if (strategy.plan.scheduleFile.empty()) requireSearchable(strategy.plan.scheduleName());
   const CheckedPlan plan = planOf(strategy);
   if (plan->isForwardOnly()) {
     throw Error("the plan " + plan->name + " has no backward pass, so no training can be measured");

@@ -40,7 +40,7 @@ class BestPartitionTest : public ::testing::Test {
     at::manual_seed(1);
     return dataSetOf({{"inputs", at::randn({8, 4})}, {"targets", at::randn({8, 4})}}, 8);
   }
-  static Strategy strategy() { return {.ranks = 2, .microBatches = 4}; }
+  static Strategy strategy() { return {.plan = {.ranks = 2, .microBatches = 4}}; }
 
   EngineOptions options() {
     return {.print =
@@ -164,11 +164,11 @@ TEST_F(BestPartitionTest, AModelThatCannotBeMeasuredIsRefused) {
   const auto errorFor = [&](const Strategy& of) {
     return errorOf([&] { measuredPartition(model_, optimizer(), of, with, data(), {}); });
   };
-  EXPECT_THAT(errorFor({.schedule = "ForwardOnly", .ranks = 2, .microBatches = 4}),
+  EXPECT_THAT(errorFor({.plan = {.schedule = "ForwardOnly", .ranks = 2, .microBatches = 4}}),
               HasSubstr("has no backward pass"));
-  EXPECT_THAT(errorFor({.schedule = "auto", .ranks = 2, .microBatches = 4}),
+  EXPECT_THAT(errorFor({.plan = {.schedule = "auto", .ranks = 2, .microBatches = 4}}),
               HasSubstr("auto is made for the costs of its stages"));
-  EXPECT_THAT(errorFor({.ranks = 6, .microBatches = 6}),
+  EXPECT_THAT(errorFor({.plan = {.ranks = 6, .microBatches = 6}}),
               HasSubstr("5 blocks cannot be cut into 6 stages"));
   with.device = "cuda";
   EXPECT_THAT(errorFor(strategy()), HasSubstr("says nothing of cuda"));

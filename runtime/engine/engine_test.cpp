@@ -59,10 +59,10 @@ DataSet dataOf(const TrainingCase& training, int replicas, int steps) {
 
 Strategy strategyOf(const TrainingCase& training, const std::string& schedule, int ranks,
                     int replicas = 1) {
-  return {.schedule = schedule,
-          .ranks = ranks,
-          .microBatches = training.microBatches,
-          .replicas = replicas,
+  return {.plan = {.schedule = schedule,
+                   .ranks = ranks,
+                   .microBatches = training.microBatches,
+                   .replicas = replicas},
           .partition = testing::partitionOf(training)};
 }
 
@@ -178,8 +178,9 @@ TEST(Engine, EvaluatesAndPredictsRaggedRowsAlikeUnderAllPlans) {
   DataSet data = dataOf(training, 1, 1);
   const Batch all = data.batch(0, 21);
   data.batchSize = 8;
-  Engine alone = engineOf({.numStages = 2, .microBatches = 1, .rows = 21},
-                          {.ranks = 2, .partition = testing::partitionOf(training)}, {accuracy()});
+  Engine alone =
+      engineOf({.numStages = 2, .microBatches = 1, .rows = 21},
+               {.plan = {.ranks = 2}, .partition = testing::partitionOf(training)}, {accuracy()});
   DataSet whole = data;
   whole.batchSize = 21;
   const Tensors expected = alone.predict(whole);

@@ -42,7 +42,7 @@ void enterFolder(const std::string& test, int rank) {
 /// Returns 0 for an Error that says what `folder` needs before a step is run.
 int isRefused(int rank, int port, const CheckpointOptions& checkpoints) {
   enterFolder("apart", rank);
-  Engine engine = engineOfCase(kTwoHosts, {.ranks = 2}, checkpoints,
+  Engine engine = engineOfCase(kTwoHosts, {.plan = {.ranks = 2}}, checkpoints,
                                {.env = testing::envOfRank(rank, 2, port)});
   int steps = 0;
   const FitCallback counts{.everySteps = 1, .call = [&](const StepReport&) {
@@ -64,7 +64,7 @@ std::string lossesFile(int rank) {
 int trainGathered(int rank, int port, bool resumes) {
   enterFolder("gathered", rank);
   Engine engine =
-      engineOfCase(kTwoHosts, {.ranks = 2},
+      engineOfCase(kTwoHosts, {.plan = {.ranks = 2}},
                    {.folder = "checkpoints", .everySteps = 2, .resumes = resumes, .gathers = true},
                    {.env = testing::envOfRank(rank, 2, port)});
   const std::vector<double> losses =
@@ -107,7 +107,7 @@ TEST(GatheredFilesDeathTest, RankZeroHasAllFilesAndTrainingGoesOn) {
     };
     EXPECT_EXIT(train(), ::testing::ExitedWithCode(0), "exit code 0\n(.|\n)*exit code 0\n");
   }
-  const std::vector<double> whole = lossesUnder(kTwoHosts, {.ranks = 2});
+  const std::vector<double> whole = lossesUnder(kTwoHosts, {.plan = {.ranks = 2}});
   for (const int rank : {0, 1}) {
     std::ifstream file(lossesFile(rank));
     const std::vector<double> rest(std::istream_iterator<double>(file), {});

@@ -46,7 +46,7 @@ TEST(RecordedCheckpoints, TheCopyIsAJobBetweenStepsAndTheWritingAnEventBesideThe
   const ScratchFolder folder;
   EngineOptions options;
   options.logDirectory = folder.path("logs");
-  Engine engine = engineOfCase(kRecorded, {.ranks = 2},
+  Engine engine = engineOfCase(kRecorded, {.plan = {.ranks = 2}},
                                {.folder = folder.path("saved"), .everySteps = 2, .keep = 9},
                                std::move(options));
   DataSet rows = rowsOfCase(kRecorded);

@@ -34,7 +34,7 @@ TEST(Resume, GoesOnWithTheLossesOfTheUninterruptedRun) {
       resumes.resumeStep = from;
       EXPECT_EQ(lossesUnder(trained, strategy, resumes),
                 lastOf(whole, whole.size() - static_cast<std::size_t>(from)))
-          << strategy.schedule << " from " << from;
+          << strategy.plan.schedule << " from " << from;
     }
     // The last step of a training is saved, whichever it is.
     CheckpointOptions newest{.folder = folder.path("shorter"), .everySteps = 3};
@@ -42,10 +42,11 @@ TEST(Resume, GoesOnWithTheLossesOfTheUninterruptedRun) {
     newest.resumes = true;
     EXPECT_EQ(lossesUnder(trained, strategy, newest), lastOf(whole, 2));
   };
-  expectSame({}, {.schedule = "1F1B", .ranks = 2});
-  expectSame({.isSgd = true}, {.schedule = "1F1B", .ranks = 2, .replicas = 2});
-  expectSame({.model = CaseModel::kMlp}, {.schedule = "PipeDream", .ranks = 4});
-  expectSame({.model = CaseModel::kMlp, .isSgd = true}, {.schedule = "DualPipe", .ranks = 4});
+  expectSame({}, {.plan = {.schedule = "1F1B", .ranks = 2}});
+  expectSame({.isSgd = true}, {.plan = {.schedule = "1F1B", .ranks = 2, .replicas = 2}});
+  expectSame({.model = CaseModel::kMlp}, {.plan = {.schedule = "PipeDream", .ranks = 4}});
+  expectSame({.model = CaseModel::kMlp, .isSgd = true},
+             {.plan = {.schedule = "DualPipe", .ranks = 4}});
 }
 
 // A chain has the same bits under all plans with a flush. From one without, the new plan goes on
@@ -54,16 +55,19 @@ TEST(Resume, GoesOnUnderOtherSchedulesAndNumbersOfStages) {
   const ResumedCase trained{.model = CaseModel::kMlp};
   const ScratchFolder folder;
   const CheckpointOptions saves{.folder = folder.path(), .everySteps = 4, .keep = 9};
-  const std::vector<double> whole = lossesUnder(trained, {.schedule = "1F1B", .ranks = 4}, saves);
+  const std::vector<double> whole =
+      lossesUnder(trained, {.plan = {.schedule = "1F1B", .ranks = 4}}, saves);
   const CheckpointOptions resumes{.folder = folder.path(), .resumes = true, .resumeStep = 4};
   for (const Strategy& other :
-       {Strategy{.schedule = "FThenB", .ranks = 2}, Strategy{.schedule = "ZB-H1", .ranks = 4},
-        Strategy{.schedule = "Interleaved1F1B", .ranks = 2, .chunks = 2},
-        Strategy{.ranks = 3, .partition = {.blocks = {1, 2, 1}}}, Strategy{.ranks = 1}}) {
+       {Strategy{.plan = {.schedule = "FThenB", .ranks = 2}},
+        Strategy{.plan = {.schedule = "ZB-H1", .ranks = 4}},
+        Strategy{.plan = {.schedule = "Interleaved1F1B", .ranks = 2, .chunks = 2}},
+        Strategy{.plan = {.ranks = 3}, .partition = {.blocks = {1, 2, 1}}},
+        Strategy{.plan = {.ranks = 1}}}) {
     const std::vector<double> found = lossesUnder(trained, other, resumes);
-    ASSERT_THAT(found, SizeIs(4)) << other.schedule;
+    ASSERT_THAT(found, SizeIs(4)) << other.plan.schedule;
     for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_NEAR(found[i], whole[4 + i], 1e-6 * whole[4 + i]) << other.schedule << " " << i;
+      EXPECT_NEAR(found[i], whole[4 + i], 1e-6 * whole[4 + i]) << other.plan.schedule << " " << i;
     }
   }
 }
@@ -71,18 +75,18 @@ TEST(Resume, GoesOnUnderOtherSchedulesAndNumbersOfStages) {
 TEST(Resume, FromAPlanWithoutAFlushTakesTheNewestWeights) {
   const ResumedCase trained{.model = CaseModel::kMlp};
   const ScratchFolder folder;
-  lossesUnder(trained, {.schedule = "PipeDream", .ranks = 4},
+  lossesUnder(trained, {.plan = {.schedule = "PipeDream", .ranks = 4}},
               {.folder = folder.path(), .everySteps = 4, .keep = 9});
   const CheckpointOptions resumes{.folder = folder.path(), .resumes = true, .resumeStep = 4};
   const std::vector<double> found =
-      lossesUnder(trained, {.schedule = "ZB-H1", .ranks = 4}, resumes);
-  EXPECT_EQ(lossesUnder(trained, {.schedule = "1F1B", .ranks = 2}, resumes), found);
+      lossesUnder(trained, {.plan = {.schedule = "ZB-H1", .ranks = 4}}, resumes);
+  EXPECT_EQ(lossesUnder(trained, {.plan = {.schedule = "1F1B", .ranks = 2}}, resumes), found);
   EXPECT_THAT(found, SizeIs(4));
 }
 
 TEST(Resume, IsRefusedWhereItMakesNoSense) {
   const ResumedCase trained{.model = CaseModel::kMlp};
-  const Strategy strategy{.ranks = 2};
+  const Strategy strategy{.plan = {.ranks = 2}};
   const ScratchFolder folder;
   const auto errorOf = [&](const ResumedCase& other, const CheckpointOptions& options,
                            int steps = kStepsOfRun) {
@@ -111,14 +115,14 @@ TEST(Resume, IsRefusedWhereItMakesNoSense) {
 TEST(Resume, NotesSayWhatHasChangedOnceThereIsATraining) {
   const ResumedCase trained{.model = CaseModel::kMlp};
   const ScratchFolder folder;
-  lossesUnder(trained, {.ranks = 2}, {.folder = folder.path()}, 2);
+  lossesUnder(trained, {.plan = {.ranks = 2}}, {.folder = folder.path()}, 2);
   std::vector<std::string> notes;
   const auto resumed = [&](const DataSet& rows, int steps) {
     notes.clear();
     EngineOptions options;
     options.say = [&](const std::string& line) { notes.push_back(line); };
-    Engine engine = engineOfCase(trained, {.ranks = 2}, {.folder = folder.path(), .resumes = true},
-                                 std::move(options));
+    Engine engine = engineOfCase(trained, {.plan = {.ranks = 2}},
+                                 {.folder = folder.path(), .resumes = true}, std::move(options));
     const std::string error = testing::errorOf([&] { engine.fit(rows, {.stepsPerEpoch = steps}); });
     return error;
   };
@@ -141,9 +145,9 @@ TEST(Resume, ASecondRunThatSavesInTheSameFolderIsRefused) {
   const ResumedCase trained{.model = CaseModel::kMlp};
   const ScratchFolder folder;
   const CheckpointOptions saves{.folder = folder.path(), .everySteps = 2};
-  Engine first = engineOfCase(trained, {.ranks = 2}, saves);
+  Engine first = engineOfCase(trained, {.plan = {.ranks = 2}}, saves);
   first.fit(rowsOfCase(trained), {.stepsPerEpoch = 2});
-  EXPECT_THAT(testing::errorOf([&] { lossesUnder(trained, {.ranks = 2}, saves); }),
+  EXPECT_THAT(testing::errorOf([&] { lossesUnder(trained, {.plan = {.ranks = 2}}, saves); }),
               HasSubstr(folder.path()));
   first.finish();
 }
@@ -151,8 +155,8 @@ TEST(Resume, ASecondRunThatSavesInTheSameFolderIsRefused) {
 TEST(Resume, ATimeEndsTheTrainingAndSaves) {
   const ResumedCase trained{.model = CaseModel::kMlp};
   const ScratchFolder folder;
-  Engine engine =
-      engineOfCase(trained, {.ranks = 2}, {.folder = folder.path(), .exitAfterMinutes = 1e-9});
+  Engine engine = engineOfCase(trained, {.plan = {.ranks = 2}},
+                               {.folder = folder.path(), .exitAfterMinutes = 1e-9});
   const FitResult result = engine.fit(rowsOfCase(trained));
   engine.finish();
   EXPECT_THAT(result.losses, SizeIs(1));

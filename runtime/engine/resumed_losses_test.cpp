@@ -27,10 +27,10 @@ constexpr int kStepsAfter = 20;
 
 Strategy strategyNamed(const std::string& schedule) {
   const bool hasTwoRanks = schedule == "DualPipe" || schedule == "Interleaved1F1B";
-  return {.schedule = schedule,
-          .ranks = hasTwoRanks ? 2 : 4,
-          .chunks = schedule == "Interleaved1F1B" ? 2 : 0,
-          .microBatches = kPlainParts};
+  return {.plan = {.schedule = schedule,
+                   .ranks = hasTwoRanks ? 2 : 4,
+                   .chunks = schedule == "Interleaved1F1B" ? 2 : 0,
+                   .microBatches = kPlainParts}};
 }
 
 /// The losses of the steps that an engine runs, up to that one of the training.
@@ -123,7 +123,8 @@ void expectLossesOfThreeNumbersOfStages(const PlainCase& training) {
   for (const int ranks : {4, 2, 3}) {
     const int begin = end;
     end += begin == 0 ? kSavedAt : kStepsAfter;
-    const Strategy strategy{.schedule = "1F1B", .ranks = ranks, .microBatches = kPlainParts};
+    const Strategy strategy{
+        .plan = {.schedule = "1F1B", .ranks = ranks, .microBatches = kPlainParts}};
     const std::vector<double> found =
         lossesUpTo(end, training, strategy,
                    {.folder = folder.path(), .everySteps = end, .resumes = begin > 0});

@@ -30,8 +30,8 @@ const ResumedCase kTrained{.model = CaseModel::kMlp};
 int trainUntilASignal(const std::string& folder, EngineOptions options, pid_t interrupted) {
   return engineMain([&](StopSignal& stop) {
     options.stop = &stop;
-    Engine engine = engineOfCase(kTrained, {.ranks = 2}, {.folder = folder, .onStop = true},
-                                 std::move(options));
+    Engine engine = engineOfCase(kTrained, {.plan = {.ranks = 2}},
+                                 {.folder = folder, .onStop = true}, std::move(options));
     const FitCallback interrupts{
         .everySteps = 1, .call = [&](const StepReport& report) {
           if (report.step == 2) kill(interrupted, SIGTERM);
@@ -53,9 +53,9 @@ TEST(StoppedDeathTest, ASignalEndsTheStepAndSaves) {
   EXPECT_EXIT(std::_Exit(trainUntilASignal(folder, {}, getpid())),
               ::testing::ExitedWithCode(128 + SIGTERM),
               "stopped by SIGTERM; the training is saved in .*saved_by_a_signal");
-  const std::vector<double> whole = lossesUnder(kTrained, {.ranks = 2});
+  const std::vector<double> whole = lossesUnder(kTrained, {.plan = {.ranks = 2}});
   const std::vector<double> rest =
-      lossesUnder(kTrained, {.ranks = 2}, {.folder = folder, .resumes = true});
+      lossesUnder(kTrained, {.plan = {.ranks = 2}}, {.folder = folder, .resumes = true});
   EXPECT_EQ(rest, lastOf(whole, kStepsOfRun - 3)) << "step 2 ended";
   std::filesystem::remove_all(folder);
 }

@@ -32,22 +32,6 @@ Number numberIn(std::string_view text, Number least, Number most) {
   return number;
 }
 
-bool truthIn(std::string_view text) {
-  if (text == "true" || text == "True" || text == "1") return true;
-  if (text == "false" || text == "False" || text == "0") return false;
-  throw Error("it is neither true nor false");
-}
-
-Setter number(int Strategy::*field, int least) {
-  return [=](Strategy& strategy, std::string_view value) {
-    strategy.*field = numberIn(value, least, std::numeric_limits<int>::max());
-  };
-}
-
-Setter text(std::string Strategy::*field) {
-  return [=](Strategy& strategy, std::string_view value) { strategy.*field = value; };
-}
-
 void setStashUpdate(Strategy& strategy, std::string_view value) {
   if (value != "newest" && value != "oldest") throw Error("it is newest or oldest");
   strategy.stashUpdate = value == "newest" ? StashUpdate::kNewest : StashUpdate::kOldest;
@@ -55,9 +39,9 @@ void setStashUpdate(Strategy& strategy, std::string_view value) {
 
 /// PaddlePaddle's names of schedules.
 void setScheduleMode(Strategy& strategy, std::string_view value) {
-  strategy.schedule = value;
+  strategy.plan.schedule = value;
   for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.paddleMode.empty() && info.paddleMode == value) strategy.schedule = info.name;
+    if (!info.paddleMode.empty() && info.paddleMode == value) strategy.plan.schedule = info.name;
   }
 }
 
@@ -77,42 +61,46 @@ void requireSemi(std::string_view value) {
       "`partition`");
 }
 
-const std::map<std::string, Setter, std::less<>>& setters() {
-  static const std::map<std::string, Setter, std::less<>> kSetters = {
-      {"accumulate_steps", number(&Strategy::microBatches, 1)},
+using Setters = std::map<std::string, Setter, std::less<>>;
+
+Setters makeSetters() {
+  Setters setters = {
       {"auto_mode", [](Strategy&, std::string_view value) { requireSemi(value); }},
-      {"buckets", number(&Strategy::buckets, 1)},
-      {"chunks", number(&Strategy::chunks, 0)},
       {"clip_grad_norm",
        [](Strategy& strategy, std::string_view value) {
          strategy.clipNorm = numberIn(value, 0.0, std::numeric_limits<double>::max());
        }},
-      {"dp", number(&Strategy::replicas, 1)},
       {"enable_send_recv_overlap",
        [](Strategy& strategy, std::string_view value) { strategy.overlaps = truthIn(value); }},
       {"gradient_scale", [](Strategy&, std::string_view value) { requireGradientScale(value); }},
-      {"last_backward_parts", number(&Strategy::lastBackwardParts, 1)},
       {"loss_scale",
        [](Strategy& strategy, std::string_view value) { strategy.lossScale = lossScaleIn(value); }},
-      {"micro_batches", number(&Strategy::microBatches, 1)},
-      {"partition", text(&Strategy::partitionFile)},
+      {"partition",
+       [](Strategy& strategy, std::string_view value) { strategy.partitionFile = value; }},
       {"precision",
        [](Strategy& strategy, std::string_view value) {
          strategy.precision = precisionOf(std::string(value));
        }},
-      {"ranks", number(&Strategy::ranks, 1)},
       {"recompute_ratio",
        [](Strategy& strategy, std::string_view value) {
          strategy.recomputeRatio = numberIn(value, 0.0, 1.0);
        }},
-      {"schedule", text(&Strategy::schedule)},
-      {"schedule_file", text(&Strategy::scheduleFile)},
       {"schedule_mode", setScheduleMode},
-      {"stages", number(&Strategy::ranks, 1)},
-      {"stage_depths", text(&Strategy::stageDepths)},
-      {"stage_ranks", text(&Strategy::stageRanks)},
       {"stash_update", setStashUpdate},
   };
+  for (const ScheduleOption& option : kScheduleOptions) {
+    for (const std::string& key : keysOf(option)) {
+      setters[key] = [&option](Strategy& strategy, std::string_view value) {
+        setFromText(strategy.plan, option, value);
+      };
+    }
+  }
+  setters["accumulate_steps"] = setters.at("micro_batches");
+  return setters;
+}
+
+const Setters& setters() {
+  static const Setters kSetters = makeSetters();
   return kSetters;
 }
 

@@ -10,22 +10,14 @@
 #include "runtime/train/optimize/weight_stash.h"
 #include "schedule/builders/schedules.h"
 #include "schedule/check/checked_plan.h"
+#include "schedule/options/schedule_options.h"
 #include "schedule/partition/partition_file.h"
 
 namespace pipetrace {
 
 /// How a model is trained on the ranks of a run.
 struct Strategy {
-  std::string schedule = schedules::kDefault;  ///< any that `pipe-trace plan --list` names
-  std::string scheduleFile;   ///< a plan as CSV, in place of schedule, ranks and microBatches
-  int ranks = 1;              ///< of one pipeline
-  int chunks = 0;             ///< stages of a rank; 0: as many as the schedule usually has
-  int microBatches = 1;       ///< of a step of one replica
-  int replicas = 1;           ///< equal pipelines (data parallelism)
-  std::string stageRanks;     ///< "0,1/2": the ranks of each stage; empty: one each
-  std::string stageDepths;    ///< "2,1": with how many forwards each stage warms up
-  int buckets = 1;            ///< of a stage's gradients, where it is on several ranks
-  int lastBackwardParts = 1;  ///< into how many jobs a stage's last backward is cut
+  ScheduleOptions plan;       ///< without a schedule 1F1B, without sizes one rank or micro-batch
   Partition partition;        ///< empty: as equal numbers of blocks as possible
   std::string partitionFile;  ///< in place of `partition` (partitionOption())
   double recomputeRatio = 0;  ///< of each stage's blocks, where the partition has no ratios

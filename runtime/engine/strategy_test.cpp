@@ -13,11 +13,11 @@ using ::testing::HasSubstr;
 TEST(Strategy, OptionsHaveTheirNamesAndThoseOfPaddlePaddle) {
   Strategy strategy;
   setOption(strategy, "schedule_mode", "VPP");
-  EXPECT_EQ(strategy.schedule, "Interleaved1F1B");
+  EXPECT_EQ(strategy.plan.schedule, "Interleaved1F1B");
   setOption(strategy, "schedule_mode", "FThenB");
-  EXPECT_EQ(strategy.schedule, "FThenB");
+  EXPECT_EQ(strategy.plan.schedule, "FThenB");
   setOption(strategy, "accumulate_steps", "12");
-  EXPECT_EQ(strategy.microBatches, 12);
+  EXPECT_EQ(strategy.plan.microBatches, 12);
   setOption(strategy, "enable_send_recv_overlap", "False");
   EXPECT_FALSE(strategy.overlaps);
   setOption(strategy, "precision", "bf16");
@@ -27,7 +27,7 @@ TEST(Strategy, OptionsHaveTheirNamesAndThoseOfPaddlePaddle) {
   setOption(strategy, "gradient_scale", "true");
   setOption(strategy, "auto_mode", "semi");
   setOption(strategy, "stages", "5");
-  EXPECT_EQ(strategy.ranks, 5);
+  EXPECT_EQ(strategy.plan.ranks, 5);
 }
 
 TEST(Strategy, WrongOptionsAreNamedWithWhatIsWrong) {

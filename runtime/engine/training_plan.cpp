@@ -18,20 +18,10 @@
 #include "schedule/simulate/order_messages.h"
 #include "schedule/with_recompute.h"
 #include "schedule/with_reductions.h"
-#include "schedule/with_replicas.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
-
-Plan builtPlan(const Strategy& strategy) {
-  if (strategy.stageRanks.empty() && strategy.stageDepths.empty()) {
-    return buildSchedule(strategy.schedule,
-                         PlanSize{strategy.ranks, strategy.microBatches, strategy.chunks});
-  }
-  const StageMap map = stageMapOptions(strategy.stageRanks, strategy.stageDepths, strategy.ranks);
-  return buildOnStageRanks(strategy.schedule, map.ranks, strategy.microBatches, map.depths);
-}
 
 /// The plan with a recompute before the backwards of stages that recompute some of their blocks. A
 /// forward-only plan, and one that has recomputes itself, stay as they are.
@@ -60,9 +50,11 @@ std::string partitionText(const Partition& partition) {
 }  // namespace
 
 CheckedPlan planOf(const Strategy& strategy) {
+  const ScheduleOptions& options = strategy.plan;
   Plan plan =
-      strategy.scheduleFile.empty() ? builtPlan(strategy) : readScheduleFile(strategy.scheduleFile);
-  return CheckedPlan(withReplicas(std::move(plan), strategy.replicas));
+      options.scheduleFile.empty() ? options.build() : readScheduleFile(options.scheduleFile);
+  options.change(plan);
+  return CheckedPlan(std::move(plan));
 }
 
 void requireFits(const Strategy& strategy, const Plan& plan) {
@@ -109,10 +101,12 @@ int lastBackwardPartsOf(const Strategy& strategy, std::string& note) {
   const char* const flag = std::getenv(kFlag);
   const std::string_view value = flag == nullptr ? "" : flag;
   const bool isSet = value == "1" || value == "true" || value == "True";
-  if (!isSet || strategy.lastBackwardParts > 1) return strategy.lastBackwardParts;
-  const bool isFile = !strategy.scheduleFile.empty();
+  const ScheduleOptions& options = strategy.plan;
+  const int parts = options.lastBackwardParts.value_or(1);
+  if (!isSet || parts > 1) return parts;
+  const bool isFile = !options.scheduleFile.empty();
   const std::string name =
-      isFile ? strategy.scheduleFile : std::string(scheduleInfo(strategy.schedule).name);
+      isFile ? options.scheduleFile : std::string(scheduleInfo(options.scheduleName()).name);
   if (isFile || name != schedules::kOneFOneB.name) {
     note = std::string(kFlag) + "=1 has no effect with " + name +
            "; --last-backward-parts 2 cuts its last backwards";
@@ -133,7 +127,8 @@ CheckedPlan withGradientsCut(const CheckedPlan& plan, const Strategy& strategy, 
     for (const int blocks : partition.blocks) ofStage.push_back(std::clamp(blocks, 1, parts));
     cut = withLastBackwardParts(std::move(cut), ofStage);
   }
-  if (strategy.buckets > 1) cut = withReductions(std::move(cut), strategy.buckets);
+  const int buckets = strategy.plan.buckets.value_or(1);
+  if (buckets > 1) cut = withReductions(std::move(cut), buckets);
   return CheckedPlan(std::move(cut));
 }
 
@@ -168,7 +163,8 @@ TrainingPlan trainingPlanOf(const Strategy& strategy, int blocks, bool inLine) {
   plan = withRecomputes(std::move(plan), training.partition);
   if (inLine) plan = withMessagesInLine(std::move(plan), note);
   keepNote();
-  if (strategy.buckets > 1 && plan->replicas == 1 && !plan->placement.hasSeveralRanks()) {
+  if (strategy.plan.buckets.value_or(1) > 1 && plan->replicas == 1 &&
+      !plan->placement.hasSeveralRanks()) {
     training.notes.push_back("no stage is on several ranks, so --buckets changes nothing");
   }
   training.plan = std::move(plan);
@@ -186,7 +182,7 @@ std::vector<std::pair<std::string, std::string>> factsOf(const TrainingPlan& tra
                        fingerprintText(fingerprint(plan))},
           {"partition of the model into", partitionText(training.partition)},
           {"seed", std::to_string(seed)},
-          {"--buckets", std::to_string(strategy.buckets)},
+          {"--buckets", std::to_string(strategy.plan.buckets.value_or(1))},
           {"--precision", nameOf(strategy.precision)},
           {"--loss-scale", scale.isDynamic() ? "dynamic" : listOf<double>({scale.value()})},
           {"--clip-grad-norm", listOf<double>({strategy.clipNorm})},

@@ -50,12 +50,12 @@ TEST(TrainingPlanTest, PaddlePaddlesFlagCutsLastBackwardsInTwoUnder1F1BAlone) {
   EXPECT_THAT(note, HasSubstr("FLAGS_1f1b_backward_forward_overlap=1 is --last-backward-parts 2"));
   EXPECT_THAT(note, HasSubstr("PaddlePaddle cuts each backward that a forward follows"));
   EXPECT_EQ(note.find('\n'), std::string::npos);
-  EXPECT_EQ(lastBackwardPartsOf({.schedule = "gpipe"}, note), 1);
+  EXPECT_EQ(lastBackwardPartsOf({.plan = {.schedule = "gpipe"}}, note), 1);
   EXPECT_THAT(note, HasSubstr("has no effect with GPipe"));
-  EXPECT_EQ(lastBackwardPartsOf({.scheduleFile = "mine.csv"}, note), 1);
+  EXPECT_EQ(lastBackwardPartsOf({.plan = {.scheduleFile = "mine.csv"}}, note), 1);
   EXPECT_THAT(note, HasSubstr("has no effect with mine.csv"));
   note.clear();
-  EXPECT_EQ(lastBackwardPartsOf({.lastBackwardParts = 3}, note), 3);
+  EXPECT_EQ(lastBackwardPartsOf({.plan = {.lastBackwardParts = 3}}, note), 3);
   EXPECT_EQ(note, "");
   const Setting off("FLAGS_1f1b_backward_forward_overlap", "0");
   EXPECT_EQ(lastBackwardPartsOf({}, note), 1);
@@ -63,7 +63,7 @@ TEST(TrainingPlanTest, PaddlePaddlesFlagCutsLastBackwardsInTwoUnder1F1BAlone) {
 }
 
 TEST(TrainingPlanTest, AStageHasAsManyPartsAsBlocksWhereTheseAreFewer) {
-  const Strategy strategy{.ranks = 2, .microBatches = 2, .replicas = 2, .buckets = 3};
+  const Strategy strategy{.plan = {.ranks = 2, .microBatches = 2, .replicas = 2, .buckets = 3}};
   const CheckedPlan plan = withGradientsCut(planOf(strategy), strategy, 2, {.blocks = {4, 1}});
   const auto rowOf = [&](std::size_t rank) {
     std::string row;
@@ -78,7 +78,7 @@ TEST(TrainingPlanTest, AStageHasAsManyPartsAsBlocksWhereTheseAreFewer) {
 TEST(TrainingPlanTest, ForwardsOfFewerMicroBatchesAreARightPlan) {
   for (const char* const name : {"1F1B", "Interleaved1F1B", "DualPipe", "ZBV", "PipeDream"}) {
     const CheckedPlan plan =
-        planOf({.schedule = name, .ranks = 4, .microBatches = 8, .replicas = 2});
+        planOf({.plan = {.schedule = name, .ranks = 4, .microBatches = 8, .replicas = 2}});
     for (int microBatches = 1; microBatches <= 8; ++microBatches) {
       const CheckedPlan forwards = forwardsOf(plan, microBatches);
       EXPECT_THAT(check(*forwards), IsEmpty()) << name;
@@ -92,20 +92,21 @@ TEST(TrainingPlanTest, ForwardsOfFewerMicroBatchesAreARightPlan) {
 }
 
 TEST(TrainingPlanTest, AModelAddsRecomputesAndNotes) {
-  const Strategy strategy{.ranks = 2, .microBatches = 2, .buckets = 2, .recomputeRatio = 0.5};
+  const Strategy strategy{.plan = {.ranks = 2, .microBatches = 2, .buckets = 2},
+                          .recomputeRatio = 0.5};
   const TrainingPlan training = trainingPlanOf(strategy, 4, /*inLine=*/false);
   EXPECT_TRUE(training.plan->hasRecomputes());
   EXPECT_EQ(training.partition.blocks, (std::vector<int>{2, 2}));
   EXPECT_THAT(training.notes, ::testing::ElementsAre(HasSubstr("--buckets changes nothing")));
-  EXPECT_FALSE(trainingPlanOf({.ranks = 2}, 4, false).plan->hasRecomputes());
+  EXPECT_FALSE(trainingPlanOf({.plan = {.ranks = 2}}, 4, false).plan->hasRecomputes());
   const auto ratiosWith = [](const char* partition) {
-    const Strategy with{.ranks = 2, .partitionFile = partition, .recomputeRatio = 0.5};
+    const Strategy with{.plan = {.ranks = 2}, .partitionFile = partition, .recomputeRatio = 0.5};
     return trainingPlanOf(with, 4, false).partition.recomputeRatio;
   };
   EXPECT_EQ(ratiosWith(R"({"partition": [1, 3]})"), (std::vector<double>{0.5, 0.5}));
   EXPECT_EQ(ratiosWith(R"({"partition": [1, 3], "recompute_ratio": [0, 1]})"),
             (std::vector<double>{0, 1}));
-  const Strategy inLine{.schedule = "LoopedBFS", .ranks = 4, .microBatches = 8};
+  const Strategy inLine{.plan = {.schedule = "LoopedBFS", .ranks = 4, .microBatches = 8}};
   EXPECT_THAT(trainingPlanOf(inLine, 8, /*inLine=*/true).notes,
               ::testing::ElementsAre(HasSubstr("would deadlock")));
 }
@@ -114,15 +115,15 @@ TEST(TrainingPlanTest, RanksThatWouldTrainOtherwiseHaveOtherFacts) {
   const auto factsWith = [](const Strategy& strategy) {
     return factsOf(trainingPlanOf(strategy, 8, false), strategy, 1);
   };
-  const auto usual = factsWith({.ranks = 2, .microBatches = 4});
-  EXPECT_EQ(factsWith({.ranks = 2, .microBatches = 4}), usual);
+  const auto usual = factsWith({.plan = {.ranks = 2, .microBatches = 4}});
+  EXPECT_EQ(factsWith({.plan = {.ranks = 2, .microBatches = 4}}), usual);
   for (const Strategy& other :
-       {Strategy{.schedule = "FThenB", .ranks = 2, .microBatches = 4},
-        Strategy{.ranks = 2, .microBatches = 4, .partition = {.blocks = {3, 5}}},
-        Strategy{.ranks = 2, .microBatches = 4, .precision = Precision::kBf16},
-        Strategy{.ranks = 2, .microBatches = 4, .precision = Precision::kFp16},
-        Strategy{.ranks = 2, .microBatches = 4, .recomputeRatio = 0.5},
-        Strategy{.ranks = 2, .microBatches = 4, .clipNorm = 0.1}}) {
+       {Strategy{.plan = {.schedule = "FThenB", .ranks = 2, .microBatches = 4}},
+        Strategy{.plan = {.ranks = 2, .microBatches = 4}, .partition = {.blocks = {3, 5}}},
+        Strategy{.plan = {.ranks = 2, .microBatches = 4}, .precision = Precision::kBf16},
+        Strategy{.plan = {.ranks = 2, .microBatches = 4}, .precision = Precision::kFp16},
+        Strategy{.plan = {.ranks = 2, .microBatches = 4}, .recomputeRatio = 0.5},
+        Strategy{.plan = {.ranks = 2, .microBatches = 4}, .clipNorm = 0.1}}) {
     EXPECT_NE(factsWith(other), usual);
   }
 }
@@ -134,7 +135,8 @@ TEST(TrainingPlanTest, StrategiesThatDoNotFitTheirPlanAreRefused) {
   EXPECT_THAT(errorOf({.stashUpdate = StashUpdate::kOldest}), HasSubstr("one version of them"));
   EXPECT_THAT(errorOf({.precision = Precision::kBf16, .lossScale = LossScale::fixed(8)}),
               HasSubstr("do not vanish in bf16"));
-  EXPECT_THAT(errorOf({.schedule = "PipeDream", .clipNorm = 1}), HasSubstr("--clip-grad-norm"));
+  EXPECT_THAT(errorOf({.plan = {.schedule = "PipeDream"}, .clipNorm = 1}),
+              HasSubstr("--clip-grad-norm"));
   EXPECT_EQ(errorOf({.precision = Precision::kFp16}), "");
 }
 

@@ -48,20 +48,22 @@ TEST(Weights, ThatWereLoadedPredictTheSameBits) {
     EXPECT_FALSE(at::equal(predictionOf(engine, trained), expected));
     engine.load(folder.path("the weights"));
     EXPECT_TRUE(at::equal(predictionOf(engine, trained), expected))
-        << from.schedule << ", " << to.ranks << " ranks";
+        << from.plan.schedule << ", " << *to.plan.ranks << " ranks";
   };
-  expectSame(kChain, {.schedule = "1F1B", .ranks = 2}, {.schedule = "1F1B", .ranks = 2});
-  expectSame(kChain, {.schedule = "PipeDream", .ranks = 4}, {.schedule = "ZB-H1", .ranks = 2});
-  expectSame(kChain, {.schedule = "DualPipe", .ranks = 4},
-             {.ranks = 3, .partition = {.blocks = {1, 2, 1}}});
-  expectSame(kChain, {.ranks = 2, .replicas = 2}, {.ranks = 4, .replicas = 2});
+  expectSame(kChain, {.plan = {.schedule = "1F1B", .ranks = 2}},
+             {.plan = {.schedule = "1F1B", .ranks = 2}});
+  expectSame(kChain, {.plan = {.schedule = "PipeDream", .ranks = 4}},
+             {.plan = {.schedule = "ZB-H1", .ranks = 2}});
+  expectSame(kChain, {.plan = {.schedule = "DualPipe", .ranks = 4}},
+             {.plan = {.ranks = 3}, .partition = {.blocks = {1, 2, 1}}});
+  expectSame(kChain, {.plan = {.ranks = 2, .replicas = 2}}, {.plan = {.ranks = 4, .replicas = 2}});
 }
 
 // The model has tied weights, and dropout that no evaluation turns off.
 TEST(Weights, KeepTheirBitsWhereARichModelSavesThemAgain) {
   const ScratchFolder folder;
-  saved({}, {.ranks = 2}, folder.path("first"));
-  Engine engine = engineOfCase({}, {.schedule = "ZB-H1", .ranks = 4}, {});
+  saved({}, {.plan = {.ranks = 2}}, folder.path("first"));
+  Engine engine = engineOfCase({}, {.plan = {.schedule = "ZB-H1", .ranks = 4}}, {});
   engine.load(folder.path("first"));
   engine.save(folder.path("second"));
   for (int block = 0; block < 8; ++block) {
@@ -77,12 +79,12 @@ TEST(Weights, KeepTheirBitsWhereARichModelSavesThemAgain) {
 
 TEST(Weights, ThatWereLoadedAreThoseThatTrainingBeginsFrom) {
   const ScratchFolder folder;
-  Engine first = engineOfCase(kChain, {.ranks = 2}, {});
+  Engine first = engineOfCase(kChain, {.plan = {.ranks = 2}}, {});
   first.fit(rowsOfCase(kChain), {.stepsPerEpoch = 3});
   first.save(folder.path("weights"));
   const double expected = first.evaluate(rowsOfCase(kChain), 1).loss;
   for (const char* const schedule : {"1F1B", "PipeDream"}) {
-    Engine second = engineOfCase(kChain, {.schedule = schedule, .ranks = 4}, {});
+    Engine second = engineOfCase(kChain, {.plan = {.schedule = schedule, .ranks = 4}}, {});
     second.load(folder.path("weights"));
     const std::vector<double> losses = second.fit(rowsOfCase(kChain), {.stepsPerEpoch = 1}).losses;
     // In a plan without a flush later micro-batches of the step have newer weights.
@@ -94,23 +96,25 @@ TEST(Weights, ThatWereLoadedAreThoseThatTrainingBeginsFrom) {
 TEST(Weights, AreThoseOfACheckpointsStepToo) {
   const ScratchFolder folder;
   Engine first =
-      engineOfCase(kChain, {.ranks = 2}, {.folder = folder.path("run"), .everySteps = 3});
+      engineOfCase(kChain, {.plan = {.ranks = 2}}, {.folder = folder.path("run"), .everySteps = 3});
   first.fit(rowsOfCase(kChain), {.stepsPerEpoch = 3});
   const at::Tensor expected = predictionOf(first, kChain);
   // The optimizer is another one.
-  Engine second = engineOfCase({.model = CaseModel::kMlp, .isSgd = true}, {.ranks = 4}, {});
+  Engine second =
+      engineOfCase({.model = CaseModel::kMlp, .isSgd = true}, {.plan = {.ranks = 4}}, {});
   EXPECT_THAT(errorOf([&] { second.load(folder.path("run")); }),
               HasSubstr("it has checkpoints, such as " + folder.path("run/step_3")));
-  Engine third = engineOfCase({.model = CaseModel::kMlp, .isSgd = true}, {.ranks = 4}, {});
+  Engine third =
+      engineOfCase({.model = CaseModel::kMlp, .isSgd = true}, {.plan = {.ranks = 4}}, {});
   third.load(folder.path("run/step_3"));
   EXPECT_TRUE(at::equal(predictionOf(third, kChain), expected));
 }
 
 TEST(Weights, ThatDoNotFitOrAreDamagedAreRefused) {
   const ScratchFolder folder;
-  saved(kChain, {.ranks = 2}, folder.path("weights"));
+  saved(kChain, {.plan = {.ranks = 2}}, folder.path("weights"));
   const auto refusal = [&](const ResumedCase& trained) {
-    Engine engine = engineOfCase(trained, {.ranks = 2}, {});
+    Engine engine = engineOfCase(trained, {.plan = {.ranks = 2}}, {});
     return errorOf([&] { engine.load(folder.path("weights")); });
   };
   EXPECT_EQ(refusal(kChain), "");
@@ -128,16 +132,16 @@ TEST(Weights, ThatDoNotFitOrAreDamagedAreRefused) {
 TEST(Weights, ReplaceThoseThatWereSavedBeforeAndNothingElse) {
   const ScratchFolder folder;
   fs::create_directories(folder.path("weights.saving/left by a kill"));
-  saved(kChain, {.ranks = 2}, folder.path("weights"));
-  const at::Tensor expected = saved(kChain, {.ranks = 4}, folder.path("weights/"));
-  Engine engine = engineOfCase(kChain, {.ranks = 2}, {});
+  saved(kChain, {.plan = {.ranks = 2}}, folder.path("weights"));
+  const at::Tensor expected = saved(kChain, {.plan = {.ranks = 4}}, folder.path("weights/"));
+  Engine engine = engineOfCase(kChain, {.plan = {.ranks = 2}}, {});
   engine.load(folder.path("weights"));
   EXPECT_TRUE(at::equal(predictionOf(engine, kChain), expected));
   EXPECT_FALSE(fs::exists(folder.path("weights.saving")));
   fs::create_directories(folder.path("photos/of the sea"));
   EXPECT_THAT(errorOf([&] { engine.save(folder.path("photos")); }),
               HasSubstr("photos: it is there, and has something else"));
-  Engine other = engineOfCase(kChain, {.ranks = 2}, {});
+  Engine other = engineOfCase(kChain, {.plan = {.ranks = 2}}, {});
   EXPECT_THAT(errorOf([&] { other.save("/dev/null/weights"); }), HasSubstr("/dev/null/weights"));
 }
 
@@ -145,7 +149,7 @@ TEST(Weights, AreOpenedByPythonsTorch) {
   const char* const given = std::getenv("PIPETRACE_TORCH_PYTHON");
   const std::string python = given != nullptr ? given : "python3";
   const ScratchFolder folder;
-  saved(kChain, {.ranks = 2}, folder.path("weights"));
+  saved(kChain, {.plan = {.ranks = 2}}, folder.path("weights"));
   std::ofstream(folder.path("look.py"))
       << "import sys\n"
          "try: import torch\n"

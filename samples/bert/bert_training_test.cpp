@@ -59,18 +59,18 @@ double meanOf(const std::vector<double>& losses, std::size_t from, std::size_t t
 constexpr int kSteps = 50;
 
 TEST(BertTraining, WithoutTiesFourStagesHaveTheBitsOfOneProcess) {
-  const SampleOptions one{.stages = 1, .microBatches = 4, .steps = kSteps};
+  const SampleOptions one{.plan = {.ranks = 1, .microBatches = 4}, .steps = kSteps};
   SampleOptions four = one;
-  four.stages = 4;
+  four.plan.ranks = 4;
   const std::vector<double> losses = lossesOfBert(four, shortBert(false));
   ASSERT_EQ(losses.size(), 50U);
   EXPECT_EQ(losses, lossesOfBert(one, shortBert(false)));
 }
 
 TEST(BertTraining, WithTiesFourStagesHaveTheLossesOfOneProcess) {
-  const SampleOptions one{.stages = 1, .microBatches = 4, .steps = kSteps};
+  const SampleOptions one{.plan = {.ranks = 1, .microBatches = 4}, .steps = kSteps};
   SampleOptions four = one;
-  four.stages = 4;
+  four.plan.ranks = 4;
   const std::vector<double> losses = lossesOfBert(four, shortBert(true));
   const std::vector<double> alone = lossesOfBert(one, shortBert(true));
   ASSERT_EQ(losses.size(), 50U);
@@ -112,7 +112,8 @@ TEST(BertTraining, LambTrainsWithOldVersionsOfTheWeights) {
     task.optimizer.kind = "lamb";
     task.optimizer.learningRate = 0.03;
     task.optimizer.warmup = 2;
-    SampleOptions options{.schedule = "PipeDream", .stages = 4, .microBatches = 8, .steps = 10};
+    SampleOptions options{.plan = {.schedule = "PipeDream", .ranks = 4, .microBatches = 8},
+                          .steps = 10};
     options.stashUpdate = rule;
     const auto losses = lossesOfBert(options, task);
     EXPECT_LT(losses.back(), losses.front() - 0.5) << rule;

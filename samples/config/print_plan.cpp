@@ -70,7 +70,7 @@ void printPlan(const SampleOptions& options, const Strategy& strategy, const Sam
   sayOnStdout(
       fmt::format("plan {}: {}, {} a step, {} of {}", plan.name, counted(plan.numRanks(), "rank"),
                   counted(plan.numMicroBatches, "micro-batch"), counted(options.steps, "step"),
-                  counted(task.rows * options.replicas, "row")));
+                  counted(task.rows * options.plan.replicas.value_or(1), "row")));
   printStages(training);
   printRows(plan);
   for (const std::string& note : training.notes) sayOnStderr("note: " + note);

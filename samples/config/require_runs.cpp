@@ -14,7 +14,8 @@ namespace pipetrace {
 namespace {
 
 void requireRows(const SampleOptions& options, const Plan& plan, const SampleTask& task) {
-  const DataSet data = dataSetOfSteps(task.batch, options.steps, task.rows, options.replicas);
+  const DataSet data =
+      dataSetOfSteps(task.batch, options.steps, task.rows, options.plan.replicas.value_or(1));
   if (options.forwardOnly) {
     DataSteps::ofEvaluation(data, plan.replicas);
   } else {

@@ -15,8 +15,7 @@ using ::testing::HasSubstr;
 const std::string kProgram = test::inBuild("bin/sample-first-training");
 
 TEST(FirstTraining, IsTheProgramOfTheDocumentation) {
-  const std::string program =
-      test::fileText(test::inSources("samples/first_training/main.cpp"));
+  const std::string program = test::fileText(test::inSources("samples/first_training/main.cpp"));
   const std::string page = test::fileText(test::inSources("docs/runtime.md"));
   EXPECT_THAT(page, HasSubstr("```cpp\n" + program.substr(program.find('\n') + 1) + "```\n"));
 }

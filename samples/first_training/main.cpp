@@ -27,7 +27,7 @@ void train(StopSignal& stop) {
                   return std::make_unique<torch::optim::AdamW>(tensorsOf(parameters),
                                                                torch::optim::AdamWOptions(0.01));
                 },
-                /*metrics=*/{}, {.schedule = "1F1B", .ranks = 2, .microBatches = 4},
+                /*metrics=*/{}, {.plan = {.schedule = "1F1B", .ranks = 2, .microBatches = 4}},
                 {.logDirectory = "logs", .stop = &stop});
   torch::manual_seed(1);  // all ranks have the same data
   const at::Tensor inputs = at::randn({256, 8});

@@ -3,10 +3,11 @@
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
+#include "schedule/builders/schedules.h"
 
 int main(int argc, char** argv) {
-  pipetrace::SampleOptions options{.schedule = std::string(pipetrace::schedules::kGPipe.name),
-                                   .steps = 200};
+  pipetrace::SampleOptions options{
+      .plan = {.schedule = std::string(pipetrace::schedules::kGPipe.name)}, .steps = 200};
   CLI::App app(
       "The GPipe exercise: an MLP 10-20-30-20-5 in 4 pipeline stages, 16 examples in 8 "
       "micro-batches");

@@ -44,7 +44,7 @@ namespace pipetrace {
 namespace {
 
 struct FaultyOptions {
-  SampleOptions sample{.schedule = "GPipe", .steps = 200};
+  SampleOptions sample{.plan = {.schedule = "GPipe"}, .steps = 200};
   std::string model = "mlp";
   LayersOptions layers;
   double paceMs = 0;

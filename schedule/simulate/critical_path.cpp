@@ -19,7 +19,8 @@ class WayBack {
   CriticalPath from(int rank, Nanoseconds end) {
     const auto size = static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size());
     now_ = end;
-    const bool isHeld = messageThatHeld(rank, size, now_ - timing_.optimizerAtEnd()) != PlanTiming::kNone;
+    const bool isHeld =
+        messageThatHeld(rank, size, now_ - timing_.optimizerAtEnd()) != PlanTiming::kNone;
     addJob(JobKind::kOptimizer, rank, timing_.optimizerAtEnd(),
            isHeld ? WaitReason::kCredit : WaitReason::kRank);
     if (!goBackOverReductions(rank)) goBackOnRank(rank, size);
@@ -98,7 +99,8 @@ class WayBack {
   void goBackOnRank(int rank, int cell, bool isBeforeUpdates = false) {
     isMessage_ = false;
     next_ = jobBefore(rank, cell);
-    if (next_ == PlanTiming::kNone) return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
+    if (next_ == PlanTiming::kNone)
+      return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
     if (!isBeforeUpdates) {
       const PlanTiming::Updates updates = updatesBefore({rank, cell});
       const bool meet = updates.count > 0 && timing_.meetings().of(updates.first) >= 0;
@@ -184,7 +186,8 @@ class WayBack {
   /// When the rank was free for the action.
   Nanoseconds freeBefore(PlanIndex::Position position) const {
     const int job = jobBefore(position.rank, position.cell);
-    if (job == PlanTiming::kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
+    if (job == PlanTiming::kNone)
+      return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
     const int number = computeBefore(position.rank, position.cell);
     if (number == PlanTiming::kNone) return timing_.span(job).end;
     const PlanTiming::Updates updates = updatesBefore(position);
@@ -215,11 +218,12 @@ class WayBack {
       if (input != PlanTiming::kNone && timing_.transfer(input).end == link.begin) message = input;
     }
     if (message != PlanTiming::kNone) link.reason = WaitReason::kMessage;
-    const bool isFirst =
-        message == PlanTiming::kNone && timing_.lr() == 0 && free == link.begin && isFirstOnRank(position);
+    const bool isFirst = message == PlanTiming::kNone && timing_.lr() == 0 && free == link.begin &&
+                         isFirstOnRank(position);
     if (isFirst) link.reason = WaitReason::kStepBegin;
-    const bool isHeld = message == PlanTiming::kNone && (isDataParallel(kind) || !hasUpdatesBefore(position)) &&
-                        messageThatHeld(position.rank, position.cell, link.begin) != PlanTiming::kNone;
+    const bool isHeld =
+        message == PlanTiming::kNone && (isDataParallel(kind) || !hasUpdatesBefore(position)) &&
+        messageThatHeld(position.rank, position.cell, link.begin) != PlanTiming::kNone;
     if (isHeld) link.reason = WaitReason::kCredit;
     add(std::move(link));
     if (message == PlanTiming::kNone) {
@@ -320,8 +324,8 @@ class WayBack {
   const PlanTiming& timing_;
   const std::vector<Nanoseconds>& begins_;
   CriticalPath path_;
-  Nanoseconds now_ = 0;  // start of the link found last
-  int next_ = PlanTiming::kNone;     // number of an action, or of a message
+  Nanoseconds now_ = 0;           // start of the link found last
+  int next_ = PlanTiming::kNone;  // number of an action, or of a message
   bool isMessage_ = false;
 };
 

@@ -93,10 +93,10 @@ TEST(Failures, ARankThatWasStartedOtherwiseIsNamedBeforeTheFirstStep) {
 }
 
 TEST(Failures, ARankThatDoesNotComeIsNamedAfterTheConnectTimeout) {
-  const auto ends =
-      testing::runProcesses(2, {"/bin/sh", "-c",
-                                std::string("[ $RANK = 1 ] || exec \"") + test::inBuild("bin/sample-gpipe-mlp") +
-                                    "\" --stages 2 --steps 1 --connect-timeout 1.5"});
+  const auto ends = testing::runProcesses(
+      2, {"/bin/sh", "-c",
+          std::string("[ $RANK = 1 ] || exec \"") + test::inBuild("bin/sample-gpipe-mlp") +
+              "\" --stages 2 --steps 1 --connect-timeout 1.5"});
   EXPECT_EQ(ends[0].exitCode, 2);
   EXPECT_THAT(ends[0].output, HasSubstr("error: rank 1 did not come within 1.5"));
   EXPECT_LT(ends[0].after, kLongest) << "the usual limit is 120 s";

@@ -24,7 +24,8 @@ std::vector<ProcessEnd> train(const std::string& fault, int ranks,
                               std::vector<std::string> arguments = {},
                               ProcessOptions options = {}) {
   options.environment["PIPETRACE_FAULT"] = fault;
-  arguments.insert(arguments.begin(), {test::inBuild("bin/faulty_training"), "--stages", std::to_string(ranks)});
+  arguments.insert(arguments.begin(),
+                   {test::inBuild("bin/faulty_training"), "--stages", std::to_string(ranks)});
   return testing::runProcesses(ranks, arguments, options);
 }
 
@@ -51,12 +52,12 @@ TEST(OwnFaults, ARankWithoutEnoughMemoryForAMessageIsNamedAndNotItsPeer) {
 
 TEST(OwnFaults, AClosedStderrChangesNoExitCode) {
   // A batch function that blocks ends with 124, also where the reason cannot be printed.
-  const auto ends =
-      testing::runProcesses(2,
-                            {"/bin/sh", "-c",
-                             std::string("exec 2>&-; exec \"") + test::inBuild("bin/faulty_training") +
-                                 "\" --stages 2 --steps 100000000 --step-timeout 3"},
-                            {.environment = {{"PIPETRACE_FAULT", "block-batch 0 3"}}});
+  const auto ends = testing::runProcesses(
+      2,
+      {"/bin/sh", "-c",
+       std::string("exec 2>&-; exec \"") + test::inBuild("bin/faulty_training") +
+           "\" --stages 2 --steps 100000000 --step-timeout 3"},
+      {.environment = {{"PIPETRACE_FAULT", "block-batch 0 3"}}});
   EXPECT_EQ(ends[0].exitCode, kStuckExitCode);
   EXPECT_EQ(ends[1].exitCode, 2);
 }
@@ -64,10 +65,10 @@ TEST(OwnFaults, AClosedStderrChangesNoExitCode) {
 // Without standard streams the log would be opened under their numbers.
 TEST(OwnFaults, ClosedOutputsEndNoTrainingAndNothingIsPrintedIntoItsLogs) {
   const ScratchFolder folder;
-  const auto ends =
-      testing::runProcesses(2, {"/bin/sh", "-c",
-                                std::string("exec <&- >&- 2>&-; exec \"") + test::inBuild("bin/faulty_training") +
-                                    "\" --stages 2 --steps 5 --log-dir '" + folder.path() + "'"});
+  const auto ends = testing::runProcesses(
+      2, {"/bin/sh", "-c",
+          std::string("exec <&- >&- 2>&-; exec \"") + test::inBuild("bin/faulty_training") +
+              "\" --stages 2 --steps 5 --log-dir '" + folder.path() + "'"});
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0);
   for (const char* rank : {"0", "1"}) {
     const std::string log = test::fileText(folder.path(std::string("workerlog.") + rank));
@@ -85,8 +86,8 @@ std::vector<std::string> onSmallDisk(const std::string& folder, const std::strin
 }
 
 std::string recordedTraining(const std::string& options) {
-  return std::string("\"") + test::inBuild("bin/faulty_training") + "\" --stages 2 --steps 400 --visualize-pipeline " +
-         options;
+  return std::string("\"") + test::inBuild("bin/faulty_training") +
+         "\" --stages 2 --steps 400 --visualize-pipeline " + options;
 }
 
 /// The number after the last `text`; -1: it is not there.

@@ -34,9 +34,10 @@ TEST(ReplicaFailures, AReplicaThatIsKilledInTheReductionIsNamedByTheOthers) {
     std::this_thread::sleep_for(std::chrono::milliseconds(700));
     kill(pids[1], SIGKILL);
   };
-  const auto ends = testing::runProcesses(
-      3, {test::inBuild("bin/faulty_training"), "--stages", "1", "--dp", "3", "--micro-batches", "2", "--steps", "50"},
-      options);
+  const auto ends = testing::runProcesses(3,
+                                          {test::inBuild("bin/faulty_training"), "--stages", "1",
+                                           "--dp", "3", "--micro-batches", "2", "--steps", "50"},
+                                          options);
   EXPECT_EQ(ends[1].exitCode, 128 + SIGKILL);
   for (const int rank : {0, 2}) {
     const ProcessEnd& end = ends[static_cast<std::size_t>(rank)];
@@ -50,12 +51,11 @@ TEST(ReplicaFailures, AReplicaThatIsKilledInTheReductionIsNamedByTheOthers) {
 
 /// Starts the replicas of a transformer of one stage, of which replica 1 has options of its own.
 std::vector<ProcessEnd> startReplicas(const std::string& usual, const std::string& ofOne) {
-  return testing::runProcesses(
-      3, {"/bin/sh", "-c",
-          "[ $RANK = 1 ] && o='" + ofOne + "' || o='" + usual +
-              "'; exec '" + test::inBuild("bin/sample-char-transformer") +
-              "' --batch 8 --micro-batches 2 --stages 1 --dp 3 "
-              "--steps 1 $o"});
+  return testing::runProcesses(3, {"/bin/sh", "-c",
+                                   "[ $RANK = 1 ] && o='" + ofOne + "' || o='" + usual +
+                                       "'; exec '" + test::inBuild("bin/sample-char-transformer") +
+                                       "' --batch 8 --micro-batches 2 --stages 1 --dp 3 "
+                                       "--steps 1 $o"});
 }
 
 TEST(ReplicaFailures, AReplicaOfAnotherPlanIsNamedBeforeAnythingRuns) {

@@ -44,7 +44,8 @@ void awaitTraining(const std::string& folder) {
 
 TrainingEnd trainUntil(const Fault& fault, const std::string& folder,
                        const std::vector<std::string>& options) {
-  std::vector<std::string> command = {test::inBuild("bin/sample-gpipe-mlp"), "--steps", "100000000"};
+  std::vector<std::string> command = {test::inBuild("bin/sample-gpipe-mlp"), "--steps",
+                                      "100000000"};
   command.insert(command.end(), options.begin(), options.end());
   Clock::time_point begin;
   Clock::time_point happened;

@@ -82,7 +82,8 @@ TEST_F(ConfigHosts, ADryRunShowsRanksAndAgentsOfOtherHostsAndAsksNone) {
 
 TEST_F(ConfigHosts, TheCommandInContainerEntersItOnOtherHostsAlone) {
   writeProgram("echo \"in <$PIPETRACE_CONTAINER>\"\n");
-  const std::string bin = std::filesystem::path(test::inBuild("bin/pipe-run")).parent_path().string();
+  const std::string bin =
+      std::filesystem::path(test::inBuild("bin/pipe-run")).parent_path().string();
   const std::string machines = "directory: program.sh\nmachines: [" + here_ + ", b]\n";
   const ProgramRun run = this->run(
       machines + "container: env PIPETRACE_CONTAINER=image PATH=" + bin + ":/usr/bin:/bin\n",

@@ -225,7 +225,8 @@ TEST(HostsTest, ThePathOfEverythingMayHaveSpaces) {
 
 TEST(HostsTest, APrefixStandsBeforePipeRunOnOtherHosts) {
   const MadeUpHosts hosts;
-  const std::string bin = std::filesystem::path(test::inBuild("bin/pipe-run")).parent_path().string();
+  const std::string bin =
+      std::filesystem::path(test::inBuild("bin/pipe-run")).parent_path().string();
   std::vector<std::string> arguments =
       hosts.arguments("b", hosts.plainShell(), "echo $PIPETRACE_CONTAINER");
   arguments.insert(

@@ -111,7 +111,8 @@ TEST_F(LaunchersTest, TheRankGetsItsPlaceAndTheFile) {
   std::vector<std::string> command = {"/usr/bin/env", "-u", "OMP_NUM_THREADS"};
   std::istringstream words(slurm);
   for (std::string word; words >> word;) command.push_back(word);
-  command.insert(command.end(), {test::inBuild("bin/pipe-run"), "--rank-of-launcher", folder_.path()});
+  command.insert(command.end(),
+                 {test::inBuild("bin/pipe-run"), "--rank-of-launcher", folder_.path()});
   const ProgramRun run = runProgram(command);
   EXPECT_EQ(run.exitCode, 0) << run.err;
   EXPECT_EQ(run.out, "--config " + folder_.path() +

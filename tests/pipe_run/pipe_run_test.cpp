@@ -93,9 +93,9 @@ TEST(PipeRunTest, CtrlCEndsTheRun) {
 
 TEST(PipeRunTest, EndsWithItsRanksWhereItsOutputsAreClosed) {
   RecordedLog log;
-  const ProgramRun run =
-      runProgram({"/bin/sh", "-c", "exec <&- >&- 2>&-; exec \"$@\"", "sh", test::inBuild("bin/pipe-run"),
-                  "--ranks", "2", "--log-dir", log.folder(), "--", "/bin/echo", "trained"});
+  const ProgramRun run = runProgram({"/bin/sh", "-c", "exec <&- >&- 2>&-; exec \"$@\"", "sh",
+                                     test::inBuild("bin/pipe-run"), "--ranks", "2", "--log-dir",
+                                     log.folder(), "--", "/bin/echo", "trained"});
   EXPECT_EQ(run.exitCode, 0);
   EXPECT_THAT(log.text(0), HasSubstr("trained\n"));
   EXPECT_THAT(log.text(1), Not(HasSubstr("[rank")));

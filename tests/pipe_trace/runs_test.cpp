@@ -90,8 +90,8 @@ TEST_F(PipeTraceRuns, EachCommandOfTheErrorReadsOneRunThroughTheShell) {
   for (std::string line; std::getline(lines, line);) {
     const std::string program = "    pipe-trace ";
     if (!line.starts_with(program)) continue;
-    const std::string command =
-        std::string("'") + test::inBuild("bin/pipe-trace") + "' --json " + line.substr(program.size());
+    const std::string command = std::string("'") + test::inBuild("bin/pipe-trace") + "' --json " +
+                                line.substr(program.size());
     const ProgramRun one = runProgram({"/bin/sh", "-c", command}, {});
     ASSERT_EQ(one.exitCode, 0) << command << one.err;
     ranks.push_back(static_cast<int>(nlohmann::json::parse(one.out).at("ranks").size()));

@@ -62,8 +62,8 @@ TEST_F(SameRunTest, AlignNoneShowsLogsAtTheTimesThatWereLogged) {
   const std::string asLogged = describe(written("p.json", {"--align", "none"}));
   EXPECT_EQ(describe(loadProfile({logs()}, AlignBy::kNone)->timeline()), asLogged);
   EXPECT_NE(shown(logs()), asLogged);
-  const ProgramRun result = runProgram(
-      {test::inBuild("bin/pipe-view"), logs(), "--export", path("p.svg"), "--all", "--align", "none"});
+  const ProgramRun result = runProgram({test::inBuild("bin/pipe-view"), logs(), "--export",
+                                        path("p.svg"), "--all", "--align", "none"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.err, testing::Not(HasSubstr("were moved into rank 0's clock")));
 }

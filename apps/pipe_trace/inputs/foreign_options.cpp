@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "apps/cli/command_app.h"
 #include "parser/foreign/names/name_preset.h"
 #include "trace/error.h"
 #include "trace/text/suggestions.h"
@@ -53,7 +53,7 @@ std::vector<std::string> kindsIn(const std::vector<std::string>& values) {
 
 }  // namespace
 
-void addForeignOptions(CLI::App& app, LoadRunOptions& options) {
+void addForeignOptions(CommandApp& app, LoadRunOptions& options) {
   CLI::Option* const pattern =
       app.add_option("--pattern", options.reading.pattern,
                      "Read any program's logs: a regular expression (RE2) with the groups type, "
@@ -70,16 +70,18 @@ void addForeignOptions(CLI::App& app, LoadRunOptions& options) {
       ->type_name("ns|us|ms|s")
       ->check(CLI::IsMember({"ns", "us", "ms", "s"}).description(""))
       ->needs(pattern);
-  app.add_option_function<std::vector<std::string>>(
-         "--kinds",
-         [&options](const std::vector<std::string>& list) {
-           options.reading.kinds = kindsIn(list);
-         },
-         "What the names of other tracers mean (docs/inputs.md): a preset (" + presetList() +
-             ") or a file that maps names to kinds of jobs; ./torch is a file; may be given "
-             "several times")
-      ->type_name("FILE.json|PRESET")
-      ->allow_extra_args(false);
+  CLI::Option* const kinds =
+      app.add_option_function<std::vector<std::string>>(
+             "--kinds",
+             [&options](const std::vector<std::string>& list) {
+               options.reading.kinds = kindsIn(list);
+             },
+             "What the names of other tracers mean (docs/inputs.md): a preset (" + presetList() +
+                 ") or a file that maps names to kinds of jobs; ./torch is a file; may be given "
+                 "several times")
+          ->type_name("FILE.json|PRESET")
+          ->allow_extra_args(false);
+  app.offer(kinds, namePresets());
   app.add_option_function<std::string>(
          "--time",
          [&options](const std::string& name) {

@@ -6,6 +6,6 @@ namespace pipetrace {
 
 /// Declares the options for inputs of other programs: --pattern, --time-unit, --kinds, --time.
 /// `options` must outlive `app`.
-void addForeignOptions(CLI::App& app, LoadRunOptions& options);
+void addForeignOptions(CommandApp& app, LoadRunOptions& options);
 
 }  // namespace pipetrace

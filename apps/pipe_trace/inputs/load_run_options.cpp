@@ -1,10 +1,10 @@
 #include "apps/pipe_trace/inputs/load_run_options.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
 #include "apps/cli/checks.h"
+#include "apps/cli/command_app.h"
 #include "apps/cli/selection_options.h"
 #include "apps/pipe_trace/inputs/foreign_options.h"
 #include "trace/error.h"
@@ -40,7 +40,7 @@ void addTopologyOptions(CLI::App& app, GivenTopology& topology) {
 
 }  // namespace
 
-void addReadingOptions(CLI::App& app, LoadRunOptions& options) {
+void addReadingOptions(CommandApp& app, LoadRunOptions& options) {
   options.reading.program = app.get_name();
   app.add_option("--threads", options.reading.threads,
                  "How many threads may read and write (default: 0, one per core)")
@@ -56,7 +56,7 @@ void addReadingOptions(CLI::App& app, LoadRunOptions& options) {
   addAlignOption(app, options.align);
 }
 
-void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
+void addLoadRunOptions(CommandApp& app, LoadRunOptions& options) {
   app.add_option("INPUT", options.inputs,
                  "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
       ->type_name("")
@@ -67,7 +67,7 @@ void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "Print errors only, and with --strict its findings");
 }
 
-void refuseParts(CLI::App& app, const std::string& what) {
+void refuseParts(CommandApp& app, const std::string& what) {
   for (const std::string name : {"--ranks", "--skip"}) {
     app.remove_option(app.get_option(name));
     app.add_option_function<std::string>(

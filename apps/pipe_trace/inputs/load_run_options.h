@@ -6,11 +6,9 @@
 
 #include "ingest/run_request.h"
 
-namespace CLI {
-class App;
-}
-
 namespace pipetrace {
+
+class CommandApp;
 
 /// Which run to read, and what to say about it: the options of every command that reads a run.
 struct LoadRunOptions : RunRequest {
@@ -22,13 +20,13 @@ struct LoadRunOptions : RunRequest {
 };
 
 /// Declares those that say how runs are read. `options` must outlive `app`.
-void addReadingOptions(CLI::App& app, LoadRunOptions& options);
+void addReadingOptions(CommandApp& app, LoadRunOptions& options);
 
 /// Declares them all, INPUT first. `options` must outlive `app`.
-void addLoadRunOptions(CLI::App& app, LoadRunOptions& options);
+void addLoadRunOptions(CommandApp& app, LoadRunOptions& options);
 
 /// Takes --ranks and --skip away, with an error that says why: what one rank waits for is the work
 /// of others. `what`: "a report".
-void refuseParts(CLI::App& app, const std::string& what);
+void refuseParts(CommandApp& app, const std::string& what);
 
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "apps/cli/command_app.h"
 #include "trace/text/shell_word.h"
 
 namespace pipetrace {
@@ -23,7 +24,7 @@ std::string inputsOfCommand(const CLI::App& app, const LoadRunOptions& options) 
   constexpr std::array<std::string_view, 6> kOthers = {"INPUT",   "--threads", "--strict",
                                                        "--quiet", "--help",    "--version"};
   LoadRunOptions unused;
-  CLI::App declared;
+  CommandApp declared("");
   addLoadRunOptions(declared, unused);
   for (const CLI::Option* each : declared.get_options()) {
     const std::string name = each->get_name();

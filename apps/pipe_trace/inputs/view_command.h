@@ -4,6 +4,10 @@
 
 #include "apps/pipe_trace/inputs/load_run_options.h"
 
+namespace CLI {
+class App;
+}
+
 namespace pipetrace {
 
 /// An input as a word of a command.

@@ -64,7 +64,8 @@ void addOpenOptions(CommandApp& app, OpenOptions& options) {
       "prints the link that loads it there. Ends when the UI has fetched it, or at Ctrl-C.");
   app.describeEnd({{"0", "the profile was fetched"}, {"2", "could not"}},
                   {"pipe-trace open profile.pftrace"});
-  app.add_option("FILE", options.file, "The profile")->type_name("")->required();
+  app.offerFiles(app.add_option("FILE", options.file, "The profile")->type_name("")->required(),
+                 {"json", "json.gz", "pftrace"});
   app.add_option("--port", options.port,
                  "Port to listen on; Perfetto's own UI accepts none but 9001 (0: any)")
       ->type_name("N")

@@ -6,6 +6,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/profile_format.h"
+#include "apps/cli/schedule_options.h"
 #include "apps/cli/shared_options.h"
 #include "apps/cli/theme_options.h"
 #include "chart/text/text_chart.h"
@@ -40,15 +41,14 @@ class PlanFlags {
   void addSchedule() {
     constexpr const char* kGroup = "Schedule";
     constexpr int kMostRanks = 4096;
-    flags_ = addScheduleOptions(app_, to_, kMostRanks, kGroup);
-    addPlanChanges(app_, to_, kGroup);
+    addScheduleOptions(app_, to_, kMostRanks, kGroup);
     addMessageOptions(app_, to_.messages, kGroup);
     app_.add_flag("--list", to_.list, "List the schedules, with their other names, and end")
         ->group(kGroup)
-        ->excludes(flags_.file)
-        ->excludes(flags_.schedule);
+        ->excludes("--schedule-file")
+        ->excludes("--schedule");
     // Both --schedule and --compare go with it; requireChunksOfSchedule() looks.
-    flags_.chunks->remove_needs(flags_.schedule);
+    app_.get_option("--chunks")->remove_needs(app_.get_option("--schedule"));
   }
 
   void addMemory() {
@@ -152,11 +152,14 @@ class PlanFlags {
             ->excludes(csv_)
             ->excludes(costsOut_)
             ->excludes(blocks_);
-    value(kGroup, "--buffers", to_.buffers, "HOW",
-          "Messages that wait for their receive between two ranks: unbounded (default), blocking "
-          "(a send ends when its receive has begun), or how many; not with --comm-streams")
-        ->needs(check)
-        ->excludes("--comm-streams");
+    CLI::Option* const buffers =
+        value(
+            kGroup, "--buffers", to_.buffers, "HOW",
+            "Messages that wait for their receive between two ranks: unbounded (default), blocking "
+            "(a send ends when its receive has begun), or how many; not with --comm-streams")
+            ->needs(check)
+            ->excludes("--comm-streams");
+    app_.offer(buffers, {"unbounded", "blocking"});
     value(kGroup, "--most-versions", to_.mostVersions, "N",
           "Versions of its weights that a stage of an asynchronous plan may keep")
         ->check(range(1, 1'000'000));
@@ -195,7 +198,6 @@ class PlanFlags {
 
   CommandApp& app_;
   PlanOptions& to_;
-  ScheduleFlags flags_;
   CLI::Option* costsFile_ = nullptr;
   CLI::Option* blocks_ = nullptr;
   CLI::Option* output_ = nullptr;

@@ -7,9 +7,9 @@
 #include "apps/cli/cost_options.h"
 #include "apps/cli/fault_options.h"
 #include "apps/cli/message_options.h"
-#include "apps/cli/schedule_options.h"
 #include "chart/colors/theme.h"
 #include "schedule/file/paddle_job_list.h"
+#include "schedule/options/schedule_options.h"
 
 namespace pipetrace {
 

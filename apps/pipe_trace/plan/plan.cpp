@@ -126,6 +126,7 @@ PlanInput readInput(PlanOptions& options) {
   input.source = planOf(options, input.given, limit);
   Plan& plan = input.source.plan;
   options.change(plan);
+  options.cutGradients(plan);
   if (searches) {
     input.partition = partitionWithin(plan, blocks, limit, options.limitGb);
     input.given = givenCostsOf(blocks, plan, input.partition->best.partition);

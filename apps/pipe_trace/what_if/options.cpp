@@ -14,7 +14,7 @@
 #include "apps/cli/profile_format.h"
 #include "apps/cli/shared_options.h"
 #include "apps/cli/theme_options.h"
-#include "apps/pipe_trace/inputs/load_run_options.h"
+#include "schedule/build_schedule.h"
 #include "trace/error.h"
 #include "trace/text/log_numbers.h"
 
@@ -87,9 +87,9 @@ WhatIfQuestion WhatIfOptions::question() const {
   if (!split.empty()) question.plan.split = splitOf(split);
   question.plan.activationLimit = limitActivations.value_or(0);
   addBlocks(*this, question);
-  question.steps = profile.load.selection.steps;
+  question.steps = load.selection.steps;
   question.tokensPerStep = tokensPerStep;
-  question.threads = profile.load.reading.threads;
+  question.threads = load.reading.threads;
   return question;
 }
 
@@ -135,7 +135,7 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
                    "pipe-trace what-if logs --schedule ZB-H1 --split 2:1",
                    "pipe-trace what-if logs --micro-batches 32 --keep-batch",
                    "pipe-trace what-if logs --partition 12,13,13,11 --blocks blocks.json"});
-  addLoadRunOptions(app, options.profile.load);
+  addLoadRunOptions(app, options.load);
   refuseParts(app, "a what-if");
   const auto own = [&](const char* name, auto& to, const char* type, const std::string& what) {
     return app.add_option(name, to, what)
@@ -149,8 +149,10 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
       "none. May be given several times");
   own("--link", options.links, "R-R=TIME",
       "A message between two ranks takes TIME (1-2=4ms); may be given several times");
-  own("--balance", options.balance, "stages",
-      "Each stage takes the mean of all stages for each kind of job, so that the work is kept");
+  app.offer(own("--balance", options.balance, "stages",
+                "Each stage takes the mean of all stages for each kind of job, so that the work is "
+                "kept"),
+            {"stages"});
   own("--make-ideal", options.ideals, "SET",
       "Jobs of the set take the mean of their kind, messages and collectives the median. Others "
       "keep their times, so that work goes away. Sets are stage=3, rank=5, replica=1, "
@@ -164,6 +166,7 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
   CLI::Option* const schedule =
       plan("--schedule", options.schedule, "NAME", "Another schedule, of pipe-trace plan --list")
           ->check(notEmpty());
+  app.offer(schedule, scheduleNames());
   plan("--split", options.split, "I:W",
        "How long the input half of a backward is beside the weight half (default: as in the run, "
        "else 1:1)")
@@ -203,12 +206,12 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
        "posts them (torch)");
   constexpr const char* kOutput = "Output";
   CLI::Option* const output =
-      app.add_option("-o,--output", options.profile.outputs,
+      app.add_option("-o,--output", options.profiles.names,
                      "The changed run as " + profileFormatList() + "; may be given several times")
           ->type_name("OUT")
           ->allow_extra_args(false)
           ->group(kOutput);
-  addThemeOptions(app, output, options.profile.theme, options.profile.isDark);
+  addThemeOptions(app, output, options.profiles.theme, options.profiles.isDark);
   app.add_option("--csv", options.csv,
                  "Write the changed plan as a schedule file, a row a rank, which trainings take")
       ->type_name("FILE")

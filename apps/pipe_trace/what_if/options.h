@@ -6,7 +6,8 @@
 
 #include "analysis/what_if/what_if.h"
 #include "apps/pipe_trace/inputs/blocks_options.h"
-#include "apps/pipe_trace/options.h"
+#include "apps/pipe_trace/inputs/load_run_options.h"
+#include "apps/pipe_trace/outputs/profile_outputs.h"
 
 namespace pipetrace {
 
@@ -14,7 +15,8 @@ class CommandApp;
 
 /// The options of `pipe-trace what-if`, as typed.
 struct WhatIfOptions {
-  PipeTraceOptions profile;  ///< the inputs, and -o with what it writes
+  LoadRunOptions load;
+  ProfileOutputs profiles;  ///< -o; its `json` stays as it is
   std::vector<std::string> scales;
   std::vector<std::string> links;
   std::string balance;

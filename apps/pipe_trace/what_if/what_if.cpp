@@ -10,9 +10,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
-#include "apps/pipe_trace/outputs/outputs.h"
-#include "apps/pipe_trace/outputs/picture.h"
-#include "apps/pipe_trace/outputs/write_profiles.h"
+#include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/what_if/options.h"
 #include "schedule/file/schedule_writer.h"
 #include "trace/files/output_set.h"
@@ -23,14 +21,15 @@ namespace {
 constexpr int kExitNoAnswer = 2;
 
 /// Writes the changed run with its bubbles.
-WrittenProfiles writeRun(Timeline run, const PipeTraceOptions& options, OutputSet& files) {
+WrittenProfiles writeRun(Timeline run, const WhatIfOptions& options, OutputSet& files) {
+  const ProfileOutputs& profiles = options.profiles;
   const RunSummary summary = summarize(run, options.load.reading.threads);
   appendBubbles(run, summary, options.load.reading.threads);
   Picture picture;
-  if (wantsPicture(options)) {
-    picture = pictureOfSteps(run, summary, {}, themeOf(options.theme, options.isDark));
+  if (wantsPicture(profiles)) {
+    picture = pictureOfSteps(run, summary, {}, themeOf(profiles.theme, profiles.isDark));
   }
-  return writeProfiles(run, picture, options, files);
+  return writeProfiles(run, picture, profiles, options.load, files);
 }
 
 }  // namespace
@@ -45,13 +44,13 @@ int whatIfCommand(int argc, char** argv) {
   CommandApp app("pipe-trace what-if");
   addWhatIfOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  const LoadRunOptions& load = options.profile.load;
+  const LoadRunOptions& load = options.load;
   const WhatIfQuestion question = options.question();
-  checkOutputs(options.profile);
+  checkOutputs(options.profiles, load);
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
   const Timeline timeline = loadAndReport(load, diagnostics, &loaded);
-  std::vector<std::string> toWrite = options.profile.outputs;
+  std::vector<std::string> toWrite = options.profiles.names;
   if (!options.csv.empty()) toWrite.push_back(options.csv);
   checkOutputs(toWrite, loaded);
   WhatIfAnswer answer = whatIf(timeline, question);
@@ -60,10 +59,10 @@ int whatIfCommand(int argc, char** argv) {
   std::string text = options.json ? whatIfJson(report) : whatIfText(report);
   OutputSet files;
   WrittenProfiles written;
-  if (isAnswered && !options.profile.outputs.empty()) {
-    written = writeRun(std::move(answer.run), options.profile, files);
+  if (isAnswered && !options.profiles.names.empty()) {
+    written = writeRun(std::move(answer.run), options, files);
   }
-  const std::vector<std::string>& outputs = options.profile.outputs;
+  const std::vector<std::string>& outputs = options.profiles.names;
   if (isAnswered && !options.csv.empty()) {
     files.add(options.csv, toCsv(answer.order));
     written.lines += "wrote the plan to " + options.csv + "\n";

@@ -82,9 +82,10 @@ void GrowingChromeJson::nameProcesses(const Timeline& timeline, TextBuffer& name
     const bool isNew = said.empty();
     said = ours;
     const ViewerRow process{.pid = ViewerRows::pidOf(rank)};
-    addNameElement(names, "process_name", process,
-                   chromeField("name", "rank " + std::to_string(rank)) + "," + chromeField(cf::kOurs, ours),
-                   true);
+    addNameElement(
+        names, "process_name", process,
+        chromeField("name", "rank " + std::to_string(rank)) + "," + chromeField(cf::kOurs, ours),
+        true);
     if (isNew) addNameElement(names, "process_sort_index", process, chromeSortIndex(rank), true);
   }
 }
@@ -107,8 +108,9 @@ std::size_t GrowingChromeJson::rowFor(const Track& track, const Event& event, Te
     // Compute first, then bubbles, then the others as they come.
     const bool isBubbles = track.lane == kBubbleLane;
     row.sortIndex = isMain ? 0 : isBubbles ? 1 : 2 + static_cast<int>(rows_.size());
-    addNameElement(names, "thread_name", row,
-                   chromeField("name", row.name) + "," + chromeField(chrome_format::kLane, row.lane));
+    addNameElement(
+        names, "thread_name", row,
+        chromeField("name", row.name) + "," + chromeField(chrome_format::kLane, row.lane));
     addNameElement(names, "thread_sort_index", row, chromeSortIndex(row.sortIndex));
     rows.push_back(rows_.size());
     rows_.push_back({.row = std::move(row)});

@@ -28,8 +28,8 @@ class RingRun::Impl {
     sigset_t none;
     sigemptyset(&none);
     for (int rank = 0; rank < ranks; ++rank) {
-      std::vector<std::string> command{test::inBuild("bin/control_ring"), folder_, std::to_string(rank),
-                                       std::to_string(ranks)};
+      std::vector<std::string> command{test::inBuild("bin/control_ring"), folder_,
+                                       std::to_string(rank), std::to_string(ranks)};
       command.insert(command.end(), options.begin(), options.end());
       processes_.push_back(
           std::make_unique<RankProcess>(command, std::vector<std::string>{}, none));

@@ -8,6 +8,7 @@
 #include "runtime/engine/config/config_values.h"
 #include "runtime/engine/config/driver_words.h"
 #include "runtime/launch/hosts/host_list.h"
+#include "schedule/options/schedule_options.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -16,9 +17,15 @@ namespace {
 constexpr int kMostPort = 65535;
 constexpr std::size_t kLongestHost = 300;
 
-/// Options of programs whose values are paths, beside those that follow from the drivers' keys.
-const std::vector<std::string> kPathOptions = {"schedule_file", "data", "checkpoint", "vocabulary",
-                                               "log_dir"};
+/// Whether the value of a program's option is a path, beside those that follow from the drivers'
+/// keys.
+bool isPath(const std::string& name) {
+  for (const ScheduleOption& option : kScheduleOptions) {
+    const std::vector<std::string> keys = keysOf(option);
+    if (std::find(keys.begin(), keys.end(), name) != keys.end()) return takesFile(option);
+  }
+  return name == "data" || name == "checkpoint" || name == "vocabulary" || name == "log_dir";
+}
 
 class RunConfigReader {
  public:
@@ -116,10 +123,8 @@ class RunConfigReader {
         if (item.kind != ConfigValue::Kind::kText) values_.fail(name, "it is a list of values");
         option.values.push_back(item.text);
       }
-      const bool isPath =
-          std::find(kPathOptions.begin(), kPathOptions.end(), name) != kPathOptions.end();
       for (std::string& text : option.values) {
-        if (isPath && !text.empty() && text != "-") text = paths_.resolve(text);
+        if (isPath(name) && !text.empty() && text != "-") text = paths_.resolve(text);
       }
       config_.options.push_back(std::move(option));
     }

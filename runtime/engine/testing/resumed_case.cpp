@@ -42,7 +42,7 @@ Engine engineOfCase(const ResumedCase& trained, const Strategy& strategy,
                     CheckpointOptions checkpoints, EngineOptions options) {
   const TrainingCase training{.numStages = 4, .model = trained.model};
   Strategy own = strategy;
-  own.microBatches = 4;
+  own.plan.microBatches = 4;
   options.seed = kSeed;
   options.checkpoints = std::move(checkpoints);
   options.print = [](const std::string&) {};

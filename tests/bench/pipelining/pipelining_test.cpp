@@ -80,9 +80,9 @@ ModelSize smallSize(const std::string& model) {
 
 std::vector<pipetrace::testing::ProcessEnd> runSmall(const Case& c, const std::string& logs) {
   return pipetrace::testing::runProcesses(
-      4, {test::inBuild("bin/pipelining_bench"), "--model", c.model, "--schedule", c.schedule, "--v",
-          std::to_string(c.chunks), "--width", "16", "--rows", "2", "--tokens", "4", "--warm", "1",
-          "--steps", std::to_string(kSteps - 1), "--log-dir", logs});
+      4, {test::inBuild("bin/pipelining_bench"), "--model", c.model, "--schedule", c.schedule,
+          "--v", std::to_string(c.chunks), "--width", "16", "--rows", "2", "--tokens", "4",
+          "--warm", "1", "--steps", std::to_string(kSteps - 1), "--log-dir", logs});
 }
 
 class PipeliningBenchTest : public ::testing::TestWithParam<Case> {};

@@ -90,8 +90,9 @@ TEST_F(AdviseCommand, AnOptionThatTakesAPlanInAFileNamesTheCommandThatWritesIt) 
   const std::string command = text.substr(0, text.find(", and then _PipelineScheduleRuntime"));
   ASSERT_EQ(command, (*found)["command"].get<std::string>() + " --csv plan.csv");
   const std::string inFolder = "cd '" + folder_.string() + "' && ";
-  const ProgramRun written = runProgram(
-      {"/bin/sh", "-c", inFolder + test::inBuild("bin/pipe-trace") + command.substr(command.find(' '))});
+  const ProgramRun written =
+      runProgram({"/bin/sh", "-c",
+                  inFolder + test::inBuild("bin/pipe-trace") + command.substr(command.find(' '))});
   EXPECT_EQ(written.exitCode, 0) << written.err;
   // A file of rows alone, which torch reads, with the warm-up that the command asks for.
   EXPECT_THAT(contents(path("plan.csv")), testing::StartsWith("0F0,0F1,0F2,0F3,"));

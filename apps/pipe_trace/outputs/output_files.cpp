@@ -1,11 +1,10 @@
-#include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/output_files.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "apps/pipe_trace/outputs/pipeline_loggers.h"
 #include "parser/byte_source.h"
 #include "parser/csv_writer.h"
 #include "parser/find_logs.h"
@@ -81,65 +80,7 @@ void refuseFound(const std::string& output, const fs::path& file, const LoadRunO
   }
 }
 
-/// Throws Error for a name like "a.json,b.csv", which is hardly meant as one.
-void refuseList(const std::string& output) {
-  const std::size_t comma = output.find(',');
-  if (comma == std::string::npos || !profileFormatOfFile(output.substr(0, comma)) ||
-      !profileFormatOfFile(output)) {
-    return;
-  }
-  throw Error(fmt::format("{} looks like several outputs: give -o for each, as in -o {} -o {}",
-                          output, output.substr(0, comma), output.substr(comma + 1)));
-}
-
-/// Throws Error where every name has another format than --format.
-void refuseIdleFormat(const PipeTraceOptions& options) {
-  const auto format = profileFormatOf(options.format);
-  if (!format || options.outputs.empty()) return;
-  for (const std::string& output : options.outputs) {
-    const auto named = profileFormatOfFile(output);
-    if (!named || *named == *format) return;
-  }
-  throw Error(
-      fmt::format("--format {} contradicts the name {}: leave it out, or choose a name "
-                  "that ends in .{}",
-                  options.format, options.outputs.front(), options.format));
-}
-
 }  // namespace
-
-bool wantsPicture(const PipeTraceOptions& options) {
-  return std::any_of(options.outputs.begin(), options.outputs.end(), [&](const std::string& name) {
-    return formatOf(name, options) == ProfileFormat::kSvg;
-  });
-}
-
-ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options) {
-  if (const auto format = profileFormatOfFile(output)) return *format;
-  if (const auto format = profileFormatOf(options.format)) {
-    if (!output.empty()) return *format;
-  } else if (output == "-") {
-    return ProfileFormat::kChromeJson;
-  }
-  const bool isPage = output.ends_with(".html") || output.ends_with(".htm");
-  throw Error(fmt::format(
-      "cannot write {}: an output is {}, - for standard output, or with --format any name{}",
-      output.empty() ? "\"\"" : output, profileFormatList(),
-      isPage ? "; pipe-trace report INPUT... -o " + output + " writes a page" : ""));
-}
-
-void checkOutputs(const PipeTraceOptions& options) {
-  if (!options.pipelineLogger.empty()) requireOutside(options.pipelineLogger, options.load.inputs);
-  refuseIdleFormat(options);
-  for (const std::string& output : options.outputs) {
-    if (output == "-" && options.json) {
-      throw Error("-o - and --json both want standard output; write the profile to a file");
-    }
-    refuseList(output);
-    formatOf(output, options);
-  }
-  checkOutputFiles(options.outputs, options.load);
-}
 
 void checkOutputFiles(const std::vector<std::string>& outputs, const LoadRunOptions& load) {
   OutputNames names;

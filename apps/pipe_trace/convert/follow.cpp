@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/follow/follow.h"
+#include "apps/pipe_trace/convert/follow.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,7 +10,6 @@
 #include "apps/cli/print_diagnostics.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
-#include "apps/pipe_trace/outputs/outputs.h"
 #include "ingest/followable.h"
 #include "ingest/run_follower.h"
 #include "parser/chrome/write/growing_json.h"
@@ -58,12 +57,12 @@ class StopSignals {
   sigset_t before_{};
 };
 
-const std::string& outputOf(const PipeTraceOptions& options) {
-  if (options.outputs.size() != 1) {
+const std::string& outputOf(const ConvertOptions& options) {
+  if (options.profiles.names.size() != 1) {
     throw Error("--follow writes one profile: give -o NAME.json once");
   }
-  const std::string& output = options.outputs.front();
-  if (output == "-" || formatOf(output, options) != ProfileFormat::kChromeJson) {
+  const std::string& output = options.profiles.names.front();
+  if (output == "-" || formatOf(output, options.profiles) != ProfileFormat::kChromeJson) {
     throw Error("--follow cannot write " + (output == "-" ? "standard output" : output) +
                 ": only Chrome JSON may end anywhere; name the output NAME.json");
   }
@@ -86,14 +85,14 @@ void reportOutOfSight(RunFollower& follower) {
 
 }  // namespace
 
-int runFollow(const PipeTraceOptions& options) {
+int runFollow(const ConvertOptions& options) {
   const std::string& output = outputOf(options);
-  checkOutputs(options);
+  checkOutputs(options.profiles, options.load);
   checkFollowable(options.load.inputs);
   const StopSignals signals;
   GrowingChromeJson profile(output);
   RunFollower follower(options.load,
-                       [&](const Timeline& steps) { profile.add(steps, options.flows); });
+                       [&](const Timeline& steps) { profile.add(steps, options.profiles.flows); });
   bool hasFindings = false;
   const auto report = [&] {
     const Diagnostics found = follower.takeDiagnostics();

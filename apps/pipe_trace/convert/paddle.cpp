@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/paddle.h"
+#include "apps/pipe_trace/convert/paddle.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ PaddleSummary convert(const PaddleRequest& request, Severity lowest, OutputSet& 
 
 }  // namespace
 
-int runPaddleConversion(const PipeTraceOptions& options) {
+int runPaddleConversion(const ConvertOptions& options) {
   Diagnostics diagnostics;
   OutputSet files;
   const PaddleSummary written =

@@ -1,0 +1,45 @@
+#include "apps/pipe_trace/convert/convert.h"
+
+#include <utility>
+#include <vector>
+
+#include "analysis/report/json_report.h"
+#include "analysis/report/text_report.h"
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/cli/program.h"
+#include "apps/pipe_trace/convert/follow.h"
+#include "apps/pipe_trace/convert/options.h"
+#include "apps/pipe_trace/convert/paddle.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/outputs/output_files.h"
+
+namespace pipetrace {
+
+void describeConvert(CommandApp& app, const Program& program) {
+  static ConvertOptions options;
+  addConvertOptions(app, options, program);
+}
+
+int convertCommand(int argc, char** argv, const Program& program) {
+  ConvertOptions options;
+  CommandApp app(program.name);
+  addConvertOptions(app, options, program);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+
+  if (!options.devices.empty()) return runPaddleConversion(options);
+  if (options.follow) return runFollow(options);
+  checkOutputs(options.profiles, options.load);
+  Diagnostics diagnostics;
+  std::vector<LoadedFile> files;
+  Timeline whole = loadAndReport(options.load, diagnostics, &files);
+  checkOutputs(options.profiles.names, files);
+  const int threads = options.load.reading.threads;
+  return writeAndReport(std::move(whole), options.profiles, options.load, diagnostics,
+                        [&](const Timeline& timeline, const RunSummary& summary) {
+                          return options.profiles.json ? jsonReport(timeline, summary, threads)
+                                                       : textReport(timeline, summary, threads);
+                        });
+}
+
+}  // namespace pipetrace

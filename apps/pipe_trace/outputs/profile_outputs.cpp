@@ -1,0 +1,199 @@
+#include "apps/pipe_trace/outputs/profile_outputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "apps/cli/checks.h"
+#include "apps/cli/progress_bar.h"
+#include "apps/cli/theme_options.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/outputs/output_files.h"
+#include "apps/pipe_trace/outputs/pipeline_loggers.h"
+#include "ingest/load_run.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+/// `--name` and `--no-name`, of which the last one holds.
+void addSwitch(CLI::App& app, const std::string& name, bool& value, const char* on,
+               const char* off) {
+  app.add_flag_callback(
+         "--" + name, [&value] { value = true; }, on)
+      ->trigger_on_parse();
+  app.add_flag_callback(
+         "--no-" + name, [&value] { value = false; }, off)
+      ->trigger_on_parse();
+}
+
+/// Throws Error for a name like "a.json,b.csv", which is hardly meant as one.
+void refuseList(const std::string& output) {
+  const std::size_t comma = output.find(',');
+  if (comma == std::string::npos || !profileFormatOfFile(output.substr(0, comma)) ||
+      !profileFormatOfFile(output)) {
+    return;
+  }
+  throw Error(fmt::format("{} looks like several outputs: give -o for each, as in -o {} -o {}",
+                          output, output.substr(0, comma), output.substr(comma + 1)));
+}
+
+/// Throws Error where every name has another format than --format.
+void refuseIdleFormat(const ProfileOutputs& outputs) {
+  const auto format = profileFormatOf(outputs.format);
+  if (!format || outputs.names.empty()) return;
+  for (const std::string& output : outputs.names) {
+    const auto named = profileFormatOfFile(output);
+    if (!named || *named == *format) return;
+  }
+  throw Error(
+      fmt::format("--format {} contradicts the name {}: leave it out, or choose a name "
+                  "that ends in .{}",
+                  outputs.format, outputs.names.front(), outputs.format));
+}
+
+ProfileSummary writeOne(const Timeline& timeline, const ProfileOutputs& outputs,
+                        const LoadRunOptions& load, const std::string& output, OutputFile& file,
+                        std::atomic<std::int64_t>& bytes) {
+  const std::atomic<std::int64_t> notKnown{0};
+  const ProgressBar bar("writing " + std::filesystem::path(output).filename().string(), bytes,
+                        notKnown, {.begin = load.begin, .quiet = load.quiet || output == "-"});
+  file.countInto(&bytes);
+  const ProfileSummary summary = writeProfile(timeline, formatOf(output, outputs),
+                                              {.flows = outputs.flows,
+                                               .absoluteTime = outputs.absoluteTime,
+                                               .threads = load.reading.threads},
+                                              file);
+  if (!file.target().empty()) file.prepare();  // so that all its bytes are counted
+  file.countInto(nullptr);
+  return summary;
+}
+
+}  // namespace
+
+void addProfileOutputs(CLI::App& app, ProfileOutputs& outputs, LoadRunOptions& load) {
+  CLI::Option* const output =
+      app.add_option(
+             "-o,--output", outputs.names,
+             "Output to write: " + profileFormatList() +
+                 ", or - for standard output; may be given several times. A chart shows the "
+                 "last complete step, or those of --steps")
+          ->type_name("FILE")
+          ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
+          ->allow_extra_args(false);
+  addThemeOptions(app, output, outputs.theme, outputs.isDark);
+  app.add_option("--format", outputs.format,
+                 "Format of outputs whose name does not say it, as of -")
+      ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))
+      ->check(CLI::IsMember(profileFormatNames()).description(""));
+  app.add_option("--pipeline-logger", outputs.pipelineLogger,
+                 "Folder to write the run into as PipelineLogger of the VPipe walkthrough does: "
+                 "pipeline_rank<r>.json with the starts and ends of jobs and messages")
+      ->type_name("DIR")
+      ->check(notEmpty());
+  addSwitch(app, "bubbles", load.bubbles, "Write profiles with lanes of idle time (default)",
+            "... without them");
+  // Not in the help: tests see the advice without a large file.
+  app.add_option("--large-json", outputs.largeJson)->group("");
+  addSwitch(app, "flows", outputs.flows, "Write profiles with arrows between the jobs (default)",
+            "... without them");
+  app.add_flag(
+      "--absolute-time", outputs.absoluteTime,
+      "Write profiles whose times are those of the clock, not counted from the first event: "
+      "since the Unix epoch, in Chrome JSON since midnight (UTC)");
+}
+
+bool wantsPicture(const ProfileOutputs& outputs) {
+  return std::any_of(outputs.names.begin(), outputs.names.end(), [&](const std::string& name) {
+    return formatOf(name, outputs) == ProfileFormat::kSvg;
+  });
+}
+
+ProfileFormat formatOf(const std::string& output, const ProfileOutputs& outputs) {
+  if (const auto format = profileFormatOfFile(output)) return *format;
+  if (const auto format = profileFormatOf(outputs.format)) {
+    if (!output.empty()) return *format;
+  } else if (output == "-") {
+    return ProfileFormat::kChromeJson;
+  }
+  const bool isPage = output.ends_with(".html") || output.ends_with(".htm");
+  throw Error(fmt::format(
+      "cannot write {}: an output is {}, - for standard output, or with --format any name{}",
+      output.empty() ? "\"\"" : output, profileFormatList(),
+      isPage ? "; pipe-trace report INPUT... -o " + output + " writes a page" : ""));
+}
+
+void checkOutputs(const ProfileOutputs& outputs, const LoadRunOptions& load) {
+  if (!outputs.pipelineLogger.empty()) requireOutside(outputs.pipelineLogger, load.inputs);
+  refuseIdleFormat(outputs);
+  for (const std::string& output : outputs.names) {
+    if (output == "-" && outputs.json) {
+      throw Error("-o - and --json both want standard output; write the profile to a file");
+    }
+    refuseList(output);
+    formatOf(output, outputs);
+  }
+  checkOutputFiles(outputs.names, load);
+}
+
+WrittenProfiles writeProfiles(const Timeline& timeline, const Picture& picture,
+                              const ProfileOutputs& outputs, const LoadRunOptions& load,
+                              OutputSet& files) {
+  WrittenProfiles written;
+  for (const std::string& output : outputs.names) {
+    OutputFile& file = files.add(output);
+    std::atomic<std::int64_t> bytes{0};
+    std::string what;
+    if (formatOf(output, outputs) == ProfileFormat::kSvg) {
+      file.write(picture.svg);
+      what = picture.what;
+    } else {
+      what = summaryText(writeOne(timeline, outputs, load, output, file, bytes));
+    }
+    written.lines += fmt::format("wrote {}: {}\n", output, what);
+    if (formatOf(output, outputs) == ProfileFormat::kChromeJson) {
+      written.advice += adviceOnSize(output, bytes, outputs.largeJson);
+    }
+  }
+  if (!outputs.pipelineLogger.empty()) {
+    written.lines += addPipelineLoggers(timeline, outputs.pipelineLogger, files);
+  }
+  return written;
+}
+
+int writeAndReport(Timeline whole, const ProfileOutputs& outputs, const LoadRunOptions& load,
+                   const Diagnostics& diagnostics, const SummaryText& report) {
+  auto [timeline, summary] = withBubbles(std::move(whole), load);
+  const Selection& selection = load.selection;
+  Picture picture;
+  if (wantsPicture(outputs))
+    picture = pictureOfSteps(timeline, summary, selection, themeOf(outputs.theme, outputs.isDark));
+  timeline = selected(std::move(timeline), selection);
+  summary = selected(std::move(summary), selection);
+  OutputSet outputFiles;
+  const WrittenProfiles written = writeProfiles(timeline, picture, outputs, load, outputFiles);
+
+  const auto& names = outputs.names;
+  const bool toStdout = std::find(names.begin(), names.end(), "-") != names.end();
+  std::string results;
+  if (outputs.json) {
+    results = report(timeline, summary);
+  } else if (!toStdout && !load.quiet) {
+    results = report(timeline, summary) + (written.lines.empty() ? "" : "\n" + written.lines);
+  }
+  if (!results.empty()) outputFiles.add("-", results);
+  outputFiles.commit();
+  if (!load.quiet) {
+    std::fputs(written.advice.c_str(), stderr);
+    if (toStdout || outputs.json) std::fputs(written.lines.c_str(), stderr);
+  }
+  return exitCodeOf(load, diagnostics);
+}
+
+}  // namespace pipetrace
