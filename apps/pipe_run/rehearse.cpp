@@ -48,7 +48,7 @@ struct RehearseOptions : ScheduleOptions {
   bool strict = false;
 };
 
-constexpr int kMostRanks = 1024;
+constexpr int kMostRehearsedRanks = 1024;
 
 void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
   app.description(
@@ -64,7 +64,7 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
        "      --backward-ms 20 --log-dir rehearsal",
        "pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs \\\n"
        "      --log-dir rehearsal"});
-  addScheduleOptions(app, options, kMostRanks, "Schedule");
+  addScheduleOptions(app, options, kMostRehearsedRanks, "Schedule");
   addMessageOptions(app, options.messages, "Schedule");
   addPlanTimeOptions(app, options.costs);
   addFaultOptions(app, options.faults);

@@ -9,6 +9,7 @@
 #include "parser/find_logs.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
+#include "trace/log/rank_info_fields.h"
 #include "trace/log/write_job_logs.h"
 
 namespace pipetrace {
@@ -23,7 +24,7 @@ bool isOfAPlan(const fs::path& log) {
   std::string line;
   std::getline(in, line);
   return line.find(log_format::kMeta) != std::string::npos &&
-         line.find(fmt::format("{} = simulated", log_format::kClockKey)) != std::string::npos;
+         line.find(fmt::format("{} = simulated", rank_info_keys::kClock)) != std::string::npos;
 }
 
 }  // namespace
