@@ -8,11 +8,13 @@
 #include "analysis/page/run_tables.h"
 #include "analysis/page/step_chart.h"
 #include "analysis/page/steps_chart.h"
-#include "analysis/report/diagnostic_lines.h"
-#include "analysis/report/text_report.h"
-#include "analysis/run_report/run_figures.h"
-#include "analysis/run_report/run_sentences.h"
+#include "analysis/present/diagnostic_lines.h"
+#include "analysis/present/finding_sentences.h"
+#include "analysis/present/run_figures.h"
+#include "analysis/present/run_report.h"
+#include "analysis/present/summary_report.h"
 #include "chart/text/bubble_text.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -54,10 +56,8 @@ std::string findingText(const RunReport& report, const Finding& finding) {
     html += "<i class=\"mark\" style=\"" + hatchingStyle(finding.bubbleClass) + "\" title=\"" +
             htmlText(bubbleClassWords(finding.bubbleClass)) + "\"></i>";
   }
-  html += htmlText(sentenceText(finding.text)) + "</p>\n";
-  if (!finding.advice.empty()) {
-    html += "<p class=\"next\"><b>Next:</b> " + htmlText(finding.advice) + ".</p>\n";
-  }
+  html += htmlText(sentenceText(findingText(finding))) + "</p>\n";
+  html += "<p class=\"next\"><b>Next:</b> " + htmlText(remedyText(finding)) + ".</p>\n";
   return html + commandHtml(findCommandOf(report, finding)) + "</li>\n";
 }
 
@@ -76,7 +76,7 @@ std::string findingsHtml(const RunReport& report) {
   }
   if (!others.empty()) {
     const std::size_t count = run.findings.size() - shown.list.size();
-    html += "<details><summary>" + htmlText(numbered(count, "more cause", "more causes")) +
+    html += "<details><summary>" + htmlText(countText(count, "more cause")) +
             ", of which each costs little</summary>\n<ol class=\"findings\" start=\"" +
             std::to_string(shown.list.size() + 1) + "\">\n" + others + "</ol></details>\n";
   }

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/json_report.h"
-#include "analysis/report/text_report.h"
+#include "analysis/present/summary_report.h"
 #include "apps/pipe_trace/follow/follow.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/outputs/outputs.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
@@ -29,7 +30,7 @@ Plan emptyPlan(const char* name, int ranks, int microBatches, int chunks) {
 void requirePlanSize(std::string_view name, int ranks, int microBatches, int chunks) {
   const std::string what = "cannot plan " + std::string(name) + " for " + std::to_string(ranks) +
                            " ranks, " + std::to_string(microBatches) + " micro-batches and " +
-                           std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
+                           countText(chunks, "chunk");
   if (ranks < 1 || microBatches < 1 || chunks < 1) {
     throw Error(what + "; each must be at least 1");
   }

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/faulty_run.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/causes/detail_rows.h"
@@ -213,7 +214,7 @@ TEST(CausesTest, DetailsOfABubbleSayWhatItsCauseCostsInAll) {
 TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   SlowStage chart;
   const Finding& finding = chart.explanation().findings.front();
-  EXPECT_THAT(finding.text, StartsWith("stage 2 (rank 2) takes 1.30 times as long"));
+  EXPECT_THAT(findingText(finding), StartsWith("stage 2 (rank 2) takes 1.30 times as long"));
   const std::vector<FindingPlace> evidence = placesOfFinding(finding, *chart.causes().places());
   ASSERT_THAT(evidence, SizeIs(4));
   Nanoseconds longest = 0;
@@ -240,8 +241,8 @@ TEST(CausesTest, FindingsAboutPausesAndEarlyMessagesHavePlaces) {
     if (!finding.classes.empty()) continue;
     for (const FindingPlace& place : placesOfFinding(finding, *chart.causes().places())) {
       words.push_back(place.words.toStdString());
-      if (!finding.pauses) continue;
-      EXPECT_GE(place.spot.event->begin, finding.pauses->end);
+      if (finding.kind != FindingKind::kPauses) continue;
+      EXPECT_GE(place.spot.event->begin, finding.factsOf<Pauses>()->end);
     }
   }
   EXPECT_THAT(words, ElementsAre(testing::EndsWith("on rank 3, received before it is sent"),

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/explain/evidence.h"
 #include "analysis/explain/explanation.h"
+#include "analysis/explain/finding.h"
 #include "chart/chart_model.h"
 #include "chart/links/event_box.h"
 
