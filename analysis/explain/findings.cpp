@@ -16,7 +16,6 @@ namespace pipetrace {
 namespace {
 
 using Id = JobGraph::Id;
-using Kind = FindingKind;
 
 /// A share of the idle time from which on a finding is a warning.
 constexpr double kWarningShare = 0.05;
@@ -35,50 +34,50 @@ enum class Joins : std::uint8_t {
 /// How much findings of a kind matter.
 enum class Matters : std::uint8_t { kByShare, kAlways, kNever, kByReason };
 
-struct KindRow {
-  Kind kind;
+struct GroupRow {
+  FindingKind kind;
   Joins joins;
   Matters matters;
 };
 
-constexpr std::array<KindRow, kFindingKindCount> kRows = {{
-    {Kind::kEarlyMessages, Joins::kNever, Matters::kAlways},
-    {Kind::kSlowStages, Joins::kOfSameRanks, Matters::kByShare},
-    {Kind::kSlowRank, Joins::kOfSameTime, Matters::kByShare},
-    {Kind::kSlowReplica, Joins::kOfSamePipeline, Matters::kByShare},
-    {Kind::kLongJob, Joins::kNever, Matters::kByShare},
-    {Kind::kOftenLongJob, Joins::kNever, Matters::kByShare},
-    {Kind::kLongJobs, Joins::kNever, Matters::kByShare},
-    {Kind::kUnevenMicroBatches, Joins::kAll, Matters::kByShare},
-    {Kind::kScatteredPauses, Joins::kAll, Matters::kByShare},
-    {Kind::kUnsteadyJobs, Joins::kAll, Matters::kByShare},
-    {Kind::kData, Joins::kAll, Matters::kByShare},
-    {Kind::kLateJob, Joins::kNever, Matters::kByShare},
-    {Kind::kLateJobs, Joins::kAll, Matters::kByShare},
-    {Kind::kSlowLink, Joins::kNever, Matters::kByShare},
-    {Kind::kEarlyLink, Joins::kNever, Matters::kAlways},
-    {Kind::kLongMessages, Joins::kNever, Matters::kByShare},
-    {Kind::kMessages, Joins::kAll, Matters::kByShare},
-    {Kind::kUnloggedMessages, Joins::kAll, Matters::kByShare},
-    {Kind::kHeldLines, Joins::kAll, Matters::kByShare},
-    {Kind::kUnknownSender, Joins::kNever, Matters::kByShare},
-    {Kind::kPauses, Joins::kNever, Matters::kByReason},
-    {Kind::kSchedule, Joins::kNever, Matters::kNever},
-    {Kind::kOptimizers, Joins::kNever, Matters::kNever},
-    {Kind::kOptimizersAndCollectives, Joins::kNever, Matters::kNever},
-    {Kind::kUnknown, Joins::kNever, Matters::kNever},
+constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
+    {FindingKind::kEarlyMessages, Joins::kNever, Matters::kAlways},
+    {FindingKind::kSlowStages, Joins::kOfSameRanks, Matters::kByShare},
+    {FindingKind::kSlowRank, Joins::kOfSameTime, Matters::kByShare},
+    {FindingKind::kSlowReplica, Joins::kOfSamePipeline, Matters::kByShare},
+    {FindingKind::kLongJob, Joins::kNever, Matters::kByShare},
+    {FindingKind::kOftenLongJob, Joins::kNever, Matters::kByShare},
+    {FindingKind::kLongJobs, Joins::kNever, Matters::kByShare},
+    {FindingKind::kUnevenMicroBatches, Joins::kAll, Matters::kByShare},
+    {FindingKind::kScatteredPauses, Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnsteadyJobs, Joins::kAll, Matters::kByShare},
+    {FindingKind::kData, Joins::kAll, Matters::kByShare},
+    {FindingKind::kLateJob, Joins::kNever, Matters::kByShare},
+    {FindingKind::kLateJobs, Joins::kAll, Matters::kByShare},
+    {FindingKind::kSlowLink, Joins::kNever, Matters::kByShare},
+    {FindingKind::kEarlyLink, Joins::kNever, Matters::kAlways},
+    {FindingKind::kLongMessages, Joins::kNever, Matters::kByShare},
+    {FindingKind::kMessages, Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnloggedMessages, Joins::kAll, Matters::kByShare},
+    {FindingKind::kHeldLines, Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnknownSender, Joins::kNever, Matters::kByShare},
+    {FindingKind::kPauses, Joins::kNever, Matters::kByReason},
+    {FindingKind::kSchedule, Joins::kNever, Matters::kNever},
+    {FindingKind::kOptimizers, Joins::kNever, Matters::kNever},
+    {FindingKind::kOptimizersAndCollectives, Joins::kNever, Matters::kNever},
+    {FindingKind::kUnknown, Joins::kNever, Matters::kNever},
 }};
 
 static_assert(
     [] {
-      for (std::size_t i = 0; i < kRows.size(); ++i) {
-        if (kRows[i].kind != static_cast<Kind>(i)) return false;
+      for (std::size_t i = 0; i < kGroupRows.size(); ++i) {
+        if (kGroupRows[i].kind != static_cast<FindingKind>(i)) return false;
       }
       return true;
     }(),
     "a kind of findings lacks its row, or stands elsewhere");
 
-const KindRow& rowOf(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }
+const GroupRow& groupRowOf(FindingKind kind) { return kGroupRows[static_cast<std::size_t>(kind)]; }
 
 /// Products of long times would overflow.
 bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
@@ -91,16 +90,16 @@ bool isOneStep(const CulpritGroup& group) {
   return isOneJob(group) && isMost(group.timeOfStep, group.timeOfJob);
 }
 
-Kind kindOfMessages(const CulpritGroup& group, const LinkTimes& links) {
-  if (!group.outliers.empty()) return Kind::kLongMessages;
+FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links) {
+  if (!group.outliers.empty()) return FindingKind::kLongMessages;
   const LinkTimes::Link link{group.rank, group.peer};
-  if (group.rank < 0) return Kind::kUnknownSender;
-  if (links.empty()) return Kind::kUnloggedMessages;
-  if (links.isEarly(link)) return Kind::kEarlyLink;
+  if (group.rank < 0) return FindingKind::kUnknownSender;
+  if (links.empty()) return FindingKind::kUnloggedMessages;
+  if (links.isEarly(link)) return FindingKind::kEarlyLink;
   const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
   const bool isUsual =
       others > 0 && static_cast<double>(links.of(link)) < LinkTimes::kSlow * others;
-  return isUsual ? Kind::kMessages : Kind::kSlowLink;
+  return isUsual ? FindingKind::kMessages : FindingKind::kSlowLink;
 }
 
 /// Whether the rank is slower than its peers, and the job with most of the group no longer than
@@ -153,37 +152,38 @@ bool areScattered(const CulpritGroup& group, const ScatteredPauses& pauses) {
   return 2 * static_cast<std::size_t>(count) > group.outliers.size();
 }
 
-Kind kindOf(const FindingInputs& run, const CulpritGroup& group) {
+FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group) {
   const JobGraph& graph = run.basis.graph();
   const int rank = group.rank;
   const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
-  if (!isTransfer && areScattered(group, run.scattered)) return Kind::kScatteredPauses;
+  if (!isTransfer && areScattered(group, run.scattered)) return FindingKind::kScatteredPauses;
   switch (group.bubbleClass) {
-    case BubbleClass::kImbalance: return Kind::kSlowStages;
+    case BubbleClass::kImbalance: return FindingKind::kSlowStages;
     case BubbleClass::kTransfer: return kindOfMessages(group, run.links);
-    case BubbleClass::kBlocked: return Kind::kHeldLines;
+    case BubbleClass::kBlocked: return FindingKind::kHeldLines;
     case BubbleClass::kLaunch:
-      if (graph.node(group.job).kind == JobKind::kData) return Kind::kData;
-      return isOneJob(group) ? Kind::kLateJob : Kind::kLateJobs;
+      if (graph.node(group.job).kind == JobKind::kData) return FindingKind::kData;
+      return isOneJob(group) ? FindingKind::kLateJob : FindingKind::kLateJobs;
     default:
-      if (!group.outliers.empty()) return Kind::kLongJobs;
+      if (!group.outliers.empty()) return FindingKind::kLongJobs;
       if (!run.ranks.isSlow(rank) && run.lengths.isShownBy(graph.node(group.job).stage)) {
-        return Kind::kUnevenMicroBatches;
+        return FindingKind::kUnevenMicroBatches;
       }
       if (isOneJob(group) && !isSlowLikeItsRank(graph, group, run.ranks)) {
-        return isOneStep(group) ? Kind::kLongJob : Kind::kOftenLongJob;
+        return isOneStep(group) ? FindingKind::kLongJob : FindingKind::kOftenLongJob;
       }
-      return run.ranks.isSlow(rank) ? Kind::kSlowRank : Kind::kUnsteadyJobs;
+      return run.ranks.isSlow(rank) ? FindingKind::kSlowRank : FindingKind::kUnsteadyJobs;
   }
 }
 
 /// Groups with equal keys are one finding.
-using Key = std::tuple<Kind, int, int, std::vector<int>>;
+using FindingKey = std::tuple<FindingKind, int, int, std::vector<int>>;
 
 /// `number`: of the group. `pipeline`: the index of the slow one.
-Key keyOf(const FindingInputs& run, const Finding& finding, int number, std::size_t pipeline) {
+FindingKey findingKeyOf(const FindingInputs& run, const Finding& finding, int number,
+                        std::size_t pipeline) {
   const CulpritGroup& group = finding.culprit;
-  switch (rowOf(finding.kind).joins) {
+  switch (groupRowOf(finding.kind).joins) {
     case Joins::kNever: break;
     case Joins::kAll: return {finding.kind, 0, 0, {}};
     case Joins::kOfSameRanks: {
@@ -245,7 +245,7 @@ void keepLongest(Examples& examples) {
 std::vector<Finding> groupedFindings(const FindingInputs& run) {
   const SlowReplicas replicas(run.basis.graph(), run.ranks);
   std::vector<Finding> findings;
-  std::map<Key, std::size_t> known;
+  std::map<FindingKey, std::size_t> known;
   int number = 0;
   for (const CulpritGroup& group : run.culprits.groups) {  // the largest first
     Finding finding{.kind = kindOf(run, group)};
@@ -255,15 +255,16 @@ std::vector<Finding> groupedFindings(const FindingInputs& run) {
     } else {
       finding.ranks = {{group.rank, group.time}};
     }
-    if (finding.kind == Kind::kSlowStages && group.stage >= 0) finding.stages = {group.stage};
+    if (finding.kind == FindingKind::kSlowStages && group.stage >= 0)
+      finding.stages = {group.stage};
     const std::size_t* const pipeline =
-        finding.kind == Kind::kSlowRank ? replicas.of(group.rank) : nullptr;
+        finding.kind == FindingKind::kSlowRank ? replicas.of(group.rank) : nullptr;
     if (pipeline != nullptr) {
-      finding.kind = Kind::kSlowReplica;
+      finding.kind = FindingKind::kSlowReplica;
       finding.facts = slowReplica(run, *pipeline);
     }
     const auto [place, isNew] = known.try_emplace(
-        keyOf(run, finding, number++, pipeline == nullptr ? 0 : *pipeline), findings.size());
+        findingKeyOf(run, finding, number++, pipeline == nullptr ? 0 : *pipeline), findings.size());
     if (isNew) {
       findings.push_back(std::move(finding));
     } else {
@@ -294,43 +295,44 @@ class CulpritFacts {
     };
     const std::monostate none;
     switch (finding.kind) {
-      case Kind::kSlowStages: return addStages(finding);
-      case Kind::kSlowRank: return set(Remedy::kHostOfRank, run_.ranks.of(group.rank));
-      case Kind::kSlowReplica: finding.remedy = Remedy::kHostsOfReplica; return;
-      case Kind::kLongJob: return set(Remedy::kThatMoment, blamed(group.job, group));
-      case Kind::kOftenLongJob: return set(Remedy::kThatMicroBatch, oftenLong(group));
-      case Kind::kLongJobs: {
+      case FindingKind::kSlowStages: return addStages(finding);
+      case FindingKind::kSlowRank: return set(Remedy::kHostOfRank, run_.ranks.of(group.rank));
+      case FindingKind::kSlowReplica: finding.remedy = Remedy::kHostsOfReplica; return;
+      case FindingKind::kLongJob: return set(Remedy::kThatMoment, blamed(group.job, group));
+      case FindingKind::kOftenLongJob: return set(Remedy::kThatMicroBatch, oftenLong(group));
+      case FindingKind::kLongJobs: {
         BlamedJob job = blamed(longest(group), group);
         job.count = static_cast<int>(group.outliers.size());
         return set(Remedy::kThatMoment, std::move(job));
       }
-      case Kind::kUnevenMicroBatches: return set(Remedy::kEvenMicroBatches, run_.lengths);
-      case Kind::kScatteredPauses: return set(Remedy::kCollectTogether, run_.scattered);
-      case Kind::kUnsteadyJobs: return set(Remedy::kSteadierHosts, none);
-      case Kind::kData: return set(Remedy::kDataAhead, blamed(group.job, group));
-      case Kind::kLateJob: {
+      case FindingKind::kUnevenMicroBatches: return set(Remedy::kEvenMicroBatches, run_.lengths);
+      case FindingKind::kScatteredPauses: return set(Remedy::kCollectTogether, run_.scattered);
+      case FindingKind::kUnsteadyJobs: return set(Remedy::kSteadierHosts, none);
+      case FindingKind::kData: return set(Remedy::kDataAhead, blamed(group.job, group));
+      case FindingKind::kLateJob: {
         BlamedJob job = blamed(group.job, group);
         if (!isOneStep(group) || isOnlyStep()) job.step = -1;
         return set(Remedy::kSoonerLaunches, std::move(job));
       }
-      case Kind::kLateJobs: return set(Remedy::kSoonerLaunches, none);
-      case Kind::kSlowLink: {
+      case FindingKind::kLateJobs: return set(Remedy::kSoonerLaunches, none);
+      case FindingKind::kSlowLink: {
         const LinkTimes::Link link{group.rank, group.peer};
         const LinkBesideOthers facts{run_.links.of(link), run_.links.ofOthers(link)};
         return set(facts.others ? Remedy::kThatLink : Remedy::kShorterMessages, facts);
       }
-      case Kind::kEarlyLink: return set(Remedy::kMoveClocksOfLink, none);
-      case Kind::kLongMessages: return set(Remedy::kNetworkAtThatTime, longMessages(group));
-      case Kind::kMessages: return set(Remedy::kFewerMessages, none);
-      case Kind::kUnloggedMessages: return set(Remedy::kMessagesInLogs, none);
-      case Kind::kHeldLines: return set(Remedy::kOrderOfMessages, heldLinesOf(graph_, group));
-      case Kind::kUnknownSender: return set(Remedy::kAllLogs, none);
-      case Kind::kEarlyMessages:
-      case Kind::kPauses:
-      case Kind::kSchedule:
-      case Kind::kOptimizers:
-      case Kind::kOptimizersAndCollectives:
-      case Kind::kUnknown: return;  // of no group
+      case FindingKind::kEarlyLink: return set(Remedy::kMoveClocksOfLink, none);
+      case FindingKind::kLongMessages: return set(Remedy::kNetworkAtThatTime, longMessages(group));
+      case FindingKind::kMessages: return set(Remedy::kFewerMessages, none);
+      case FindingKind::kUnloggedMessages: return set(Remedy::kMessagesInLogs, none);
+      case FindingKind::kHeldLines:
+        return set(Remedy::kOrderOfMessages, heldLinesOf(graph_, group));
+      case FindingKind::kUnknownSender: return set(Remedy::kAllLogs, none);
+      case FindingKind::kEarlyMessages:
+      case FindingKind::kPauses:
+      case FindingKind::kSchedule:
+      case FindingKind::kOptimizers:
+      case FindingKind::kOptimizersAndCollectives:
+      case FindingKind::kUnknown: return;  // of no group
     }
   }
 
@@ -574,16 +576,16 @@ class Findings {
     addEarlyMessages();
     addCulprits();
     addPauses();
-    addClasses(Kind::kSchedule, Remedy::kOtherSchedule,
+    addClasses(FindingKind::kSchedule, Remedy::kOtherSchedule,
                {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
     if (graph_.nodes().size() > graph_.messageEnd()) {
-      addClasses(Kind::kOptimizersAndCollectives, Remedy::kUpdatesAndReductions,
+      addClasses(FindingKind::kOptimizersAndCollectives, Remedy::kUpdatesAndReductions,
                  {BubbleClass::kSync});
     } else {
-      addClasses(Kind::kOptimizers, Remedy::kFasterUpdates, {BubbleClass::kSync});
+      addClasses(FindingKind::kOptimizers, Remedy::kFasterUpdates, {BubbleClass::kSync});
     }
     const UnknownIdle unknown = unknownIdle(run_);
-    addClasses(Kind::kUnknown, remedyOf(unknown), {BubbleClass::kUnknown}, unknown);
+    addClasses(FindingKind::kUnknown, remedyOf(unknown), {BubbleClass::kUnknown}, unknown);
     std::stable_partition(findings_.begin(), findings_.end(),
                           [](const Finding& finding) { return !finding.isMinor; });
     return std::move(findings_);
@@ -597,7 +599,7 @@ class Findings {
         std::max_element(early.begin(), early.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most == early.end() || most->second < kLeastEarly) return;
-    Finding finding{.kind = Kind::kEarlyMessages,
+    Finding finding{.kind = FindingKind::kEarlyMessages,
                     .remedy = Remedy::kMoveClocks,
                     .severity = Severity::kWarning};
     finding.facts = EarlyArrivals{.by = most->second, .moreLinks = early.size() - 1};
@@ -624,7 +626,7 @@ class Findings {
   void addPauses() {
     for (Pauses& pauses : pausesOf(run_.timeline, stepsOfWholePipelines(run_), run_.counted)) {
       Finding& finding = findings_.emplace_back();
-      finding.kind = Kind::kPauses;
+      finding.kind = FindingKind::kPauses;
       finding.remedy = remedyOf(pauses);
       finding.severity = pauses.isWanted() ? Severity::kNote : Severity::kWarning;
       addPause(pauses, finding.evidence);
@@ -633,7 +635,7 @@ class Findings {
   }
 
   template <typename Facts = std::monostate>
-  void addClasses(Kind kind, Remedy remedy, std::initializer_list<BubbleClass> classes,
+  void addClasses(FindingKind kind, Remedy remedy, std::initializer_list<BubbleClass> classes,
                   const Facts& facts = {}) {
     Finding finding{.kind = kind, .remedy = remedy};
     Examples examples;
@@ -657,7 +659,7 @@ class Findings {
     finding.share = ratio(finding.time, sums_.idle);
     finding.shareOfSteps = ratio(finding.time, stepTime_);
     finding.isMinor = finding.shareOfSteps < kMinorShare;
-    const Matters matters = rowOf(finding.kind).matters;
+    const Matters matters = groupRowOf(finding.kind).matters;
     const bool isLarge = finding.share >= kWarningShare && !finding.isMinor;
     const bool isWarning = matters == Matters::kAlways || (matters == Matters::kByShare && isLarge);
     finding.severity = isWarning ? Severity::kWarning : Severity::kNote;

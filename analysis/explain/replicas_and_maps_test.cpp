@@ -265,12 +265,12 @@ TEST(Updates, CollectivesAreNamedInRunsThatHaveSome) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const std::vector<Finding> alone = findingsOfUpdates(plan);
   ASSERT_FALSE(alone.empty());
-  EXPECT_THAT(alone.back().text, StartsWith("of the idle time optimizers take "));
-  EXPECT_THAT(alone.back().advice, testing::Not(HasSubstr("gradients")));
+  EXPECT_THAT(findingText(alone.back()), StartsWith("of the idle time optimizers take "));
+  EXPECT_THAT(remedyText(alone.back()), testing::Not(HasSubstr("gradients")));
   const std::vector<Finding> reduced = findingsOfUpdates(withReductions(withReplicas(plan, 2)));
   ASSERT_FALSE(reduced.empty());
-  EXPECT_THAT(reduced.back().text, StartsWith("of the idle time optimizers and collectives take "));
-  EXPECT_THAT(reduced.back().advice, HasSubstr("gradients can be reduced"));
+  EXPECT_THAT(findingText(reduced.back()), StartsWith("of the idle time optimizers and collectives take "));
+  EXPECT_THAT(remedyText(reduced.back()), HasSubstr("gradients can be reduced"));
 }
 
 }  // namespace

@@ -80,8 +80,7 @@ std::string findingsHtml(const RunReport& report) {
             ", of which each costs little</summary>\n<ol class=\"findings\" start=\"" +
             std::to_string(shown.list.size() + 1) + "\">\n" + others + "</ol></details>\n";
   }
-  std::string path = pathText(run);
-  if (run.pathShares.byStage.size() > kMostNamedStages) path.resize(path.find('\n') + 1);
+  const std::string path = pathText(run, kMostNamedStages);
   for (const std::string& line : linesOf(slowdownText(run) + path + communicationText(run))) {
     html += paragraphHtml(sentenceText(line));
   }

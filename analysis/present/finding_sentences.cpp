@@ -12,8 +12,6 @@
 namespace pipetrace {
 namespace {
 
-using Kind = FindingKind;
-
 template <typename Facts>
 const Facts& factsOf(const Finding& finding) {
   return std::get<Facts>(finding.facts);
@@ -351,37 +349,37 @@ std::string unknownText(const Finding& finding) {
   return text + "; " + facts.lacking.text() + ", so nobody knows what ranks waited for there";
 }
 
-struct KindRow {
-  Kind kind;
+struct SentenceRow {
+  FindingKind kind;
   std::string (*text)(const Finding& finding);
 };
 
-constexpr std::array<KindRow, kFindingKindCount> kKinds = {{
-    {Kind::kEarlyMessages, earlyMessagesText},
-    {Kind::kSlowStages, slowStagesText},
-    {Kind::kSlowRank, slowRankText},
-    {Kind::kSlowReplica, slowReplicaText},
-    {Kind::kLongJob, longJobText},
-    {Kind::kOftenLongJob, oftenLongJobText},
-    {Kind::kLongJobs, longJobsText},
-    {Kind::kUnevenMicroBatches, unevenMicroBatchesText},
-    {Kind::kScatteredPauses, scatteredPausesText},
-    {Kind::kUnsteadyJobs, unsteadyJobsText},
-    {Kind::kData, dataText},
-    {Kind::kLateJob, lateJobText},
-    {Kind::kLateJobs, lateJobsText},
-    {Kind::kSlowLink, slowLinkText},
-    {Kind::kEarlyLink, earlyLinkText},
-    {Kind::kLongMessages, longMessagesText},
-    {Kind::kMessages, messagesText},
-    {Kind::kUnloggedMessages, unloggedMessagesText},
-    {Kind::kHeldLines, heldLinesText},
-    {Kind::kUnknownSender, unknownSenderText},
-    {Kind::kPauses, pausesText},
-    {Kind::kSchedule, scheduleText},
-    {Kind::kOptimizers, optimizersText},
-    {Kind::kOptimizersAndCollectives, optimizersAndCollectivesText},
-    {Kind::kUnknown, unknownText},
+constexpr std::array<SentenceRow, kFindingKindCount> kSentences = {{
+    {FindingKind::kEarlyMessages, earlyMessagesText},
+    {FindingKind::kSlowStages, slowStagesText},
+    {FindingKind::kSlowRank, slowRankText},
+    {FindingKind::kSlowReplica, slowReplicaText},
+    {FindingKind::kLongJob, longJobText},
+    {FindingKind::kOftenLongJob, oftenLongJobText},
+    {FindingKind::kLongJobs, longJobsText},
+    {FindingKind::kUnevenMicroBatches, unevenMicroBatchesText},
+    {FindingKind::kScatteredPauses, scatteredPausesText},
+    {FindingKind::kUnsteadyJobs, unsteadyJobsText},
+    {FindingKind::kData, dataText},
+    {FindingKind::kLateJob, lateJobText},
+    {FindingKind::kLateJobs, lateJobsText},
+    {FindingKind::kSlowLink, slowLinkText},
+    {FindingKind::kEarlyLink, earlyLinkText},
+    {FindingKind::kLongMessages, longMessagesText},
+    {FindingKind::kMessages, messagesText},
+    {FindingKind::kUnloggedMessages, unloggedMessagesText},
+    {FindingKind::kHeldLines, heldLinesText},
+    {FindingKind::kUnknownSender, unknownSenderText},
+    {FindingKind::kPauses, pausesText},
+    {FindingKind::kSchedule, scheduleText},
+    {FindingKind::kOptimizers, optimizersText},
+    {FindingKind::kOptimizersAndCollectives, optimizersAndCollectivesText},
+    {FindingKind::kUnknown, unknownText},
 }};
 
 std::string moreLayers(const Finding& finding) {
@@ -508,8 +506,9 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
 
 static_assert(
     [] {
-      for (std::size_t i = 0; i < kKinds.size(); ++i) {
-        if (kKinds[i].kind != static_cast<Kind>(i) || kKinds[i].text == nullptr) return false;
+      for (std::size_t i = 0; i < kSentences.size(); ++i) {
+        if (kSentences[i].kind != static_cast<FindingKind>(i) || kSentences[i].text == nullptr)
+          return false;
       }
       return true;
     }(),
@@ -528,7 +527,7 @@ static_assert(
 }  // namespace
 
 std::string findingText(const Finding& finding) {
-  return kKinds[static_cast<std::size_t>(finding.kind)].text(finding);
+  return kSentences[static_cast<std::size_t>(finding.kind)].text(finding);
 }
 
 std::string remedyText(const Finding& finding) {

@@ -148,7 +148,7 @@ std::string findCommandOf(const RunReport& report, const Finding& finding) {
   return query.empty() ? "" : report.viewCommand + " --find " + shellWord(query);
 }
 
-std::string pathText(const Explanation& run) {
+std::string pathText(const Explanation& run, std::size_t mostStages) {
   Nanoseconds all = 0;
   for (const auto& [kind, time] : run.pathShares.byKind) all += time;
   if (all == 0) return {};
@@ -162,7 +162,7 @@ std::string pathText(const Explanation& run) {
     text += kinds[i].first + " " + percentText(kinds[i].second, all);
   }
   text += "\n";
-  if (run.pathShares.byStage.size() > 1) {
+  if (run.pathShares.byStage.size() > 1 && run.pathShares.byStage.size() <= mostStages) {
     text += "by stage: ";
     bool isFirst = true;
     for (const auto& [stage, time] : run.pathShares.byStage) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,9 @@ std::string noFindings(const Explanation& run);
 /// The command that shows the evidence of a finding; empty where there is none.
 std::string findCommandOf(const RunReport& report, const Finding& finding);
 
-/// The parts of the critical path, and its stages; empty where it is not known.
-std::string pathText(const Explanation& run);
+/// The parts of the critical path, and its stages if they are not more than that; empty where it is
+/// not known.
+std::string pathText(const Explanation& run, std::size_t mostStages = SIZE_MAX);
 
 /// How much slower the run is than its ideal, the stage, replica and kind that cost most of it, and
 /// what the slowest ranks cost.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
 #include "analysis/present/finding_sentences.h"
@@ -195,6 +196,37 @@ TEST(CausesTest, DetailsNameWhatAJobWaitedForAndWhatWaitedForIt) {
   EXPECT_THAT(relations,
               ElementsAre("lr on rank 1, job before", "last: 0F0 on rank 0, by message",
                           "last: 1F1 on rank 1, job after", "last: 2F0 on rank 2, by message"));
+}
+
+TEST(CausesTest, AnExplainedBubbleLeadsToItsCulpritWhateverTheProfileCallsIt) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = test::costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 2, 1.3);
+  Timeline profile = withBubbles(test::completedRun(plan, costs));
+  for (Track& track : profile.tracks) {
+    for (Event& event : track.events) {
+      event.job = kNotGiven;
+      if (track.lane == kBubbleLane) event.argumentCount = 0;
+    }
+  }
+  ShownChart chart(std::move(profile));
+  Causes causes(chart.widget());
+  const auto& bubbles = chart.model().timeline().findTrack(0, kBubbleLane)->events;
+  const auto bubble = std::find_if(bubbles.begin(), bubbles.end(), [](const Event& event) {
+    return event.bubbleClass == BubbleClass::kImbalance && event.duration() > kNsPerMs;
+  });
+  ASSERT_NE(bubble, bubbles.end());
+  QTest::mouseClick(chart.widget().viewport(), Qt::LeftButton, {}, chart.middleOf(0, *bubble));
+  ASSERT_TRUE(chart.widget().selection());
+  EXPECT_FALSE(chart.widget().culprit()) << "neither its number nor its name is known";
+  causes.show(std::make_shared<const Explanation>(explainRun(chart.model().timeline(), {})),
+              nullptr);
+  ASSERT_TRUE(chart.widget().culprit());
+  const Bubble* const known =
+      causes.places()->bubbleOf({chart.widget().selection()->row, &*bubble});
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(chart.widget().culprit()->event, &culpritEventOf(causes.places()->graph(), *known));
+  EXPECT_EQ(chart.widget().culprit()->event->stage, 2);
 }
 
 TEST(CausesTest, DetailsOfABubbleSayWhatItsCauseCostsInAll) {
