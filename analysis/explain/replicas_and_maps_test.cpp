@@ -269,7 +269,8 @@ TEST(Updates, CollectivesAreNamedInRunsThatHaveSome) {
   EXPECT_THAT(remedyText(alone.back()), testing::Not(HasSubstr("gradients")));
   const std::vector<Finding> reduced = findingsOfUpdates(withReductions(withReplicas(plan, 2)));
   ASSERT_FALSE(reduced.empty());
-  EXPECT_THAT(findingText(reduced.back()), StartsWith("of the idle time optimizers and collectives take "));
+  EXPECT_THAT(findingText(reduced.back()),
+              StartsWith("of the idle time optimizers and collectives take "));
   EXPECT_THAT(remedyText(reduced.back()), HasSubstr("gradients can be reduced"));
 }
 

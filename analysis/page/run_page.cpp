@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <sstream>
 
 #include "analysis/page/run_cards.h"
 #include "analysis/page/run_tables.h"
@@ -23,16 +22,6 @@ namespace {
 /// On the critical path; more make a line that nobody reads.
 constexpr std::size_t kMostNamedStages = 16;
 
-std::vector<std::string> linesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    const std::size_t first = line.find_first_not_of(' ');
-    if (first != std::string::npos) lines.push_back(line.substr(first));
-  }
-  return lines;
-}
-
 std::string cardsHtml(const Explanation& run) {
   std::string cards;
   for (const RunCard& card : runCards(run)) {
@@ -49,7 +38,7 @@ std::string commandHtml(const std::string& command) {
          "</code><button type=\"button\" class=\"copy-text\">copy</button></p>\n";
 }
 
-std::string findingText(const RunReport& report, const Finding& finding) {
+std::string findingHtml(const RunReport& report, const Finding& finding) {
   const bool isOfOneClass = finding.bubbleClass != BubbleClass::kNone;
   std::string html = "<li><p>";
   if (isOfOneClass) {
@@ -65,14 +54,14 @@ std::string findingsHtml(const RunReport& report) {
   const Explanation& run = report.explanation;
   const ShownFindings shown = shownFindings(report);
   std::string html;
-  for (const Finding* const finding : shown.list) html += findingText(report, *finding);
+  for (const Finding* const finding : shown.list) html += findingHtml(report, *finding);
   html = html.empty() ? paragraphHtml(sentenceText(noFindings(run)))
                       : "<ol class=\"findings\">\n" + html + "</ol>\n";
   std::string others;
   for (const Finding& finding : run.findings) {
     const bool isShown =
         std::find(shown.list.begin(), shown.list.end(), &finding) != shown.list.end();
-    if (!isShown) others += findingText(report, finding);
+    if (!isShown) others += findingHtml(report, finding);
   }
   if (!others.empty()) {
     const std::size_t count = run.findings.size() - shown.list.size();
@@ -80,9 +69,9 @@ std::string findingsHtml(const RunReport& report) {
             ", of which each costs little</summary>\n<ol class=\"findings\" start=\"" +
             std::to_string(shown.list.size() + 1) + "\">\n" + others + "</ol></details>\n";
   }
-  const std::string path = pathText(run, kMostNamedStages);
-  for (const std::string& line : linesOf(slowdownText(run) + path + communicationText(run))) {
-    html += paragraphHtml(sentenceText(line));
+  for (const Lines& lines :
+       {slowdownLines(run), pathLines(run, kMostNamedStages), communicationLines(run)}) {
+    for (const std::string& line : lines) html += paragraphHtml(sentenceText(line));
   }
   return html;
 }
@@ -183,7 +172,7 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
 std::string runPage(const RunReport& report, const RunPageOptions& options) {
   Page page;
   page.title = options.name.empty() ? "PipeTrace report" : options.name + ": PipeTrace report";
-  page.head = linesOf(runHeadline(report));
+  page.head = runHeadLines(report);
   for (PageSection& section : runSections(report, options)) {
     page.rows.push_back({std::move(section)});
   }

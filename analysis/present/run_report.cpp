@@ -85,7 +85,7 @@ std::string scheduleLine(const RunReport& report) {
             std::to_string(schedule.deviations.front().step);
   }
   if (!schedule.problem.empty()) text += "; " + schedule.problem;
-  return text + "\n";
+  return text;
 }
 
 /// Which steps count, where not all do.
@@ -93,10 +93,10 @@ std::string countedLine(const Explanation& run, std::size_t steps) {
   if (run.counted.areAll()) return {};
   if (run.counted.leftOut()) {
     return run.counted.leftOutText() + " of all figures and findings; --steps " +
-           std::to_string(run.counted.leftOut()->step) + ": has it\n";
+           std::to_string(run.counted.leftOut()->step) + ": has it";
   }
   return "all figures and findings are about " + std::to_string(countedSteps(run)) + " of " +
-         countText(steps, "step") + "\n";
+         countText(steps, "step");
 }
 
 /// "2", "1 (ranks 4 to 7)".
@@ -110,7 +110,7 @@ std::string replicaText(const Slowdown& slowdown, int replica) {
 
 }  // namespace
 
-std::string runHeadline(const RunReport& report) {
+Lines runHeadLines(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
   std::string text = countText(run.ranks, "rank");
   if (run.pipelines > 1) text += " in " + std::to_string(run.pipelines) + " pipelines";
@@ -120,8 +120,11 @@ std::string runHeadline(const RunReport& report) {
   }
   text += ", " + countText(run.steps.size(), "step") + ", " + countText(run.jobs, "compute job");
   const RunSummary& summary = report.explanation.summary;
-  text += "\n" + scheduleLine(report) + asynchronousLine(summary) + phaseLines(summary);
-  return text + countedLine(report.explanation, run.steps.size());
+  Lines lines = {std::move(text), scheduleLine(report)};
+  for (std::string& line : phaseLines(summary)) lines.push_back(std::move(line));
+  std::string counted = countedLine(report.explanation, run.steps.size());
+  if (!counted.empty()) lines.push_back(std::move(counted));
+  return lines;
 }
 
 ShownFindings shownFindings(const RunReport& report) {
@@ -148,7 +151,7 @@ std::string findCommandOf(const RunReport& report, const Finding& finding) {
   return query.empty() ? "" : report.viewCommand + " --find " + shellWord(query);
 }
 
-std::string pathText(const Explanation& run, std::size_t mostStages) {
+Lines pathLines(const Explanation& run, std::size_t mostStages) {
   Nanoseconds all = 0;
   for (const auto& [kind, time] : run.pathShares.byKind) all += time;
   if (all == 0) return {};
@@ -156,30 +159,29 @@ std::string pathText(const Explanation& run, std::size_t mostStages) {
                                                          run.pathShares.byKind.end());
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text = "the critical path consists of ";
+  std::string first = "the critical path consists of ";
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (i > 0) text += ", ";
-    text += kinds[i].first + " " + percentText(kinds[i].second, all);
+    if (i > 0) first += ", ";
+    first += kinds[i].first + " " + percentText(kinds[i].second, all);
   }
-  text += "\n";
+  Lines lines = {std::move(first)};
   if (run.pathShares.byStage.size() > 1 && run.pathShares.byStage.size() <= mostStages) {
-    text += "by stage: ";
-    bool isFirst = true;
+    std::string stages;
     for (const auto& [stage, time] : run.pathShares.byStage) {
-      text += (isFirst ? "" : ", ") + std::to_string(stage) + " " + percentText(time, all);
-      isFirst = false;
+      stages += (stages.empty() ? "by stage: " : ", ") + std::to_string(stage) + " " +
+                percentText(time, all);
     }
-    text += "\n";
+    lines.push_back(std::move(stages));
   }
-  return text;
+  return lines;
 }
 
-std::string slowdownText(const Explanation& run) {
+Lines slowdownLines(const Explanation& run) {
   const Slowdown& slowdown = run.slowdown;
-  if (!slowdown.reason.empty()) return "slowdown is not known: " + slowdown.reason + "\n";
-  std::string text = "a step takes " + ratioText(slowdown.total) +
-                     " times as long as if work of one kind were equally long everywhere";
-  bool isFirst = true;
+  if (!slowdown.reason.empty()) return {"slowdown is not known: " + slowdown.reason};
+  Lines lines = {"a step takes " + ratioText(slowdown.total) +
+                 " times as long as if work of one kind were equally long everywhere"};
+  std::string alone;
   bool isMoreThanAll = false;
   const auto isBoundOf = [&](const std::string& what, const auto& name) {
     if constexpr (std::is_same_v<std::decay_t<decltype(name)>, int>) {
@@ -194,10 +196,9 @@ std::string slowdownText(const Explanation& run) {
         std::max_element(numbers.begin(), numbers.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     const bool isBound = isBoundOf(what, largest->first);
-    text += isFirst ? "\n  alone, " : ", ";
-    text += (isBound ? "no " + what : what + " " + nameOf(largest->first)) + " makes it " +
-            (isBound ? "more than " : "") + ratioText(largest->second);
-    isFirst = false;
+    alone += alone.empty() ? "alone, " : ", ";
+    alone += (isBound ? "no " + what : what + " " + nameOf(largest->first)) + " makes it " +
+             (isBound ? "more than " : "") + ratioText(largest->second);
     isMoreThanAll = isMoreThanAll || (!isBound && largest->second > slowdown.total);
   };
   if (slowdown.total > 1.005) {
@@ -205,34 +206,38 @@ std::string slowdownText(const Explanation& run) {
     most(slowdown.byReplica, run.topology.tensorRanks > 1 ? "replica" : "pipeline",
          [&](int replica) { return replicaText(slowdown, replica); });
     most(slowdown.byKind, "kind", [](const std::string& kind) { return kind; });
-    if (isMoreThanAll) text += " (more than all together: other work is shorter than its ideal)";
+    if (isMoreThanAll) alone += " (more than all together: other work is shorter than its ideal)";
+    if (!alone.empty()) lines.push_back(std::move(alone));
     if (slowdown.mW && slowdown.worstRanks.size() < slowdown.ranks.size()) {
-      text += "\n  without what is special about " + ranksText(slowdown.worstRanks) +
-              " it would be " + ratioText(slowdown.total - *slowdown.mW * (slowdown.total - 1));
+      lines.push_back("without what is special about " + ranksText(slowdown.worstRanks) +
+                      " it would be " +
+                      ratioText(slowdown.total - *slowdown.mW * (slowdown.total - 1)));
     }
   }
   if (slowdown.total < 0.995) {
-    text +=
+    lines.back() +=
         ": it is faster than that ideal, which gives messages and collectives the median of "
         "their kind; those that steps waited for may be shorter";
   }
-  return text + "\n";
+  return lines;
 }
 
-std::string communicationText(const Explanation& run) {
-  std::string text;
+Lines communicationLines(const Explanation& run) {
+  Lines lines;
   if (run.communication.all > 0) {
-    text += "communication takes " + formatDuration(run.communication.all) + " on all ranks, " +
-            percentText(run.communication.exposed, run.communication.all) +
-            " of it with no compute job meanwhile\n";
+    lines.push_back("communication takes " + formatDuration(run.communication.all) +
+                    " on all ranks, " +
+                    percentText(run.communication.exposed, run.communication.all) +
+                    " of it with no compute job meanwhile");
   }
   if (run.tokensPerSecond) {
-    text += std::to_string(static_cast<long long>(*run.tokensPerSecond)) + " tokens a second\n";
+    lines.push_back(std::to_string(static_cast<long long>(*run.tokensPerSecond)) +
+                    " tokens a second");
   }
   if (run.modelFlopsUtilization) {
-    text += "model FLOPs utilization " + ratioText(*run.modelFlopsUtilization) + "\n";
+    lines.push_back("model FLOPs utilization " + ratioText(*run.modelFlopsUtilization));
   }
-  return text;
+  return lines;
 }
 
 namespace {
@@ -370,10 +375,12 @@ std::string lastLine(const RunReport& report) {
 
 std::string runReportText(const RunReport& report) {
   const Explanation& run = report.explanation;
-  const std::string path = pathText(run);
-  return runHeadline(report) + findingsText(report) + rankTable(run) + costTable(run) +
-         stepTable(run) + (path.empty() ? "" : "\n" + path) + slackTable(run) + "\n" +
-         slowdownText(run) + communicationText(run) + lastLine(report);
+  const std::string path = textOfLines(pathLines(run));
+  Lines slowdown = slowdownLines(run);
+  for (std::size_t i = 1; i < slowdown.size(); ++i) slowdown[i].insert(0, "  ");
+  return textOfLines(runHeadLines(report)) + findingsText(report) + rankTable(run) +
+         costTable(run) + stepTable(run) + (path.empty() ? "" : "\n" + path) + slackTable(run) +
+         "\n" + textOfLines(slowdown) + textOfLines(communicationLines(run)) + lastLine(report);
 }
 
 }  // namespace pipetrace

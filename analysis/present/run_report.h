@@ -34,11 +34,13 @@ std::string runReportText(const RunReport& report);
 /// nanoseconds. Ends with a newline.
 std::string runReportJson(const RunReport& report);
 
-// The words that all forms of a report share. Texts of several lines end with a newline.
+// The words that all forms of a report share: lines, which have no newline.
+
+using Lines = std::vector<std::string>;
 
 /// Lines about the run: ranks, steps and jobs, the schedule that it followed, its phases, and which
 /// steps count.
-std::string runHeadline(const RunReport& report);
+Lines runHeadLines(const RunReport& report);
 
 /// The findings that a report shows, the most expensive first: all of them, or the first of those
 /// that are not minor.
@@ -54,16 +56,16 @@ std::string noFindings(const Explanation& run);
 /// The command that shows the evidence of a finding; empty where there is none.
 std::string findCommandOf(const RunReport& report, const Finding& finding);
 
-/// The parts of the critical path, and its stages if they are not more than that; empty where it is
+/// The parts of the critical path, and its stages if they are not more than that; none where it is
 /// not known.
-std::string pathText(const Explanation& run, std::size_t mostStages = SIZE_MAX);
+Lines pathLines(const Explanation& run, std::size_t mostStages = SIZE_MAX);
 
-/// How much slower the run is than its ideal, the stage, replica and kind that cost most of it, and
-/// what the slowest ranks cost.
-std::string slowdownText(const Explanation& run);
+/// How much slower the run is than its ideal; then the stage, replica and kind that cost most of
+/// it, and what the slowest ranks cost.
+Lines slowdownLines(const Explanation& run);
 
 /// Communication, tokens a second and the use of the devices, as far as they are known.
-std::string communicationText(const Explanation& run);
+Lines communicationLines(const Explanation& run);
 
 /// A query that finds the evidence of a finding of the report, and nothing else; empty where there
 /// is no evidence. pipe-view's search reads it.

@@ -19,6 +19,24 @@
 
 namespace pipetrace {
 
+namespace {
+
+std::string asynchronousLine(const RunSummary& summary) {
+  std::map<int, int> windows;  // by replica
+  for (const StepSummary& step : summary.steps) windows[step.replica] += step.isWholeRun ? 1 : 0;
+  int most = 0;
+  for (const auto& [replica, count] : windows) most = std::max(most, count);
+  if (most == 0) return {};
+  return std::string("weights change inside steps: ") +
+         (most == 1 ? "the run counts as one step"
+                    : "all steps up to those of another phase count as one") +
+         ", from the first backward of " + (most == 1 ? "its" : "the") +
+         " first rank to its last "
+         "forward";
+}
+
+}  // namespace
+
 std::vector<OtherPhase> otherPhasesOf(const RunSummary& summary) {
   std::map<Phase, std::map<std::int32_t, Nanoseconds>> phases;
   for (const StepWindow& step : summary.otherSteps) {
@@ -37,19 +55,27 @@ std::vector<OtherPhase> otherPhasesOf(const RunSummary& summary) {
   return others;
 }
 
-std::string phaseLines(const RunSummary& summary) {
-  std::string text;
+std::vector<std::string> phaseLines(const RunSummary& summary) {
+  std::vector<std::string> lines;
+  if (std::string line = asynchronousLine(summary); !line.empty()) lines.push_back(std::move(line));
   if (summary.phase != Phase::kTraining) {
-    text += "no step is of training: all figures are about the phase " +
-            std::string(logName(summary.phase)) + "\n";
+    lines.push_back("no step is of training: all figures are about the phase " +
+                    std::string(logName(summary.phase)));
   }
   for (const OtherPhase& other : otherPhasesOf(summary)) {
     const bool isOne = other.steps.size() == 1;
-    text += (isOne ? "step " : "steps ") + numbersText(other.steps) + (isOne ? " is" : " are") +
-            " of the phase " + std::string(logName(other.phase)) +
-            (isOne ? " and takes " : " and take ") + formatDuration(other.time) +
-            (isOne ? "; no figure counts it\n" : "; no figure counts them\n");
+    lines.push_back((isOne ? "step " : "steps ") + numbersText(other.steps) +
+                    (isOne ? " is" : " are") + " of the phase " +
+                    std::string(logName(other.phase)) + (isOne ? " and takes " : " and take ") +
+                    formatDuration(other.time) +
+                    (isOne ? "; no figure counts it" : "; no figure counts them"));
   }
+  return lines;
+}
+
+std::string textOfLines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
   return text;
 }
 
@@ -102,7 +128,7 @@ std::string headline(const Timeline& timeline, const RunSummary& summary) {
   if (info.numMicroBatches) {
     text += ", " + countText(std::max(0, *info.numMicroBatches), "micro-batch", "micro-batches");
   }
-  return text + "\n" + asynchronousLine(summary) + phaseLines(summary);
+  return text + "\n" + textOfLines(phaseLines(summary));
 }
 
 /// The contents of a run in which nothing can be measured: "1 rank, 2 streams (recv, send), 480
@@ -294,20 +320,6 @@ std::string deviceTable(const RunSummary& summary) {
 }  // namespace
 
 /// An asynchronous pipeline has one window, or one before and one after steps of other phases.
-std::string asynchronousLine(const RunSummary& summary) {
-  std::map<int, int> windows;  // by replica
-  for (const StepSummary& step : summary.steps) windows[step.replica] += step.isWholeRun ? 1 : 0;
-  int most = 0;
-  for (const auto& [replica, count] : windows) most = std::max(most, count);
-  if (most == 0) return {};
-  return std::string("weights change inside steps: ") +
-         (most == 1 ? "the run counts as one step"
-                    : "all steps up to those of another phase count as one") +
-         ", from the first backward of " + (most == 1 ? "its" : "the") +
-         " first rank to its last "
-         "forward\n";
-}
-
 std::string ratioText(double ratio) { return fixedText(ratio, 4); }
 
 std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads) {

@@ -19,8 +19,9 @@ struct OtherPhase {
 std::vector<OtherPhase> otherPhasesOf(const RunSummary& summary);
 
 /// Lines about phases, for the head of a report: which one the figures are about, if that is not
-/// training, and which steps they leave out. Empty for a run of training steps alone.
-std::string phaseLines(const RunSummary& summary);
+/// training, and which steps they leave out. Before them one that says that the run is
+/// asynchronous, if it is. None for a run of training steps alone.
+std::vector<std::string> phaseLines(const RunSummary& summary);
 
 /// The same for a JSON object: "phase" where it is not training, "other_phases" where there are
 /// some.
@@ -33,13 +34,13 @@ void addPhases(const RunSummary& summary, Json& object) {
   }
 }
 
-/// A line that says that the run is asynchronous; empty if it is not.
-std::string asynchronousLine(const RunSummary& summary);
-
 /// The summary as text: a line about the run, busy time, idle time and bubble ratio of each rank,
 /// and the length of each step. A run of more than 16 steps has its first and its last 8 listed.
 /// Ends with a newline.
 std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads = 1);
+
+/// The lines as text: each ends with a newline.
+std::string textOfLines(const std::vector<std::string>& lines);
 
 /// A ratio as the reports write it, rounded to four digits: "0.2727".
 std::string ratioText(double ratio);
