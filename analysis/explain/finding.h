@@ -20,7 +20,7 @@
 
 namespace pipetrace {
 
-/// What findings are about. Each has a row in findings.cpp, with what sets its findings apart, and
+/// Kinds of findings. Each has a row in findings.cpp, with what sets its findings apart, and
 /// one in analysis/present/finding_sentences.cpp, with its words.
 enum class FindingKind : std::uint8_t {
   kEarlyMessages,       ///< messages arrive before they are sent: clocks differ
@@ -52,7 +52,7 @@ enum class FindingKind : std::uint8_t {
 inline constexpr std::size_t kFindingKindCount =
     static_cast<std::size_t>(FindingKind::kUnknown) + 1;
 
-/// What would remove what a finding is about, or what to look at next.
+/// Ways to remove the cause of a finding, or things to look at next.
 enum class Remedy : std::uint8_t {
   kMoveClocks,  ///< let clocks be moved before anything else is believed
   kMoveClocksOfLink,
@@ -176,13 +176,13 @@ struct Finding {
   std::vector<std::pair<int, Nanoseconds>> ranks;
   std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;
   std::vector<std::int32_t> stages;  ///< of kSlowStages, ascending; empty: not known
-  /// job == kNone: nobody's. Of several groups the largest, with the time of all.
+  /// job == kNone: nobody's. It is the largest of several groups, with the time of all.
   CulpritGroup culprit;
-  /// What shows it, the best first. Idle time has its longest bubbles, at most kMostExamples, then
+  /// The evidence, the best first. Idle time has its longest bubbles, at most kMostExamples, then
   /// the job that is to blame. Pauses have the longest work in the longest of them, then the first
   /// job after it. Early messages have the earliest. Empty where there is none.
   std::vector<Evidence> evidence;
-  /// What only findings of its kind know.
+  /// Facts that only findings of its kind have.
   std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
                BlamedJob, LongMessages, LinkBesideOthers, HeldLines, UnevenMicroBatches,
                ScatteredPauses, Pauses, UnknownIdle>

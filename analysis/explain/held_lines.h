@@ -21,7 +21,8 @@ struct RunInTime {
   Nanoseconds length = 0;  ///< of a step, by a simulation with the medians of the run's times
   Nanoseconds usual = 0;   ///< of the run's median step
   CommStreams lines = CommStreams::kRank;  ///< the run's
-  /// Of the run's plan, which has that order with --transfers in-time. Empty: no schedule is known.
+  /// These are of the run's plan, which has that order with --transfers in-time. `schedule` is
+  /// empty where none is known.
   std::string schedule;
   int ranks = 0;
   int microBatches = 0;

@@ -26,8 +26,7 @@ struct Pauses {
   int ranks = 0;             ///< how many fill more than half of the longest
   Nanoseconds workTime = 0;  ///< of that rank, inside the pauses; or from step to step
   std::string work;          ///< the name of its longest job there
-  /// Of the steps of another phase: the first and the last in the longest pause; -1: there are
-  /// none.
+  /// The first and the last step of another phase in the longest pause; -1: there are none.
   std::int32_t firstOther = -1;
   std::int32_t lastOther = -1;
   /// That job in the longest of them, and the first compute job after that pause, in the timeline;

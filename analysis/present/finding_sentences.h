@@ -9,10 +9,10 @@ namespace pipetrace {
 
 // The words of findings, made of their facts alone. All are sentences without a full stop.
 
-/// What was found.
+/// Says what was found.
 std::string findingText(const Finding& finding);
 
-/// What would remove it, or what to look at next.
+/// Says what would remove it, or what to look at next.
 std::string remedyText(const Finding& finding);
 
 /// The line of a report where no finding is more than minor. `idle`: of all ranks, in the steps
