@@ -7,12 +7,10 @@
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kMs = kNsPerMs;
-
 /// 30 of 120 ms of idle time, which ranks 1 and 3 caused.
 Finding findingOf(FindingKind kind, Remedy remedy) {
-  Finding finding{.kind = kind, .remedy = remedy, .time = 30 * kMs, .idle = 120 * kMs};
-  finding.ranks = {{3, 20 * kMs}, {1, 10 * kMs}};
+  Finding finding{.kind = kind, .remedy = remedy, .time = 30 * kNsPerMs, .idle = 120 * kNsPerMs};
+  finding.ranks = {{3, 20 * kNsPerMs}, {1, 10 * kNsPerMs}};
   return finding;
 }
 
@@ -55,8 +53,8 @@ TEST(FindingSentences, RanksAreNamedWithTheirShares) {
 
 TEST(FindingSentences, OneLongJobIsItAndSeveralAreThem) {
   Finding finding = findingOf(FindingKind::kLongJobs, Remedy::kThatMoment);
-  finding.facts =
-      BlamedJob{.name = "2F5", .rank = 2, .step = 7, .length = 300 * kMs, .usual = 10 * kMs};
+  finding.facts = BlamedJob{
+      .name = "2F5", .rank = 2, .step = 7, .length = 300 * kNsPerMs, .usual = 10 * kNsPerMs};
   const std::string longest = "2F5 of rank 2 takes 300.0 ms in step 7 (median 10.00 ms)";
   EXPECT_EQ(findingText(finding),
             longest + ": waiting for it costs 30.00 ms of idle time, 25.0 % of all");
@@ -79,8 +77,8 @@ TEST(FindingSentences, MessagesThatHoldLinesSayWhatAStepWouldGain) {
                 "waiting for their lines costs 30.00 ms of idle time, 25.0 % of all (rank 3: "
                 "66.7 %, rank 1: 33.3 %)");
   EXPECT_TRUE(remedyText(finding).starts_with("give messages the order of their times: "));
-  lines.inTime = RunInTime{.length = 80 * kMs,
-                           .usual = 100 * kMs,
+  lines.inTime = RunInTime{.length = 80 * kNsPerMs,
+                           .usual = 100 * kNsPerMs,
                            .schedule = "1F1B",
                            .ranks = 4,
                            .microBatches = 8,
@@ -109,8 +107,9 @@ TEST(FindingSentences, IdleTimeWithoutACauseSaysWhatIsMissing) {
 
 TEST(FindingSentences, TheStepsOfAnEvaluationAreNamed) {
   Finding finding = findingOf(FindingKind::kPauses, Remedy::kFewerEvaluations);
-  Pauses pauses{.step = 2, .end = 228 * kMs, .count = 1, .reason = Pauses::Reason::kEvaluation};
-  pauses.workTime = 200 * kMs;
+  Pauses pauses{
+      .step = 2, .end = 228 * kNsPerMs, .count = 1, .reason = Pauses::Reason::kEvaluation};
+  pauses.workTime = 200 * kNsPerMs;
   pauses.firstOther = 3;
   pauses.lastOther = 4;
   finding.facts = pauses;

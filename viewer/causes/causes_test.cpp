@@ -260,7 +260,7 @@ TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   EXPECT_EQ(evidence[0].spot.event->duration(), longest);
   EXPECT_EQ(evidence[3].spot.event->stage, 2);
   for (const Finding& each : chart.explanation().findings) {
-    EXPECT_FALSE(placesOfFinding(each, *chart.causes().places()).empty()) << each.text;
+    EXPECT_FALSE(placesOfFinding(each, *chart.causes().places()).empty()) << findingText(each);
   }
 }
 
