@@ -12,6 +12,7 @@
 #include "analysis/topology/message_pairs.h"
 #include "analysis/topology/rank_agreement.h"
 #include "trace/run_parts.h"
+#include "trace/text/count_text.h"
 #include "trace/text/ranks_text.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/topology.h"
@@ -275,8 +276,7 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   pairMessages(timeline);
   if (topology.inferred) {
     const auto replicas = topology.replicas();
-    inferred.add(std::to_string(replicas.size()) +
-                 (replicas.size() == 1 ? " pipeline of " : " pipelines, the first of ") +
+    inferred.add(countText(replicas.size(), "pipeline of ", "pipelines, the first of ") +
                  ranksText(replicas.begin()->second) + " in this order");
   }
   if (looped) inferred.add("stages (chunk c of pipeline rank r of p is stage c * p + r)");

@@ -6,7 +6,8 @@
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/explain/explanation.h"
-#include "analysis/report/class_times.h"
+#include "analysis/present/class_times.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/steps/selection.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
@@ -101,9 +102,9 @@ TEST_P(TrainingWithPhases, TheReportIsThatOfTheRunWithoutThem) {
     EXPECT_EQ(mixed.steps[i].isWhole, plain.steps[i].isWhole);
   }
   std::vector<std::string> texts[2];
-  for (const Finding& finding : plain.findings) texts[0].push_back(finding.text);
+  for (const Finding& finding : plain.findings) texts[0].push_back(findingText(finding));
   for (const Finding& finding : mixed.findings) {
-    if (!finding.pauses) texts[1].push_back(finding.text);
+    if (finding.kind != FindingKind::kPauses) texts[1].push_back(findingText(finding));
   }
   EXPECT_EQ(texts[1], texts[0]);
 }

@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/contents_report.h"
+#include "analysis/present/contents_report.h"
 #include "analysis/testing/hand_made_timeline.h"
 
 namespace pipetrace {

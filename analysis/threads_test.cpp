@@ -4,9 +4,8 @@
 #include <sstream>
 
 #include "analysis/explain/explanation.h"
-#include "analysis/report/json_report.h"
-#include "analysis/report/text_report.h"
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/run_report.h"
+#include "analysis/present/summary_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"

@@ -5,6 +5,7 @@
 #include "schedule/builders/placements.h"
 #include "schedule/builders/schedules.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
@@ -34,8 +35,7 @@ int chunksOf(const ScheduleInfo& info, int asked) {
   if (asked == 0) return info.usualChunks;
   if (asked >= info.leastChunks && asked <= info.mostChunks) return asked;
   const std::string text = "cannot plan " + std::string(info.name) + " with " +
-                           std::to_string(asked) + (asked == 1 ? " chunk" : " chunks") +
-                           " per rank: it has ";
+                           countText(asked, "chunk") + " per rank: it has ";
   if (asked < 1) throw Error(text + "at least one");
   if (info.mostChunks > 1) throw Error(text + std::to_string(info.usualChunks));
   throw Error(text + "one; with more, try " + std::string(info.chunkedKin->name) +

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analysis/advice/advice.h"
-#include "analysis/run_report/advice_report.h"
+#include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
 #include "schedule/build_schedule.h"
 #include "schedule/compare/split_costs.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "analysis/advice/advice.h"
-#include "analysis/run_report/advice_report.h"
+#include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"

@@ -9,6 +9,7 @@
 #include "analysis/steps/median_step.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
 #include "trace/threads/in_parallel.h"
@@ -152,8 +153,8 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::microBatches() const {
     one.changes.microBatches = changed;
     one.changes.keepsBatch = true;
     one.advice = {.of = Advice::Of::kMicroBatches,
-                  .what = "cut the batch into " + std::to_string(changed) +
-                          (changed == 1 ? " micro-batch" : " micro-batches") + " in place of " +
+                  .what = "cut the batch into " +
+                          countText(changed, "micro-batch", "micro-batches") + " in place of " +
                           std::to_string(count),
                   .command = "--micro-batches " + std::to_string(changed) + " --keep-batch",
                   .options = optionsOfMicroBatches(changed, count)};

@@ -5,11 +5,8 @@
 #include <map>
 #include <set>
 
-#include "analysis/explain/link_times.h"
-#include "analysis/explain/scattered_pauses.h"
-#include "analysis/explain/slower_ranks.h"
-#include "analysis/explain/slower_stages.h"
-#include "analysis/explain/uneven_micro_batches.h"
+#include "analysis/explain/beside_others.h"
+#include "analysis/explain/unsteady_jobs.h"
 #include "analysis/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
@@ -83,7 +80,7 @@ class RunAdvisor {
     const std::int32_t slowest = stages.slowest();
     const SlowerStages::Factor factor = stages.besideOthers({slowest});
     return "stage " + std::to_string(slowest) + " takes " + fixedText(factor.times, 2) +
-           " times as long as " + factor.others;
+           " times as long as " + factor.others();
   }
 
   void ranks() {

@@ -11,7 +11,7 @@
 
 #include "analysis/diff/diff_report.h"
 #include "analysis/explain/explanation.h"
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/run_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/slowdown/slowdown.h"
 #include "schedule/build_schedule.h"

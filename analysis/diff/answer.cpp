@@ -67,8 +67,9 @@ std::string whyText(const RunDiff& diff) {
 std::string schedulesText(const RunDiff& diff) {
   if (diff.a.schedule == diff.b.schedule) return {};
   for (const DiffReason& each : reasonsOf(diff)) {
-    const bool isNamed = each.text.find(" in place of ") != std::string::npos;
-    if (isNamed && kLeastShare * std::abs(each.time) >= std::abs(diff.step.difference())) return {};
+    if (each.namesSchedules &&
+        kLeastShare * std::abs(each.time) >= std::abs(diff.step.difference()))
+      return {};
   }
   return "; A follows " + diff.a.schedule + ", B " + diff.b.schedule;
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/ratio.h"
 #include "analysis/steps/counted_steps.h"
+#include "trace/text/count_text.h"
 #include "trace/text/factor_text.h"
 #include "trace/text/fixed_text.h"
 
@@ -12,10 +13,6 @@ namespace pipetrace {
 namespace {
 
 using Places = Comparison::Places;
-
-std::string countText(std::int64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
 
 bool hasBackwards(const MeasuredRun& run) {
   return std::any_of(run.kinds.begin(), run.kinds.end(), [](JobKind kind) {
@@ -126,8 +123,8 @@ void comparePlaces(const MeasuredRun& a, const MeasuredRun& b, Comparison& how) 
                      std::none_of(x.places.begin(), x.places.end(), isAtOther);
   if (how.hasSameRanks) return;
   how.isPerMicroBatch = true;
-  how.notes.push_back("A has " + countText(static_cast<std::int64_t>(x.places.size()), "rank") +
-                      " in " + countText(x.pipelines, "pipeline") + ", B " +
+  how.notes.push_back("A has " + countText(x.places.size(), "rank") + " in " +
+                      countText(x.pipelines, "pipeline") + ", B " +
                       std::to_string(y.places.size()) + " in " + std::to_string(y.pipelines) +
                       ": compared per micro-batch of a pipeline; ranks and links are not matched");
 }

@@ -5,8 +5,9 @@
 #include "analysis/diff/diff_report.h"
 #include "analysis/diff/diff_words.h"
 #include "analysis/diff/reasons.h"
+#include "analysis/present/text_table.h"
 #include "analysis/ratio.h"
-#include "analysis/report/text_table.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -14,21 +15,16 @@ namespace {
 
 constexpr std::size_t kMostDiffRows = 12;
 
-std::string countText(std::size_t count, const char* one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 std::string runText(const std::string& input, const MeasuredRun& run, Nanoseconds length,
                     const RunDiff& diff) {
   std::string text = input + ": " + countText(run.shape.places.size(), "rank");
   if (run.shape.pipelines > 1) {
-    text += " in " + countText(static_cast<std::size_t>(run.shape.pipelines), "pipeline");
+    text += " in " + countText(run.shape.pipelines, "pipeline");
   }
-  text += ", " + countText(run.steps.size(), run.isAsynchronous ? "stretch" : "step");
-  if (run.isAsynchronous && run.steps.size() != 1) text.insert(text.size() - 1, "e");
+  text += ", " + (run.isAsynchronous ? countText(run.steps.size(), "stretch", "stretches")
+                                     : countText(run.steps.size(), "step"));
   if (run.microBatches > 0) {
-    text += " of " + countText(static_cast<std::size_t>(run.microBatches), "micro-batch");
-    if (run.microBatches != 1) text.insert(text.size() - 1, "e");
+    text += " of " + countText(run.microBatches, "micro-batch", "micro-batches");
   }
   text += ", " + run.schedule;
   if (diff.how.refusal.empty() && diff.how.isPerMicroBatch) {

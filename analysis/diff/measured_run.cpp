@@ -6,7 +6,7 @@
 
 #include "analysis/diff/exact_means.h"
 #include "analysis/diff/step_stretches.h"
-#include "analysis/explain/slower_stages.h"
+#include "analysis/explain/beside_others.h"
 #include "analysis/steps/rank_jobs.h"
 #include "trace/error.h"
 

@@ -249,10 +249,11 @@ void addRest(const RunDiff& diff, PartShares& shares, std::vector<DiffReason>& r
   const Nanoseconds own = shares.take(
       [](const DiffPart& part) { return !part.isBusy && isOfSchedule(part.bubbleClass); });
   if (own != 0) {
-    const std::string schedule = diff.a.schedule == diff.b.schedule
-                                     ? "the schedule itself"
-                                     : diff.b.schedule + " in place of " + diff.a.schedule;
-    reasons.push_back({schedule + " leaves " + (own < 0 ? "less" : "more") + " idle time", own});
+    const bool differ = diff.a.schedule != diff.b.schedule;
+    const std::string schedule =
+        differ ? diff.b.schedule + " in place of " + diff.a.schedule : "the schedule itself";
+    reasons.push_back(
+        {schedule + " leaves " + (own < 0 ? "less" : "more") + " idle time", own, differ});
   }
   for (const BubbleClass each : kReportedClasses) {
     const Nanoseconds time =

@@ -9,8 +9,9 @@ namespace pipetrace {
 
 /// A reason why steps of B take longer or shorter.
 struct DiffReason {
-  std::string text;      ///< "stage 2's jobs take 10.0 % longer"
-  Nanoseconds time = 0;  ///< its share of the step's difference
+  std::string text;             ///< "stage 2's jobs take 10.0 % longer"
+  Nanoseconds time = 0;         ///< its share of the step's difference
+  bool namesSchedules = false;  ///< both, as they differ
 };
 
 /// Clear changes of jobs and messages in words, those of several places that changed alike as one.

@@ -7,13 +7,137 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/explain/alike_jobs.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
 
 using Id = JobGraph::Id;
+
+/// Numbers the jobs, collectives and ends of messages on lines that are alike in every step, such
+/// as forward 5 of stage 2.
+/// Those are of one rank, and have the same kind, stage, micro-batch and part. Numbers count from
+/// 0, rank after rank. Several threads may use it.
+class AlikeJobs {
+ public:
+  using Number = std::uint32_t;
+
+  explicit AlikeJobs(const JobGraph& graph, int threads = 1);
+
+  std::size_t count() const { return firsts_.size(); }
+  /// `node` must not be a message.
+  Number of(Id node) const { return numbers_[node < jobs_ ? node : node - collectives_ + jobs_]; }
+  /// `end`: that of a message on a line (JobGraph::LineEnd).
+  Number ofEnd(Id end) const { return endNumbers_[end]; }
+  /// An end with that number; kNone: it is of jobs or collectives.
+  Id endOf(Number number) const {
+    return number < firstEnd_ ? JobGraph::kNone : ends_[number - firstEnd_];
+  }
+  /// The rank of the jobs with that number, as an index in JobGraph::ranks().
+  std::uint32_t rankOf(Number number) const { return firsts_[number].rank; }
+  /// The stage of these; kNotGiven: they name none.
+  std::int32_t stageOf(Number number) const { return firsts_[number].stage; }
+  bool areFusedPairs(Number number) const {
+    return static_cast<JobKind>(whatOf(number) >> kKindShift) == JobKind::kForwardBackward;
+  }
+  /// A word that says what they are. It is the same on all ranks; words have the order of kind,
+  /// stage, micro-batch and part.
+  std::uint64_t whatOf(Number number) const { return firsts_[number].what; }
+
+ private:
+  static constexpr unsigned kKindShift = 56;
+  static std::uint64_t whatOf(const JobGraph::Node& node);
+  void numberEnds(const JobGraph& graph);
+
+  struct First {
+    std::uint64_t what = 0;
+    std::uint32_t rank = 0;
+    std::int32_t stage = kNotGiven;
+  };
+
+  Id jobs_ = 0;
+  Id collectives_ = 0;           // where they begin
+  std::vector<Number> numbers_;  // of jobs, then of collectives
+  std::vector<First> firsts_;    // by number
+  std::vector<Number> endNumbers_;
+  Number firstEnd_ = 0;
+  std::vector<Id> ends_;  // one of each number from firstEnd_ on
+};
+
+std::uint64_t AlikeJobs::whatOf(const JobGraph::Node& node) {
+  constexpr std::uint64_t kNumbers = (std::uint64_t{1} << 24U) - 1;
+  constexpr std::uint64_t kParts = (std::uint64_t{1} << 8U) - 1;
+  const int part = node.isMessage ? 0 : node.event->part + 1;
+  return (static_cast<std::uint64_t>(node.kind) << kKindShift) |
+         ((static_cast<std::uint32_t>(node.stage) & kNumbers) << 32U) |
+         ((static_cast<std::uint32_t>(node.microBatch) & kNumbers) << 8U) |
+         (static_cast<std::uint32_t>(part) & kParts);
+}
+
+AlikeJobs::AlikeJobs(const JobGraph& graph, int threads)
+    : jobs_(static_cast<Id>(graph.jobCount())),
+      collectives_(static_cast<Id>(graph.messageEnd())),
+      numbers_(jobs_ + (graph.nodes().size() - graph.messageEnd())) {
+  std::vector<std::vector<First>> ofRanks(graph.ranks().size());
+  const auto visit = [&](std::size_t r, const auto& number) {
+    const JobGraph::Rank& rank = graph.ranks()[r];
+    for (Id id = rank.first; id < rank.end; ++id) number(id, numbers_[id]);
+    for (Id id = rank.firstCollective; id < rank.endOfCollectives; ++id) {
+      number(id, numbers_[id - collectives_ + jobs_]);
+    }
+  };
+  inParallel(threads, ofRanks.size(), [&](std::size_t r) {
+    std::vector<First>& firsts = ofRanks[r];
+    std::unordered_map<std::uint64_t, Number> known;
+    std::vector<Number> next;  // the job that came after each of them the last time
+    Number latest = 0;
+    visit(r, [&](Id id, Number& number) {
+      const JobGraph::Node& node = graph.node(id);
+      const std::uint64_t what = whatOf(node);
+      // Most steps have the order of the step before.
+      if (!next.empty() && firsts[next[latest]].what == what) {
+        number = next[latest];
+      } else {
+        const auto [found, isNew] = known.try_emplace(what, static_cast<Number>(firsts.size()));
+        number = found->second;
+        if (isNew) {
+          firsts.push_back({what, static_cast<std::uint32_t>(r), node.stage});
+          next.push_back(0);
+        }
+        next[latest] = number;
+      }
+      latest = number;
+    });
+  });
+  std::vector<Number> offsets;
+  for (const std::vector<First>& firsts : ofRanks) {
+    offsets.push_back(static_cast<Number>(firsts_.size()));
+    firsts_.insert(firsts_.end(), firsts.begin(), firsts.end());
+  }
+  inParallel(threads, ofRanks.size(),
+             [&](std::size_t r) { visit(r, [&](Id, Number& number) { number += offsets[r]; }); });
+  firstEnd_ = static_cast<Number>(firsts_.size());
+  if (graph.hasLines()) numberEnds(graph);
+}
+
+void AlikeJobs::numberEnds(const JobGraph& graph) {
+  std::vector<std::unordered_map<std::uint64_t, Number>> known(graph.ranks().size());
+  endNumbers_.resize(2 * (graph.messageEnd() - graph.jobCount()));
+  for (Id end = 0; end < endNumbers_.size(); ++end) {
+    const JobGraph::LineEnd& place = graph.lineEnd(end);
+    if (!place.isOnLine) continue;
+    JobGraph::Node node = graph.node(graph.messageOf(end));
+    node.kind = graph.eventOf(end).kind;
+    node.stage = graph.eventOf(end).stage;
+    const std::uint64_t what = whatOf(node);
+    const auto [found, isNew] =
+        known[place.rank].try_emplace(what, static_cast<Number>(firsts_.size()));
+    endNumbers_[end] = found->second;
+    if (!isNew) continue;
+    firsts_.push_back({what, place.rank, node.stage});
+    ends_.push_back(end);
+  }
+}
 
 /// Idle time by rank, by stage, or by what jobs are, over all steps.
 using Shares = std::unordered_map<std::uint64_t, Nanoseconds>;
@@ -292,6 +416,27 @@ CulpritGroup finished(const JobGraph& graph, const AlikeJobs& alike, const Key& 
 }
 
 }  // namespace
+
+JobGraph::Id Outliers::of(const Bubble& bubble) const {
+  const bool isTransfer = bubble.bubbleClass == BubbleClass::kTransfer;
+  const bool isPeerWait = bubble.bubbleClass == BubbleClass::kPeerWait;
+  const bool mayBePause = isPeerWait || bubble.bubbleClass == BubbleClass::kLateStart;
+  if (mayBePause && pauses_.contains(bubble.culprit)) return bubble.culprit;
+  if (!isTransfer && !isPeerWait) return JobGraph::kNone;
+  const Id id = isTransfer ? bubble.cause : bubble.culprit;
+  if (id == JobGraph::kNone) return id;
+  const JobGraph::Node& node = graph_.node(id);
+  const Nanoseconds length = node.end - node.begin;
+  if (length <= least_ || node.isMessage != isTransfer || node.isCollective) return JobGraph::kNone;
+  Nanoseconds usual = 0;
+  if (isTransfer) {
+    const auto [from, to] = linkOf(graph_, bubble);
+    usual = links_.of({std::min(from, to), std::max(from, to)});
+  } else {
+    usual = times_.median(id);
+  }
+  return usual > 0 && length / kManyTimes >= usual ? id : JobGraph::kNone;
+}
 
 std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {
   const Id sender = transfer.culprit;

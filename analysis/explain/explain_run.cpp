@@ -6,13 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "analysis/explain/beside_others.h"
+#include "analysis/explain/culprits.h"
 #include "analysis/explain/explanation.h"
 #include "analysis/explain/held_lines.h"
-#include "analysis/explain/link_times.h"
-#include "analysis/explain/outliers.h"
-#include "analysis/explain/slower_ranks.h"
 #include "analysis/steps/median_step.h"
-#include "trace/text/decimal_time.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
 
@@ -235,24 +233,18 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
                                 .summary = result.summary});
 }
 
-/// Says of messages that hold lines what a step would gain without.
+/// Finds what a step would gain if no message held up others, where a finding is about that.
 void addGainInTime(const Timeline& timeline, const std::string& logs, Explanation& result) {
-  const auto finding =
-      std::find_if(result.findings.begin(), result.findings.end(), [](const Finding& each) {
-        return each.bubbleClass == BubbleClass::kBlocked && !each.isMinor;
-      });
+  const auto finding = std::find_if(
+      result.findings.begin(), result.findings.end(),
+      [](const Finding& each) { return each.kind == FindingKind::kHeldLines && !each.isMinor; });
   if (finding == result.findings.end()) return;
-  const auto run = runInTime(timeline, result.topology, *result.graph, result.schedule, logs);
+  auto run = runInTime(timeline, result.topology, *result.graph, result.schedule);
   const Nanoseconds usual = medianStepOf(result.summary, result.counted).window;
   if (!run || run->length >= usual) return;
-  const Nanoseconds gain = usual - run->length;
-  finding->text = heldLinesText(*result.graph, finding->culprit) + ": " + formatDuration(gain) +
-                  " a step, " + percentText(gain, usual) +
-                  " of it; with messages in the order of their times the step would take " +
-                  formatDuration(run->length);
-  if (run->command.empty()) return;
-  finding->advice =
-      run->command + " writes that plan (docs/inputs/torch.md, \"A better order of messages\")";
+  run->usual = usual;
+  run->logs = logs;
+  std::get<HeldLines>(finding->facts).inTime = std::move(run);
 }
 
 }  // namespace

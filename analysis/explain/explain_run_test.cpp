@@ -9,6 +9,7 @@
 
 #include "analysis/explain/explanation.h"
 #include "analysis/graph/job_name.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 
@@ -82,7 +83,7 @@ void expectNames(const Finding& finding, const Fault& fault) {
   EXPECT_EQ(finding.bubbleClass, fault.bubbleClass);
   EXPECT_EQ(finding.culprit.rank, fault.rank);
   EXPECT_EQ(finding.culprit.peer, fault.peer);
-  EXPECT_THAT(finding.text, HasSubstr(fault.text));
+  EXPECT_THAT(findingText(finding), HasSubstr(fault.text));
 }
 
 class OneFault : public testing::TestWithParam<Fault> {};
@@ -128,8 +129,8 @@ TEST(ExplainRun, SoundRunHasNoCulpritWorthAWarning) {
   const Timeline timeline = completedRun(plan, costsOf(plan, 0));
   const Explanation run = explainRun(timeline, {});
   for (const Finding& finding : run.findings) {
-    EXPECT_EQ(finding.severity, Severity::kNote) << finding.text;
-    EXPECT_EQ(finding.culprit.job, JobGraph::kNone) << finding.text;
+    EXPECT_EQ(finding.severity, Severity::kNote) << findingText(finding);
+    EXPECT_EQ(finding.culprit.job, JobGraph::kNone) << findingText(finding);
   }
 }
 
@@ -324,7 +325,7 @@ TEST(ExplainRun, ThreadsMakeNoDifference) {
   const Explanation four = explainRun(timeline, {.threads = 4});
   ASSERT_EQ(one.findings.size(), four.findings.size());
   for (std::size_t i = 0; i < one.findings.size(); ++i) {
-    EXPECT_EQ(one.findings[i].text, four.findings[i].text);
+    EXPECT_EQ(findingText(one.findings[i]), findingText(four.findings[i]));
   }
   for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(one.ranks[r].bubbles, four.ranks[r].bubbles);
 }

@@ -1,45 +1,200 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/beside_others.h"
 #include "analysis/explain/culprits.h"
-#include "analysis/explain/link_times.h"
+#include "analysis/explain/held_lines.h"
 #include "analysis/explain/pauses.h"
-#include "analysis/explain/scattered_pauses.h"
-#include "analysis/explain/slower_ranks.h"
-#include "analysis/explain/slower_stages.h"
-#include "analysis/explain/uneven_micro_batches.h"
+#include "analysis/explain/steps_that_lack_jobs.h"
+#include "analysis/explain/unsteady_jobs.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
 
-/// An observation about a run, with the evidence for it.
+/// Kinds of findings. Each has a row in findings.cpp, with what sets its findings apart, and
+/// one in analysis/present/finding_sentences.cpp, with its words.
+enum class FindingKind : std::uint8_t {
+  kEarlyMessages,       ///< messages arrive before they are sent: clocks differ
+  kSlowStages,          ///< all ranks of these stages take longer than other stages
+  kSlowRank,            ///< a rank takes longer than its peers, or than at another time
+  kSlowReplica,         ///< all ranks of a pipeline take longer than their peers in others
+  kLongJob,             ///< a job takes longer than its median, in one step
+  kOftenLongJob,        ///< a job does so in several steps
+  kLongJobs,            ///< a few jobs take many times as long as theirs
+  kUnevenMicroBatches,  ///< jobs take longer as their micro-batches are long
+  kScatteredPauses,     ///< ranks pause now and then, at different steps
+  kUnsteadyJobs,        ///< many jobs of these ranks take longer, now and then
+  kData,                ///< ranks load data
+  kLateJob,             ///< a job begins late, in one step or in each
+  kLateJobs,            ///< many jobs of these ranks do
+  kSlowLink,            ///< its messages take longer than those of others
+  kEarlyLink,           ///< ranks wait on a link whose messages arrive before they are sent
+  kLongMessages,        ///< a few messages of a link take many times as long as its others
+  kMessages,            ///< messages on links that are alike
+  kUnloggedMessages,    ///< ranks wait for data; the run has no messages
+  kHeldLines,           ///< messages in front hold lines before they can begin
+  kUnknownSender,       ///< messages from a rank that nobody knows
+  kOfClass,             ///< of a class of bubbles of which no more is known
+  kPauses,              ///< the run stands still between steps
+  kSchedule,            ///< the schedule's own idle time
+  kOptimizers,          ///< the ends of steps
+  kOptimizersAndCollectives,
+  kUnknown,  ///< no cause is known
+};
+inline constexpr std::size_t kFindingKindCount =
+    static_cast<std::size_t>(FindingKind::kUnknown) + 1;
+
+/// Ways to remove the cause of a finding, or things to look at next.
+enum class Remedy : std::uint8_t {
+  kMoveClocks,  ///< let clocks be moved before anything else is believed
+  kMoveClocksOfLink,
+  kComparePasses,          ///< stages as long as others, but not with each kind of job
+  kMoreLayers,             ///< for stages that wait for the others
+  kFewerLayers,            ///< for stages whose ranks are all slow
+  kFewerLayersOrHost,      ///< for stages of one rank, which may be slow itself
+  kFewerLayersForTheSlow,  ///< for some of the stages of ranks
+  kHostOfRank,
+  kHostsOfReplica,
+  kThatMoment,  ///< what a rank did then
+  kThatMicroBatch,
+  kSteadierHosts,
+  kEvenMicroBatches,
+  kCollectTogether,  ///< garbage, on all ranks at the same step
+  kDataAhead,
+  kSoonerLaunches,
+  kOrderOfMessages,
+  kThatLink,
+  kNetworkAtThatTime,
+  kShorterMessages,  ///< on the only link
+  kFewerMessages,    ///< on all links
+  kMessagesInLogs,
+  kAllLogs,
+  kWholeLogs,
+  kStepsLeftOut,  ///< those that lack jobs
+  kFewerCheckpoints,
+  kFewerEvaluations,
+  kProgramBetweenSteps,
+  kOtherSchedule,
+  kFasterUpdates,
+  kUpdatesAndReductions,
+  kOfClass,  ///< what the row of the class says (trace/bubble_class.h)
+};
+inline constexpr std::size_t kRemedyCount =
+    static_cast<std::size_t>(Remedy::kOfClass) + 1;
+
+/// Facts of kEarlyMessages; culprit.rank and peer are the link with the earliest.
+struct EarlyArrivals {
+  Nanoseconds by = 0;         ///< in the median of that link
+  std::size_t moreLinks = 0;  ///< that have some
+};
+
+/// Facts of kSlowStages.
+struct StagesBesideOthers {
+  std::set<int> ranks;                 ///< of all the stages
+  SlowerStages::Factor all;            ///< of the stages together
+  std::vector<std::int32_t> slowOnes;  ///< those that are slow by themselves
+  SlowerStages::Factor ofSlowOnes;
+  std::optional<SlowerRanks::Change> change{};  ///< of the only rank, beside its other steps
+  bool areRanksAlike = true;                    ///< none of them is slower than its peers
+
+  bool isFaster() const { return all.times < 0.995; }  ///< than what is printed as 1.00
+  bool isSlower() const { return all.times >= 1.005; }
+};
+
+/// Facts of kSlowReplica.
+struct SlowReplica {
+  int replica = 0;
+  std::vector<int> ranks;  ///< ascending
+  double factor = 1;       ///< the median of theirs
+};
+
+/// Facts of kLongJob, kOftenLongJob, kLongJobs, kData and kLateJob: the longest of the jobs.
+struct BlamedJob {
+  std::string name;        ///< as plans name it, such as "2F5"
+  int rank = -1;           ///< whose it is
+  std::int32_t step = -1;  ///< kLateJob: of the one step that has it; -1: several do
+  Nanoseconds length = 0;
+  Nanoseconds usual = 0;  ///< the median
+  int count = 1;          ///< how many are so long
+  int all = 1;            ///< kOftenLongJob: of how many that are alike
+};
+
+/// Facts of kLongMessages: the longest of them.
+struct LongMessages {
+  int from = -1;
+  int to = -1;
+  std::string job;  ///< the name of the job that sent it
+  std::int32_t step = -1;
+  Nanoseconds length = 0;
+  Nanoseconds usual = 0;            ///< of the link
+  int count = 1;                    ///< how many are so long
+  std::vector<std::int32_t> steps;  ///< these are of, ascending
+};
+
+/// Facts of kSlowLink.
+struct LinkBesideOthers {
+  Nanoseconds median = 0;
+  std::optional<Nanoseconds> others;  ///< there are other links
+};
+
+/// Facts of kUnknown.
+struct UnknownIdle {
+  bool lacksPlan = false;  ///< ranks have no logs, and the others do not show the schedule
+  StepsThatLackJobs lacking{};
+};
+
+/// A bubble, a job or a message that shows what a finding is about.
+struct Evidence {
+  enum class Role : std::uint8_t { kBubble, kCulprit, kInPause, kAfterPause, kEarlyMessage };
+
+  Role role = Role::kBubble;
+  int rank = 0;
+  Bubble bubble;                 ///< of the role kBubble
+  const Event* event = nullptr;  ///< of the other roles; in the timeline that was explained
+};
+
+/// An observation about a run, as facts. analysis/present/ makes sentences, JSON and pages of them.
 struct Finding {
+  FindingKind kind = FindingKind::kSchedule;
+  Remedy remedy = Remedy::kOtherSchedule;
   Severity severity = Severity::kNote;
-  std::string text;                              ///< a sentence without a full stop
-  std::string advice;                            ///< what to look at next; likewise
   BubbleClass bubbleClass = BubbleClass::kNone;  ///< kNone: of several classes, or of none
   std::vector<BubbleClass> classes;              ///< all that `time` is of
   Nanoseconds time = 0;                          ///< of idle time, over all ranks and steps
+  Nanoseconds idle = 0;                          ///< the run's
   double share = 0;                              ///< of the run's idle time
   double shareOfSteps = 0;                       ///< of the steps' time on all ranks
   bool isMinor = false;                          ///< less than kMinorShare of the steps' time
-  /// Those who caused it, with what each costs, the most expensive first. Empty for transfers.
+  /// Those who caused it, of transfers the links, with what each costs; the most expensive first.
   std::vector<std::pair<int, Nanoseconds>> ranks;
-  /// job == kNone: nobody's. A finding about early messages has their two ranks here.
+  std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;
+  std::vector<std::int32_t> stages;  ///< of kSlowStages, ascending; empty: not known
+  /// job == kNone: nobody's. It is the largest of several groups, with the time of all.
   CulpritGroup culprit;
-  JobGraph::Id earliestMessage = JobGraph::kNone;  ///< of a finding about early messages
-  /// The longest bubbles of it, at most kMostExamples, with their ranks (indices in
-  /// JobGraph::ranks()); the longest first.
-  std::vector<std::pair<std::uint32_t, Bubble>> examples;
-  std::optional<Pauses> pauses;               ///< of a finding about them
-  std::optional<UnevenMicroBatches> lengths;  ///< of a finding about micro-batches
-  std::optional<ScatteredPauses> scattered;   ///< of a finding about pauses at different steps
+  /// The evidence, the best first. Idle time has its longest bubbles, at most kMostExamples, then
+  /// the job that is to blame. Pauses have the longest work in the longest of them, then the first
+  /// job after it. Early messages have the earliest. Empty where there is none.
+  std::vector<Evidence> evidence;
+  /// Facts that only findings of its kind have.
+  std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
+               BlamedJob, LongMessages, LinkBesideOthers, HeldLines, UnevenMicroBatches,
+               ScatteredPauses, Pauses, UnknownIdle>
+      facts;
+
+  /// Those facts; null: they are of another kind.
+  template <typename Facts>
+  const Facts* factsOf() const {
+    return std::get_if<Facts>(&facts);
+  }
 };
 
 inline constexpr double kMinorShare = 0.01;
@@ -63,14 +218,10 @@ struct FindingInputs {
 /// The findings about the idle time in the steps that count: first clocks that make the others
 /// doubtful, then those with a culprit, the largest first. Pauses, the schedule's own share, other
 /// work, and what is not known come next, those that are minor last.
+///
+/// Groups of culprits with one cause are one finding. These are the stages of the same ranks, the
+/// ranks of a slow replica, and ranks that all begin their jobs late. So are links that are alike,
+/// uneven micro-batches on all ranks, and pauses of all ranks.
 std::vector<Finding> findingsOf(const FindingInputs& run);
-
-/// The line of a report where no finding is more than minor. `idle`: of all ranks, in the steps
-/// that count. A sentence without a full stop.
-const char* noFindingsText(Nanoseconds idle);
-
-/// "3 more causes cost less than 1 % of the steps' time each, 1.2 % together"; empty: there are
-/// none. A sentence without a full stop.
-std::string minorFindingsText(const std::vector<Finding>& findings);
 
 }  // namespace pipetrace

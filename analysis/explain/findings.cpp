@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
-#include "analysis/explain/causes.h"
 #include "analysis/explain/finding.h"
-#include "analysis/explain/finding_texts.h"
-#include "analysis/explain/steps_that_lack_jobs.h"
+#include "analysis/graph/job_name.h"
+#include "analysis/median.h"
 #include "analysis/ratio.h"
-#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {
@@ -21,6 +21,455 @@ using Id = JobGraph::Id;
 constexpr double kWarningShare = 0.05;
 /// Clocks are read less exactly than that.
 constexpr Nanoseconds kLeastEarly = 10 * kNsPerUs;
+
+/// Which groups of culprits are one finding of a kind.
+enum class Joins : std::uint8_t {
+  kNever,
+  kAll,
+  kOfSameRanks,    ///< stages that are on the same ranks
+  kOfSameTime,     ///< ranks that became slow at one time
+  kOfSamePipeline,  ///< ranks of one
+  kOfSameClass
+};
+
+/// How much findings of a kind matter.
+enum class Matters : std::uint8_t { kByShare, kAlways, kNever, kByReason };
+
+struct GroupRow {
+  FindingKind kind;
+  Joins joins;
+  Matters matters;
+};
+
+constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
+    {FindingKind::kEarlyMessages, Joins::kNever, Matters::kAlways},
+    {FindingKind::kSlowStages, Joins::kOfSameRanks, Matters::kByShare},
+    {FindingKind::kSlowRank, Joins::kOfSameTime, Matters::kByShare},
+    {FindingKind::kSlowReplica, Joins::kOfSamePipeline, Matters::kByShare},
+    {FindingKind::kLongJob, Joins::kNever, Matters::kByShare},
+    {FindingKind::kOftenLongJob, Joins::kNever, Matters::kByShare},
+    {FindingKind::kLongJobs, Joins::kNever, Matters::kByShare},
+    {FindingKind::kUnevenMicroBatches, Joins::kAll, Matters::kByShare},
+    {FindingKind::kScatteredPauses, Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnsteadyJobs, Joins::kAll, Matters::kByShare},
+    {FindingKind::kData, Joins::kAll, Matters::kByShare},
+    {FindingKind::kLateJob, Joins::kNever, Matters::kByShare},
+    {FindingKind::kLateJobs, Joins::kAll, Matters::kByShare},
+    {FindingKind::kSlowLink, Joins::kNever, Matters::kByShare},
+    {FindingKind::kEarlyLink, Joins::kNever, Matters::kAlways},
+    {FindingKind::kLongMessages, Joins::kNever, Matters::kByShare},
+    {FindingKind::kMessages, Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnloggedMessages, Joins::kAll, Matters::kByShare},
+    {FindingKind::kHeldLines, Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnknownSender, Joins::kNever, Matters::kByShare},
+    {FindingKind::kOfClass, Joins::kOfSameClass, Matters::kByShare},
+    {FindingKind::kPauses, Joins::kNever, Matters::kByReason},
+    {FindingKind::kSchedule, Joins::kNever, Matters::kNever},
+    {FindingKind::kOptimizers, Joins::kNever, Matters::kNever},
+    {FindingKind::kOptimizersAndCollectives, Joins::kNever, Matters::kNever},
+    {FindingKind::kUnknown, Joins::kNever, Matters::kNever},
+}};
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kGroupRows.size(); ++i) {
+        if (kGroupRows[i].kind != static_cast<FindingKind>(i)) return false;
+      }
+      return true;
+    }(),
+    "a kind of findings lacks its row, or stands elsewhere");
+
+const GroupRow& groupRowOf(FindingKind kind) { return kGroupRows[static_cast<std::size_t>(kind)]; }
+
+/// Products of long times would overflow.
+bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
+
+/// Whether one job has at least four fifths of the group's time, over all steps.
+bool isOneJob(const CulpritGroup& group) { return isMost(group.timeOfJob, group.time); }
+
+/// Whether it has so in one step.
+bool isOneStep(const CulpritGroup& group) {
+  return isOneJob(group) && isMost(group.timeOfStep, group.timeOfJob);
+}
+
+FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links) {
+  if (!group.outliers.empty()) return FindingKind::kLongMessages;
+  const LinkTimes::Link link{group.rank, group.peer};
+  if (group.rank < 0) return FindingKind::kUnknownSender;
+  if (links.empty()) return FindingKind::kUnloggedMessages;
+  if (links.isEarly(link)) return FindingKind::kEarlyLink;
+  const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
+  const bool isUsual =
+      others > 0 && static_cast<double>(links.of(link)) < LinkTimes::kSlow * others;
+  return isUsual ? FindingKind::kMessages : FindingKind::kSlowLink;
+}
+
+/// Whether the rank is slower than its peers, and the job with most of the group no longer than
+/// others of its rank and step: it only stands for them.
+bool isSlowLikeItsRank(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks) {
+  constexpr double kLonger = 1.1;
+  if (ranks.of(group.rank).factor < SlowerRanks::kSlow) return false;
+  const JobGraph::Node& job = graph.node(group.job);
+  const JobGraph::Rank& rank = graph.ranks()[job.rank];
+  std::vector<Nanoseconds> durations;
+  for (const JobGraph::Node& each : graph.nodes().subspan(rank.first, rank.end - rank.first)) {
+    const bool isAlike = each.kind == job.kind && each.stage == job.stage && each.step == job.step;
+    if (isAlike) durations.push_back(each.end - each.begin);
+  }
+  const auto usual = static_cast<double>(lowerMedianOf(durations));
+  return static_cast<double>(job.end - job.begin) < kLonger * usual && durations.size() > 1;
+}
+
+/// By rank: the index of its pipeline, if all ranks of that are slower than their peers and some
+/// pipeline has none that is.
+class SlowReplicas {
+ public:
+  SlowReplicas(const JobGraph& graph, const SlowerRanks& ranks) {
+    const auto isSlow = [&](std::uint32_t r) {
+      const SlowerRanks::Rank& rank = ranks.of(graph.ranks()[r].number);
+      return rank.factor >= SlowerRanks::kSlow && !rank.change;
+    };
+    bool hasOther = false;
+    for (std::size_t p = 0; p < graph.pipelines().size(); ++p) {
+      const std::vector<std::uint32_t>& members = graph.pipelines()[p];
+      hasOther = hasOther || std::none_of(members.begin(), members.end(), isSlow);
+      if (members.size() < 2 || !std::all_of(members.begin(), members.end(), isSlow)) continue;
+      for (const std::uint32_t r : members) pipelineOf_[graph.ranks()[r].number] = p;
+    }
+    if (!hasOther) pipelineOf_.clear();
+  }
+  const std::size_t* of(int rank) const {
+    const auto found = pipelineOf_.find(rank);
+    return found == pipelineOf_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<int, std::size_t> pipelineOf_;
+};
+
+/// Whether most of the jobs of a group that is of a few jobs alone are pauses.
+bool areScattered(const CulpritGroup& group, const ScatteredPauses& pauses) {
+  const auto count = std::count_if(group.outliers.begin(), group.outliers.end(),
+                                   [&](JobGraph::Id job) { return pauses.contains(job); });
+  return 2 * static_cast<std::size_t>(count) > group.outliers.size();
+}
+
+FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group) {
+  const JobGraph& graph = run.basis.graph();
+  const int rank = group.rank;
+  const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
+  if (!isTransfer && areScattered(group, run.scattered)) return FindingKind::kScatteredPauses;
+  switch (group.bubbleClass) {
+    case BubbleClass::kImbalance: return FindingKind::kSlowStages;
+    case BubbleClass::kTransfer: return kindOfMessages(group, run.links);
+    case BubbleClass::kBlocked: return FindingKind::kHeldLines;
+    case BubbleClass::kLateStart:
+      if (loadsData(graph.node(group.job).kind)) return FindingKind::kData;
+      return isOneJob(group) ? FindingKind::kLateJob : FindingKind::kLateJobs;
+    case BubbleClass::kPeerWait:
+      if (!group.outliers.empty()) return FindingKind::kLongJobs;
+      if (!run.ranks.isSlow(rank) && run.lengths.isShownBy(graph.node(group.job).stage)) {
+        return FindingKind::kUnevenMicroBatches;
+      }
+      if (isOneJob(group) && !isSlowLikeItsRank(graph, group, run.ranks)) {
+        return isOneStep(group) ? FindingKind::kLongJob : FindingKind::kOftenLongJob;
+      }
+      return run.ranks.isSlow(rank) ? FindingKind::kSlowRank : FindingKind::kUnsteadyJobs;
+    default: return FindingKind::kOfClass;
+  }
+}
+
+/// Groups with equal keys are one finding.
+using FindingKey = std::tuple<FindingKind, int, int, std::vector<int>>;
+
+/// `number`: of the group. `pipeline`: the index of the slow one.
+FindingKey findingKeyOf(const FindingInputs& run, const Finding& finding, int number,
+                        std::size_t pipeline) {
+  const CulpritGroup& group = finding.culprit;
+  switch (groupRowOf(finding.kind).joins) {
+    case Joins::kNever: break;
+    case Joins::kAll: return {finding.kind, 0, 0, {}};
+    case Joins::kOfSameRanks: {
+      if (group.stage < 0) break;
+      const std::set<int>& all = run.stages.of(group.stage).ranks;
+      return {finding.kind, 0, 0, {all.begin(), all.end()}};
+    }
+    case Joins::kOfSameTime:
+      if (const auto& change = run.ranks.of(group.rank).change; change && !change->isBesidePeers) {
+        return {finding.kind, change->first, change->last, {}};
+      }
+      break;
+    case Joins::kOfSamePipeline: return {finding.kind, 0, static_cast<int>(pipeline), {}};
+    case Joins::kOfSameClass: return {finding.kind, 0, static_cast<int>(group.bubbleClass), {}};
+  }
+  return {finding.kind, 1, number, {}};
+}
+
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+void join(Finding& into, const Finding& more) {
+  into.culprit.time += more.culprit.time;
+  append(into.culprit.examples, more.culprit.examples);
+  append(into.culprit.fronts, more.culprit.fronts);
+  append(into.ranks, more.ranks);
+  append(into.links, more.links);
+  append(into.stages, more.stages);
+}
+
+SlowReplica slowReplica(const FindingInputs& run, std::size_t pipeline) {
+  SlowReplica slow;
+  std::vector<double> factors;
+  for (const std::uint32_t r : run.basis.graph().pipelines()[pipeline]) {
+    const JobGraph::Rank& rank = run.basis.graph().ranks()[r];
+    slow.ranks.push_back(rank.number);
+    factors.push_back(run.ranks.of(rank.number).factor);
+    slow.replica = rank.replica;
+  }
+  std::sort(slow.ranks.begin(), slow.ranks.end());
+  slow.factor = lowerMedianOf(factors);
+  return slow;
+}
+
+using Examples = std::vector<std::pair<std::uint32_t, Bubble>>;
+
+Nanoseconds lengthOf(const std::pair<std::uint32_t, Bubble>& example) {
+  return example.second.end - example.second.begin;
+}
+
+void keepLongest(Examples& examples) {
+  std::stable_sort(examples.begin(), examples.end(),
+                   [](const auto& a, const auto& b) { return lengthOf(a) > lengthOf(b); });
+  examples.resize(std::min(examples.size(), kMostExamples));
+}
+
+/// Findings of groups with a culprit, without their facts; the most expensive first.
+std::vector<Finding> groupedFindings(const FindingInputs& run) {
+  const SlowReplicas replicas(run.basis.graph(), run.ranks);
+  std::vector<Finding> findings;
+  std::map<FindingKey, std::size_t> known;
+  int number = 0;
+  for (const CulpritGroup& group : run.culprits.groups) {  // the largest first
+    Finding finding{.kind = kindOf(run, group)};
+    finding.culprit = group;
+    if (rowOf(group.bubbleClass).blame == BubbleBlame::kLink) {
+      finding.links = {{{group.rank, group.peer}, group.time}};
+    } else {
+      finding.ranks = {{group.rank, group.time}};
+    }
+    if (finding.kind == FindingKind::kSlowStages && group.stage >= 0)
+      finding.stages = {group.stage};
+    const std::size_t* const pipeline =
+        finding.kind == FindingKind::kSlowRank ? replicas.of(group.rank) : nullptr;
+    if (pipeline != nullptr) {
+      finding.kind = FindingKind::kSlowReplica;
+      finding.facts = slowReplica(run, *pipeline);
+    }
+    const auto [place, isNew] = known.try_emplace(
+        findingKeyOf(run, finding, number++, pipeline == nullptr ? 0 : *pipeline), findings.size());
+    if (isNew) {
+      findings.push_back(std::move(finding));
+    } else {
+      join(findings[place->second], finding);
+    }
+  }
+  for (Finding& finding : findings) {
+    keepLongest(finding.culprit.examples);
+    std::sort(finding.stages.begin(), finding.stages.end());
+  }
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    return a.culprit.time > b.culprit.time;
+  });
+  return findings;
+}
+
+/// The facts of findings with a culprit, and what would remove it.
+class CulpritFacts {
+ public:
+  /// Must outlive it.
+  explicit CulpritFacts(const FindingInputs& run) : run_(run), graph_(run.basis.graph()) {}
+
+  void addTo(Finding& finding) const {
+    const CulpritGroup& group = finding.culprit;
+    const auto set = [&](Remedy remedy, auto facts) {
+      finding.remedy = remedy;
+      finding.facts = std::move(facts);
+    };
+    const std::monostate none;
+    switch (finding.kind) {
+      case FindingKind::kSlowStages: return addStages(finding);
+      case FindingKind::kSlowRank: return set(Remedy::kHostOfRank, run_.ranks.of(group.rank));
+      case FindingKind::kSlowReplica: finding.remedy = Remedy::kHostsOfReplica; return;
+      case FindingKind::kLongJob: return set(Remedy::kThatMoment, blamed(group.job, group));
+      case FindingKind::kOftenLongJob: return set(Remedy::kThatMicroBatch, oftenLong(group));
+      case FindingKind::kLongJobs: {
+        BlamedJob job = blamed(longest(group), group);
+        job.count = static_cast<int>(group.outliers.size());
+        return set(Remedy::kThatMoment, std::move(job));
+      }
+      case FindingKind::kUnevenMicroBatches: return set(Remedy::kEvenMicroBatches, run_.lengths);
+      case FindingKind::kScatteredPauses: return set(Remedy::kCollectTogether, run_.scattered);
+      case FindingKind::kUnsteadyJobs: return set(Remedy::kSteadierHosts, none);
+      case FindingKind::kData: return set(Remedy::kDataAhead, blamed(group.job, group));
+      case FindingKind::kLateJob: {
+        BlamedJob job = blamed(group.job, group);
+        if (!isOneStep(group) || isOnlyStep()) job.step = -1;
+        return set(Remedy::kSoonerLaunches, std::move(job));
+      }
+      case FindingKind::kLateJobs: return set(Remedy::kSoonerLaunches, none);
+      case FindingKind::kSlowLink: {
+        const LinkTimes::Link link{group.rank, group.peer};
+        const LinkBesideOthers facts{run_.links.of(link), run_.links.ofOthers(link)};
+        return set(facts.others ? Remedy::kThatLink : Remedy::kShorterMessages, facts);
+      }
+      case FindingKind::kEarlyLink: return set(Remedy::kMoveClocksOfLink, none);
+      case FindingKind::kLongMessages: return set(Remedy::kNetworkAtThatTime, longMessages(group));
+      case FindingKind::kMessages: return set(Remedy::kFewerMessages, none);
+      case FindingKind::kUnloggedMessages: return set(Remedy::kMessagesInLogs, none);
+      case FindingKind::kHeldLines:
+        return set(Remedy::kOrderOfMessages, heldLinesOf(graph_, group));
+      case FindingKind::kUnknownSender: return set(Remedy::kAllLogs, none);
+      case FindingKind::kOfClass: return set(Remedy::kOfClass, none);
+      case FindingKind::kEarlyMessages:
+      case FindingKind::kPauses:
+      case FindingKind::kSchedule:
+      case FindingKind::kOptimizers:
+      case FindingKind::kOptimizersAndCollectives:
+      case FindingKind::kUnknown: return;  // of no group
+    }
+  }
+
+ private:
+  void addStages(Finding& finding) const {
+    const std::vector<std::int32_t> stages =
+        finding.stages.empty() ? std::vector{finding.culprit.stage} : finding.stages;
+    StagesBesideOthers facts{.all = run_.stages.besideOthers(stages),
+                             .slowOnes = run_.stages.slowOnes(stages)};
+    facts.ofSlowOnes = run_.stages.besideOthers(facts.slowOnes);
+    for (const std::int32_t stage : stages) {
+      const std::set<int>& ranks = run_.stages.of(stage).ranks;
+      facts.ranks.insert(ranks.begin(), ranks.end());
+    }
+    const auto& change = run_.ranks.of(finding.culprit.rank).change;
+    if (facts.ranks.size() == 1 && change && !change->isBesidePeers) facts.change = change;
+    facts.areRanksAlike = std::none_of(facts.ranks.begin(), facts.ranks.end(),
+                                       [&](int rank) { return run_.ranks.isSlow(rank); });
+    const bool areSome = facts.slowOnes.size() < finding.stages.size();
+    finding.remedy = areSome && facts.all.isKnown && facts.isSlower()
+                         ? Remedy::kFewerLayersForTheSlow
+                     : facts.isFaster()       ? Remedy::kMoreLayers
+                     : !facts.isSlower()      ? Remedy::kComparePasses
+                     : facts.ranks.size() > 1 ? Remedy::kFewerLayers
+                                              : Remedy::kFewerLayersOrHost;
+    finding.facts = std::move(facts);
+  }
+
+  BlamedJob blamed(Id id, const CulpritGroup& group) const {
+    const JobGraph::Node& job = graph_.node(id);
+    return {.name = jobName(run_.timeline, job),
+            .rank = group.rank,
+            .step = job.step,
+            .length = job.end - job.begin,
+            .usual = run_.times.median(id)};
+  }
+
+  /// The jobs that are alike in all steps that count: which is the longest, and how many are
+  /// longer than the median.
+  BlamedJob oftenLong(const CulpritGroup& group) const {
+    const JobGraph::Node& job = graph_.node(group.job);
+    const JobGraph::Rank& rank = graph_.ranks()[job.rank];
+    BlamedJob facts = blamed(group.job, group);
+    facts.count = 0;
+    facts.all = 0;
+    for (const JobGraph::Node& each : graph_.nodes().subspan(rank.first, rank.end - rank.first)) {
+      const bool isAlike = each.kind == job.kind && each.stage == job.stage &&
+                           each.microBatch == job.microBatch && run_.counted.contains(each.step);
+      if (!isAlike) continue;
+      const Nanoseconds length = each.end - each.begin;
+      ++facts.all;
+      if (length > facts.usual) ++facts.count;
+      if (length <= facts.length) continue;
+      facts.length = length;
+      facts.step = each.step;
+    }
+    return facts;
+  }
+
+  LongMessages longMessages(const CulpritGroup& group) const {
+    const JobGraph::Node& message = graph_.node(longest(group));
+    const JobGraph::Node& sender = graph_.node(message.inputs[0]);
+    std::set<std::int32_t> steps;
+    for (const Id each : group.outliers) steps.insert(graph_.node(each).step);
+    return {.from = graph_.ranks()[sender.rank].number,
+            .to = graph_.ranks()[message.rank].number,
+            .job = jobName(run_.timeline, sender),
+            .step = message.step,
+            .length = message.end - message.begin,
+            .usual = run_.links.of({group.rank, group.peer}),
+            .count = static_cast<int>(group.outliers.size()),
+            .steps = {steps.begin(), steps.end()}};
+  }
+
+  Id longest(const CulpritGroup& group) const {
+    return *std::max_element(group.outliers.begin(), group.outliers.end(), [&](Id a, Id b) {
+      return graph_.node(a).end - graph_.node(a).begin < graph_.node(b).end - graph_.node(b).begin;
+    });
+  }
+
+  bool isOnlyStep() const {
+    std::optional<std::int32_t> only;
+    for (const JobGraph::Node& job : graph_.nodes().first(graph_.jobCount())) {
+      if (!isCompute(job.kind) || !run_.counted.contains(job.step)) continue;
+      if (only && *only != job.step) return false;
+      only = job.step;
+    }
+    return true;
+  }
+
+  const FindingInputs& run_;
+  const JobGraph& graph_;
+};
+
+/// A job or a message of the graph. A message is where its receive is, else where its send is.
+void addNode(const JobGraph& graph, JobGraph::Id id, Evidence::Role role,
+             std::vector<Evidence>& found) {
+  if (id == JobGraph::kNone) return;
+  const JobGraph::Node& node = graph.node(id);
+  if (node.event == nullptr) return;
+  const bool isSend = node.isMessage && graph.message(id).receive == nullptr;
+  const bool hasSender = isSend && node.inputs[0] != JobGraph::kNone;
+  const std::uint32_t rank = hasSender ? graph.node(node.inputs[0]).rank : node.rank;
+  found.push_back({.role = role, .rank = graph.ranks()[rank].number, .event = node.event});
+}
+
+void addBubbles(const JobGraph& graph, const Examples& examples, std::vector<Evidence>& found) {
+  for (const auto& [rank, bubble] : examples) {
+    found.push_back({.rank = graph.ranks()[rank].number, .bubble = bubble});
+  }
+}
+
+void addCulprit(const JobGraph& graph, const CulpritGroup& culprit, std::vector<Evidence>& found) {
+  constexpr auto kRole = Evidence::Role::kCulprit;
+  if (culprit.bubbleClass == BubbleClass::kBlocked && culprit.isAtSender) {
+    const Event* const send = graph.message(culprit.job).send;
+    found.push_back({.role = kRole, .rank = culprit.rank, .event = send});
+  } else {
+    addNode(graph, culprit.job, kRole, found);
+  }
+}
+
+void addPause(const Pauses& pauses, std::vector<Evidence>& found) {
+  if (pauses.longestWork != nullptr) {
+    found.push_back(
+        {.role = Evidence::Role::kInPause, .rank = pauses.rank, .event = pauses.longestWork});
+  }
+  if (pauses.next != nullptr) {
+    found.push_back(
+        {.role = Evidence::Role::kAfterPause, .rank = pauses.rankOfNext, .event = pauses.next});
+  }
+}
 
 /// The message between two ranks that is received longest before it is sent.
 Id earliestMessage(const JobGraph& graph, LinkTimes::Link link, const CountedSteps& counted) {
@@ -37,12 +486,6 @@ Id earliestMessage(const JobGraph& graph, LinkTimes::Link link, const CountedSte
     least = node.end - node.begin;
   }
   return earliest;
-}
-
-/// Whether the program means to pause.
-bool isWanted(const Pauses& pauses) {
-  return pauses.reason == Pauses::Reason::kEvaluation ||
-         pauses.reason == Pauses::Reason::kPrediction;
 }
 
 /// The steps of the pipelines that no rank is missing of, of those that count. Where a rank is
@@ -62,18 +505,6 @@ RunSummary stepsOfWholePipelines(const FindingInputs& run) {
       steps.steps.push_back(step);
   }
   return steps;
-}
-
-using Examples = std::vector<std::pair<std::uint32_t, Bubble>>;
-
-Nanoseconds lengthOf(const std::pair<std::uint32_t, Bubble>& example) {
-  return example.second.end - example.second.begin;
-}
-
-void keepLongest(Examples& examples) {
-  std::stable_sort(examples.begin(), examples.end(),
-                   [](const auto& a, const auto& b) { return lengthOf(a) > lengthOf(b); });
-  examples.resize(std::min(examples.size(), kMostExamples));
 }
 
 /// Sums and longest bubbles by class, in the steps that count.
@@ -113,45 +544,60 @@ Nanoseconds timeOfSteps(const FindingInputs& run) {
   return time;
 }
 
-/// The idle time that no cause is known for: why more is unknown than the causes that were not
-/// found, and what to do.
-FindingText unknownText(const RunBasis& basis, const CountedSteps& counted) {
-  const std::string allLogs = rowOf(BubbleClass::kUnknown).advice;
-  for (const PipelineBasis& pipeline : basis.pipelines()) {
+/// Why more idle time is unknown than the causes that were not found.
+UnknownIdle unknownIdle(const FindingInputs& run) {
+  for (const PipelineBasis& pipeline : run.basis.pipelines()) {
     const bool lacksPlan = std::any_of(
         pipeline.windows.begin(), pipeline.windows.end(), [](const BubbleWindow& window) {
           return window.isWhole && window.lacksRanks && !window.hasPlan;
         });
-    if (lacksPlan) {
-      return {
-          "; the schedule's own share is part of it, as ranks have no logs and the others "
-          "do not show the schedule",
-          allLogs};
-    }
+    if (lacksPlan) return {.lacksPlan = true};
   }
-  const StepsThatLackJobs lacking = stepsThatLackJobs(basis, counted);
-  if (lacking.steps.empty()) return {"", allLogs};
-  return {"; " + lacking.text() + ", so nobody knows what ranks waited for there",
-          lacking.whole ? lacking.leaveOutText() : "give the whole logs of all ranks"};
+  return {.lacking = stepsThatLackJobs(run.basis, run.counted)};
+}
+
+Remedy remedyOf(const UnknownIdle& unknown) {
+  if (unknown.lacksPlan || unknown.lacking.steps.empty()) return Remedy::kAllLogs;
+  return unknown.lacking.whole ? Remedy::kStepsLeftOut : Remedy::kWholeLogs;
+}
+
+Remedy remedyOf(const Pauses& pauses) {
+  switch (pauses.reason) {
+    case Pauses::Reason::kData: return Remedy::kDataAhead;
+    case Pauses::Reason::kCheckpoint: return Remedy::kFewerCheckpoints;
+    case Pauses::Reason::kEvaluation:
+    case Pauses::Reason::kPrediction: return Remedy::kFewerEvaluations;
+    case Pauses::Reason::kUnknown: break;
+  }
+  return Remedy::kProgramBetweenSteps;
 }
 
 class Findings {
  public:
   explicit Findings(const FindingInputs& run)
-      : run_(run),
-        sums_(run),
-        stepTime_(timeOfSteps(run)),
-        texts_(run.timeline, run.basis.graph(), run.times, run.stages, run.ranks, run.links,
-               run.lengths, run.scattered, run.counted, sums_.idle) {}
+      : run_(run), graph_(run.basis.graph()), sums_(run), stepTime_(timeOfSteps(run)) {}
 
   std::vector<Finding> all() {
     addEarlyMessages();
-    addCauses();
+    addCulprits();
     addPauses();
-    addClasses({BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
-    for (const BubbleClass c : kReportedClasses) {
-      if (!isOfSchedule(c) && rowOf(c).blame == BubbleBlame::kNobody) addClasses({c});
+    addClasses(FindingKind::kSchedule, Remedy::kOtherSchedule,
+               {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
+    if (graph_.nodes().size() > graph_.messageEnd()) {
+      addClasses(FindingKind::kOptimizersAndCollectives, Remedy::kUpdatesAndReductions,
+                 {BubbleClass::kSync});
+    } else {
+      addClasses(FindingKind::kOptimizers, Remedy::kFasterUpdates, {BubbleClass::kSync});
     }
+    for (const BubbleClass c : kReportedClasses) {
+      const bool isSaid =
+          isOfSchedule(c) || c == BubbleClass::kSync || c == BubbleClass::kUnknown;
+      if (!isSaid && rowOf(c).blame == BubbleBlame::kNobody) {
+        addClasses(FindingKind::kOfClass, Remedy::kOfClass, {c});
+      }
+    }
+    const UnknownIdle unknown = unknownIdle(run_);
+    addClasses(FindingKind::kUnknown, remedyOf(unknown), {BubbleClass::kUnknown}, unknown);
     std::stable_partition(findings_.begin(), findings_.end(),
                           [](const Finding& finding) { return !finding.isMinor; });
     return std::move(findings_);
@@ -165,129 +611,82 @@ class Findings {
         std::max_element(early.begin(), early.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most == early.end() || most->second < kLeastEarly) return;
-    Finding finding{.severity = Severity::kWarning, .text = betweenRanks(most->first)};
-    if (early.size() > 1) {
-      finding.text += " and on " + std::to_string(early.size() - 1) + " more link" +
-                      (early.size() == 2 ? "" : "s");
-    }
-    finding.text += " arrive before they are sent, by " + formatDuration(most->second) +
-                    " in the median: clocks differ, so that idle time may have the wrong culprits";
-    finding.advice = "compare the clocks of the hosts, or let --align causal move them";
+    Finding finding{.kind = FindingKind::kEarlyMessages,
+                    .remedy = Remedy::kMoveClocks,
+                    .severity = Severity::kWarning};
+    finding.facts = EarlyArrivals{.by = most->second, .moreLinks = early.size() - 1};
     finding.culprit.rank = most->first.first;
     finding.culprit.peer = most->first.second;
-    finding.earliestMessage = earliestMessage(run_.basis.graph(), most->first, run_.counted);
+    addNode(graph_, earliestMessage(graph_, most->first, run_.counted),
+            Evidence::Role::kEarlyMessage, finding.evidence);
     findings_.push_back(std::move(finding));
   }
 
-  void addCauses() {
-    const std::vector<IdleCause> causes =
-        causesOf(run_.basis.graph(), run_.culprits, run_.stages, run_.ranks, run_.links,
-                 run_.lengths, run_.scattered);
-    for (const IdleCause& cause : causes) {
-      FindingText text = texts_.of(cause);
-      Finding& finding = add(std::move(text), cause.group.time);
-      finding.bubbleClass = cause.group.bubbleClass;
-      finding.classes = {cause.group.bubbleClass};
-      finding.ranks = cause.ranks;
-      finding.culprit = cause.group;
-      finding.examples = cause.group.examples;
-      if (cause.kind == IdleCause::Kind::kUnevenMicroBatches) finding.lengths = run_.lengths;
-      if (cause.kind == IdleCause::Kind::kScatteredPauses) finding.scattered = run_.scattered;
-      if (cause.kind == IdleCause::Kind::kEarlyLink) finding.severity = Severity::kWarning;
+  void addCulprits() {
+    const CulpritFacts facts(run_);
+    for (Finding& finding : groupedFindings(run_)) {
+      facts.addTo(finding);
+      finding.bubbleClass = finding.culprit.bubbleClass;
+      finding.classes = {finding.bubbleClass};
+      addBubbles(graph_, finding.culprit.examples, finding.evidence);
+      addCulprit(graph_, finding.culprit, finding.evidence);
+      finding.time = finding.culprit.time;
+      add(std::move(finding));
     }
   }
 
   void addPauses() {
     for (Pauses& pauses : pausesOf(run_.timeline, stepsOfWholePipelines(run_), run_.counted)) {
-      findings_.push_back({.severity = isWanted(pauses) ? Severity::kNote : Severity::kWarning,
-                           .text = toText(pauses),
-                           .advice = adviceFor(pauses)});
-      findings_.back().pauses = std::move(pauses);
+      Finding& finding = findings_.emplace_back();
+      finding.kind = FindingKind::kPauses;
+      finding.remedy = remedyOf(pauses);
+      finding.severity = pauses.isWanted() ? Severity::kNote : Severity::kWarning;
+      addPause(pauses, finding.evidence);
+      finding.facts = std::move(pauses);
     }
   }
 
-  /// Says what the row of a class says, or more where the run tells it.
-  FindingText textOf(BubbleClass bubbleClass, Nanoseconds time) const {
-    const BubbleClassRow& row = rowOf(bubbleClass);
-    const std::string share = " " + formatDuration(time) + ", " + percentText(time, sums_.idle);
-    if (bubbleClass == BubbleClass::kUnknown) {
-      FindingText unknown = unknownText(run_.basis, run_.counted);
-      return {row.finding + share + unknown.text, std::move(unknown.advice)};
-    }
-    const JobGraph& graph = run_.basis.graph();
-    const bool hasCollectives = graph.nodes().size() > graph.messageEnd();
-    if (bubbleClass == BubbleClass::kSync && !hasCollectives) {
-      return {"of the idle time optimizers take" + share,
-              "see whether weights can be updated faster: a fused optimizer, or several ranks "
-              "that update a part each"};
-    }
-    return {row.finding + share, row.advice};
-  }
-
-  /// One finding of classes that nobody is to blame for; the first has its text.
-  void addClasses(std::initializer_list<BubbleClass> classes) {
-    Nanoseconds time = 0;
-    std::vector<BubbleClass> present;
+  template <typename Facts = std::monostate>
+  void addClasses(FindingKind kind, Remedy remedy, std::initializer_list<BubbleClass> classes,
+                  const Facts& facts = {}) {
+    Finding finding{.kind = kind, .remedy = remedy};
     Examples examples;
     for (const BubbleClass c : classes) {
       const auto index = static_cast<std::size_t>(c);
-      time += sums_.times[index];
-      if (sums_.times[index] > 0) present.push_back(c);
-      const Examples& own = sums_.longest[index];
-      examples.insert(examples.end(), own.begin(), own.end());
+      finding.time += sums_.times[index];
+      if (sums_.times[index] > 0) finding.classes.push_back(c);
+      append(examples, sums_.longest[index]);
     }
-    if (time == 0) return;
-    Finding& finding = add(textOf(*classes.begin(), time), time);
-    finding.severity = Severity::kNote;
-    if (present.size() == 1) finding.bubbleClass = present.front();
-    finding.classes = std::move(present);
+    if (finding.time == 0) return;
+    if (finding.classes.size() == 1) finding.bubbleClass = finding.classes.front();
     keepLongest(examples);
-    finding.examples = std::move(examples);
+    addBubbles(graph_, examples, finding.evidence);
+    finding.facts = facts;
+    add(std::move(finding));
   }
 
-  Finding& add(FindingText text, Nanoseconds time) {
-    Finding& finding = findings_.emplace_back();
-    finding.text = std::move(text.text);
-    finding.advice = std::move(text.advice);
-    finding.time = time;
-    finding.share = ratio(time, sums_.idle);
-    finding.shareOfSteps = ratio(time, stepTime_);
+  /// Adds a finding of idle time, which has its kind and its time.
+  void add(Finding finding) {
+    finding.idle = sums_.idle;
+    finding.share = ratio(finding.time, sums_.idle);
+    finding.shareOfSteps = ratio(finding.time, stepTime_);
     finding.isMinor = finding.shareOfSteps < kMinorShare;
-    const bool isWarning = finding.share >= kWarningShare && !finding.isMinor;
+    const Matters matters = groupRowOf(finding.kind).matters;
+    const bool isLarge = finding.share >= kWarningShare && !finding.isMinor;
+    const bool isWarning = matters == Matters::kAlways || (matters == Matters::kByShare && isLarge);
     finding.severity = isWarning ? Severity::kWarning : Severity::kNote;
-    return finding;
+    findings_.push_back(std::move(finding));
   }
 
   const FindingInputs& run_;
+  const JobGraph& graph_;
   ClassSums sums_;
   Nanoseconds stepTime_;
-  FindingTexts texts_;
   std::vector<Finding> findings_;
 };
 
 }  // namespace
 
 std::vector<Finding> findingsOf(const FindingInputs& run) { return Findings(run).all(); }
-
-const char* noFindingsText(Nanoseconds idle) {
-  return idle > 0 ? "no cause of idle time takes 1 % of the steps' time" : "no idle time";
-}
-
-std::string minorFindingsText(const std::vector<Finding>& findings) {
-  std::size_t count = 0;
-  double share = 0;
-  for (const Finding& finding : findings) {
-    if (!finding.isMinor) continue;
-    ++count;
-    share += finding.shareOfSteps;
-  }
-  if (count == 0) return {};
-  constexpr Nanoseconds kWhole = 1'000'000;  // percentText() takes parts of a whole
-  const std::string percent =
-      percentText(static_cast<Nanoseconds>(share * static_cast<double>(kWhole)), kWhole);
-  if (count == 1) return "1 more cause costs " + percent + " of the steps' time";
-  return std::to_string(count) + " more causes cost less than 1 % of the steps' time each, " +
-         percent + " together";
-}
 
 }  // namespace pipetrace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/sentences_of.h"
 #include "schedule/with_replicas.h"
@@ -42,7 +43,7 @@ TEST(Findings, LinksThatAreAllAlikeAreOneFinding) {
   const Explanation run = explainRun(timeline, {});
   const auto isTransfer = [](const Finding& f) { return f.bubbleClass == BubbleClass::kTransfer; };
   ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isTransfer), 1);
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               HasSubstr("messages are on their way, on links that are all alike: transfers cost "));
   Nanoseconds all = 0;
   for (const ExplainedRank& rank : run.ranks) {
@@ -61,16 +62,18 @@ Finding withStageTwo(int forwardMs, int backwardMs) {
 
 TEST(Findings, AStageWithOneLongAndOneShortKindOfJobIsNotCalledSlow) {
   const Finding finding = withStageTwo(13, 17);
-  EXPECT_THAT(finding.text,
+  EXPECT_THAT(findingText(finding),
               StartsWith("stage 2 (rank 2) takes as long as the median of stages, but "
                          "not with each kind of job: imbalance costs "));
-  EXPECT_THAT(finding.advice, HasSubstr("medians by stage"));
+  EXPECT_THAT(remedyText(finding), HasSubstr("medians by stage"));
 }
 
 TEST(Findings, AFasterStageThatWaitsIsToGetMoreLayers) {
   const Finding finding = withStageTwo(12, 17);
-  EXPECT_THAT(finding.text, StartsWith("stage 2 (rank 2) takes 0.97 times as long as the median"));
-  EXPECT_EQ(finding.advice, "a faster stage waits for the others: give that stage more layers");
+  EXPECT_THAT(findingText(finding),
+              StartsWith("stage 2 (rank 2) takes 0.97 times as long as the median"));
+  EXPECT_EQ(remedyText(finding),
+            "a faster stage waits for the others: give that stage more layers");
 }
 
 TEST(Findings, EachHasTheLongestBubblesOfItsClasses) {
@@ -92,10 +95,13 @@ TEST(Findings, EachHasTheLongestBubblesOfItsClasses) {
     std::sort(lengths.rbegin(), lengths.rend());
     lengths.resize(kMostExamples);
     std::vector<Nanoseconds> given;
-    for (const auto& [rank, bubble] : finding.examples) given.push_back(bubble.end - bubble.begin);
+    for (const Evidence& each : finding.evidence) {
+      if (each.role != Evidence::Role::kBubble) continue;
+      given.push_back(each.bubble.end - each.bubble.begin);
+    }
     // Transfers are of one of several links that are alike.
     const bool isOfAll = finding.bubbleClass != BubbleClass::kTransfer;
-    EXPECT_TRUE(!isOfAll || given == lengths) << finding.text;
+    EXPECT_TRUE(!isOfAll || given == lengths) << findingText(finding);
     EXPECT_EQ(given.size(), kMostExamples);
   }
 }
@@ -145,12 +151,12 @@ TEST(Findings, LinksWhoseMessagesAreEarlyComeFirstAndHaveNoLength) {
   move(timeline, 5 * kNsPerMs, [](const Track& track, const Event&) { return track.rank >= 2; });
   const Explanation run = explainRun(timeline, {});
   ASSERT_FALSE(run.findings.empty());
-  EXPECT_EQ(run.findings[0].text,
+  EXPECT_EQ(findingText(run.findings[0]),
             "messages between ranks 1 and 2 arrive before they are sent, by 4.000 ms in the "
             "median: clocks differ, so that idle time may have the wrong culprits");
   EXPECT_EQ(run.findings[0].severity, Severity::kWarning);
   for (const Finding& finding : run.findings) {
-    EXPECT_THAT(finding.text, Not(HasSubstr(" -"))) << "no number is negative";
+    EXPECT_THAT(findingText(finding), Not(HasSubstr(" -"))) << "no number is negative";
   }
 }
 
@@ -165,7 +171,7 @@ TEST(Findings, IdleTimeOfTheScheduleIsOfSeveralClasses) {
   EXPECT_FALSE(run.findings[0].isMinor);
   EXPECT_TRUE(run.findings[1].isMinor);
   EXPECT_EQ(minorFindingsText(run.findings), "1 more cause costs 0.0 % of the steps' time");
-  EXPECT_THAT(run.findings[0].text, HasSubstr("the schedule itself leaves"));
+  EXPECT_THAT(findingText(run.findings[0]), HasSubstr("the schedule itself leaves"));
   EXPECT_EQ(run.findings[0].bubbleClass, BubbleClass::kNone);
   EXPECT_THAT(run.findings[0].classes, ElementsAre(BubbleClass::kWarmUp, BubbleClass::kDrain));
 }
@@ -253,9 +259,9 @@ TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
   Costs costs = costsOf(plan, 0.1);
   test::scaleRank(costs, plan, 2, 1.3);
   const Explanation run = explainRun(test::twice(completedRun(plan, costs)), {});
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("stage 2 (ranks 2 and 6) takes 1.30 times as long as the median"));
-  EXPECT_THAT(run.findings[0].advice,
+  EXPECT_THAT(remedyText(run.findings[0]),
               HasSubstr("all ranks there are alike, so give that stage fewer layers"));
 }
 
@@ -269,10 +275,11 @@ TEST(Findings, SlowStageWithAnEvenSlowerRankIsNotSaidToHaveRanksThatAreAlike) {
   }
   const Explanation run = explainRun(completedRun(plan, costs), {});
   const auto stage = std::find_if(run.findings.begin(), run.findings.end(), [](const auto& each) {
-    return each.text.starts_with("stage 2 (ranks 2 and 6) takes 1.50 times as long as the median");
+    return findingText(each).starts_with("stage 2 (ranks 2 and 6) takes 1.50 times as long");
   });
   ASSERT_NE(stage, run.findings.end());
-  EXPECT_EQ(stage->advice, "its faster ranks take that long, too, so give that stage fewer layers");
+  EXPECT_EQ(remedyText(*stage),
+            "its faster ranks take that long, too, so give that stage fewer layers");
 }
 
 TEST(Findings, OneOfTwoStagesIsComparedWithTheOther) {
@@ -311,15 +318,15 @@ TEST(Findings, RanksThatBeginTheirJobsLateAreOneFinding) {
   };
   ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isLateStart), 1);
   const Finding& finding = run.findings[0];
-  EXPECT_THAT(finding.text,
+  EXPECT_THAT(findingText(finding),
               StartsWith("ranks 0 to 3 begin their jobs later than their inputs are there: "
                          "late starts cost "));
-  EXPECT_THAT(finding.text, HasSubstr(" of all (rank "));
+  EXPECT_THAT(findingText(finding), HasSubstr(" of all (rank "));
   Nanoseconds all = 0;
   for (const auto& [rank, time] : finding.ranks) all += time;
   EXPECT_EQ(finding.ranks.size(), 4U);
   EXPECT_EQ(all, finding.time);
-  EXPECT_THAT(finding.advice, HasSubstr("host"));
+  EXPECT_THAT(remedyText(finding), HasSubstr("host"));
 }
 
 TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
@@ -352,12 +359,12 @@ TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
                                                     .bubbles = run.bubbles,
                                                     .culprits = culprits,
                                                     .summary = run.summary});
-  const auto isPlain = [](const Finding& each) { return each.text.starts_with("ranks 1 and 2: "); };
+  const auto isPlain = [](const Finding& each) { return findingText(each).starts_with("ranks 1 and 2: "); };
   const auto found = std::find_if(findings.begin(), findings.end(), isPlain);
   ASSERT_NE(found, findings.end());
-  EXPECT_THAT(found->text, StartsWith("ranks 1 and 2: sync costs 5.000 ms of idle time, "));
-  EXPECT_THAT(found->text, HasSubstr(" of all (rank 1: 60.0 %, rank 2: 40.0 %)"));
-  EXPECT_EQ(found->advice, rowOf(BubbleClass::kSync).advice);
+  EXPECT_THAT(findingText(*found), StartsWith("ranks 1 and 2: sync costs 5.000 ms of idle time, "));
+  EXPECT_THAT(findingText(*found), HasSubstr(" of all (rank 1: 60.0 %, rank 2: 40.0 %)"));
+  EXPECT_EQ(remedyText(*found), rowOf(BubbleClass::kSync).advice);
 }
 
 TEST(Findings, EachSaysWhatToLookAtNext) {
@@ -369,7 +376,7 @@ TEST(Findings, EachSaysWhatToLookAtNext) {
                        {{JobKind::kForward, 3, 5}, Faults::kEveryStep, 0, 15 * kNsPerMs}};
   for (const Finding& finding :
        explainRun(test::withPauseAndEarlyMessages(completedRun(plan, costs, 5)), {}).findings) {
-    EXPECT_NE(finding.advice, "") << finding.text;
+    EXPECT_NE(remedyText(finding), "") << findingText(finding);
   }
 }
 
@@ -382,7 +389,7 @@ TEST(Findings, TheyAreAboutTheChosenSteps) {
   const Explanation chosen = explainRun(timeline, {.steps = {{2, 4}}});
   const auto texts = [](const Explanation& run) {
     std::string text;
-    for (const Finding& finding : run.findings) text += finding.text + "\n";
+    for (const Finding& finding : run.findings) text += findingText(finding) + "\n";
     return text;
   };
   EXPECT_THAT(texts(all), HasSubstr("1F4 of rank 1 takes 40.00 ms in step 1"));
@@ -415,7 +422,7 @@ TEST(Findings, FirstStepThatCompilesIsInNone) {
   EXPECT_THAT(sentencesOf(timeline), Not(Contains(StartsWith(first))));
   std::vector<std::string> withFirst;
   for (const Finding& finding : explainRun(timeline, {.steps = {{0}}}).findings) {
-    withFirst.push_back(finding.text);
+    withFirst.push_back(findingText(finding));
   }
   EXPECT_THAT(withFirst, Contains(StartsWith(first)));
 }

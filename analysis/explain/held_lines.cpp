@@ -1,9 +1,10 @@
 #include "analysis/explain/held_lines.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 
 #include "analysis/costs/measured_costs.h"
+#include "analysis/explain/followed_schedule.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/plans/measured_plan.h"
 #include "schedule/simulate/order_messages.h"
@@ -14,19 +15,6 @@ namespace pipetrace {
 namespace {
 
 using Id = JobGraph::Id;
-
-std::string commandFor(const FollowedSchedule& followed, const Plan& plan, CommStreams lines,
-                       const std::string& logs) {
-  if (followed.recognised.names.empty()) return {};
-  const int ranks = plan.numRanks();
-  std::string command = "pipe-trace plan --schedule " + followed.recognised.names.front() +
-                        " --ranks " + std::to_string(ranks) + " --micro-batches " +
-                        std::to_string(plan.numMicroBatches);
-  if (plan.numStages > ranks) command += " --chunks " + std::to_string(plan.numStages / ranks);
-  return command + " --costs-from " + logs + " --comm-streams " +
-         (lines == CommStreams::kRank ? "rank" : "peer") +
-         " --transfers in-time --csv better.csv --for torch";
-}
 
 /// From the first start of a compute job.
 Nanoseconds lengthOfStep(const Simulation& simulation) {
@@ -56,7 +44,7 @@ CommStreams linesOfRun(const JobGraph& graph) {
   return CommStreams::kPeer;
 }
 
-std::string heldLinesText(const JobGraph& graph, const CulpritGroup& group) {
+HeldLines heldLinesOf(const JobGraph& graph, const CulpritGroup& group) {
   std::vector<std::pair<Nanoseconds, Id>> fronts = group.fronts;
   std::sort(fronts.begin(), fronts.end(), std::greater<>());
   Nanoseconds left = group.time - group.time / 5;
@@ -67,32 +55,29 @@ std::string heldLinesText(const JobGraph& graph, const CulpritGroup& group) {
     sends += JobGraph::isSendEnd(fronts[count].second) ? 1 : 0;
     ++count;
   }
+  using Ends = HeldLines::Ends;
   const Id first = fronts.front().second;
   const JobGraph::Node& message = graph.node(graph.messageOf(first));
-  std::string text = messageName(graph.eventOf(first), message.microBatch) + " on rank " +
-                     std::to_string(graph.ranks()[graph.lineEnd(first).rank].number);
-  const std::size_t more = count - 1;
-  const bool isOne = more == 0;
-  if (!isOne) {
-    const std::string kind = sends == 0 ? "receive" : sends == count ? "send" : "message";
-    text += " and " + std::to_string(more) + " more " + kind + (more == 1 ? "" : "s");
-  }
-  text += sends == 0 ? std::string(", posted before ") + (isOne ? "its" : "their") + " data came,"
-          : sends == count ? ", whose turn at the receiver came later,"
-                           : ", whose data or whose turn at the other end came later,";
-  return text + (isOne ? " holds up messages behind it" : " hold up messages behind them");
+  return {.first = messageName(graph.eventOf(first), message.microBatch),
+          .rank = graph.ranks()[graph.lineEnd(first).rank].number,
+          .count = count,
+          .ends = sends == 0       ? Ends::kReceives
+                  : sends == count ? Ends::kSends
+                                   : Ends::kBoth};
 }
 
 std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed,
-                                   const std::string& logs) {
+                                   const JobGraph& graph, const FollowedSchedule& followed) {
   if (!graph.hasLines() || followed.step < 0) return std::nullopt;
   MeasuredPlan measured = measuredPlan(timeline, topology, followed.replica, followed.step);
   if (!measured.isWhole()) return std::nullopt;
   try {
     const Costs costs = measuredCosts(timeline);
     RunInTime run{.lines = linesOfRun(graph)};
-    run.command = commandFor(followed, measured.plan, run.lines, logs);
+    if (!followed.recognised.names.empty()) run.schedule = followed.recognised.names.front();
+    run.ranks = measured.plan.numRanks();
+    run.microBatches = measured.plan.numMicroBatches;
+    if (measured.plan.numStages > run.ranks) run.chunks = measured.plan.numStages / run.ranks;
     const CheckedPlan order(std::move(measured.plan));
     const CheckedPlan inTime(withMessagesInTime(order, costs));
     run.length = lengthOfStep(simulate(inTime, costs, {.commStreams = run.lines}));

@@ -1,37 +1,53 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
-#include "analysis/bubbles/bubbles.h"
 #include "analysis/explain/culprits.h"
-#include "analysis/explain/followed_schedule.h"
 #include "schedule/comm_streams.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
 
+struct FollowedSchedule;
+
 /// The lines of a run that has any: kRank if some rank exchanges messages with several others on
 /// one of them, else kPeer.
 CommStreams linesOfRun(const JobGraph& graph);
 
-/// "8RECV_F0 on rank 0 and 6 more receives, posted before their data came, hold up messages behind
-/// them". `group` is of kBlocked and has all messages in front. Those that are counted are the
-/// fewest that cost four fifths of its time.
-std::string heldLinesText(const JobGraph& graph, const CulpritGroup& group);
-
 /// A run with its messages in the order of their times.
 struct RunInTime {
   Nanoseconds length = 0;  ///< of a step, by a simulation with the medians of the run's times
+  Nanoseconds usual = 0;   ///< of the run's median step
   CommStreams lines = CommStreams::kRank;  ///< the run's
-  std::string command;                     ///< that writes its plan; empty: no schedule is known
+  /// These are of the run's plan, which has that order with --transfers in-time. `schedule` is
+  /// empty where none is known.
+  std::string schedule;
+  int ranks = 0;
+  int microBatches = 0;
+  int chunks = 0;    ///< of a rank; 0: one
+  std::string logs;  ///< the run's, as a shell reads them
 };
 
+/// Messages that hold up those behind them on their lines.
+struct HeldLines {
+  enum class Ends { kReceives, kSends, kBoth };
+
+  std::string first;                  ///< the end that costs most, such as "8RECV_F0"
+  int rank = 0;                       ///< whose that is
+  std::size_t count = 1;              ///< the fewest ends that cost four fifths of the time
+  Ends ends = Ends::kReceives;        ///< what these are
+  std::optional<RunInTime> inTime{};  ///< where it is shorter than the median step
+};
+
+/// `group` is of kBlocked and has all messages in front.
+HeldLines heldLinesOf(const JobGraph& graph, const CulpritGroup& group);
+
 /// Simulates a step of the run on its own lines, its messages in the order of their times
-/// (withMessagesInTime()). None where the step is not all there, or no plan has its order.
-/// `logs` stands in the command.
+/// (withMessagesInTime()). None where the step is not all there, or no plan has its order. Does not
+/// know RunInTime::usual and logs.
 std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed,
-                                   const std::string& logs);
+                                   const JobGraph& graph, const FollowedSchedule& followed);
 
 }  // namespace pipetrace

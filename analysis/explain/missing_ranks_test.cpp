@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/faulty_run.h"
 
 namespace pipetrace {
@@ -153,7 +154,8 @@ TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
     EXPECT_GT(timeOf(rank, BubbleClass::kUnknown), 0);
   }
   EXPECT_THAT(run.schedule.problem, HasSubstr("which of them is not known"));
-  EXPECT_THAT(run.findings.back().text, HasSubstr("the schedule's own share is part of it"));
+  EXPECT_THAT(findingText(run.findings.back()),
+              HasSubstr("the schedule's own share is part of it"));
 }
 
 TEST(MissingRanks, LeaveTheOwnShareWhereBackwardPassesRecompute) {

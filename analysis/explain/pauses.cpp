@@ -11,7 +11,6 @@
 #include "analysis/median.h"
 #include "analysis/steps/interval_union.h"
 #include "analysis/steps/median_step.h"
-#include "trace/text/decimal_time.h"
 #include "trace/text/display_name.h"
 
 namespace pipetrace {
@@ -126,8 +125,8 @@ bool isOfOtherPhase(const RunSummary& summary, const Stall& stall, Pauses& pause
   const bool isPrediction = times[Phase::kPredict] > times[Phase::kEvaluate];
   pause.reason = isPrediction ? Reason::kPrediction : Reason::kEvaluation;
   pause.workTime = stall.otherPhases;
-  pause.work = first == last ? "step " + std::to_string(first)
-                             : "steps " + std::to_string(first) + " to " + std::to_string(last);
+  pause.firstOther = first;
+  pause.lastOther = last;
   return true;
 }
 
@@ -199,50 +198,6 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
   std::stable_sort(result.begin(), result.end(),
                    [](const Pauses& a, const Pauses& b) { return a.time > b.time; });
   return result;
-}
-
-std::string toText(const Pauses& pauses) {
-  const bool isEvaluation = pauses.reason == Reason::kEvaluation;
-  const bool isOtherPhase = isEvaluation || pauses.reason == Reason::kPrediction;
-  std::string text = isOtherPhase ? "training pauses" : "the run stands still";
-  text += " after step " + std::to_string(pauses.step) + " for " +
-          formatDuration(pauses.end - pauses.begin);
-  if (pauses.count > 1) {
-    text += ", and after " + std::to_string(pauses.count - 1) +
-            (pauses.count == 2 ? " more step: " : " more steps: ") + formatDuration(pauses.time) +
-            " in all";
-  }
-  if (pauses.reason == Reason::kUnknown) {
-    return text + " (data, a checkpoint or an evaluation between steps)";
-  }
-  if (isOtherPhase) {
-    return text + (isEvaluation ? "; the evaluation (" : "; the prediction (") + pauses.work +
-           ") takes " + formatDuration(pauses.workTime) + " of that";
-  }
-  const bool isData = pauses.reason == Reason::kData;
-  text += "; rank " + std::to_string(pauses.rank) +
-          (isData ? " loads data" : " saves a checkpoint (" + pauses.work + ")") + " for " +
-          formatDuration(pauses.workTime) + " of that";
-  if (pauses.ranks > 1) {
-    text += ", the longest of " + std::to_string(pauses.ranks) + " ranks that do";
-  }
-  return text;
-}
-
-std::string adviceFor(const Pauses& pauses) {
-  switch (pauses.reason) {
-    case Reason::kData:
-      return "load batches ahead of the step that needs them: more workers, faster storage";
-    case Reason::kCheckpoint:
-      return "save checkpoints less often, or from a copy while training goes on";
-    case Reason::kEvaluation:
-    case Reason::kPrediction:
-      return "evaluate and predict less often, or on fewer micro-batches; --steps selects such "
-             "steps by number";
-    default:
-      return "see what the program does between these steps: record it as jobs, or look "
-             "at its output";
-  }
 }
 
 }  // namespace pipetrace

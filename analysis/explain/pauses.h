@@ -25,14 +25,18 @@ struct Pauses {
   int rank = -1;
   int ranks = 0;             ///< how many fill more than half of the longest
   Nanoseconds workTime = 0;  ///< of that rank, inside the pauses; or from step to step
-  /// The name of its longest job there; of an evaluation the first and last of its steps in the
-  /// longest pause: "step 6", "steps 6 to 8".
-  std::string work;
+  std::string work;          ///< the name of its longest job there
+  /// The first and the last step of another phase in the longest pause; -1: there are none.
+  std::int32_t firstOther = -1;
+  std::int32_t lastOther = -1;
   /// That job in the longest of them, and the first compute job after that pause, in the timeline;
   /// null where there is none.
   const Event* longestWork = nullptr;
   const Event* next = nullptr;
   int rankOfNext = -1;
+
+  /// Whether steps of another phase are the reason: the program means to pause.
+  bool isWanted() const { return reason == Reason::kEvaluation || reason == Reason::kPrediction; }
 };
 
 /// The pauses that stand out: longer than a tenth of a median step, and longer than three median
@@ -49,10 +53,5 @@ struct Pauses {
 /// `counted`: of the run; the median step is MedianStep::window of these.
 std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary,
                              const CountedSteps& counted = {});
-
-/// A sentence without a full stop.
-std::string toText(const Pauses& pauses);
-/// The advice for a run that stands still; likewise.
-std::string adviceFor(const Pauses& pauses);
 
 }  // namespace pipetrace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/hand_made_timeline.h"
 
 namespace pipetrace {
@@ -12,6 +13,12 @@ using testing::SizeIs;
 using Reason = Pauses::Reason;
 
 constexpr Nanoseconds kMs = kNsPerMs;
+
+std::string sentenceOf(const Pauses& pauses) {
+  Finding finding{.kind = FindingKind::kPauses};
+  finding.facts = pauses;
+  return findingText(finding);
+}
 
 /// Two ranks whose steps of 100 ms are `pause` apart, but after step 2, where they are 500 ms
 /// apart: from 100 · 3 + 2 · pause on. Times in ms.
@@ -55,7 +62,7 @@ TEST_F(PausesTest, PauseWithoutAWordInTheLogHasNoReason) {
   EXPECT_EQ(found[0].begin, stall() * kMs);
   EXPECT_EQ(found[0].time, 501 * kMs);
   EXPECT_EQ(found[0].reason, Reason::kUnknown);
-  EXPECT_EQ(toText(found[0]),
+  EXPECT_EQ(sentenceOf(found[0]),
             "the run stands still after step 2 for 501.0 ms (data, a checkpoint or an evaluation "
             "between steps)");
 }
@@ -66,7 +73,7 @@ TEST_F(PausesTest, RankThatLoadsDataIsNamed) {
   const auto found = pauses();
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].reason, Reason::kData);
-  EXPECT_EQ(toText(found[0]),
+  EXPECT_EQ(sentenceOf(found[0]),
             "the run stands still after step 2 for 501.0 ms; rank 1 loads data for 480.0 ms of "
             "that");
 }
@@ -89,7 +96,7 @@ TEST_F(PausesTest, EventsThatSaveACheckpointAreNamed) {
 
 TEST_F(PausesTest, AJobThatCopiesForACheckpointIsNamed) {
   add(1, JobKind::kCheckpoint, stall() + 1, stall() + 401);
-  EXPECT_EQ(toText(pauses().at(0)),
+  EXPECT_EQ(sentenceOf(pauses().at(0)),
             "the run stands still after step 2 for 501.0 ms; rank 1 saves a checkpoint "
             "(checkpoint) for 400.0 ms of that");
 }
@@ -110,7 +117,7 @@ TEST_F(PausesTest, WorkThatGoesOnBeyondThePauseIsNoReason) {
 TEST_F(PausesTest, LongestOfSeveralRanksIsNamed) {
   add(0, JobKind::kOther, stall(), stall() + 400, "save", "host");
   add(1, JobKind::kOther, stall(), stall() + 450, "save", "host");
-  EXPECT_EQ(toText(pauses().at(0)),
+  EXPECT_EQ(sentenceOf(pauses().at(0)),
             "the run stands still after step 2 for 501.0 ms; rank 1 saves a checkpoint (save) for "
             "450.0 ms of that, the longest of 2 ranks that do");
 }
@@ -139,7 +146,7 @@ TEST_F(AllPausesTest, PausesWithOneReasonAreOneFinding) {
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].reason, Reason::kCheckpoint);
   EXPECT_EQ(found[0].time, 550 * kMs);
-  EXPECT_EQ(toText(found[1]),
+  EXPECT_EQ(sentenceOf(found[1]),
             "the run stands still after step 0 for 50.00 ms, and after 3 more steps: 200.0 ms in "
             "all; rank 1 loads data for 160.0 ms of that");
 }
@@ -172,8 +179,9 @@ TEST(PausesOfPhases, AnEvaluationBetweenStepsIsNamedWithItsSteps) {
     EXPECT_EQ(found[0].workTime, 200 * kMs);
     ASSERT_NE(found[0].next, nullptr);
     EXPECT_EQ(found[0].next->step, 5);
-    EXPECT_EQ(toText(found[0]), "training pauses after step 2 for 228.0 ms; the " +
-                                    std::string(name) + " (steps 3 to 4) takes 200.0 ms of that");
+    EXPECT_EQ(sentenceOf(found[0]), "training pauses after step 2 for 228.0 ms; the " +
+                                        std::string(name) +
+                                        " (steps 3 to 4) takes 200.0 ms of that");
   }
 }
 

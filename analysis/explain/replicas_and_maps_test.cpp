@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/faulty_run.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
@@ -55,7 +56,7 @@ TEST(SlowReplica, IsTheFirstFindingAndTheOneThatTheOthersWaitFor) {
   for (int stage = 0; stage < 4; ++stage) slowDown(costs, stage);
   const Timeline timeline = withEarlyCollectives(completedRun(plan, costs));
   const Explanation run = explainRun(timeline, {});
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("pipeline 1 (ranks 4 to 7) takes 1.50 times as long as the others: "
                          "waiting for it costs "));
   // A step takes 11 · 30 ms in one replica and half as long again in the other. So each rank of the
@@ -75,7 +76,7 @@ TEST(SlowReplica, WithOneSlowRankIsBlamedOnThatRank) {
   Costs costs = costsWithReductions(plan);
   slowDown(costs, 2);
   const Explanation run = explainRun(completedRun(plan, costs), {});
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
   EXPECT_EQ(run.findings[0].culprit.rank, 6);
 }
@@ -116,7 +117,7 @@ TEST(SlowReplica, IsBlamedForTheWaitsOfTheOtherInAPlanWithoutAFlush) {
         {.action = {JobKind::kBackward, 2, microBatch}, .longer = 10 * kNsPerMs});
   }
   const Explanation run = explainRun(completedRun(plan, costs, 1), {});
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
@@ -137,9 +138,10 @@ TEST(SharedStage, WithASlowRankInAPlanWithoutAFlushIsNamed) {
     }
   }
   const Explanation run = explainRun(completedRun(plan, costs, 1), {});
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 0 takes 1.53 times as long as the other ranks of stage 0: "));
-  for (const Finding& finding : run.findings) EXPECT_THAT(finding.text, Not(HasSubstr("message")));
+  for (const Finding& finding : run.findings)
+    EXPECT_THAT(findingText(finding), Not(HasSubstr("message")));
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
     EXPECT_EQ(idleIn(rank, BubbleClass::kLateStart), 0) << "rank " << rank.rank;
@@ -191,7 +193,7 @@ TEST(SharedStage, ThatIsSlowerThanItsShareIsNamed) {
   shared.forward *= 3;
   shared.backward *= 3;
   const Explanation run = explainRun(completedRun(plan, costs), {});
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               AllOf(StartsWith("stage 1 (ranks 1 and 2) takes 1.50 times as long"),
                     HasSubstr("imbalance")));
 }
@@ -206,7 +208,7 @@ TEST(SharedStage, OneSlowRankOfItIsNamed) {
         {.action = {JobKind::kBackward, 1, microBatch}, .longer = 30 * kNsPerMs});
   }
   const Explanation run = explainRun(completedRun(plan, costs), {});
-  EXPECT_THAT(run.findings[0].text,
+  EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 2 takes 1.50 times as long as the other ranks of stage 1: "));
 }
 
@@ -241,10 +243,10 @@ TEST(SlowStagesOfRanks, TheStageThatIsSlowByItselfIsNamed) {
   });
   ASSERT_NE(found, run.findings.end());
   // (120 + 45) / (2 · 30) = 2.75
-  EXPECT_THAT(found->text,
+  EXPECT_THAT(findingText(*found),
               StartsWith("stage 7 takes 4.00 times as long as the median of stages, so stages 1 "
                          "and 7 of rank 1 together take 2.75 times as long: imbalance costs "));
-  EXPECT_THAT(found->advice, StartsWith("give that stage fewer layers: "));
+  EXPECT_THAT(remedyText(*found), StartsWith("give that stage fewer layers: "));
 }
 
 /// The findings about the ends of steps.
@@ -263,12 +265,13 @@ TEST(Updates, CollectivesAreNamedInRunsThatHaveSome) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const std::vector<Finding> alone = findingsOfUpdates(plan);
   ASSERT_FALSE(alone.empty());
-  EXPECT_THAT(alone.back().text, StartsWith("of the idle time optimizers take "));
-  EXPECT_THAT(alone.back().advice, testing::Not(HasSubstr("gradients")));
+  EXPECT_THAT(findingText(alone.back()), StartsWith("of the idle time optimizers take "));
+  EXPECT_THAT(remedyText(alone.back()), testing::Not(HasSubstr("gradients")));
   const std::vector<Finding> reduced = findingsOfUpdates(withReductions(withReplicas(plan, 2)));
   ASSERT_FALSE(reduced.empty());
-  EXPECT_THAT(reduced.back().text, StartsWith("of the idle time optimizers and collectives take "));
-  EXPECT_THAT(reduced.back().advice, HasSubstr("gradients can be reduced"));
+  EXPECT_THAT(findingText(reduced.back()),
+              StartsWith("of the idle time optimizers and collectives take "));
+  EXPECT_THAT(remedyText(reduced.back()), HasSubstr("gradients can be reduced"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "analysis/explain/scattered_pauses.h"
+#include "analysis/explain/unsteady_jobs.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/finding_sentences.h"
+#include "analysis/present/run_report.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/sentences_of.h"
 
@@ -82,11 +83,12 @@ TEST(ScatteredPauses, AreTheSameFindingWhereHostsLaunchLate) {
 TEST(ScatteredPauses, AreAdvisedToBeAtOneStepAndHaveTheirFigures) {
   const Timeline run = pausedRun(inTurns());
   const Explanation explanation = explainRun(run, {});
-  const auto finding = std::find_if(explanation.findings.begin(), explanation.findings.end(),
-                                    [](const Finding& each) { return each.scattered.has_value(); });
+  const auto finding =
+      std::find_if(explanation.findings.begin(), explanation.findings.end(),
+                   [](const Finding& each) { return each.kind == FindingKind::kScatteredPauses; });
   ASSERT_NE(finding, explanation.findings.end());
-  EXPECT_THAT(finding->advice, HasSubstr("at the same step: gc.disable()"));
-  EXPECT_THAT(finding->scattered->ranks(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(remedyText(*finding), HasSubstr("at the same step: gc.disable()"));
+  EXPECT_THAT(finding->factsOf<ScatteredPauses>()->ranks(), ElementsAre(0, 1, 2, 3));
   const auto json = nlohmann::json::parse(runReportJson({run, explanation, Diagnostics()}));
   const auto& list = json.at("findings");
   EXPECT_TRUE(std::any_of(list.begin(), list.end(), [](const auto& each) {

@@ -2,12 +2,13 @@
 
 #include <map>
 
+#include "trace/text/count_text.h"
+
 namespace pipetrace {
 
 std::string StepsThatLackJobs::text() const {
   if (!whole) return "jobs are missing in every step";
-  return "jobs are missing in " + std::to_string(steps.size()) +
-         (steps.size() == 1 ? " step" : " steps");
+  return "jobs are missing in " + countText(steps.size(), "step");
 }
 
 std::string StepsThatLackJobs::leaveOutText() const {

@@ -1,4 +1,4 @@
-#include "analysis/explain/uneven_micro_batches.h"
+#include "analysis/explain/unsteady_jobs.h"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/finding_sentences.h"
+#include "analysis/present/run_report.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/sentences_of.h"
@@ -103,13 +104,14 @@ TEST(UnevenMicroBatches, AreTheFindingWhereLongForwardsHaveLongBackwards) {
 TEST(UnevenMicroBatches, AreAdvisedToBeBalancedByTokensAndHaveTheirFigures) {
   const Timeline run = unevenRun(byLength);
   const Explanation explanation = explainRun(run, {});
-  const auto finding = std::find_if(explanation.findings.begin(), explanation.findings.end(),
-                                    [](const Finding& each) { return each.lengths.has_value(); });
+  const auto finding = std::find_if(
+      explanation.findings.begin(), explanation.findings.end(),
+      [](const Finding& each) { return each.kind == FindingKind::kUnevenMicroBatches; });
   ASSERT_NE(finding, explanation.findings.end());
-  EXPECT_THAT(finding->advice, HasSubstr("balance micro-batches by tokens"));
+  EXPECT_THAT(remedyText(*finding), HasSubstr("balance micro-batches by tokens"));
   EXPECT_EQ(finding->bubbleClass, BubbleClass::kPeerWait);
   EXPECT_GT(finding->time, 0);
-  EXPECT_THAT(finding->lengths->uneven(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(finding->factsOf<UnevenMicroBatches>()->uneven(), ElementsAre(0, 1, 2, 3));
   const auto json = nlohmann::json::parse(runReportJson({run, explanation, Diagnostics()}));
   bool isThere = false;
   for (const auto& each : json.at("findings")) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/with_recompute.h"
@@ -82,7 +83,8 @@ TEST(UnusualRun, StepsThatWereNotRecordedAreNoPause) {
   const Explanation run = explainRun(timeline, {});
   ASSERT_EQ(run.steps.size(), 5U);
   expectOwnAnd(run, {BubbleClass::kSync});
-  for (const Finding& finding : run.findings) EXPECT_FALSE(finding.pauses) << finding.text;
+  for (const Finding& finding : run.findings)
+    EXPECT_NE(finding.kind, FindingKind::kPauses) << findingText(finding);
   for (const ExplainedStep& step : run.steps) {
     EXPECT_EQ(step.summary.duration(), (5 * 30 + 2) * kNsPerMs);
     // `lr` comes before each step.

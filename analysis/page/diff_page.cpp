@@ -11,7 +11,7 @@
 #include "analysis/page/run_cards.h"
 #include "analysis/page/run_page.h"
 #include "analysis/page/step_chart.h"
-#include "analysis/run_report/run_figures.h"
+#include "analysis/present/run_figures.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {

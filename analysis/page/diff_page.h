@@ -3,7 +3,7 @@
 #include <string>
 
 #include "analysis/diff/diff_report.h"
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/run_report.h"
 
 namespace pipetrace {
 

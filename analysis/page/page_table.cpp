@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/page/page.h"
-#include "analysis/report/text_report.h"
+#include "analysis/present/summary_report.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "analysis/page/page_table.h"
-#include "analysis/report/text_report.h"
-#include "analysis/run_report/run_figures.h"
+#include "analysis/present/run_figures.h"
+#include "analysis/present/summary_report.h"
 #include "analysis/steps/median_step.h"
 #include "trace/text/decimal_time.h"
 

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cctype>
-#include <sstream>
 
 #include "analysis/page/run_cards.h"
 #include "analysis/page/run_tables.h"
 #include "analysis/page/step_chart.h"
 #include "analysis/page/steps_chart.h"
-#include "analysis/report/diagnostic_lines.h"
-#include "analysis/report/text_report.h"
-#include "analysis/run_report/run_figures.h"
-#include "analysis/run_report/run_sentences.h"
+#include "analysis/present/diagnostic_lines.h"
+#include "analysis/present/finding_sentences.h"
+#include "analysis/present/run_figures.h"
+#include "analysis/present/run_report.h"
+#include "analysis/present/summary_report.h"
 #include "chart/text/bubble_text.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -20,16 +21,6 @@ namespace {
 
 /// On the critical path; more make a line that nobody reads.
 constexpr std::size_t kMostNamedStages = 16;
-
-std::vector<std::string> linesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    const std::size_t first = line.find_first_not_of(' ');
-    if (first != std::string::npos) lines.push_back(line.substr(first));
-  }
-  return lines;
-}
 
 std::string cardsHtml(const Explanation& run) {
   std::string cards;
@@ -47,17 +38,15 @@ std::string commandHtml(const std::string& command) {
          "</code><button type=\"button\" class=\"copy-text\">copy</button></p>\n";
 }
 
-std::string findingText(const RunReport& report, const Finding& finding) {
+std::string findingHtml(const RunReport& report, const Finding& finding) {
   const bool isOfOneClass = finding.bubbleClass != BubbleClass::kNone;
   std::string html = "<li><p>";
   if (isOfOneClass) {
     html += "<i class=\"mark\" style=\"" + hatchingStyle(finding.bubbleClass) + "\" title=\"" +
             htmlText(bubbleClassWords(finding.bubbleClass)) + "\"></i>";
   }
-  html += htmlText(sentenceText(finding.text)) + "</p>\n";
-  if (!finding.advice.empty()) {
-    html += "<p class=\"next\"><b>Next:</b> " + htmlText(finding.advice) + ".</p>\n";
-  }
+  html += htmlText(sentenceText(findingText(finding))) + "</p>\n";
+  html += "<p class=\"next\"><b>Next:</b> " + htmlText(remedyText(finding)) + ".</p>\n";
   return html + commandHtml(findCommandOf(report, finding)) + "</li>\n";
 }
 
@@ -65,25 +54,24 @@ std::string findingsHtml(const RunReport& report) {
   const Explanation& run = report.explanation;
   const ShownFindings shown = shownFindings(report);
   std::string html;
-  for (const Finding* const finding : shown.list) html += findingText(report, *finding);
+  for (const Finding* const finding : shown.list) html += findingHtml(report, *finding);
   html = html.empty() ? paragraphHtml(sentenceText(noFindings(run)))
                       : "<ol class=\"findings\">\n" + html + "</ol>\n";
   std::string others;
   for (const Finding& finding : run.findings) {
     const bool isShown =
         std::find(shown.list.begin(), shown.list.end(), &finding) != shown.list.end();
-    if (!isShown) others += findingText(report, finding);
+    if (!isShown) others += findingHtml(report, finding);
   }
   if (!others.empty()) {
     const std::size_t count = run.findings.size() - shown.list.size();
-    html += "<details><summary>" + htmlText(numbered(count, "more cause", "more causes")) +
+    html += "<details><summary>" + htmlText(countText(count, "more cause")) +
             ", of which each costs little</summary>\n<ol class=\"findings\" start=\"" +
             std::to_string(shown.list.size() + 1) + "\">\n" + others + "</ol></details>\n";
   }
-  std::string path = pathText(run);
-  if (run.pathShares.byStage.size() > kMostNamedStages) path.resize(path.find('\n') + 1);
-  for (const std::string& line : linesOf(slowdownText(run) + path + communicationText(run))) {
-    html += paragraphHtml(sentenceText(line));
+  for (const Lines& lines :
+       {slowdownLines(run), pathLines(run, kMostNamedStages), communicationLines(run)}) {
+    for (const std::string& line : lines) html += paragraphHtml(sentenceText(line));
   }
   return html;
 }
@@ -184,7 +172,7 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
 std::string runPage(const RunReport& report, const RunPageOptions& options) {
   Page page;
   page.title = options.name.empty() ? "PipeTrace report" : options.name + ": PipeTrace report";
-  page.head = linesOf(runHeadline(report));
+  page.head = runHeadLines(report);
   for (PageSection& section : runSections(report, options)) {
     page.rows.push_back({std::move(section)});
   }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "analysis/page/page.h"
-#include "analysis/run_report/advice_report.h"
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/advice_report.h"
+#include "analysis/present/run_report.h"
 
 namespace pipetrace {
 

@@ -10,9 +10,9 @@
 
 #include "analysis/bubbles/largest_bubbles.h"
 #include "analysis/page/page.h"
+#include "analysis/present/class_times.h"
+#include "analysis/present/run_figures.h"
 #include "analysis/ratio.h"
-#include "analysis/report/class_times.h"
-#include "analysis/run_report/run_figures.h"
 #include "chart/text/bubble_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/ranks_text.h"

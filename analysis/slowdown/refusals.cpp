@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trace/log/fused_pair.h"
+#include "trace/text/count_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -94,8 +95,7 @@ std::string refusalOf(const Timeline& timeline, const JobGraph& graph, const Run
              [&](std::size_t step) { counts[step] = countLacking(graph, work, step); });
   const std::int64_t lacking = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (lacking == 0) return {};
-  return std::to_string(lacking) +
-         (lacking == 1 ? " job gets its input" : " jobs get their inputs") +
+  return countText(lacking, "job gets its input", "jobs get their inputs") +
          " from jobs that are missing: the logs of all ranks are needed";
 }
 

@@ -8,6 +8,7 @@
 #include "analysis/ratio.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/phase.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
 #include "trace/topology.h"
@@ -62,8 +63,8 @@ std::vector<std::string> CountedSteps::leftOutTexts() const {
 }
 
 std::string incompleteStepsText(std::size_t steps) {
-  return "jobs are missing in " + std::to_string(steps) +
-         (steps == 1 ? " step, which is left out" : " steps, which are left out");
+  return "jobs are missing in " +
+         countText(steps, "step, which is left out", "steps, which are left out");
 }
 
 CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> chosen) {

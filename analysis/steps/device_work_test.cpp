@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/report/json_report.h"
-#include "analysis/report/text_report.h"
+#include "analysis/present/summary_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/selection.h"
 #include "trace/device_arguments.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trace/per_step.h"
+#include "trace/text/count_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -161,8 +162,8 @@ std::map<std::int32_t, Lack> lacksOf(const Timeline& timeline, const Topology& t
 
 std::string textOf(const Lack& lack) {
   if (lack.others == 0) return lack.first;
-  return lack.first + ", and " + std::to_string(lack.others) +
-         (lack.others == 1 ? " more rank lacks jobs" : " more ranks lack jobs");
+  return lack.first + ", and " +
+         countText(lack.others, "more rank lacks jobs", "more ranks lack jobs");
 }
 
 std::string textOf(const LackingSteps& steps, const Lack& lack) {
@@ -220,8 +221,7 @@ void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int
         {.message = textOf(groups[i], lacks.at(groups[i].first)), .advice = adviceOn(groups[i])});
   }
   if (rest == 0) return;
-  diagnostics.add({.message = std::to_string(rest) +
-                              (rest == 1 ? " more step is" : " more steps are") + " incomplete"});
+  diagnostics.add({.message = countText(rest, "more step is", "more steps are") + " incomplete"});
 }
 
 std::vector<std::int32_t> incompleteSteps(const Timeline& timeline, const Topology& topology,

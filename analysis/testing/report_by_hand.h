@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/run_report.h"
 #include "analysis/testing/faulty_run.h"
 
 namespace pipetrace::test {

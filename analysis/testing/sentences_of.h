@@ -4,13 +4,15 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/present/finding_sentences.h"
 
 namespace pipetrace::test {
 
 /// The texts of the findings of a completed run, in their order.
 inline std::vector<std::string> sentencesOf(const Timeline& timeline) {
   std::vector<std::string> texts;
-  for (const Finding& finding : explainRun(timeline, {}).findings) texts.push_back(finding.text);
+  for (const Finding& finding : explainRun(timeline, {}).findings)
+    texts.push_back(findingText(finding));
   return texts;
 }
 

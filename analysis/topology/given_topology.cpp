@@ -7,14 +7,11 @@
 #include <vector>
 
 #include "analysis/run_contents.h"
+#include "trace/text/count_text.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
-
-std::string counted(std::int64_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// The value to use: that of the logs if they give one, else the option's.
 std::optional<int> agreed(const std::optional<int>& logs, const std::optional<int>& option,
@@ -168,30 +165,31 @@ class Completion {
     if (pipelineRanks_ && !replicas_) {
       const std::int64_t ofReplica = std::int64_t{*pipelineRanks_} * tensorRanks();
       if (count % ofReplica != 0) {
-        return refuse(counted(*pipelineRanks_, "rank") + " per pipeline" + byTensorRanks() +
-                      " do not divide the " + counted(count, "rank") + " of the input");
+        return refuse(countText(*pipelineRanks_, "rank") + " per pipeline" + byTensorRanks() +
+                      " do not divide the " + countText(count, "rank") + " of the input");
       }
       replicas_ = static_cast<int>(count / ofReplica);
     } else if (replicas_ && !pipelineRanks_) {
       const std::int64_t pipelines = std::int64_t{*replicas_} * tensorRanks();
       if (count % pipelines != 0) {
-        return refuse(counted(*replicas_, "pipeline") + byTensorRanks() + " do not divide the " +
-                      counted(count, "rank") + " of the input");
+        return refuse(countText(*replicas_, "pipeline") + byTensorRanks() + " do not divide the " +
+                      countText(count, "rank") + " of the input");
       }
       pipelineRanks_ = static_cast<int>(count / pipelines);
     } else if (pipelineRanks_ &&
                std::int64_t{*pipelineRanks_} * *replicas_ * tensorRanks() != count) {
-      return refuse(counted(*replicas_, "pipeline") + " of " + counted(*pipelineRanks_, "rank") +
-                    byTensorRanks() + " are not the " + counted(count, "rank") + " of the input");
+      return refuse(countText(*replicas_, "pipeline") + " of " +
+                    countText(*pipelineRanks_, "rank") + byTensorRanks() + " are not the " +
+                    countText(count, "rank") + " of the input");
     } else if (!pipelineRanks_ && tensorRanks_) {
-      return refuse(counted(*tensorRanks_, "tensor-parallel rank") + " do not divide the " +
-                    counted(count, "rank") + " of the input");
+      return refuse(countText(*tensorRanks_, "tensor-parallel rank") + " do not divide the " +
+                    countText(count, "rank") + " of the input");
     }
     return true;
   }
 
   std::string byTensorRanks() const {
-    return tensorRanks_ ? " times " + counted(*tensorRanks_, "tensor-parallel rank") : "";
+    return tensorRanks_ ? " times " + countText(*tensorRanks_, "tensor-parallel rank") : "";
   }
 
   /// Warns that the numbers are not used. Returns false.

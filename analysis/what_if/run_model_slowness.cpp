@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/explain/slower_ranks.h"
-#include "analysis/explain/slower_stages.h"
+#include "analysis/explain/beside_others.h"
 #include "analysis/what_if/run_model.h"
 #include "analysis/what_if/stage_changes.h"
 #include "trace/text/fixed_text.h"

@@ -12,6 +12,7 @@
 #include "schedule/file/schedule_reader.h"
 #include "schedule/scale/scale_option.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
 
@@ -253,7 +254,7 @@ std::vector<MadeUpHost> madeUpHosts(const FaultOptions& options, int numRanks) {
   if (std::cmp_greater(hosts.size(), numRanks)) {
     refuse(kSkew, options.skews.back(),
            fmt::format("there are {} hosts, and {} for them", hosts.size(),
-                       numRanks == 1 ? "1 rank" : fmt::format("{} ranks", numRanks)));
+                       countText(numRanks, "rank")));
   }
   std::vector<MadeUpHost> byRank;
   for (int rank = 0; rank < numRanks; ++rank) {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "analysis/report/diagnostic_lines.h"
+#include "analysis/present/diagnostic_lines.h"
 
 namespace pipetrace {
 

@@ -46,13 +46,15 @@ TEST(FindingsRehearsal, MicroBatchesOfUnevenLengthAreFoundOnAllStages) {
     }
   }
   const Explanation run = explained(plan, costs, kSteps);
-  const Finding* const found =
-      findingWith(run, [](const Finding& each) { return each.lengths.has_value(); });
+  const Finding* const found = findingWith(
+      run, [](const Finding& each) { return each.kind == FindingKind::kUnevenMicroBatches; });
   ASSERT_NE(found, nullptr);
-  EXPECT_THAT(found->lengths->uneven(), ElementsAre(0, 1, 2, 3));
-  EXPECT_GT(found->lengths->correlation(), 0.9);
-  EXPECT_EQ(findingWith(run, [](const Finding& each) { return each.scattered.has_value(); }),
-            nullptr);
+  EXPECT_THAT(found->factsOf<UnevenMicroBatches>()->uneven(), ElementsAre(0, 1, 2, 3));
+  EXPECT_GT(found->factsOf<UnevenMicroBatches>()->correlation(), 0.9);
+  EXPECT_EQ(
+      findingWith(run,
+                  [](const Finding& each) { return each.kind == FindingKind::kScatteredPauses; }),
+      nullptr);
 }
 
 TEST(FindingsRehearsal, PausesOfRanksInTurnsAreFoundWithAllRanks) {
@@ -64,13 +66,15 @@ TEST(FindingsRehearsal, PausesOfRanksInTurnsAreFoundWithAllRanks) {
     costs.faults.jobs.push_back({{JobKind::kForward, rank, 1}, step, 30 * kMs, 0});
   }
   const Explanation run = explained(plan, costs, kSteps);
-  const Finding* const found =
-      findingWith(run, [](const Finding& each) { return each.scattered.has_value(); });
+  const Finding* const found = findingWith(
+      run, [](const Finding& each) { return each.kind == FindingKind::kScatteredPauses; });
   ASSERT_NE(found, nullptr);
-  EXPECT_THAT(found->scattered->ranks(), ElementsAre(0, 1, 2, 3));
-  EXPECT_NEAR(static_cast<double>(found->scattered->median()), 30e6, 3e6);
-  EXPECT_EQ(findingWith(run, [](const Finding& each) { return each.lengths.has_value(); }),
-            nullptr);
+  EXPECT_THAT(found->factsOf<ScatteredPauses>()->ranks(), ElementsAre(0, 1, 2, 3));
+  EXPECT_NEAR(static_cast<double>(found->factsOf<ScatteredPauses>()->median()), 30e6, 3e6);
+  EXPECT_EQ(
+      findingWith(
+          run, [](const Finding& each) { return each.kind == FindingKind::kUnevenMicroBatches; }),
+      nullptr);
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ std::string rowsOf(const ComparedStep& step, const std::string& length, const st
 }
 
 /// "median of 4 steps, without step 2"
-std::string countText(const PlanComparison& comparison) {
+std::string countedSteps(const PlanComparison& comparison) {
   if (comparison.steps == 0) return "each step by itself";
   std::string text = comparison.steps == 1 ? std::string("one step")
                                            : fmt::format("median of {} steps", comparison.steps);
@@ -284,7 +284,7 @@ std::string toText(const PlanComparison& comparison) {
     text += rowsOf(step, fmt::format("step {} length", number),
                    fmt::format("step {} bubble ratio", number), width);
   }
-  text += fmt::format("{}; jobs that began more than 0.2 ms late: {}\n", countText(comparison),
+  text += fmt::format("{}; jobs that began more than 0.2 ms late: {}\n", countedSteps(comparison),
                       comparison.lateStarts);
   text += comparison.orderDeviation.empty()
               ? "every rank ran its jobs in the order of the plan\n"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/present/finding_sentences.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/backward_parts.h"
 #include "schedule/build_schedule.h"
@@ -226,7 +227,7 @@ TEST(ReductionsRehearsalTest, TheReportOfARunNamesItsSlowRankFirst) {
   for (int i = 0; i < kMostRehearsals; ++i) {
     const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 3});
     const Explanation run = explainRun(timeline, {});
-    wrong = run.findings.front().text;
+    wrong = findingText(run.findings.front());
     const auto unknown = static_cast<std::size_t>(BubbleClass::kUnknown);
     for (const ExplainedRank& rank : run.ranks) {
       EXPECT_EQ(rank.bubbles[unknown], 0) << "rank " << rank.rank;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analysis/costs/given_costs.h"
-#include "analysis/report/plan_report.h"
+#include "analysis/present/plan_report.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
@@ -33,6 +33,7 @@
 #include "schedule/with_reductions.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
@@ -209,11 +210,6 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
 
 void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
-/// "1 step", "2 steps".
-std::string counted(int number, const char* what, const char* plural = "s") {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : plural);
-}
-
 /// Returns the signal that ended it, 0 for none.
 int rehearseUntilStopped(RehearsalOptions& rehearsal) {
   StopSignal stop;
@@ -260,8 +256,8 @@ int runRehearse(const RehearseOptions& options) {
   const Plan& run = **plan;
   const std::string lines = options.messages.linesText();
   say(fmt::format("rehearsing {} on {}: {} of {}{}", run.name,
-                  counted(run.numRanks(), "emulated device"), counted(options.steps, "step"),
-                  counted(run.numMicroBatches, "micro-batch", "es"),
+                  countText(run.numRanks(), "emulated device"), countText(options.steps, "step"),
+                  countText(run.numMicroBatches, "micro-batch", "micro-batches"),
                   lines.empty() ? "" : ", " + lines));
   if (const int signal = rehearseUntilStopped(rehearsal)) {
     say("pipe-run: stopped by " + signalText(signal));

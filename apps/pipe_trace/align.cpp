@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analysis/clocks/alignment_report.h"
+#include "analysis/present/alignment_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"

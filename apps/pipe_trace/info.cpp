@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/contents_report.h"
+#include "analysis/present/contents_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"

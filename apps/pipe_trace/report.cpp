@@ -4,8 +4,8 @@
 #include <string>
 
 #include "analysis/page/run_page.h"
-#include "analysis/run_report/advice_report.h"
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/advice_report.h"
+#include "analysis/present/run_report.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"

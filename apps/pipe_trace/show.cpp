@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/report/waits_report.h"
+#include "analysis/present/waits_report.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"

@@ -6,6 +6,7 @@
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/text_width.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 #include "trace/text/stage_ranks_text.h"
 #include "trace/topology.h"
 
@@ -32,10 +33,6 @@ void checkSide(const char* what, int pixels, int smallest) {
               "; choose " + std::to_string(smallest) + " to " + std::to_string(kMaxPictureSide));
 }
 
-std::string counted(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string titleOf(const ChartModel& model) {
@@ -46,13 +43,12 @@ std::string titleOf(const ChartModel& model) {
     if (!microBatches) microBatches = info.numMicroBatches;
   }
   if (!title.empty()) title += ", ";
-  title += counted(model.rankCount(), "rank");
+  title += countText(model.rankCount(), "rank");
   if (const auto map = statedStageRanks(model.timeline()); !map.empty()) {
     title += ", stages on ranks " + toText(map);
   }
   if (microBatches && *microBatches > 0) {
-    title += ", " + counted(static_cast<std::size_t>(*microBatches), "micro-batch");
-    if (*microBatches != 1) title.insert(title.size() - 1, "e");
+    title += ", " + countText(*microBatches, "micro-batch", "micro-batches");
   }
   return title;
 }
@@ -121,7 +117,7 @@ void ChartPicture::chooseHeights() {
     return chooseHeights();
   }
   if (!fitting) {
-    throw Error("a picture of " + counted(model_.rankCount(), "rank") +
+    throw Error("a picture of " + countText(model_.rankCount(), "rank") +
                 " does not fit into a height of " + std::to_string(available + around) +
                 " pixels; choose a greater height or fewer ranks");
   }

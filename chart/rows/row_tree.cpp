@@ -6,15 +6,13 @@
 #include <set>
 #include <utility>
 
+#include "trace/text/count_text.h"
+
 namespace pipetrace {
 namespace {
 
 constexpr std::size_t kManyRanks = 16;  // by stage
 constexpr std::size_t kDeepLane = 5;    // sub-lanes of a lane without pipeline work
-
-std::string ranksText(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " rank" : " ranks");
-}
 
 /// Whether any event of the row is of a known kind.
 bool holdsWork(const ChartRow& row) {
@@ -189,7 +187,7 @@ class RowTreeBuilder {
     node.kind = kind;
     node.key = std::move(key);
     node.label = std::move(name);
-    node.detail = ranksText(ranks.size());
+    node.detail = countText(ranks.size(), "rank");
     node.isOneLine = true;
     node.parent = parent;
     node.loadOf = static_cast<int>(ranks.size());

@@ -11,6 +11,7 @@
 #include "chart/draw/text_width.h"
 #include "chart/rows/shown_rows.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fixed_text.h"
 
@@ -133,8 +134,7 @@ RunPicture::RunPicture(const ChartModel& model, PictureOptions options)
     note += "; steps of other phases have no column";
   }
   if (notShown > 0) {
-    note += "; " + std::to_string(notShown) + (notShown == 1 ? " rank has" : " ranks have") +
-            " no line";
+    note += "; " + countText(notShown, "rank has", "ranks have") + " no line";
   }
   caption_ = wrapped(estimatedTextWidth, note, kNoteStyle, width() - 2 * kEdge, 3);
   chooseRowHeight();

@@ -8,6 +8,7 @@
 #include "parser/line_blocks.h"
 #include "parser/ring/log_rings.h"
 #include "parser/ring/ring_file_reader.h"
+#include "trace/text/count_text.h"
 #include "trace/threads/turns.h"
 
 namespace pipetrace {
@@ -83,9 +84,7 @@ bool wasClosedWithoutJob(const RankParts& parts, const RankPart& part) {
 
 std::string whyNone(const RankParts& parts, const RankPart& part) {
   if (parts.lineCount() == 0) return "it is empty";
-  const auto lines = [](std::int64_t n) {
-    return std::to_string(n) + (n == 1 ? " line" : " lines");
-  };
+  const auto lines = [](std::int64_t n) { return countText(n, "line"); };
   if (wasClosedWithoutJob(parts, part)) return "its program closed it without one";
   if (parts.jobLineCount() == 0) {
     return "it holds " + lines(parts.lineCount()) + ", none with \"Profiler Info:\"";

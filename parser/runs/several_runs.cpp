@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "trace/log/log_format.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/ranks_text.h"
 #include "trace/text/shell_word.h"
@@ -47,8 +48,7 @@ class RunText {
   }
 
   std::string line() const {
-    const std::size_t count = paths_.size();
-    std::string text = ranks() + " in " + std::to_string(count) + (count == 1 ? " file" : " files");
+    std::string text = ranks() + " in " + countText(paths_.size(), "file");
     Timeline::Span span{kNsMax, kNsMin};
     for (const FileFacts* file : facts_) {
       if (!file->isDated()) continue;

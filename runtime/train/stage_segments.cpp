@@ -8,6 +8,7 @@
 
 #include "schedule/backward_parts.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
@@ -62,8 +63,7 @@ StageSegments segmentsOf(const StageCut& cut, int parts, int stage) {
   const auto blocks = static_cast<int>(cut.blocks.size());
   if (parts > 1 && parts > blocks) {
     throw Error("the last backward of stage " + std::to_string(stage) + " is in " +
-                std::to_string(parts) + " parts, and the stage has " + std::to_string(blocks) +
-                (blocks == 1 ? " block" : " blocks") +
+                std::to_string(parts) + " parts, and the stage has " + countText(blocks, "block") +
                 "; a backward is cut between blocks, so it has at most as many parts");
   }
   StageSegments segments;

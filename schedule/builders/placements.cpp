@@ -4,6 +4,7 @@
 #include <string>
 
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
@@ -19,7 +20,7 @@ void requirePlanSize(std::string_view name, const PlanSize& size) {
   const auto& [ranks, microBatches, chunks] = size;
   const std::string what = "cannot plan " + std::string(name) + " for " + std::to_string(ranks) +
                            " ranks, " + std::to_string(microBatches) + " micro-batches and " +
-                           std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
+                           countText(chunks, "chunk");
   if (ranks < 1 || microBatches < 1 || chunks < 1) {
     throw Error(what + "; each must be at least 1");
   }

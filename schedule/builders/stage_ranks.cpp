@@ -6,13 +6,10 @@
 
 #include "schedule/builders/placements.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
-
-std::string counted(std::size_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
 
 /// The least rank that no stage is on.
 int firstMissing(const std::vector<std::vector<int>>& ranksOfStage) {
@@ -32,16 +29,16 @@ int checkedRanks(const std::string& who, const std::vector<std::vector<int>>& ra
   for (std::size_t s = 0; s < ranksOfStage.size(); ++s) {
     const std::string stage = "stage " + std::to_string(s);
     if (ranksOfStage[s].size() > static_cast<std::size_t>(std::max(microBatches, 0))) {
-      throw Error(who + stage + " has " + counted(ranksOfStage[s].size(), "rank") +
-                  " and the plan only " + std::to_string(microBatches) +
-                  (microBatches == 1 ? " micro-batch" : " micro-batches") +
+      throw Error(who + stage + " has " + countText(ranksOfStage[s].size(), "rank") +
+                  " and the plan only " + countText(microBatches, "micro-batch", "micro-batches") +
                   "; give it more, or the stage fewer ranks");
     }
     for (const int rank : ranksOfStage[s]) {
       const std::string name = "rank " + std::to_string(rank);
       if (rank < 0 || rank >= static_cast<int>(ranks)) {
-        throw Error(who + stage + " is on " + name + ", and the map has " + counted(ranks, "rank") +
-                    "; it leaves out rank " + std::to_string(firstMissing(ranksOfStage)));
+        throw Error(who + stage + " is on " + name + ", and the map has " +
+                    countText(ranks, "rank") + "; it leaves out rank " +
+                    std::to_string(firstMissing(ranksOfStage)));
       }
       int& known = stageOf[static_cast<std::size_t>(rank)];
       if (known >= 0) {
@@ -68,7 +65,7 @@ void requireDepths(const std::string& who, OrderOfRow order, std::size_t stages,
     throw Error(who + "it runs all forwards first; depths are for 1F1B and PipeDream");
   }
   if (depths.size() != stages) {
-    throw Error(who + "there are depths of " + counted(depths.size(), "stage") +
+    throw Error(who + "there are depths of " + countText(depths.size(), "stage") +
                 ", and the plan has " + std::to_string(stages));
   }
 }

@@ -11,6 +11,7 @@
 #include "schedule/check/part_problems.h"
 #include "schedule/check/transfer_problems.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
@@ -74,8 +75,8 @@ void compareSize(const std::string& what, const std::string& plural, int found, 
     text = plural + " " + std::to_string(found) + " to " + std::to_string(asked - 1) +
            " are missing: ";
   }
-  text += "the plan has " + std::to_string(found) + " " + (found == 1 ? what : plural) + ", and " +
-          std::to_string(asked) + (asked == 1 ? " was" : " were") + " asked for";
+  text += "the plan has " + countText(found, what, plural) + ", and " +
+          countText(asked, "was", "were") + " asked for";
   problems.add({.message = std::move(text)});
 }
 

@@ -14,6 +14,7 @@
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
+#include "trace/text/count_text.h"
 #include "trace/text/fixed_text.h"
 #include "trace/threads/in_parallel.h"
 
@@ -193,8 +194,7 @@ void requireSize(const CompareInput& input) {
 }
 
 std::string chunksText(const ScheduleInfo& schedule) {
-  const int chunks = schedule.leastChunks;
-  return "only " + std::to_string(chunks) + (chunks == 1 ? " chunk a rank" : " chunks a rank");
+  return "only " + countText(schedule.leastChunks, "chunk") + " a rank";
 }
 
 void leaveOut(std::vector<LeftOutPlan>& to, const Try& left) {

@@ -9,16 +9,13 @@
 #include "schedule/partition/block_sums.h"
 #include "schedule/partition/even_blocks.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
 
 using BlockTime = Nanoseconds BlockCosts::*;
 using StageTime = Nanoseconds StageCosts::*;
-
-std::string countedText(int number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
 
 Nanoseconds pairOf(const BlockCosts& block) { return block.forward + block.backward; }
 
@@ -45,7 +42,7 @@ void shareTime(Nanoseconds whole, int first, int end, const Weight& weightOf, St
 void requireFits(const BlockPartition& partition, int numBlocks, int numStages) {
   const auto stages = static_cast<int>(partition.blocks.size());
   if (stages != numStages) {
-    throw Error("the partition is for " + countedText(stages, "stage") + ", but the plan has " +
+    throw Error("the partition is for " + countText(stages, "stage") + ", but the plan has " +
                 std::to_string(numStages));
   }
   for (int stage = 0; stage < numStages; ++stage) {
@@ -59,7 +56,7 @@ void requireFits(const BlockPartition& partition, int numBlocks, int numStages) 
   }
   const int sum = std::accumulate(partition.blocks.begin(), partition.blocks.end(), 0);
   if (sum != numBlocks) {
-    throw Error("the partition adds up to " + countedText(sum, "block") + ", but the model has " +
+    throw Error("the partition adds up to " + countText(sum, "block") + ", but the model has " +
                 std::to_string(numBlocks));
   }
 }
@@ -236,7 +233,7 @@ BlockPartition cutBlocks(const BlockPartition& run, int count) {
   if (count == before) return run;
   const auto even = [](int blocks, int stages, const std::string& what) {
     if (blocks < stages) {
-      throw Error(what + " has " + countedText(blocks, "block") + ", which " +
+      throw Error(what + " has " + countText(blocks, "block") + ", which " +
                   (blocks == 1 ? "is" : "are") + " too few for " + std::to_string(stages) +
                   " stages");
     }

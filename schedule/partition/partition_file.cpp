@@ -11,15 +11,12 @@
 
 #include "schedule/partition/even_blocks.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 
 namespace {
-
-std::string counted(int number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
 
 template <typename Number>
 std::vector<Number> numbersOf(const nlohmann::json& file, const std::string& key,
@@ -61,7 +58,7 @@ Partition parsed(const nlohmann::json& file) {
       numbersOf<double>(file, "recompute_ratio", isRatio, "no share from 0 to 1");
   if (partition.recomputeRatio.size() != partition.blocks.size()) {
     throw Error("\"recompute_ratio\" is of " +
-                counted(static_cast<int>(partition.recomputeRatio.size()), "stage") +
+                countText(static_cast<int>(partition.recomputeRatio.size()), "stage") +
                 ", but \"partition\" of " + std::to_string(partition.blocks.size()));
   }
   return partition;
@@ -81,7 +78,7 @@ Partition evenPartition(int numBlocks, int numStages) {
 
 void requireFits(const Partition& partition, int numBlocks, int numStages) {
   if (partition.numStages() != numStages) {
-    throw Error("the partition is for " + counted(partition.numStages(), "stage") +
+    throw Error("the partition is for " + countText(partition.numStages(), "stage") +
                 ", but the plan has " + std::to_string(numStages));
   }
   for (int s = 0; s < numStages; ++s) {
@@ -91,7 +88,7 @@ void requireFits(const Partition& partition, int numBlocks, int numStages) {
   }
   const int sum = std::accumulate(partition.blocks.begin(), partition.blocks.end(), 0);
   if (sum != numBlocks) {
-    throw Error("the partition adds up to " + counted(sum, "block") + ", but the model has " +
+    throw Error("the partition adds up to " + countText(sum, "block") + ", but the model has " +
                 std::to_string(numBlocks));
   }
   const auto isRatioOfNone = [](double ratio) { return !(ratio >= 0 && ratio <= 1); };

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <utility>
 
-#include "analysis/report/text_report.h"
+#include "analysis/present/summary_report.h"
 #include "ingest/load_run.h"
 #include "parser/chrome/write/writer.h"
 #include "parser/load_timeline.h"

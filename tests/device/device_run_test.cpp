@@ -10,6 +10,7 @@
 
 #include "analysis/explain/explanation.h"
 #include "analysis/matched_messages.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
 #include "parser/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
@@ -238,7 +239,7 @@ TEST_P(DeviceRunOver, TheReportNamesTheScheduleAndNoMessageThatArrivesTooEarly) 
   const Explanation explanation = explainRun(timeline, {});
   EXPECT_THAT(explanation.schedule.recognised.names, ::testing::Contains("Interleaved1F1B"));
   for (const Finding& finding : explanation.findings) {
-    EXPECT_THAT(finding.text, Not(HasSubstr("before they are sent")));
+    EXPECT_THAT(findingText(finding), Not(HasSubstr("before they are sent")));
   }
   EXPECT_EQ(explanation.ranks.size(), static_cast<std::size_t>(kRanks));
 }

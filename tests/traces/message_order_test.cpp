@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
 #include "parser/load_timeline.h"
 #include "schedule/file/schedule_reader.h"
@@ -83,8 +84,8 @@ TEST_F(MessageOrder, EachRankHasTheTimesOfItsClasses) {
     ASSERT_FALSE(run.findings.empty());
     EXPECT_EQ(run.findings.front().bubbleClass, kBlocked) << file.name;
     const std::string inTime = std::to_string(static_cast<int>(file.inTime)) + ".0 ms";
-    EXPECT_TRUE(run.findings.front().text.ends_with("the step would take " + inTime))
-        << run.findings.front().text;
+    EXPECT_TRUE(findingText(run.findings.front()).ends_with("the step would take " + inTime))
+        << findingText(run.findings.front());
   }
 }
 

@@ -13,6 +13,10 @@ std::optional<EventSpot> spotOf(const std::optional<ChartHit>& hit) {
   return EventSpot{hit->row, hit->event};
 }
 
+ChartHit hitOn(const EventSpot& spot) {
+  return {.row = spot.row, .event = spot.event, .count = 1, .load = {}, .span = 0};
+}
+
 }  // namespace
 
 Causes::Causes(ChartWidget& chart) : chart_(chart) {
@@ -43,12 +47,18 @@ void Causes::show(std::shared_ptr<const Explanation> explanation,
   const auto owned = std::make_shared<const Owned>(Owned{
       std::move(timelineOwner), std::move(explanation), GraphPlaces(explained, *chart_.model())});
   places_ = {owned, &owned->places};
+  chart_.findCulpritsBy([places = places_](const ChartHit& hit) -> std::optional<ChartHit> {
+    const Bubble* const bubble = places->bubbleOf({hit.row, hit.event});
+    const auto culprit = bubble == nullptr ? std::nullopt : places->culpritOf(*bubble);
+    return culprit ? std::optional(hitOn(*culprit)) : std::nullopt;
+  });
   paths_.clear(places_);
   findLinks();
 }
 
 void Causes::clear() {
   places_.reset();
+  chart_.findCulpritsBy(nullptr);
   paths_.clear(nullptr);
   findLinks();
 }
@@ -103,9 +113,7 @@ JobGraph::Id Causes::selectedNode() const {
   return selected && places_ ? places_->nodeOf(*selected) : JobGraph::kNone;
 }
 
-void Causes::goTo(const EventSpot& spot) {
-  chart_.goTo({.row = spot.row, .event = spot.event, .count = 1, .load = {}, .span = 0});
-}
+void Causes::goTo(const EventSpot& spot) { chart_.goTo(hitOn(spot)); }
 
 void Causes::goToNode(JobGraph::Id node) {
   if (const auto spot = places_->spotOf(node)) goTo(*spot);

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
+#include "analysis/present/finding_sentences.h"
 #include "analysis/testing/faulty_run.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/causes/detail_rows.h"
@@ -196,6 +198,37 @@ TEST(CausesTest, DetailsNameWhatAJobWaitedForAndWhatWaitedForIt) {
                           "last: 1F1 on rank 1, job after", "last: 2F0 on rank 2, by message"));
 }
 
+TEST(CausesTest, AnExplainedBubbleLeadsToItsCulpritWhateverTheProfileCallsIt) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = test::costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 2, 1.3);
+  Timeline profile = withBubbles(test::completedRun(plan, costs));
+  for (Track& track : profile.tracks) {
+    for (Event& event : track.events) {
+      event.job = kNotGiven;
+      if (track.lane == kBubbleLane) event.argumentCount = 0;
+    }
+  }
+  ShownChart chart(std::move(profile));
+  Causes causes(chart.widget());
+  const auto& bubbles = chart.model().timeline().findTrack(0, kBubbleLane)->events;
+  const auto bubble = std::find_if(bubbles.begin(), bubbles.end(), [](const Event& event) {
+    return event.bubbleClass == BubbleClass::kImbalance && event.duration() > kNsPerMs;
+  });
+  ASSERT_NE(bubble, bubbles.end());
+  QTest::mouseClick(chart.widget().viewport(), Qt::LeftButton, {}, chart.middleOf(0, *bubble));
+  ASSERT_TRUE(chart.widget().selection());
+  EXPECT_FALSE(chart.widget().culprit()) << "neither its number nor its name is known";
+  causes.show(std::make_shared<const Explanation>(explainRun(chart.model().timeline(), {})),
+              nullptr);
+  ASSERT_TRUE(chart.widget().culprit());
+  const Bubble* const known =
+      causes.places()->bubbleOf({chart.widget().selection()->row, &*bubble});
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(chart.widget().culprit()->event, &culpritEventOf(causes.places()->graph(), *known));
+  EXPECT_EQ(chart.widget().culprit()->event->stage, 2);
+}
+
 TEST(CausesTest, DetailsOfABubbleSayWhatItsCauseCostsInAll) {
   SlowStage chart;
   chart.click(0, chart.bubble(0, BubbleClass::kImbalance));
@@ -213,7 +246,7 @@ TEST(CausesTest, DetailsOfABubbleSayWhatItsCauseCostsInAll) {
 TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   SlowStage chart;
   const Finding& finding = chart.explanation().findings.front();
-  EXPECT_THAT(finding.text, StartsWith("stage 2 (rank 2) takes 1.30 times as long"));
+  EXPECT_THAT(findingText(finding), StartsWith("stage 2 (rank 2) takes 1.30 times as long"));
   const std::vector<FindingPlace> evidence = placesOfFinding(finding, *chart.causes().places());
   ASSERT_THAT(evidence, SizeIs(4));
   Nanoseconds longest = 0;
@@ -227,7 +260,7 @@ TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   EXPECT_EQ(evidence[0].spot.event->duration(), longest);
   EXPECT_EQ(evidence[3].spot.event->stage, 2);
   for (const Finding& each : chart.explanation().findings) {
-    EXPECT_FALSE(placesOfFinding(each, *chart.causes().places()).empty()) << each.text;
+    EXPECT_FALSE(placesOfFinding(each, *chart.causes().places()).empty()) << findingText(each);
   }
 }
 
@@ -240,8 +273,8 @@ TEST(CausesTest, FindingsAboutPausesAndEarlyMessagesHavePlaces) {
     if (!finding.classes.empty()) continue;
     for (const FindingPlace& place : placesOfFinding(finding, *chart.causes().places())) {
       words.push_back(place.words.toStdString());
-      if (!finding.pauses) continue;
-      EXPECT_GE(place.spot.event->begin, finding.pauses->end);
+      if (finding.kind != FindingKind::kPauses) continue;
+      EXPECT_GE(place.spot.event->begin, finding.factsOf<Pauses>()->end);
     }
   }
   EXPECT_THAT(words, ElementsAre(testing::EndsWith("on rank 3, received before it is sent"),

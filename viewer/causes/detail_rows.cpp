@@ -146,7 +146,7 @@ std::vector<DetailRow> detailRows(const ChartWidget& chart, Causes& causes, cons
   const ChartModel& model = *chart.model();
   for (const JobField& field : jobFields(model, model.rows()[hit.row], *hit.event)) {
     std::optional<EventSpot> link;
-    if (isBubble && field.name == QLatin1String("Culprit") && chart.culprit()) {
+    if (field.isCulprit && chart.culprit()) {
       link = EventSpot{chart.culprit()->row, chart.culprit()->event};
     }
     rows.push_back({field.name, field.value, link});

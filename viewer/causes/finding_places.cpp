@@ -1,6 +1,6 @@
 #include "viewer/causes/finding_places.h"
 
-#include "analysis/explain/evidence.h"
+#include "analysis/explain/finding.h"
 #include "analysis/graph/job_name.h"
 #include "trace/text/display_name.h"
 #include "viewer/words/job_fields.h"
@@ -46,7 +46,7 @@ QString wordsFor(const Evidence& evidence, const Finding& finding, const GraphPl
 
 std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPlaces& places) {
   std::vector<FindingPlace> found;
-  for (const Evidence& evidence : evidenceOf(places.explanation(), finding)) {
+  for (const Evidence& evidence : finding.evidence) {
     const auto spot = places.spotOf(evidence);
     if (spot) found.push_back({*spot, wordsFor(evidence, finding, places)});
   }

@@ -13,7 +13,7 @@ struct FindingPlace {
   QString words;  ///< "bubble of 12.30 ms on rank 0, step 3"
 };
 
-/// Where the evidence of a finding (evidenceOf()) is. Empty where none of it is in the chart.
+/// Where the evidence of a finding is. Empty where none of it is in the chart.
 std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPlaces& places);
 
 }  // namespace pipetrace

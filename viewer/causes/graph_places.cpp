@@ -127,6 +127,11 @@ const Bubble* GraphPlaces::bubbleOf(const EventSpot& spot) const {
   return isIt ? &*bubble : nullptr;
 }
 
+std::optional<EventSpot> GraphPlaces::culpritOf(const Bubble& bubble) const {
+  if (bubble.culprit == JobGraph::kNone) return std::nullopt;
+  return spotOf(&culpritEventOf(graph(), bubble), culpritRankOf(graph(), bubble));
+}
+
 std::optional<EventSpot> GraphPlaces::spotOf(const Evidence& evidence) const {
   for (std::size_t row = 0; row < model_.rows().size(); ++row) {
     if (model_.rows()[row].rank != evidence.rank) continue;

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/explain/evidence.h"
 #include "analysis/explain/explanation.h"
+#include "analysis/explain/finding.h"
 #include "chart/chart_model.h"
 #include "chart/links/event_box.h"
 
@@ -30,6 +30,8 @@ class GraphPlaces {
   std::optional<EventSpot> spotOf(Id node) const;
   /// The bubble that an event of a chart is; null where it is none, or cut in another way.
   const Bubble* bubbleOf(const EventSpot& spot) const;
+  /// Where the job or the message is that a bubble is blamed on; nothing where it has none.
+  std::optional<EventSpot> culpritOf(const Bubble& bubble) const;
   /// Where the evidence of a finding is.
   std::optional<EventSpot> spotOf(const Evidence& evidence) const;
   /// The index in ranks() of the rank that a row is of; nothing where the graph lacks it.

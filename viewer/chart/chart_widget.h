@@ -2,6 +2,7 @@
 
 #include <QAbstractScrollArea>
 #include <QPoint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -101,6 +102,12 @@ class ChartWidget : public QAbstractScrollArea {
   QString stepText(const StepSpan& step) const;
   /// Moves the chart by that many pixels, as if it was dragged.
   void scrollBy(QPoint pixels);
+  /// Where the event that a bubble is blamed on is; nothing where that is not known, or not in the
+  /// model.
+  using CulpritFinder = std::function<std::optional<ChartHit>(const ChartHit& bubble)>;
+  /// Asks `finder` for culprits from now on. Where it finds none, and without one, the bubbles of
+  /// the profile say what they know (culpritOf()).
+  void findCulpritsBy(CulpritFinder finder);
   /// Draws `overlay` over the rows from now on, after those that were added before.
   void addOverlay(std::unique_ptr<ChartOverlay> overlay);
 
@@ -190,6 +197,7 @@ class ChartWidget : public QAbstractScrollArea {
   const StepSpan* rulerStepAt(QPoint position) const;
   void selectStep(const StepSpan& step);
   void showTooltipAt(QPoint position, QPoint globalPosition);
+  void findCulprit();
   /// `bubble`: the bubble whose culprit it is, if that is how it was reached.
   void select(const std::optional<ChartHit>& hit,
               const std::optional<ChartHit>& bubble = std::nullopt);
@@ -217,6 +225,7 @@ class ChartWidget : public QAbstractScrollArea {
   std::vector<std::unique_ptr<ChartOverlay>> overlays_;
   bool isFitted_ = true;
   std::optional<ChartHit> selection_;
+  CulpritFinder culprits_;
   std::optional<ChartHit> culprit_;  // of the selection
   std::optional<ChartHit> bubble_;   // from which the selection was reached
   std::optional<ChartArea> marked_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "chart/steps/legible_steps.h"
 #include "viewer/chart/chart_widget.h"
@@ -38,10 +39,22 @@ void ChartWidget::showSteps(const StepChoice& steps) {
 void ChartWidget::select(const std::optional<ChartHit>& hit,
                          const std::optional<ChartHit>& bubble) {
   selection_ = hit;
-  culprit_ = hit ? culpritOf(*model_, *hit->event) : std::nullopt;
+  findCulprit();
   bubble_ = bubble;
   viewport()->update();
   emit selectionChanged();
+}
+
+void ChartWidget::findCulprit() {
+  culprit_.reset();
+  if (!selection_ || selection_->event->kind != JobKind::kBubble) return;
+  if (culprits_) culprit_ = culprits_(*selection_);
+  if (!culprit_) culprit_ = culpritOf(*model_, *selection_->event);
+}
+
+void ChartWidget::findCulpritsBy(CulpritFinder finder) {
+  culprits_ = std::move(finder);
+  findCulprit();
 }
 
 void ChartWidget::clearSelection() {

@@ -4,6 +4,8 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "analysis/present/finding_sentences.h"
+
 namespace pipetrace {
 
 FindingsPanel::FindingsPanel(Causes& causes)
@@ -82,10 +84,10 @@ void FindingsPanel::showFindings() {
     auto* item = new QListWidgetItem(icon,
                                      QStringLiteral("%1. %2")
                                          .arg(evidence_.size() + 1)
-                                         .arg(QString::fromStdString(finding.text)),
+                                         .arg(QString::fromStdString(findingText(finding))),
                                      list_);
     evidence_.push_back(placesOfFinding(finding, *places));
-    item->setToolTip(tr("Next: %1").arg(QString::fromStdString(finding.advice)) + '\n' +
+    item->setToolTip(tr("Next: %1").arg(QString::fromStdString(remedyText(finding))) + '\n' +
                      (evidence_.back().empty() ? tr("It has no place of its own in the chart")
                                                : tr("Click to see it in the chart")));
   }

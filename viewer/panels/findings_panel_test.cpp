@@ -6,7 +6,7 @@
 #include <QClipboard>
 #include <QSignalSpy>
 
-#include "analysis/run_report/run_report.h"
+#include "analysis/present/run_report.h"
 #include "analysis/testing/faulty_run.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/testing/explained_chart.h"

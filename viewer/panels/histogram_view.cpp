@@ -16,7 +16,7 @@ constexpr int kAround = 8;
 constexpr int kBinText = 11;  // pixels
 
 QString edgeText(Nanoseconds duration) { return QString::fromStdString(formatDuration(duration)); }
-QString countText(std::size_t count) { return QLocale().toString(static_cast<qulonglong>(count)); }
+QString localCount(std::size_t count) { return QLocale().toString(static_cast<qulonglong>(count)); }
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void HistogramView::paintEvent(QPaintEvent* /*event*/) {
   const QColor accent = palette().color(QPalette::Active, QPalette::Highlight);
   const std::size_t most = *std::max_element(bins.counts.begin(), bins.counts.end());
   const QRect head(area.left(), kAround / 2, area.width(), metrics.height());
-  const QString scale = tr("up to %1 in a bin").arg(countText(most));
+  const QString scale = tr("up to %1 in a bin").arg(localCount(most));
   painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, scale);
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter,
                    metrics.elidedText(name_, Qt::ElideRight,
@@ -120,7 +120,7 @@ QString HistogramView::textAt(int x) const {
   const DurationHistogram& bins = line_->histogram;
   return tr("%1 to %2: %3")
       .arg(edgeText(bins.edges[*bin]), edgeText(bins.edges[*bin + 1] - 1),
-           countText(bins.counts[*bin]));
+           localCount(bins.counts[*bin]));
 }
 
 void HistogramView::mouseMoveEvent(QMouseEvent* event) {

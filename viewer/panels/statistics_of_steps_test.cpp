@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/report/class_times.h"
+#include "analysis/present/class_times.h"
 #include "analysis/run_summary.h"
 #include "chart/statistics/area_sums.h"
 #include "chart/testing/timelines.h"

@@ -10,10 +10,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/report/diagnostic_lines.h"
+#include "analysis/present/diagnostic_lines.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/run/bubble_ratios.h"
 
@@ -36,7 +37,7 @@ QString pathNameOf(const QStringList& inputs) {
 }
 
 QString countedText(std::size_t count, const QString& what) {
-  return QString::number(count) + " " + what + (count == 1 ? "" : "s");
+  return QString::fromStdString(countText(count, what.toStdString()));
 }
 
 QString duration(Nanoseconds time) { return QString::fromStdString(formatDuration(time)); }

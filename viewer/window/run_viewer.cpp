@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "analysis/report/diagnostic_lines.h"
+#include "analysis/present/diagnostic_lines.h"
 #include "chart/search/job_search.h"
 #include "chart/search/parse_query.h"
 #include "trace/error.h"

@@ -72,7 +72,8 @@ void addArguments(Fields& fields, const Timeline& timeline, const Event& event) 
 void addBubble(Fields& fields, const Timeline& timeline, const Event& bubble) {
   fields.text("Class", toQString(bubbleClassWords(bubble.bubbleClass)));
   fields.text("Meaning", toQString(rowOf(bubble.bubbleClass).meaning));
-  fields.text("Culprit", toQString(BubbleText(timeline, bubble).culprit()));
+  const QString culprit = toQString(BubbleText(timeline, bubble).culprit());
+  if (!culprit.isEmpty()) fields.list.push_back({QStringLiteral("Culprit"), culprit, true});
 }
 
 /// Whether the profile has the culprit's rank: a tooltip has no time to look for the job itself.

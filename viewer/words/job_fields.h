@@ -11,6 +11,7 @@ namespace pipetrace {
 struct JobField {
   QString name;
   QString value;
+  bool isCulprit = false;  ///< of a bubble
 };
 
 /// All fields of the event that are known: name, kind, rank and lane, step, micro-batch, stage,

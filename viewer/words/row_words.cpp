@@ -4,6 +4,7 @@
 
 #include "chart/draw/draw_folded.h"
 #include "chart/loads/pixel_load.h"
+#include "trace/text/count_text.h"
 #include "viewer/words/job_fields.h"
 
 namespace pipetrace {
@@ -51,8 +52,8 @@ QString rowTip(const ChartView& view, const ShownRow& row, int x) {
   }
   if (!row.isLoad) return {};
   const QString share = QString::number(100 * foldedShare(view, node, column), 'f', 1) + " %";
-  const QString what = holdsRanks(node.kind) ? QStringLiteral("rank") : QStringLiteral("lane");
-  const QString of = QString::number(node.loadOf) + " " + what + (node.loadOf == 1 ? "" : "s");
+  const QString of =
+      QString::fromStdString(countText(node.loadOf, holdsRanks(node.kind) ? "rank" : "lane"));
   return tip(QString::fromStdString(node.label), tipLine("Busy", share + " of " + of)) +
          "<i>unfold the row to see them</i>";
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_report/advice_report.h"
+#include "analysis/present/advice_report.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"

@@ -3,8 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/json_report.h"
-#include "analysis/report/text_report.h"
+#include "analysis/present/summary_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/program.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/report/text_report.h"
+#include "analysis/present/summary_report.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/report/comparison_report.h"
+#include "analysis/present/comparison_report.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/terminal.h"
 #include "schedule/compare/compare_plans.h"

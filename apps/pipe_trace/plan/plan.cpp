@@ -8,7 +8,7 @@
 
 #include "analysis/clocks/wrong_clocks.h"
 #include "analysis/costs/costs_file.h"
-#include "analysis/report/plan_report.h"
+#include "analysis/present/plan_report.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/run_report/what_if_report.h"
+#include "analysis/present/what_if_report.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"

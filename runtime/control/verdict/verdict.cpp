@@ -1,5 +1,6 @@
 #include "runtime/control/verdict/verdict.h"
 
+#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -79,8 +80,7 @@ std::string statusText(int rank, const ActionStatus& status, const PlanWords& wo
   if (status.action >= 0) {
     text = (status.inside ? "in " : "after ") + actionName(rank, status, words);
   }
-  text += " (" + std::to_string(status.ended) + (status.ended == 1 ? " action" : " actions") +
-          " ended)";
+  text += " (" + countText(status.ended, "action") + " ended)";
   if (status.isWaiting()) text += ", waiting for " + messageText(rank, status, words);
   return text;
 }

@@ -5,6 +5,7 @@
 #include "runtime/engine/config/config_file.h"
 #include "runtime/engine/training_plan.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 
 namespace pipetrace {
 namespace {
@@ -24,8 +25,8 @@ void requireMachines(const RunConfig& config, const Plan& plan) {
   const int ranks = plan.numRanks();
   if (named == 0 || named == ranks) return;
   throw Error(placeIn(config.file, config.machinesLine) + ": machines: it names " +
-              std::to_string(named) + (named == 1 ? " rank" : " ranks") + ", but the plan " +
-              plan.name + " has " + std::to_string(ranks));
+              countText(named, "rank") + ", but the plan " + plan.name + " has " +
+              std::to_string(ranks));
 }
 
 void requirePartition(const RunConfig& config, const Strategy& strategy, const Plan& plan) {
@@ -33,8 +34,8 @@ void requirePartition(const RunConfig& config, const Strategy& strategy, const P
   const int stages = partitionOption(strategy.partitionFile).numStages();
   if (stages == plan.numStages) return;
   throw Error(config.placeOf("partition") + ": " + config.find("partition")->key + ": it is for " +
-              std::to_string(stages) + (stages == 1 ? " stage" : " stages") + ", but the plan " +
-              plan.name + " has " + std::to_string(plan.numStages));
+              countText(stages, "stage") + ", but the plan " + plan.name + " has " +
+              std::to_string(plan.numStages));
 }
 
 }  // namespace

@@ -1,0 +1,294 @@
+#include "analysis/explain/beside_others.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analysis/explain/change_point.h"
+#include "analysis/median.h"
+#include "analysis/ratio.h"
+#include "trace/log/fused_pair.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+
+using Id = JobGraph::Id;
+
+SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times)
+    : timeline_(timeline), graph_(graph) {
+  std::vector<int> latestOf;  // by group of jobs: the rank whose jobs of it came last
+  std::map<std::int32_t, Stage> pairs;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isCompute(job.kind)) continue;
+      const std::uint32_t group = times.group(id);
+      if (group == 0) continue;
+      if (group >= latestOf.size()) latestOf.resize(group + 1, -1);
+      if (std::exchange(latestOf[group], rank.number) == rank.number) continue;
+      const bool isPair = job.kind == JobKind::kForwardBackward;
+      if (!isPair) unfused_.insert(job.stage);
+      Stage& stage = isPair ? pairs[job.stage] : stages_[job.stage];
+      stage.own += static_cast<double>(times.median(id));
+      stage.usual += static_cast<double>(times.balanced(id));
+      stage.ranks.insert(rank.number);
+    }
+  }
+  for (auto& [number, stage] : pairs) {
+    const auto [place, isNew] = stages_.try_emplace(number, stage);
+    if (!isNew) place->second.ranks.insert(stage.ranks.begin(), stage.ranks.end());
+  }
+}
+
+const SlowerStages::Stage& SlowerStages::of(std::int32_t stage) const {
+  static const Stage none;
+  const auto found = stages_.find(stage);
+  return found == stages_.end() ? none : found->second;
+}
+
+std::int32_t SlowerStages::slowest() const {
+  return std::max_element(stages_.begin(), stages_.end(),
+                          [](const auto& a, const auto& b) {
+                            return ratio(a.second.own, a.second.usual) <
+                                   ratio(b.second.own, b.second.usual);
+                          })
+      ->first;
+}
+
+SlowerStages::Factor SlowerStages::besideOthers(const std::vector<std::int32_t>& stages) const {
+  double own = 0;
+  double usual = 0;
+  for (const std::int32_t number : stages) {
+    own += of(number).own;
+    usual += of(number).usual;
+  }
+  Factor factor{.times = usual > 0 ? own / usual : 2, .isKnown = usual > 0};
+  // The median of two is the mean of both, which says less than the other stage.
+  if (stages.size() == 1 && count() == 2 && factor.times < 2) {
+    factor.times /= 2 - factor.times;
+    factor.isBesideOne = true;
+  }
+  return factor;
+}
+
+std::vector<std::int32_t> SlowerStages::slowOnes(const std::vector<std::int32_t>& stages) const {
+  const auto longer = [&](std::int32_t stage) { return of(stage).own - of(stage).usual; };
+  double most = 0;
+  for (const std::int32_t stage : stages) most = std::max(most, longer(stage));
+  std::vector<std::int32_t> slow;
+  for (const std::int32_t stage : stages) {
+    if (longer(stage) >= kPartOfMost * most) slow.push_back(stage);
+  }
+  return most > 0 ? slow : stages;
+}
+
+std::int32_t SlowerStages::toBlame(Id id) const {
+  const JobGraph::Node& job = graph_.node(id);
+  if (job.kind != JobKind::kForwardBackward) return job.stage;
+  const auto pair = fusedPairOf(timeline_, *job.event);
+  if (!pair || !unfused_.contains(pair->forwardStage) || !unfused_.contains(pair->backwardStage)) {
+    return job.stage;
+  }
+  const auto factor = [&](int stage) { return ratio(of(stage).own, of(stage).usual); };
+  return factor(pair->backwardStage) > factor(pair->forwardStage) ? pair->backwardStage
+                                                                  : pair->forwardStage;
+}
+
+namespace {
+
+/// The jobs of a stage on one rank in one step.
+struct Cell {
+  double sum = 0;
+  double count = 0;
+  double mean() const { return count > 0 ? sum / count : 0; }
+};
+/// By stage, then by the index of the step.
+using Cells = std::map<std::int32_t, std::vector<Cell>>;
+
+std::vector<std::int32_t> stepsOf(const JobGraph& graph, const CountedSteps& counted) {
+  std::vector<std::int32_t> steps;
+  for (Id id = 0; id < graph.jobCount(); ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isCompute(job.kind) || job.step < 0 || !counted.contains(job.step)) continue;
+    if (steps.empty() || steps.back() != job.step) steps.push_back(job.step);
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
+              const std::vector<std::int32_t>& steps) {
+  Cells cells;
+  std::size_t at = 0;
+  for (Id id = rank.first; id < rank.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isCompute(job.kind)) continue;
+    if (at == steps.size() || steps[at] != job.step) {
+      at = static_cast<std::size_t>(std::lower_bound(steps.begin(), steps.end(), job.step) -
+                                    steps.begin());
+      if (at == steps.size() || steps[at] != job.step) continue;
+    }
+    std::vector<Cell>& ofStage = cells[job.stage];
+    ofStage.resize(steps.size());
+    ofStage[at].sum += static_cast<double>(job.end - job.begin);
+    ++ofStage[at].count;
+  }
+  return cells;
+}
+
+/// A figure of a rank, where it is known, with the indices of its steps.
+struct Series {
+  std::vector<double> values;
+  std::vector<std::size_t> steps;
+};
+
+class RankSeries {
+ public:
+  RankSeries(const std::vector<std::int32_t>& steps, const std::vector<Cells>& ranks)
+      : steps_(steps), ranks_(ranks) {
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      for (const auto& [stage, cells] : ranks[r]) {
+        if (stage >= 0) ranksOfStage_[stage].push_back(r);
+      }
+    }
+  }
+
+  SlowerRanks::Rank of(std::size_t r) const {
+    SlowerRanks::Rank rank;
+    for (const auto& [stage, cells] : ranks_[r]) {
+      const auto all = ranksOfStage_.find(stage);
+      if (all != ranksOfStage_.end() && all->second.size() > 1) rank.stages.push_back(stage);
+    }
+    if (!rank.stages.empty()) {
+      const Series beside = besidePeers(r, rank.stages);
+      if (!beside.values.empty()) {
+        std::vector<double> values = beside.values;
+        rank.factor = lowerMedianOf(values);
+      }
+      rank.change = changeIn(beside, true);
+      if (rank.change || rank.factor >= SlowerRanks::kSlow) return rank;
+    }
+    rank.change = changeIn(own(r), false);
+    return rank;
+  }
+
+ private:
+  /// Its jobs beside those of the other ranks of these stages, in each step.
+  Series besidePeers(std::size_t r, const std::vector<std::int32_t>& stages) const {
+    Series series;
+    std::vector<double> peers;
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+      double own = 0;
+      double others = 0;
+      for (const std::int32_t stage : stages) {
+        peers.clear();
+        for (const std::size_t peer : ranksOfStage_.at(stage)) {
+          const Cell& cell = ranks_[peer].at(stage)[step];
+          if (peer != r && cell.count > 0) peers.push_back(cell.mean());
+        }
+        const Cell& cell = ranks_[r].at(stage)[step];
+        if (peers.empty() || cell.count == 0) continue;
+        own += cell.mean();
+        others += lowerMedianOf(peers);
+      }
+      if (own <= 0 || others <= 0) continue;
+      series.values.push_back(own / others);
+      series.steps.push_back(step);
+    }
+    return series;
+  }
+
+  /// The mean length of its jobs in each step.
+  Series own(std::size_t r) const {
+    Series series;
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+      Cell all;
+      for (const auto& [stage, cells] : ranks_[r]) {
+        all.sum += cells[step].sum;
+        all.count += cells[step].count;
+      }
+      if (all.sum <= 0) continue;
+      series.values.push_back(all.mean());
+      series.steps.push_back(step);
+    }
+    return series;
+  }
+
+  std::optional<SlowerRanks::Change> changeIn(const Series& series, bool isBesidePeers) const {
+    const std::optional<HighStretch> stretch = highStretchOf(series.values);
+    if (!stretch) return std::nullopt;
+    return SlowerRanks::Change{
+        .first = steps_[series.steps[stretch->begin]],
+        .last = steps_[series.steps[stretch->end - 1]],
+        .isFirstOfRun = stretch->begin == 0,
+        .isLastOfRun = stretch->end == series.values.size(),
+        .factor = isBesidePeers ? stretch->inside : stretch->inside / stretch->outside,
+        .isBesidePeers = isBesidePeers};
+  }
+
+  const std::vector<std::int32_t>& steps_;
+  const std::vector<Cells>& ranks_;
+  std::map<std::int32_t, std::vector<std::size_t>> ranksOfStage_;
+};
+
+}  // namespace
+
+SlowerRanks::SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int threads) {
+  const std::vector<std::int32_t> steps = stepsOf(graph, counted);
+  std::vector<Cells> cells(graph.ranks().size());
+  inParallel(threads, cells.size(),
+             [&](std::size_t r) { cells[r] = cellsOf(graph, graph.ranks()[r], steps); });
+  const RankSeries series(steps, cells);
+  std::vector<Rank> ranks(cells.size());
+  inParallel(threads, ranks.size(), [&](std::size_t r) { ranks[r] = series.of(r); });
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ranks_[graph.ranks()[r].number] = std::move(ranks[r]);
+  }
+}
+
+LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
+  std::map<Link, std::vector<Nanoseconds>> directions;
+  // By receiver, as an index: its senders and their lists. Most ranks have few.
+  std::vector<std::vector<std::pair<std::uint32_t, std::vector<Nanoseconds>*>>> known(
+      graph.ranks().size());
+  for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
+    const JobGraph::Node& node = graph.node(static_cast<Id>(id));
+    if (node.inputs[0] == JobGraph::kNone || !counted.contains(node.step)) continue;
+    const std::uint32_t sender = graph.node(node.inputs[0]).rank;
+    auto& senders = known[node.rank];
+    auto list = std::find_if(senders.begin(), senders.end(),
+                             [&](const auto& each) { return each.first == sender; });
+    if (list == senders.end()) {
+      const Link link(graph.ranks()[sender].number, graph.ranks()[node.rank].number);
+      list = senders.insert(list, {sender, &directions[link]});
+    }
+    list->second->push_back(node.end - node.begin);
+  }
+  std::map<Link, std::vector<Nanoseconds>> both;
+  for (auto& [direction, times] : directions) {
+    const auto [from, to] = direction;
+    const Link link(std::min(from, to), std::max(from, to));
+    const Nanoseconds median = medianOf(times);
+    if (median < 0) early_[link] = std::max(early_[link], -median);
+    both[link].insert(both[link].end(), times.begin(), times.end());
+  }
+  for (auto& [link, times] : both) medians_[link] = medianOf(times);
+}
+
+Nanoseconds LinkTimes::of(Link link) const {
+  const auto found = medians_.find(link);
+  return found == medians_.end() ? 0 : found->second;
+}
+
+std::optional<Nanoseconds> LinkTimes::ofOthers(Link link) const {
+  std::vector<Nanoseconds> others;
+  for (const auto& [each, median] : medians_) {
+    if (each != link && !isEarly(each)) others.push_back(median);
+  }
+  if (others.empty()) return std::nullopt;
+  std::sort(others.begin(), others.end());
+  return others[(others.size() - 1) / 2];
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "analysis/graph/job_graph.h"
+#include "analysis/graph/usual_times.h"
+#include "analysis/steps/counted_steps.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// How much longer the jobs of each stage are than those of the others. A fused pair is a forward
+/// of one stage and a backward of another: its length counts only for stages without other jobs.
+class SlowerStages {
+ public:
+  /// All must outlive it. `times`: of the steps that it is about.
+  SlowerStages(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times);
+
+  /// Sums of medians over kinds and ranks.
+  struct Stage {
+    double own = 0;
+    double usual = 0;  ///< of the kinds' medians over stages
+    std::set<int> ranks;
+  };
+  /// A stage without jobs in these steps has 0.
+  const Stage& of(std::int32_t stage) const;
+  std::size_t count() const { return stages_.size(); }
+  /// The one that takes longest beside `usual`. There must be a stage.
+  std::int32_t slowest() const;
+
+  /// How many times as long stages take as others do.
+  struct Factor {
+    double times = 1;
+    bool isBesideOne = false;  ///< the one other stage; else the median of stages
+    bool isKnown = false;      ///< false: the others take no time
+
+    const char* others() const { return isBesideOne ? "the other stage" : "the median of stages"; }
+  };
+  Factor besideOthers(const std::vector<std::int32_t>& stages) const;
+
+  /// A stage that is longer than others by less than this part of what the slowest of its rank is
+  /// longer by is not slow by itself.
+  static constexpr double kPartOfMost = 0.25;
+  /// Those of the stages that are slow by themselves; all where none is longer than others.
+  std::vector<std::int32_t> slowOnes(const std::vector<std::int32_t>& stages) const;
+
+  /// The stage that makes a job long: of a fused pair the slower one by its other jobs, if both
+  /// stages have such, else the job's own.
+  std::int32_t toBlame(JobGraph::Id job) const;
+
+ private:
+  const Timeline& timeline_;
+  const JobGraph& graph_;
+  std::map<std::int32_t, Stage> stages_;
+  std::set<std::int32_t> unfused_;  // stages that have jobs other than pairs
+};
+
+/// How long the compute jobs of each rank take beside those of its peers, the other ranks of its
+/// stages (replicas, tensor-parallel peers), and beside its own at other times. A step's figure is
+/// the mean length of the rank's jobs of a stage over that of its peers. Several peers have the
+/// median of theirs, the lower one of an even number. Over stages it is the ratio of sums.
+class SlowerRanks {
+ public:
+  /// From this factor on a rank is slower than its peers.
+  static constexpr double kSlow = 1.02;
+
+  /// The steps in which a rank takes clearly longer than in all others (highStretchOf()).
+  struct Change {
+    std::int32_t first = 0;
+    std::int32_t last = 0;
+    bool isFirstOfRun = false;  ///< `first` is the first step that counts
+    bool isLastOfRun = false;   ///< `last` is the last one
+    double factor = 1;          ///< in these steps: beside its peers, else beside its other steps
+    bool isBesidePeers = false;
+  };
+
+  struct Rank {
+    double factor = 1;  ///< beside its peers, in the median over steps; 1 without peers
+    std::vector<std::int32_t> stages;  ///< that it has peers in, ascending; empty: it has none
+    std::optional<Change> change;
+  };
+
+  /// Over the steps that count. Uses that many threads, which makes no difference to the result.
+  SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int threads = 1);
+
+  /// By the rank's number.
+  const Rank& of(int rank) const { return ranks_.at(rank); }
+  bool isSlow(int rank) const { return of(rank).factor >= kSlow || of(rank).change; }
+
+ private:
+  std::map<int, Rank> ranks_;
+};
+
+/// How long the messages of each link are, in the median over the steps that count. A link is a
+/// pair of ranks by their numbers, the lower one first.
+class LinkTimes {
+ public:
+  using Link = std::pair<int, int>;
+  /// A link whose messages take that many times as long as those of the others is slow.
+  static constexpr double kSlow = 1.2;
+
+  explicit LinkTimes(const JobGraph& graph, const CountedSteps& counted = {});
+
+  bool empty() const { return medians_.empty(); }
+  /// 0 where no message of the link is logged.
+  Nanoseconds of(Link link) const;
+  /// The median of the other links' medians; of an even count the lower of the middle two, so that
+  /// it is that of a link. Empty: there are no other links.
+  std::optional<Nanoseconds> ofOthers(Link link) const;
+  /// The links on which messages in one direction are received before they are sent, and by how
+  /// much. Their lengths are those of no message.
+  const std::map<Link, Nanoseconds>& early() const { return early_; }
+  bool isEarly(Link link) const { return early_.contains(link); }
+
+ private:
+  std::map<Link, Nanoseconds> medians_;
+  std::map<Link, Nanoseconds> early_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,567 @@
+#include "analysis/present/finding_sentences.h"
+
+#include <algorithm>
+#include <array>
+
+#include "chart/text/bubble_text.h"
+#include "trace/text/count_text.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/factor_text.h"
+#include "trace/text/fixed_text.h"
+#include "trace/text/ranks_text.h"
+
+namespace pipetrace {
+namespace {
+
+template <typename Facts>
+const Facts& factsOf(const Finding& finding) {
+  return std::get<Facts>(finding.facts);
+}
+
+/// "rank 2", "ranks 2 and 3".
+template <typename Numbers>
+std::string named(const char* one, const Numbers& numbers) {
+  return one + std::string(numbers.size() == 1 ? " " : "s ") +
+         numbersText({numbers.begin(), numbers.end()});
+}
+
+std::string ranksOf(const Finding& finding) {
+  std::set<int> ranks;
+  for (const auto& [rank, time] : finding.ranks) ranks.insert(rank);
+  return named("rank", ranks);
+}
+
+bool isOneRank(const Finding& finding) { return finding.ranks.size() == 1; }
+
+bool isOneStage(const Finding& finding) { return finding.stages.size() <= 1; }
+
+std::string thatStage(const Finding& finding) {
+  return isOneStage(finding) ? "that stage" : "these stages";
+}
+
+/// "messages between ranks 0 and 1".
+std::string messagesOf(const Finding& finding) {
+  return "messages between ranks " + std::to_string(finding.culprit.rank) + " and " +
+         std::to_string(finding.culprit.peer);
+}
+
+std::string costOf(const Finding& finding) {
+  return formatDuration(finding.time) + " of idle time, " +
+         percentText(finding.time, finding.idle) + " of all";
+}
+
+/// " (rank 0: 40.0 %, rank 3: 30.0 %)", shares of the finding; empty for one rank or link.
+std::string sharesOf(const Finding& finding) {
+  std::vector<std::pair<std::string, Nanoseconds>> shares;
+  for (const auto& [rank, time] : finding.ranks)
+    shares.emplace_back("rank " + std::to_string(rank), time);
+  for (const auto& [link, time] : finding.links) {
+    shares.emplace_back(
+        "ranks " + std::to_string(link.first) + " and " + std::to_string(link.second), time);
+  }
+  constexpr std::size_t kMost = 4;
+  if (shares.size() < 2) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shares.size(), kMost); ++i) {
+    text += (i == 0 ? " (" : ", ") + shares[i].first + ": " +
+            percentText(shares[i].second, finding.time);
+  }
+  if (shares.size() > kMost) text += ", and " + std::to_string(shares.size() - kMost) + " more";
+  return text + ")";
+}
+
+/// " from step 120 on"; empty for all steps.
+std::string stretchText(const SlowerRanks::Change& change) {
+  const std::string first = std::to_string(change.first);
+  const std::string last = std::to_string(change.last);
+  if (change.isFirstOfRun) return " until step " + last;
+  if (change.isLastOfRun) return " from step " + first + " on";
+  return " from step " + first + " to step " + last;
+}
+
+/// ": waiting for it costs 12.0 ms of idle time, 30.0 % of all".
+std::string waitingFor(const std::string& whom, const Finding& finding) {
+  return ": waiting for " + whom + " costs " + costOf(finding);
+}
+
+std::string earlyMessagesText(const Finding& finding) {
+  const auto& facts = factsOf<EarlyArrivals>(finding);
+  std::string text = messagesOf(finding);
+  if (facts.moreLinks > 0) text += " and on " + countText(facts.moreLinks, "more link");
+  return text + " arrive before they are sent, by " + formatDuration(facts.by) +
+         " in the median: clocks differ, so that idle time may have the wrong culprits";
+}
+
+/// "stage 7 takes 3.95 times as long as the median of stages, so stages 3 and 7 of rank 3 …".
+std::string slowOnesOfStagesText(const Finding& finding, const StagesBesideOthers& facts) {
+  return named("stage", facts.slowOnes) + (facts.slowOnes.size() == 1 ? " takes " : " take ") +
+         factorText(facts.ofSlowOnes.times) + " times as long as " + facts.ofSlowOnes.others() +
+         ", so " + named("stage", finding.stages) + " of " + named("rank", facts.ranks) +
+         " together take " + factorText(facts.all.times) + " times as long: imbalance costs " +
+         costOf(finding);
+}
+
+/// "stage 2 (ranks 2 and 6) takes 1.30 times as long as the median of stages".
+std::string slowStagesText(const Finding& finding) {
+  const auto& facts = factsOf<StagesBesideOthers>(finding);
+  if (finding.remedy == Remedy::kFewerLayersForTheSlow) return slowOnesOfStagesText(finding, facts);
+  std::string text = finding.stages.empty() ? "a stage" : named("stage", finding.stages);
+  if (!facts.ranks.empty()) text += " (" + named("rank", facts.ranks) + ")";
+  text += isOneStage(finding) ? " takes " : " take ";
+  if (!facts.isFaster() && !facts.isSlower()) {
+    return text + "as long as " + facts.all.others() +
+           ", but not with each kind of job: imbalance costs " + costOf(finding);
+  }
+  text += facts.all.isKnown
+              ? factorText(facts.all.times) + " times as long as " + facts.all.others()
+              : "longer than others";
+  if (facts.change) text += stretchText(*facts.change);
+  return text + ": imbalance costs " + costOf(finding);
+}
+
+/// "rank 6 takes 1.30 times as long as the other ranks of stage 2 from step 120 on".
+std::string slowRankText(const Finding& finding) {
+  const auto& rank = factsOf<SlowerRanks::Rank>(finding);
+  const bool isOne = isOneRank(finding);
+  std::string text = ranksOf(finding) + (isOne ? " takes " : " take ");
+  if (!rank.change || rank.change->isBesidePeers) {
+    text += factorText(rank.change ? rank.change->factor : rank.factor) +
+            " times as long as the other ranks of " + named("stage", rank.stages);
+  } else {
+    text += factorText(rank.change->factor) + " times as long as in other steps";
+  }
+  if (rank.change) text += stretchText(*rank.change);
+  return text + waitingFor(isOne ? "it" : "them", finding) + sharesOf(finding);
+}
+
+/// "pipeline 1 (ranks 4 to 7) takes 1.50 times as long as the others".
+std::string slowReplicaText(const Finding& finding) {
+  const auto& facts = factsOf<SlowReplica>(finding);
+  return "pipeline " + std::to_string(facts.replica) + " (" + ranksText(facts.ranks) + ") takes " +
+         factorText(facts.factor) + " times as long as the others" + waitingFor("it", finding) +
+         sharesOf(finding);
+}
+
+/// "2F5 of rank 2 takes 40.0 ms in step 3 (median 10.0 ms)".
+std::string jobInStep(const BlamedJob& job) {
+  return job.name + " of rank " + std::to_string(job.rank) + " takes " +
+         formatDuration(job.length) + " in step " + std::to_string(job.step) + " (median " +
+         formatDuration(job.usual) + ")";
+}
+
+std::string longJobText(const Finding& finding) {
+  return jobInStep(factsOf<BlamedJob>(finding)) + waitingFor("it", finding);
+}
+
+std::string oftenLongJobText(const Finding& finding) {
+  const auto& job = factsOf<BlamedJob>(finding);
+  return job.name + " of rank " + std::to_string(job.rank) + " takes longer than " +
+         formatDuration(job.usual) + ", the median of its stage, in " + std::to_string(job.count) +
+         " of " + std::to_string(job.all) + " steps, up to " + formatDuration(job.length) +
+         " in step " + std::to_string(job.step) + waitingFor("it", finding);
+}
+
+/// " takes at least 10 times as long as usual".
+std::string muchLonger(int count) {
+  return std::string(count == 1 ? " takes" : " take") + " at least " +
+         std::to_string(Outliers::kManyTimes) + " times as long as usual";
+}
+
+std::string longJobsText(const Finding& finding) {
+  const auto& job = factsOf<BlamedJob>(finding);
+  const int more = job.count - 1;
+  std::string text = jobInStep(job);
+  if (more > 0) text += ", and " + countText(more, "more job") + " of it" + muchLonger(more);
+  return text + waitingFor(more > 0 ? "them" : "it", finding);
+}
+
+std::string unevenMicroBatchesText(const Finding& finding) {
+  const auto& lengths = factsOf<UnevenMicroBatches>(finding);
+  return "micro-batches are of uneven length: on " + named("stage", lengths.uneven()) +
+         " those with long forwards have long backwards (correlation " +
+         fixedText(lengths.correlation(), 2) + "), up to " + factorText(lengths.longest()) +
+         " times the mean of their step" + waitingFor("the long ones", finding) + sharesOf(finding);
+}
+
+std::string scatteredPausesText(const Finding& finding) {
+  const auto& pauses = factsOf<ScatteredPauses>(finding);
+  return "ranks " + numbersText(pauses.ranks()) +
+         " pause at different steps, as for a garbage collection: " +
+         std::to_string(pauses.count()) + " times in " + countText(pauses.steps(), "step") +
+         ", for " + formatDuration(pauses.median()) + " in the median" +
+         waitingFor("them", finding) + sharesOf(finding);
+}
+
+std::string unsteadyJobsText(const Finding& finding) {
+  return "jobs of " + ranksOf(finding) + " now and then take longer than their medians" +
+         waitingFor("them", finding) + sharesOf(finding);
+}
+
+std::string dataText(const Finding& finding) {
+  const auto& job = factsOf<BlamedJob>(finding);
+  return ranksOf(finding) + (isOneRank(finding) ? " loads" : " load") + " data for " +
+         formatDuration(job.length) + (isOneRank(finding) ? "" : " and more, as") + " in step " +
+         std::to_string(job.step) + ": late starts cost " + costOf(finding) + sharesOf(finding);
+}
+
+std::string lateJobText(const Finding& finding) {
+  const auto& job = factsOf<BlamedJob>(finding);
+  std::string text = ranksOf(finding) + (isOneRank(finding) ? " begins " : " begin ") + job.name +
+                     " later than its inputs are there";
+  if (job.step >= 0) text += ", in step " + std::to_string(job.step);
+  return text + ": late starts cost " + costOf(finding) + sharesOf(finding);
+}
+
+std::string lateJobsText(const Finding& finding) {
+  return ranksOf(finding) + (isOneRank(finding) ? " begins its" : " begin their") +
+         " jobs later than their inputs are there: late starts cost " + costOf(finding) +
+         sharesOf(finding);
+}
+
+std::string slowLinkText(const Finding& finding) {
+  const auto& link = factsOf<LinkBesideOthers>(finding);
+  return messagesOf(finding) + " take " + formatDuration(link.median) + " (median" +
+         (link.others ? "; other links " + formatDuration(*link.others) : "") +
+         "): transfers cost " + costOf(finding);
+}
+
+std::string earlyLinkText(const Finding& finding) {
+  return messagesOf(finding) + " arrive before they are sent: transfers cost " + costOf(finding);
+}
+
+/// "a message from rank 5 to rank 6 takes 4.001 s in step 7 (6F3; median of the link 1.156 ms)".
+std::string longMessagesText(const Finding& finding) {
+  const auto& facts = factsOf<LongMessages>(finding);
+  const int more = facts.count - 1;
+  std::string text = "a message from rank " + std::to_string(facts.from) + " to rank " +
+                     std::to_string(facts.to) + " takes " + formatDuration(facts.length) +
+                     " in step " + std::to_string(facts.step) + " (" + facts.job +
+                     "; median of the link " + formatDuration(facts.usual) + ")";
+  if (more > 0) {
+    text += ", and " + std::to_string(more) + " more there" + muchLonger(more);
+    if (facts.steps.size() > 1) text += ", in steps " + numbersText(facts.steps);
+  }
+  return text + waitingFor(more > 0 ? "them" : "it", finding);
+}
+
+std::string messagesText(const Finding& finding) {
+  return "ranks wait while messages are on their way, on links that are all alike: transfers "
+         "cost " +
+         costOf(finding) + sharesOf(finding);
+}
+
+std::string unloggedMessagesText(const Finding& finding) {
+  return "ranks wait for data of other ranks, and no message is logged: transfers cost " +
+         costOf(finding) + sharesOf(finding);
+}
+
+std::string unknownSenderText(const Finding& finding) {
+  return "messages from a rank that is not known cost " + costOf(finding);
+}
+
+/// "8RECV_F0 on rank 0 and 6 more receives, posted before their data came, hold up messages behind
+/// them".
+std::string linesText(const HeldLines& lines) {
+  using Ends = HeldLines::Ends;
+  const bool isOne = lines.count == 1;
+  std::string text = lines.first + " on rank " + std::to_string(lines.rank);
+  if (!isOne) {
+    const char* const kind = lines.ends == Ends::kReceives ? "more receive"
+                             : lines.ends == Ends::kSends  ? "more send"
+                                                           : "more message";
+    text += " and " + countText(lines.count - 1, kind);
+  }
+  switch (lines.ends) {
+    case Ends::kReceives:
+      text += std::string(", posted before ") + (isOne ? "its" : "their") + " data came,";
+      break;
+    case Ends::kSends: text += ", whose turn at the receiver came later,"; break;
+    case Ends::kBoth: text += ", whose data or whose turn at the other end came later,"; break;
+  }
+  return text + (isOne ? " holds up messages behind it" : " hold up messages behind them");
+}
+
+std::string heldLinesText(const Finding& finding) {
+  const auto& lines = factsOf<HeldLines>(finding);
+  if (!lines.inTime) {
+    return linesText(lines) + waitingFor("their lines", finding) + sharesOf(finding);
+  }
+  const Nanoseconds gain = lines.inTime->usual - lines.inTime->length;
+  return linesText(lines) + ": " + formatDuration(gain) + " a step, " +
+         percentText(gain, lines.inTime->usual) +
+         " of it; with messages in the order of their times the step would take " +
+         formatDuration(lines.inTime->length);
+}
+
+std::string pausesText(const Finding& finding) {
+  using Reason = Pauses::Reason;
+  const auto& facts = factsOf<Pauses>(finding);
+  std::string text = facts.isWanted() ? "training pauses" : "the run stands still";
+  text += " after step " + std::to_string(facts.step) + " for " +
+          formatDuration(facts.end - facts.begin);
+  if (facts.count > 1) {
+    text += ", and after " + countText(facts.count - 1, "more step") + ": " +
+            formatDuration(facts.time) + " in all";
+  }
+  if (facts.reason == Reason::kUnknown) {
+    return text + " (data, a checkpoint or an evaluation between steps)";
+  }
+  const std::string time = formatDuration(facts.workTime) + " of that";
+  if (facts.isWanted()) {
+    const bool isEvaluation = facts.reason == Reason::kEvaluation;
+    return text + (isEvaluation ? "; the evaluation (" : "; the prediction (") + workText(facts) +
+           ") takes " + time;
+  }
+  const bool isData = facts.reason == Reason::kData;
+  text += "; rank " + std::to_string(facts.rank) +
+          (isData ? " loads data" : " saves a checkpoint (" + workText(facts) + ")") + " for " +
+          time;
+  if (facts.ranks > 1) {
+    text += ", the longest of " + std::to_string(facts.ranks) + " ranks that do";
+  }
+  return text;
+}
+
+/// "of the idle time optimizers take 12.0 ms, 30.0 %".
+std::string ofIdleTime(const char* begin, const Finding& finding) {
+  return std::string(begin) + " " + formatDuration(finding.time) + ", " +
+         percentText(finding.time, finding.idle);
+}
+
+/// "ranks 1 and 2: peer wait costs 12.0 ms of idle time …"; where nobody is to blame as the row of
+/// the class says.
+std::string classText(const Finding& finding) {
+  const BubbleClassRow& row = rowOf(finding.bubbleClass);
+  if (finding.ranks.empty() && row.blame == BubbleBlame::kNobody) {
+    return ofIdleTime(row.finding, finding);
+  }
+  return (finding.ranks.empty() ? "" : ranksOf(finding) + ": ") + bubbleClassWords(row.of) +
+         " costs " + costOf(finding) + sharesOf(finding);
+}
+
+std::string scheduleText(const Finding& finding) { return ofIdleTime(kSchedulesOwn, finding); }
+std::string optimizersText(const Finding& finding) {
+  return ofIdleTime("of the idle time optimizers take", finding);
+}
+
+std::string unknownText(const Finding& finding) {
+  const auto& facts = factsOf<UnknownIdle>(finding);
+  const std::string text = ofIdleTime(rowOf(BubbleClass::kUnknown).finding, finding);
+  if (facts.lacksPlan) {
+    return text +
+           "; the schedule's own share is part of it, as ranks have no logs and the others "
+           "do not show the schedule";
+  }
+  if (facts.lacking.steps.empty()) return text;
+  return text + "; " + facts.lacking.text() + ", so nobody knows what ranks waited for there";
+}
+
+struct SentenceRow {
+  FindingKind kind;
+  std::string (*text)(const Finding& finding);
+};
+
+constexpr std::array<SentenceRow, kFindingKindCount> kSentences = {{
+    {FindingKind::kEarlyMessages, earlyMessagesText},
+    {FindingKind::kSlowStages, slowStagesText},
+    {FindingKind::kSlowRank, slowRankText},
+    {FindingKind::kSlowReplica, slowReplicaText},
+    {FindingKind::kLongJob, longJobText},
+    {FindingKind::kOftenLongJob, oftenLongJobText},
+    {FindingKind::kLongJobs, longJobsText},
+    {FindingKind::kUnevenMicroBatches, unevenMicroBatchesText},
+    {FindingKind::kScatteredPauses, scatteredPausesText},
+    {FindingKind::kUnsteadyJobs, unsteadyJobsText},
+    {FindingKind::kData, dataText},
+    {FindingKind::kLateJob, lateJobText},
+    {FindingKind::kLateJobs, lateJobsText},
+    {FindingKind::kSlowLink, slowLinkText},
+    {FindingKind::kEarlyLink, earlyLinkText},
+    {FindingKind::kLongMessages, longMessagesText},
+    {FindingKind::kMessages, messagesText},
+    {FindingKind::kUnloggedMessages, unloggedMessagesText},
+    {FindingKind::kHeldLines, heldLinesText},
+    {FindingKind::kUnknownSender, unknownSenderText},
+    {FindingKind::kOfClass, classText},
+    {FindingKind::kPauses, pausesText},
+    {FindingKind::kSchedule, scheduleText},
+    {FindingKind::kOptimizers, optimizersText},
+    {FindingKind::kOptimizersAndCollectives, classText},
+    {FindingKind::kUnknown, unknownText},
+}};
+
+std::string moreLayers(const Finding& finding) {
+  return "a faster stage waits for the others: give " + thatStage(finding) + " more layers";
+}
+
+std::string fewerLayers(const Finding& finding) {
+  return (factsOf<StagesBesideOthers>(finding).areRanksAlike
+              ? "all ranks there are alike, so give "
+              : "its faster ranks take that long, too, so give ") +
+         thatStage(finding) + " fewer layers";
+}
+
+std::string fewerLayersOrHost(const Finding& finding) {
+  return "give " + thatStage(finding) + " fewer layers; if " +
+         (isOneStage(finding) ? "it has" : "they have") +
+         " no more work than the others, look at the GPU of the rank: clocks, power, "
+         "temperature, other processes";
+}
+
+std::string fewerLayersForTheSlow(const Finding& finding) {
+  const auto& facts = factsOf<StagesBesideOthers>(finding);
+  return std::string("give ") + (facts.slowOnes.size() == 1 ? "that stage" : "these stages") +
+         " fewer layers: other stages of the same " + (facts.ranks.size() == 1 ? "rank" : "ranks") +
+         " take hardly longer than others";
+}
+
+std::string hostOfRank(const Finding& finding) {
+  return std::string("look at the GPU and the host of ") +
+         (isOneRank(finding) ? "that rank" : "these ranks") +
+         ": clocks, power, temperature, memory errors, other processes" +
+         (factsOf<SlowerRanks::Rank>(finding).change ? ", and what changed at that step" : "");
+}
+
+std::string orderOfMessages(const Finding& finding) {
+  const auto& inTime = factsOf<HeldLines>(finding).inTime;
+  if (!inTime || inTime->schedule.empty()) {
+    return rowOf(BubbleClass::kBlocked).advice;
+  }
+  std::string command = "pipe-trace plan --schedule " + inTime->schedule + " --ranks " +
+                        std::to_string(inTime->ranks) + " --micro-batches " +
+                        std::to_string(inTime->microBatches);
+  if (inTime->chunks > 0) command += " --chunks " + std::to_string(inTime->chunks);
+  return command + " --costs-from " + inTime->logs + " --comm-streams " +
+         (inTime->lines == CommStreams::kRank ? "rank" : "peer") +
+         " --transfers in-time --csv better.csv --for torch writes that plan "
+         "(docs/inputs/torch.md, \"A better order of messages\")";
+}
+
+std::string stepsLeftOut(const Finding& finding) {
+  return factsOf<UnknownIdle>(finding).lacking.leaveOutText();
+}
+
+std::string adviceOfClass(const Finding& finding) { return rowOf(finding.bubbleClass).advice; }
+
+struct RemedyRow {
+  Remedy remedy;
+  const char* text;  ///< null: it depends on the facts
+  std::string (*of)(const Finding& finding) = nullptr;
+};
+
+constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
+    {Remedy::kMoveClocks, "compare the clocks of the hosts, or let --align causal move them"},
+    {Remedy::kMoveClocksOfLink, "compare the clocks of the hosts; --align causal moves them"},
+    {Remedy::kComparePasses,
+     "compare forward and backward passes: pipe-trace --json has their medians by stage"},
+    {Remedy::kMoreLayers, nullptr, moreLayers},
+    {Remedy::kFewerLayers, nullptr, fewerLayers},
+    {Remedy::kFewerLayersOrHost, nullptr, fewerLayersOrHost},
+    {Remedy::kFewerLayersForTheSlow, nullptr, fewerLayersForTheSlow},
+    {Remedy::kHostOfRank, nullptr, hostOfRank},
+    {Remedy::kHostsOfReplica,
+     "look at what its ranks have in common: the hosts and their network, power, temperature, "
+     "longer inputs in its part of the data"},
+    {Remedy::kThatMoment,
+     "see what that rank did then: memory that was freed or compiled kernels, a checkpoint, "
+     "another process on its host"},
+    {Remedy::kThatMicroBatch,
+     "see what is different about that micro-batch: its input, or what the program does beside "
+     "it"},
+    {Remedy::kSteadierHosts, rowOf(BubbleClass::kPeerWait).advice},
+    {Remedy::kEvenMicroBatches,
+     "balance micro-batches by tokens: fill each with sequences that take as long together, or "
+     "pack sequences to one length"},
+    {Remedy::kCollectTogether,
+     "let all ranks collect garbage at the same step: gc.disable(), and gc.collect() every N "
+     "steps (Megatron-LM: --manual-gc --manual-gc-interval N)"},
+    {Remedy::kDataAhead,
+     "load batches ahead of the step that needs them: more workers, faster storage"},
+    {Remedy::kSoonerLaunches, rowOf(BubbleClass::kLateStart).advice},
+    {Remedy::kOrderOfMessages, nullptr, orderOfMessages},
+    {Remedy::kThatLink, "look at that link: its route, its network card, other traffic on it"},
+    {Remedy::kNetworkAtThatTime,
+     "look at the network and at both hosts at that time: a connection that was cut, a process "
+     "that was stopped"},
+    {Remedy::kShorterMessages, "see whether messages can be smaller, or the link faster"},
+    {Remedy::kFewerMessages, rowOf(BubbleClass::kTransfer).advice},
+    {Remedy::kMessagesInLogs, "record messages too: slow links then differ from late jobs"},
+    {Remedy::kAllLogs, rowOf(BubbleClass::kUnknown).advice},
+    {Remedy::kWholeLogs, "give the whole logs of all ranks"},
+    {Remedy::kStepsLeftOut, nullptr, stepsLeftOut},
+    {Remedy::kFewerCheckpoints,
+     "save checkpoints less often, or from a copy while training goes on"},
+    {Remedy::kFewerEvaluations,
+     "evaluate and predict less often, or on fewer micro-batches; --steps selects such steps by "
+     "number"},
+    {Remedy::kProgramBetweenSteps,
+     "see what the program does between these steps: record it as jobs, or look at its output"},
+    {Remedy::kOtherSchedule, rowOf(BubbleClass::kWarmUp).advice},
+    {Remedy::kFasterUpdates,
+     "see whether weights can be updated faster: a fused optimizer, or several ranks that update "
+     "a part each"},
+    {Remedy::kUpdatesAndReductions, rowOf(BubbleClass::kSync).advice},
+    {Remedy::kOfClass, nullptr, adviceOfClass},
+}};
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kSentences.size(); ++i) {
+        if (kSentences[i].kind != static_cast<FindingKind>(i) || kSentences[i].text == nullptr)
+          return false;
+      }
+      return true;
+    }(),
+    "a kind of findings lacks its sentence, or stands elsewhere");
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kRemedies.size(); ++i) {
+        const RemedyRow& row = kRemedies[i];
+        const bool hasText = (row.text == nullptr) != (row.of == nullptr);
+        if (row.remedy != static_cast<Remedy>(i) || !hasText) return false;
+      }
+      return true;
+    }(),
+    "a remedy lacks its sentence, or stands elsewhere");
+
+}  // namespace
+
+std::string findingText(const Finding& finding) {
+  return kSentences[static_cast<std::size_t>(finding.kind)].text(finding);
+}
+
+std::string remedyText(const Finding& finding) {
+  const RemedyRow& row = kRemedies[static_cast<std::size_t>(finding.remedy)];
+  return row.of == nullptr ? row.text : row.of(finding);
+}
+
+const char* noFindingsText(Nanoseconds idle) {
+  return idle > 0 ? "no cause of idle time takes 1 % of the steps' time" : "no idle time";
+}
+
+std::string minorFindingsText(const std::vector<Finding>& findings) {
+  std::size_t count = 0;
+  double share = 0;
+  for (const Finding& finding : findings) {
+    if (!finding.isMinor) continue;
+    ++count;
+    share += finding.shareOfSteps;
+  }
+  if (count == 0) return {};
+  constexpr Nanoseconds kWhole = 1'000'000;  // percentText() takes parts of a whole
+  const std::string percent =
+      percentText(static_cast<Nanoseconds>(share * static_cast<double>(kWhole)), kWhole);
+  if (count == 1) return "1 more cause costs " + percent + " of the steps' time";
+  return std::to_string(count) + " more causes cost less than 1 % of the steps' time each, " +
+         percent + " together";
+}
+
+std::string workText(const Pauses& pauses) {
+  if (!pauses.isWanted()) return pauses.work;
+  const std::string first = std::to_string(pauses.firstOther);
+  return pauses.firstOther == pauses.lastOther
+             ? "step " + first
+             : "steps " + first + " to " + std::to_string(pauses.lastOther);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/advice/advice.h"
+#include "analysis/clocks/alignment.h"
+#include "analysis/explain/explanation.h"
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// An explained run to report on.
+struct RunReport {
+  const Timeline& timeline;
+  const Explanation& explanation;
+  const Diagnostics& diagnostics;
+  const Alignment* alignment = nullptr;  ///< null: not known
+  /// Every finding; in JSON also every bubble and slack. Else the most expensive findings and, in
+  /// JSON, the largest bubbles.
+  bool all = false;
+  /// The command that shows the run, such as "pipe-view logs". The text names it with each finding,
+  /// with a query that finds the evidence. Empty: there is none.
+  std::string viewCommand = {};
+  const AdviceList* advice = nullptr;  ///< null: nobody asked
+};
+
+/// The report as text: findings first, then numbers. Ends with a newline.
+std::string runReportText(const RunReport& report);
+
+/// The report as one JSON object, as docs/report.schema.json describes it. Times are whole
+/// nanoseconds. Ends with a newline.
+std::string runReportJson(const RunReport& report);
+
+// The words that all forms of a report share: lines, which have no newline.
+
+using Lines = std::vector<std::string>;
+
+/// Lines about the run: ranks, steps and jobs, the schedule that it followed, its phases, and which
+/// steps count.
+Lines runHeadLines(const RunReport& report);
+
+/// The findings that a report shows, the most expensive first: all of them, or the first of those
+/// that are not minor.
+struct ShownFindings {
+  std::vector<const Finding*> list;  ///< point into the report's explanation
+  std::size_t left = 0;              ///< that are not minor, and not shown
+};
+ShownFindings shownFindings(const RunReport& report);
+
+/// The line of a report without findings. A sentence without a full stop.
+std::string noFindings(const Explanation& run);
+
+/// The command that shows the evidence of a finding; empty where there is none.
+std::string findCommandOf(const RunReport& report, const Finding& finding);
+
+/// The parts of the critical path, and its stages if they are not more than that; none where it is
+/// not known.
+Lines pathLines(const Explanation& run, std::size_t mostStages = SIZE_MAX);
+
+/// How much slower the run is than its ideal; then the stage, replica and kind that cost most of
+/// it, and what the slowest ranks cost.
+Lines slowdownLines(const Explanation& run);
+
+/// Communication, tokens a second and the use of the devices, as far as they are known.
+Lines communicationLines(const Explanation& run);
+
+/// A query that finds the evidence of a finding of the report, and nothing else; empty where there
+/// is no evidence. pipe-view's search reads it.
+std::string findQueryOf(const RunReport& report, const Finding& finding);
+
+}  // namespace pipetrace

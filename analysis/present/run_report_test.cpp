@@ -1,0 +1,95 @@
+// The report of runs, as text and as JSON.
+#include "analysis/present/run_report.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/testing/faulty_run.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using test::completedRun;
+using test::costsOf;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class RunReportTest : public testing::Test {
+ protected:
+  static std::string textOf(const Timeline& timeline) {
+    return runReportText({timeline, explainRun(timeline, {}), Diagnostics{}});
+  }
+  static json jsonOf(const Timeline& timeline) {
+    return json::parse(runReportJson({timeline, explainRun(timeline, {}), Diagnostics{}}));
+  }
+};
+
+TEST_F(RunReportTest, StepOfTwoPipelinesIsOneStep) {
+  const Plan plan = buildSchedule("1F1B", {2, 4});
+  const Timeline run = test::twice(completedRun(plan, costsOf(plan, 0), 5));
+  EXPECT_THAT(textOf(run), AllOf(HasSubstr("4 ranks in 2 pipelines, 5 steps, "),
+                                 HasSubstr("\n5 steps count\n")));
+  const json report = jsonOf(run);
+  EXPECT_EQ(report["summary"]["steps"], 5);
+  EXPECT_EQ(report["steps"].size(), 10U) << "those of each pipeline";
+}
+
+TEST_F(RunReportTest, EvidenceOfTheScheduleNamesAllOfItsClasses) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0);
+  costs.optimizer = 20 * kNsPerMs;
+  const json report = jsonOf(completedRun(plan, costs));
+  const json& schedule = report["findings"][0];
+  EXPECT_THAT(schedule["text"], HasSubstr("the schedule itself leaves"));
+  EXPECT_EQ(schedule["evidence"]["class"], nullptr);
+  EXPECT_EQ(schedule["evidence"]["classes"], json({"warm_up", "drain"}));
+  const json& optimizers = report["findings"][1];
+  EXPECT_EQ(optimizers["evidence"]["class"], "sync");
+  EXPECT_EQ(optimizers["evidence"]["classes"], json({"sync"}));
+}
+
+/// With messages of 2 ms, each of 20 ranks waits for others.
+TEST_F(RunReportTest, TableOfCostsHasTheMostExpensiveRanks) {
+  const Plan plan = buildSchedule("1F1B", {20, 40});
+  const std::string text = textOf(completedRun(plan, costsOf(plan, 2), 2));
+  const std::size_t table = text.find("who costs whom");
+  ASSERT_NE(table, std::string::npos);
+  const std::string header = text.substr(table, text.find("\n", text.find("waits", table)) - table);
+  std::size_t columns = 0;
+  for (std::size_t at = 0; (at = header.find("for rank", at)) != std::string::npos; ++at) ++columns;
+  EXPECT_EQ(columns, 16U);
+  EXPECT_THAT(text, HasSubstr("these have most of it, of 20 ranks that wait, for 20 ranks; --json "
+                              "has all\n"));
+  const Plan small = buildSchedule("1F1B", {4, 8});
+  EXPECT_THAT(textOf(completedRun(small, costsOf(small, 2))),
+              AllOf(HasSubstr("who costs whom"), Not(HasSubstr("these have most of it"))));
+}
+
+TEST_F(RunReportTest, MessagesOfTheCriticalPathHaveTheNameOfTheirKind) {
+  const Plan plan = buildSchedule("1F1B", {2, 4});
+  const json report = jsonOf(completedRun(plan, costsOf(plan, 5)));
+  int messages = 0;
+  for (const json& link : report["critical_path"]["jobs"]) {
+    if (!link.contains("from")) continue;
+    ++messages;
+    EXPECT_THAT(link["job"], testing::StartsWith("recv_"));
+  }
+  EXPECT_GT(messages, 0);
+}
+
+/// Two of three links are slow, so the ideal has the slow ones' median on all.
+TEST_F(RunReportTest, SlowdownBelowOneIsExplained) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  costs.faults.links = {{0, 1, 4 * kNsPerMs}, {1, 2, 4 * kNsPerMs}};
+  EXPECT_THAT(textOf(completedRun(plan, costs)),
+              AllOf(HasSubstr("a step takes 0.9"), HasSubstr("it is faster than that ideal")));
+  EXPECT_THAT(textOf(completedRun(plan, costsOf(plan, 0.1))),
+              AllOf(HasSubstr("a step takes 1.0"), Not(HasSubstr("faster than that ideal"))));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,24 @@
+#include "analysis/present/text_table.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+
+std::string TextTable::toText() const {
+  std::vector<std::size_t> widths(rows_.front().size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  constexpr std::size_t kGap = 2;
+  std::string text;
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text.append(kGap + widths[i] - row[i].size(), ' ');
+      text += row[i];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace pipetrace
