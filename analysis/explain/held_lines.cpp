@@ -83,14 +83,15 @@ std::string heldLinesText(const JobGraph& graph, const CulpritGroup& group) {
   return text + (isOne ? " holds up messages behind it" : " hold up messages behind them");
 }
 
-std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed,
-                                   const std::string& logs) {
+std::optional<RunInTime> runInTime(const Run& of, const std::string& logs) {
+  const JobGraph& graph = of.graph();
+  const FollowedSchedule& followed = of.schedule();
   if (!graph.hasLines() || followed.step < 0) return std::nullopt;
-  MeasuredPlan measured = measuredPlan(timeline, topology, followed.replica, followed.step);
+  MeasuredPlan measured =
+      measuredPlan(of.timeline(), of.topology(), followed.replica, followed.step);
   if (!measured.isWhole()) return std::nullopt;
   try {
-    const Costs costs = measuredCosts(timeline);
+    const Costs costs = measuredCosts(of);
     RunInTime run{.lines = linesOfRun(graph)};
     run.command = commandFor(followed, measured.plan, run.lines, logs);
     const CheckedPlan order(std::move(measured.plan));

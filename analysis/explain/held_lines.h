@@ -5,9 +5,8 @@
 
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/explain/culprits.h"
-#include "analysis/explain/followed_schedule.h"
+#include "analysis/run/run.h"
 #include "schedule/comm_streams.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -30,8 +29,6 @@ struct RunInTime {
 /// Simulates a step of the run on its own lines, its messages in the order of their times
 /// (withMessagesInTime()). None where the step is not all there, or no plan has its order.
 /// `logs` stands in the command.
-std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed,
-                                   const std::string& logs);
+std::optional<RunInTime> runInTime(const Run& run, const std::string& logs);
 
 }  // namespace pipetrace

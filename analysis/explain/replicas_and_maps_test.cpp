@@ -1,7 +1,7 @@
 // Runs of replicas that add up gradients, and of stages that several ranks share.
 #include <gmock/gmock.h>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
@@ -54,7 +54,7 @@ TEST(SlowReplica, IsTheFirstFindingAndTheOneThatTheOthersWaitFor) {
   Costs costs = costsWithReductions(plan);
   for (int stage = 0; stage < 4; ++stage) slowDown(costs, stage);
   const Timeline timeline = withEarlyCollectives(completedRun(plan, costs));
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   EXPECT_THAT(run.findings[0].text,
               StartsWith("pipeline 1 (ranks 4 to 7) takes 1.50 times as long as the others: "
                          "waiting for it costs "));
@@ -74,7 +74,7 @@ TEST(SlowReplica, WithOneSlowRankIsBlamedOnThatRank) {
   const Plan plan = twoReplicas();
   Costs costs = costsWithReductions(plan);
   slowDown(costs, 2);
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   EXPECT_THAT(run.findings[0].text,
               StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
   EXPECT_EQ(run.findings[0].culprit.rank, 6);
@@ -90,7 +90,7 @@ TEST(SlowReplica, IsWaitedForAlsoByTheRankThatBeginsTheNextStepAtOnce) {
   Timeline timeline = simulate(CheckedPlan(plan), costs, {.steps = 3}).timeline;
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   Nanoseconds waits[3] = {};
   for (const Bubble& bubble : run.bubbles.byRank[0]) {
     EXPECT_NE(bubble.bubbleClass, BubbleClass::kUnknown);
@@ -115,7 +115,7 @@ TEST(SlowReplica, IsBlamedForTheWaitsOfTheOtherInAPlanWithoutAFlush) {
     costs.faults.jobs.push_back(
         {.action = {JobKind::kBackward, 2, microBatch}, .longer = 10 * kNsPerMs});
   }
-  const Explanation run = explainRun(completedRun(plan, costs, 1), {});
+  const auto run = explainRun(completedRun(plan, costs, 1), {});
   EXPECT_THAT(run.findings[0].text,
               StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
   for (const ExplainedRank& rank : run.ranks) {
@@ -136,7 +136,7 @@ TEST(SharedStage, WithASlowRankInAPlanWithoutAFlushIsNamed) {
       costs.faults.jobs.push_back({.action = {kind, 0, microBatch}, .longer = 8 * kNsPerMs});
     }
   }
-  const Explanation run = explainRun(completedRun(plan, costs, 1), {});
+  const auto run = explainRun(completedRun(plan, costs, 1), {});
   EXPECT_THAT(run.findings[0].text,
               StartsWith("rank 0 takes 1.53 times as long as the other ranks of stage 0: "));
   for (const Finding& finding : run.findings) EXPECT_THAT(finding.text, Not(HasSubstr("message")));
@@ -160,7 +160,7 @@ TEST(SharedStage, MeetsWithoutAFlushAndLaunchesThatAreALittleLateAreNotBlamed) {
       if (isCompute(event.kind)) event.begin += 5 * kNsPerUs;
     }
   }
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   Nanoseconds sync = 0;
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_LT(idleIn(rank, BubbleClass::kLaunch), kNsPerMs) << "rank " << rank.rank;
@@ -175,7 +175,7 @@ TEST(SharedStage, WhoseJobsAreAsMuchLongerAsItHasRanksIsNotSlow) {
   StageCosts& shared = costs.stages[0];
   shared.forward *= 2;
   shared.backward *= 2;
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kImbalance), 0) << "rank " << rank.rank;
   }
@@ -190,7 +190,7 @@ TEST(SharedStage, ThatIsSlowerThanItsShareIsNamed) {
   StageCosts& shared = costs.stages[1];
   shared.forward *= 3;
   shared.backward *= 3;
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   EXPECT_THAT(run.findings[0].text,
               AllOf(StartsWith("stage 1 (ranks 1 and 2) takes 1.50 times as long"),
                     HasSubstr("imbalance")));
@@ -205,7 +205,7 @@ TEST(SharedStage, OneSlowRankOfItIsNamed) {
     costs.faults.jobs.push_back(
         {.action = {JobKind::kBackward, 1, microBatch}, .longer = 30 * kNsPerMs});
   }
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   EXPECT_THAT(run.findings[0].text,
               StartsWith("rank 2 takes 1.50 times as long as the other ranks of stage 1: "));
 }
@@ -216,10 +216,10 @@ TEST(SharedStage, WithARankWithoutALogKeepsTheSchedulesOwnShare) {
   costs.stages[1].forward *= 2;
   costs.stages[1].backward *= 2;
   Timeline timeline = completedRun(plan, costs);
-  const Explanation whole = explainRun(timeline, {});
+  const auto whole = explainRun(timeline, {});
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
   timeline.ranks.erase(2);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
     for (const ExplainedRank& other : whole.ranks) {
@@ -235,7 +235,7 @@ TEST(SlowStagesOfRanks, TheStageThatIsSlowByItselfIsNamed) {
   Costs costs = costsOf(plan, 0);
   costs.stages[7] = {.forward = 40 * kNsPerMs, .backward = 80 * kNsPerMs};
   costs.stages[1] = {.forward = 15 * kNsPerMs, .backward = 30 * kNsPerMs};
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const auto& each) {
     return each.bubbleClass == BubbleClass::kImbalance;
   });

@@ -4,8 +4,8 @@
 
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
-#include "analysis/run_summary.h"
 #include "analysis/steps/selection.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "trace/device_arguments.h"
 
 namespace pipetrace {

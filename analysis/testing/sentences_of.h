@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/testing/explained_run.h"
 
 namespace pipetrace::test {
 

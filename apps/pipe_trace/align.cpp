@@ -47,9 +47,9 @@ int alignCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
   Alignment alignment;
-  Timeline timeline = loadAndReport(options.load, diagnostics, &files, &alignment);
+  Run run = loadAndReport(options.load, diagnostics, &files, &alignment);
   checkOutputs(options.outputs, files);
-  return writeAndReport(std::move(timeline), options, diagnostics,
+  return writeAndReport(std::move(run), options, diagnostics,
                         [&](const Timeline&, const RunSummary&) {
                           return options.json ? alignmentJson(alignment) : alignmentText(alignment);
                         });

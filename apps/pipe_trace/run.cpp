@@ -17,9 +17,10 @@
 
 namespace pipetrace {
 
-int writeAndReport(Timeline whole, const PipeTraceOptions& options, const Diagnostics& diagnostics,
+int writeAndReport(Run run, const PipeTraceOptions& options, const Diagnostics& diagnostics,
                    const SummaryText& report) {
-  auto [timeline, summary] = withBubbles(std::move(whole), options.load);
+  const BubbleChoice bubbles = bubblesFor(run, options.load);
+  auto [timeline, summary] = std::move(run).ready(bubbles);
   const Selection& selection = options.load.selection;
   Picture picture;
   if (wantsPicture(options))
@@ -52,10 +53,10 @@ int runPipeTrace(const PipeTraceOptions& options) {
   checkOutputs(options);
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
-  Timeline whole = loadAndReport(options.load, diagnostics, &files);
+  Run run = loadAndReport(options.load, diagnostics, &files);
   checkOutputs(options.outputs, files);
   const int threads = options.load.reading.threads;
-  return writeAndReport(std::move(whole), options, diagnostics,
+  return writeAndReport(std::move(run), options, diagnostics,
                         [&](const Timeline& timeline, const RunSummary& summary) {
                           return options.json ? jsonReport(timeline, summary, threads)
                                               : textReport(timeline, summary, threads);

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "analysis/run_summary.h"
+#include "analysis/run/run.h"
 #include "apps/pipe_trace/options.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
@@ -19,7 +19,7 @@ using SummaryText = std::function<std::string(const Timeline&, const RunSummary&
 
 /// Writes the outputs of a loaded run (all or none), and prints `report` and a line for each.
 /// Returns the exit code.
-int writeAndReport(Timeline whole, const PipeTraceOptions& options, const Diagnostics& diagnostics,
+int writeAndReport(Run run, const PipeTraceOptions& options, const Diagnostics& diagnostics,
                    const SummaryText& report);
 
 }  // namespace pipetrace

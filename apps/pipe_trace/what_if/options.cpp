@@ -89,7 +89,6 @@ WhatIfQuestion WhatIfOptions::question() const {
   addBlocks(*this, question);
   question.steps = profile.load.selection.steps;
   question.tokensPerStep = tokensPerStep;
-  question.threads = profile.load.reading.threads;
   return question;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "analysis/run_report/what_if_report.h"
-#include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
@@ -23,14 +22,14 @@ namespace {
 constexpr int kExitNoAnswer = 2;
 
 /// Writes the changed run with its bubbles.
-WrittenProfiles writeRun(Timeline run, const PipeTraceOptions& options, OutputSet& files) {
-  const RunSummary summary = summarize(run, options.load.reading.threads);
-  appendBubbles(run, summary, options.load.reading.threads);
+WrittenProfiles writeRun(Run run, const PipeTraceOptions& options, OutputSet& files) {
+  const ReadyRun ready = std::move(run).ready(BubbleChoice::kFound);
   Picture picture;
   if (wantsPicture(options)) {
-    picture = pictureOfSteps(run, summary, {}, themeOf(options.theme, options.isDark));
+    picture =
+        pictureOfSteps(ready.timeline, ready.summary, {}, themeOf(options.theme, options.isDark));
   }
-  return writeProfiles(run, picture, options, files);
+  return writeProfiles(ready.timeline, picture, options, files);
 }
 
 }  // namespace
@@ -50,11 +49,12 @@ int whatIfCommand(int argc, char** argv) {
   checkOutputs(options.profile);
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
-  const Timeline timeline = loadAndReport(load, diagnostics, &loaded);
+  Run run = loadAndReport(load, diagnostics, &loaded);
   std::vector<std::string> toWrite = options.profile.outputs;
   if (!options.csv.empty()) toWrite.push_back(options.csv);
   checkOutputs(toWrite, loaded);
-  WhatIfAnswer answer = whatIf(timeline, question);
+  WhatIfAnswer answer = whatIf(run, question);
+  run.letGo();
   const bool isAnswered = answer.refusal.empty();
   const WhatIfReport report{answer, options.asked()};
   std::string text = options.json ? whatIfJson(report) : whatIfText(report);
