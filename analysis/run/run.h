@@ -37,9 +37,11 @@ enum class BubbleChoice : std::uint8_t {
 /// moved. Functions that are not const need it for themselves.
 class Run {
  public:
+  /// One without any event.
+  Run() : Run(Timeline()) {}
   /// `timeline`: completed (completeTimeline()). `threads`: 0 for one per core; they make no
   /// difference to any part.
-  explicit Run(Timeline timeline = {}, int threads = 1);
+  explicit Run(Timeline timeline, int threads = 1);
   Run(Run&& other) noexcept;
   Run& operator=(Run&& other) noexcept;
   ~Run();
