@@ -32,7 +32,7 @@ class LoadRunTest : public test::FolderTest {
     return path(name);
   }
 
-  static Run loaded(const RunRequest& request) {
+  static pipetrace::Run loaded(const RunRequest& request) {
     Diagnostics diagnostics;
     return loadRun(request, diagnostics);
   }

@@ -143,7 +143,7 @@ TEST_F(ReportByHand, TablesOfManyRanksAreCut) {
 
 TEST_F(ReportByHand, FiguresAreOverTheStepsThatCount) {
   const auto lengthen = [&](std::size_t step, Nanoseconds time) {
-    for (StepSummary* const summary : {&run_.steps[step].summary, &run_.summary.steps[step]}) {
+    for (StepSummary* const summary : {&run_.steps[step].summary, &summary().steps[step]}) {
       summary->end += time;
       summary->windowEnd += time;
     }

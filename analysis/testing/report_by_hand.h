@@ -21,6 +21,7 @@ class ReportByHand : public ::testing::Test {
   ReportByHand() { run_.findings.clear(); }
 
   /// The parts of a run that tests say otherwise.
+  RunSummary& summary() { return const_cast<RunSummary&>(run_.summary); }
   Bubbles& bubbles() { return const_cast<Bubbles&>(run_.bubbles); }
   Topology& topology() { return const_cast<Topology&>(run_.topology); }
   RunReport report() const { return {timeline_, run_, diagnostics_}; }

@@ -98,7 +98,7 @@ TEST(RunAgain, WithoutChangesReplicasRecomputationsAndLinesAreTheRunItself) {
   const Plan torch = withMessagesOfTorch(CheckedPlan(buildSchedule("Interleaved1F1B", 4, 8)));
   for (const CommStreams lines : {CommStreams::kPeer, CommStreams::kRank}) {
     const GivenRun run(simulatedRun(torch, unevenCosts(torch), lines));
-    ASSERT_TRUE(run.graph->hasLines());
+    ASSERT_TRUE(run.run.graph().hasLines());
     EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
   }
 }
