@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "analysis/run_report/advice_report.h"
-#include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/compare/split_costs.h"

@@ -167,8 +167,7 @@ TEST(WhatIf, PausesBetweenStepsCountInStepsASecond) {
 
 TEST(WhatIf, ActivationsAreWholeSharesOfARankWithVirtualStages) {
   const Costs costs = Costs::equal(8, {.forward = 500'000, .backward = 1'000'000});
-  const WhatIfAnswer answer =
-      whatIf(asRun(runOf(buildSchedule("Interleaved1F1B", 4, 8), costs)), {});
+  const auto answer = whatIf(asRun(runOf(buildSchedule("Interleaved1F1B", 4, 8), costs)), {});
   // Rank r warms up with 2 (4 - r - 1) + 4 chunks, and then holds one more; a chunk is a half.
   EXPECT_THAT(answer.peaks, ElementsAre(5.5, 4.5, 3.5, 2.5));
 }
