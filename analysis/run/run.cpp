@@ -146,6 +146,7 @@ CountedSteps Run::usualSteps(std::vector<NumberRange> chosen) const {
   const std::vector<std::int32_t> incomplete = incompleteSteps(timeline(), topology(), threads());
   std::vector<CountedSteps::Step> steps;
   for (const StepSummary& step : summary().steps) {
+    if (step.step == kNotGiven) continue;
     const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
     steps.push_back({step.step, step.window(), isWhole, step.isWholeRun});
   }

@@ -19,13 +19,14 @@ std::vector<StepWindow> lastStepsOf(const RunSummary& summary) {
   int first = summary.steps.front().replica;
   if (!summary.otherSteps.empty()) first = std::min(first, summary.otherSteps.front().replica);
   for (auto step = summary.steps.rbegin(); step != summary.steps.rend(); ++step) {
-    if (step->replica == first && steps.size() < kMostTries) steps.push_back(*step);
+    const bool isWanted = step->replica == first && step->step != kNotGiven;
+    if (isWanted && steps.size() < kMostTries) steps.push_back(*step);
   }
   return steps;
 }
 
 Nanoseconds stepOf(const Run& run) {
-  const MedianStep step = medianStepOf(run.summary(), run.usualSteps());
+  const MedianStep step = medianStepOf(run.timeline(), run.topology(), run.usualSteps());
   return step.isWholeRun ? 0 : step.window;
 }
 
