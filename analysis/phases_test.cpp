@@ -9,8 +9,10 @@
 #include "analysis/present/class_times.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/steps/selection.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "analysis/testing/run_with_phases.h"
 
 namespace pipetrace {
@@ -83,8 +85,8 @@ TEST_P(TrainingWithPhases, TheSummaryIsThatOfTheRunWithoutThem) {
 
 TEST_P(TrainingWithPhases, TheReportIsThatOfTheRunWithoutThem) {
   const auto [without, with] = twoRunsOf(GetParam());
-  const Explanation plain = explainRun(without, {.tokensPerStep = 1000.0});
-  const Explanation mixed = explainRun(with, {.tokensPerStep = 1000.0});
+  const auto plain = explainRun(without, {.tokensPerStep = 1000.0});
+  const auto mixed = explainRun(with, {.tokensPerStep = 1000.0});
   EXPECT_EQ(mixed.bubbles.times, plain.bubbles.times);
   EXPECT_EQ(mixed.pathShares.byKind, plain.pathShares.byKind);
   EXPECT_EQ(mixed.pathShares.byStage, plain.pathShares.byStage);
@@ -117,8 +119,8 @@ TEST_P(TrainingWithPhases, MeasuredCostsAndMediansAreThoseOfTheRunWithoutThem) {
         event.end -= event.duration() / 2;
     }
   }
-  const Costs plain = measuredCosts(without);
-  const Costs mixed = measuredCosts(with);
+  const Costs plain = measuredCosts(asRun(without));
+  const Costs mixed = measuredCosts(asRun(with));
   EXPECT_EQ(mixed.lr, plain.lr);
   EXPECT_EQ(mixed.transfer, plain.transfer);
   for (std::size_t s = 0; s < plain.stages.size(); ++s) {
@@ -156,7 +158,7 @@ TEST(PhasesTest, AnAsynchronousRunHasTheFiguresOfItsStretchesAlone) {
   const Timeline run = test::withOtherSteps(
       without, plan, costs,
       {{-1, Phase::kEvaluate, 1}, {1, Phase::kEvaluate, 2}, {4, Phase::kPredict, 1}});
-  const Explanation whole = explainRun(run, {});
+  const auto whole = explainRun(run, {});
   ASSERT_THAT(whole.summary.steps, SizeIs(3));
   std::vector<ClassTimes> sums(4);
   const std::pair<std::int32_t, std::int32_t> stretches[] = {{1, 2}, {5, 7}, {9, 9}};
@@ -167,7 +169,7 @@ TEST(PhasesTest, AnAsynchronousRunHasTheFiguresOfItsStretchesAlone) {
     EXPECT_EQ(step.step, first);
     EXPECT_EQ(step.last(), last);
     const Timeline alone = stretchOf(run, first, last);
-    const Explanation of = explainRun(alone, {});
+    const auto of = explainRun(alone, {});
     ASSERT_THAT(of.summary.steps, SizeIs(1));
     EXPECT_EQ(step.begin, of.summary.steps[0].begin);
     EXPECT_EQ(step.windowEnd, of.summary.steps[0].windowEnd);
@@ -209,13 +211,13 @@ std::vector<BubbleText> bubblesOf(const Timeline& run, Phase phase) {
 TEST(PhasesTest, BubblesOfEachPhaseAreThoseOfARunOfItAlone) {
   const auto [without, with] = twoRunsOf("Interleaved1F1B");
   Timeline run = with;
-  appendBubbles(run, summarize(run));
+  addBubbles(run);
   for (const Phase phase : {Phase::kTraining, Phase::kEvaluate, Phase::kPredict}) {
     Timeline alone = with;
     for (Track& track : alone.tracks) {
       std::erase_if(track.events, [&](const Event& event) { return event.phase != phase; });
     }
-    appendBubbles(alone, summarize(alone));
+    addBubbles(alone);
     const std::vector<BubbleText> bubbles = bubblesOf(run, phase);
     EXPECT_EQ(bubbles, bubblesOf(alone, phase));
     const bool namesTheSlowRank =
@@ -254,7 +256,7 @@ TEST(PhasesTest, ARunOfOnePhaseHasTheFiguresOfItsForwards) {
     EXPECT_EQ(summary.steps[i].bubbleRatio, of.steps[i].bubbleRatio);
   }
   EXPECT_GT(summary.bubbleRatio, 0);
-  const Explanation explained = explainRun(predicted, {});
+  const auto explained = explainRun(predicted, {});
   EXPECT_EQ(explained.bubbles.times, explainRun(plain, {}).bubbles.times);
 }
 

@@ -7,6 +7,7 @@
 #include "trace/diagnostic.h"
 #include "trace/step_windows.h"
 #include "trace/timeline.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -56,18 +57,12 @@ struct RunSummary {
 /// difference to the result.
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads = 1);
 
-/// The metrics of a completed timeline. Ignores bubble events in it. Steps of other phases than
-/// `phase` of the result only cut the windows of those that count. Uses that many threads, which
-/// makes no difference to the result.
-RunSummary summarize(const Timeline& timeline, int threads = 1);
+/// The metrics of a completed timeline, whose topology is given. Ignores bubble events in it. Steps
+/// of other phases than `phase` of the result only cut the windows of those that count. Uses that
+/// many threads, which makes no difference to the result.
+RunSummary summarize(const Timeline& timeline, const Topology& topology, int threads = 1);
 /// The same of the steps of one phase, which is the result's.
-RunSummary summarizePhase(const Timeline& timeline, Phase phase, int threads = 1);
-
-/// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles" of a
-/// sorted timeline, in place of older ones. Steps of other phases have theirs, too, which are of
-/// their phase; no figure of `summary` counts these. Each has a class, and most that are not the
-/// schedule's own have a culprit (trace/bubble_arguments.h). Their durations add up to the idle
-/// time of each RankStep. The windows of a replica must not overlap.
-void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads = 1);
+RunSummary summarizePhase(const Timeline& timeline, const Topology& topology, Phase phase,
+                          int threads = 1);
 
 }  // namespace pipetrace

@@ -9,7 +9,6 @@
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -210,15 +209,15 @@ bool RunSummary::isAsynchronous() const {
   return std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.isWholeRun; });
 }
 
-RunSummary summarize(const Timeline& timeline, int threads) {
-  RunSummary summary = summarizePhase(timeline, countedPhaseOf(timeline), threads);
+RunSummary summarize(const Timeline& timeline, const Topology& topology, int threads) {
+  RunSummary summary = summarizePhase(timeline, topology, countedPhaseOf(timeline), threads);
   summary.deviceWork = deviceWorkOf(timeline);
   return summary;
 }
 
-RunSummary summarizePhase(const Timeline& timeline, Phase phase, int threads) {
+RunSummary summarizePhase(const Timeline& timeline, const Topology& topology, Phase phase,
+                          int threads) {
   RunSummary summary;
-  const Topology topology = topologyOf(timeline, threads);
   summary.phase = phase;
   summary.topologyInferred = topology.inferred;
   summary.tensorRanks = topology.tensorRanks;

@@ -3,12 +3,13 @@
 #include <random>
 #include <sstream>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/summary_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {
@@ -47,7 +48,7 @@ std::string analysed(Timeline timeline, int threads) {
   completeTimeline(timeline, diagnostics, threads);
   for (const Diagnostic& diagnostic : diagnostics.list()) text << toText(diagnostic) << "\n";
   const RunSummary summary = summarize(timeline, threads);
-  appendBubbles(timeline, summary, threads);
+  addBubbles(timeline, threads);
   text << jsonReport(timeline, summary, threads) << textReport(timeline, summary, threads);
   for (const Track& track : timeline.tracks) {
     text << track.rank << " " << track.lane << "\n";
@@ -85,7 +86,7 @@ TEST(Threads, MakeNoDifferenceToTheReportOfOnePipeline) {
                          {{JobKind::kForward, 3, 2}, 3, 0, 15 * kNsPerMs}};
     const Timeline run = test::completedRun(plan, costs, 5);
     const auto reported = [&](int threads) {
-      const Explanation explanation = explainRun(run, {.threads = threads});
+      const auto explanation = explainRun(run, {}, threads);
       return runReportJson({run, explanation, Diagnostics{}});
     };
     const std::string one = reported(1);

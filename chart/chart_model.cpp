@@ -66,6 +66,9 @@ struct ChartModel::TrackFacts {
 };
 
 ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
+    : ChartModel(timeline, topologyOf(timeline, 0), theme) {}
+
+ChartModel::ChartModel(const Timeline& timeline, const Topology& topology, const Theme& theme)
     : timeline_(&timeline),
       legend_(legendOf(timeline)),
       colors_(std::make_unique<JobColors>(theme, chunksOf(legend_))),
@@ -76,10 +79,10 @@ ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
   inParallel(0, tracks.size() + 1, [&](std::size_t i) {
     if (i == 0) {
       // Mostly on one core, so it begins first.
-      const std::vector<StepWindow> windows = stepWindows(timeline);
+      const std::vector<StepWindow> windows = stepWindows(timeline, topology);
       steps_ = stepSpans(windows);
       countedPhase_ = countedPhaseOf(timeline);
-      shape = runShapeOf(timeline, windows);
+      shape = runShapeOf(timeline, topology, windows);
     } else {
       facts[i - 1].find(tracks[i - 1], *colors_);
     }

@@ -13,6 +13,7 @@
 #include "chart/rows/row_tree.h"
 #include "chart/steps/step_span.h"
 #include "trace/timeline.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -23,6 +24,9 @@ namespace pipetrace {
 /// that come later (add()).
 class ChartModel {
  public:
+  ChartModel(const Timeline& timeline, const Topology& topology,
+             const Theme& theme = themeOf(ThemeName::kPaper));
+  /// The same of a timeline of which nobody knows the topology yet.
   explicit ChartModel(const Timeline& timeline, const Theme& theme = themeOf(ThemeName::kPaper));
 
   /// Bubbles that are ready to be added to a model.

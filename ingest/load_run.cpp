@@ -38,8 +38,8 @@ bool hasBubbles(const Timeline& timeline) {
 
 }  // namespace
 
-Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
-                 std::vector<LoadedFile>* files, Alignment* alignment) {
+Run loadRun(const RunRequest& request, Diagnostics& diagnostics, std::vector<LoadedFile>* files,
+            Alignment* alignment) {
   std::vector<LoadedFile> read;
   Timeline timeline = loadTimeline(request.inputs, request.reading, diagnostics, &read);
   giveTopology(timeline, request.topology, diagnostics);
@@ -50,20 +50,18 @@ Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
   checkForJobs(timeline, diagnostics);
   checkSelection(timeline, request.selection, diagnostics);
   if (files != nullptr) *files = std::move(read);
-  return inPhaseOf(request.selection.steps, std::move(timeline));
+  return Run(inPhaseOf(request.selection.steps, std::move(timeline)), request.reading.threads);
 }
 
-ReadyRun withBubbles(Timeline run, const RunRequest& request) {
-  RunSummary summary = summarize(run, request.reading.threads);
-  const bool areKept = request.bubbles && request.profilesAsWritten && hasBubbles(run);
-  if (!areKept) {
-    appendBubbles(run, request.bubbles ? summary : RunSummary{}, request.reading.threads);
-  }
-  return {std::move(run), std::move(summary)};
+BubbleChoice bubblesFor(const Run& run, const RunRequest& request) {
+  if (!request.bubbles) return BubbleChoice::kNone;
+  const bool areKept = request.profilesAsWritten && hasBubbles(run.timeline());
+  return areKept ? BubbleChoice::kAsRead : BubbleChoice::kFound;
 }
 
-ReadyRun readyToShow(Timeline run, const RunRequest& request) {
-  ReadyRun whole = withBubbles(std::move(run), request);
+ReadyRun readyToShow(Run run, const RunRequest& request) {
+  const BubbleChoice bubbles = bubblesFor(run, request);
+  ReadyRun whole = std::move(run).ready(bubbles);
   return {selected(std::move(whole.timeline), request.selection),
           selected(std::move(whole.summary), request.selection)};
 }

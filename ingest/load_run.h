@@ -2,11 +2,10 @@
 
 #include <vector>
 
-#include "analysis/run_summary.h"
+#include "analysis/run/run.h"
 #include "ingest/run_request.h"
 #include "parser/load_timeline.h"
 #include "trace/diagnostic.h"
-#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -17,20 +16,13 @@ namespace pipetrace {
 ///
 /// `files` and the errors it throws are as for loadTimeline(); `diagnostics` holds the findings
 /// even when it throws.
-Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
-                 std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
+Run loadRun(const RunRequest& request, Diagnostics& diagnostics,
+            std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
 
-/// A run with its bubbles, and its figures.
-struct ReadyRun {
-  Timeline timeline;
-  RunSummary summary;
-};
+/// The bubbles that the request asks for in profiles of the run.
+BubbleChoice bubblesFor(const Run& run, const RunRequest& request);
 
-/// Sums up a run that loadRun() made of the same request, and adds or removes its bubbles. The
-/// result holds the whole run.
-ReadyRun withBubbles(Timeline run, const RunRequest& request);
-
-/// As withBubbles(), without the parts that request.selection leaves out.
-ReadyRun readyToShow(Timeline run, const RunRequest& request);
+/// A run as the request asks for it, without the parts that request.selection leaves out.
+ReadyRun readyToShow(Run run, const RunRequest& request);
 
 }  // namespace pipetrace

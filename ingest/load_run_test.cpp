@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/testing/run_of_timeline.h"
 #include "ingest/testing/skewed_run.h"
 #include "parser/chrome/write/writer.h"
 #include "parser/testing/files.h"
@@ -31,10 +32,11 @@ class LoadRunTest : public test::FolderTest {
     return path(name);
   }
 
-  static Timeline load(const RunRequest& request) {
+  static pipetrace::Run loaded(const RunRequest& request) {
     Diagnostics diagnostics;
     return loadRun(request, diagnostics);
   }
+  static Timeline load(const RunRequest& request) { return loaded(request).takeTimeline(); }
 
   static std::size_t bubblesOf(const Timeline& timeline) {
     const Track* const track = timeline.findTrack(1, kBubbleLane);
@@ -47,8 +49,8 @@ TEST_F(LoadRunTest, RunOfTwoHostsIsTheSameWhateverTheirClocksShow) {
   const RunRequest skewed{.inputs = {logs(kBehind)}};
   const Timeline run = load(request);
   EXPECT_EQ(describe(load(skewed)), describe(run));
-  EXPECT_EQ(describe(readyToShow(load(skewed), skewed).timeline),
-            describe(readyToShow(run, request).timeline));
+  EXPECT_EQ(describe(readyToShow(loaded(skewed), skewed).timeline),
+            describe(readyToShow(asRun(run), request).timeline));
   EXPECT_EQ(load({.inputs = {logs(kBehind)}, .align = AlignBy::kNone}).span().begin,
             run.span().begin - kBehind);
 }
@@ -65,29 +67,29 @@ TEST_F(LoadRunTest, ProfilesClocksAreAlignedOnlyWhereItNeedNotStayAsWritten) {
 
 TEST_F(LoadRunTest, BubblesOfAProfileAreKeptReplacedOrLeftOut) {
   const RunRequest logsOnly{.inputs = {logs(0)}};
-  const Timeline run = readyToShow(load(logsOnly), logsOnly).timeline;
+  const Timeline run = readyToShow(loaded(logsOnly), logsOnly).timeline;
   ASSERT_GT(bubblesOf(run), 1U);
   Timeline withOne = run;
   withOne.track(1, kBubbleLane).events.resize(1);
   RunRequest request{.inputs = {profile(withOne, "p.json")}};
-  EXPECT_EQ(bubblesOf(readyToShow(load(request), request).timeline), bubblesOf(run));
+  EXPECT_EQ(bubblesOf(readyToShow(loaded(request), request).timeline), bubblesOf(run));
   request.profilesAsWritten = true;
-  EXPECT_EQ(bubblesOf(readyToShow(load(request), request).timeline), 1U);
+  EXPECT_EQ(bubblesOf(readyToShow(loaded(request), request).timeline), 1U);
   request.bubbles = false;
-  EXPECT_EQ(bubblesOf(readyToShow(load(request), request).timeline), 0U);
+  EXPECT_EQ(bubblesOf(readyToShow(loaded(request), request).timeline), 0U);
 }
 
 TEST_F(LoadRunTest, BubblesAreAddedToAProfileThatHasNone) {
   const RunRequest request{.inputs = {profile(load({.inputs = {logs(0)}}), "p.json")},
                            .profilesAsWritten = true};
-  EXPECT_GT(bubblesOf(readyToShow(load(request), request).timeline), 0U);
+  EXPECT_GT(bubblesOf(readyToShow(loaded(request), request).timeline), 0U);
 }
 
 TEST_F(LoadRunTest, FiguresOfTheSelectedStepsAreThoseOfTheWholeRun) {
   RunRequest request{.inputs = {logs(0)}};
-  const ReadyRun whole = readyToShow(load(request), request);
+  const ReadyRun whole = readyToShow(loaded(request), request);
   request.selection.steps = {{1, 2}};
-  const ReadyRun part = readyToShow(load(request), request);
+  const ReadyRun part = readyToShow(loaded(request), request);
   ASSERT_EQ(whole.summary.steps.size(), 2U);
   ASSERT_EQ(part.summary.steps.size(), 1U);
   EXPECT_EQ(part.summary.steps[0].begin, whole.summary.steps[1].begin);

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "analysis/run_summary.h"
+#include "analysis/run/run.h"
 #include "parser/job_log/job_log_reader.h"
 #include "parser/job_log/lines/log_events.h"
 #include "parser/job_log/lines/log_line_kind.h"
@@ -299,12 +299,12 @@ void RunFollower::handOn(bool isEnd) {
 
 void RunFollower::handOn(Timeline timeline, std::int32_t last, bool everything) {
   if (request_.bubbles) {
-    const RunSummary summary = summarize(timeline);
-    if (summary.isAsynchronous()) {
-      noteWithoutBubbles();
-    } else {
-      appendBubbles(timeline, summary);
-    }
+    Run run(std::move(timeline));
+    const bool isAsynchronous = run.summary().isAsynchronous();
+    if (isAsynchronous) noteWithoutBubbles();
+    timeline = std::move(run)
+                   .ready(isAsynchronous ? BubbleChoice::kAsRead : BubbleChoice::kFound)
+                   .timeline;
   }
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& event) {

@@ -4,8 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "trace/topology.h"
-
 namespace pipetrace {
 namespace {
 
@@ -42,11 +40,14 @@ void cutWindows(std::span<StepWindow*> steps, std::span<const Nanoseconds> partB
 }
 
 std::vector<StepWindow> stepWindows(const Timeline& timeline) {
+  return stepWindows(timeline, topologyOf(timeline));
+}
+
+std::vector<StepWindow> stepWindows(const Timeline& timeline, const Topology& topology) {
   struct Replica {
     std::array<PerStep<StepTimes>, kPhaseCount> steps;  // by phase
     FullPipelines full;                                 // of its first rank
   };
-  const Topology topology = topologyOf(timeline);
   std::map<int, Replica> replicas;
   const auto& tracks = timeline.tracks;
   for (auto track = tracks.begin(); track != tracks.end();) {

@@ -9,6 +9,7 @@
 #include "trace/per_step.h"
 #include "trace/run_parts.h"
 #include "trace/timeline.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -134,8 +135,10 @@ void joinAsynchronousSteps(std::vector<Step>& steps, std::size_t first, FullPipe
 /// (partBeginsOf()).
 void cutWindows(std::span<StepWindow*> steps, std::span<const Nanoseconds> partBegins);
 
-/// The steps of all phases that have compute jobs, in the order of replica (topologyOf) and number.
-/// Jobs without a step count in no step. Runs on the calling thread.
+/// The steps of all phases that have compute jobs, in the order of replica and number. Jobs without
+/// a step count in no step. Runs on the calling thread.
+std::vector<StepWindow> stepWindows(const Timeline& timeline, const Topology& topology);
+/// The same of a timeline of which nobody knows the topology yet.
 std::vector<StepWindow> stepWindows(const Timeline& timeline);
 
 }  // namespace pipetrace

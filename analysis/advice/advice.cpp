@@ -9,7 +9,6 @@
 
 #include "analysis/advice/plan_advice.h"
 #include "analysis/advice/run_advice.h"
-#include "analysis/explain/explanation.h"
 #include "analysis/steps/median_step.h"
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/what_if.h"
@@ -154,8 +153,8 @@ void leaveOutLaunches(std::vector<Advice>& all, std::vector<std::string>& notes)
 /// Adds the advice of simulations to `all`, the schedules over the limit to `overLimit`, and to
 /// `list` what they say of the run.
 void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
-                   const std::string& blockOptions, AdviceList& list, std::vector<Advice>& all,
-                   std::vector<Advice>& overLimit) {
+                   const std::string& blockOptions, int threads, AdviceList& list,
+                   std::vector<Advice>& all, std::vector<Advice>& overLimit) {
   if (!model.reason().empty()) {
     list.notes.push_back("other plans were not simulated: " + model.reason());
     return;
@@ -163,8 +162,7 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
   list.microBatches = model.plan().numMicroBatches;
   const std::optional<double> limit = limitOf(question, model, list.notes);
   try {
-    PlanAdvisor advisor(model, list.step, question.threads, question.logs, blockOptions,
-                        question.progress);
+    PlanAdvisor advisor(model, list.step, threads, question.logs, blockOptions, question.progress);
     list.simulatedStep = advisor.step();
     list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
     list.peak = advisor.peak();
@@ -197,37 +195,31 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
 
 }  // namespace
 
-AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
+AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
   requireActivationBytes(question);
-  const Explanation run = classifiedRun(timeline, question.threads);
-  if (run.graph->ranks().empty()) {
+  const Timeline& timeline = run.timeline();
+  if (run.graph().ranks().empty()) {
     throw Error("the inputs hold no compute job, so there is nothing to advise on");
   }
-  const CountedSteps counted = countedStepsOf(timeline, question.steps);
+  const CountedSteps counted = run.usualSteps(question.steps);
   AdviceList list{.notes = counted.leftOutTexts()};
-  const MedianStep step = medianStepOf(run.summary, counted);
+  const MedianStep step = medianStepOf(run.summary(), counted);
   list.step = step.window;
   list.isWholeRun = step.isWholeRun;
   if (list.step <= 0) throw Error("no step that counts has any length");
-  const RunAgain again(timeline, run.topology, *run.graph, counted, question.threads);
-  const FollowedSchedule followed = followedSchedule(timeline, run.topology, *run.basis);
-  list.schedule = toText(followed.recognised);
-  if (followed.lacksUpdates) list.notes.push_back(followed.givenText());
-  std::vector<Advice> all = adviceOfRun({.timeline = timeline,
+  const RunAgain again(run, counted);
+  list.schedule = toText(run.schedule().recognised);
+  if (run.schedule().lacksUpdates) list.notes.push_back(run.schedule().givenText());
+  std::vector<Advice> all = adviceOfRun({.run = run,
                                          .again = again,
-                                         .graph = *run.graph,
                                          .counted = counted,
-                                         .topology = run.topology,
                                          .step = list.step,
-                                         .threads = question.threads,
                                          .progress = question.progress,
                                          .logs = question.logs});
   list.tried = static_cast<int>(all.size());
   std::string blockOptions = question.blockOptions;
   const std::optional<RunBlocks> blocks = blocksOf(timeline, question, blockOptions, list.notes);
-  const auto modelWith = [&](const RunBlocks* of) {
-    return RunModel(timeline, run.topology, *run.basis, run.summary, followed, again, counted, of);
-  };
+  const auto modelWith = [&](const RunBlocks* of) { return RunModel(run, again, counted, of); };
   const RunModel model = [&] {
     if (question.blocks || !blocks) return modelWith(blocks ? &*blocks : nullptr);
     try {
@@ -238,7 +230,7 @@ AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question) {
     }
   }();
   std::vector<Advice> overLimit;
-  adviseOnPlans(model, question, blockOptions, list, all, overLimit);
+  adviseOnPlans(model, question, blockOptions, run.threads(), list, all, overLimit);
   if (isOff(list) && runsOnProcessors(timeline)) leaveOutLaunches(all, list.notes);
   list.best = bestOf(std::move(all), isOff(list), overLimit);
   if (isOverLimit(list)) {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analysis/advice/framework_options.h"
+#include "analysis/run/run.h"
 #include "analysis/steps/number_range.h"
 #include "analysis/what_if/run_blocks.h"
-#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -29,7 +29,6 @@ struct AdviceQuestion {
   /// None: by the table of blocks.
   std::optional<double> limitBytes;
   std::optional<double> activationBytes;
-  int threads = 1;
   AdviceProgress* progress = nullptr;  ///< may be null
   std::string logs = "LOGS";           ///< the inputs, as a shell reads them, for commands
   /// The blocks of the model. None: as the logs name them, those of a stage alike; stages are cut
@@ -93,7 +92,7 @@ struct AdviceList {
   static constexpr std::size_t kMostAdvice = 3;
 };
 
-/// Computes what each change of a completed timeline would bring, and chooses. Changes of the run
+/// Computes what each change of a run would bring, and chooses. Changes of the run
 /// itself (stages balanced, a rank as fast as its peers, a link as fast as the others, no launches)
 /// run the run again. Another schedule, more micro-batches, another order of messages and deeper
 /// warm-ups are simulated, unless the simulation of the run as it was is off by more than
@@ -101,6 +100,6 @@ struct AdviceList {
 ///
 /// Throws Error where the run has no step that counts, and where nothing says what an activation
 /// takes of AdviceQuestion::limitBytes.
-AdviceList adviceOn(const Timeline& timeline, const AdviceQuestion& question);
+AdviceList adviceOn(const Run& run, const AdviceQuestion& question);
 
 }  // namespace pipetrace

@@ -8,6 +8,7 @@
 #include "analysis/advice/advice.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/compare/split_costs.h"
 #include "schedule/simulate/order_messages.h"
@@ -44,7 +45,7 @@ TEST(AdviceFigures, PredictedStepFitsTheGainWhereTheModelIsOff) {
                                  .step = step,
                                  .late = 36 * kNsPerMs});
   }
-  const AdviceList list = adviceOn(runOfFigures(costs), {});
+  const AdviceList list = adviceOn(asRun(runOfFigures(costs)), {});
   ASSERT_TRUE(list.modelError);
   EXPECT_LT(*list.modelError, -0.05);
   const auto found =
@@ -59,7 +60,7 @@ TEST(AdviceFigures, ChangesOfARunOverTheLimitSayThatItStaysOverIt) {
   costs.stages[2] = {14 * kNsPerMs, 28 * kNsPerMs};
   const Timeline run = runOfFigures(costs);
   const auto notesOfBalance = [&](double limit) {
-    const AdviceList list = adviceOn(run, {.activationLimit = limit});
+    const AdviceList list = adviceOn(asRun(run), {.activationLimit = limit});
     const auto found = std::find_if(list.best.begin(), list.best.end(),
                                     [](const Advice& a) { return a.of == Advice::Of::kBalance; });
     return found == list.best.end() ? std::vector<std::string>{} : found->notes;
@@ -70,17 +71,17 @@ TEST(AdviceFigures, ChangesOfARunOverTheLimitSayThatItStaysOverIt) {
 }
 
 TEST(AdviceFigures, AFrameworkWhoseSchedulesAreOverTheLimitSaysSo) {
-  const std::string text = adviceText(adviceOn(runOfFigures(costsOfFigures()), {}));
+  const std::string text = adviceText(adviceOn(asRun(runOfFigures(costsOfFigures())), {}));
   // Interleaved1F1B has less idle time than 1F1B, and holds more.
   EXPECT_THAT(text, HasSubstr("its best is over the limit: take Interleaved1F1B with "));
   const std::string free =
-      adviceText(adviceOn(runOfFigures(costsOfFigures()), {.activationLimit = 8}));
+      adviceText(adviceOn(asRun(runOfFigures(costsOfFigures())), {.activationLimit = 8}));
   EXPECT_THAT(free, HasSubstr("its best: take Interleaved1F1B with "));
 }
 
 TEST(AdviceFigures, TheScheduleThatIsBestInTorchsOrderOfMessagesIsNamed) {
   const Costs costs = costsOfFigures();
-  const std::string text = adviceText(adviceOn(runOfFigures(costs), {}));
+  const std::string text = adviceText(adviceOn(asRun(runOfFigures(costs)), {}));
   std::smatch best;
   const std::regex pattern("in that order (.*) takes [^,]*, ([0-9.]+) % less than today");
   ASSERT_TRUE(std::regex_search(text, best, pattern)) << text;

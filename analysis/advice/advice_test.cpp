@@ -12,6 +12,7 @@
 
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/compare/split_costs.h"
 #include "schedule/scale/scale_option.h"
@@ -209,7 +210,7 @@ AdviceList adviceFor(const Truth& truth) {
                 truth.lines, truth.steps);
   AdviceQuestion question;
   if (truth.limit > 0) question.activationLimit = truth.limit;
-  return adviceOn(run.timeline, question);
+  return adviceOn(asRun(run.timeline), question);
 }
 
 Truth withSlowStage(int microBatches, Nanoseconds forward) {
@@ -305,8 +306,8 @@ TEST(AdviceOnFreeMessages, SaysHowLongTheScheduleTakesWithMessagesInTorchsOrder)
   Costs costs = evenCosts(4);
   costs.transfer = kNsPerMs;
   const Plan plan = buildSchedule("1F1B", {4, 8});
-  const AdviceList list =
-      adviceOn(simulated(plan, costs, CommStreams::kAsReached).timeline, {.activationLimit = 8});
+  const AdviceList list = adviceOn(asRun(simulated(plan, costs, CommStreams::kAsReached).timeline),
+                                   {.activationLimit = 8});
   const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
     return each.of == Advice::Of::kSchedule;
   });
@@ -317,7 +318,7 @@ TEST(AdviceOnFreeMessages, SaysHowLongTheScheduleTakesWithMessagesInTorchsOrder)
 
 TEST(AdviceOnStragglers, ARankThatIsSlowerThanItsPeersIsNamedWithWhatItCosts) {
   for (const auto& [rank, factor] : {std::pair{5, 1.5}, std::pair{0, 1.3}, std::pair{6, 2.0}}) {
-    const AdviceList list = adviceOn(withStraggler(rank, factor, evenCosts(4)), {});
+    const AdviceList list = adviceOn(asRun(withStraggler(rank, factor, evenCosts(4))), {});
     const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
       return each.of == Advice::Of::kRank;
     });
@@ -389,7 +390,7 @@ TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
   Costs costs = withSlowStage(8, 16 * kNsPerMs).costs;
   costs.optimizer = kNsPerMs;  // updates between the jobs of a step
   const AdviceList list =
-      adviceOn(simulated(buildSchedule("PipeDream", {4, 16}), costs, {}).timeline, {});
+      adviceOn(asRun(simulated(buildSchedule("PipeDream", {4, 16}), costs, {}).timeline), {});
   EXPECT_THAT(list.notes, Contains(HasSubstr("other plans were not simulated: the run is asyn")));
   for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
   EXPECT_THAT(adviceText(list), StartsWith("the run takes "));

@@ -6,6 +6,7 @@
 #include "analysis/advice/advice.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
@@ -54,7 +55,7 @@ std::vector<Advice>::const_iterator launchesIn(const AdviceList& list) {
 
 TEST(AdviceOnLaunches, NamesNoOptionsOfGpusToRunsOnProcessorsOrEmulatedDevices) {
   for (const char* const device : {"cpu", "emulated"}) {
-    const AdviceList list = adviceOn(lateRun(device, 3 * kNsPerMs, 0), {});
+    const AdviceList list = adviceOn(asRun(lateRun(device, 3 * kNsPerMs, 0)), {});
     const auto found = launchesIn(list);
     ASSERT_NE(found, list.best.end()) << adviceText(list);
     EXPECT_THAT(found->options, IsEmpty());
@@ -62,14 +63,14 @@ TEST(AdviceOnLaunches, NamesNoOptionsOfGpusToRunsOnProcessorsOrEmulatedDevices) 
     EXPECT_THAT(adviceText(list), Not(HasSubstr("--cuda-graph-impl")));
   }
   for (const char* const device : {"NVIDIA H100 (cuda:0)", ""}) {
-    const AdviceList list = adviceOn(lateRun(device, 3 * kNsPerMs, 0), {});
+    const AdviceList list = adviceOn(asRun(lateRun(device, 3 * kNsPerMs, 0)), {});
     ASSERT_NE(launchesIn(list), list.best.end()) << adviceText(list);
     EXPECT_THAT(adviceText(list), HasSubstr("--cuda-graph-impl local"));
   }
 }
 
 TEST(AdviceOnLaunches, StandsBehindAllOtherWhereTheRunCannotBeSimulated) {
-  const AdviceList list = adviceOn(lateRun("cuda:0", 0, 40 * kNsPerMs), {});
+  const AdviceList list = adviceOn(asRun(lateRun("cuda:0", 0, 40 * kNsPerMs)), {});
   ASSERT_THAT(list.notes, Contains(HasSubstr("the simulation of the run as it was is off by")));
   ASSERT_GE(list.best.size(), 2U) << adviceText(list);
   EXPECT_EQ(list.best.back().of, Advice::Of::kLaunches) << adviceText(list);
@@ -77,7 +78,7 @@ TEST(AdviceOnLaunches, StandsBehindAllOtherWhereTheRunCannotBeSimulated) {
 }
 
 TEST(AdviceOnLaunches, IsNoneOnProcessorsWhereTheRunCannotBeSimulated) {
-  const AdviceList list = adviceOn(lateRun("cpu", 0, 40 * kNsPerMs), {});
+  const AdviceList list = adviceOn(asRun(lateRun("cpu", 0, 40 * kNsPerMs)), {});
   ASSERT_THAT(list.notes, Contains(HasSubstr("the simulation of the run as it was is off by")));
   EXPECT_EQ(launchesIn(list), list.best.end()) << adviceText(list);
   EXPECT_THAT(list.notes, Contains(HasSubstr("less; that is no advice, as the logs name no GPU")));

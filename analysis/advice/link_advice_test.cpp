@@ -5,6 +5,7 @@
 
 #include "analysis/advice/advice.h"
 #include "analysis/testing/faulty_run.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {
@@ -21,7 +22,7 @@ std::vector<std::string> notesOnLink(const std::vector<std::string>& hosts) {
   costs.faults.links.push_back({1, 2, 20 * kNsPerMs});
   Timeline run = test::completedRun(plan, costs);
   for (auto& [rank, info] : run.ranks) info.host = hosts[static_cast<std::size_t>(rank)];
-  const AdviceList list = adviceOn(run, {.activationLimit = 1});
+  const AdviceList list = adviceOn(asRun(run), {.activationLimit = 1});
   const auto link = std::find_if(list.best.begin(), list.best.end(),
                                  [](const Advice& each) { return each.of == Advice::Of::kLink; });
   return link == list.best.end() ? std::vector<std::string>{} : link->notes;

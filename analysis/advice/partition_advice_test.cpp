@@ -10,6 +10,7 @@
 #include "analysis/advice/advice.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
@@ -103,7 +104,7 @@ TEST_P(AdviceOnPartitions, TheShortestOfAllIsAmongIt) {
                                 .partition = BlockPartition{.blocks = of.run, .recomputed = {}}};
   question.blockOptions = "--blocks b.json";
   question.activationLimit = 100;
-  const AdviceList list = adviceOn(runOfCase(of, of.run), question);
+  const AdviceList list = adviceOn(asRun(runOfCase(of, of.run)), question);
   const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
     return each.of == Advice::Of::kPartition;
   });
@@ -127,7 +128,7 @@ const BlocksCase kUneven = {"Uneven", {3, 7, 5, 5, 9, 4, 1, 12, 6, 2}, {2, 2, 4,
 TEST(AdviceOnPartitionsOfLogs, TakesBlocksOfAStageToBeAlikeAndSaysSo) {
   Timeline run = runOfCase(kUneven, kUneven.run);
   for (auto& [rank, info] : run.ranks) info.blocks = "2,2,4,2";
-  const AdviceList list = adviceOn(run, {});
+  const AdviceList list = adviceOn(asRun(run), {});
   const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
     return each.of == Advice::Of::kPartition;
   });
@@ -135,7 +136,8 @@ TEST(AdviceOnPartitionsOfLogs, TakesBlocksOfAStageToBeAlikeAndSaysSo) {
   EXPECT_THAT(found->notes, Contains(HasSubstr("are taken to take equally long")));
   EXPECT_THAT(found->command, HasSubstr(" --blocks equal"));
   for (auto& [rank, info] : run.ranks) info.blocks = "3,3,4";
-  EXPECT_THAT(adviceOn(run, {}).notes, Contains(HasSubstr("is for 3 stages, but the plan has 4")));
+  EXPECT_THAT(adviceOn(asRun(run), {}).notes,
+              Contains(HasSubstr("is for 3 stages, but the plan has 4")));
 }
 
 TEST(AdviceOnPartitionsOfLogs, NamesThePartitionThatWouldGainMoreThanTheLimitAllows) {
@@ -143,7 +145,7 @@ TEST(AdviceOnPartitionsOfLogs, NamesThePartitionThatWouldGainMoreThanTheLimitAll
   Timeline run = runOfCase(lopsided, lopsided.run);
   for (auto& [rank, info] : run.ranks) info.blocks = "1,3";
   // Rank 0 holds two micro-batches, rank 1 one, and two blocks are an activation: 1 and 1.5.
-  const AdviceList list = adviceOn(run, {});
+  const AdviceList list = adviceOn(asRun(run), {});
   EXPECT_DOUBLE_EQ(list.limit, 1.5);
   EXPECT_THAT(list.notes,
               Contains(testing::AllOf(
@@ -171,7 +173,7 @@ TEST(AdviceOnPartitionsWithinALimit, IsTheShortestOfThoseThatHoldNoMore) {
       }
       return true;
     });
-    const AdviceList list = adviceOn(run, question);
+    const AdviceList list = adviceOn(asRun(run), question);
     const auto found = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
       return each.of == Advice::Of::kPartition;
     });
@@ -196,7 +198,7 @@ TEST(AdviceOnPartitionsOfOtherSchedules, IsTheShortestOfAllUnderTheScheduleThatI
       GivenBlocks{.table = blocksOf(kUneven.forwards),
                   .partition = BlockPartition{.blocks = kUneven.run, .recomputed = {}}};
   question.activationLimit = 100;
-  const AdviceList list = adviceOn(runOfCase(kUneven, kUneven.run), question);
+  const AdviceList list = adviceOn(asRun(runOfCase(kUneven, kUneven.run)), question);
   std::string note;
   for (const Advice& advice : list.best) {
     for (const std::string& each : advice.notes) {
@@ -224,10 +226,10 @@ TEST(AdviceOnPartitionsWithinALimit, TakesWhatAnActivationTakesFromTheTableOfBlo
       .table = table, .partition = BlockPartition{.blocks = kUneven.run, .recomputed = {}}};
   const Timeline run = runOfCase(kUneven, kUneven.run);
   question.activationLimit = 3.3;
-  AdviceList inActivations = adviceOn(run, question);
+  AdviceList inActivations = adviceOn(asRun(run), question);
   question.activationLimit.reset();
   question.limitBytes = 3.3 * 3e9;  // four ranks hold ten blocks: 2.5 blocks each
-  AdviceList inBytes = adviceOn(run, question);
+  AdviceList inBytes = adviceOn(asRun(run), question);
   ASSERT_THAT(inBytes.notes, Contains("the limit of 9.90 GB is 3.30 activations of 3.00 GB each, "
                                       "the mean of the ranks by the activation_bytes of --blocks"));
   EXPECT_NEAR(inBytes.limit, 3.3, 1e-9);
@@ -237,12 +239,12 @@ TEST(AdviceOnPartitionsWithinALimit, TakesWhatAnActivationTakesFromTheTableOfBlo
     EXPECT_EQ(inBytes.best[i].step, inActivations.best[i].step);
   }
   question.activationBytes = 6e9;
-  EXPECT_THAT(adviceOn(run, question).notes,
+  EXPECT_THAT(adviceOn(asRun(run), question).notes,
               Contains(HasSubstr("is 1.65 activations of 6.00 GB each, as --activation-gb says; by "
                                  "the activation_bytes of --blocks one takes 3.00 GB")));
   question.activationBytes.reset();
   for (BlockCosts& block : question.blocks->table->blocks) block.activation = 0;
-  EXPECT_THROW(adviceOn(run, question), Error);
+  EXPECT_THROW(adviceOn(asRun(run), question), Error);
 }
 
 }  // namespace

@@ -68,13 +68,13 @@ PlanAdvisor::PlanAdvisor(const RunModel& model, Nanoseconds measured, int thread
 
 PlanAdvisor::Simulated PlanAdvisor::simulated(const PlanChanges& changes) const {
   Simulated result;
-  RunModel::Run run;
+  RunModel::SimulatedRun run;
   try {
     run = model_.run(changes);
   } catch (const Error&) {
     return result;  // the schedule cannot have that size, or its messages wait for each other
   }
-  const MedianStep step = medianStepOf(run.timeline, CountedSteps());
+  const MedianStep step = medianStepOf(run.timeline, topologyOf(run.timeline), CountedSteps());
   result.step = static_cast<Nanoseconds>(static_cast<double>(step.window) / run.batch);
   for (const double peak : run.peaks) result.peak = std::max(result.peak, peak);
   result.messages = run.messages;

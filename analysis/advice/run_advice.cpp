@@ -21,8 +21,10 @@ class RunAdvisor {
  public:
   explicit RunAdvisor(const RunAdviceInputs& run)
       : run_(run),
-        usual_(run.graph, run.threads, run.counted),
-        lengths_(run.graph, run.counted, run.threads) {}
+        graph_(run.run.graph()),
+        threads_(run.run.threads()),
+        usual_(graph_, threads_, run.counted),
+        lengths_(graph_, run.counted, threads_) {}
 
   std::vector<Advice> advice() {
     balance();
@@ -39,7 +41,7 @@ class RunAdvisor {
   std::vector<Nanoseconds> windowsOf(const Timeline& timeline) const {
     std::vector<Nanoseconds> windows;
     const Phase phase = countedPhaseOf(timeline);
-    for (const StepWindow& window : stepWindows(timeline)) {
+    for (const StepWindow& window : stepWindows(timeline, run_.run.topology())) {
       const bool counts = window.phase == phase && run_.counted.contains(window.step);
       if (counts) windows.push_back(window.window());
     }
@@ -54,7 +56,7 @@ class RunAdvisor {
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
     if (run_.progress != nullptr) ++run_.progress->tried;
     try {
-      advice.step = medianStepOf(run_.again.run(changes), run_.counted).window;
+      advice.step = medianStepOf(run_.again.run(changes), run_.run.topology(), run_.counted).window;
     } catch (const Error&) {
       return;  // such as jobs that name no stages
     }
@@ -64,7 +66,7 @@ class RunAdvisor {
   }
 
   void balance() {
-    if (run_.graph.ranks().size() < 2) return;
+    if (graph_.ranks().size() < 2) return;
     Advice advice{.of = Advice::Of::kBalance,
                   .what = "cut the model so that all stages take equally long",
                   .options = optionsOfPartition()};
@@ -75,7 +77,7 @@ class RunAdvisor {
 
   /// "stage 2 takes 1.62 times as long as the median of stages".
   std::string sharesText() const {
-    const SlowerStages stages(run_.timeline, run_.graph, usual_);
+    const SlowerStages stages(run_.run.timeline(), graph_, usual_);
     if (stages.count() < 2) return {};
     const std::int32_t slowest = stages.slowest();
     const SlowerStages::Factor factor = stages.besideOthers({slowest});
@@ -84,9 +86,9 @@ class RunAdvisor {
   }
 
   void ranks() {
-    const SlowerRanks slower(run_.graph, run_.counted, run_.threads);
+    const SlowerRanks slower(graph_, run_.counted, threads_);
     std::vector<std::pair<double, int>> slow;
-    for (const JobGraph::Rank& rank : run_.graph.ranks()) {
+    for (const JobGraph::Rank& rank : graph_.ranks()) {
       const double factor = slower.of(rank.number).factor;
       if (factor >= SlowerRanks::kSlow) slow.emplace_back(factor, rank.number);
     }
@@ -105,7 +107,7 @@ class RunAdvisor {
   }
 
   void links() {
-    const LinkTimes times(run_.graph, run_.counted);
+    const LinkTimes times(graph_, run_.counted);
     std::set<LinkTimes::Link> links;
     for (const RerunOrder::Work& work : run_.again.order().works()) {
       if (!run_.again.isMessage(work)) continue;
@@ -142,14 +144,14 @@ class RunAdvisor {
   /// Whether the logs of all ranks name one host.
   bool areOnOneHost() const {
     std::set<std::string> hosts;
-    for (const auto& [rank, info] : run_.timeline.ranks) hosts.insert(info.host);
+    for (const auto& [rank, info] : run_.run.timeline().ranks) hosts.insert(info.host);
     return hosts.size() == 1 && !hosts.begin()->empty();
   }
 
   void launches() {
     Advice advice{.of = Advice::Of::kLaunches,
                   .what = "begin jobs as soon as their inputs are there, without launches between"};
-    if (runsOnProcessors(run_.timeline)) {
+    if (runsOnProcessors(run_.run.timeline())) {
       advice.notes.emplace_back(
           "the logs name no GPU, so these are waits for a processor: give each rank one of its "
           "own; CUDA graphs and the like are of no use there");
@@ -173,7 +175,7 @@ class RunAdvisor {
   }
 
   void pauses() {
-    const ScatteredPauses pauses(run_.graph, usual_, run_.counted, lengths_, run_.threads);
+    const ScatteredPauses pauses(graph_, usual_, run_.counted, lengths_, threads_);
     if (pauses.jobs().empty()) return;
     Advice advice{.of = Advice::Of::kPauses,
                   .what = "collect garbage on all ranks at the same step, as " +
@@ -194,6 +196,8 @@ class RunAdvisor {
   }
 
   const RunAdviceInputs& run_;
+  const JobGraph& graph_;
+  const int threads_;
   const UsualTimes usual_;
   const UnevenMicroBatches lengths_;
   std::vector<Advice> all_;

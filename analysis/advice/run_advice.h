@@ -10,13 +10,10 @@ namespace pipetrace {
 
 /// Advice on changes of the run itself is made of this. All must outlive the call.
 struct RunAdviceInputs {
-  const Timeline& timeline;
+  const Run& run;
   const RunAgain& again;
-  const JobGraph& graph;
   const CountedSteps& counted;
-  const Topology& topology;
   Nanoseconds step = 0;  ///< AdviceList::step
-  int threads = 1;
   AdviceProgress* progress = nullptr;
   std::string logs;  ///< AdviceQuestion::logs
 };

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
-#include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "trace/message_arguments.h"
 #include "trace/topology.h"
 

@@ -6,6 +6,7 @@
 
 #include "analysis/bubbles/rank_bubbles.h"
 #include "analysis/testing/faulty_run.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {

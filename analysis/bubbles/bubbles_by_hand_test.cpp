@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
-#include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "trace/topology.h"
 
 namespace pipetrace {

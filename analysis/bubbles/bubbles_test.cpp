@@ -14,6 +14,7 @@
 
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/simulate/order_messages.h"
 
 namespace pipetrace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "analysis/testing/collectives_in_bubbles.h"
 #include "analysis/testing/faulty_run.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {

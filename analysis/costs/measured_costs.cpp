@@ -175,13 +175,10 @@ class Measuring {
 
 }  // namespace
 
-Costs measuredCosts(const Timeline& timeline) {
-  return measuredCosts(timeline, countedStepsOf(timeline));
-}
+Costs measuredCosts(const Run& run) { return measuredCosts(run, run.usualSteps()); }
 
-Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted,
-                    const std::vector<int>& ranks) {
-  return Measuring(timeline, counted, ranks).costs();
+Costs measuredCosts(const Run& run, const CountedSteps& counted, const std::vector<int>& ranks) {
+  return Measuring(run.timeline(), counted, ranks).costs();
 }
 
 }  // namespace pipetrace

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "analysis/run/run.h"
 #include "analysis/steps/counted_steps.h"
 #include "schedule/costs.h"
 #include "trace/timeline.h"
@@ -26,11 +27,11 @@ namespace pipetrace {
 /// - `transfer` is the median over messages of the receive's end − the later start of send and
 ///   receive: the time before that is a wait. 0 where no message was logged.
 ///
-/// `timeline` must be completed (completeTimeline). Throws Error if some stage has no forward job.
-Costs measuredCosts(const Timeline& timeline);
+/// They are over Run::usualSteps(). Throws Error if some stage has no forward job.
+Costs measuredCosts(const Run& run);
 /// The same over these steps and, unless they are empty, these ranks (ascending) and the messages
 /// between them.
-Costs measuredCosts(const Timeline& timeline, const CountedSteps& counted,
+Costs measuredCosts(const Run& run, const CountedSteps& counted,
                     const std::vector<int>& ranks = {});
 
 }  // namespace pipetrace

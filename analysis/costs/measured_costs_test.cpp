@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
@@ -29,7 +30,7 @@ TEST(MeasuredCosts, CostsAreMediansPerStageAndKindWithoutALongFirstStep) {
   made.add(0, kLr, 0, 9, 1);
   made.add(0, kOptimizer, 5000, 5011, 1);
   made.add(1, kForward, 0, 8, 1).stage = 1;
-  const Costs costs = measuredCosts(made.timeline);
+  const Costs costs = measuredCosts(asRun(made.timeline));
   ASSERT_EQ(costs.stages.size(), 2U);
   EXPECT_EQ(costs.stages[0].forward, 5);
   EXPECT_EQ(costs.stages[0].backward, 11);
@@ -43,7 +44,7 @@ TEST(MeasuredCosts, CostsAreMediansPerStageAndKindWithoutALongFirstStep) {
 TEST(MeasuredCosts, TheOnlyStepOfARunIsMeasured) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 12, 6).stage = 0;
-  EXPECT_EQ(measuredCosts(made.timeline).stages[0].forward, 12);
+  EXPECT_EQ(measuredCosts(asRun(made.timeline)).stages[0].forward, 12);
 }
 
 TEST(MeasuredCosts, WholeBackwardIsTheSumOfTheHalves) {
@@ -51,7 +52,7 @@ TEST(MeasuredCosts, WholeBackwardIsTheSumOfTheHalves) {
   made.add(0, kForward, 0, 12, 0).stage = 0;
   made.add(0, kBackwardInput, 12, 20, 0).stage = 0;
   made.add(0, kBackwardWeight, 20, 25, 0).stage = 0;
-  const Costs costs = measuredCosts(made.timeline);
+  const Costs costs = measuredCosts(asRun(made.timeline));
   EXPECT_EQ(costs.stages[0].backwardInput, 8);
   EXPECT_EQ(costs.stages[0].backwardWeight, 5);
   EXPECT_EQ(costs.stages[0].backward, 13);
@@ -62,7 +63,7 @@ TEST(MeasuredCosts, RecomputesAreMeasuredApartFromTheirBackwards) {
   made.add(0, kForward, 0, 12, 0).stage = 0;
   made.add(0, kRecompute, 12, 22, 0).stage = 0;
   made.add(0, kBackward, 22, 40, 0).stage = 0;
-  const Costs costs = measuredCosts(made.timeline);
+  const Costs costs = measuredCosts(asRun(made.timeline));
   EXPECT_EQ(costs.stages[0].recompute, 10);
   EXPECT_EQ(costs.stages[0].backward, 18);
 }
@@ -73,27 +74,27 @@ TEST(MeasuredCosts, WaitingForTheOtherEndIsNoTransferTime) {
   // The receive is posted long before the send; the data moves from 50 to 57.
   made.add(0, kSendForward, 50, 55, 0, 3, kSendLane).peer = 1;
   made.add(1, kRecvForward, 10, 57, 0, 3, kRecvLane).peer = 0;
-  EXPECT_EQ(measuredCosts(made.timeline).transfer, 7);
+  EXPECT_EQ(measuredCosts(asRun(made.timeline)).transfer, 7);
   // A late receive: 60 to 69. The median of 7 and 9 is 8.
   made.add(0, kSendForward, 58, 64, 0, 4, kSendLane).peer = 1;
   made.add(1, kRecvForward, 60, 69, 0, 4, kRecvLane).peer = 0;
-  EXPECT_EQ(measuredCosts(made.timeline).transfer, 8);
+  EXPECT_EQ(measuredCosts(asRun(made.timeline)).transfer, 8);
   // A send whose receive was not logged.
   made.add(0, kSendForward, 70, 170, 0, 5, kSendLane).peer = 1;
-  EXPECT_EQ(measuredCosts(made.timeline).transfer, 8);
+  EXPECT_EQ(measuredCosts(asRun(made.timeline)).transfer, 8);
 }
 
 TEST(MeasuredCosts, StageWithoutForwardIsAnError) {
   HandMadeTimeline made;
-  EXPECT_THROW(measuredCosts(made.timeline), Error);
+  EXPECT_THROW(measuredCosts(asRun(made.timeline)), Error);
   made.add(0, kForward, 0, 12, 0).stage = 1;
-  EXPECT_THROW(measuredCosts(made.timeline), Error);
+  EXPECT_THROW(measuredCosts(asRun(made.timeline)), Error);
   made.add(0, kBackward, 0, 12, 0).stage = 0;
-  EXPECT_THROW(measuredCosts(made.timeline), Error);
+  EXPECT_THROW(measuredCosts(asRun(made.timeline)), Error);
   made.add(0, kForward, 0, 12, 0).stage = 0;
-  EXPECT_NO_THROW(measuredCosts(made.timeline));
+  EXPECT_NO_THROW(measuredCosts(asRun(made.timeline)));
   made.add(0, kForward, 0, 12, 0).stage = 2'000'000'000;
-  EXPECT_THROW(measuredCosts(made.timeline), Error);
+  EXPECT_THROW(measuredCosts(asRun(made.timeline)), Error);
 }
 
 TEST(MeasuredCosts, CostsOfASimulatedRunAreMeasuredAgain) {
@@ -106,7 +107,7 @@ TEST(MeasuredCosts, CostsOfASimulatedRunAreMeasuredAgain) {
   costs.lr = 2;
   costs.optimizer = 31;
   const Simulation run = simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 3});
-  const Costs measured = measuredCosts(run.timeline);
+  const Costs measured = measuredCosts(asRun(run.timeline));
   ASSERT_EQ(measured.stages.size(), 4U);
   for (std::size_t s = 0; s < 4; ++s) {
     EXPECT_EQ(measured.stages[s].forward, costs.stages[s].forward);
@@ -137,7 +138,7 @@ TEST(MeasuredCosts, AReductionTakesNoTimeBeforeItsLastRankIsThere) {
   addReduction(0, 60, 69, "0 1");
   addReduction(1, 58, 69, "0 1");
   addReduction(2, 0, 100, nullptr);
-  const Costs costs = measuredCosts(made.timeline);
+  const Costs costs = measuredCosts(asRun(made.timeline));
   ASSERT_EQ(costs.stages.size(), 2U);
   EXPECT_EQ(costs.stages[0].reduction, 7) << "the median of 5 and 9";
   EXPECT_EQ(costs.stages[1].reduction, 0) << "nobody knows whose it is";
@@ -150,7 +151,8 @@ TEST(MeasuredCosts, ReductionsOfASimulatedRunAreMeasuredAgain) {
   costs.agreement = 5;
   costs.stages[0].reduction = 31;
   costs.stages[1].reduction = 17;
-  const Costs measured = measuredCosts(simulate(CheckedPlan(plan), costs, {.steps = 3}).timeline);
+  const Costs measured =
+      measuredCosts(asRun(simulate(CheckedPlan(plan), costs, {.steps = 3}).timeline));
   ASSERT_EQ(measured.stages.size(), 2U);
   EXPECT_EQ(measured.stages[0].reduction, 31);
   EXPECT_EQ(measured.stages[1].reduction, 17);
@@ -163,14 +165,15 @@ TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunAreMeasuredAgain) {
   costs.stages[0].message = 4096;
   costs.transfer = 5;
   const Plan plan = readPlan("0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n", "fused");
-  const Costs measured = measuredCosts(simulate(CheckedPlan(plan), costs, {.steps = 2}).timeline);
+  const Costs measured =
+      measuredCosts(asRun(simulate(CheckedPlan(plan), costs, {.steps = 2}).timeline));
   ASSERT_EQ(measured.stages.size(), 2U);
   EXPECT_EQ(measured.stages[0].forwardBackward, -1);
   EXPECT_EQ(measured.stages[1].forwardBackward, 24);
   EXPECT_EQ(measured.stages[0].message, 4096);
   EXPECT_EQ(measured.stages[1].message, 0);
   const Costs silent =
-      measuredCosts(simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20})).timeline);
+      measuredCosts(asRun(simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20})).timeline));
   EXPECT_EQ(silent.stages[0].message, 0);
 }
 

@@ -5,11 +5,12 @@
 #include "analysis/costs/given_costs.h"
 #include "analysis/run_summary.h"
 #include "schedule/check/weight_versions.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
 PlanFigures planFigures(const Plan& plan, const Simulation& simulation) {
-  const RunSummary summary = summarize(simulation.timeline);
+  const RunSummary summary = summarize(simulation.timeline, topologyOf(simulation.timeline));
   PlanFigures figures{.length = simulation.length,
                       .bubbleRatio = summary.bubbleRatio,
                       .criticalPath = simulation.criticalPath};

@@ -7,6 +7,7 @@
 #include "analysis/diff/exact_means.h"
 #include "analysis/diff/step_stretches.h"
 #include "analysis/explain/beside_others.h"
+#include "analysis/explain/culprits.h"
 #include "analysis/steps/rank_jobs.h"
 #include "trace/error.h"
 
@@ -16,10 +17,10 @@ namespace {
 using Id = JobGraph::Id;
 
 /// Whether jobs of steps that are compared wait for ranks without a log.
-bool lacksRanks(const Explanation& run, bool needsWhole) {
-  for (const PipelineBasis& pipeline : run.basis->pipelines()) {
+bool lacksRanks(const Run& run, const CountedSteps& counted, bool needsWhole) {
+  for (const PipelineBasis& pipeline : run.basis().pipelines()) {
     for (const BubbleWindow& window : pipeline.windows) {
-      const bool isCompared = run.counted.contains(window.step) && (window.isWhole || !needsWhole);
+      const bool isCompared = counted.contains(window.step) && (window.isWhole || !needsWhole);
       if (isCompared && window.lacksRanks) return true;
     }
   }
@@ -28,20 +29,21 @@ bool lacksRanks(const Explanation& run, bool needsWhole) {
 
 class RunMeasuring {
  public:
-  RunMeasuring(const Timeline& timeline, const Explanation& run)
-      : timeline_(timeline),
+  RunMeasuring(const Run& run, const CountedSteps& counted)
+      : timeline_(run.timeline()),
         run_(run),
-        graph_(*run.graph),
-        stretches_(run),
-        stages_(timeline, graph_, run.basis->times()) {}
+        counted_(counted),
+        graph_(run.graph()),
+        stretches_(run, counted),
+        stages_(timeline_, graph_, run.basis().times()) {}
 
   MeasuredRun measure() {
-    result_.shape = shapeOf(timeline_, run_.topology);
-    result_.shape.lacksRanks = lacksRanks(run_, !stretches_.allAreIncomplete());
-    result_.phase = run_.summary.phase;
+    result_.shape = shapeOf(timeline_, run_.topology());
+    result_.shape.lacksRanks = lacksRanks(run_, counted_, !stretches_.allAreIncomplete());
+    result_.phase = run_.summary().phase;
     result_.isAsynchronous = stretches_.areOfAsynchronousRun();
-    result_.schedule = toText(followedSchedule(timeline_, run_.topology, *run_.basis).recognised);
-    result_.leftOut = run_.counted.leftOutText();
+    result_.schedule = toText(run_.schedule().recognised);
+    result_.leftOut = counted_.leftOutText();
     result_.incomplete = stretches_.incomplete();
     result_.allAreIncomplete = stretches_.allAreIncomplete();
     for (const auto& [rank, info] : timeline_.ranks) {
@@ -148,7 +150,7 @@ class RunMeasuring {
   void addIdle(std::uint32_t r) {
     const std::vector<StepStretches::Stretch>& stretches = stretches_.of(pipelineOf(r));
     auto first = stretches.begin();
-    for (const Bubble& bubble : run_.bubbles.byRank[r]) {
+    for (const Bubble& bubble : run_.bubbles().byRank[r]) {
       while (first != stretches.end() && first->span.end <= bubble.begin) ++first;
       if (first == stretches.end()) return;
       if (first->span.begin >= bubble.end) continue;
@@ -216,7 +218,8 @@ class RunMeasuring {
   }
 
   const Timeline& timeline_;
-  const Explanation& run_;
+  const Run& run_;
+  const CountedSteps& counted_;
   const JobGraph& graph_;
   const StepStretches stretches_;
   const SlowerStages stages_;
@@ -245,18 +248,11 @@ ComparedShape shapeOf(const Timeline& timeline, const Topology& topology) {
   return shape;
 }
 
-MeasuredRun measureRun(const Timeline& timeline, const std::vector<NumberRange>& steps,
-                       int threads) {
-  Explanation run = classifiedRun(timeline, threads);
-  if (run.graph->ranks().empty()) {
+MeasuredRun measureRun(const Run& run, const std::vector<NumberRange>& steps) {
+  if (run.graph().ranks().empty()) {
     throw Error("the inputs hold no compute job, so there is nothing to compare");
   }
-  run.counted = countedStepsOf(run, steps);
-  return measureRun(timeline, run);
-}
-
-MeasuredRun measureRun(const Timeline& timeline, const Explanation& run) {
-  return RunMeasuring(timeline, run).measure();
+  return RunMeasuring(run, run.countedSteps(steps)).measure();
 }
 
 std::vector<NumberRange> comparedSteps(const MeasuredRun& run,

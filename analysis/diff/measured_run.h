@@ -12,9 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/run/run.h"
 #include "trace/bubble_class.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -107,15 +106,10 @@ Nanoseconds meanStepOf(const MeasuredRun& run);
 /// All but lacksRanks, which needs the job graph.
 ComparedShape shapeOf(const Timeline& timeline, const Topology& topology);
 
-/// Measures a completed timeline. `steps`: as in ExplainOptions. Throws Error where it has no
-/// compute job.
-MeasuredRun measureRun(const Timeline& timeline, const std::vector<NumberRange>& steps,
-                       int threads = 1);
+/// Measures a run. `steps`: as of Run::countedSteps(). Throws Error where it has no compute job.
+MeasuredRun measureRun(const Run& run, const std::vector<NumberRange>& steps);
 
-/// The same of a run that explainRun() explained, with the steps that count there.
-MeasuredRun measureRun(const Timeline& timeline, const Explanation& run);
-
-/// The steps of the run that are compared, as choices of explain(): what is said of the run alone
+/// The steps of the run that are compared, as ExplainOptions::steps: what is said of the run alone
 /// is then of these steps, too. `chosen`: the steps that it was measured with, which these are
 /// where no step of them lacks jobs.
 std::vector<NumberRange> comparedSteps(const MeasuredRun& run,

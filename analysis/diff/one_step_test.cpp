@@ -3,6 +3,7 @@
 
 #include "analysis/diff/diff_report.h"
 #include "analysis/testing/noisy_run.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {
@@ -24,7 +25,7 @@ Timeline runOfSteps(unsigned seed, int steps, double factor = 1) {
 }
 
 TEST(OneStep, SaysThatNobodyKnowsHowSureItIs) {
-  const RunDiff diff = diffOf(runOfSteps(1, 1), runOfSteps(2, 1, 1.1), {});
+  const RunDiff diff = diffOf(asRun(runOfSteps(1, 1)), asRun(runOfSteps(2, 1, 1.1)), {});
   EXPECT_EQ(diffVerdict(diff), "unknown");
   EXPECT_FALSE(diff.isSlower());
   EXPECT_THAT(diffAnswer(diff),
@@ -32,16 +33,18 @@ TEST(OneStep, SaysThatNobodyKnowsHowSureItIs) {
 }
 
 TEST(OneStep, ChosenFromEachRunSaysNothingOfNoiseNorOfTheTimeBetweenSteps) {
-  const RunDiff diff = diffOf(runOfSteps(1, 6), runOfSteps(2, 6, 1.1), {.steps = {{0, 1}}});
+  const RunDiff diff =
+      diffOf(asRun(runOfSteps(1, 6)), asRun(runOfSteps(2, 6, 1.1)), {.steps = {{0, 1}}});
   EXPECT_THAT(diffText({diff, "a", "b"}),
               AllOf(HasSubstr("\nparts of it that differ, the largest first"),
                     HasSubstr("backwards of stage 2"), Not(HasSubstr("noise")),
                     Not(HasSubstr("between two steps"))));
-  const RunDiff same = diffOf(runOfSteps(1, 6), runOfSteps(1, 6), {.steps = {{0, 1}}});
+  const RunDiff same =
+      diffOf(asRun(runOfSteps(1, 6)), asRun(runOfSteps(1, 6)), {.steps = {{0, 1}}});
   EXPECT_THAT(diffText({same, "a", "b"}),
               AllOf(HasSubstr("take longer or less time, by 1 % or more ("),
                     Not(HasSubstr("noise")), Not(HasSubstr("between two steps"))));
-  EXPECT_THAT(diffText({diffOf(runOfSteps(1, 6), runOfSteps(2, 6), {}), "a", "b"}),
+  EXPECT_THAT(diffText({diffOf(asRun(runOfSteps(1, 6)), asRun(runOfSteps(2, 6)), {}), "a", "b"}),
               AllOf(HasSubstr("beyond noise"), HasSubstr("\nbetween two steps pass ")));
 }
 

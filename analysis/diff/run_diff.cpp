@@ -12,7 +12,6 @@
 #include "analysis/steps/selection.h"
 #include "trace/error.h"
 #include "trace/threads/in_parallel.h"
-#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -283,24 +282,27 @@ RunDiff diffOf(MeasuredRun a, MeasuredRun b, double tolerance) {
   return diff;
 }
 
-std::vector<int> leaveRanksOfBoth(Timeline& a, Timeline& b, int threads) {
-  const auto shape = [&](const Timeline& run) { return shapeOf(run, topologyOf(run, threads)); };
-  std::vector<int> onlyRanks = ranksOfBoth(shape(a), shape(b));
-  if (!onlyRanks.empty()) {
-    a = withRanks(std::move(a), rangesOf(onlyRanks));
-    b = withRanks(std::move(b), rangesOf(onlyRanks));
+std::vector<int> leaveRanksOfBoth(Run& a, Run& b) {
+  std::vector<int> onlyRanks =
+      ranksOfBoth(shapeOf(a.timeline(), a.topology()), shapeOf(b.timeline(), b.topology()));
+  if (onlyRanks.empty()) return onlyRanks;
+  for (Run* const run : {&a, &b}) {
+    const int threads = run->threads();
+    *run = Run(withRanks(std::move(*run).takeTimeline(), rangesOf(onlyRanks)), threads);
   }
   return onlyRanks;
 }
 
-RunDiff diffOf(Timeline a, Timeline b, const DiffOptions& options) {
-  const int threads = threadCount(options.threads);
-  const std::vector<int> onlyRanks = leaveRanksOfBoth(a, b, threads);
-  const Timeline* const runs[] = {&a, &b};
+RunDiff diffOf(Run a, Run b, const DiffOptions& options) {
+  const int threads = a.threads();
+  const std::vector<int> onlyRanks = leaveRanksOfBoth(a, b);
+  Run* const runs[] = {&a, &b};
+  for (Run* const run : runs) run->useThreads((threads + 1) / 2);
   MeasuredRun measured[2];
   inParallel(std::min(2, threads), 2, [&](std::size_t i) {
     try {
-      measured[i] = measureRun(*runs[i], options.steps, (threads + 1) / 2);
+      measured[i] = measureRun(*runs[i], options.steps);
+      runs[i]->letGo();
     } catch (const Error& error) {
       throw Error(std::string(i == 0 ? "A: " : "B: ") + error.what());
     }

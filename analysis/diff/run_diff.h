@@ -105,15 +105,15 @@ struct DiffOptions {
   std::vector<NumberRange> steps;  ///< of both runs; as in ExplainOptions
   bool sameBatch = false;          ///< steps of both have as many samples
   double tolerance = 0.02;         ///< a share of A's step that B may be slower
-  int threads = 1;
 };
 
 /// Leaves out the ranks of which the other run lacks the log (ranksOfBoth()). Returns those that
 /// are left; empty: all of them.
-std::vector<int> leaveRanksOfBoth(Timeline& a, Timeline& b, int threads);
+std::vector<int> leaveRanksOfBoth(Run& a, Run& b);
 
-/// Compares two completed runs. Throws Error where one has no compute job.
-RunDiff diffOf(Timeline a, Timeline b, const DiffOptions& options);
+/// Compares two runs, on as many threads as the first has. Throws Error where one has no compute
+/// job.
+RunDiff diffOf(Run a, Run b, const DiffOptions& options);
 
 /// The same of runs that were measured before.
 RunDiff diffOf(MeasuredRun a, MeasuredRun b, double tolerance);

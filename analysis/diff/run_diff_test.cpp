@@ -9,6 +9,7 @@
 #include "analysis/diff/diff_report.h"
 #include "analysis/diff/reasons.h"
 #include "analysis/testing/noisy_run.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {
@@ -51,7 +52,7 @@ void expectExactSums(const RunDiff& diff) {
 }
 
 RunDiff diffOfRuns(Timeline a, Timeline b) {
-  RunDiff diff = diffOf(std::move(a), std::move(b), {});
+  RunDiff diff = diffOf(asRun(std::move(a)), asRun(std::move(b)), {});
   if (diff.how.refusal.empty()) expectExactSums(diff);
   return diff;
 }

@@ -17,19 +17,20 @@ bool isForward(const JobGraph::Node& job) {
 
 }  // namespace
 
-StepStretches::StepStretches(const Explanation& run) : run_(run) {
-  const JobGraph& graph = *run.graph;
+StepStretches::StepStretches(const Run& run, const CountedSteps& counted)
+    : run_(run), counted_(counted) {
+  const JobGraph& graph = run.graph();
   stretches_.resize(graph.pipelines().size());
   pipelines_.resize(graph.ranks().size());
   for (std::size_t p = 0; p < graph.pipelines().size(); ++p) {
     for (const std::uint32_t rank : graph.pipelines()[p]) pipelines_[rank] = p;
-    for (const BubbleWindow& window : run.basis->pipelines()[p].windows) {
+    for (const BubbleWindow& window : run.basis().pipelines()[p].windows) {
       isAsynchronous_ = isAsynchronous_ || window.isWholeRun;
     }
   }
   if (isAsynchronous_) {
     for (std::size_t p = 0; p < stretches_.size(); ++p) {
-      for (const BubbleWindow& window : run.basis->pipelines()[p].windows) cut(p, window.span);
+      for (const BubbleWindow& window : run.basis().pipelines()[p].windows) cut(p, window.span);
     }
     between_.resize(numbers_.size());
     return;
@@ -39,13 +40,13 @@ StepStretches::StepStretches(const Explanation& run) : run_(run) {
 }
 
 void StepStretches::findSteps() {
-  const StepsThatLackJobs lacking = stepsThatLackJobs(*run_.basis, run_.counted);
+  const StepsThatLackJobs lacking = stepsThatLackJobs(run_.basis(), counted_);
   allAreIncomplete_ = !lacking.steps.empty() && !lacking.whole;
   if (!allAreIncomplete_) incomplete_ = lacking.steps.size();
   std::set<std::int32_t> steps;  // that count
-  for (const PipelineBasis& pipeline : run_.basis->pipelines()) {
+  for (const PipelineBasis& pipeline : run_.basis().pipelines()) {
     for (const BubbleWindow& window : pipeline.windows) {
-      if (run_.counted.contains(window.step)) steps.insert(window.step);
+      if (counted_.contains(window.step)) steps.insert(window.step);
     }
   }
   for (const std::int32_t step : steps) {
@@ -56,11 +57,11 @@ void StepStretches::findSteps() {
   }
   between_.resize(numbers_.size());
   std::map<int, std::int32_t> lastOf;  // by pipeline
-  for (const StepSummary& step : run_.summary.steps) {
+  for (const StepSummary& step : run_.summary().steps) {
     const auto [last, isNew] = lastOf.try_emplace(step.replica, step.step);
     last->second = std::max(last->second, step.step);
   }
-  for (const StepSummary& step : run_.summary.steps) {
+  for (const StepSummary& step : run_.summary().steps) {
     const auto index = indices_.find(step.step);
     if (index == indices_.end() || step.step == lastOf.at(step.replica)) continue;
     std::optional<Nanoseconds>& between = between_[index->second];
@@ -70,7 +71,7 @@ void StepStretches::findSteps() {
 
 void StepStretches::findStretches() {
   for (std::size_t p = 0; p < stretches_.size(); ++p) {
-    for (const BubbleWindow& window : run_.basis->pipelines()[p].windows) {
+    for (const BubbleWindow& window : run_.basis().pipelines()[p].windows) {
       const auto index = indices_.find(window.step);
       if (index != indices_.end()) stretches_[p].push_back({window.span, index->second, 0});
     }
@@ -80,7 +81,7 @@ void StepStretches::findStretches() {
 
 /// A step has as many micro-batches as its pipeline has forwards of one stage.
 void StepStretches::countMicroBatches(std::size_t pipeline) {
-  const JobGraph& graph = *run_.graph;
+  const JobGraph& graph = run_.graph();
   std::vector<std::map<std::int32_t, std::int64_t>> forwards(numbers_.size());  // by stage
   for (const std::uint32_t r : graph.pipelines()[pipeline]) {
     const JobGraph::Rank& rank = graph.ranks()[r];
@@ -100,7 +101,7 @@ void StepStretches::countMicroBatches(std::size_t pipeline) {
 }
 
 void StepStretches::cut(std::size_t pipeline, const Interval& window) {
-  const JobGraph& graph = *run_.graph;
+  const JobGraph& graph = run_.graph();
   const JobGraph::Rank& first = graph.ranks()[graph.pipelines()[pipeline].front()];
   std::vector<Nanoseconds> begins;  // of forwards
   std::vector<std::size_t> cuts;    // the first forwards of stretches

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/run/run.h"
 
 namespace pipetrace {
 
@@ -26,8 +26,8 @@ class StepStretches {
     std::int64_t microBatches = 0;  ///< of the pipeline; of an asynchronous run forwards that begin
   };
 
-  /// `run` must have its graph, basis, summary and counted steps, and outlive it.
-  explicit StepStretches(const Explanation& run);
+  /// Of the steps that count. Both must outlive it.
+  StepStretches(const Run& run, const CountedSteps& counted);
 
   std::size_t count() const { return numbers_.size(); }
   bool areOfAsynchronousRun() const { return isAsynchronous_; }
@@ -49,7 +49,8 @@ class StepStretches {
   void cut(std::size_t pipeline, const Interval& window);
   void countMicroBatches(std::size_t pipeline);
 
-  const Explanation& run_;
+  const Run& run_;
+  const CountedSteps& counted_;
   bool isAsynchronous_ = false;
   bool allAreIncomplete_ = false;
   std::size_t incomplete_ = 0;

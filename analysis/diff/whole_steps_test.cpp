@@ -3,6 +3,7 @@
 
 #include "analysis/diff/diff_report.h"
 #include "analysis/testing/noisy_run.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/with_replicas.h"
 
 namespace pipetrace {
@@ -31,8 +32,8 @@ Timeline runOfMicroBatches(int microBatches, double factor, unsigned seed,
 /// B has twice as many micro-batches, each of which takes 0.7 times as long. A step of 1F1B on four
 /// ranks takes as long as m + 3 micro-batches: in A 11, in B 19 · 0.7 = 13.3.
 RunDiff diffOfHalves(std::optional<double> tokensOfA, std::optional<double> tokensOfB) {
-  return diffOf(runOfMicroBatches(8, 1, 1, tokensOfA), runOfMicroBatches(16, 0.7, 2, tokensOfB),
-                {});
+  return diffOf(asRun(runOfMicroBatches(8, 1, 1, tokensOfA)),
+                asRun(runOfMicroBatches(16, 0.7, 2, tokensOfB)), {});
 }
 
 TEST(WholeSteps, AreComparedBesideMicroBatches) {
@@ -64,8 +65,8 @@ TEST(WholeSteps, AreJudgedWhereTheyHaveAsManyTokens) {
 
 TEST(WholeSteps, AreJudgedWhereTheUserSaysThatTheBatchIsTheSame) {
   EXPECT_THAT(diffText({diffOfHalves({}, {}), "a", "b"}), HasSubstr("; --same-batch says so"));
-  const RunDiff diff = diffOf(runOfMicroBatches(8, 1, 1, {}), runOfMicroBatches(16, 0.7, 2, {}),
-                              {.sameBatch = true});
+  const RunDiff diff = diffOf(asRun(runOfMicroBatches(8, 1, 1, {})),
+                              asRun(runOfMicroBatches(16, 0.7, 2, {})), {.sameBatch = true});
   EXPECT_EQ(diffVerdict(diff), "slower");
   EXPECT_THAT(diffText({diff, "a", "b"}), Not(HasSubstr("--same-batch")));
 }
@@ -77,8 +78,8 @@ TEST(WholeSteps, AreNotJudgedWhereTheyHaveOtherTokens) {
 }
 
 TEST(WholeSteps, AreNotComparedOnceMoreWhereStepsAreCompared) {
-  const RunDiff diff =
-      diffOf(runOfMicroBatches(8, 1, 1, 4096), runOfMicroBatches(8, 0.7, 2, 4096), {});
+  const RunDiff diff = diffOf(asRun(runOfMicroBatches(8, 1, 1, 4096)),
+                              asRun(runOfMicroBatches(8, 0.7, 2, 4096)), {});
   EXPECT_FALSE(diff.wholeStep);
   EXPECT_THAT(diffAnswer(diff), StartsWith("B's steps take "));
 }
@@ -89,7 +90,7 @@ RunDiff diffOfReplicas(const DiffOptions& options) {
     const Plan plan = withReplicas(buildSchedule("1F1B", {4, 8}), replicas);
     return noisyRun(plan, costsOf(plan, 0), 20, seed);
   };
-  return diffOf(runOf(1, 1), runOf(2, 2), options);
+  return diffOf(asRun(runOf(1, 1)), asRun(runOf(2, 2)), options);
 }
 
 TEST(WholeSteps, HaveMoreMicroBatchesWithMoreReplicas) {

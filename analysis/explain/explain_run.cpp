@@ -12,7 +12,6 @@
 #include "analysis/explain/held_lines.h"
 #include "analysis/steps/median_step.h"
 #include "trace/threads/in_parallel.h"
-#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -206,8 +205,9 @@ std::vector<std::int32_t> stepsOfSlowdown(const std::vector<PipelineSteps>& list
   return {steps.begin(), steps.end()};
 }
 
-void findCauses(const Timeline& timeline, int threads, Explanation& result) {
+void findCauses(int threads, Explanation& result) {
   const JobGraph& graph = *result.graph;
+  const Timeline& timeline = result.of.timeline();
   std::optional<UsualTimes> own;
   if (!result.counted.areAll()) own.emplace(graph, threads, result.counted);
   const UsualTimes& times = own ? *own : result.basis->times();
@@ -234,12 +234,12 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
 }
 
 /// Finds what a step would gain if no message held up others, where a finding is about that.
-void addGainInTime(const Timeline& timeline, const std::string& logs, Explanation& result) {
+void addGainInTime(const std::string& logs, Explanation& result) {
   const auto finding = std::find_if(
       result.findings.begin(), result.findings.end(),
       [](const Finding& each) { return each.kind == FindingKind::kHeldLines && !each.isMinor; });
   if (finding == result.findings.end()) return;
-  auto run = runInTime(timeline, result.topology, *result.graph, result.schedule);
+  auto run = runInTime(result.of);
   const Nanoseconds usual = medianStepOf(result.summary, result.counted).window;
   if (!run || run->length >= usual) return;
   run->usual = usual;
@@ -273,10 +273,10 @@ namespace {
 
 /// Tokens a second and the use of the devices' peak, over the steps that count and the pauses
 /// between them.
-void addThroughput(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
+void addThroughput(const ExplainOptions& options, Explanation& result) {
   double tokens = options.tokensPerStep.value_or(0);
   double flops = options.flopsPerStep.value_or(0);
-  for (const auto& [rank, info] : timeline.ranks) {
+  for (const auto& [rank, info] : result.of.timeline().ranks) {
     if (!options.tokensPerStep) tokens = std::max(tokens, info.tokensPerStep.value_or(0));
     if (!options.flopsPerStep) flops = std::max(flops, info.flopsPerStep.value_or(0));
   }
@@ -299,64 +299,39 @@ void addThroughput(const Timeline& timeline, const ExplainOptions& options, Expl
 
 }  // namespace
 
-Explanation classifiedRun(const Timeline& timeline, int threads) {
-  Explanation result;
-  result.summary = summarize(timeline, threads);
-  result.topology = topologyOf(timeline, threads);
-  result.graph = std::make_unique<JobGraph>(timeline, result.topology, threads);
-  result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, threads);
-  result.basis->planMissingRanks(timeline, result.topology, threads);
-  result.bubbles = classifyBubbles(*result.basis, threads);
-  return result;
-}
-
-CountedSteps countedStepsOf(const Explanation& run, const std::vector<NumberRange>& chosen) {
-  std::vector<CountedSteps::Step> steps;
-  for (const PipelineBasis& pipeline : run.basis->pipelines()) {
-    std::map<std::int32_t, const BubbleWindow*> windows;
-    for (const BubbleWindow& window : pipeline.windows) windows[window.step] = &window;
-    for (const StepSummary& step : run.summary.steps) {
-      if (step.replica != pipeline.replica) continue;
-      const auto window = windows.find(step.step);
-      const bool isWhole = window != windows.end() && window->second->isWhole;
-      steps.push_back({step.step, step.window(), isWhole, step.isWholeRun});
-    }
-  }
-  return {chosen, steps};
-}
-
-void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
-  result.counted = countedStepsOf(result, options.steps);
-  std::vector<PipelineSteps> steps = listSteps(result);
-  const auto windows = countedWindows(steps);
-  const auto slowdownSteps = stepsOfSlowdown(steps, result.counted);
+Explanation::Explanation(const Run& run, const ExplainOptions& options)
+    : of(run),
+      summary(run.summary()),
+      topology(run.topology()),
+      graph(&run.graph()),
+      basis(&run.basis()),
+      bubbles(run.bubbles()),
+      counted(run.countedSteps(options.steps)) {
+  const Timeline& timeline = run.timeline();
+  std::vector<PipelineSteps> listed = listSteps(*this);
+  const auto windows = countedWindows(listed);
+  const auto slowdownSteps = stepsOfSlowdown(listed, counted);
   // Parts that need nothing of each other, the longest first. Two run at once. The what-ifs of many
   // stages take longer than all others, so they have all threads.
-  const int allThreads = threadCount(options.threads);
+  const int allThreads = run.threads();
   const int threads = (allThreads + 1) / 2;
   const std::function<void()> parts[] = {
       [&] {
-        explainRanks(result);
-        findCauses(timeline, threads, result);
+        explainRanks(*this);
+        findCauses(threads, *this);
       },
-      [&] {
-        result.slowdown =
-            slowdownOf(timeline, *result.graph, result.topology, slowdownSteps, allThreads);
-      },
-      [&] { explainSteps(result, steps, threads); },
-      [&] { result.communication = communicationOf(timeline, *result.graph, windows, threads); },
-      [&] { result.schedule = followedSchedule(timeline, result.topology, *result.basis); },
+      [&] { slowdown = slowdownOf(timeline, *graph, topology, slowdownSteps, allThreads); },
+      [&] { explainSteps(*this, listed, threads); },
+      [&] { communication = communicationOf(timeline, *graph, windows, threads); },
+      [&] { schedule = run.schedule(); },
   };
-  inParallel(std::min(2, allThreads), std::size(parts), [&](std::size_t part) { parts[part](); });
-  addGainInTime(timeline, options.logs, result);
-  takeSteps(result, steps);
-  addThroughput(timeline, options, result);
-}
-
-Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) {
-  Explanation result = classifiedRun(timeline, options.threads);
-  explain(timeline, options, result);
-  return result;
+  inParallel(std::min(2, allThreads), std::size(parts), [&](std::size_t part) {
+    run.requireWanted();
+    parts[part]();
+  });
+  addGainInTime(options.logs, *this);
+  takeSteps(*this, listed);
+  addThroughput(options, *this);
 }
 
 }  // namespace pipetrace

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 
@@ -90,7 +90,7 @@ class OneFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(OneFault, IsNamedFirstWithItsCulpritAndItsShare) {
   const Timeline timeline = runWith({GetParam()});
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   ASSERT_FALSE(run.findings.empty());
   expectNames(run.findings[0], GetParam());
   Nanoseconds idle = 0;
@@ -113,7 +113,7 @@ TEST(TwoFaults, AreNamedFirstAndSecond) {
     for (std::size_t b = a + 1; b < all.size(); ++b) {
       SCOPED_TRACE(all[a].name + " and " + all[b].name);
       const Timeline timeline = runWith({all[a], all[b]});
-      const Explanation run = explainRun(timeline, {});
+      const auto run = explainRun(timeline, {});
       ASSERT_GE(run.findings.size(), 2U);
       const bool isFirst = run.findings[0].bubbleClass == all[a].bubbleClass;
       EXPECT_EQ(run.findings[0].bubbleClass, isFirst ? all[a].bubbleClass : all[b].bubbleClass);
@@ -127,7 +127,7 @@ TEST(TwoFaults, AreNamedFirstAndSecond) {
 TEST(ExplainRun, SoundRunHasNoCulpritWorthAWarning) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const Timeline timeline = completedRun(plan, costsOf(plan, 0));
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   for (const Finding& finding : run.findings) {
     EXPECT_EQ(finding.severity, Severity::kNote) << findingText(finding);
     EXPECT_EQ(finding.culprit.job, JobGraph::kNone) << findingText(finding);
@@ -139,7 +139,7 @@ TEST(ExplainRun, EfficienciesMultiplyAndFollowTheirClosedForms) {
   Costs costs = costsOf(plan, 0);
   costs.lr = costs.optimizer = 0;
   const Timeline timeline = completedRun(plan, costs);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   ASSERT_EQ(run.steps.size(), 3U);
   for (const ExplainedStep& step : run.steps) {
     EXPECT_DOUBLE_EQ(step.efficiency.parallel, 8.0 / 11) << "m / (m + p - 1)";
@@ -156,7 +156,7 @@ TEST(ExplainRun, LoadBalanceNeverExceedsOne) {
   made.add(0, JobKind::kForward, 0, 2, 0, 0).stage = 0;
   made.add(1, JobKind::kForward, 1, 3, 0, 0).stage = 1;
   made.timeline.sort();
-  const Explanation run = explainRun(made.timeline, {});
+  const auto run = explainRun(made.timeline, {});
   EXPECT_LE(run.steps.at(0).efficiency.loadBalance, 1);
   EXPECT_DOUBLE_EQ(run.steps.at(0).efficiency.loadBalance, 1);
 }
@@ -173,7 +173,7 @@ TEST(ExplainRun, CommunicationIsThatOfTheStepsThatCount) {
 
 TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
   const Timeline timeline = runWith({kSlowStage, kSlowLink});
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   Nanoseconds all = 0;
   for (const auto& [kind, time] : run.pathShares.byKind) all += time;
   Nanoseconds steps = 0;
@@ -199,7 +199,7 @@ TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
   Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);
   EXPECT_FALSE(explainRun(timeline, {}).tokensPerSecond.has_value());
   timeline.ranks.at(0).tokensPerStep = 1000;
-  const Explanation run = explainRun(timeline, {.flopsPerStep = 1e12, .peakFlops = 1e13});
+  const auto run = explainRun(timeline, {.flopsPerStep = 1e12, .peakFlops = 1e13});
   double seconds = 0;
   for (const ExplainedStep& step : run.steps) {
     if (!step.isCounted) continue;
@@ -224,7 +224,7 @@ TEST(ExplainRun, TokensOfAnAsynchronousRunAreThoseOfTheStepsInItsWindow) {
   Timeline timeline = simulate(CheckedPlan(plan), costs, {.steps = 5}).timeline;
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
-  const Explanation run = explainRun(timeline, {.tokensPerStep = 1000});
+  const auto run = explainRun(timeline, {.tokensPerStep = 1000});
   ASSERT_EQ(run.steps.size(), 1U);
   EXPECT_NEAR(run.tokensPerSecond.value(), 36 / 8.0 * 1000 / (4 * 0.330 + 0.220 - 0.100), 0.01);
 }
@@ -233,7 +233,7 @@ TEST(ExplainRun, StepsThatAreAskedForCountInAllNumbers) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   const Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);
   EXPECT_THAT(explainRun(timeline, {}).slowdown.steps, testing::ElementsAre(0, 1, 2, 3));
-  const Explanation run = explainRun(timeline, {.steps = {{0, 1}, {3, 4}}});
+  const auto run = explainRun(timeline, {.steps = {{0, 1}, {3, 4}}});
   EXPECT_THAT(run.slowdown.steps, testing::ElementsAre(0, 3));
   std::vector<bool> counted;
   for (const ExplainedStep& step : run.steps) counted.push_back(step.isCounted);
@@ -244,7 +244,7 @@ TEST(ExplainRun, OneJobHasNoIdleTime) {
   HandMadeTimeline made;
   made.add(0, JobKind::kForward, 0, 10, 0, 0).stage = 0;
   made.timeline.sort();
-  const Explanation run = explainRun(made.timeline, {});
+  const auto run = explainRun(made.timeline, {});
   EXPECT_THAT(run.findings, IsEmpty());
   ASSERT_EQ(run.steps.size(), 1U);
   EXPECT_TRUE(run.steps[0].isCounted);
@@ -255,7 +255,7 @@ TEST(ExplainRun, ThePathSaysUnknownWhereARankIsMissing) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Timeline timeline = completedRun(plan, costsOf(plan, 0.1));
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   // Nothing was launched late; what rank 3 waited for is not in the run.
   EXPECT_GT(run.pathShares.byKind.at("unknown"), 0);
   EXPECT_FALSE(run.pathShares.byKind.contains("late_start"));
@@ -268,7 +268,7 @@ TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {
     std::erase_if(track.events,
                   [](const Event& event) { return event.step == 3 && event.microBatch > 4; });
   }
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   EXPECT_FALSE(run.steps.back().isWhole);
   for (const auto& bubbles : run.bubbles.byRank) {
     for (const Bubble& bubble : bubbles) {
@@ -287,8 +287,8 @@ TEST(ExplainRun, JobsWithoutMicroBatchesAreCounted) {
     if (track.lane != kComputeLane) continue;
     for (Event& event : track.events) event.microBatch = kNotGiven;
   }
-  const Explanation expected = explainRun(given, {});
-  const Explanation run = explainRun(counted, {});
+  const auto expected = explainRun(given, {});
+  const auto run = explainRun(counted, {});
   EXPECT_EQ(run.graph->countedMicroBatches(), 4 * 16 * 3);
   for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(run.ranks[r].bubbles, expected.ranks[r].bubbles);
   const auto isTheLast = [&](const JobGraph::Node& job) {
@@ -305,7 +305,7 @@ TEST(ExplainRun, CulpritsOfALongRunAreThoseOfAllSteps) {
   Costs costs = costsOf(plan, 0.1);
   test::scaleRank(costs, plan, 1, 1.3);
   const Timeline timeline = completedRun(plan, costs, 40);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   ASSERT_GT(run.graph->jobCount(), 10'000U);
   Nanoseconds blamed = 0;
   for (const auto& bubbles : run.bubbles.byRank) {
@@ -321,8 +321,8 @@ TEST(ExplainRun, CulpritsOfALongRunAreThoseOfAllSteps) {
 
 TEST(ExplainRun, ThreadsMakeNoDifference) {
   const Timeline timeline = runWith({kSlowStage, kLateLaunch}, "Interleaved1F1B");
-  const Explanation one = explainRun(timeline, {.threads = 1});
-  const Explanation four = explainRun(timeline, {.threads = 4});
+  const auto one = explainRun(timeline, {}, 1);
+  const auto four = explainRun(timeline, {}, 4);
   ASSERT_EQ(one.findings.size(), four.findings.size());
   for (std::size_t i = 0; i < one.findings.size(); ++i) {
     EXPECT_EQ(findingText(one.findings[i]), findingText(four.findings[i]));
@@ -336,7 +336,7 @@ TEST(ExplainRunTest, CriticalPathsStayTheSameWithoutTheTablesOfTheBasis) {
   costs.faults.links = kSlowLink.links;
   costs.faults.jobs = kLongJob.jobs;
   const Timeline run = completedRun(plan, costs);
-  const Explanation explanation = explainRun(run, {});
+  const auto explanation = explainRun(run, {});
   const PipelineBasis& pipeline = explanation.basis->pipelines().front();
   std::vector<StepPath> paths;
   for (const BubbleWindow& window : pipeline.windows) {

@@ -1,26 +1,22 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/bubbles/bubbles.h"
 #include "analysis/explain/critical_path.h"
 #include "analysis/explain/culprits.h"
 #include "analysis/explain/efficiency.h"
 #include "analysis/explain/finding.h"
-#include "analysis/explain/followed_schedule.h"
 #include "analysis/explain/slack.h"
-#include "analysis/run_summary.h"
+#include "analysis/run/run.h"
 #include "analysis/slowdown/slowdown.h"
-#include "analysis/steps/counted_steps.h"
 #include "analysis/steps/number_range.h"
 
 namespace pipetrace {
 
-/// Choices of explainRun().
+/// Choices of an Explanation.
 struct ExplainOptions {
   /// The steps that all figures and findings are about. Empty: all but a long first one
   /// (CountedSteps).
@@ -29,7 +25,6 @@ struct ExplainOptions {
   std::optional<double> tokensPerStep;
   std::optional<double> flopsPerStep;
   std::optional<double> peakFlops;  ///< floating-point operations a second
-  int threads = 1;
   /// The run's logs, for commands of advice, as a shell reads them.
   std::string logs = "LOGS";
 };
@@ -53,14 +48,24 @@ struct ExplainedStep {
   bool isCounted = true;  ///< as CountedSteps says
 };
 
-/// The reasons for a run's idle time. It points into the timeline that it was made of. All but the
-/// summary, the bubbles and the list of steps are about the steps that count.
+/// The reasons for a run's idle time. All but the parts of the run and the list of steps are about
+/// the steps that count.
 struct Explanation {
-  std::unique_ptr<JobGraph> graph;
-  std::unique_ptr<RunBasis> basis;
-  RunSummary summary;
-  Topology topology;
-  Bubbles bubbles;  ///< of all steps
+  /// Explains `run`, which must outlive the result. Linear in jobs and messages, apart from
+  /// sorting.
+  Explanation(const Run& run, const ExplainOptions& options);
+  Explanation(const Explanation&) = delete;
+  Explanation& operator=(const Explanation&) = delete;
+  ~Explanation() = default;
+
+  const Run& of;
+  // Parts of that run.
+  const RunSummary& summary;
+  const Topology& topology;
+  const JobGraph* graph;
+  const RunBasis* basis;
+  const Bubbles& bubbles;
+
   CountedSteps counted;
   FollowedSchedule schedule;
   std::vector<ExplainedRank> ranks;  ///< as JobGraph::ranks()
@@ -79,22 +84,8 @@ struct Explanation {
   std::optional<double> modelFlopsUtilization;  ///< share of the devices' peak
 };
 
-/// Explains a completed timeline (completeTimeline()), which must outlive the result and stay as it
-/// is. Linear in jobs and messages, apart from sorting.
-Explanation explainRun(const Timeline& timeline, const ExplainOptions& options);
-
-/// The first part of explainRun(): summary, topology, graph, basis and bubbles.
-Explanation classifiedRun(const Timeline& timeline, int threads);
-
 /// How many steps a window has: 1. One of an asynchronous run has as many as its first rank begins
 /// the forwards of.
 double stepsIn(const JobGraph& graph, const StepSummary& window);
-
-/// Which steps of a classified run count. `chosen`: as in ExplainOptions.
-CountedSteps countedStepsOf(const Explanation& run, const std::vector<NumberRange>& chosen);
-
-/// The other part. `result` is what classifiedRun() made of the same timeline; joinBubbles() may
-/// have come in between.
-void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result);
 
 }  // namespace pipetrace

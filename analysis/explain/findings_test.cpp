@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/sentences_of.h"
 #include "schedule/with_replicas.h"
@@ -40,7 +40,7 @@ void move(Timeline& timeline, Nanoseconds by, const IsMoved& isMoved) {
 TEST(Findings, LinksThatAreAllAlikeAreOneFinding) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const Timeline timeline = completedRun(plan, costsOf(plan, 5));
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   const auto isTransfer = [](const Finding& f) { return f.bubbleClass == BubbleClass::kTransfer; };
   ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isTransfer), 1);
   EXPECT_THAT(findingText(run.findings[0]),
@@ -81,7 +81,7 @@ TEST(Findings, EachHasTheLongestBubblesOfItsClasses) {
   Costs costs = costsOf(plan, 1);
   test::scaleRank(costs, plan, 2, 1.3);
   const Timeline timeline = completedRun(plan, costs);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   ASSERT_GE(run.findings.size(), 3U);
   for (const Finding& finding : run.findings) {
     std::vector<Nanoseconds> lengths;
@@ -149,7 +149,7 @@ TEST(Findings, LinksWhoseMessagesAreEarlyComeFirstAndHaveNoLength) {
   Timeline timeline = completedRun(plan, costs);
   // Messages from rank 2 to rank 1 arrive 4 ms early.
   move(timeline, 5 * kNsPerMs, [](const Track& track, const Event&) { return track.rank >= 2; });
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   ASSERT_FALSE(run.findings.empty());
   EXPECT_EQ(findingText(run.findings[0]),
             "messages between ranks 1 and 2 arrive before they are sent, by 4.000 ms in the "
@@ -165,7 +165,7 @@ TEST(Findings, IdleTimeOfTheScheduleIsOfSeveralClasses) {
   Costs costs = costsOf(plan, 0);
   costs.lr = 0;
   costs.optimizer = kNsPerMs / 10;
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   // The optimizers have 0.1 ms of the 90 ms that a step leaves idle, which nobody wants to know.
   ASSERT_EQ(run.findings.size(), 2U);
   EXPECT_FALSE(run.findings[0].isMinor);
@@ -258,7 +258,7 @@ TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 0.1);
   test::scaleRank(costs, plan, 2, 1.3);
-  const Explanation run = explainRun(test::twice(completedRun(plan, costs)), {});
+  const auto run = explainRun(test::twice(completedRun(plan, costs)), {});
   EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("stage 2 (ranks 2 and 6) takes 1.30 times as long as the median"));
   EXPECT_THAT(remedyText(run.findings[0]),
@@ -273,7 +273,7 @@ TEST(Findings, SlowStageWithAnEvenSlowerRankIsNotSaidToHaveRanksThatAreAlike) {
     costs.faults.jobs.push_back(
         {.action = {JobKind::kForward, 2, microBatch}, .longer = 10 * kNsPerMs});
   }
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   const auto stage = std::find_if(run.findings.begin(), run.findings.end(), [](const auto& each) {
     return findingText(each).starts_with("stage 2 (ranks 2 and 6) takes 1.50 times as long");
   });
@@ -312,7 +312,7 @@ TEST(Findings, RanksThatBeginTheirJobsLateAreOneFinding) {
           {{JobKind::kForward, stage, mb}, Faults::kEveryStep, 0, 5 * kNsPerMs});
     }
   }
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   const auto isLateStart = [](const Finding& f) {
     return f.bubbleClass == BubbleClass::kLateStart;
   };
@@ -385,8 +385,8 @@ TEST(Findings, TheyAreAboutTheChosenSteps) {
   Costs costs = costsOf(plan, 0.1);
   costs.faults.jobs = {{{JobKind::kForward, 1, 4}, 1, 30 * kNsPerMs, 0}};
   const Timeline timeline = completedRun(plan, costs, 4);
-  const Explanation all = explainRun(timeline, {});
-  const Explanation chosen = explainRun(timeline, {.steps = {{2, 4}}});
+  const auto all = explainRun(timeline, {});
+  const auto chosen = explainRun(timeline, {.steps = {{2, 4}}});
   const auto texts = [](const Explanation& run) {
     std::string text;
     for (const Finding& finding : run.findings) text += findingText(finding) + "\n";

@@ -66,13 +66,15 @@ HeldLines heldLinesOf(const JobGraph& graph, const CulpritGroup& group) {
                                    : Ends::kBoth};
 }
 
-std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed) {
+std::optional<RunInTime> runInTime(const Run& of) {
+  const JobGraph& graph = of.graph();
+  const FollowedSchedule& followed = of.schedule();
   if (!graph.hasLines() || followed.step < 0) return std::nullopt;
-  MeasuredPlan measured = measuredPlan(timeline, topology, followed.replica, followed.step);
+  MeasuredPlan measured =
+      measuredPlan(of.timeline(), of.topology(), followed.replica, followed.step);
   if (!measured.isWhole()) return std::nullopt;
   try {
-    const Costs costs = measuredCosts(timeline);
+    const Costs costs = measuredCosts(of);
     RunInTime run{.lines = linesOfRun(graph)};
     if (!followed.recognised.names.empty()) run.schedule = followed.recognised.names.front();
     run.ranks = measured.plan.numRanks();

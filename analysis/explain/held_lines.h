@@ -5,8 +5,8 @@
 #include <string>
 
 #include "analysis/explain/culprits.h"
+#include "analysis/run/run.h"
 #include "schedule/comm_streams.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -47,7 +47,6 @@ HeldLines heldLinesOf(const JobGraph& graph, const CulpritGroup& group);
 /// Simulates a step of the run on its own lines, its messages in the order of their times
 /// (withMessagesInTime()). None where the step is not all there, or no plan has its order. Does not
 /// know RunInTime::usual and logs.
-std::optional<RunInTime> runInTime(const Timeline& timeline, const Topology& topology,
-                                   const JobGraph& graph, const FollowedSchedule& followed);
+std::optional<RunInTime> runInTime(const Run& run);
 
 }  // namespace pipetrace

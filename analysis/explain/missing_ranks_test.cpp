@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 
 namespace pipetrace {
@@ -48,11 +48,11 @@ class MissingRank : public testing::TestWithParam<const char*> {};
 TEST_P(MissingRank, LeavesTheOthersTheSchedulesOwnShare) {
   const Plan plan = buildSchedule(GetParam(), {4, 8});
   const Timeline timeline = test::completedRun(plan, test::costsOf(plan, 0));
-  const Explanation whole = explainRun(timeline, {});
+  const auto whole = explainRun(timeline, {});
   for (const int missing : {1, 2, 3}) {
     SCOPED_TRACE("without rank " + std::to_string(missing));
     const Timeline rest = without(timeline, missing);
-    const Explanation run = explainRun(rest, {});
+    const auto run = explainRun(rest, {});
     EXPECT_EQ(run.steps.front().summary.window(), whole.steps.front().summary.window());
     ASSERT_EQ(run.ranks.size(), 3U);
     expectWholeSums(run);
@@ -77,11 +77,11 @@ TEST_P(MissingRank, LeavesTheOthersOfTwoPipelinesTheSchedulesOwnShare) {
   const Plan plan = buildSchedule(GetParam(), {4, 8});
   Timeline timeline = test::twice(test::completedRun(plan, test::costsOf(plan, 0)));
   for (auto& [rank, info] : timeline.ranks) info.worldSize = 8;
-  const Explanation whole = explainRun(timeline, {});
+  const auto whole = explainRun(timeline, {});
   for (const std::vector<int>& missing : {std::vector{2}, {5}, {1, 5}, {3, 6}}) {
     Timeline rest = timeline;
     for (const int rank : missing) rest = without(std::move(rest), rank);
-    const Explanation run = explainRun(rest, {});
+    const auto run = explainRun(rest, {});
     ASSERT_EQ(run.ranks.size(), 8 - missing.size());
     expectWholeSums(run);
     for (const ExplainedRank& rank : run.ranks) {
@@ -98,7 +98,7 @@ TEST_P(MissingRank, LeavesTheOthersOfTwoPipelinesTheSchedulesOwnShare) {
 TEST(MissingRanks, FirstRankTakesItsPartOfTheStepWithIt) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 0);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   ASSERT_EQ(run.ranks.size(), 3U);
   expectWholeSums(run);
   for (const ExplainedRank& rank : run.ranks) {
@@ -116,9 +116,9 @@ TEST(MissingRanks, ExcessThatComesThroughThemIsUnknown) {
     Costs costs = test::costsOf(plan, transferMs);
     test::scaleRank(costs, plan, 2, 1.3);
     const Timeline timeline = test::completedRun(plan, costs);
-    const Explanation whole = explainRun(timeline, {});
+    const auto whole = explainRun(timeline, {});
     const Timeline rest = without(timeline, 1);
-    const Explanation run = explainRun(rest, {});
+    const auto run = explainRun(rest, {});
     expectWholeSums(run);
     const ExplainedRank& first = rankOf(run, 0);
     EXPECT_EQ(ownOf(first), ownOf(rankOf(whole, 0)));
@@ -147,7 +147,7 @@ TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
   for (Track& track : timeline.tracks) {
     for (Event& event : track.events) event.stage = kNotGiven;
   }
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   expectWholeSums(run);
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(ownOf(rank), std::vector<Nanoseconds>(3, 0));
@@ -161,9 +161,9 @@ TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
 TEST(MissingRanks, LeaveTheOwnShareWhereBackwardPassesRecompute) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const Timeline timeline = test::recomputing(test::completedRun(plan, test::costsOf(plan, 0)));
-  const Explanation whole = explainRun(timeline, {});
+  const auto whole = explainRun(timeline, {});
   const Timeline rest = without(timeline, 2);
-  const Explanation run = explainRun(rest, {});
+  const auto run = explainRun(rest, {});
   expectWholeSums(run);
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(ownOf(rank), ownOf(rankOf(whole, rank.rank))) << "rank " << rank.rank;
@@ -184,7 +184,7 @@ TEST(MissingRanks, LeaveTheOwnShareWhereBackwardPassesRecompute) {
 TEST(MissingRanks, NumbersThatNeedThemAreLeftOut) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 1);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   for (const ExplainedStep& step : run.steps) EXPECT_EQ(step.efficiency.planned, 0);
   EXPECT_THAT(run.slowdown.reason, HasSubstr("missing"));
   EXPECT_EQ(toText(run.schedule.recognised), "1F1B");

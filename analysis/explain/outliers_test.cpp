@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/sentences_of.h"
 
@@ -66,7 +66,7 @@ TEST(Outliers, OneMessageOfSecondsIsNamedApartFromTheOthersOfItsLink) {
                          "the link 2.000 ms)"));
   EXPECT_THAT(sentences, Contains(StartsWith("messages between ranks 1 and 2 take 2.000 ms "
                                              "(median; other links 500.0 us): transfers cost ")));
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   int ofCut = 0;
   for (const std::vector<Bubble>& ofRank : run.bubbles.byRank) {
     for (const Bubble& bubble : ofRank) {

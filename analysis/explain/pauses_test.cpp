@@ -4,6 +4,7 @@
 
 #include "analysis/present/finding_sentences.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -1,8 +1,8 @@
 // Runs of replicas that add up gradients, and of stages that several ranks share.
 #include <gmock/gmock.h>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
@@ -55,7 +55,7 @@ TEST(SlowReplica, IsTheFirstFindingAndTheOneThatTheOthersWaitFor) {
   Costs costs = costsWithReductions(plan);
   for (int stage = 0; stage < 4; ++stage) slowDown(costs, stage);
   const Timeline timeline = withEarlyCollectives(completedRun(plan, costs));
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("pipeline 1 (ranks 4 to 7) takes 1.50 times as long as the others: "
                          "waiting for it costs "));
@@ -75,7 +75,7 @@ TEST(SlowReplica, WithOneSlowRankIsBlamedOnThatRank) {
   const Plan plan = twoReplicas();
   Costs costs = costsWithReductions(plan);
   slowDown(costs, 2);
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
   EXPECT_EQ(run.findings[0].culprit.rank, 6);
@@ -91,7 +91,7 @@ TEST(SlowReplica, IsWaitedForAlsoByTheRankThatBeginsTheNextStepAtOnce) {
   Timeline timeline = simulate(CheckedPlan(plan), costs, {.steps = 3}).timeline;
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   Nanoseconds waits[3] = {};
   for (const Bubble& bubble : run.bubbles.byRank[0]) {
     EXPECT_NE(bubble.bubbleClass, BubbleClass::kUnknown);
@@ -116,7 +116,7 @@ TEST(SlowReplica, IsBlamedForTheWaitsOfTheOtherInAPlanWithoutAFlush) {
     costs.faults.jobs.push_back(
         {.action = {JobKind::kBackward, 2, microBatch}, .longer = 10 * kNsPerMs});
   }
-  const Explanation run = explainRun(completedRun(plan, costs, 1), {});
+  const auto run = explainRun(completedRun(plan, costs, 1), {});
   EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 6 takes 1.50 times as long as the other ranks of stage 2: "));
   for (const ExplainedRank& rank : run.ranks) {
@@ -137,7 +137,7 @@ TEST(SharedStage, WithASlowRankInAPlanWithoutAFlushIsNamed) {
       costs.faults.jobs.push_back({.action = {kind, 0, microBatch}, .longer = 8 * kNsPerMs});
     }
   }
-  const Explanation run = explainRun(completedRun(plan, costs, 1), {});
+  const auto run = explainRun(completedRun(plan, costs, 1), {});
   EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 0 takes 1.53 times as long as the other ranks of stage 0: "));
   for (const Finding& finding : run.findings)
@@ -162,7 +162,7 @@ TEST(SharedStage, MeetsWithoutAFlushAndLaunchesThatAreALittleLateAreNotBlamed) {
       if (isCompute(event.kind)) event.begin += 5 * kNsPerUs;
     }
   }
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   Nanoseconds sync = 0;
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_LT(idleIn(rank, BubbleClass::kLateStart), kNsPerMs) << "rank " << rank.rank;
@@ -177,7 +177,7 @@ TEST(SharedStage, WhoseJobsAreAsMuchLongerAsItHasRanksIsNotSlow) {
   StageCosts& shared = costs.stages[0];
   shared.forward *= 2;
   shared.backward *= 2;
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kImbalance), 0) << "rank " << rank.rank;
   }
@@ -192,7 +192,7 @@ TEST(SharedStage, ThatIsSlowerThanItsShareIsNamed) {
   StageCosts& shared = costs.stages[1];
   shared.forward *= 3;
   shared.backward *= 3;
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   EXPECT_THAT(findingText(run.findings[0]),
               AllOf(StartsWith("stage 1 (ranks 1 and 2) takes 1.50 times as long"),
                     HasSubstr("imbalance")));
@@ -207,7 +207,7 @@ TEST(SharedStage, OneSlowRankOfItIsNamed) {
     costs.faults.jobs.push_back(
         {.action = {JobKind::kBackward, 1, microBatch}, .longer = 30 * kNsPerMs});
   }
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   EXPECT_THAT(findingText(run.findings[0]),
               StartsWith("rank 2 takes 1.50 times as long as the other ranks of stage 1: "));
 }
@@ -218,10 +218,10 @@ TEST(SharedStage, WithARankWithoutALogKeepsTheSchedulesOwnShare) {
   costs.stages[1].forward *= 2;
   costs.stages[1].backward *= 2;
   Timeline timeline = completedRun(plan, costs);
-  const Explanation whole = explainRun(timeline, {});
+  const auto whole = explainRun(timeline, {});
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
   timeline.ranks.erase(2);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   for (const ExplainedRank& rank : run.ranks) {
     EXPECT_EQ(idleIn(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
     for (const ExplainedRank& other : whole.ranks) {
@@ -237,7 +237,7 @@ TEST(SlowStagesOfRanks, TheStageThatIsSlowByItselfIsNamed) {
   Costs costs = costsOf(plan, 0);
   costs.stages[7] = {.forward = 40 * kNsPerMs, .backward = 80 * kNsPerMs};
   costs.stages[1] = {.forward = 15 * kNsPerMs, .backward = 30 * kNsPerMs};
-  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto run = explainRun(completedRun(plan, costs), {});
   const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const auto& each) {
     return each.bubbleClass == BubbleClass::kImbalance;
   });

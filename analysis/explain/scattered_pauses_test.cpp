@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_report.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/sentences_of.h"
 
@@ -82,7 +82,7 @@ TEST(ScatteredPauses, AreTheSameFindingWhereHostsLaunchLate) {
 
 TEST(ScatteredPauses, AreAdvisedToBeAtOneStepAndHaveTheirFigures) {
   const Timeline run = pausedRun(inTurns());
-  const Explanation explanation = explainRun(run, {});
+  const auto explanation = explainRun(run, {});
   const auto finding =
       std::find_if(explanation.findings.begin(), explanation.findings.end(),
                    [](const Finding& each) { return each.kind == FindingKind::kScatteredPauses; });

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <string>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/action.h"
 #include "trace/log/fused_pair.h"
 
@@ -99,7 +100,7 @@ TEST(StepSlack, IsHowMuchLongerAJobOfAPlanCanBe) {
     Costs costs = test::costsOf(plan, 0.5);
     test::scaleRank(costs, plan, 2, 1.3);
     const Timeline timeline = runWith(plan, costs);
-    const Explanation run = explainRun(timeline, {});
+    const auto run = explainRun(timeline, {});
     const Nanoseconds length = lengthOf(timeline);
     int withSlack = 0;
     for (JobGraph::Id id = 0; id < run.graph->jobCount(); ++id) {
@@ -126,7 +127,7 @@ TEST(StepSlack, StagesHaveTheLeastAndTheMedianOfTheirJobs) {
     made.add(1, JobKind::kForward, 10 * mb + 10, 10 * mb + 16, 0, mb).stage = 1;
   }
   made.timeline.sort();
-  const Explanation run = explainRun(made.timeline, {});
+  const auto run = explainRun(made.timeline, {});
   EXPECT_THAT(run.slack, ElementsAre(0, 0, 0, 0, 12, 8, 4, 0));
   EXPECT_EQ(run.slackByStage.at(0).median, 0);
   EXPECT_EQ(run.slackByStage.at(1).least, 0);
@@ -136,7 +137,7 @@ TEST(StepSlack, StagesHaveTheLeastAndTheMedianOfTheirJobs) {
 TEST(StepSlack, StepsThatDoNotCountHaveNone) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   const Timeline timeline = test::completedRun(plan, test::costsOf(plan, 0), 3);
-  const Explanation run = explainRun(timeline, {.steps = {{1}}});
+  const auto run = explainRun(timeline, {.steps = {{1}}});
   for (JobGraph::Id id = 0; id < run.graph->jobCount(); ++id) {
     const JobGraph::Node& job = run.graph->node(id);
     EXPECT_EQ(run.slack[id] >= 0, isCompute(job.kind) && job.step > 0);
@@ -148,7 +149,7 @@ TEST(StepSlack, RunsThatLackARankHaveNone) {
   Timeline timeline = test::completedRun(plan, test::costsOf(plan, 0), 3);
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 1; });
   timeline.ranks.erase(1);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   EXPECT_THAT(run.slack, Each(-1));
   EXPECT_TRUE(run.slackByStage.empty());
 }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 
 namespace pipetrace {
@@ -30,7 +30,7 @@ Timeline runWithout(std::int32_t first, std::int32_t end) {
 }
 
 StepsThatLackJobs stepsLackingJobsOf(const Timeline& run) {
-  const Explanation explanation = explainRun(run, {});
+  const auto explanation = explainRun(run, {});
   return stepsThatLackJobs(*explanation.basis, explanation.counted);
 }
 

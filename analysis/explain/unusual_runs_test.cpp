@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/with_recompute.h"
@@ -38,7 +38,7 @@ void expectOwnAnd(const Explanation& run, const std::vector<BubbleClass>& others
   }
 }
 
-Explanation completeAndExplain(Timeline& timeline) {
+ExplainedRun completeAndExplain(Timeline& timeline) {
   timeline.sort();
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
@@ -59,7 +59,7 @@ TEST(UnusualRun, OneRankWaitsForItselfOnly) {
     made.add(0, JobKind::kForward, at, at + 10, step).stage = 0;
     made.add(0, JobKind::kBackward, at + 15, at + 35, step).stage = 0;
   }
-  const Explanation run = completeAndExplain(made.timeline);
+  const auto run = completeAndExplain(made.timeline);
   ASSERT_EQ(run.ranks.size(), 1U);
   EXPECT_EQ(run.ranks[0].idle, 3 * 5);
   EXPECT_EQ(timeIn(run.ranks[0], BubbleClass::kLateStart), 3 * 5);
@@ -80,7 +80,7 @@ TEST(UnusualRun, StepsThatWereNotRecordedAreNoPause) {
     std::erase_if(track.events, [](const Event& e) { return e.step > 2 && e.step < 7; });
   }
   timeline.ranks.at(0).tokensPerStep = 1000;
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   ASSERT_EQ(run.steps.size(), 5U);
   expectOwnAnd(run, {BubbleClass::kSync});
   for (const Finding& finding : run.findings)
@@ -100,7 +100,7 @@ TEST(UnusualRun, RankWithoutAStepLeavesThatStepWithoutCauses) {
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& e) { return track.rank == 2 && e.step == 2; });
   }
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   for (const auto& bubbles : run.bubbles.byRank) {
     for (const Bubble& bubble : bubbles) {
       if (bubble.bubbleClass == BubbleClass::kSync) continue;
@@ -121,7 +121,7 @@ TEST(UnusualRun, RankWithoutAStepLeavesThatStepWithoutCauses) {
 TEST(UnusualRun, StepsThatOverlapHaveOnlyTheSchedulesOwnIdleTime) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Timeline timeline = simulate(CheckedPlan(plan), workOnly(plan), {.steps = 4}).timeline;
-  const Explanation run = completeAndExplain(timeline);
+  const auto run = completeAndExplain(timeline);
   expectOwnAnd(run, {});
   ASSERT_EQ(run.steps.size(), 4U);
   Nanoseconds windows = 0;
@@ -149,7 +149,7 @@ TEST(UnusualRun, RecomputationsAreWorkThatWaitsForNobody) {
     add(1, JobKind::kBackward, 30);
   }
   for (const int rank : {0, 1}) made.timeline.ranks[rank].numStages = 2;
-  const Explanation run = completeAndExplain(made.timeline);
+  const auto run = completeAndExplain(made.timeline);
   ASSERT_EQ(run.ranks.size(), 2U);
   EXPECT_EQ(timeIn(run.ranks[0], BubbleClass::kDrain), 3 * 20);
   EXPECT_EQ(run.ranks[0].idle, 3 * 20);
@@ -170,7 +170,7 @@ TEST(UnusualRun, RecomputesOfAPlanLeaveTheScheduleItsNameAndItsIdleTime) {
         withRecompute(plan, std::vector<bool>(static_cast<std::size_t>(plan.numStages), true));
     Costs costs = workOnly(plan);
     for (StageCosts& stage : costs.stages) stage.recompute = 7 * kNsPerMs;
-    const Explanation run = explainRun(test::completedRun(recomputed, costs), {});
+    const auto run = explainRun(test::completedRun(recomputed, costs), {});
     EXPECT_THAT(run.schedule.recognised.names, testing::Contains(name));
     EXPECT_TRUE(run.schedule.recognised.isExact);
     EXPECT_EQ(run.schedule.deviationCount, 0);
@@ -192,8 +192,8 @@ TEST(UnusualRun, RecomputationsInBackwardPassesWaitForTheirGradients) {
       test::scaleRank(costs, plan, 2, factor);
       const Timeline together = test::completedRun(plan, costs);
       const Timeline apart = test::recomputing(together);
-      const Explanation expected = explainRun(together, {});
-      const Explanation run = explainRun(apart, {});
+      const auto expected = explainRun(together, {});
+      const auto run = explainRun(apart, {});
       for (std::size_t rank = 0; rank < 4; ++rank) {
         EXPECT_EQ(run.ranks[rank].bubbles, expected.ranks[rank].bubbles)
             << "rank " << rank << ", transfers of " << transferMs << " ms, factor " << factor;
@@ -207,7 +207,7 @@ TEST(UnusualRun, FusedPairsWithEqualCostsHaveOnlyTheSchedulesOwnIdleTime) {
     SCOPED_TRACE(schedule);
     const Plan plan = buildSchedule(schedule, {4, 8});
     const Timeline timeline = test::completedRun(plan, workOnly(plan));
-    const Explanation run = explainRun(timeline, {});
+    const auto run = explainRun(timeline, {});
     EXPECT_TRUE(std::any_of(
         run.graph->nodes().begin(), run.graph->nodes().end(),
         [](const JobGraph::Node& node) { return node.kind == JobKind::kForwardBackward; }));
@@ -250,7 +250,7 @@ Timeline replicasWith(const std::vector<int>& microBatches, const std::vector<do
 /// A step of replica 0 lasts (4 + 2 − 1) · 30 ms, one of replica 1 half as long again.
 TEST(UnusualRun, SlowReplicaIsNamedByItsIndex) {
   Timeline timeline = replicasWith({4, 4}, {1, 1.5});
-  const Explanation run = completeAndExplain(timeline);
+  const auto run = completeAndExplain(timeline);
   ASSERT_EQ(run.steps.size(), 6U);
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     EXPECT_EQ(run.steps[i].summary.duration(), (i < 3 ? 150 : 225) * kNsPerMs);
@@ -275,7 +275,7 @@ TEST(UnusualRun, SlowReplicaIsNamedByItsIndex) {
 
 TEST(UnusualRun, ReplicasMayHaveDifferentNumbersOfMicroBatches) {
   Timeline timeline = replicasWith({4, 8}, {1, 1});
-  const Explanation run = completeAndExplain(timeline);
+  const auto run = completeAndExplain(timeline);
   ASSERT_EQ(run.steps.size(), 6U);
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     const int microBatches = i < 3 ? 4 : 8;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "analysis/page/page.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/noisy_run.h"
 #include "analysis/testing/page_parts.h"
 
@@ -34,10 +35,11 @@ Timeline comparedRun(double factor, unsigned seed) {
 struct ComparedRuns {
   Timeline timelineOfA;
   Timeline timelineOfB;
-  Explanation a = explainRun(timelineOfA, {});
-  Explanation b = explainRun(timelineOfB, {});
+  ExplainOptions choices{};  // of A
+  ExplainedRun a = explainRun(timelineOfA, choices);
+  ExplainedRun b = explainRun(timelineOfB, {});
   Diagnostics diagnostics{};
-  RunDiff diff = diffOf(measureRun(timelineOfA, a), measureRun(timelineOfB, b), 0.02);
+  RunDiff diff = diffOf(measureRun(a.of, {}), measureRun(b.of, {}), 0.02);
   std::string inputOfA = "before";
   std::string inputOfB = "after";
 
@@ -167,10 +169,9 @@ TEST(DiffPage, ItsCardsAreOfTheStepsThatAreCompared) {
     if (track.rank != 1) continue;
     std::erase_if(track.events, [](const Event& event) { return event.step >= 6; });
   }
-  ComparedRuns runs{std::move(cut), comparedRun(1, 2)};
-  ASSERT_EQ(runs.diff.a.incomplete, 6U);
-  const ExplainOptions compared{.steps = comparedSteps(runs.diff.a, {})};
-  runs.a = explainRun(runs.timelineOfA, compared);
+  const ComparedRuns all{cut, comparedRun(1, 2)};
+  ASSERT_EQ(all.diff.a.incomplete, 6U);
+  const ComparedRuns runs{cut, comparedRun(1, 2), {.steps = comparedSteps(all.diff.a, {})}};
   const auto shareIn = [](const std::string& page) {
     const std::string cards = sectionOf(page, "figures");
     const std::string load = cards.substr(0, cards.find("<span>load balance</span>"));
@@ -179,8 +180,7 @@ TEST(DiffPage, ItsCardsAreOfTheStepsThatAreCompared) {
   };
   // All ranks have as much work; without that of rank 1 it is three quarters of the most.
   EXPECT_NEAR(shareIn(runs.page()), 100, 3);
-  runs.a = explainRun(runs.timelineOfA, {});
-  EXPECT_LT(shareIn(runs.page()), 90);
+  EXPECT_LT(shareIn(all.page()), 90);
 }
 
 TEST(DiffPage, NothingInTheRunsIsMarkup) {

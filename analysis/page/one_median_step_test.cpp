@@ -5,13 +5,15 @@
 
 #include "analysis/advice/advice.h"
 #include "analysis/page/run_page.h"
-#include "analysis/plans/run_plan.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/comparison_report.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/what_if_report.h"
+#include "analysis/run/run_plan.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/page_parts.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/what_if.h"
 
 namespace pipetrace {
@@ -66,7 +68,7 @@ class OneMedianStep : public testing::Test {
   RunReport report() const { return {run_, explained_, diagnostics_}; }
 
   Timeline run_ = runOfLengths();
-  Explanation explained_ = explainRun(run_, {});
+  ExplainedRun explained_ = explainRun(run_, {});
   Diagnostics diagnostics_;
 };
 
@@ -93,11 +95,12 @@ TEST_F(OneMedianStep, StandsInThePage) {
 }
 
 TEST_F(OneMedianStep, StandsInAdviceWhatIfsAndComparisons) {
-  EXPECT_THAT(adviceText(adviceOn(run_, {})), HasSubstr(std::string("the step takes ") + kText));
-  const WhatIfAnswer answer = whatIf(run_, {});
+  EXPECT_THAT(adviceText(adviceOn(asRun(run_), {})),
+              HasSubstr(std::string("the step takes ") + kText));
+  const WhatIfAnswer answer = whatIf(asRun(run_), {});
   EXPECT_EQ(answer.measured.step, kStep);
   EXPECT_THAT(whatIfText({answer, {}}), ContainsRegex(std::string("\n *measured +") + kText));
-  EXPECT_EQ(planOfRun(run_).step, kStep);
+  EXPECT_EQ(planOfRun(asRun(run_)).step, kStep);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/page_parts.h"
 #include "analysis/testing/report_by_hand.h"
 #include "chart/testing/script_numbers_read.h"
@@ -190,7 +191,7 @@ TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
   lane.events = timeline.tracks.front().events;
   for (Event& event : lane.events) event.kind = JobKind::kOther;
   timeline.sort();
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   Diagnostics diagnostics;
   diagnostics.add({.message = evil, .advice = evil});
   const std::string page =
@@ -224,7 +225,7 @@ TEST(RunPageOfFaultsTest, AnAsynchronousRunHasAStretchFromItsMiddle) {
 TEST(RunPageOfFaultsTest, AnAsynchronousRunOfOneStepIsShownWhole) {
   const Plan plan = buildSchedule("PipeDream", 4, 16);
   const Timeline timeline = completedRun(plan, costsOf(plan, 1), 1);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   const std::string page = pageOf(timeline, run);
   EXPECT_THAT(
       page, AllOf(HasSubstr("<h2>The run</h2>"), HasSubstr("The run, while its pipeline is full: "),

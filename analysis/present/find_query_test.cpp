@@ -6,7 +6,9 @@
 
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "chart/search/job_search.h"
 #include "chart/search/parse_query.h"
 #include "trace/text/shell_word.h"
@@ -45,11 +47,11 @@ Timeline faultyRun() {
 
 TEST(FindQueryTest, EachQueryOfTheReportFindsExactlyItsEvidence) {
   const Timeline run = faultyRun();
-  const Explanation explanation = explainRun(run, {});
+  const auto explanation = explainRun(run, {});
   RunReport report{run, explanation, Diagnostics{}};
   report.all = true;
   Timeline shown = run;
-  appendBubbles(shown, explanation.summary);
+  addBubbles(shown);
   const ChartModel model(shown);
   ASSERT_GE(explanation.findings.size(), 4U);
   const json findings = json::parse(runReportJson(report))["findings"];
@@ -81,9 +83,9 @@ TEST(FindQueryTest, EachQueryOfTheReportFindsExactlyItsEvidence) {
 
 TEST(FindQueryTest, PausesAndEarlyMessagesHaveEvidenceToo) {
   const Timeline run = test::withPauseAndEarlyMessages(faultyRun());
-  const Explanation explanation = explainRun(run, {});
+  const auto explanation = explainRun(run, {});
   Timeline shown = run;
-  appendBubbles(shown, explanation.summary);
+  addBubbles(shown);
   const ChartModel model(shown);
   int others = 0;
   for (const Finding& finding : explanation.findings) {
@@ -97,7 +99,7 @@ TEST(FindQueryTest, PausesAndEarlyMessagesHaveEvidenceToo) {
 
 TEST(FindQueryTest, TheTextHasTheCommandUnderEachFinding) {
   const Timeline run = faultyRun();
-  const Explanation explanation = explainRun(run, {});
+  const auto explanation = explainRun(run, {});
   RunReport report{run, explanation, Diagnostics{}};
   EXPECT_THAT(runReportText(report), testing::Not(HasSubstr("--find")));
   report.viewCommand = "pipe-view 'my logs'";

@@ -1,6 +1,7 @@
 // The text of reports on a run whose times are known by hand. Findings are made up: their wording
 // is tested where they are made.
 #include "analysis/testing/report_by_hand.h"
+#include "analysis/testing/explained_run.h"
 
 namespace pipetrace {
 namespace {
@@ -75,7 +76,7 @@ TEST_F(ReportByHand, ReplicasAreCountedAsPipelines) {
   const std::vector<Event> events = alone.track(0, kComputeLane).events;
   alone.track(1, kComputeLane).events = events;
   alone.sort();
-  const Explanation explanation = explainRun(alone, {});
+  const auto explanation = explainRun(alone, {});
   const RunReport report{alone, explanation, diagnostics_};
   EXPECT_THAT(runReportText(report),
               StartsWith("2 ranks in 2 pipelines, 1 step, 8 compute jobs\n"));
@@ -151,7 +152,7 @@ TEST_F(ReportByHand, TablesOfManyRanksAreCut) {
 
 TEST_F(ReportByHand, FiguresAreOverTheStepsThatCount) {
   const auto lengthen = [&](std::size_t step, Nanoseconds time) {
-    for (StepSummary* const summary : {&run_.steps[step].summary, &run_.summary.steps[step]}) {
+    for (StepSummary* const summary : {&run_.steps[step].summary, &summary().steps[step]}) {
       summary->end += time;
       summary->windowEnd += time;
     }

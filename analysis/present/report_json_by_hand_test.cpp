@@ -1,5 +1,6 @@
 // The JSON of reports on a run whose times are known by hand. Findings are made up: their wording
 // is tested where they are made.
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/report_by_hand.h"
 
 namespace pipetrace {
@@ -39,7 +40,7 @@ TEST_F(ReportJsonByHand, JsonHasTheRunAndItsRanks) {
 }
 
 TEST_F(ReportJsonByHand, InferredNumbersAreListed) {
-  run_.topology.inferred = true;
+  topology().inferred = true;
   Alignment alignment{.by = AlignBy::kNone, .hosts = {{.host = "a", .bound = 0}}};
   RunReport with{timeline_, run_, diagnostics_, &alignment};
   const auto profile = [&] { return json::parse(runReportJson(with))["profile"]; };
@@ -104,23 +105,23 @@ TEST_F(ReportJsonByHand, JsonGivesTheEvidenceOfFindings) {
 }
 
 TEST_F(ReportJsonByHand, TheFiftyLongestBubblesAreListedUnlessAllAreWanted) {
-  run_.bubbles.byRank = {{}, {}};
+  bubbles().byRank = {{}, {}};
   for (int i = 0; i < 30; ++i) {
     for (std::size_t r = 0; r < 2; ++r) {
       // Rank 0: 30 to 1 ns; rank 1: 1 to 30 ns.
       const int length = r == 0 ? 30 - i : i + 1;
-      run_.bubbles.byRank[r].push_back({.begin = 100 * i,
-                                        .end = 100 * i + length,
-                                        .step = 2,
-                                        .bubbleClass = BubbleClass::kSync});
+      bubbles().byRank[r].push_back({.begin = 100 * i,
+                                     .end = 100 * i + length,
+                                     .step = 2,
+                                     .bubbleClass = BubbleClass::kSync});
     }
   }
-  run_.bubbles.byRank[1].push_back(
+  bubbles().byRank[1].push_back(
       {.begin = 5000, .end = 5030, .step = 2, .bubbleClass = BubbleClass::kSync});
-  run_.bubbles.byRank[1].push_back({.begin = 6000,
-                                    .end = 6100,
-                                    .step = 0,
-                                    .bubbleClass = BubbleClass::kSync});  // was not chosen
+  bubbles().byRank[1].push_back({.begin = 6000,
+                                 .end = 6100,
+                                 .step = 0,
+                                 .bubbleClass = BubbleClass::kSync});  // was not chosen
   json list = toJson()["bubbles"];
   ASSERT_EQ(list.size(), 50U);
   EXPECT_EQ(list[0], json::parse(R"({"rank": 0, "begin_ns": 0, "end_ns": 30, "step": 2,
@@ -140,18 +141,18 @@ TEST_F(ReportJsonByHand, TheFiftyLongestBubblesAreListedUnlessAllAreWanted) {
   list = json::parse(runReportJson(all))["bubbles"];
   ASSERT_EQ(list.size(), 61U);
   EXPECT_EQ(list[1]["begin_ns"], 100) << "rank by rank, in the order of time";
-  run_.bubbles.byRank = {{}, {}};
+  bubbles().byRank = {{}, {}};
   EXPECT_EQ(toJson()["bubbles"], json::array());
 }
 
 TEST_F(ReportJsonByHand, BubblesNameTheirCulprits) {
   const JobGraph::Id culprit = job(1, JobKind::kBackward, 0);
-  run_.bubbles.byRank = {{{.begin = 140 * kMs,
-                           .end = 160 * kMs,
-                           .culprit = culprit,
-                           .step = 1,
-                           .bubbleClass = BubbleClass::kPeerWait}},
-                         {}};
+  bubbles().byRank = {{{.begin = 140 * kMs,
+                        .end = 160 * kMs,
+                        .culprit = culprit,
+                        .step = 1,
+                        .bubbleClass = BubbleClass::kPeerWait}},
+                      {}};
   json bubble = toJson()["bubbles"][0];
   EXPECT_EQ(bubble["class"], "peer_wait");
   EXPECT_EQ(bubble["culprit"]["rank"], 1);
@@ -181,7 +182,7 @@ TEST_F(ReportJsonByHand, MessagesOnTheCriticalPathNameWhatTheyCarryAndWhoSentThe
   Costs costs = Costs::equal(2, {10 * kMs, 20 * kMs});
   costs.transfer = 3 * kMs;
   const Timeline timeline = test::completedRun(buildSchedule("1F1B", 2, 1), costs, 1);
-  const Explanation explanation = explainRun(timeline, {});
+  const auto explanation = explainRun(timeline, {});
   const json jobs =
       json::parse(runReportJson({timeline, explanation, diagnostics_}))["critical_path"]["jobs"];
   ASSERT_EQ(jobs.size(), 6U);  // F, message, F, B, message, B

@@ -5,6 +5,7 @@
 
 #include "analysis/present/summary_report.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
@@ -95,7 +96,7 @@ TEST(TextReport, ClassesOfBubblesAreColumnsAndTheSlowestStageIsNamed) {
   Costs costs = Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs});
   costs.stages[1] = {15 * kNsPerMs, 30 * kNsPerMs};
   Simulation run = simulate(buildSchedule("1F1B", 2, 3), costs);
-  appendBubbles(run.timeline, summarize(run.timeline));
+  addBubbles(run.timeline);
   const std::string text = textReport(run.timeline, summarize(run.timeline));
   EXPECT_THAT(text, HasSubstr("  rank      busy      idle  bubble ratio   warm_up     drain  "));
   EXPECT_THAT(text, HasSubstr("stage 1 is the slowest: 1.50 times the other stage\n"));

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 
 namespace pipetrace {

@@ -11,7 +11,6 @@
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -65,18 +64,6 @@ std::vector<std::string> CountedSteps::leftOutTexts() const {
 std::string incompleteStepsText(std::size_t steps) {
   return "jobs are missing in " +
          countText(steps, "step, which is left out", "steps, which are left out");
-}
-
-CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> chosen) {
-  const Phase phase = countedPhaseOf(timeline);
-  const std::vector<std::int32_t> incomplete = incompleteSteps(timeline, topologyOf(timeline));
-  std::vector<CountedSteps::Step> steps;
-  for (const StepWindow& step : stepWindows(timeline)) {
-    if (step.phase != phase) continue;
-    const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
-    steps.push_back({step.step, step.window(), isWhole, step.isWholeRun});
-  }
-  return CountedSteps(std::move(chosen), steps).wholeOnes();
 }
 
 }  // namespace pipetrace

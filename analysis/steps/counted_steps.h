@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "analysis/steps/number_range.h"
-#include "trace/step_windows.h"
-#include "trace/timeline.h"
+#include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
@@ -66,9 +65,5 @@ class CountedSteps {
 
 /// "jobs are missing in 5 steps, which are left out": a sentence without a full stop.
 std::string incompleteStepsText(std::size_t steps);
-
-/// Those of a completed timeline that say what its steps usually take: of the phase that counts
-/// (countedPhaseOf()), and whole ones where there are any. `chosen`: as of CountedSteps.
-CountedSteps countedStepsOf(const Timeline& timeline, std::vector<NumberRange> chosen = {});
 
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 #include "analysis/present/summary_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/selection.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "trace/device_arguments.h"
 
 namespace pipetrace {

@@ -54,8 +54,9 @@ MedianStep medianStepOf(const RunSummary& run, const CountedSteps& counted) {
   return medianOfCounted(run.steps, run.phase, counted);
 }
 
-MedianStep medianStepOf(const Timeline& timeline, const CountedSteps& counted) {
-  return medianOfCounted(stepWindows(timeline), countedPhaseOf(timeline), counted);
+MedianStep medianStepOf(const Timeline& timeline, const Topology& topology,
+                        const CountedSteps& counted) {
+  return medianOfCounted(stepWindows(timeline, topology), countedPhaseOf(timeline), counted);
 }
 
 }  // namespace pipetrace

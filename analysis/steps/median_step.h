@@ -6,6 +6,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/steps/counted_steps.h"
 #include "trace/timeline.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -26,6 +27,7 @@ struct MedianStep {
 MedianStep medianStepOf(const RunSummary& run, const CountedSteps& counted);
 /// The same of the phase that counts in a completed timeline (countedPhaseOf()). Runs on the
 /// calling thread.
-MedianStep medianStepOf(const Timeline& timeline, const CountedSteps& counted);
+MedianStep medianStepOf(const Timeline& timeline, const Topology& topology,
+                        const CountedSteps& counted);
 
 }  // namespace pipetrace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/present/run_report.h"
+#include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 
 namespace pipetrace::test {
@@ -17,13 +18,12 @@ class ReportByHand : public ::testing::Test {
  protected:
   static constexpr Nanoseconds kMs = kNsPerMs;
 
-  ReportByHand() {
-    const Plan plan = buildSchedule("1F1B", 2, 3);
-    timeline_ = completedRun(plan, Costs::equal(2, {10 * kMs, 20 * kMs}));
-    run_ = explainRun(timeline_, {.steps = {{1}}});
-    run_.findings.clear();
-  }
+  ReportByHand() { run_.findings.clear(); }
 
+  /// The parts of a run that tests say otherwise.
+  RunSummary& summary() { return const_cast<RunSummary&>(run_.summary); }
+  Bubbles& bubbles() { return const_cast<Bubbles&>(run_.bubbles); }
+  Topology& topology() { return const_cast<Topology&>(run_.topology); }
   RunReport report() const { return {timeline_, run_, diagnostics_}; }
   std::string text() const { return runReportText(report()); }
   nlohmann::json toJson() const { return nlohmann::json::parse(runReportJson(report())); }
@@ -40,9 +40,10 @@ class ReportByHand : public ::testing::Test {
     return JobGraph::kNone;
   }
 
-  Timeline timeline_;
+  Timeline timeline_ =
+      completedRun(buildSchedule("1F1B", 2, 3), Costs::equal(2, {10 * kMs, 20 * kMs}));
   Diagnostics diagnostics_;
-  Explanation run_;
+  ExplainedRun run_ = explainRun(timeline_, {.steps = {{1}}});
 };
 
 }  // namespace pipetrace::test

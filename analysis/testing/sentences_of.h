@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
 
 namespace pipetrace::test {
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "analysis/run_contents.h"
-#include "analysis/run_summary.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "trace/topology.h"
 
 namespace pipetrace {

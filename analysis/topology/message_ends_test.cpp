@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "trace/device_arguments.h"
 #include "trace/message_arguments.h"
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "analysis/testing/faulty_run.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/what_if.h"
 #include "schedule/scale/scale_option.h"
 
@@ -27,7 +28,7 @@ std::vector<std::string> groundsWithout(std::int32_t step, const std::vector<Num
   }
   WhatIfQuestion question{.steps = chosen};
   question.run.scales = {parseScale("stage=2:0.9")};
-  return whatIf(run, question).restsOn;
+  return whatIf(asRun(run), question).restsOn;
 }
 
 TEST(WhatIfOfCutLogs, StepsLackJobsAndNoRankIsMissing) {

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/what_if.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
@@ -88,7 +88,7 @@ TEST(WhatIfOfPartitions, TheUnchangedOneIsTheSimulatedRunToTheNanosecond) {
   odd.blocks[3].message = 77;
   for (const auto& table :
        {std::optional(tableOfBlocks()), std::optional(odd), std::optional<BlockTable>()}) {
-    const WhatIfAnswer answer = whatIf(run, questionOf({{2, 2, 2, 2}, {}}, table));
+    const WhatIfAnswer answer = whatIf(asRun(run), questionOf({{2, 2, 2, 2}, {}}, table));
     EXPECT_TRUE(answer.isByModel);
     EXPECT_EQ(answer.unchanged.step, answer.measured.step);
     EXPECT_EQ(answer.changed.step, answer.unchanged.step);
@@ -99,12 +99,12 @@ TEST(WhatIfOfPartitions, TheUnchangedOneIsTheSimulatedRunToTheNanosecond) {
 TEST(WhatIfOfPartitions, BlocksThatMoveTakeTheirTimesWithThem) {
   const Timeline run = runOfBlocks(fourRanks(), stagesOf({2, 2, 2, 2}), "2,2,2,2");
   for (const std::vector<int>& blocks : {std::vector{1, 3, 2, 2}, {3, 2, 2, 1}, {1, 1, 1, 5}}) {
-    const WhatIfAnswer answer = whatIf(run, questionOf({blocks, {}}));
+    const WhatIfAnswer answer = whatIf(asRun(run), questionOf({blocks, {}}));
     EXPECT_EQ(answer.changed.step, simulatedStep(fourRanks(), stagesOf(blocks)));
     EXPECT_NE(answer.changed.step, answer.unchanged.step);
   }
   // Stage 0 has 300 and 700, which are 500 each where they are taken to be alike.
-  const WhatIfAnswer alike = whatIf(run, questionOf({{1, 3, 2, 2}, {}}, std::nullopt));
+  const WhatIfAnswer alike = whatIf(asRun(run), questionOf({{1, 3, 2, 2}, {}}, std::nullopt));
   Costs costs = stagesOf({1, 3, 2, 2});
   costs.stages[0].forward = 500'000;
   costs.stages[0].backward = 1'000'000;
@@ -120,19 +120,19 @@ TEST(WhatIfOfPartitions, ChunksAreCutAtBlocksAndBackwardsAsTheTableSplitsThem) {
   question.plan.partition.reset();
   question.plan.chunks = 2;
   const std::vector<int> each(8, 1);
-  EXPECT_EQ(whatIf(run, question).changed.step,
+  EXPECT_EQ(whatIf(asRun(run), question).changed.step,
             simulatedStep(buildSchedule("Interleaved1F1B", PlanSize{4, 8, 2}), stagesOf(each)));
   question.plan.schedule = "ZBV";
-  EXPECT_NEAR(static_cast<double>(whatIf(run, question).changed.step),
+  EXPECT_NEAR(static_cast<double>(whatIf(asRun(run), question).changed.step),
               static_cast<double>(simulatedStep(buildSchedule("ZBV", 4, 8), stagesOf(each))), 20)
       << "but for thirds of ns";
   question.plan.chunks = 3;
   question.plan.schedule = "Interleaved1F1B";
-  EXPECT_THAT([&] { whatIf(run, question); },
+  EXPECT_THAT([&] { whatIf(asRun(run), question); },
               ThrowsMessage<Error>(HasSubstr("--blocks: stage 0 has 2 blocks, which are too few")));
   question.plan.chunks = 2;
   question.plan.partition = BlockPartition{.blocks = {1, 1, 1, 1, 1, 1, 2}, .recomputed = {}};
-  EXPECT_THAT([&] { whatIf(run, question); },
+  EXPECT_THAT([&] { whatIf(asRun(run), question); },
               ThrowsMessage<Error>(HasSubstr("is for 7 stages, but the plan has 8")));
 }
 
@@ -148,10 +148,10 @@ TEST(WhatIfOfPartitions, RecomputesMoveOrAreThoseThatThePartitionSays) {
   Timeline run = runOfBlocks(plan, costs, "2,2,2,2");
   for (auto& [rank, info] : run.ranks) info.recomputedBlocks = "1,0,0,0";
   const auto stepOf = [&](const BlockPartition& partition) {
-    return whatIf(run, questionOf(partition)).changed.step;
+    return whatIf(asRun(run), questionOf(partition)).changed.step;
   };
-  EXPECT_EQ(stepOf({{2, 2, 2, 2}, {}}), whatIf(run, {}).measured.step);
-  EXPECT_EQ(stepOf({{2, 2, 2, 2}, {1, 0, 0, 0}}), whatIf(run, {}).measured.step);
+  EXPECT_EQ(stepOf({{2, 2, 2, 2}, {}}), whatIf(asRun(run), {}).measured.step);
+  EXPECT_EQ(stepOf({{2, 2, 2, 2}, {1, 0, 0, 0}}), whatIf(asRun(run), {}).measured.step);
   const auto [same, both] = withRecomputes({2, 2, 2, 2}, 1'000'000, 500'000);
   EXPECT_EQ(stepOf({{2, 2, 2, 2}, {2, 1, 0, 0}}), simulatedStep(same, both));
   const auto [moved, other] = withRecomputes({1, 3, 2, 2}, 0, 500'000);  // of its last block
@@ -166,11 +166,11 @@ TEST(WhatIfOfPartitions, MessagesTakeLongerByWhatTheLastBlockOfAStageSends) {
   Costs costs = stagesOf({3, 1, 2, 2});
   costs.faults.links.push_back({.rank = 0, .peer = 1, .transfer = 600'000});
   const BlockPartition partition{.blocks = {3, 1, 2, 2}, .recomputed = {}};
-  EXPECT_EQ(whatIf(run, questionOf(partition, table)).changed.step,
+  EXPECT_EQ(whatIf(asRun(run), questionOf(partition, table)).changed.step,
             simulatedStep(fourRanks(), costs));
   table.bandwidth = 20e9;  // 2 MB take 0.1 ms
   costs.faults.links.back().transfer = 300'000;
-  EXPECT_EQ(whatIf(run, questionOf(partition, table)).changed.step,
+  EXPECT_EQ(whatIf(asRun(run), questionOf(partition, table)).changed.step,
             simulatedStep(fourRanks(), costs));
 }
 
@@ -179,7 +179,7 @@ TEST(WhatIfOfPartitions, ActivationsFollowTheTable) {
   for (BlockCosts& block : table.blocks) block.activation = 100;
   table.blocks[0].activation = 500;  // stages of 600, 200, 200 and 200 bytes: 300 in the mean
   const Timeline run = runOfBlocks(fourRanks(), stagesOf({2, 2, 2, 2}), "2,2,2,2");
-  const WhatIfAnswer answer = whatIf(run, questionOf({{1, 3, 2, 2}, {}}, table));
+  const WhatIfAnswer answer = whatIf(asRun(run), questionOf({{1, 3, 2, 2}, {}}, table));
   EXPECT_THAT(answer.peaks,
               ElementsAre(8, testing::DoubleNear(2, 1e-6), testing::DoubleNear(4 / 3.0, 1e-6),
                           testing::DoubleNear(2 / 3.0, 1e-6)));
@@ -192,7 +192,7 @@ TEST(WhatIfOfPartitions, PartitionsAndTablesThatDoNotFitAreRefused) {
   const Timeline run = runOfBlocks(fourRanks(), stagesOf({2, 2, 2, 2}), "2,2,2,2");
   const auto refused = [](const Timeline& of, const WhatIfQuestion& question,
                           const std::string& what) {
-    EXPECT_THAT([&] { whatIf(of, question); }, ThrowsMessage<Error>(HasSubstr(what)));
+    EXPECT_THAT([&] { whatIf(asRun(of), question); }, ThrowsMessage<Error>(HasSubstr(what)));
   };
   refused(run, questionOf({{2, 2, 2, 1}, {}}),
           "--partition: the partition adds up to 7 blocks, but the model has 8");
@@ -214,7 +214,7 @@ TEST(WhatIfOfPartitions, PartitionsAndTablesThatDoNotFitAreRefused) {
           "the logs do not say how many blocks each stage of the run had; --run-partition does");
   given.blocks->partition = BlockPartition{.blocks = {2, 2, 2, 2}, .recomputed = {}};
   given.plan.partition = BlockPartition{.blocks = {1, 3, 2, 2}, .recomputed = {}};
-  EXPECT_EQ(whatIf(silentRun, given).changed.step,
+  EXPECT_EQ(whatIf(asRun(silentRun), given).changed.step,
             simulatedStep(fourRanks(), stagesOf({1, 3, 2, 2})));
   WhatIfQuestion without = given;
   without.blocks.reset();

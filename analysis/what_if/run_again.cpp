@@ -47,15 +47,13 @@ std::vector<std::int32_t> countedOf(const std::vector<std::int32_t>& steps,
 
 }  // namespace
 
-RunAgain::RunAgain(const Timeline& timeline, const Topology& topology, const JobGraph& graph,
-                   const CountedSteps& counted, int threads)
-    : timeline_(timeline),
-      topology_(topology),
-      graph_(graph),
+RunAgain::RunAgain(const Run& run, const CountedSteps& counted)
+    : run_(run),
+      graph_(run.graph()),
       counted_(counted),
-      threads_(threads),
-      work_(timeline, graph, stepsOf(graph), threads, countedOf(stepsOf(graph), counted)),
-      order_(graph, work_, 0, work_.stepCount(),
+      work_(run.timeline(), graph_, stepsOf(graph_), run.threads(),
+            countedOf(stepsOf(graph_), counted)),
+      order_(graph_, work_, 0, work_.stepCount(),
              {.messages = RerunRules::Messages::kInLine, .keepsLaunches = true}) {}
 
 bool RunAgain::isMessage(const Work& work) const {
@@ -154,7 +152,7 @@ void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) co
   const std::string option = "--make-ideal " + set.text;
   std::set<int> worst;
   if (set.of == Of::kWorst) {
-    Slowdown slowdown = slowdownOf(timeline_, graph_, topology_, {}, threads_);
+    Slowdown slowdown = slowdownOf(run_.timeline(), graph_, run_.topology(), {}, run_.threads());
     if (!slowdown.reason.empty()) refuseChange(option, slowdown.reason);
     std::stable_sort(slowdown.ranks.begin(), slowdown.ranks.end(),
                      [](const auto& a, const auto& b) { return a.score > b.score; });
@@ -167,7 +165,7 @@ void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) co
       case Of::kStage: return stageOf(work) == set.number;
       case Of::kRank: return numberOf(work) == set.number;
       case Of::kReplica:
-        return topology_.dataParallelIndex(graph_.ranks()[work.rank].replica) == set.number;
+        return run_.topology().dataParallelIndex(graph_.ranks()[work.rank].replica) == set.number;
       case Of::kKind:
         return std::find(set.kinds.begin(), set.kinds.end(), kindOf(work)) != set.kinds.end();
       case Of::kWorst: return worst.contains(numberOf(work));
@@ -243,7 +241,7 @@ void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& dura
 
 void RunAgain::leaveOutPauses(const std::vector<JobGraph::Id>& jobs,
                               std::vector<double>& durations) const {
-  const UsualTimes usual(graph_, threads_, counted_);
+  const UsualTimes usual(graph_, run_.threads(), counted_);
   for (Index i = 0; i < durations.size(); ++i) {
     const Work& work = order_.works()[i];
     if (!std::binary_search(jobs.begin(), jobs.end(), work.id)) continue;
@@ -336,7 +334,7 @@ Timeline RunAgain::run(const RunChanges& changes) const {
                      .begin = timeOf(ready + launches[i]),
                      .end = timeOf(times.end(i)[0])});
   }
-  return MovedEvents(timeline_, graph_).moved(moved);
+  return MovedEvents(run_.timeline(), graph_).moved(moved);
 }
 
 Nanoseconds largestDifference(const Timeline& one, const Timeline& other) {

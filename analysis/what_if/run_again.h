@@ -6,10 +6,9 @@
 #include "analysis/graph/job_graph.h"
 #include "analysis/rerun/rerun_order.h"
 #include "analysis/rerun/run_work.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/run.h"
 #include "analysis/what_if/run_changes.h"
 #include "trace/timeline.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -20,10 +19,8 @@ namespace pipetrace {
 /// All work of other phases, and events of other lanes, move with the jobs of their rank.
 class RunAgain {
  public:
-  /// All must outlive it. `timeline` is completed and is that of the graph. Means and medians are
-  /// those of the steps that count.
-  RunAgain(const Timeline& timeline, const Topology& topology, const JobGraph& graph,
-           const CountedSteps& counted, int threads = 1);
+  /// Both must outlive it. Means and medians are those of the steps that count.
+  RunAgain(const Run& run, const CountedSteps& counted);
 
   /// The run with these changes; without any it is the run itself, to the nanosecond. It has no
   /// bubbles. Throws Error, which begins with the option, for a change of what the run does not
@@ -67,11 +64,9 @@ class RunAgain {
   JobKind kindOf(const RerunOrder::Work& work) const { return work_.event(work.id).kind; }
   std::int32_t stageOf(const RerunOrder::Work& work) const;
 
-  const Timeline& timeline_;
-  const Topology& topology_;
+  const Run& run_;
   const JobGraph& graph_;
   const CountedSteps& counted_;
-  int threads_;
   RunWork work_;
   RerunOrder order_;
 };

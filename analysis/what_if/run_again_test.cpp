@@ -24,19 +24,17 @@ using testing::HasSubstr;
 
 /// A run, ready to run again.
 struct GivenRun {
-  explicit GivenRun(Timeline made) : timeline(std::move(made)) {
+  explicit GivenRun(Timeline made) : run(completed(std::move(made))), again(run, counted) {}
+
+  static Timeline completed(Timeline timeline) {
     Diagnostics diagnostics;
     completeTimeline(timeline, diagnostics);
-    topology = topologyOf(timeline);
-    graph = std::make_unique<JobGraph>(timeline, topology);
-    again = std::make_unique<RunAgain>(timeline, topology, *graph, counted);
+    return timeline;
   }
 
-  Timeline timeline;
-  Topology topology;
+  pipetrace::Run run;
   CountedSteps counted;
-  std::unique_ptr<JobGraph> graph;
-  std::unique_ptr<RunAgain> again;
+  RunAgain again;
 };
 
 /// Stages that differ, and jobs that do: some are longer, some begin late.
@@ -78,7 +76,7 @@ Timeline simulatedRun(const Plan& plan, const Costs& costs,
 /// By how much the run with changes is off the simulation with other costs.
 Nanoseconds differenceFrom(const Timeline& expected, const GivenRun& run,
                            const RunChanges& changes) {
-  return largestDifference(expected, run.again->run(changes));
+  return largestDifference(expected, run.again.run(changes));
 }
 
 TEST(RunAgain, WithoutChangesEveryScheduleIsTheRunItself) {
@@ -86,7 +84,7 @@ TEST(RunAgain, WithoutChangesEveryScheduleIsTheRunItself) {
     SCOPED_TRACE(info.name);
     Plan plan = buildSchedule(info.name, 4, 8);
     const GivenRun run(simulatedRun(plan, unevenCosts(plan)));
-    EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+    EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
   }
 }
 
@@ -95,13 +93,13 @@ TEST(RunAgain, WithoutChangesReplicasRecomputationsAndLinesAreTheRunItself) {
   const Plan recomputes = withRecompute(buildSchedule("1F1B", 4, 8), {true, false, true, true});
   for (const Plan& plan : {replicas, recomputes}) {
     const GivenRun run(simulatedRun(plan, unevenCosts(plan)));
-    EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+    EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
   }
   const Plan torch = withMessagesOfTorch(CheckedPlan(buildSchedule("Interleaved1F1B", 4, 8)));
   for (const CommStreams lines : {CommStreams::kPeer, CommStreams::kRank}) {
     const GivenRun run(simulatedRun(torch, unevenCosts(torch), lines));
-    ASSERT_TRUE(run.graph->hasLines());
-    EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+    ASSERT_TRUE(run.run.graph().hasLines());
+    EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
   }
 }
 
@@ -116,7 +114,7 @@ TEST(RunAgain, WithoutChangesARunWithWrongClocksIsTheRunItself) {
     }
   }
   const GivenRun run(std::move(timeline));
-  EXPECT_EQ(differenceFrom(run.timeline, run, {}), 0);
+  EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
 }
 
 TEST(RunAgain, AStageThatIsScaledGivesTheSimulationOfItsScaledCosts) {
@@ -131,7 +129,7 @@ TEST(RunAgain, AStageThatIsScaledGivesTheSimulationOfItsScaledCosts) {
     applyScales({&scale, 1}, plan, scaled);
     const Timeline expected = simulatedRun(plan, scaled);
     EXPECT_EQ(differenceFrom(expected, run, {.scales = {scale}}), 0);
-    EXPECT_GT(largestDifference(expected, run.timeline), 0);
+    EXPECT_GT(largestDifference(expected, run.run.timeline()), 0);
   }
 }
 
@@ -160,7 +158,7 @@ TEST(RunAgain, MessagesInLineWaitForThoseBeforeThemOnTheirLines) {
       Costs scaled = costs;
       applyScales({&scale, 1}, plan, scaled);
       const Timeline expected = simulatedRun(plan, scaled, lines);
-      const Timeline changed = run.again->run({.scales = {scale}});
+      const Timeline changed = run.again.run({.scales = {scale}});
       // Only jobs: a receive that waits for its line is posted when that is free.
       const auto jobsOf = [](Timeline timeline) {
         std::erase_if(timeline.tracks,
@@ -216,7 +214,7 @@ TEST(RunAgain, PausesBetweenStepsStayWithoutLaunches) {
   made.timeline.sort();
   made.timeline.ranks[0] = {.rank = 0, .numStages = 1};
   const GivenRun run(std::move(made.timeline));
-  const Timeline changed = run.again->run({.leavesOutLaunches = true});
+  const Timeline changed = run.again.run({.leavesOutLaunches = true});
   const std::vector<Event>& jobs = changed.findTrack(0, kComputeLane)->events;
   EXPECT_EQ(jobs[1].begin, 100);
   EXPECT_EQ(jobs[2].begin, 970) << "700 after the end of step 0, as before";
@@ -232,7 +230,7 @@ TEST(RunAgain, OtherLanesAndCountersMoveWithTheJobsOfTheirRank) {
   made.timeline.sort();
   made.timeline.ranks[0] = {.rank = 0, .numStages = 1};
   const GivenRun run(std::move(made.timeline));
-  const Timeline changed = run.again->run({.scales = {parseScale("kind=forward:2")}});
+  const Timeline changed = run.again.run({.scales = {parseScale("kind=forward:2")}});
   const std::vector<Event>& kernels = changed.findTrack(0, "kernels")->events;
   EXPECT_EQ(kernels[0].begin, 1100) << "in the middle of a job that is twice as long";
   EXPECT_EQ(kernels[0].end, 1120);
@@ -246,7 +244,7 @@ TEST(RunAgain, ChangesOfWhatTheRunDoesNotHaveAreErrorsThatSayWhat) {
   const GivenRun run(simulatedRun(plan, costs));
   const auto refusalOfChange = [&](const RunChanges& changes) -> std::string {
     try {
-      run.again->run(changes);
+      run.again.run(changes);
     } catch (const Error& error) {
       return error.what();
     }

@@ -8,7 +8,6 @@
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/explain/held_lines.h"
-#include "analysis/run_summary.h"
 #include "analysis/what_if/logged_messages.h"
 #include "analysis/what_if/stage_changes.h"
 #include "schedule/add_transfers.h"
@@ -35,9 +34,11 @@ bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
 
 }  // namespace
 
-RunModel::RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
-                   const RunSummary& summary, const FollowedSchedule& followed,
-                   const RunAgain& again, const CountedSteps& counted, const RunBlocks* blocks) {
+RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& counted,
+                   const RunBlocks* blocks) {
+  const RunSummary& summary = run.summary();
+  const RunBasis& basis = run.basis();
+  const Topology& topology = run.topology();
   if (summary.isAsynchronous()) {
     reason_ =
         "the run is asynchronous: weights change between the jobs of a step, and no step has "
@@ -64,8 +65,8 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
                 .tail = tail};
   }
   try {
-    costs_ = measuredCosts(timeline, counted, ranksInUse_);
-    findPlan(timeline, topology, followed, basis.graph(), pipeline);
+    costs_ = measuredCosts(run, counted, ranksInUse_);
+    findPlan(run, pipeline);
   } catch (const Error& error) {
     reason_ = error.what();
   }
@@ -81,7 +82,7 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   if (basis.pipelines().size() > 1) {
     findSlowRanks(basis.graph(), counted);
   } else {
-    doubtSlowStage(timeline, basis.graph(), counted);
+    doubtSlowStage(run.timeline(), basis.graph(), counted);
   }
   costs_.optimizer = tail;
   startsTogether_ = std::all_of(summary.steps.begin(), summary.steps.end(), [&](const auto& step) {
@@ -99,22 +100,17 @@ RunModel::RunModel(const Timeline& timeline, const Topology& topology, const Run
   }
 }
 
-RunModel RunModel::of(const Timeline& timeline, int threads) {
-  const Topology topology = topologyOf(timeline, threads);
-  const RunSummary summary = summarize(timeline, threads);
-  const JobGraph graph(timeline, topology, threads);
-  const RunBasis basis(graph, summary, threads);
-  const CountedSteps counted = countedStepsOf(timeline);
-  const RunAgain again(timeline, topology, graph, counted, threads);
-  const FollowedSchedule followed = followedSchedule(timeline, topology, basis);
-  return {timeline, topology, basis, summary, followed, again, counted};
+RunModel RunModel::of(const Run& run) {
+  const CountedSteps counted = run.usualSteps();
+  const RunAgain again(run, counted);
+  return {run, again, counted};
 }
 
-void RunModel::findPlan(const Timeline& timeline, const Topology& topology,
-                        const FollowedSchedule& followed, const JobGraph& graph,
-                        const PipelineBasis& pipeline) {
+void RunModel::findPlan(const Run& run, const PipelineBasis& pipeline) {
+  const JobGraph& graph = run.graph();
+  const FollowedSchedule& followed = run.schedule();
   const std::int32_t step = pipeline.lastWholeWindow().step;
-  MeasuredPlan measured = measuredPlan(timeline, topology, pipeline.replica, step);
+  MeasuredPlan measured = measuredPlan(run.timeline(), run.topology(), pipeline.replica, step);
   if (!measured.isWhole()) {
     reason_ = measured.problem.empty() ? "no step of the run is a whole plan" : measured.problem;
     return;
@@ -189,9 +185,9 @@ void RunModel::scalePlans(const RunChanges& times, const Plan& plan, Costs& cost
   applyScales(scales, plan, costs);
 }
 
-RunModel::Run RunModel::run(const PlanChanges& changes, const RunChanges& times) const {
+RunModel::SimulatedRun RunModel::run(const PlanChanges& changes, const RunChanges& times) const {
   requireEffect(changes);
-  Run run;
+  SimulatedRun run;
   Costs costs = costs_;
   const bool isOtherPlan = changes.changesJobs() || changes.partition;
   if (isOtherPlan) takeSlownessFrom(costs);

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
-#include "analysis/explain/followed_schedule.h"
+#include "analysis/run/run.h"
 #include "analysis/what_if/run_again.h"
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/slowest_replica.h"
@@ -60,7 +59,7 @@ struct PlanChanges {
 class RunModel {
  public:
   /// A simulated run of several steps. Its ranks are numbered by their positions.
-  struct Run {
+  struct SimulatedRun {
     Timeline timeline;
     Plan order;        ///< of its compute jobs, with recomputes
     std::string plan;  ///< its name; empty: an order that no schedule is known to have
@@ -76,15 +75,13 @@ class RunModel {
     std::vector<std::string> restsOn;
   };
 
-  /// All must be of one run. `blocks`: of its model; null: not known, so stages are cut evenly.
-  /// Throws Error for blocks that do not fit the run.
-  RunModel(const Timeline& timeline, const Topology& topology, const RunBasis& basis,
-           const RunSummary& summary, const FollowedSchedule& followed, const RunAgain& again,
-           const CountedSteps& counted, const RunBlocks* blocks = nullptr);
+  /// `again` and `counted` must be of the run. `blocks`: of its model; null: not known, so stages
+  /// are cut evenly. Throws Error for blocks that do not fit the run.
+  RunModel(const Run& run, const RunAgain& again, const CountedSteps& counted,
+           const RunBlocks* blocks = nullptr);
 
-  /// The model of a whole run, by the steps that count. Throws Error for a run without any work.
-  /// `timeline` is completed. Uses that many threads.
-  static RunModel of(const Timeline& timeline, int threads);
+  /// The model of a whole run, by Run::usualSteps(). Throws Error for a run without any work.
+  static RunModel of(const Run& run);
 
   /// Why there is no model, as a sentence without a full stop; empty: there is.
   const std::string& reason() const { return reason_; }
@@ -123,7 +120,7 @@ class RunModel {
   /// Simulates the run with changes. Factors and times of stages and kinds are of the run's own
   /// stages, those of ranks and links of the changed plan. Throws Error, which begins with the
   /// option, for what it cannot change.
-  Run run(const PlanChanges& changes = {}, const RunChanges& times = {}) const;
+  SimulatedRun run(const PlanChanges& changes = {}, const RunChanges& times = {}) const;
 
  private:
   /// An activation of the run, in units of which up to 16 equal parts are whole numbers.
@@ -132,9 +129,7 @@ class RunModel {
   using Launches = std::map<std::pair<int, JobKind>, Nanoseconds>;  // by stage and kind
 
   void addBlocks(const RunBlocks& blocks);
-  void findPlan(const Timeline& timeline, const Topology& topology,
-                const FollowedSchedule& followed, const JobGraph& graph,
-                const PipelineBasis& pipeline);
+  void findPlan(const Run& run, const PipelineBasis& pipeline);
   bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
   void findLinks(const RunAgain& again, const CountedSteps& counted);

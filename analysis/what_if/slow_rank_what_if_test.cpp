@@ -2,8 +2,8 @@
 // plans with that rank.
 #include <gmock/gmock.h>
 
-#include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/what_if.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
@@ -73,7 +73,7 @@ WhatIfAnswer answerFor(const Timeline& run, const PlanChanges& changes,
   WhatIfQuestion question;
   question.plan = changes;
   question.run = times;
-  return whatIf(run, question);
+  return whatIf(asRun(run), question);
 }
 
 TEST(SlowRankWhatIf, UnderAnotherScheduleTheRankStaysSlowAndNotItsLayers) {
@@ -107,7 +107,7 @@ TEST(SlowRankWhatIf, BlocksThatLeaveASlowRankTakeAsLongAsOthersElsewhere) {
   WhatIfQuestion question;
   question.blocks = GivenBlocks{.table = {}, .partition = BlockPartition{{10, 10, 10, 10}, {}}};
   question.plan.partition = BlockPartition{.blocks = {11, 7, 11, 11}, .recomputed = {}};
-  const WhatIfAnswer answer = whatIf(runWithSlowRank(), question);
+  const WhatIfAnswer answer = whatIf(asRun(runWithSlowRank()), question);
   Costs costs = sharesOfReplica(1);
   for (std::size_t stage = 0; stage < 4; ++stage) {
     const Nanoseconds forward = kStageForward / 10 * (stage == 1 ? 7 : 11);

@@ -29,39 +29,40 @@ std::map<int, std::set<std::int32_t>> stagesByPosition(const JobGraph& graph) {
   return stages;
 }
 
-WhatIfFigures figuresOf(const Explanation& run, const CountedSteps& counted,
-                        std::optional<double> pause, double perStep) {
+WhatIfFigures figuresOf(const Run& run, const CountedSteps& counted, std::optional<double> pause,
+                        double perStep) {
+  const JobGraph& graph = run.graph();
   WhatIfFigures figures;
   double count = 0;
   double length = 0;  // with the pauses after them
   double steps = 0;
   double busy = 0;
   double idle = 0;
-  const auto stages = stagesByPosition(*run.graph);
+  const auto stages = stagesByPosition(graph);
   std::map<int, WhatIfFigures::Rank> ranks;
   std::map<int, int> positions;  // by the number of the rank
-  for (const JobGraph::Rank& rank : run.graph->ranks()) {
+  for (const JobGraph::Rank& rank : graph.ranks()) {
     positions[rank.number] = rank.position;
     WhatIfFigures::Rank& of = ranks[rank.position];
     of.position = rank.position;
     const auto found = stages.find(rank.position);
     if (found != stages.end()) of.stages = {found->second.begin(), found->second.end()};
   }
-  for (const StepSummary& step : run.summary.steps) {
+  for (const StepSummary& step : run.summary().steps) {
     if (!counted.contains(step.step)) continue;
     ++count;
     length += static_cast<double>(step.window());
     length += pause.value_or(static_cast<double>(step.betweenSteps));
-    steps += stepsIn(*run.graph, step);
+    steps += stepsIn(graph, step);
     for (const RankStep& rank : step.ranks) {
       busy += static_cast<double>(rank.busy);
       idle += static_cast<double>(rank.idle);
       ranks[positions[rank.rank]].work += static_cast<double>(rank.busy);
     }
   }
-  for (std::size_t r = 0; r < run.graph->ranks().size(); ++r) {
-    WhatIfFigures::Rank& of = ranks[run.graph->ranks()[r].position];
-    for (const Bubble& bubble : run.bubbles.byRank[r]) {
+  for (std::size_t r = 0; r < graph.ranks().size(); ++r) {
+    WhatIfFigures::Rank& of = ranks[graph.ranks()[r].position];
+    for (const Bubble& bubble : run.bubbles().byRank[r]) {
       if (!counted.contains(bubble.step)) continue;
       of.bubbles[static_cast<std::size_t>(bubble.bubbleClass)] +=
           static_cast<double>(bubble.end - bubble.begin);
@@ -72,7 +73,7 @@ WhatIfFigures figuresOf(const Explanation& run, const CountedSteps& counted,
     for (double& time : rank.bubbles) time /= std::max(count, 1.0);
     figures.ranks.push_back(std::move(rank));
   }
-  figures.step = medianStepOf(run.summary, counted).window;
+  figures.step = medianStepOf(run.summary(), counted).window;
   figures.bubbleRatio = ratio(idle, busy + idle);
   figures.perSecond = perStep * 1e9 * ratio(steps, length);
   return figures;
@@ -100,16 +101,16 @@ std::optional<double> tokensOf(const Timeline& timeline, const WhatIfQuestion& q
 }
 
 /// Says what an answer about the run itself takes for granted.
-void addGrounds(const Explanation& run, const CountedSteps& counted, const WhatIfQuestion& question,
+void addGrounds(const Run& run, const CountedSteps& counted, const WhatIfQuestion& question,
                 WhatIfAnswer& answer) {
-  const JobGraph& graph = *run.graph;
+  const JobGraph& graph = run.graph();
   const bool hasSeveral = graph.ranks().size() > graph.pipelines().size();
   if (hasSeveral && graph.messageEnd() == graph.jobCount()) {
     answer.restsOn.push_back(
         "the logs have no messages: the time between a job and the one on another rank that waited "
         "for it stays as it was");
   }
-  const StepsThatLackJobs lacking = stepsThatLackJobs(*run.basis, counted);
+  const StepsThatLackJobs lacking = stepsThatLackJobs(run.basis(), counted);
   if (!lacking.steps.empty()) {
     const std::string advice = lacking.leaveOutText();
     answer.restsOn.push_back(lacking.text() + ": what others waited for stays as it was" +
@@ -181,61 +182,59 @@ double WhatIfAnswer::change() const {
              : 0;
 }
 
-WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
+WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
   WhatIfAnswer answer;
-  const Explanation measured = classifiedRun(timeline, question.threads);
-  if (measured.graph->ranks().empty()) {
+  const Timeline& timeline = run.timeline();
+  if (run.graph().ranks().empty()) {
     throw Error("the inputs hold no compute job, so there is nothing to ask about");
   }
-  const CountedSteps counted = countedStepsOf(timeline, question.steps);
+  const CountedSteps counted = run.usualSteps(question.steps);
   answer.restsOn = counted.leftOutTexts();
   const std::optional<double> tokens = tokensOf(timeline, question);
   answer.isInTokens = tokens.has_value();
   const double perStep = tokens.value_or(1);
-  answer.measured = figuresOf(measured, counted, {}, perStep);
+  answer.measured = figuresOf(run, counted, {}, perStep);
   if (answer.measured.step <= 0) throw Error("no step that counts has any length");
-  answer.isWholeRun = medianStepOf(measured.summary, counted).isWholeRun;
+  answer.isWholeRun = medianStepOf(run.summary(), counted).isWholeRun;
   if (answer.isWholeRun) {
     answer.restsOn.emplace_back(
         "the run is asynchronous: the step is the whole run, while its pipeline is full");
   }
 
-  const RunAgain again(timeline, measured.topology, *measured.graph, counted, question.threads);
+  const RunAgain again(run, counted);
   answer.unchanged = answer.measured;
   {
-    const Timeline same = again.run();
+    Timeline same = again.run();
     answer.replayError = largestDifference(timeline, same);
     if (answer.replayError != 0) {
-      answer.unchanged = figuresOf(classifiedRun(same, question.threads), counted, {}, perStep);
+      answer.unchanged = figuresOf(Run(std::move(same), run.threads()), counted, {}, perStep);
     }
   }
-  const FollowedSchedule followed = followedSchedule(timeline, measured.topology, *measured.basis);
-  answer.schedule = toText(followed.recognised);
-  if (followed.lacksUpdates) answer.restsOn.push_back(followed.givenText());
+  answer.schedule = toText(run.schedule().recognised);
+  if (run.schedule().lacksUpdates) answer.restsOn.push_back(run.schedule().givenText());
   std::optional<RunBlocks> blocks;
   if (question.blocks) blocks = runBlocks(*question.blocks, timeline);
-  const RunModel model(timeline, measured.topology, *measured.basis, measured.summary, followed,
-                       again, counted, blocks ? &*blocks : nullptr);
+  const RunModel model(run, again, counted, blocks ? &*blocks : nullptr);
   answer.noModel = model.reason();
-  const double pause = meanPause(measured.summary, counted);
+  const double pause = meanPause(run.summary(), counted);
   const CountedSteps all;
   WhatIfFigures simulated;
   if (answer.noModel.empty()) {
     try {
-      const RunModel::Run run = model.run();
-      simulated = figuresOf(classifiedRun(run.timeline, question.threads), all, pause, perStep);
+      RunModel::SimulatedRun same = model.run();
+      answer.peaks = same.peaks;
+      simulated = figuresOf(Run(std::move(same.timeline), run.threads()), all, pause, perStep);
       answer.modelError =
           static_cast<double>(simulated.step) / static_cast<double>(answer.measured.step) - 1;
-      answer.peaks = run.peaks;
     } catch (const Error& error) {
       answer.noModel = error.what();
     }
   }
   answer.isByModel = !question.plan.empty();
   if (!answer.isByModel) {
-    addGrounds(measured, counted, question, answer);
-    answer.run = again.run(question.run);
-    answer.changed = figuresOf(classifiedRun(answer.run, question.threads), counted, {}, perStep);
+    addGrounds(run, counted, question, answer);
+    answer.run = Run(again.run(question.run), run.threads());
+    answer.changed = figuresOf(answer.run, counted, {}, perStep);
     answer.changedPeaks = answer.peaks;  // the order of jobs stays
     return answer;
   }
@@ -243,17 +242,16 @@ WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question) {
   answer.refusal = refusalOf(answer);
   if (!answer.refusal.empty()) return answer;
   addGroundsOfPlan(model, question.plan, answer);
-  RunModel::Run run = model.run(question.plan, question.run);
-  answer.restsOn.insert(answer.restsOn.end(), run.restsOn.begin(), run.restsOn.end());
-  if (run.batch != 1 && !answer.isInTokens) {
+  RunModel::SimulatedRun changed = model.run(question.plan, question.run);
+  answer.restsOn.insert(answer.restsOn.end(), changed.restsOn.begin(), changed.restsOn.end());
+  if (changed.batch != 1 && !answer.isInTokens) {
     answer.restsOn.emplace_back("steps/s counts steps of as many samples as the run's");
   }
-  answer.changed =
-      figuresOf(classifiedRun(run.timeline, question.threads), all, pause, perStep * run.batch);
-  answer.changedPeaks = run.peaks;
-  answer.changedPlan = run.plan;
-  answer.order = std::move(run.order);
-  answer.run = std::move(run.timeline);
+  answer.run = Run(std::move(changed.timeline), run.threads());
+  answer.changed = figuresOf(answer.run, all, pause, perStep * changed.batch);
+  answer.changedPeaks = changed.peaks;
+  answer.changedPlan = changed.plan;
+  answer.order = std::move(changed.order);
   return answer;
 }
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/run/run.h"
 #include "analysis/steps/number_range.h"
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/run_changes.h"
 #include "analysis/what_if/run_model.h"
 #include "trace/bubble_class.h"
-#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -21,7 +21,6 @@ struct WhatIfQuestion {
   std::optional<GivenBlocks> blocks;  ///< of the model; none: stages are cut evenly
   std::vector<NumberRange> steps;     ///< those that figures are about; empty: as CountedSteps says
   std::optional<double> tokensPerStep;
-  int threads = 1;
 };
 
 /// The figures of a run, or of a simulated one. Times are in ns a step, means over the steps that
@@ -64,13 +63,12 @@ struct WhatIfAnswer {
   /// Why there is no answer, a sentence without a full stop; empty: there is.
   std::string refusal;
   std::vector<std::string> restsOn;  ///< sentences without a full stop
-  /// RunModel::Run::peaks of both; empty without a model.
+  /// RunModel::SimulatedRun::peaks of both; empty without a model.
   std::vector<double> peaks;
   std::vector<double> changedPeaks;
   std::string changedPlan;  ///< its name, where it is another one
-  Plan order;  ///< RunModel::Run::order of the changed run; empty where the order stays
-  /// The changed run; without bubbles. Empty with a refusal.
-  Timeline run;
+  Plan order;  ///< RunModel::SimulatedRun::order of the changed run; empty where the order stays
+  Run run;     ///< the changed one; empty with a refusal
 
   /// changed / unchanged − 1 of the step.
   double change() const;
@@ -79,8 +77,8 @@ struct WhatIfAnswer {
   static constexpr double kMostError = 0.1;
 };
 
-/// Answers a question about a completed timeline. Throws Error, which begins with the option, for a
-/// change that the run cannot have.
-WhatIfAnswer whatIf(const Timeline& timeline, const WhatIfQuestion& question);
+/// Answers a question about a run. Throws Error, which begins with the option, for a change that
+/// the run cannot have.
+WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question);
 
 }  // namespace pipetrace

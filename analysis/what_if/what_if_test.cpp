@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
@@ -53,7 +53,7 @@ const Timeline& oneFOneBRun() {
 }
 
 TEST(WhatIf, ASimulatedRunHasNoErrorOfEitherKind) {
-  const WhatIfAnswer answer = whatIf(oneFOneBRun(), {});
+  const WhatIfAnswer answer = whatIf(asRun(oneFOneBRun()), {});
   EXPECT_EQ(answer.replayError, 0);
   EXPECT_EQ(answer.modelError, 0.0);
   EXPECT_EQ(answer.schedule, "1F1B");
@@ -66,7 +66,7 @@ TEST(WhatIf, ASimulatedRunHasNoErrorOfEitherKind) {
 TEST(WhatIf, ASlowStageThatIsScaledTakesItsImbalanceAway) {
   WhatIfQuestion question;
   question.run.scales = {parseScale("stage=1:0.8")};
-  const WhatIfAnswer answer = whatIf(oneFOneBRun(), question);
+  const WhatIfAnswer answer = whatIf(asRun(oneFOneBRun()), question);
   EXPECT_FALSE(answer.isByModel);
   Costs costs = fourStages();
   costs.stages[1] = {.forward = 1'040'000, .backward = 2'080'000};
@@ -83,7 +83,7 @@ void expectAnswer(const PlanChanges& changes, const Plan& plan, const Costs& cos
                   CommStreams lines = CommStreams::kAsReached) {
   WhatIfQuestion question;
   question.plan = changes;
-  const WhatIfAnswer answer = whatIf(run, question);
+  const WhatIfAnswer answer = whatIf(asRun(run), question);
   EXPECT_TRUE(answer.isByModel);
   EXPECT_EQ(answer.refusal, "");
   EXPECT_EQ(answer.changed.step, stepOf(plan, costs, lines));
@@ -129,7 +129,7 @@ TEST(WhatIf, MoreMicroBatchesAreMoreWorkAndSmallerOnesAreTheSame) {
     WhatIfQuestion question;
     question.plan = {.microBatches = 16, .keepsBatch = keeps};
     question.tokensPerStep = 1000;
-    return whatIf(oneFOneBRun(), question);
+    return whatIf(asRun(oneFOneBRun()), question);
   };
   const WhatIfAnswer more = perSecond(false);
   EXPECT_THAT(more.changed.perSecond,
@@ -156,10 +156,10 @@ TEST(WhatIf, PausesBetweenStepsCountInStepsASecond) {
     }
   }
   const double seconds = static_cast<double>(end - 1'000'000) / 1e9;  // the run begins at 1 ms
-  EXPECT_NEAR(whatIf(paused, {}).measured.perSecond, 5 / seconds, 1e-3);
+  EXPECT_NEAR(whatIf(asRun(paused), {}).measured.perSecond, 5 / seconds, 1e-3);
   WhatIfQuestion more;
   more.plan.microBatches = 16;
-  const WhatIfAnswer answer = whatIf(paused, more);
+  const WhatIfAnswer answer = whatIf(asRun(paused), more);
   const double length = static_cast<double>(answer.changed.step) + 4e6 / 5;
   EXPECT_NEAR(answer.changed.perSecond, 2e9 / length, 1e-3) << "steps of as many samples";
   EXPECT_THAT(answer.restsOn, Contains(HasSubstr("as many samples as the run's")));
@@ -167,7 +167,7 @@ TEST(WhatIf, PausesBetweenStepsCountInStepsASecond) {
 
 TEST(WhatIf, ActivationsAreWholeSharesOfARankWithVirtualStages) {
   const Costs costs = Costs::equal(8, {.forward = 500'000, .backward = 1'000'000});
-  const WhatIfAnswer answer = whatIf(runOf(buildSchedule("Interleaved1F1B", 4, 8), costs), {});
+  const auto answer = whatIf(asRun(runOf(buildSchedule("Interleaved1F1B", 4, 8), costs)), {});
   // Rank r warms up with 2 (4 - r - 1) + 4 chunks, and then holds one more; a chunk is a half.
   EXPECT_THAT(answer.peaks, ElementsAre(5.5, 4.5, 3.5, 2.5));
 }
@@ -176,16 +176,16 @@ TEST(WhatIf, AnAnswerSaysHowItTakesHalvesAndCutsOfStages) {
   WhatIfQuestion question;
   question.plan = {.schedule = "InterleavedZeroBubble", .chunks = 2};
   const auto halves = HasSubstr("halves of a backward");
-  EXPECT_THAT(whatIf(oneFOneBRun(), question).restsOn,
+  EXPECT_THAT(whatIf(asRun(oneFOneBRun()), question).restsOn,
               testing::AllOf(Contains(halves), Contains(HasSubstr("cut evenly"))));
   question.plan.split = std::pair{2, 1};
-  EXPECT_THAT(whatIf(oneFOneBRun(), question).restsOn, testing::Not(Contains(halves)));
+  EXPECT_THAT(whatIf(asRun(oneFOneBRun()), question).restsOn, testing::Not(Contains(halves)));
 }
 
 TEST(WhatIf, ChangesThatWouldChangeNothingOrTakeForeverAreRefused) {
   const auto refusal = [](const PlanChanges& changes) -> std::string {
     try {
-      whatIf(oneFOneBRun(), {.plan = changes});
+      whatIf(asRun(oneFOneBRun()), {.plan = changes});
     } catch (const Error& error) {
       return error.what();
     }
@@ -207,7 +207,7 @@ TEST(WhatIf, MessagesInLineAreModelledInTheRunsOrderAndMayBePutInTime) {
   costs.transfer = 300'000;
   const Plan torch = withMessagesOfTorch(CheckedPlan(plan));
   const Timeline run = runOf(torch, costs, CommStreams::kRank);
-  const WhatIfAnswer same = whatIf(run, {});
+  const WhatIfAnswer same = whatIf(asRun(run), {});
   ASSERT_TRUE(same.modelError.has_value());
   EXPECT_NEAR(*same.modelError, 0, 0.002);
   const Plan inTime = withMessagesInTime(CheckedPlan(plan), costs);
@@ -219,7 +219,7 @@ TEST(WhatIf, FreeMessagesInLineHaveTorchsOrderWhereThatOfTheLogsDoesNotRun) {
   const Plan plan = buildSchedule("Interleaved1F1B", {4, 8, 3});
   const Costs costs = Costs::equal(12, {1'000'000, 2'000'000});
   const Plan torch = withMessagesOfTorch(CheckedPlan(plan));
-  const WhatIfAnswer answer = whatIf(runOf(torch, costs, CommStreams::kRank), {});
+  const WhatIfAnswer answer = whatIf(asRun(runOf(torch, costs, CommStreams::kRank)), {});
   EXPECT_EQ(answer.noModel, "");
   EXPECT_NEAR(answer.modelError.value_or(1), 0, 0.01);
 }
@@ -231,7 +231,7 @@ TEST(WhatIf, FactorsOfStagesHoldUnderAnotherScheduleToo) {
   Costs costs = fourStages();
   costs.stages[1] = {.forward = 1'040'000, .backward = 2'080'000};
   costs.stages[0] = {.forward = 2'000'000, .backward = 4'000'000};
-  EXPECT_EQ(whatIf(oneFOneBRun(), question).changed.step,
+  EXPECT_EQ(whatIf(asRun(oneFOneBRun()), question).changed.step,
             stepOf(buildSchedule("GPipe", 4, 8), costs));
 }
 
@@ -246,16 +246,16 @@ TEST(WhatIf, WhereTheModelIsOffByMoreThanATenthItGivesNoAnswerAboutAnotherPlan) 
   run = runOf(buildSchedule("1F1B", 4, 8), costs);
   WhatIfQuestion question;
   question.plan.schedule = "GPipe";
-  const WhatIfAnswer answer = whatIf(run, question);
+  const WhatIfAnswer answer = whatIf(asRun(run), question);
   EXPECT_LT(answer.modelError.value_or(0), -0.1);
   EXPECT_THAT(answer.refusal, HasSubstr("no answer about another plan: the simulation of the run"));
-  EXPECT_EQ(answer.run.eventCount(), 0U);
+  EXPECT_EQ(answer.run.timeline().eventCount(), 0U);
   question.plan = {};
   question.run.scales = {parseScale("stage=1:0.8")};
-  EXPECT_EQ(whatIf(run, question).refusal, "") << "the run itself is no model";
+  EXPECT_EQ(whatIf(asRun(run), question).refusal, "") << "the run itself is no model";
 }
 
-std::string noModelOf(const Timeline& run) { return whatIf(run, {}).noModel; }
+std::string noModelOf(const Timeline& run) { return whatIf(asRun(run), {}).noModel; }
 
 TEST(WhatIf, RunsWithoutAModelSayWhyAndAreAskedAboutTheirOwnJobs) {
   const Timeline asynchronous = runOf(buildSchedule("PipeDream", 4, 8), fourStages());
@@ -267,14 +267,14 @@ TEST(WhatIf, RunsWithoutAModelSayWhyAndAreAskedAboutTheirOwnJobs) {
   for (const Timeline* const run : {&asynchronous, static_cast<const Timeline*>(&missing)}) {
     WhatIfQuestion question;
     question.run.scales = {parseScale("stage=2:0.5")};
-    const WhatIfAnswer answer = whatIf(*run, question);
+    const WhatIfAnswer answer = whatIf(asRun(*run), question);
     EXPECT_EQ(answer.refusal, "");
     EXPECT_EQ(answer.replayError, 0);
     EXPECT_THAT(answer.restsOn,
                 Contains(testing::AnyOf(HasSubstr("asynchronous"), HasSubstr("missing"))));
     question.run = {};
     question.plan.schedule = "GPipe";
-    EXPECT_NE(whatIf(*run, question).refusal, "");
+    EXPECT_NE(whatIf(asRun(*run), question).refusal, "");
   }
 }
 
@@ -282,22 +282,22 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   WhatIfQuestion question;
   question.plan.schedule = "GPipe";
   const WhatIfAnswer replicas =
-      whatIf(runOf(withReplicas(buildSchedule("1F1B", 4, 8), 2), fourStages()), question);
+      whatIf(asRun(runOf(withReplicas(buildSchedule("1F1B", 4, 8), 2), fourStages())), question);
   EXPECT_EQ(replicas.refusal, "");
   EXPECT_THAT(replicas.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 0")));
   EXPECT_EQ(replicas.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
 
   Timeline silent = oneFOneBRun();
   std::erase_if(silent.tracks, [](const Track& track) { return track.lane != kComputeLane; });
-  const WhatIfAnswer answer = whatIf(silent, question);
+  const WhatIfAnswer answer = whatIf(asRun(silent), question);
   EXPECT_EQ(answer.refusal, "");
   EXPECT_THAT(answer.restsOn, Contains(HasSubstr("the logs have no messages")));
   EXPECT_NEAR(answer.modelError.value_or(1), 0, 1e-9) << "the time between ranks is the transfer";
   question = {};
   question.run.scales = {parseScale("stage=2:0.9")};
-  EXPECT_THAT(whatIf(silent, question).restsOn, Contains(HasSubstr("stays as it was")));
+  EXPECT_THAT(whatIf(asRun(silent), question).restsOn, Contains(HasSubstr("stays as it was")));
   question.run.scales = {parseScale("kind=transfer:0.5")};
-  EXPECT_THROW(whatIf(silent, question), Error);
+  EXPECT_THROW(whatIf(asRun(silent), question), Error);
 
   Costs slow = fourStages();
   slow.transfer = 2'000'000;
@@ -305,7 +305,7 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   std::erase_if(silent.tracks, [](const Track& track) { return track.lane != kComputeLane; });
   question = {};
   question.run.leavesOutLaunches = true;
-  EXPECT_EQ(whatIf(silent, question).change(), 0) << "they may have waited for messages";
+  EXPECT_EQ(whatIf(asRun(silent), question).change(), 0) << "they may have waited for messages";
 }
 
 TEST(WhatIf, StepsThatLackJobsAreLeftOut) {
@@ -315,8 +315,8 @@ TEST(WhatIf, StepsThatLackJobsAreLeftOut) {
   }
   WhatIfQuestion question;
   question.run.scales = {parseScale("stage=1:0.8")};
-  const WhatIfAnswer whole = whatIf(oneFOneBRun(), question);
-  const WhatIfAnswer answer = whatIf(cut, question);
+  const WhatIfAnswer whole = whatIf(asRun(oneFOneBRun()), question);
+  const WhatIfAnswer answer = whatIf(asRun(cut), question);
   EXPECT_EQ(answer.schedule, "1F1B");
   EXPECT_EQ(answer.changed.step, whole.changed.step);
   EXPECT_EQ(answer.changed.bubbleRatio, whole.changed.bubbleRatio);
@@ -332,7 +332,7 @@ TEST(WhatIf, TheSlowestReplicaIsSimulated) {
   applyScales(scales, plan, costs);
   WhatIfQuestion question;
   question.plan.schedule = "GPipe";
-  const WhatIfAnswer answer = whatIf(runOf(plan, costs), question);
+  const WhatIfAnswer answer = whatIf(asRun(runOf(plan, costs)), question);
   EXPECT_EQ(answer.refusal, "");
   EXPECT_THAT(answer.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 1")));
   EXPECT_EQ(answer.modelError, 0.0);
@@ -360,13 +360,13 @@ TEST(WhatIf, TensorParallelPeersAreSimulatedOnceAndAllRunAgain) {
   peers.sort();
   WhatIfQuestion question;
   question.plan.schedule = "GPipe";
-  const WhatIfAnswer answer = whatIf(peers, question);
+  const WhatIfAnswer answer = whatIf(asRun(peers), question);
   EXPECT_EQ(answer.refusal, "");
   EXPECT_THAT(answer.restsOn, Contains(HasSubstr("tensor-parallel peers run alike")));
   EXPECT_EQ(answer.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
   question = {};
   question.run.scales = {parseScale("rank=5:2")};
-  EXPECT_EQ(whatIf(peers, question).replayError, 0);
+  EXPECT_EQ(whatIf(asRun(peers), question).replayError, 0);
 }
 
 TEST(WhatIf, AnUnknownOrderIsSimulatedAsItIsAndTakesAScheduleByName) {
@@ -378,21 +378,22 @@ TEST(WhatIf, AnUnknownOrderIsSimulatedAsItIsAndTakesAScheduleByName) {
     std::swap(row[8], row[15]);
   }
   const Timeline run = runOf(plan, fourStages());
-  const WhatIfAnswer same = whatIf(run, {});
+  const WhatIfAnswer same = whatIf(asRun(run), {});
   EXPECT_EQ(same.modelError, 0.0);
   WhatIfQuestion question;
   question.plan.microBatches = 16;
-  EXPECT_THROW(whatIf(run, question), Error) << "of which schedule";
+  EXPECT_THROW(whatIf(asRun(run), question), Error) << "of which schedule";
   question.plan.schedule = "1F1B";
-  EXPECT_EQ(whatIf(run, question).changed.step, stepOf(buildSchedule("1F1B", 4, 16), fourStages()));
+  EXPECT_EQ(whatIf(asRun(run), question).changed.step,
+            stepOf(buildSchedule("1F1B", 4, 16), fourStages()));
 }
 
 TEST(WhatIf, SchedulesThatNeverEndAStepAreRefused) {
   WhatIfQuestion question;
   question.plan.schedule = "PipeDream";
-  EXPECT_THROW(whatIf(oneFOneBRun(), question), Error);
+  EXPECT_THROW(whatIf(asRun(oneFOneBRun()), question), Error);
   question.plan.schedule = "no such";
-  EXPECT_THROW(whatIf(oneFOneBRun(), question), Error);
+  EXPECT_THROW(whatIf(asRun(oneFOneBRun()), question), Error);
 }
 
 }  // namespace

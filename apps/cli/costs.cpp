@@ -24,7 +24,6 @@
 #include "schedule/compare/costed_plan.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
-#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -100,24 +99,24 @@ void noteOtherRuns(const Timeline& timeline, const std::vector<LoadedFile>& file
 }
 
 /// Prints the warnings to stderr, even when reading fails.
-Timeline loadMeasuredRun(const std::vector<std::string>& inputs) {
+Run loadMeasuredRun(const std::vector<std::string>& inputs) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
-  Timeline timeline;
+  Run run;
   try {
-    timeline = loadRun({.inputs = inputs}, diagnostics, &files);
+    run = loadRun({.inputs = inputs}, diagnostics, &files);
   } catch (...) {
     printDiagnostics(diagnostics, Severity::kWarning);
     throw;
   }
-  requireOneRun(timeline, files);
-  noteOtherRuns(timeline, files, diagnostics);
+  requireOneRun(run.timeline(), files);
+  noteOtherRuns(run.timeline(), files, diagnostics);
   printDiagnostics(diagnostics, Severity::kWarning);
-  return timeline;
+  return run;
 }
 
-Costs costsOfReplica(const Timeline& timeline, const SlowestReplica& replica) {
-  Costs costs = measuredCosts(timeline, countedStepsOf(timeline), replica.ranks);
+Costs costsOfReplica(const Run& run, const SlowestReplica& replica) {
+  Costs costs = measuredCosts(run, run.usualSteps(), replica.ranks);
   for (StageCosts& stage : costs.stages) stage.reduction = 0;  // in the tail
   costs.agreement = 0;
   costs.optimizer = replica.tail;
@@ -125,19 +124,19 @@ Costs costsOfReplica(const Timeline& timeline, const SlowestReplica& replica) {
 }
 
 /// The model of a run, which may have a reason against it; none: the run has no work.
-std::optional<RunModel> modelOf(const Timeline& timeline) {
+std::optional<RunModel> modelOf(const Run& run) {
   try {
-    return RunModel::of(timeline, threadCount(0));
+    return RunModel::of(run);
   } catch (const Error&) {
     return std::nullopt;  // costs may be measured of less than a model needs
   }
 }
 
-Costs costsForComparison(const Timeline& timeline, const RunModel& model, RunForComparison& to) {
+Costs costsForComparison(const Run& run, const RunModel& model, RunForComparison& to) {
   to.slowest = model.slowestReplica();
   to.launch = model.usualLaunch();
-  if (!to.slowest) return measuredCosts(timeline);
-  Costs costs = costsOfReplica(timeline, *to.slowest);
+  if (!to.slowest) return measuredCosts(run);
+  Costs costs = costsOfReplica(run, *to.slowest);
   const bool isOfModel =
       model.reason().empty() && model.plan().numStages == static_cast<int>(costs.stages.size());
   if (!isOfModel) return costs;
@@ -150,16 +149,15 @@ Costs costsForComparison(const Timeline& timeline, const RunModel& model, RunFor
 /// about a fifth.
 GivenCosts measured(const std::vector<std::string>& inputs, std::optional<RunPlan>* plan,
                     RunForComparison* comparison) {
-  const Timeline timeline = loadMeasuredRun(inputs);
-  const std::optional<RunModel> model = modelOf(timeline);
-  const Costs run = comparison != nullptr && model
-                        ? costsForComparison(timeline, *model, *comparison)
-                        : measuredCosts(timeline);
-  if (plan != nullptr) *plan = planOfRun(timeline);
-  GivenCosts costs = givenCosts(run);
-  costs.forward.resize(run.stages.size(), costs.forward.front());
+  const Run run = loadMeasuredRun(inputs);
+  const std::optional<RunModel> model = modelOf(run);
+  const Costs ofRun = comparison != nullptr && model ? costsForComparison(run, *model, *comparison)
+                                                     : measuredCosts(run);
+  if (plan != nullptr) *plan = planOfRun(run);
+  GivenCosts costs = givenCosts(ofRun);
+  costs.forward.resize(ofRun.stages.size(), costs.forward.front());
   costs.activation.clear();  // not in a log
-  const bool hasOneReplica = topologyOf(timeline).replicas().size() < 2;
+  const bool hasOneReplica = run.topology().replicas().size() < 2;
   const bool hasLinks = model && model->reason().empty();
   if (hasLinks && (comparison != nullptr || hasOneReplica)) costs.links = model->unusualLinks();
   const auto isZero = [](std::int64_t value) { return value == 0; };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/costs/given_costs.h"
-#include "analysis/plans/run_plan.h"
+#include "analysis/run/run_plan.h"
 #include "analysis/what_if/slowest_replica.h"
 #include "apps/cli/cost_options.h"
 #include "schedule/partition/block_table.h"

@@ -5,6 +5,7 @@
 
 #include "analysis/diff/diff_report.h"
 #include "analysis/diff/reasons.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"
 
@@ -21,7 +22,7 @@ TEST(DiffOfRehearsals, AddsUpToTheNanosecond) {
   Costs slow = usual;
   slow.stages[1] = {4 * kNsPerMs, 8 * kNsPerMs};
   const Timeline a = rehearsedWith(usual);
-  const RunDiff diff = diffOf(a, rehearsedWith(slow), {});
+  const RunDiff diff = diffOf(asRun(a), asRun(rehearsedWith(slow)), {});
   Nanoseconds sumOfA = 0;
   Nanoseconds sumOfB = 0;
   for (const DiffPart& part : diff.parts) {
@@ -33,7 +34,7 @@ TEST(DiffOfRehearsals, AddsUpToTheNanosecond) {
   Nanoseconds reasons = 0;
   for (const DiffReason& reason : reasonsOf(diff)) reasons += reason.time;
   EXPECT_EQ(reasons, diff.step.difference());
-  EXPECT_EQ(diffVerdict(diffOf(a, a, {})), "equal");
+  EXPECT_EQ(diffVerdict(diffOf(asRun(a), asRun(a), {})), "equal");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "runtime/transport/forwarding_transport.h"
 #include "schedule/add_transfers.h"
@@ -40,7 +41,7 @@ Result tryToKeep(const RehearsalOptions& run, const CheckedPlan& plan) {
   Result result;
   for (int i = 0; i < kMostTries; ++i) {
     const Timeline timeline = testing::rehearsed(run);
-    result = {compareWithPlan(timeline, plan, run.costs, run.commStreams),
+    result = {compareWithPlan(asRun(timeline), plan, run.costs, run.commStreams),
               latenessOf(timeline, 2 * kNsPerMs)};
     if (result.keepsToThePlan()) break;
   }

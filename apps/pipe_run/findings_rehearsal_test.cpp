@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/testing/explained_run.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"
 
@@ -21,7 +21,7 @@ Costs jobsOfEight(const Plan& plan) {
   return costs;
 }
 
-Explanation explained(const CheckedPlan& plan, const Costs& costs, int steps) {
+ExplainedRun explained(const CheckedPlan& plan, const Costs& costs, int steps) {
   const Timeline run = testing::rehearsed({.plan = plan, .costs = costs, .steps = steps});
   return explainRun(run, {.steps = {{0, steps}}});
 }
@@ -45,7 +45,7 @@ TEST(FindingsRehearsal, MicroBatchesOfUnevenLengthAreFoundOnAllStages) {
       }
     }
   }
-  const Explanation run = explained(plan, costs, kSteps);
+  const auto run = explained(plan, costs, kSteps);
   const Finding* const found = findingWith(
       run, [](const Finding& each) { return each.kind == FindingKind::kUnevenMicroBatches; });
   ASSERT_NE(found, nullptr);
@@ -65,7 +65,7 @@ TEST(FindingsRehearsal, PausesOfRanksInTurnsAreFoundWithAllRanks) {
     const int rank = step % 4;
     costs.faults.jobs.push_back({{JobKind::kForward, rank, 1}, step, 30 * kMs, 0});
   }
-  const Explanation run = explained(plan, costs, kSteps);
+  const auto run = explained(plan, costs, kSteps);
   const Finding* const found = findingWith(
       run, [](const Finding& each) { return each.kind == FindingKind::kScatteredPauses; });
   ASSERT_NE(found, nullptr);

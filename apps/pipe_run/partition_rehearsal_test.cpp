@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"
 #include "schedule/partition/best_partition.h"
@@ -39,8 +40,8 @@ BlockPartition bestOfAll(const CheckedPlan& plan, const BlockTable& table) {
 PlanComparison rehearsedStep(const CheckedPlan& plan, const Costs& costs) {
   PlanComparison comparison;
   for (int i = 0; i < kPartitionRehearsals; ++i) {
-    comparison = compareWithPlan(testing::rehearsed({.plan = plan, .costs = costs, .steps = 3}),
-                                 plan, costs);
+    comparison = compareWithPlan(
+        asRun(testing::rehearsed({.plan = plan, .costs = costs, .steps = 3})), plan, costs);
     if (std::abs(comparison.stepDeviation()) <= 0.005) break;
   }
   return comparison;

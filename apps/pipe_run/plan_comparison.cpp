@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "analysis/median.h"
-#include "analysis/run_summary.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
@@ -243,20 +242,20 @@ std::vector<std::string> PlanComparison::findings(double tolerance) const {
   return found;
 }
 
-PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs,
+PlanComparison compareWithPlan(const Run& run, const CheckedPlan& plan, const Costs& costs,
                                CommStreams commStreams) {
-  const RunSummary measured = summarize(run);
+  const RunSummary& measured = run.summary();
   if (measured.steps.empty()) throw Error("the run holds no step to compare with its plan");
   // In an asynchronous plan all steps together are one.
-  const int count = stepsIn(run);
+  const int count = stepsIn(run.timeline());
   Costs planned = costs;
   // Updates that take no time are missing in a simulated timeline, which shows by them that its
   // steps are one.
   if (plan->isAsynchronous()) planned.optimizer = std::max<Nanoseconds>(costs.optimizer, 1);
-  const Simulation simulation =
-      simulate(plan, planned, {.steps = count, .commStreams = commStreams});
-  std::map<int, ComparedStep> steps = stepsOf(measured, summarize(simulation.timeline));
-  PlanComparison comparison{.orderDeviation = orderDeviation(run, *plan)};
+  const Run simulated(
+      simulate(plan, planned, {.steps = count, .commStreams = commStreams}).timeline);
+  std::map<int, ComparedStep> steps = stepsOf(measured, simulated.summary());
+  PlanComparison comparison{.orderDeviation = orderDeviation(run.timeline(), *plan)};
   for (const auto& [number, step] : steps) {
     const double deviation = step.stepDeviation();
     if (std::abs(deviation) > std::abs(comparison.worstStep)) comparison.worstStep = deviation;
@@ -264,7 +263,7 @@ PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, con
   if (steps.size() > 1) comparison.apart = takeApart(steps, costs.faults);
   comparison.steps = static_cast<int>(steps.size());
   if (!steps.empty()) comparison.median = medianStepOf(steps);
-  for (const auto& [rank, info] : run.ranks) comparison.lateStarts += info.lateStarts;
+  for (const auto& [rank, info] : run.timeline().ranks) comparison.lateStarts += info.lateStarts;
   return comparison;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/run/run.h"
 #include "schedule/check/checked_plan.h"
 #include "schedule/comm_streams.h"
 #include "schedule/costs.h"
@@ -53,7 +54,7 @@ struct PlanComparison {
 
 /// `run` must be completed (completeTimeline). Throws Error if it holds no step, and as simulate()
 /// does.
-PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs,
+PlanComparison compareWithPlan(const Run& run, const CheckedPlan& plan, const Costs& costs,
                                CommStreams commStreams = CommStreams::kAsReached);
 
 /// For people, with a newline at the end of each line.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_replicas.h"
@@ -67,7 +68,7 @@ PlanComparison simulatedRun(const Faults& run, const Faults& plan, int steps) {
   costs.faults = run;
   const Timeline timeline = simulate(schedule, costs, {.steps = steps}).timeline;
   costs.faults = plan;
-  return compareWithPlan(timeline, schedule, costs);
+  return compareWithPlan(asRun(timeline), schedule, costs);
 }
 
 Faults delay(int step) {
@@ -126,7 +127,7 @@ TEST(PlanComparisonTest, BubbleRatioOfReplicasIsThatOfAllRanks) {
   const Costs planned = costs;
   costs.faults.jobs = {{.action = {JobKind::kForward, 0, 2}, .longer = 30 * kNsPerMs}};
   const Timeline run = simulate(plan, costs, {.steps = 1}).timeline;
-  const PlanComparison comparison = compareWithPlan(run, plan, planned);
+  const PlanComparison comparison = compareWithPlan(asRun(run), plan, planned);
   EXPECT_EQ(comparison.median.measuredStep, 120 * kNsPerMs);
   EXPECT_EQ(comparison.median.plannedStep, 90 * kNsPerMs);
   EXPECT_DOUBLE_EQ(comparison.median.measuredBubble, (30 + 30 + 30 + 60) / (2 * 90 + 2 * 120.0));

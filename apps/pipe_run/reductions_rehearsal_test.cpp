@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/backward_parts.h"
 #include "schedule/build_schedule.h"
@@ -29,7 +30,7 @@ constexpr int kMostRehearsals = 5;
 std::string differenceOf(const CheckedPlan& plan, const Costs& costs) {
   const Simulation simulation = simulate(plan, costs, {.steps = 2});
   const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 2});
-  const PlanComparison compared = compareWithPlan(timeline, plan, costs);
+  const PlanComparison compared = compareWithPlan(asRun(timeline), plan, costs);
   if (!compared.agrees()) return compared.findings().front();
   const auto planned = testing::exposedOf(simulation.timeline, 1);
   const auto most = std::max<double>(0.3 * kNsPerMs, 0.005 * simulation.length);
@@ -151,7 +152,7 @@ TEST(PartsRehearsalTest, LogsNumberThePartsOfOneBackward) {
     const std::string stage = std::to_string(rank % 4);
     EXPECT_THAT(last, ::testing::ElementsAre(stage + "B7.0", stage + "B7.1", stage + "B7.2"));
   }
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   EXPECT_EQ(run.schedule.recognised.names.front(), "1F1B");
   EXPECT_TRUE(run.schedule.recognised.isExact);
   EXPECT_EQ(run.schedule.deviationCount, 0);
@@ -226,7 +227,7 @@ TEST(ReductionsRehearsalTest, TheReportOfARunNamesItsSlowRankFirst) {
   std::string wrong;
   for (int i = 0; i < kMostRehearsals; ++i) {
     const Timeline timeline = testing::rehearsed({.plan = plan, .costs = costs, .steps = 3});
-    const Explanation run = explainRun(timeline, {});
+    const auto run = explainRun(timeline, {});
     wrong = findingText(run.findings.front());
     const auto unknown = static_cast<std::size_t>(BubbleClass::kUnknown);
     for (const ExplainedRank& rank : run.ranks) {
@@ -242,7 +243,7 @@ TEST(ReductionsRehearsalTest, LogsOfAMapSayWhichRanksShareAStage) {
   const Timeline timeline =
       testing::rehearsed({.plan = plan, .costs = costsWith(*plan, 3 * kNsPerMs), .steps = 2});
   EXPECT_EQ(statedStageRanks(timeline), plan->placement.ranksOfStage);
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   EXPECT_EQ(run.schedule.recognised.names.front(), "1F1B");
   EXPECT_TRUE(run.schedule.recognised.isExact);
   EXPECT_EQ(run.schedule.ranksOfStage, plan->placement.ranksOfStage);

@@ -10,9 +10,10 @@
 #include <utility>
 
 #include "analysis/clocks/alignment.h"
-#include "analysis/explain/explanation.h"
 #include "analysis/matched_messages.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/explained_run.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/plan_comparison.h"
 #include "parser/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
@@ -47,7 +48,7 @@ PlanComparison rehearsedUntil(const CheckedPlan& run, const CheckedPlan& plan, c
                               const std::function<bool(const PlanComparison&)>& isGood) {
   PlanComparison comparison;
   for (int i = 0; i < kTries; ++i) {
-    comparison = compareWithPlan(rehearsed(run, costs, 5), plan, costs);
+    comparison = compareWithPlan(asRun(rehearsed(run, costs, 5)), plan, costs);
     if (isGood(comparison)) break;
   }
   return comparison;
@@ -100,7 +101,8 @@ TEST(RehearsalTest, ASwapThatCostsNoTimeIsNoticedByTheOrder) {
   for (auto& rank : order.ranks) std::swap(rank.at(2), rank.at(3));
   const CheckedPlan swapped(order);
   ASSERT_EQ(simulate(swapped, costs).length, simulate(plan, costs).length);
-  const PlanComparison comparison = compareWithPlan(rehearsed(swapped, costs, 2), plan, costs);
+  const PlanComparison comparison =
+      compareWithPlan(asRun(rehearsed(swapped, costs, 2)), plan, costs);
   EXPECT_EQ(comparison.orderDeviation, "rank 0, step 0: 0B1 ran where the plan has 0B0");
   EXPECT_FALSE(comparison.agrees(1e9));
 }
@@ -135,8 +137,8 @@ TEST(RehearsalTest, ARunThatRecomputesIsReportedAsItsSchedule) {
       recomputes += job.kind == JobKind::kRecompute;
     }
     EXPECT_EQ(recomputes, 2 * 4);
-    EXPECT_EQ(compareWithPlan(run, plan, costs).orderDeviation, "");
-    const Explanation found = explainRun(run, {});
+    EXPECT_EQ(compareWithPlan(asRun(run), plan, costs).orderDeviation, "");
+    const auto found = explainRun(run, {});
     EXPECT_EQ(found.schedule.recognised.names.front(), name);
     EXPECT_TRUE(found.schedule.recognised.isExact);
     EXPECT_EQ(found.schedule.deviationCount, 0);

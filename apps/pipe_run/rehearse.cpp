@@ -95,11 +95,11 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
 constexpr double kKeptUp = 0.01;
 
 /// Reads the logs of the rehearsal. Warnings go to standard error.
-Timeline loadLogs(const std::string& folder) {
+Run loadLogs(const std::string& folder) {
   Diagnostics diagnostics;
-  Timeline timeline = loadRun({.inputs = {folder}}, diagnostics);
+  Run run = loadRun({.inputs = {folder}}, diagnostics);
   printDiagnostics(diagnostics, Severity::kWarning);
-  return timeline;
+  return run;
 }
 
 void requireSame(const char* option, const std::optional<int>& given, int inFile,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/median.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/what_if.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"
@@ -93,13 +94,13 @@ double off(double value, double from) { return std::abs(value / from - 1); }
 TEST(WhatIfRehearsalTest, ARehearsalPredictsRehearsalsOfItsChanges) {
   const Plan plan = buildSchedule("1F1B", 4, 8);
   Timeline base = rehearsalOf(plan, unevenStages());
-  for (int i = 1; i < kMostTries && off(1 + whatIf(base, {}).modelError.value_or(1), 1) > kNear;
-       ++i) {
+  for (int i = 1;
+       i < kMostTries && off(1 + whatIf(asRun(base), {}).modelError.value_or(1), 1) > kNear; ++i) {
     base = rehearsalOf(plan, unevenStages());
   }
   for (const Case& each : casesOf(plan)) {
     SCOPED_TRACE(each.name);
-    const WhatIfAnswer answer = whatIf(base, each.question);
+    const WhatIfAnswer answer = whatIf(asRun(base), each.question);
     ASSERT_EQ(answer.refusal, "");
     EXPECT_EQ(answer.replayError, 0);
     ASSERT_TRUE(answer.modelError.has_value()) << answer.noModel;

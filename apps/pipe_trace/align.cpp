@@ -52,9 +52,9 @@ int alignCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
   Alignment alignment;
-  Timeline timeline = loadAndReport(options.load, diagnostics, &files, &alignment);
+  Run run = loadAndReport(options.load, diagnostics, &files, &alignment);
   checkOutputs(options.profiles.names, files);
-  return writeAndReport(std::move(timeline), options.profiles, options.load, diagnostics,
+  return writeAndReport(std::move(run), options.profiles, options.load, diagnostics,
                         [&](const Timeline&, const RunSummary&) {
                           return options.profiles.json ? alignmentJson(alignment)
                                                        : alignmentText(alignment);

@@ -16,7 +16,6 @@
 #include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/outputs/report_outputs.h"
 #include "trace/error.h"
-#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -84,7 +83,7 @@ struct LoadedRun {
   Diagnostics diagnostics;
   Alignment alignment;
   std::vector<LoadedFile> files;
-  Timeline timeline;
+  Run run;
 };
 
 /// The options of one run.
@@ -103,7 +102,7 @@ LoadRunOptions loadOptionsOf(const DiffCommandOptions& options, const std::strin
 LoadedRun loadOne(LoadRunOptions load) {
   LoadedRun run{.load = std::move(load)};
   try {
-    run.timeline = loadAndReport(run.load, run.diagnostics, &run.files, &run.alignment);
+    run.run = loadAndReport(run.load, run.diagnostics, &run.files, &run.alignment);
   } catch (const Error& error) {
     throw Error(run.load.name + ": " + error.what());
   }
@@ -124,28 +123,21 @@ struct RunOfPage {
   RunReport report;
 
   RunOfPage(const LoadedRun& run, const DiffCommandOptions& options)
-      : explanation(explained(run, options, measured)),
+      : measured(measuredFor(run, options.load.selection.steps)),
+        explanation(run.run, {.steps = comparedSteps(measured, options.load.selection.steps)}),
         viewCommand(viewCommandOf(run.load)),
-        report{.timeline = run.timeline,
+        report{.timeline = run.run.timeline(),
                .explanation = explanation,
                .diagnostics = run.diagnostics,
                .alignment = &run.alignment,
                .viewCommand = viewCommand} {}
 
-  static Explanation explained(const LoadedRun& run, const DiffCommandOptions& options,
-                               MeasuredRun& measured) {
-    const std::vector<NumberRange>& chosen = options.load.selection.steps;
-    const int threads = options.load.reading.threads;
-    Explanation explanation = classifiedRun(run.timeline, threads);
-    if (explanation.graph->ranks().empty()) {
-      throw Error(run.load.name +
-                  ": the inputs hold no compute job, so there is nothing to compare");
+  static MeasuredRun measuredFor(const LoadedRun& run, const std::vector<NumberRange>& chosen) {
+    try {
+      return measureRun(run.run, chosen);
+    } catch (const Error& error) {
+      throw Error(run.load.name + ": " + error.what());
     }
-    explanation.counted = countedStepsOf(explanation, chosen);
-    measured = measureRun(run.timeline, explanation);
-    explain(run.timeline, {.steps = comparedSteps(measured, chosen), .threads = threads},
-            explanation);
-    return explanation;
   }
 };
 
@@ -155,8 +147,7 @@ std::string textOf(const DiffReport& report, ReportFormat format) {
 
 /// Writes the page, which needs the whole runs, beside all else.
 RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options) {
-  const std::vector<int> onlyRanks =
-      leaveRanksOfBoth(a.timeline, b.timeline, threadCount(options.load.reading.threads));
+  const std::vector<int> onlyRanks = leaveRanksOfBoth(a.run, b.run);
   RunOfPage pageOfA(a, options);
   RunOfPage pageOfB(b, options);
   pageOfA.measured.hasSameBatch = options.sameBatch;
@@ -173,11 +164,10 @@ RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& op
 }
 
 RunDiff compare(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options) {
-  RunDiff diff = diffOf(std::move(a.timeline), std::move(b.timeline),
+  RunDiff diff = diffOf(std::move(a.run), std::move(b.run),
                         {.steps = options.load.selection.steps,
                          .sameBatch = options.sameBatch,
-                         .tolerance = options.tolerance,
-                         .threads = options.load.reading.threads});
+                         .tolerance = options.tolerance});
   const DiffReport report{diff, options.a, options.b};
   writeReports(options.outputs, [&](ReportFormat format) { return textOf(report, format); });
   return diff;

@@ -69,7 +69,8 @@ int infoCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
   const Selection& selection = options.load.selection;
-  const Timeline timeline = selected(loadAndReport(options.load, diagnostics, &files), selection);
+  const Timeline timeline =
+      selected(loadAndReport(options.load, diagnostics, &files).takeTimeline(), selection);
   const InputContents contents{.format = formatsOf(files),
                                .run = contentsOf(timeline),
                                .flows = flowsOf(files, timeline, selection)};

@@ -69,12 +69,12 @@ std::string textOf(const RunReport& report, ReportFormat format, const ReportOpt
 }
 
 /// None of a run so large that a report would wait for it.
-std::optional<AdviceList> adviceFor(const Timeline& timeline, const Explanation& run,
-                                    const ExplainOptions& choices, const std::string& logs) {
+std::optional<AdviceList> adviceFor(const Run& run, const ExplainOptions& choices,
+                                    const std::string& logs) {
   constexpr JobGraph::Id kMostJobs = 100'000;
-  if (run.graph->jobCount() > kMostJobs) return std::nullopt;
+  if (run.graph().jobCount() > kMostJobs) return std::nullopt;
   try {
-    return adviceOn(timeline, {.steps = choices.steps, .threads = choices.threads, .logs = logs});
+    return adviceOn(run, {.steps = choices.steps, .logs = logs});
   } catch (const Error&) {
     return std::nullopt;  // such as no step that counts
   }
@@ -99,17 +99,16 @@ int reportCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   Alignment alignment;
   std::vector<LoadedFile> files;
-  const Timeline timeline = loadAndReport(options.load, diagnostics, &files, &alignment);
+  const Run run = loadAndReport(options.load, diagnostics, &files, &alignment);
   checkOutputs(options.outputs.names, files);
   ExplainOptions choices{.steps = options.load.selection.steps,
                          .tokensPerStep = options.tokensPerStep,
                          .flopsPerStep = options.flopsPerStep,
-                         .peakFlops = {},
-                         .threads = options.load.reading.threads};
+                         .peakFlops = {}};
   const std::vector<std::string>& inputs = options.load.inputs;
   if (inputs.size() == 1 && inputs[0] != "-") choices.logs = inputWord(inputs[0]);
   if (options.peakTflops) choices.peakFlops = *options.peakTflops * 1e12;
-  const Explanation explanation = explainRun(timeline, choices);
+  const Explanation explanation(run, choices);
   if (explanation.ranks.empty()) {
     throw Error("the inputs hold no compute job, so there is nothing to explain");
   }
@@ -121,8 +120,8 @@ int reportCommand(int argc, char** argv) {
     diagnostics.add(late.list().front());
   }
   const std::optional<AdviceList> advice =
-      adviceFor(timeline, explanation, choices, inputsOfCommand(app, options.load));
-  const RunReport report{.timeline = timeline,
+      adviceFor(run, choices, inputsOfCommand(app, options.load));
+  const RunReport report{.timeline = run.timeline(),
                          .explanation = explanation,
                          .diagnostics = diagnostics,
                          .alignment = &alignment,

@@ -57,7 +57,9 @@ int showCommand(int argc, char** argv) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   Diagnostics diagnostics;
-  auto [timeline, whole] = withBubbles(loadAndReport(options.load, diagnostics), options.load);
+  Run run = loadAndReport(options.load, diagnostics);
+  const BubbleChoice bubbles = bubblesFor(run, options.load);
+  auto [timeline, whole] = std::move(run).ready(bubbles);
   Selection selection = options.load.selection;
   if (options.step) selection.steps = {{*options.step, *options.step + 1}};
   const ShownSteps steps(timeline, selection.steps);

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "trace/threads/in_parallel.h"
-#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -63,9 +62,9 @@ std::optional<int> slowestOf(const std::vector<StepWindow>& windows, std::map<in
 
 }  // namespace
 
-RunShape runShapeOf(const Timeline& timeline, const std::vector<StepWindow>& windows) {
+RunShape runShapeOf(const Timeline& timeline, const Topology& topology,
+                    const std::vector<StepWindow>& windows) {
   RunShape shape;
-  const Topology topology = topologyOf(timeline, 0);
   shape.tensorRanks = topology.tensorRanks;
   const std::map<int, RankTracks> tracks = tracksByRank(timeline);
   std::vector<RankTracks> ofRank;

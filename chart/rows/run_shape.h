@@ -6,6 +6,7 @@
 
 #include "trace/step_windows.h"
 #include "trace/timeline.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 
@@ -30,8 +31,9 @@ struct RunShape {
   std::optional<int> slowestReplica;
 };
 
-/// `windows`: stepWindows(timeline).
-RunShape runShapeOf(const Timeline& timeline, const std::vector<StepWindow>& windows);
+/// `windows`: stepWindows() of both.
+RunShape runShapeOf(const Timeline& timeline, const Topology& topology,
+                    const std::vector<StepWindow>& windows);
 
 /// "stage 2", "stages 0, 4", "stages 0 … 7"; empty for none. Ascending.
 std::string stagesText(const std::vector<int>& stages);

@@ -145,14 +145,14 @@ StepShares& StepShares::operator+=(const StepShares& other) {
 
 StepGrid stepGridOf(const Timeline& timeline, int stepsAColumn) {
   StepGrid grid;
-  std::vector<StepWindow> windows = stepWindows(timeline);
+  const Topology topology = topologyOf(timeline);
+  std::vector<StepWindow> windows = stepWindows(timeline, topology);
   const Phase phase = countedPhaseOf(timeline);
   std::erase_if(windows, [&](const StepWindow& window) { return window.phase != phase; });
   const ColumnOfStep columnOf = addColumns(grid, windows, stepsAColumn);
   addDurations(grid, windows, columnOf);
   std::stable_sort(windows.begin(), windows.end(),
                    [](const StepWindow& a, const StepWindow& b) { return a.begin < b.begin; });
-  const Topology topology = topologyOf(timeline);
   const std::span<const Track> tracks = timeline.tracks;
   for (std::size_t first = 0; first < tracks.size();) {
     std::size_t last = first + 1;

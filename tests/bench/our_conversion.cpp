@@ -44,7 +44,7 @@ void convert(const std::string& input, const std::string& output,
   const RunRequest request{
       .inputs = {input}, .reading = {.threads = options.threads}, .bubbles = options.bubbles};
   Diagnostics diagnostics;
-  Timeline whole = loadRun(request, diagnostics);
+  Run whole = loadRun(request, diagnostics);
   phases.end("load");
   const auto [timeline, summary] = readyToShow(std::move(whole), request);
   phases.end("summarize");

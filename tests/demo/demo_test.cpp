@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analysis/costs/measured_costs.h"
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "parser/load_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
@@ -144,8 +144,8 @@ TEST(DemoTest, TheRehearsalTakesAsLongAsThePlanOnFourDevices) {
   completeTimeline(logs, diagnostics);
   completeTimeline(rehearsal, diagnostics);
   const RunSummary measured = summarize(rehearsal);
-  Simulation plan =
-      simulate(buildSchedule("1F1B", kRanks, kMicroBatches), measuredCosts(logs), {.steps = 5});
+  Simulation plan = simulate(buildSchedule("1F1B", kRanks, kMicroBatches),
+                             measuredCosts(asRun(logs)), {.steps = 5});
   const RunSummary planned = summarize(plan.timeline);
   ASSERT_THAT(measured.steps, SizeIs(5));
   ASSERT_THAT(planned.steps, SizeIs(5));

@@ -8,10 +8,10 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
 #include "analysis/matched_messages.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/explained_run.h"
 #include "parser/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
 #include "runtime/executor.h"
@@ -236,7 +236,7 @@ TEST_F(DeviceRun, ARunInLineThatFailsNamesTheCauseAndClosesItsLogs) {
 
 TEST_P(DeviceRunOver, TheReportNamesTheScheduleAndNoMessageThatArrivesTooEarly) {
   const Timeline timeline = runOf("Interleaved1F1B", GetParam());
-  const Explanation explanation = explainRun(timeline, {});
+  const auto explanation = explainRun(timeline, {});
   EXPECT_THAT(explanation.schedule.recognised.names, ::testing::Contains("Interleaved1F1B"));
   for (const Finding& finding : explanation.findings) {
     EXPECT_THAT(findingText(finding), Not(HasSubstr("before they are sent")));

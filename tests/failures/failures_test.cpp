@@ -37,7 +37,7 @@ void expectSurvivorsName(const testing::TrainingEnd& end, int culprit, const std
 /// Every rank's log, the killed one's too, has jobs up to then.
 void expectReadableLogs(const std::string& folder) {
   Diagnostics diagnostics;
-  const Timeline timeline = loadRun({.inputs = {folder}}, diagnostics);
+  const Timeline timeline = loadRun({.inputs = {folder}}, diagnostics).takeTimeline();
   std::set<int> ranks;
   for (const Track& track : timeline.tracks) {
     if (track.lane == kComputeLane && track.events.size() >= 16) ranks.insert(track.rank);

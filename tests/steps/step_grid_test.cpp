@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "chart/testing/timelines.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
@@ -28,7 +28,7 @@ Timeline oddRun(const char* schedule, int steps) {
   const PlanSize size{.ranks = 4, .microBatches = 8};
   const CheckedPlan plan(buildSchedule(schedule, size));
   Timeline run = simulate(plan, costs, {.steps = steps, .begin = 1'000'000}).timeline;
-  appendBubbles(run, summarize(run));
+  addBubbles(run);
   return run;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "chart/chart_model.h"
 #include "parser/sqlite/writer.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "parser/load_timeline.h"
 #include "tests/traces/made_up_pipeline.h"
 

@@ -9,6 +9,7 @@
 #include "analysis/explain/explanation.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/explained_run.h"
 #include "parser/load_timeline.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
@@ -38,7 +39,7 @@ class MessageOrder : public testing::Test {
     if (!fs::exists(kFolder)) GTEST_SKIP() << kFolder << " is not there";
   }
 
-  static Explanation explained(Timeline& timeline) {
+  static ExplainedRun explained(Timeline& timeline) {
     Diagnostics diagnostics;
     completeTimeline(timeline, diagnostics);
     return explainRun(timeline, {});
@@ -79,7 +80,7 @@ TEST_F(MessageOrder, EachRankHasTheTimesOfItsClasses) {
                                                  .backwardWeight = 10 * kNsPerMs});
     costs.transfer = kNsPerMs;
     Timeline timeline = simulate(plan, costs, {.commStreams = CommStreams::kRank}).timeline;
-    const Explanation run = explained(timeline);
+    const auto run = explained(timeline);
     expectTimes(run, file, 1, [](double) { return 0.1; });
     ASSERT_FALSE(run.findings.empty());
     EXPECT_EQ(run.findings.front().bubbleClass, kBlocked) << file.name;
@@ -92,7 +93,7 @@ TEST_F(MessageOrder, EachRankHasTheTimesOfItsClasses) {
 TEST_F(MessageOrder, TracesOfTorchHaveTheSameTimesInEachStep) {
   Diagnostics diagnostics;
   Timeline timeline = loadTimeline({kFolder + "/traces"}, {.threads = 1}, diagnostics);
-  const Explanation run = explained(timeline);
+  const auto run = explained(timeline);
   ASSERT_EQ(run.steps.size(), 3U);
   expectTimes(run, kFiles[0], 3, [](double expected) { return 0.005 * expected; });
   EXPECT_EQ(run.findings.at(0).bubbleClass, kBlocked);

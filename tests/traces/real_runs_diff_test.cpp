@@ -12,6 +12,7 @@
 #include "analysis/diff/diff_report.h"
 #include "analysis/diff/reasons.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "parser/load_timeline.h"
 #include "trace/testing/folders.h"
 
@@ -34,7 +35,7 @@ class RealRunDiff : public testing::TestWithParam<RealRun> {
     Diagnostics diagnostics;
     timeline_ = loadTimeline({path.string()}, {.threads = 1}, diagnostics);
     completeTimeline(timeline_, diagnostics);
-    run_ = measureRun(timeline_, std::vector<NumberRange>{});
+    run_ = measureRun(asRun(timeline_), {});
   }
 
   /// Also that sums are exact.
@@ -58,7 +59,7 @@ class RealRunDiff : public testing::TestWithParam<RealRun> {
 };
 
 TEST_P(RealRunDiff, ARunWithItselfShowsNothing) {
-  const RunDiff diff = diffOf(timeline_, timeline_, {});
+  const RunDiff diff = diffOf(asRun(timeline_), asRun(timeline_), {});
   EXPECT_FALSE(isAlarm(diff)) << diffAnswer(diff);
   EXPECT_EQ(diff.step.difference(), 0);
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/run_again.h"
 #include "analysis/what_if/what_if.h"
 #include "parser/load_timeline.h"
@@ -36,13 +37,11 @@ class Replay : public testing::TestWithParam<const char*> {};
 TEST_P(Replay, ARealRunThatRunsAgainIsTheRun) {
   const fs::path input = dataOf(GetParam());
   if (!fs::exists(input)) GTEST_SKIP() << input << " is not there";
-  const Timeline timeline = completedRun(input);
-  const Topology topology = topologyOf(timeline);
-  const JobGraph graph(timeline, topology);
+  const pipetrace::Run run(completedRun(input));
   const CountedSteps all;
-  const RunAgain again(timeline, topology, graph, all);
+  const RunAgain again(run, all);
   ASSERT_GT(again.order().works().size(), 0U);
-  EXPECT_EQ(largestDifference(timeline, again.run()), 0);
+  EXPECT_EQ(largestDifference(run.timeline(), again.run()), 0);
   std::size_t waiting = 0;
   for (RerunOrder::Index i = 0; i < again.order().works().size(); ++i) {
     waiting += again.order().waits(i).empty() ? 0 : 1;
@@ -53,7 +52,7 @@ TEST_P(Replay, ARealRunThatRunsAgainIsTheRun) {
 TEST_P(Replay, ItsSimulationWithMediansIsOffByLessThanOnePercent) {
   const fs::path input = dataOf(GetParam());
   if (!fs::exists(input)) GTEST_SKIP() << input << " is not there";
-  const WhatIfAnswer answer = whatIf(completedRun(input), {});
+  const WhatIfAnswer answer = whatIf(asRun(completedRun(input)), {});
   ASSERT_TRUE(answer.modelError.has_value()) << answer.noModel;
   EXPECT_LT(std::abs(*answer.modelError), 0.01);
 }
@@ -65,7 +64,7 @@ TEST(ReplayOfTheStudy, AnIdealLastStageGainsWhatTheStudySays) {
   const auto study = nlohmann::json::parse(file);
   WhatIfQuestion question;
   question.run.ideals = {IdealSet::parse("stage=3")};
-  const WhatIfAnswer answer = whatIf(completedRun(folder / "timeline-ST.json.gz"), question);
+  const WhatIfAnswer answer = whatIf(asRun(completedRun(folder / "timeline-ST.json.gz")), question);
   const double gain = study["trem"].get<double>() / study["tori"].get<double>() - 1;
   EXPECT_NEAR(answer.change(), gain, 0.005);
 }

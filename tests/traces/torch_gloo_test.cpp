@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "parser/load_timeline.h"
 #include "tests/traces/torch_truth.h"
 #include "trace/device_arguments.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "analysis/bubbles/bubbles.h"
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "parser/load_timeline.h"
 #include "trace/testing/folders.h"
 #include "trace/topology.h"

@@ -120,7 +120,7 @@ TEST_F(ExportDialogTest, CriticalPathsCanBeShownOnceTheRunIsExplained) {
   dialog.show();
   auto* const path = field<QCheckBox>(dialog, "critical path");
   EXPECT_FALSE(path->isEnabled());
-  dialog.setExplanation(std::make_shared<const Explanation>(explainRun(profile_->timeline(), {})));
+  dialog.setExplanation(std::make_shared<const Explanation>(profile_->run(), ExplainOptions{}));
   ASSERT_TRUE(path->isEnabled());
   QTest::keyClick(path, Qt::Key_Space);
   QTest::keyClick(field<QComboBox>(dialog, "format"), Qt::Key_End);

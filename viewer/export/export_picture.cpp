@@ -70,8 +70,7 @@ std::string captionOf(const LoadedProfile& profile, const Timeline::Span& time) 
 void addCriticalPath(const LoadedProfile& profile, std::shared_ptr<const Explanation> explanation,
                      PictureOptions& picture) {
   if (!explanation) {
-    explanation = std::make_shared<const Explanation>(
-        explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
+    explanation = std::make_shared<const Explanation>(profile.run(), ExplainOptions{});
   }
   const Timeline::Span range = picture.range.value_or(profile.model().span());
   if (!stepsIn(*explanation, range.begin, range.end, kMostSteps)) {

@@ -8,6 +8,7 @@
 #include <QXmlStreamReader>
 #include <set>
 
+#include "analysis/testing/run_of_timeline.h"
 #include "chart/draw/svg_writer.h"
 #include "chart/links/link_colors.h"
 #include "chart/testing/gpipe_timeline.h"
@@ -30,7 +31,7 @@ using testing::ThrowsMessage;
 LoadedProfile profileOf(Timeline timeline) {
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
-  return {"run", readyToShow(std::move(timeline), {}), diagnostics};
+  return {"run", asRun(readyToShow(asRun(std::move(timeline)), {}).timeline), diagnostics, true};
 }
 
 LoadedProfile profileOf(const TestRun& run) { return profileOf(makeTestTimeline(run)); }
@@ -101,7 +102,8 @@ TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfStepsWhoseTimesSumUpToMoreTha
     job.step = job.microBatch = 0;
     job.end = rank == 0 ? 2 * kQuarter : 4 * kQuarter;
   }
-  const LoadedProfile profile("run", readyToShow(std::move(timeline), {}), {});
+  const LoadedProfile profile("run", asRun(readyToShow(asRun(std::move(timeline)), {}).timeline),
+                              {}, true);
   EXPECT_THAT(pictureOf(profile, {}).title, HasSubstr("bubble ratio 12.5 %"));
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/present/class_times.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "chart/statistics/area_sums.h"
 #include "chart/testing/timelines.h"
 
@@ -14,7 +15,7 @@ struct ReportedRun {
     Diagnostics diagnostics;
     completeTimeline(timeline, diagnostics);
     summary = summarize(timeline);
-    appendBubbles(timeline, summary);
+    addBubbles(timeline);
   }
 
   Timeline timeline;

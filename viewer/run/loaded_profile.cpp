@@ -14,21 +14,28 @@ bool hasBubbles(const Timeline& timeline) {
   });
 }
 
-}  // namespace
-
-LoadedProfile::LoadedProfile(std::string name, Timeline timeline, Diagnostics diagnostics)
-    : name_(std::move(name)),
-      timeline_(std::move(timeline)),
-      diagnostics_(std::move(diagnostics)),
-      model_(std::make_unique<ChartModel>(timeline_)) {
-  // So that add() need not copy them.
-  timeline_.arguments.reserve(timeline_.arguments.size() + kRoomForNames);
+/// With room for the names of culprits, so that Run::join() need not copy its arguments.
+Run withRoomForNames(Run run) {
+  const int threads = run.threads();
+  Timeline timeline = std::move(run).takeTimeline();
+  timeline.arguments.reserve(timeline.arguments.size() + kRoomForNames);
+  return Run(std::move(timeline), threads);
 }
 
-LoadedProfile::LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnostics)
-    : LoadedProfile(std::move(name), std::move(run.timeline), std::move(diagnostics)) {
-  summary_ = std::move(run.summary);
-  isClassified_ = true;
+}  // namespace
+
+LoadedProfile::LoadedProfile(std::string name, Run run, Diagnostics diagnostics, bool isClassified)
+    : name_(std::move(name)),
+      run_(withRoomForNames(std::move(run))),
+      diagnostics_(std::move(diagnostics)),
+      model_(std::make_unique<ChartModel>(run_.timeline(), run_.topology())),
+      isClassified_(isClassified) {
+  if (isClassified) run_.summary();  // which the window must not wait for
+}
+
+const RunSummary& LoadedProfile::summary() const {
+  static const RunSummary none;
+  return isClassified_ ? run_.summary() : none;
 }
 
 std::string profileName(const std::vector<std::string>& inputs) {
@@ -37,10 +44,9 @@ std::string profileName(const std::vector<std::string>& inputs) {
 }
 
 void LoadedProfile::add(FoundBubbles found) {
-  summary_ = std::move(found.summary);
   isClassified_ = true;
   if (found.lanes.tracks.empty()) return;
-  joinBubbles(timeline_, std::move(found.lanes));
+  run_.join(std::move(found.lanes));
   model_->add(std::move(found.indexed));
 }
 
@@ -50,18 +56,17 @@ std::unique_ptr<LoadedProfile> readProfile(const std::vector<std::string>& input
   request.reading.program = "pipe-view";
   request.reading.progress = progress;
   Diagnostics diagnostics;
-  Timeline timeline = loadRun(request, diagnostics);
-  return std::make_unique<LoadedProfile>(profileName(inputs), std::move(timeline),
+  Run run = loadRun(request, diagnostics);
+  return std::make_unique<LoadedProfile>(profileName(inputs), std::move(run),
                                          std::move(diagnostics));
 }
 
-FoundBubbles findBubbles(const LoadedProfile& profile, Explanation& explanation) {
-  explanation = classifiedRun(profile.timeline(), 0);
+FoundBubbles findBubbles(const LoadedProfile& profile) {
+  const Run& run = profile.run();
+  run.bubbles();
   FoundBubbles found;
-  found.summary = explanation.summary;
-  if (hasBubbles(profile.timeline())) return found;
-  found.lanes = bubbleLanes(profile.timeline(), *explanation.graph, explanation.bubbles, 0);
-  addOtherPhases(profile.timeline(), explanation.topology, explanation.summary, found.lanes, 0);
+  if (hasBubbles(run.timeline())) return found;
+  found.lanes = run.bubbleLanes();
   found.indexed = ChartModel::indexed(found.lanes.tracks);
   return found;
 }
@@ -69,8 +74,7 @@ FoundBubbles findBubbles(const LoadedProfile& profile, Explanation& explanation)
 std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,
                                                  AlignBy align) {
   std::unique_ptr<LoadedProfile> profile = readProfile(inputs, align);
-  Explanation explanation;
-  profile->add(findBubbles(*profile, explanation));
+  profile->add(findBubbles(*profile));
   return profile;
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "analysis/bubbles/bubbles.h"
-#include "analysis/explain/explanation.h"
+#include "analysis/run/run.h"
 #include "chart/chart_model.h"
 #include "ingest/load_run.h"
 #include "trace/diagnostic.h"
@@ -14,7 +15,6 @@ namespace pipetrace {
 
 /// The idle time of a run, ready to be added to its profile.
 struct FoundBubbles {
-  RunSummary summary;
   BubbleLanes lanes;  ///< empty if the run came with bubbles
   ChartModel::IndexedBubbles indexed;
 };
@@ -23,18 +23,17 @@ struct FoundBubbles {
 /// apart from add(). One thread may make it and hand it to the GUI thread.
 class LoadedProfile {
  public:
-  /// `timeline` is what loadRun() gave.
-  LoadedProfile(std::string name, Timeline timeline, Diagnostics diagnostics);
-  /// The same for a run that has its bubbles already.
-  LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnostics);
+  /// `isClassified`: the run has its bubbles already.
+  LoadedProfile(std::string name, Run run, Diagnostics diagnostics, bool isClassified = false);
   LoadedProfile(const LoadedProfile&) = delete;
   LoadedProfile& operator=(const LoadedProfile&) = delete;
 
   /// The name of its input, for titles.
   const std::string& name() const { return name_; }
-  const Timeline& timeline() const { return timeline_; }
+  const Run& run() const { return run_; }
+  const Timeline& timeline() const { return run_.timeline(); }
   /// Empty before isClassified().
-  const RunSummary& summary() const { return summary_; }
+  const RunSummary& summary() const;
   const Diagnostics& diagnostics() const { return diagnostics_; }
   const ChartModel& model() const { return *model_; }
   /// Draws the run in other colours, which are no part of it. On the thread that draws it, while no
@@ -47,10 +46,13 @@ class LoadedProfile {
   /// no other one reads it. Pointers to events, and references to rows, stay valid.
   void add(FoundBubbles found);
 
+  /// Gives up what nobody needs of the run (Run::endWhen(), Run::freeTables()).
+  void endWhen(std::stop_token stop) { run_.endWhen(std::move(stop)); }
+  void freeTables() { run_.freeTables(); }
+
  private:
   std::string name_;
-  Timeline timeline_;
-  RunSummary summary_;
+  Run run_;
   Diagnostics diagnostics_;
   std::unique_ptr<ChartModel> model_;
   bool isClassified_ = false;
@@ -65,9 +67,9 @@ std::string profileName(const std::vector<std::string>& inputs);
 std::unique_ptr<LoadedProfile> readProfile(const std::vector<std::string>& inputs, AlignBy align,
                                            LoadProgress* progress = nullptr);
 
-/// Finds the idle time of a profile, on all cores; others may read the profile meanwhile. The first
-/// part of its explanation is a by-product, which explain() completes.
-FoundBubbles findBubbles(const LoadedProfile& profile, Explanation& explanation);
+/// Finds the idle time of a profile, on all cores; others may read the profile meanwhile. All parts
+/// of its run are there afterwards, but for the schedule.
+FoundBubbles findBubbles(const LoadedProfile& profile);
 
 /// A profile with all its bubbles: readProfile(), findBubbles() and LoadedProfile::add().
 std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,7 @@ struct ProfileLoader::Work {
   AlignBy align = AlignBy::kBest;
   std::size_t stagedFrom = 0;
   LoadProgress progress;
+  std::stop_source stop;
   std::atomic<LoadStage> stage = LoadStage::kReading;
   std::atomic<bool> isWanted = true;
   std::atomic<bool> hasEnded = false;
@@ -29,7 +31,7 @@ struct ProfileLoader::Work {
   std::shared_ptr<LoadedProfile> profile;
   std::optional<FoundBubbles> found;
   bool areBubblesTaken = false;
-  std::shared_ptr<Explanation> explanation;
+  std::shared_ptr<const Explanation> explanation;
   QString error;
 };
 
@@ -67,6 +69,7 @@ ProfileLoader::Progress ProfileLoader::progress() const {
 void ProfileLoader::drop(std::shared_ptr<Work>& work) {
   if (!work) return;
   work->progress.isCancelled = true;
+  work->stop.request_stop();
   {
     const std::lock_guard lock(work->mutex);
     work->isWanted = false;
@@ -100,6 +103,7 @@ void ProfileLoader::read(Work& work) {
         "There are no jobs in it. Open the folder with the job logs of a run, or a profile that "
         "pipe-trace wrote.");
   }
+  profile->endWhen(work.stop.get_token());
   const std::lock_guard lock(work.mutex);
   work.profile = std::move(profile);
 }
@@ -111,11 +115,9 @@ bool ProfileLoader::show(const std::shared_ptr<Work>& work) {
   if (!work->isWanted) return false;
   if (isStaged) post(work, &ProfileLoader::takeProfile);
   work->stage = LoadStage::kClassifying;
-  auto explanation = std::make_shared<Explanation>();
-  FoundBubbles found = findBubbles(*profile, *explanation);
+  FoundBubbles found = findBubbles(*profile);
   {
     const std::lock_guard lock(work->mutex);
-    work->explanation = std::move(explanation);
     if (isStaged) {
       work->found = std::move(found);
     } else {
@@ -146,8 +148,13 @@ void ProfileLoader::run(const std::shared_ptr<Work>& work) {
     read(*work);
     if (show(work) && addBubbles(work)) {
       work->stage = LoadStage::kExplaining;
-      explain(work->profile->timeline(), {.steps = {}, .threads = 0}, *work->explanation);
-      work->explanation->basis->freeTables();
+      auto explanation =
+          std::make_shared<const Explanation>(work->profile->run(), ExplainOptions{});
+      work->profile->freeTables();
+      {
+        const std::lock_guard lock(work->mutex);
+        work->explanation = std::move(explanation);
+      }
       post(work, &ProfileLoader::takeExplanation);
     }
   } catch (const std::bad_alloc&) {

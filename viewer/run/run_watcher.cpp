@@ -146,10 +146,8 @@ class RunWatcher::Watch {
   void publish() {
     const auto begin = Clock::now();
     whole_.sort();
-    Timeline copy = whole_;
-    RunSummary summary = summarize(copy);
     last_ = std::make_shared<const LoadedProfile>(
-        profileName(request_.inputs), ReadyRun{std::move(copy), std::move(summary)}, diagnostics_);
+        profileName(request_.inputs), Run(whole_, request_.reading.threads), diagnostics_, true);
     const bool isFirst = shared_.publish(last_);
     if (isFirst) voice_.say([](RunWatcher& watcher) { emit watcher.grew(); });
     hasNew_ = false;
@@ -161,8 +159,7 @@ class RunWatcher::Watch {
     if (!last_) return;
     std::shared_ptr<const Explanation> explanation;
     try {
-      explanation = std::make_shared<const Explanation>(
-          explainRun(last_->timeline(), {.steps = {}, .threads = request_.reading.threads}));
+      explanation = std::make_shared<const Explanation>(last_->run(), ExplainOptions{});
     } catch (const std::exception&) {
       return;  // the run is shown all the same
     }

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "analysis/explain/explanation.h"
-#include "analysis/run_summary.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "viewer/causes/causes.h"
 #include "viewer/testing/shown_chart.h"
 
@@ -14,7 +14,7 @@ namespace pipetrace {
 inline Timeline withBubbles(Timeline timeline) {
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
-  appendBubbles(timeline, summarize(timeline));
+  addBubbles(timeline);
   return timeline;
 }
 
@@ -23,7 +23,7 @@ class ExplainedChart : public ShownChart {
  public:
   explicit ExplainedChart(Timeline timeline, QSize size = {1200, 640})
       : ShownChart(withBubbles(std::move(timeline)), size), causes_(widget()) {
-    causes_.show(std::make_shared<const Explanation>(explainRun(model().timeline(), {})), nullptr);
+    causes_.show(std::make_shared<const Explanation>(run(), ExplainOptions{}), nullptr);
   }
 
   Causes& causes() { return causes_; }

@@ -3,6 +3,7 @@
 #include <QTest>
 #include <QWheelEvent>
 
+#include "analysis/run/run.h"
 #include "chart/testing/timelines.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/testing/shown_window.h"
@@ -15,8 +16,7 @@ class ShownChart {
   explicit ShownChart(const TestRun& run = {}, QSize size = {1200, 640})
       : ShownChart(makeTestTimeline(run), size) {}
 
-  explicit ShownChart(Timeline timeline, QSize size = {1200, 640})
-      : timeline_(std::move(timeline)) {
+  explicit ShownChart(Timeline timeline, QSize size = {1200, 640}) : run_(std::move(timeline)) {
     widget_.resize(size);
     widget_.setModel(&model_);
     showActive(widget_);
@@ -27,6 +27,7 @@ class ShownChart {
   ChartWidget& widget() { return widget_; }
   const ChartWidget& widget() const { return widget_; }
   const ChartModel& model() const { return model_; }
+  const Run& run() const { return run_; }
   void setTheme(const Theme& theme) {
     model_.setTheme(theme);
     widget_.redraw();
@@ -35,7 +36,7 @@ class ShownChart {
 
   /// The i-th job of kind `kind` on the rank's compute lane.
   const Event& job(int rank, JobKind kind, int microBatch, int step = 0) const {
-    for (const Event& e : timeline_.findTrack(rank, kComputeLane)->events) {
+    for (const Event& e : run_.timeline().findTrack(rank, kComputeLane)->events) {
       if (e.kind == kind && e.microBatch == microBatch && e.step == step) return e;
     }
     throw std::out_of_range("no such job");
@@ -83,8 +84,8 @@ class ShownChart {
     QCoreApplication::sendEvent(widget_.viewport(), &event);
   }
 
-  Timeline timeline_;
-  ChartModel model_{timeline_};
+  Run run_;
+  ChartModel model_{run_.timeline(), run_.topology()};
   ChartWidget widget_;
 };
 

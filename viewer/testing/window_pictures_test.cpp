@@ -10,6 +10,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "viewer/export/export_picture.h"
@@ -64,7 +65,7 @@ LoadedProfile longRun() {
   Diagnostics diagnostics;
   Timeline run = simulate(plan, costs, {.steps = 300}).timeline;
   completeTimeline(run, diagnostics);
-  return {"long run", readyToShow(std::move(run), {}), diagnostics};
+  return {"long run", asRun(readyToShow(asRun(std::move(run)), {}).timeline), diagnostics, true};
 }
 
 TEST(WholeRunTest, ThePictureIsAsCommitted) {

@@ -34,7 +34,7 @@ constexpr Kind kKinds[] = {{"equal", testing::equalCosts},
 void row(const CheckedPlan& plan, const Kind& kind, int steps) {
   const Costs costs = kind.of(*plan);
   const Timeline run = testing::rehearsed({.plan = plan, .costs = costs, .steps = steps});
-  const PlanComparison comparison = compareWithPlan(run, plan, costs);
+  const PlanComparison comparison = compareWithPlan(Run(run), plan, costs);
   const JobLateness lateness = latenessOf(run, 2 * kNsPerMs);
   std::printf("%-24s %-9s %8.1f ms %+7.3f %%  %6.3f %% of %lld jobs  %s\n", plan->name.c_str(),
               kind.name, static_cast<double>(comparison.median.plannedStep) / 1e6,
@@ -61,7 +61,7 @@ void rowOfReplicas(const Plan& one, int replicas, int steps) {
   const CheckedPlan plan(withReductions(withReplicas(one, replicas)));
   const Costs costs = testing::withReductionsOf(20 * kNsPerMs, testing::costsByStage(*plan));
   const Timeline run = testing::rehearsed({.plan = plan, .costs = costs, .steps = steps});
-  const PlanComparison comparison = compareWithPlan(run, plan, costs);
+  const PlanComparison comparison = compareWithPlan(Run(run), plan, costs);
   std::printf("%-24s %-9s %8.1f ms %+7.3f %%  not hidden: %+.3f ms  %s\n", plan->name.c_str(),
               "by stage", static_cast<double>(comparison.median.plannedStep) / 1e6,
               100 * comparison.worstStep, worstExposedMs(plan, costs, run, steps),

@@ -72,12 +72,12 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
 }
 
 /// The bar is gone when it returns, or throws.
-AdviceList adviceWithBar(const Timeline& timeline, AdviceQuestion question, bool isQuiet) {
+AdviceList adviceWithBar(const Run& run, AdviceQuestion question, bool isQuiet) {
   AdviceProgress progress;
   question.progress = &progress;
   const ProgressBar bar("trying", progress.tried, progress.inAll,
                         {.quiet = isQuiet, .unit = "changes"});
-  return adviceOn(timeline, question);
+  return adviceOn(run, question);
 }
 
 }  // namespace
@@ -94,16 +94,15 @@ int adviseCommand(int argc, char** argv) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
   const std::optional<GivenBlocks> blocks = options.blocks.given();
   Diagnostics diagnostics;
-  const Timeline timeline = loadAndReport(options.load, diagnostics);
+  const Run run = loadAndReport(options.load, diagnostics);
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
-                          .threads = options.load.reading.threads,
                           .logs = inputsOfCommand(app, options.load),
                           .blocks = blocks,
                           .blockOptions = options.blocks.words()};
   if (options.limit) question.limitBytes = *options.limit * kBytesOfGb;
   if (options.activationGb) question.activationBytes = *options.activationGb * kBytesOfGb;
-  const AdviceList list = adviceWithBar(timeline, std::move(question), options.load.quiet);
+  const AdviceList list = adviceWithBar(run, std::move(question), options.load.quiet);
   if (!options.load.quiet || options.json) {
     writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
   }

@@ -31,10 +31,10 @@ int convertCommand(int argc, char** argv, const Program& program) {
   checkOutputs(options.profiles, options.load);
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
-  Timeline whole = loadAndReport(options.load, diagnostics, &files);
+  Run run = loadAndReport(options.load, diagnostics, &files);
   checkOutputs(options.profiles.names, files);
   const int threads = options.load.reading.threads;
-  return writeAndReport(std::move(whole), options.profiles, options.load, diagnostics,
+  return writeAndReport(std::move(run), options.profiles, options.load, diagnostics,
                         [&](const Timeline& timeline, const RunSummary& summary) {
                           return options.profiles.json ? jsonReport(timeline, summary, threads)
                                                        : textReport(timeline, summary, threads);

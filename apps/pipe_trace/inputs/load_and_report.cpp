@@ -11,8 +11,8 @@ namespace pipetrace {
 namespace {
 
 /// The bar is gone when it returns, or throws.
-Timeline loadWithBar(const LoadRunOptions& options, Diagnostics& diagnostics,
-                     std::vector<LoadedFile>* files, Alignment* alignment) {
+Run loadWithBar(const LoadRunOptions& options, Diagnostics& diagnostics,
+                std::vector<LoadedFile>* files, Alignment* alignment) {
   LoadProgress progress;
   RunRequest request = options;
   request.reading.progress = &progress;
@@ -43,13 +43,13 @@ int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics) {
   return options.strict && diagnostics.hasFindings() ? kExitFindings : 0;
 }
 
-Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
-                       std::vector<LoadedFile>* files, Alignment* alignment) {
+Run loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
+                  std::vector<LoadedFile>* files, Alignment* alignment) {
   const Severity lowest = lowestSeverity(options);
   try {
-    Timeline timeline = loadWithBar(options, diagnostics, files, alignment);
+    Run run = loadWithBar(options, diagnostics, files, alignment);
     printDiagnostics(named(diagnostics, options.name), lowest);
-    return timeline;
+    return run;
   } catch (...) {
     printDiagnostics(named(diagnostics, options.name), lowest);
     throw;

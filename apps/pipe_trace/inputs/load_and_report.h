@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "analysis/run/run.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
 #include "parser/load_timeline.h"
 #include "trace/diagnostic.h"
-#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -18,7 +18,7 @@ int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics);
 
 /// loadRun() with a progress bar. Prints the findings to standard error, even when loading fails.
 /// `files` and `alignment` are as for loadRun().
-Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
-                       std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
+Run loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
+                  std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
 
 }  // namespace pipetrace

@@ -167,9 +167,10 @@ WrittenProfiles writeProfiles(const Timeline& timeline, const Picture& picture,
   return written;
 }
 
-int writeAndReport(Timeline whole, const ProfileOutputs& outputs, const LoadRunOptions& load,
+int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions& load,
                    const Diagnostics& diagnostics, const SummaryText& report) {
-  auto [timeline, summary] = withBubbles(std::move(whole), load);
+  const BubbleChoice bubbles = bubblesFor(run, load);
+  auto [timeline, summary] = std::move(run).ready(bubbles);
   const Selection& selection = load.selection;
   Picture picture;
   if (wantsPicture(outputs))

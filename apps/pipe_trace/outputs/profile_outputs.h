@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_summary.h"
+#include "analysis/run/run.h"
 #include "apps/cli/large_json.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
@@ -62,7 +62,7 @@ using SummaryText = std::function<std::string(const Timeline&, const RunSummary&
 
 /// Writes the outputs of a loaded run (all or none), and prints `report` and a line for each.
 /// Returns the exit code.
-int writeAndReport(Timeline whole, const ProfileOutputs& outputs, const LoadRunOptions& load,
+int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions& load,
                    const Diagnostics& diagnostics, const SummaryText& report);
 
 }  // namespace pipetrace

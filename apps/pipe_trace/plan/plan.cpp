@@ -9,6 +9,7 @@
 #include "analysis/clocks/wrong_clocks.h"
 #include "analysis/costs/costs_file.h"
 #include "analysis/present/plan_report.h"
+#include "analysis/run/run.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
@@ -260,7 +261,7 @@ int runPlan(PlanOptions options) {
     std::erase_if(simulation.timeline.counters,
                   [](const CounterSeries& series) { return series.name == kMemoryCounter; });
   }
-  appendBubbles(simulation.timeline, summarize(simulation.timeline));
+  simulation.timeline = Run(std::move(simulation.timeline)).ready(BubbleChoice::kFound).timeline;
   if (hosts.empty()) {
     outputs.addRun(simulation.timeline, simulation.timeline, planLine(figures));
   } else {

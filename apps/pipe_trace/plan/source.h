@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/costs/given_costs.h"
-#include "analysis/plans/run_plan.h"
+#include "analysis/run/run_plan.h"
 #include "apps/pipe_trace/plan/options.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"

@@ -89,7 +89,6 @@ WhatIfQuestion WhatIfOptions::question() const {
   addBlocks(*this, question);
   question.steps = load.selection.steps;
   question.tokensPerStep = tokensPerStep;
-  question.threads = load.reading.threads;
   return question;
 }
 

@@ -21,15 +21,15 @@ namespace {
 constexpr int kExitNoAnswer = 2;
 
 /// Writes the changed run with its bubbles.
-WrittenProfiles writeRun(Timeline run, const WhatIfOptions& options, OutputSet& files) {
+WrittenProfiles writeRun(Run run, const WhatIfOptions& options, OutputSet& files) {
   const ProfileOutputs& profiles = options.profiles;
-  const RunSummary summary = summarize(run, options.load.reading.threads);
-  appendBubbles(run, summary, options.load.reading.threads);
+  const ReadyRun ready = std::move(run).ready(BubbleChoice::kFound);
   Picture picture;
   if (wantsPicture(profiles)) {
-    picture = pictureOfSteps(run, summary, {}, themeOf(profiles.theme, profiles.isDark));
+    picture = pictureOfSteps(ready.timeline, ready.summary, {},
+                             themeOf(profiles.theme, profiles.isDark));
   }
-  return writeProfiles(run, picture, profiles, options.load, files);
+  return writeProfiles(ready.timeline, picture, profiles, options.load, files);
 }
 
 }  // namespace
@@ -49,11 +49,12 @@ int whatIfCommand(int argc, char** argv) {
   checkOutputs(options.profiles, load);
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
-  const Timeline timeline = loadAndReport(load, diagnostics, &loaded);
+  Run run = loadAndReport(load, diagnostics, &loaded);
   std::vector<std::string> toWrite = options.profiles.names;
   if (!options.csv.empty()) toWrite.push_back(options.csv);
   checkOutputs(toWrite, loaded);
-  WhatIfAnswer answer = whatIf(timeline, question);
+  WhatIfAnswer answer = whatIf(run, question);
+  run.letGo();
   const bool isAnswered = answer.refusal.empty();
   const WhatIfReport report{answer, options.asked()};
   std::string text = options.json ? whatIfJson(report) : whatIfText(report);

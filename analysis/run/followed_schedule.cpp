@@ -1,4 +1,4 @@
-#include "analysis/explain/followed_schedule.h"
+#include "analysis/run/followed_schedule.h"
 
 #include <algorithm>
 #include <utility>

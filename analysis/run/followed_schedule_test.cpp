@@ -1,8 +1,9 @@
-#include "analysis/explain/followed_schedule.h"
+#include "analysis/run/followed_schedule.h"
 
 #include <gmock/gmock.h>
 
 #include "analysis/testing/faulty_run.h"
+#include "analysis/testing/run_of_timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/plans/recognise_schedule.h"
-#include "trace/timeline.h"
+#include "analysis/run/run.h"
 
 namespace pipetrace {
 
@@ -25,7 +25,7 @@ struct RunPlan {
 };
 
 /// Looks at the last step of the first pipeline that has all its work, or at the last one where no
-/// step of the last sixteen has. `timeline` is completed (completeTimeline()).
-RunPlan planOfRun(const Timeline& timeline);
+/// step of the last sixteen has.
+RunPlan planOfRun(const Run& run);
 
 }  // namespace pipetrace

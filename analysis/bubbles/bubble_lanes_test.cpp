@@ -3,8 +3,8 @@
 #include <map>
 #include <random>
 
-#include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
@@ -24,14 +24,14 @@ std::map<std::pair<int, int>, Nanoseconds> bubbleSums(const Timeline& timeline) 
   return sums;
 }
 
-TEST(AppendBubbles, GapsOfEachRankInsideTheWindowBecomeEvents) {
+TEST(BubbleLanes, GapsOfEachRankInsideTheWindowBecomeEvents) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 10, 0);
   made.add(0, kBackward, 40, 60, 0);
   made.add(1, kForward, 12, 20, 0);
   made.add(1, kBackward, 20, 38, 0);
   made.timeline.sort();
-  appendBubbles(made.timeline, summarize(made.timeline));
+  addBubbles(made.timeline);
   const auto& first = made.timeline.findTrack(0, kBubbleLane)->events;
   const auto& second = made.timeline.findTrack(1, kBubbleLane)->events;
   ASSERT_EQ(first.size(), 1U);
@@ -47,7 +47,7 @@ TEST(AppendBubbles, GapsOfEachRankInsideTheWindowBecomeEvents) {
 }
 
 /// Stage 1 takes 1.5 times as long as stage 0, and its forward begins 3 late.
-TEST(AppendBubbles, BubblesHaveTheirClassAndTheirCulprit) {
+TEST(BubbleLanes, BubblesHaveTheirClassAndTheirCulprit) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 10, 0);
   made.add(0, kBackward, 58, 68, 0);
@@ -62,7 +62,7 @@ TEST(AppendBubbles, BubblesHaveTheirClassAndTheirCulprit) {
     for (Event& event : track.events) event.stage = track.rank;
   }
   made.timeline.sort();
-  appendBubbles(made.timeline, summarize(made.timeline));
+  addBubbles(made.timeline);
   // The plan's jobs take 12 each (mean of 10 and 15, rounded down). It is idle for 24 on rank 0,
   // and for 12 before and after the jobs of rank 1. Rank 0 waits 48, 24 too many: 15 for the
   // message, 3 for the late job, 3 and 3 for the longer ones.
@@ -96,7 +96,7 @@ TEST(AppendBubbles, BubblesHaveTheirClassAndTheirCulprit) {
   EXPECT_EQ(second[3].duration(), 13);
 }
 
-TEST(AppendBubbles, EachPipelineHasTheBubblesOfItsOwnWindows) {
+TEST(BubbleLanes, EachPipelineHasTheBubblesOfItsOwnWindows) {
   HandMadeTimeline made;
   for (const int rank : {0, 1}) {
     made.add(rank, kForward, 100 * rank, 100 * rank + 10, 0);
@@ -106,31 +106,31 @@ TEST(AppendBubbles, EachPipelineHasTheBubblesOfItsOwnWindows) {
     made.timeline.ranks[rank].dataParallelIndex = rank;
   }
   made.timeline.sort();
-  appendBubbles(made.timeline, summarize(made.timeline));
+  addBubbles(made.timeline);
   EXPECT_EQ(bubbleSums(made.timeline),
             (std::map<std::pair<int, int>, Nanoseconds>{{{0, 0}, 5}, {{1, 0}, 5}}));
 }
 
-TEST(AppendBubbles, OlderBubblesAreReplaced) {
+TEST(BubbleLanes, OlderBubblesAreReplaced) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 10, 0);
   made.add(0, kBackward, 40, 60, 0);
   made.add(0, kBubble, 0, 5, 0, -1, kBubbleLane);
   made.timeline.sort();
-  appendBubbles(made.timeline, summarize(made.timeline));
-  appendBubbles(made.timeline, summarize(made.timeline));
+  addBubbles(made.timeline);
+  addBubbles(made.timeline);
   EXPECT_EQ(bubbleSums(made.timeline), (std::map<std::pair<int, int>, Nanoseconds>{{{0, 0}, 30}}));
 }
 
-TEST(AppendBubbles, RunWithoutIdleTimeHasNoBubbleLane) {
+TEST(BubbleLanes, RunWithoutIdleTimeHasNoBubbleLane) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 10, 0);
   made.add(0, kBubble, 0, 5, 0, -1, kBubbleLane);
-  appendBubbles(made.timeline, summarize(made.timeline));
+  addBubbles(made.timeline);
   EXPECT_EQ(made.timeline.tracks.size(), 1U);
 }
 
-TEST(AppendBubbles, DurationsAddUpToTheIdleTimeToTheNanosecond) {
+TEST(BubbleLanes, DurationsAddUpToTheIdleTimeToTheNanosecond) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 60; ++round) {
     const int p = 1 + round % 5;
@@ -145,7 +145,7 @@ TEST(AppendBubbles, DurationsAddUpToTheIdleTimeToTheNanosecond) {
     Simulation run = simulate(buildSchedule("1F1B", p, 1 + round % 7), costs,
                               {.steps = 4, .begin = 1'697'793'307'213'760'986});
     const RunSummary summary = summarize(run.timeline);
-    appendBubbles(run.timeline, summary);
+    addBubbles(run.timeline);
     const auto sums = bubbleSums(run.timeline);
     for (const StepSummary& step : summary.steps) {
       for (const RankStep& rank : step.ranks) {

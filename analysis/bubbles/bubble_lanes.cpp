@@ -132,21 +132,13 @@ void insert(Timeline& timeline, Track bubbles) {
 
 }  // namespace
 
-void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
-  std::erase_if(timeline.tracks, [](const Track& track) { return track.lane == kBubbleLane; });
-  if (summary.steps.empty()) return;
-  const Topology topology = topologyOf(timeline, threads);
-  BubbleLanes lanes = lanesOf(timeline, topology, summary, threads);
-  addOtherPhases(timeline, topology, summary, lanes, threads);
-  joinBubbles(timeline, std::move(lanes));
-}
-
 void addOtherPhases(const Timeline& timeline, const Topology& topology, const RunSummary& summary,
                     BubbleLanes& lanes, int threads) {
   std::set<Phase> others;
   for (const StepWindow& step : summary.otherSteps) others.insert(step.phase);
   for (const Phase phase : others) {
-    merge(lanesOf(timeline, topology, summarizePhase(timeline, phase, threads), threads), lanes);
+    const RunSummary ofPhase = summarizePhase(timeline, topology, phase, threads);
+    merge(lanesOf(timeline, topology, ofPhase, threads), lanes);
   }
 }
 
