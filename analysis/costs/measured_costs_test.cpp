@@ -172,8 +172,8 @@ TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunAreMeasuredAgain) {
   EXPECT_EQ(measured.stages[1].forwardBackward, 24);
   EXPECT_EQ(measured.stages[0].message, 4096);
   EXPECT_EQ(measured.stages[1].message, 0);
-  const Costs silent =
-      measuredCosts(asRun(simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20})).timeline));
+  const Costs silent = measuredCosts(
+      asRun(simulate(buildSchedule("1F1B", 2, 2), Costs::equal(2, {10, 20})).timeline));
   EXPECT_EQ(silent.stages[0].message, 0);
 }
 

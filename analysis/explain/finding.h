@@ -88,8 +88,7 @@ enum class Remedy : std::uint8_t {
   kUpdatesAndReductions,
   kOfClass,  ///< what the row of the class says (trace/bubble_class.h)
 };
-inline constexpr std::size_t kRemedyCount =
-    static_cast<std::size_t>(Remedy::kOfClass) + 1;
+inline constexpr std::size_t kRemedyCount = static_cast<std::size_t>(Remedy::kOfClass) + 1;
 
 /// Facts of kEarlyMessages; culprit.rank and peer are the link with the earliest.
 struct EarlyArrivals {

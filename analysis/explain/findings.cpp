@@ -26,8 +26,8 @@ constexpr Nanoseconds kLeastEarly = 10 * kNsPerUs;
 enum class Joins : std::uint8_t {
   kNever,
   kAll,
-  kOfSameRanks,    ///< stages that are on the same ranks
-  kOfSameTime,     ///< ranks that became slow at one time
+  kOfSameRanks,     ///< stages that are on the same ranks
+  kOfSameTime,      ///< ranks that became slow at one time
   kOfSamePipeline,  ///< ranks of one
   kOfSameClass
 };
@@ -590,8 +590,7 @@ class Findings {
       addClasses(FindingKind::kOptimizers, Remedy::kFasterUpdates, {BubbleClass::kSync});
     }
     for (const BubbleClass c : kReportedClasses) {
-      const bool isSaid =
-          isOfSchedule(c) || c == BubbleClass::kSync || c == BubbleClass::kUnknown;
+      const bool isSaid = isOfSchedule(c) || c == BubbleClass::kSync || c == BubbleClass::kUnknown;
       if (!isSaid && rowOf(c).blame == BubbleBlame::kNobody) {
         addClasses(FindingKind::kOfClass, Remedy::kOfClass, {c});
       }

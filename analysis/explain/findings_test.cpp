@@ -359,7 +359,9 @@ TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
                                                     .bubbles = run.bubbles,
                                                     .culprits = culprits,
                                                     .summary = run.summary});
-  const auto isPlain = [](const Finding& each) { return findingText(each).starts_with("ranks 1 and 2: "); };
+  const auto isPlain = [](const Finding& each) {
+    return findingText(each).starts_with("ranks 1 and 2: ");
+  };
   const auto found = std::find_if(findings.begin(), findings.end(), isPlain);
   ASSERT_NE(found, findings.end());
   EXPECT_THAT(findingText(*found), StartsWith("ranks 1 and 2: sync costs 5.000 ms of idle time, "));

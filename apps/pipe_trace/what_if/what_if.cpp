@@ -26,8 +26,8 @@ WrittenProfiles writeRun(Run run, const WhatIfOptions& options, OutputSet& files
   const ReadyRun ready = std::move(run).ready(BubbleChoice::kFound);
   Picture picture;
   if (wantsPicture(profiles)) {
-    picture = pictureOfSteps(ready.timeline, ready.summary, {},
-                             themeOf(profiles.theme, profiles.isDark));
+    picture =
+        pictureOfSteps(ready.timeline, ready.summary, {}, themeOf(profiles.theme, profiles.isDark));
   }
   return writeProfiles(ready.timeline, picture, profiles, options.load, files);
 }
