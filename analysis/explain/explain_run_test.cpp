@@ -342,7 +342,7 @@ TEST(ExplainRunTest, CriticalPathsStayTheSameWithoutTheTablesOfTheBasis) {
   for (const BubbleWindow& window : pipeline.windows) {
     paths.push_back(criticalPathOf(*explanation.basis, pipeline, window));
   }
-  explanation.basis->freeTables();
+  explanation.own->freeTables();
   ASSERT_EQ(paths.size(), 3U);
   for (std::size_t w = 0; w < paths.size(); ++w) {
     const StepPath later = criticalPathOf(*explanation.basis, pipeline, pipeline.windows[w]);

@@ -332,7 +332,7 @@ TEST(Findings, RanksThatBeginTheirJobsLateAreOneFinding) {
 TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const Timeline timeline = completedRun(plan, costsOf(plan, 0));
-  const Explanation run = explainRun(timeline, {});
+  const auto run = explainRun(timeline, {});
   const JobGraph& graph = *run.graph;
   const UsualTimes& times = run.basis->times();
   const SlowerStages stages(timeline, graph, times);

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "analysis/costs/measured_costs.h"
-#include "analysis/explain/followed_schedule.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/plans/measured_plan.h"
+#include "analysis/run/run.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"

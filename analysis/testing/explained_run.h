@@ -8,13 +8,13 @@
 namespace pipetrace {
 
 struct RunOfExplanation {
-  std::unique_ptr<const Run> own;
+  std::unique_ptr<Run> own;
 };
 
 /// An explanation with the run that it refers to.
 struct ExplainedRun : RunOfExplanation, Explanation {
   ExplainedRun(Timeline timeline, const ExplainOptions& options, int threads)
-      : RunOfExplanation{std::make_unique<const Run>(std::move(timeline), threads)},
+      : RunOfExplanation{std::make_unique<Run>(std::move(timeline), threads)},
         Explanation(*own, options) {}
 };
 

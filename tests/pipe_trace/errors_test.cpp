@@ -91,7 +91,7 @@ TEST_F(PipeTrace, MissingLogIsAFindingAlsoInAProfile) {
 
 TEST_F(PipeTrace, LogsOfAnOlderRunAmongTheOthersAreAnErrorThatNamesBothRuns) {
   const std::string folder = logs(sample());
-  const Simulation smaller = simulate(oneFOneB(2, 8), Costs::equal(2, {10, 20}));
+  const Simulation smaller = simulate(buildSchedule("1F1B", 2, 8), Costs::equal(2, {10, 20}));
   for (const int rank : {0, 1}) fs::remove(folder + "/workerlog." + std::to_string(rank));
   writeJobLogs(smaller.timeline, folder);
   expectError(run({folder}), "ranks 0 and 1 of 2 in 2 files", "ranks 2 and 3 of 4 in 2 files");

@@ -25,7 +25,7 @@ class ShowCommand : public PipeTrace {
 
   /// 1F1B with the papers' times: all steps alike, one after the other.
   static Simulation papersRun(int steps) {
-    return simulate(oneFOneB(4, 8), Costs::equal(4, {kNsPerMs, 2 * kNsPerMs}),
+    return simulate(buildSchedule("1F1B", 4, 8), Costs::equal(4, {kNsPerMs, 2 * kNsPerMs}),
                     {.steps = steps, .begin = 7, .stepsStartTogether = true});
   }
 };
@@ -54,7 +54,7 @@ TEST_F(ShowCommand, CausesOfIdleTimeHaveMarks) {
   costs.stages[2].backward *= 2;
   costs.optimizer = 2 * kNsPerMs;
   const std::string folder =
-      logs(simulate(oneFOneB(4, 8), costs, {.steps = 3, .stepsStartTogether = true}));
+      logs(simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 3, .stepsStartTogether = true}));
   const std::string out = show({folder, "--step", "1", "--width", "250"}).out;
   EXPECT_THAT(out, AllOf(HasSubstr("##"), HasSubstr("opt__"), HasSubstr("- idle by the schedule"),
                          HasSubstr("_ sync"), HasSubstr("# imbalance"), Not(HasSubstr("~"))));
@@ -71,7 +71,7 @@ TEST_F(ShowCommand, CulpritsAreInATableBelowTheChart) {
   costs.stages[2].forward *= 2;
   costs.stages[2].backward *= 2;
   const std::string folder =
-      logs(simulate(oneFOneB(4, 8), costs, {.steps = 2, .stepsStartTogether = true}));
+      logs(simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 2, .stepsStartTogether = true}));
   const std::string out = show({folder, "--step", "1"}).out;
   const std::size_t table = out.find("\n\nidle time with a culprit\n   waits     for ");
   ASSERT_NE(table, std::string::npos);

@@ -219,8 +219,7 @@ TEST(CausesTest, AnExplainedBubbleLeadsToItsCulpritWhateverTheProfileCallsIt) {
   QTest::mouseClick(chart.widget().viewport(), Qt::LeftButton, {}, chart.middleOf(0, *bubble));
   ASSERT_TRUE(chart.widget().selection());
   EXPECT_FALSE(chart.widget().culprit()) << "neither its number nor its name is known";
-  causes.show(std::make_shared<const Explanation>(explainRun(chart.model().timeline(), {})),
-              nullptr);
+  causes.show(std::make_shared<const Explanation>(chart.run(), ExplainOptions{}), nullptr);
   ASSERT_TRUE(chart.widget().culprit());
   const Bubble* const known =
       causes.places()->bubbleOf({chart.widget().selection()->row, &*bubble});

@@ -23,7 +23,7 @@ class DiffCommand : public SlowRuns {
   /// k % longer jobs, so that steps differ.
   std::string logsWith(int percent, const std::string& name, int steps = 4) const {
     Costs costs = costsWith(2, percent);
-    const Plan plan = oneFOneB(4, 8);
+    const Plan plan = buildSchedule("1F1B", 4, 8);
     for (const auto& actions : plan.ranks) {
       for (const Action& action : actions) {
         for (int step = 0; step < steps; ++step) {

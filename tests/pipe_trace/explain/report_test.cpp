@@ -301,7 +301,8 @@ TEST_F(ReportCommand, MinorFindingsAreOneLineUnlessAllAreWanted) {
 TEST_F(ReportCommand, LongFirstStepIsLeftOutOfEverythingAndStepsHaveIt) {
   Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
   costs.stages[2] = {13 * kNsPerMs, 26 * kNsPerMs};
-  Simulation run = simulate(oneFOneB(4, 8), costs, {.steps = 4, .stepsStartTogether = true});
+  Simulation run =
+      simulate(buildSchedule("1F1B", 4, 8), costs, {.steps = 4, .stepsStartTogether = true});
   Nanoseconds first = kNsMax;
   for (const Track& track : run.timeline.tracks) {
     for (const Event& event : track.events) {

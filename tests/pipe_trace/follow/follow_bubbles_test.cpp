@@ -41,9 +41,9 @@ TEST_F(Follow, BubblesHaveTheClassesAndCulpritsOfAWholeConversion) {
   costs.faults.jobs.push_back(
       {.action = {JobKind::kForward, 1, 4}, .step = 1, .longer = 30 * kNsPerMs});
   constexpr int kSteps = 4;
-  const std::string whole =
-      logs(simulate(oneFOneB(4, 8), costs, {.steps = kSteps, .begin = 1'697'793'307'213'760'986}),
-           "whole");
+  const std::string whole = logs(simulate(buildSchedule("1F1B", 4, 8), costs,
+                                          {.steps = kSteps, .begin = 1'697'793'307'213'760'986}),
+                                 "whole");
   ASSERT_EQ(run({whole, "-o", path("whole.json")}).exitCode, 0);
   const std::set<std::string> expected = bubblesIn(contents(path("whole.json")));
   EXPECT_THAT(
@@ -74,8 +74,9 @@ TEST_F(Follow, BubblesHaveTheClassesAndCulpritsOfAWholeConversion) {
 
 TEST_F(Follow, BubblesOfAllPhasesAreThoseOfAWholeConversion) {
   constexpr int kSteps = 6;
-  Simulation run = simulate(oneFOneB(2, 4), Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs}),
-                            {.steps = kSteps, .begin = 1'697'793'307'213'760'986});
+  Simulation run =
+      simulate(buildSchedule("1F1B", 2, 4), Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs}),
+               {.steps = kSteps, .begin = 1'697'793'307'213'760'986});
   for (Track& track : run.timeline.tracks) {
     std::erase_if(track.events, [](const Event& event) {
       return (event.step == 2 || event.step == 3) && event.kind != JobKind::kForward;
