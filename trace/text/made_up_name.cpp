@@ -1,15 +1,13 @@
 #include "trace/text/made_up_name.h"
 
 #include <charconv>
-#include <cstring>
 #include <string>
 
 namespace pipetrace {
 
 MadeUpName::MadeUpName(const Event& event) {
   const auto put = [&](std::string_view piece) {
-    std::memcpy(text_.data() + size_, piece.data(), piece.size());
-    size_ += piece.size();
+    size_ += piece.copy(text_.data() + size_, text_.size() - size_);
   };
   put(logName(event.kind));
   if (event.kind == JobKind::kBubble) {
