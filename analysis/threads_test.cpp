@@ -87,7 +87,7 @@ TEST(Threads, MakeNoDifferenceToTheReportOfOnePipeline) {
     const Timeline run = test::completedRun(plan, costs, 5);
     const auto reported = [&](int threads) {
       const auto explanation = explainRun(run, {}, threads);
-      return runReportJson({run, explanation, Diagnostics{}});
+      return runReportJson({explanation, Diagnostics{}});
     };
     const std::string one = reported(1);
     ASSERT_NE(one.find("\"slowdown\""), std::string::npos);

@@ -116,7 +116,7 @@ void wholeReport(benchmark::State& state) {
     state.ResumeTiming();
     const Explanation explanation(fresh, {});
     jobs = explanation.graph->jobCount();
-    const std::string text = runReportJson({fresh.timeline(), explanation, diagnostics});
+    const std::string text = runReportJson({explanation, diagnostics});
     benchmark::DoNotOptimize(text.data());
   }
   state.counters["jobs"] = static_cast<double>(jobs);

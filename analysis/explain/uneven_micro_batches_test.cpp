@@ -112,7 +112,7 @@ TEST(UnevenMicroBatches, AreAdvisedToBeBalancedByTokensAndHaveTheirFigures) {
   EXPECT_EQ(finding->bubbleClass, BubbleClass::kPeerWait);
   EXPECT_GT(finding->time, 0);
   EXPECT_THAT(finding->factsOf<UnevenMicroBatches>()->uneven(), ElementsAre(0, 1, 2, 3));
-  const auto json = nlohmann::json::parse(runReportJson({run, explanation, Diagnostics()}));
+  const auto json = nlohmann::json::parse(runReportJson({explanation, Diagnostics()}));
   bool isThere = false;
   for (const auto& each : json.at("findings")) {
     if (!each.at("evidence").contains("micro_batches")) continue;

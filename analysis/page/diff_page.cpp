@@ -71,8 +71,8 @@ std::string bothStepsHtml(const DiffPageOptions& options) {
   std::string html;
   std::string legend;
   for (const Shown& each : shown) {
-    const StepChart chart =
-        stepChart(each.report.timeline, each.report.explanation, each.stretch, longest);
+    const StepChart chart = stepChart(each.report.explanation.of.timeline(),
+                                      each.report.explanation, each.stretch, longest);
     const Timeline::Span& time = each.stretch.time;
     html +=
         "<div class=\"whole\">\n<h3>" + runMark(each.run) +

@@ -45,7 +45,7 @@ struct ComparedRuns {
 
   std::string page() const {
     const DiffReport report{diff, inputOfA, inputOfB};
-    return diffPage({report, {timelineOfA, a, diagnostics}, {timelineOfB, b, diagnostics}, "1.2"});
+    return diffPage({report, {a, diagnostics}, {b, diagnostics}, "1.2"});
   }
 };
 

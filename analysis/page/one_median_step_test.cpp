@@ -65,7 +65,7 @@ class OneMedianStep : public testing::Test {
   static constexpr Nanoseconds kStep = 345 * kWholeMs;
   static constexpr const char* kText = "345.0 ms";
 
-  RunReport report() const { return {run_, explained_, diagnostics_}; }
+  RunReport report() const { return {explained_, diagnostics_}; }
 
   Timeline run_ = runOfLengths();
   ExplainedRun explained_ = explainRun(run_, {});

@@ -97,7 +97,7 @@ std::string adviceHtml(const RunPageOptions& options) {
 }
 
 std::string stepHtml(const RunReport& report, const ShownStretch& stretch) {
-  const StepChart chart = stepChart(report.timeline, report.explanation, stretch);
+  const StepChart chart = stepChart(report.explanation.of.timeline(), report.explanation, stretch);
   std::string html =
       paragraphHtml(sentenceText(stretch.words + ": " +
                                  formatDuration(stretch.time.end - stretch.time.begin))) +

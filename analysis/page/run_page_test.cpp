@@ -25,12 +25,11 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// The page of an explained run.
-std::string pageOf(const Timeline& timeline, const Explanation& run,
-                   const RunPageOptions& options = {}) {
+std::string pageOf(const Explanation& run, const RunPageOptions& options = {}) {
   const Diagnostics none;
-  return runPage({timeline, run, none}, options);
+  return runPage({run, none}, options);
 }
-std::string pageOf(const Timeline& timeline) { return pageOf(timeline, explainRun(timeline, {})); }
+std::string pageOf(const Timeline& timeline) { return pageOf(explainRun(timeline, {})); }
 
 std::vector<std::int64_t> numbersOf(const json& list) {
   return test::numbersIn(list.get<std::string>());
@@ -64,7 +63,7 @@ std::vector<Cell> cellsOf(const json& chart, const json& level) {
 class RunPageTest : public test::ReportByHand {
  protected:
   std::string page(const RunPageOptions& options = {}) const {
-    return pageOf(timeline_, run_, options);
+    return pageOf(run_, options);
   }
 };
 
@@ -194,8 +193,7 @@ TEST(RunPageOfFaultsTest, NothingInARunIsMarkup) {
   const auto run = explainRun(timeline, {});
   Diagnostics diagnostics;
   diagnostics.add({.message = evil, .advice = evil});
-  const std::string page =
-      runPage({timeline, run, diagnostics}, {.name = evil, .advice = {{evil, evil}}});
+  const std::string page = runPage({run, diagnostics}, {.name = evil, .advice = {{evil, evil}}});
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, HasSubstr("<title>&lt;/script&gt;&lt;img"));
   const json chart = chartsOf(page).at(0);
@@ -226,7 +224,7 @@ TEST(RunPageOfFaultsTest, AnAsynchronousRunOfOneStepIsShownWhole) {
   const Plan plan = buildSchedule("PipeDream", 4, 16);
   const Timeline timeline = completedRun(plan, costsOf(plan, 1), 1);
   const auto run = explainRun(timeline, {});
-  const std::string page = pageOf(timeline, run);
+  const std::string page = pageOf(run);
   EXPECT_THAT(
       page, AllOf(HasSubstr("<h2>The run</h2>"), HasSubstr("The run, while its pipeline is full: "),
                   HasSubstr("<span>length of the run</span>"), Not(HasSubstr("one of its"))));

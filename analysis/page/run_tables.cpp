@@ -206,7 +206,7 @@ std::string stepTableHtml(const Explanation& run) {
 
 std::string stageTableHtml(const RunReport& report) {
   const Explanation& run = report.explanation;
-  const std::vector<StageTimes> stages = stageTimesOf(report.timeline);
+  const std::vector<StageTimes> stages = stageTimesOf(report.explanation.of.timeline());
   std::set<JobKind> kinds;
   for (const StageTimes& stage : stages) {
     for (const auto* const medians : {&stage.medians, &stage.others}) {
@@ -246,7 +246,7 @@ std::string stageTableHtml(const RunReport& report) {
 
 std::string bubbleTableHtml(const RunReport& report) {
   const Explanation& run = report.explanation;
-  const Nanoseconds begin = report.timeline.span().begin;
+  const Nanoseconds begin = report.explanation.of.timeline().span().begin;
   PageTable table(
       "the longest bubbles",
       {{"rank"}, {"step"}, {"begin"}, {"length"}, {"class", false}, {"culprit", false}});
@@ -254,8 +254,8 @@ std::string bubbleTableHtml(const RunReport& report) {
     std::string culprit = "-";
     if (bubble->culprit != JobGraph::kNone) {
       const int number = run.graph->ranks()[culpritRankOf(*run.graph, *bubble)].number;
-      culprit =
-          culpritName(report.timeline, *run.graph, *bubble) + " on rank " + std::to_string(number);
+      culprit = culpritName(report.explanation.of.timeline(), *run.graph, *bubble) + " on rank " +
+                std::to_string(number);
     }
     table.addRow({countCell(run.graph->ranks()[rank].number),
                   countCell(bubble->step),

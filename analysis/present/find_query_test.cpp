@@ -48,7 +48,7 @@ Timeline faultyRun() {
 TEST(FindQueryTest, EachQueryOfTheReportFindsExactlyItsEvidence) {
   const Timeline run = faultyRun();
   const auto explanation = explainRun(run, {});
-  RunReport report{run, explanation, Diagnostics{}};
+  RunReport report{explanation, Diagnostics{}};
   report.all = true;
   Timeline shown = run;
   addBubbles(shown);
@@ -89,7 +89,7 @@ TEST(FindQueryTest, PausesAndEarlyMessagesHaveEvidenceToo) {
   const ChartModel model(shown);
   int others = 0;
   for (const Finding& finding : explanation.findings) {
-    const std::string query = findQueryOf({run, explanation, Diagnostics{}}, finding);
+    const std::string query = findQueryOf({explanation, Diagnostics{}}, finding);
     const std::vector<ChartHit> found = foundIn(model, query);
     ASSERT_EQ(found.size(), 1U) << findingText(finding) << ": " << query;
     if (found.front().event->kind != JobKind::kBubble) ++others;
@@ -100,7 +100,7 @@ TEST(FindQueryTest, PausesAndEarlyMessagesHaveEvidenceToo) {
 TEST(FindQueryTest, TheTextHasTheCommandUnderEachFinding) {
   const Timeline run = faultyRun();
   const auto explanation = explainRun(run, {});
-  RunReport report{run, explanation, Diagnostics{}};
+  RunReport report{explanation, Diagnostics{}};
   EXPECT_THAT(runReportText(report), testing::Not(HasSubstr("--find")));
   report.viewCommand = "pipe-view 'my logs'";
   report.all = true;

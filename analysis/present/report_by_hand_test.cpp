@@ -77,7 +77,7 @@ TEST_F(ReportByHand, ReplicasAreCountedAsPipelines) {
   alone.track(1, kComputeLane).events = events;
   alone.sort();
   const auto explanation = explainRun(alone, {});
-  const RunReport report{alone, explanation, diagnostics_};
+  const RunReport report{explanation, diagnostics_};
   EXPECT_THAT(runReportText(report),
               StartsWith("2 ranks in 2 pipelines, 1 step, 8 compute jobs\n"));
   EXPECT_THAT(runReportText(report), HasSubstr("\n1 step counts\n")) << "in both pipelines";

@@ -42,7 +42,7 @@ TEST_F(ReportJsonByHand, JsonHasTheRunAndItsRanks) {
 TEST_F(ReportJsonByHand, InferredNumbersAreListed) {
   topology().inferred = true;
   Alignment alignment{.by = AlignBy::kNone, .hosts = {{.host = "a", .bound = 0}}};
-  RunReport with{timeline_, run_, diagnostics_, &alignment};
+  RunReport with{run_, diagnostics_, &alignment};
   const auto profile = [&] { return json::parse(runReportJson(with))["profile"]; };
   EXPECT_EQ(profile()["inferred"], json::array({"topology"}));
   EXPECT_EQ(profile()["clock_error_ns"], 0) << "one host has one clock";
@@ -184,7 +184,7 @@ TEST_F(ReportJsonByHand, MessagesOnTheCriticalPathNameWhatTheyCarryAndWhoSentThe
   const Timeline timeline = test::completedRun(buildSchedule("1F1B", 2, 1), costs, 1);
   const auto explanation = explainRun(timeline, {});
   const json jobs =
-      json::parse(runReportJson({timeline, explanation, diagnostics_}))["critical_path"]["jobs"];
+      json::parse(runReportJson({explanation, diagnostics_}))["critical_path"]["jobs"];
   ASSERT_EQ(jobs.size(), 6U);  // F, message, F, B, message, B
   EXPECT_EQ(jobs[1], json::parse(R"({"rank": 1, "job": "recv_forward 0", "from": 0,
       "begin_ns": 10000000, "end_ns": 13000000, "wait_ns": 0})"));

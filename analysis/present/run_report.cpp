@@ -54,9 +54,11 @@ std::string findQueryOf(const RunReport& report, const Finding& finding) {
   if (finding.evidence.empty()) return {};
   const Evidence& best = finding.evidence.front();
   if (best.event == nullptr) {
-    return exactQuery(report.timeline, best.rank, kBubbleLane, eventOf(best.bubble));
+    return exactQuery(report.explanation.of.timeline(), best.rank, kBubbleLane,
+                      eventOf(best.bubble));
   }
-  return exactQuery(report.timeline, best.rank, laneOf(report.timeline, best.event), *best.event);
+  return exactQuery(report.explanation.of.timeline(), best.rank,
+                    laneOf(report.explanation.of.timeline(), best.event), *best.event);
 }
 
 namespace {

@@ -14,7 +14,6 @@ namespace pipetrace {
 
 /// An explained run to report on.
 struct RunReport {
-  const Timeline& timeline;
   const Explanation& explanation;
   const Diagnostics& diagnostics;
   const Alignment* alignment = nullptr;  ///< null: not known

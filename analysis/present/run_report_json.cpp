@@ -142,7 +142,7 @@ class RunJson {
       : report_(report),
         run_(report.explanation),
         graph_(*report.explanation.graph),
-        jobs_(report.timeline, graph_) {}
+        jobs_(report.explanation.of.timeline(), graph_) {}
 
   /// Member by member: all bubbles of a long run as one value would take much memory.
   std::string text() const {

@@ -21,10 +21,10 @@ using testing::Not;
 class RunReportTest : public testing::Test {
  protected:
   static std::string textOf(const Timeline& timeline) {
-    return runReportText({timeline, explainRun(timeline, {}), Diagnostics{}});
+    return runReportText({explainRun(timeline, {}), Diagnostics{}});
   }
   static json jsonOf(const Timeline& timeline) {
-    return json::parse(runReportJson({timeline, explainRun(timeline, {}), Diagnostics{}}));
+    return json::parse(runReportJson({explainRun(timeline, {}), Diagnostics{}}));
   }
 };
 

@@ -24,7 +24,7 @@ class ReportByHand : public ::testing::Test {
   RunSummary& summary() { return const_cast<RunSummary&>(run_.summary); }
   Bubbles& bubbles() { return const_cast<Bubbles&>(run_.bubbles); }
   Topology& topology() { return const_cast<Topology&>(run_.topology); }
-  RunReport report() const { return {timeline_, run_, diagnostics_}; }
+  RunReport report() const { return {run_, diagnostics_}; }
   std::string text() const { return runReportText(report()); }
   nlohmann::json toJson() const { return nlohmann::json::parse(runReportJson(report())); }
 

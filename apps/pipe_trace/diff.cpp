@@ -126,8 +126,7 @@ struct RunOfPage {
       : measured(measuredFor(run, options.load.selection.steps)),
         explanation(run.run, {.steps = comparedSteps(measured, options.load.selection.steps)}),
         viewCommand(viewCommandOf(run.load)),
-        report{.timeline = run.run.timeline(),
-               .explanation = explanation,
+        report{.explanation = explanation,
                .diagnostics = run.diagnostics,
                .alignment = &run.alignment,
                .viewCommand = viewCommand} {}

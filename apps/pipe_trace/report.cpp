@@ -121,8 +121,7 @@ int reportCommand(int argc, char** argv) {
   }
   const std::optional<AdviceList> advice =
       adviceFor(run, choices, inputsOfCommand(app, options.load));
-  const RunReport report{.timeline = run.timeline(),
-                         .explanation = explanation,
+  const RunReport report{.explanation = explanation,
                          .diagnostics = diagnostics,
                          .alignment = &alignment,
                          .all = options.all,

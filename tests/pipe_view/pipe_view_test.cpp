@@ -134,7 +134,7 @@ TEST_F(PipeViewTest, TheSampleIsExportedWithoutAnInput) {
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(test::fileText(out("a.svg")),
-              AllOf(HasSubstr("step 3 of 0 to 5"), HasSubstr("1F5 on rank 1")));
+              AllOf(HasSubstr("step 3 of 0 to 5"), HasSubstr("late start 40 ms")));
 }
 
 TEST_F(PipeViewTest, AFolderThatMayNotBeWrittenIsNamed) {

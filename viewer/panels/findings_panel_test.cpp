@@ -59,9 +59,8 @@ class FindingsPanelTest : public testing::Test {
 
 TEST_F(FindingsPanelTest, ItHasTheSentencesOfTheReport) {
   const Diagnostics none;
-  const std::string report = runReportText({.timeline = chart_.model().timeline(),
-                                            .explanation = chart_.explanation(),
-                                            .diagnostics = none});
+  const std::string report =
+      runReportText({.explanation = chart_.explanation(), .diagnostics = none});
   ASSERT_GE(list()->count(), 3);
   for (int i = 0; i < list()->count(); ++i) {
     // The report adds how minor findings can be seen.
