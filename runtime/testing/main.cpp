@@ -64,7 +64,7 @@ int evaluateRankProcess() try {
     return std::make_unique<torch::optim::Adam>(tensorsOf(parameters),
                                                 torch::optim::AdamOptions(kRate));
   };
-  Engine engine(model, adam, {}, {.ranks = 2, .microBatches = 4});
+  Engine engine(model, adam, {}, {.plan = {.ranks = 2, .microBatches = 4}});
   engine.fit(data, {.stepsPerEpoch = 1});
   engine.evaluate(data);
   engine.finish();

@@ -49,7 +49,7 @@ std::unique_ptr<torch::optim::Optimizer> makeAdam(std::vector<at::Tensor> parame
                                               torch::optim::AdamOptions(0.05));
 }
 
-std::unique_ptr<torch::optim::Optimizer> adamOf(const NamedParameters& parameters) {
+std::unique_ptr<torch::optim::Optimizer> adamOfUpdates(const NamedParameters& parameters) {
   return makeAdam(tensorsOf(parameters));
 }
 
@@ -69,7 +69,7 @@ Trained train(Wiring wiring, const CheckedPlan& plan, double recompute, Precisio
                                   .recomputeRatio = std::vector<double>(kStages, recompute)},
                     .numMicroBatches = kMicroBatches,
                     .seed = 3,
-                    .optimizer = adamOf,
+                    .optimizer = adamOfUpdates,
                     .precision = precision,
                     .lossScale = LossScale::fixed(lossScale)},
                    {transport.rank()});
@@ -221,7 +221,7 @@ TEST(Asynchronous, TiedParametersAreRefused) {
   TorchWork work({.model = tied,
                   .partition = {.blocks = {1, 1, 1, 1}},
                   .numMicroBatches = kMicroBatches,
-                  .optimizer = adamOf},
+                  .optimizer = adamOfUpdates},
                  {0});
   const CheckedPlan plan = buildSchedule("PipeDream", kStages, kMicroBatches);
   EXPECT_THAT(errorOf([&] { work.accept(*plan, 0); }), HasSubstr("tied parameters"));
