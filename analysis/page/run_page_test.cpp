@@ -62,9 +62,7 @@ std::vector<Cell> cellsOf(const json& chart, const json& level) {
 
 class RunPageTest : public test::ReportByHand {
  protected:
-  std::string page(const RunPageOptions& options = {}) const {
-    return pageOf(run_, options);
-  }
+  std::string page(const RunPageOptions& options = {}) const { return pageOf(run_, options); }
 };
 
 TEST_F(RunPageTest, TheChartHasEachJobAndBubbleAtItsTime) {

@@ -86,7 +86,7 @@ TEST(BertTraining, TheLossFalls) {
   BertTaskOptions task;
   task.rows = 16;
   const std::vector<double> losses =
-      lossesOfBert({.stages = 4, .microBatches = 4, .steps = 80}, task);
+      lossesOfBert({.plan = {.ranks = 4, .microBatches = 4}, .steps = 80}, task);
   ASSERT_EQ(losses.size(), 80U);
   EXPECT_NEAR(losses.front(), std::log(4096), 0.2);
   EXPECT_LT(meanOf(losses, 20, 30), meanOf(losses, 0, 10) - 0.5);
@@ -98,7 +98,8 @@ TEST(BertTraining, EveryOptimizerLearns) {
     BertTaskOptions task = shortBert(true);
     task.optimizer.kind = kind;
     task.optimizer.learningRate = rate;
-    const auto losses = lossesOfBert({.stages = 2, .microBatches = 4, .steps = kSteps}, task);
+    const auto losses =
+        lossesOfBert({.plan = {.ranks = 2, .microBatches = 4}, .steps = kSteps}, task);
     EXPECT_LT(meanOf(losses, 45, 50), losses.front() - 0.5) << kind;
   }
   BertTaskOptions task = shortBert(true);
