@@ -222,17 +222,18 @@ def check_presets(documents, root, findings):
         variables = presets[preset].get("cacheVariables", {})
         if variable in variables:
             return variables[variable]
-        base = presets[preset].get("inherits")
-        return value(base, variable) if base else None
+        bases = presets[preset].get("inherits", [])
+        values = [value(base, variable) for base in ([bases] if isinstance(bases, str) else bases)]
+        return next((v for v in values if v is not None), None)
 
     shown = {name for name, preset in presets.items() if not preset.get("hidden")}
     text = documents.texts["README.md"]
     rows = re.findall(r"^\| `([\w-]+)`[^|]*\| (.*?) ?\| (.*?) ?\|$", text, re.M)
     table = {name: (torch, qt) for name, torch, qt in rows if name in shown or torch + qt in ("", "yes", "yesyes")}
-    suffixed = re.search(r"^((?:`\w+`(?:, | and )?)+) exist as ((?:`-\w+`(?:, | and )?)+)", text, re.M)
+    suffixed = re.finditer(r"^((?:`\w+`(?:, | and )?)+) exist as ((?:`-\w+`(?:, | and )?)+)", text, re.M)
     named = set(table)
-    if suffixed:
-        named |= {b + s for b in CODE.findall(suffixed[1]) for s in CODE.findall(suffixed[2])}
+    for each in suffixed:
+        named |= {b + s for b in CODE.findall(each[1]) for s in CODE.findall(each[2])}
     for name in sorted(shown - named):
         findings.append(f"README.md: the preset {name} is missing")
     for name in sorted(named - shown):
