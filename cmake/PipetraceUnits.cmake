@@ -2,7 +2,7 @@
 #
 # A target takes the sources of its folders, so a new file needs no line in a CMakeLists.txt. Files
 # are compiled several at a time (PIPETRACE_UNITE), as reading headers is most of the work for a
-# small one: a unit is a file that includes some of them, by names that are the same in every clone.
+# small one. A unit is a file that includes some of them, by names that are the same in every clone.
 
 # Sources of libraries that run once in a command, by path. They are optimized less (-O1), which
 # saves a third of their compilation. Everything else runs for each job, message or pixel.
@@ -130,7 +130,7 @@ function(pipetrace_write_units OUT NAME BYTES)
   set(${OUT} ${files} PARENT_SCOPE)
 endfunction()
 
-# What every source may include before its own headers without harm, compiled once. Each source
+# Headers that every source may have before its own without harm, compiled once. Each source
 # includes what it needs all the same (tools/lint.sh).
 set(PIPETRACE_COMMON_HEADERS <algorithm> <array> <atomic> <charconv> <deque> <filesystem> <fstream>
                              <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream>

@@ -26,7 +26,7 @@ class StepStretches {
     std::int64_t microBatches = 0;  ///< of the pipeline; of an asynchronous run forwards that begin
   };
 
-  /// Of the steps that count. Both must outlive it.
+  /// It is of the steps that count. Both must outlive it.
   StepStretches(const Run& run, const CountedSteps& counted);
 
   std::size_t count() const { return numbers_.size(); }

@@ -13,7 +13,7 @@
 namespace pipetrace {
 namespace {
 
-/// Made by whoever asks first; others wait for that one. Where making it throws, the next one tries
+/// The first that asks makes it, others wait for that one. Where making it throws, the next one tries
 /// again.
 template <typename Part>
 class MadeOnce {
