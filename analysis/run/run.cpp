@@ -13,8 +13,8 @@
 namespace pipetrace {
 namespace {
 
-/// The first that asks makes it, others wait for that one. Where making it throws, the next one tries
-/// again.
+/// The first that asks makes it, others wait for that one. Where making it throws, the next one
+/// tries again.
 template <typename Part>
 class MadeOnce {
  public:
