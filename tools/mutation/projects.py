@@ -117,8 +117,9 @@ class CMakeProject:
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             target = re.search(r"CMakeFiles/(\w+_test)\.dir/", entry["command"])
             names = [entry["file"]]
-            if "/Unity/" in entry["file"]:
-                names = re.findall(r'#include "(.*)"', pathlib.Path(entry["file"]).read_text())
+            if "/units/" in entry["file"]:
+                united = re.findall(r'#include "(.*)"', pathlib.Path(entry["file"]).read_text())
+                names = [str(self.tree.copy / name) for name in united]
             if target and any(n.startswith(folder) and n.endswith("_test.cpp") for n in names):
                 found.add(target[1])
         return sorted(found)
