@@ -49,7 +49,8 @@ class Memory : public testing::Test {
   fs::path folder_;
 };
 
-constexpr double kRoundingUp = 6;  // vectors and pages are a little larger than their contents
+constexpr double kRoundingUp =
+    7;  // vectors and pages are larger than their contents, and peaks vary
 
 TEST_F(Memory, AJobTakesNoMoreThanItsEvent) {
   EXPECT_LE(bytesPerJob({.threads = 1}), 64 + kRoundingUp);

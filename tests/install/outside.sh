@@ -12,6 +12,6 @@ ln -s "$root" pipetrace
 cp "$root/samples/first_training/main.cpp" train.cpp
 "$cmake" -G Ninja -B build . > configured.log 2>&1 || { cat configured.log; exit 1; }
 # The program, and nothing of what it does not need.
-plan=$("$cmake" --build build --target train -- -n)
-grep -q 'Linking CXX executable train$' <<<"$plan"
+plan=$(ninja -C build -t commands train)
+grep -q -- '-o train ' <<<"$plan"
 if grep -E 'gtest|pipe-view|_test' <<<"$plan"; then exit 1; fi
