@@ -93,6 +93,7 @@ def compile_again(entries, pattern, top):
         if not re.search(pattern, entry["file"]):
             continue
         words = compiler_words(entry)
+        output = words[words.index("-o") + 1]
         words[words.index("-o") + 1] = "/dev/null"
         for option in ("-MF", "-MT"):
             if option in words:
@@ -103,7 +104,7 @@ def compile_again(entries, pattern, top):
         if not compiles:
             fail(f"{entry['file']} does not compile")
         rows.append((seconds, entry["file"]))
-        targets[target_of(entry["output"])] += seconds
+        targets[target_of(output)] += seconds
     if not rows:
         fail(f"no source matches {pattern}")
     table("processor time by source, s", rows, top)
