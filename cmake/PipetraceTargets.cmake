@@ -90,7 +90,7 @@ endif()
 # Bytes of sources in a unit: enough that reading headers costs little, and few enough that a change
 # compiles little and all cores have work to the end. LibTorch's headers take 10 s.
 set(PIPETRACE_UNIT_BYTES 130000)
-set(PIPETRACE_TORCH_UNIT_BYTES 260000)
+set(PIPETRACE_TORCH_UNIT_BYTES 100000)
 set(PIPETRACE_TEST_UNIT_BYTES 60000)
 
 # pipetrace_library(NAME [FROM PATTERN ...] [SOURCES ...] [PUBLIC ...] [PRIVATE ...]): target

@@ -16,6 +16,7 @@
 #include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/plan_comparison.h"
 #include "parser/load_timeline.h"
+#include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
@@ -261,9 +262,13 @@ Timeline rehearsedOnTwoHosts(const ClockSkew& left, const ClockSkew& right, bool
   return loadTimeline({log.folder()}, {}, diagnostics);
 }
 
+/// Now, by the right clock, in the unit of the logs.
+Nanoseconds wallClockNow() { return WallClock::read().at(monotonicNow()); }
+
 TEST(RehearsalTest, RanksOfMadeUpHostsLogInTheirClocksAndCompareThem) {
   // A drift as large as may be: 0.5 s of it are well beyond the bound of a comparison.
   const ClockSkew skew{.offset = 5 * kNsPerMs, .drift = 1'000'000};
+  const Nanoseconds called = wallClockNow();
   const Timeline run = rehearsedOnTwoHosts({}, skew, true);
   EXPECT_EQ(run.ranks.at(1).host, "left");
   EXPECT_EQ(run.ranks.at(2).host, "right");
@@ -274,9 +279,10 @@ TEST(RehearsalTest, RanksOfMadeUpHostsLogInTheirClocksAndCompareThem) {
     for (const ClockReading& reading : {readings.front(), readings.back()}) {
       const Nanoseconds passed = reading.when - readings.front().when;
       const Nanoseconds expected = rank == 1 ? 0 : -skew.after(passed);
-      // The run began at most 100 ms before the first comparison: 100 us of drift.
+      // The drift began between the call and the first comparison.
+      const Nanoseconds sooner = (readings.front().when - called) / 1000;
       EXPECT_NEAR(static_cast<double>(reading.offset), static_cast<double>(expected),
-                  static_cast<double>(reading.bound + 100 * kNsPerUs));
+                  static_cast<double>(reading.bound + sooner));
     }
     const Nanoseconds gained = readings.front().offset - readings.back().offset;
     const Nanoseconds passed = readings.back().when - readings.front().when;
@@ -304,6 +310,7 @@ TEST(RehearsalTest, ClocksOfMadeUpHostsAreFoundByTheirExchangeAndByTheOrderOfMes
     // Half of a message and its answer, where there is no comparison.
     const Nanoseconds most = comparesClocks ? 50 * kNsPerUs : kTransfer + 20 * kNsPerUs;
     for (int i = 0; i < kTries; ++i) {
+      const Nanoseconds called = wallClockNow();
       const Timeline logged = rehearsedOnTwoHosts(left, right, comparesClocks);
       Diagnostics diagnostics;
       Alignment alignment;
@@ -322,8 +329,11 @@ TEST(RehearsalTest, ClocksOfMadeUpHostsAreFoundByTheirExchangeAndByTheOrderOfMes
         const Nanoseconds truth = before[k].begin - right.after(passed) + left.after(passed);
         error = std::max(error, std::abs(after[k].begin - truth));
       }
-      // The drift of 40 ppm began up to 100 ms before the first job.
-      EXPECT_LE(error, bound + 5 * kNsPerUs);
+      // The drift of 40 ppm began between the call and the first job, whose clock is 5 ms ahead.
+      const Nanoseconds sooner = (before.front().begin - called) / 25'000;
+      ASSERT_GT(sooner, 0);
+      ASSERT_LT(sooner, kNsPerMs) << "25 s";
+      EXPECT_LE(error, bound + sooner + kNsPerUs);
       if (bound <= most || i + 1 == kTries) {
         EXPECT_LE(bound, most);
         break;
