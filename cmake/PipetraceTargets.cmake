@@ -58,10 +58,10 @@ if(PIPETRACE_SANITIZE)
     target_compile_options(pipetrace_flags INTERFACE -Wno-maybe-uninitialized)
   endif()
   target_link_options(pipetrace_flags INTERFACE "-fsanitize=${PIPETRACE_SANITIZE}")
-  find_program(PIPETRACE_LLD ld.lld)
-  if(PIPETRACE_LLD) # links these large programs in a quarter of the time
-    target_link_options(pipetrace_flags INTERFACE -fuse-ld=lld)
-  endif()
+endif()
+find_program(PIPETRACE_LLD ld.lld)
+if(PIPETRACE_LLD) # links these large programs in a quarter of the time
+  target_link_options(pipetrace_flags INTERFACE -fuse-ld=lld)
 endif()
 
 # LibTorch leaks, and AddressSanitizer needs a symbolizer to tell its leaks from those of PipeTrace.

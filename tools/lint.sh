@@ -6,6 +6,7 @@
 #    --only alone|tidy  only that check (default: both)
 #    --quick            only whether each file compiles alone, in the preset all-tests, by clang 16, with
 #                       precompiled headers: minutes (tools/lint/precompiled.py)
+#    --rotate N         only one of N parts of the files, another one with each commit
 #    --torch            also runs clang-tidy over runtime/ and samples/, minutes a file for LibTorch
 #    --jobs N           how many files at a time (default: one per core)
 #    --list             only lists what would be compiled
@@ -28,6 +29,7 @@ only=both
 torch=no
 quick=no
 jobs=$(nproc)
+part=0/1
 pattern=
 list=()
 more=()
@@ -36,10 +38,14 @@ while [ $# -gt 0 ]; do
     --presets) [ $# -gt 1 ] || die "--presets needs a list"; presets=$2; shift ;;
     --only) [[ ${2:-} =~ ^(alone|tidy)$ ]] || die "--only needs 'alone' or 'tidy'"; only=$2; shift ;;
     --quick) quick=yes; presets=all-tests; only=alone ;;
+    --rotate)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--rotate needs a number above 0"
+      part=$(git rev-list --count HEAD 2>/dev/null || echo 0)/$2
+      shift ;;
     --torch) torch=yes ;;
     --jobs) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number above 0"; jobs=$2; shift ;;
     --list) list=(--list) ;;
-    -h|--help) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) die "unknown option $1 (try --help)" ;;
     *) [ -z "$pattern" ] || die "one PATH_PATTERN at most (try --help)"; pattern=$1 ;;
   esac
@@ -77,7 +83,7 @@ done
 failed=0
 if [ $only = tidy ]; then list=(--list); fi
 say "each file alone: ${databases[*]#"$folder"/}"
-python3 tools/lint/alone.py --root . --path "$pattern" --jobs "$jobs" \
+python3 tools/lint/alone.py --root . --path "$pattern" --part "$part" --jobs "$jobs" \
   --merged $folder/compile_commands.json "${list[@]}" "${more[@]}" "${databases[@]}" > >(
     [ $only = tidy ] && cat >/dev/null || cat) || failed=$?
 [ $failed -lt 2 ] || exit $failed

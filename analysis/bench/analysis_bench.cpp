@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "analysis/diff/diff_report.h"
 #include "analysis/explain/explanation.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/present/run_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/slowdown/slowdown.h"

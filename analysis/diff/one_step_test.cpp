@@ -1,7 +1,7 @@
 // Runs of which one step is compared: nobody knows the noise.
 #include <gmock/gmock.h>
 
-#include "analysis/diff/diff_report.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/testing/noisy_run.h"
 #include "analysis/testing/run_of_timeline.h"
 

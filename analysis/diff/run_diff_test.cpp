@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analysis/diff/diff_report.h"
-#include "analysis/diff/reasons.h"
+#include "analysis/present/diff_reasons.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/testing/noisy_run.h"
 #include "analysis/testing/run_of_timeline.h"
 

@@ -1,7 +1,7 @@
 // Runs whose steps have other numbers of micro-batches: what is said of whole steps.
 #include <gmock/gmock.h>
 
-#include "analysis/diff/diff_report.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/testing/noisy_run.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "schedule/with_replicas.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/diff/diff_report.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/present/run_report.h"
 
 namespace pipetrace {

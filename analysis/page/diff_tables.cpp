@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/diff/diff_words.h"
-#include "analysis/diff/reasons.h"
 #include "analysis/page/page.h"
 #include "analysis/page/page_table.h"
+#include "analysis/present/diff_reasons.h"
+#include "analysis/present/diff_words.h"
 #include "analysis/ratio.h"
 #include "trace/text/decimal_time.h"
 

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "analysis/diff/diff_report.h"
-#include "analysis/diff/reasons.h"
+#include "analysis/present/diff_reasons.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"

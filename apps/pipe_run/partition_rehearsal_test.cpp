@@ -8,6 +8,7 @@
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/build_schedule.h"
 #include "schedule/partition/best_partition.h"
+#include "schedule/simulate/simulate.h"
 #include "schedule/testing/block_tables.h"
 
 namespace pipetrace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "analysis/diff/diff_report.h"
 #include "analysis/page/diff_page.h"
+#include "analysis/present/diff_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/selection_options.h"

@@ -1,5 +1,6 @@
 #include "runtime/train/loss_shares.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
 namespace pipetrace {

@@ -277,10 +277,10 @@ void TorchWork::runForward(int stage, int microBatch, JobMessages messages) {
   Tensors batch(batch_.size());
   if (takesBatch) {
     const MicroBatchRows rows = batchSplit();
-    const int own = microBatch - options_.replica * options_.numMicroBatches;
+    const int inReplica = microBatch - options_.replica * options_.numMicroBatches;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (!batch_[i].defined()) continue;
-      batch[i] = batch_[i].narrow(0, rows.firstOf(own), rows.countOf(own));
+      batch[i] = batch_[i].narrow(0, rows.firstOf(inReplica), rows.countOf(inReplica));
     }
     forward.batch = &batch;
     forward.lossShare = shares_.lossShare(microBatch, rows);

@@ -51,6 +51,21 @@ class AloneTest(unittest.TestCase):
         self.assertIn("all compile alone: 1 sources in 1 compilations, and 0 headers", said)
         self.assertFalse((self.folder / "fine.cpp.o").exists())
 
+    def test_all_parts_together_are_all_files(self):
+        names = {f"fine_{number}.cpp" for number in range(20)}
+        for name in names:
+            self.source(name, FINE)
+        parts = [set(self.check("--list", "--part", f"{number}/3")[1].split()) & names
+                 for number in range(4, 7)]
+        self.assertEqual(set.union(*parts), names)
+        self.assertEqual(sum(map(len, parts)), len(names))
+        self.assertEqual(self.check("--part", "3")[0], 2)
+
+    def test_header_of_a_source_in_another_part_is_left_to_it(self):
+        self.source("fine.cpp", FINE)
+        for number in range(2):
+            self.assertNotIn("1 headers", self.check("--list", "--part", f"{number}/2")[1])
+
     def test_shadowing_source_is_named_with_its_reason(self):
         self.source("fine.cpp", FINE)
         self.source("shadows.cpp", SHADOWS)

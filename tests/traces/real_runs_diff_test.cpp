@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/diff/diff_report.h"
-#include "analysis/diff/reasons.h"
+#include "analysis/present/diff_reasons.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "parser/load_timeline.h"

@@ -4,6 +4,7 @@
   alone.py [OPTION]... DATABASE...     a DATABASE is a folder that has a compile_commands.json
   --root FOLDER     files outside of it, or in its build/, are passed over (default: .)
   --path PATTERN    only files whose path from the root matches this regular expression
+  --part K/N        only one of N parts of these, by their names; K counts on and on
   --jobs N          how many are compiled at a time (default: one per core)
   --merged FILE     also writes a database with each file once, for clang-tidy
   --list            only lists what would be compiled
@@ -13,7 +14,7 @@
 Each file is compiled with its own options, -fsyntax-only and -Werror, and without the precompiled
 header of its target, so it has to include what it needs. A file that several databases or targets
 compile is checked once for each set of options that can change its meaning. A header that a checked
-source includes before all else needs no run of its own. Exit codes: 0 all compile, 1 some do not,
+source includes before all else, in any part, needs no run of its own. Exit codes: 0 all compile, 1 some do not,
 2 nothing was checked.
 """
 
@@ -28,6 +29,7 @@ import shlex
 import subprocess
 import sys
 import time
+import zlib
 
 import precompiled
 
@@ -84,9 +86,10 @@ def counting(options, text, build):
 class Plan:
     """What is compiled, once each."""
 
-    def __init__(self, root, pattern):
+    def __init__(self, root, pattern, part):
         self.root = root
         self.pattern = re.compile(pattern)
+        self.part = part
         self.keys = set()
         self.units = []
         self.texts = {}
@@ -98,6 +101,10 @@ class Plan:
             return None
         path = str(file.relative_to(self.root))
         return None if path.startswith(("build/", ".deps/")) else path
+
+    def is_wanted(self, path):
+        number, parts = self.part
+        return self.pattern.search(path) and zlib.crc32(path.encode()) % parts == number % parts
 
     def text(self, path):
         if path not in self.texts:
@@ -130,7 +137,7 @@ class Plan:
                 self.merged[path] = {
                     "directory": entry["directory"], "file": str(self.root / path),
                     "arguments": [words[0], *flat, "-c", str(self.root / path)]}
-            if self.pattern.search(path):
+            if self.is_wanted(path):
                 self.add(path, entry, words, folder)
         return len(self.units) - before
 
@@ -138,14 +145,15 @@ class Plan:
         """Headers that no checked source includes first are compiled with the options of a source
         that includes them, by itself or through other headers; returns those that none includes."""
         self.tree = precompiled.Tree(self.text, self.resolved, set(headers))
-        first = {name for unit in self.units for name in self.tree.direct(unit.path)[:1]}
+        first = {name for path in self.merged if self.pattern.search(path)
+                 for name in self.tree.direct(path)[:1]}
         includers = collections.defaultdict(set)
         for path in set(self.merged) | set(headers):
             for name in INCLUDE.findall(self.text(path)):
                 includers[self.resolved(name, path)].add(path)
         left = []
         for header in headers:
-            if header in first or not self.pattern.search(header):
+            if header in first or not self.is_wanted(header):
                 continue
             source = self.nearest_source(header, includers)
             if source is None:
@@ -227,12 +235,20 @@ def check(units, root, jobs, shared):
     return failed
 
 
+def part_of(text):
+    number, _, parts = text.partition("/")
+    if not number.isdigit() or not parts.isdigit() or int(parts) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not K/N, such as 3/8")
+    return int(number), int(parts)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("databases", nargs="+", metavar="DATABASE")
     parser.add_argument("--root", default=".")
     parser.add_argument("--path", default="", metavar="PATTERN")
+    parser.add_argument("--part", default=(0, 1), type=part_of, metavar="K/N")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--merged")
     parser.add_argument("--list", action="store_true")
@@ -240,7 +256,7 @@ def main():
     arguments = parser.parse_args()
 
     root = pathlib.Path(arguments.root).resolve()
-    plan = Plan(root, arguments.path)
+    plan = Plan(root, arguments.path, arguments.part)
     for database in arguments.databases:
         if not pathlib.Path(database, "compile_commands.json").is_file():
             print(f"lint: {database} has no compile_commands.json", file=sys.stderr)
@@ -250,7 +266,7 @@ def main():
     tree = files_of(root)
     left = plan.add_headers([path for path in tree if path.endswith(".h")])
     left += [path for path in tree if path.endswith(".cpp") and path not in plan.merged
-             and plan.pattern.search(path)]
+             and plan.is_wanted(path)]
     if arguments.merged:
         pathlib.Path(arguments.merged).write_text(json.dumps(list(plan.merged.values()), indent=1))
     headers = sum(unit.header for unit in plan.units)

@@ -15,6 +15,10 @@
 #include "trace/files/output_set.h"
 #include "trace/timeline.h"
 
+namespace CLI {
+class App;
+}  // namespace CLI
+
 namespace pipetrace {
 
 /// The profiles and pictures of a run that are wanted: -o and what goes with it.

@@ -1,5 +1,6 @@
 #include "runtime/train/optimize/step_agreement.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/linalg_vector_norm.h>

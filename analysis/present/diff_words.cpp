@@ -1,4 +1,4 @@
-#include "analysis/diff/diff_words.h"
+#include "analysis/present/diff_words.h"
 
 #include <algorithm>
 #include <cmath>

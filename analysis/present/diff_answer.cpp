@@ -1,9 +1,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "analysis/diff/diff_report.h"
-#include "analysis/diff/diff_words.h"
-#include "analysis/diff/reasons.h"
+#include "analysis/present/diff_reasons.h"
+#include "analysis/present/diff_report.h"
+#include "analysis/present/diff_words.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/ranks_text.h"
 

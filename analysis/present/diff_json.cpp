@@ -1,8 +1,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/diff/diff_report.h"
-#include "analysis/diff/reasons.h"
+#include "analysis/present/diff_reasons.h"
+#include "analysis/present/diff_report.h"
 #include "analysis/ratio.h"
 
 namespace pipetrace {

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "analysis/diff/diff_report.h"
-#include "analysis/diff/diff_words.h"
-#include "analysis/diff/reasons.h"
+#include "analysis/present/diff_reasons.h"
+#include "analysis/present/diff_report.h"
+#include "analysis/present/diff_words.h"
 #include "analysis/present/text_table.h"
 #include "analysis/ratio.h"
 #include "trace/text/count_text.h"

@@ -1,4 +1,4 @@
-#include "analysis/diff/reasons.h"
+#include "analysis/present/diff_reasons.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/diff/diff_words.h"
+#include "analysis/present/diff_words.h"
 #include "analysis/ratio.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/ranks_text.h"
