@@ -19,6 +19,7 @@ Example: tools/compare_builds.py old/bin build/viewer/bin --data ../shared/data 
 import argparse
 import os
 import pathlib
+import random
 import shutil
 import sys
 import tempfile
@@ -42,6 +43,8 @@ def options():
                              "(default: a temporary one, removed if all is equal)")
     parser.add_argument("--runs", metavar="N", type=int, default=50, help="random runs (default: 50)")
     parser.add_argument("--seed", metavar="TEXT", default="1", help="of the random runs (default: 1)")
+    parser.add_argument("--sample", metavar="N", type=int,
+                        help="only N of all commands, drawn by the seed (default: all)")
     parser.add_argument("--data", metavar="FOLDER", nargs="+", action="extend", default=[],
                         help="folders of logs, traces and schedule files")
     parser.add_argument("--demo", metavar="LOGFOLDER", nargs="+", action="extend", default=[],
@@ -107,6 +110,9 @@ def run(chosen, work):
     if missing:
         print(f"not in both builds, not compared: {', '.join(missing)}")
     cases = [case for case in cases if case.program in names and case.program not in missing]
+    if chosen.sample is not None and chosen.sample < len(cases):
+        print(f"{chosen.sample} of {len(cases)} commands are compared")
+        cases = random.Random(chosen.seed).sample(cases, chosen.sample)
     compare_all(cases, chosen.before, chosen.after, work, report, timeout=chosen.timeout,
                 jobs=chosen.jobs, keys=[key for key in chosen.ignore_keys.split(",") if key],
                 progress=lambda text: print(text, file=sys.stderr))

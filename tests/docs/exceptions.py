@@ -40,7 +40,7 @@ OWN_DOCUMENTS = {
 
 # Options that their --help alone explains, by program; each is for those who work on PipeTrace.
 UNDOCUMENTED = {
-    "tools/compare_builds.py": "--jobs --programs --runs --seed --timeout",
+    "tools/compare_builds.py": "--jobs --programs --runs --sample --seed --timeout",
     "tools/demo.sh": "--bin",
     "tools/doc_commands.py": "--bin --list --python --quick --section --work",
     "tools/english.py": "--count",
