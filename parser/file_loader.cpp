@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "parser/byte_source.h"
-#include "parser/csv_writer.h"
+#include "parser/csv_format.h"
 #include "parser/own_profile.h"
 #include "parser/reader_registry.h"
 #include "parser/ring/ring_file_reader.h"
