@@ -1,3 +1,5 @@
+#include "analysis/explain/findings.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -7,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/explain/finding.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"

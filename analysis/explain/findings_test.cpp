@@ -1,5 +1,5 @@
 // The findings of runs of which it is known what went wrong.
-#include "analysis/explain/finding.h"
+#include "analysis/explain/findings.h"
 
 #include <gmock/gmock.h>
 

@@ -1,3 +1,5 @@
+#include "analysis/explain/explanation.h"
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -8,7 +10,6 @@
 
 #include "analysis/explain/beside_others.h"
 #include "analysis/explain/culprits.h"
-#include "analysis/explain/explanation.h"
 #include "analysis/explain/held_lines.h"
 #include "analysis/steps/median_step.h"
 #include "trace/threads/in_parallel.h"
