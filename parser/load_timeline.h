@@ -57,7 +57,7 @@ struct LoadOptions {
 };
 
 /// Reads every input of every program: files, folders (searched as findLogs() says), "-" for
-/// standard input. Of `readers` each file gets one by its content, not by its name.
+/// standard input. The reader of a file is chosen by the file's content, not by its name.
 ///
 /// No job counts twice. A file that is named or found several times is read once; of each lane of a
 /// rank the first file counts (TimelineJoiner). Where a folder holds job logs, the profiles in it
