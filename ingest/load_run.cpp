@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "parser/trace_reader.h"
+
 namespace pipetrace {
 namespace {
 
