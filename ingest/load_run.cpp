@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "parser/job_log/job_log_reader.h"
-#include "parser/ring/ring_file_reader.h"
+#include "parser/trace_reader.h"
 
 namespace pipetrace {
 namespace {
@@ -24,10 +23,8 @@ void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
 
 /// Whether some of the run was read as it was recorded, rather than from a profile.
 bool hasRecords(const std::vector<LoadedFile>& files) {
-  return std::any_of(files.begin(), files.end(), [](const LoadedFile& file) {
-    return file.format == JobLogReader().formatName() ||
-           file.format == RingFileReader().formatName();
-  });
+  return std::any_of(files.begin(), files.end(),
+                     [](const LoadedFile& file) { return file.record != RecordKind::kNone; });
 }
 
 bool hasBubbles(const Timeline& timeline) {
@@ -38,10 +35,10 @@ bool hasBubbles(const Timeline& timeline) {
 
 }  // namespace
 
-Run loadRun(const RunRequest& request, Diagnostics& diagnostics, std::vector<LoadedFile>* files,
-            Alignment* alignment) {
+Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics& diagnostics,
+            std::vector<LoadedFile>* files, Alignment* alignment) {
   std::vector<LoadedFile> read;
-  Timeline timeline = loadTimeline(request.inputs, request.reading, diagnostics, &read);
+  Timeline timeline = loadTimeline(request.inputs, readers, request.reading, diagnostics, &read);
   giveTopology(timeline, request.topology, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);
   timeline = aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics,

@@ -9,14 +9,16 @@
 
 namespace pipetrace {
 
+class TraceReaders;
+
 /// Reads a whole run, on request.reading.threads threads: loadTimeline(), giveTopology(),
 /// aligned(), completeTimeline(). It warns in `diagnostics` where there is no compute job and
 /// where the selection names parts that the run lacks. readyToShow() applies the selection. A run
 /// of which it chooses steps of an evaluation alone is that phase's already (inPhaseOf()).
 ///
-/// `files` and the errors it throws are as for loadTimeline(); `diagnostics` holds the findings
-/// even when it throws.
-Run loadRun(const RunRequest& request, Diagnostics& diagnostics,
+/// `readers`, `files` and the errors it throws are as for loadTimeline(); `diagnostics` holds the
+/// findings even when it throws.
+Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics& diagnostics,
             std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
 
 /// The bubbles that the request asks for in profiles of the run.

@@ -5,6 +5,7 @@
 #include "analysis/testing/run_of_timeline.h"
 #include "ingest/testing/skewed_run.h"
 #include "parser/chrome/write/writer.h"
+#include "parser/reader_registry.h"
 #include "parser/testing/files.h"
 #include "trace/files/output_file.h"
 #include "trace/log/write_job_logs.h"
@@ -34,7 +35,7 @@ class LoadRunTest : public test::FolderTest {
 
   static pipetrace::Run loaded(const RunRequest& request) {
     Diagnostics diagnostics;
-    return loadRun(request, diagnostics);
+    return loadRun(request, makeTraceReaders(), diagnostics);
   }
   static Timeline load(const RunRequest& request) { return loaded(request).takeTimeline(); }
 

@@ -4,10 +4,8 @@
 #include <filesystem>
 
 #include "parser/byte_source.h"
-#include "parser/csv_writer.h"
+#include "parser/csv_format.h"
 #include "parser/own_profile.h"
-#include "parser/reader_registry.h"
-#include "parser/ring/ring_file_reader.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -32,16 +30,17 @@ void addFacts(const FoundLog& file, int threads, FileReading& reading) {
   reading.facts.isOurs = reading.isOwnProfile;
   reading.facts.process = reading.outcome.process;
   // A ring goes on with the log of its rank, wherever in time that ends.
-  if (reading.format == RingFileReader().formatName()) reading.facts.span = {kNsMax, kNsMin};
+  if (reading.record == RecordKind::kRing) reading.facts.span = {kNsMax, kNsMin};
 }
 
 }  // namespace
 
-FileLoader::FileLoader(const LoadOptions& options, bool leaveOutProfiles, bool isOnlyFile)
-    : options_(options),
+FileLoader::FileLoader(const TraceReaders& readers, const LoadOptions& options,
+                       bool leaveOutProfiles, bool isOnlyFile)
+    : readers_(readers),
+      options_(options),
       leaveOutProfiles_(leaveOutProfiles),
-      isOnlyFile_(isOnlyFile),
-      readers_(makeTraceReaders()) {
+      isOnlyFile_(isOnlyFile) {
   if (!options.kinds.empty()) kinds_.emplace(options.kinds);
   if (options.pattern.empty()) return;
   pattern_.emplace(options.pattern, options.timeUnit);
@@ -62,9 +61,10 @@ FileReading FileLoader::load(const FoundLog& file, int nextRank) const {
       file.by == FoundBy::kEnding && leaveOutProfiles_ &&
       (reading.isOwnProfile || isPaddleProfileName(fs::path(file.path).filename().string()));
   if (reading.isLeftOut) return reading;
-  const TraceReader* reader = patternReader_ ? &*patternReader_ : chooseReader(readers_, head);
+  const TraceReader* reader = patternReader_ ? &*patternReader_ : readers_.choose(head);
   if (reader == nullptr) throw Error(source.name() + " is in no format that can be read");
   reading.format = reader->formatName();
+  reading.record = reader->record();
   const ReadRequest request{.rank = file.rank,
                             .nameRank = file.nameRank,
                             .nextRank = nextRank,

@@ -135,8 +135,8 @@ class RunLoader {
         joiner_.add(std::move(reading.timeline), reading.name, kindOf(reading.facts), ofJoining_);
     if (reading.facts.events > 0) facts_.push_back(std::move(reading.facts));
     if (loaded_ != nullptr) {
-      loaded_->push_back(
-          {reading.name, reading.format, events, reading.outcome.arrows, all - events});
+      loaded_->push_back({reading.name, reading.format, reading.record, events,
+                          reading.outcome.arrows, all - events});
     }
     if (reading.outcome.events == 0) {
       withoutJobs_.push_back({.file = reading.name,
@@ -280,8 +280,9 @@ void loadAll(std::span<const FoundLog> files, const FileLoader& loader, RunLoade
 
 }  // namespace
 
-Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
-                      Diagnostics& diagnostics, std::vector<LoadedFile>* loaded) {
+Timeline loadTimeline(const std::vector<std::string>& inputs, const TraceReaders& readers,
+                      const LoadOptions& options, Diagnostics& diagnostics,
+                      std::vector<LoadedFile>* loaded) {
   std::vector<FoundLog> files = filesOf(inputs, !options.pattern.empty(), diagnostics);
   removeRepeated(files, options.progress, diagnostics);
   giveNameRanks(files);
@@ -290,7 +291,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
   const bool hasFoundLogs = std::any_of(files.begin(), files.end(), [](const FoundLog& file) {
     return file.by == FoundBy::kLogName;
   });
-  const FileLoader loader(options, hasFoundLogs, files.size() == 1);
+  const FileLoader loader(readers, options, hasFoundLogs, files.size() == 1);
   RunLoader run(options, hasFoundLogs, diagnostics, loaded);
   const std::span all(files);
   for (std::size_t next = 0; next < files.size();) {

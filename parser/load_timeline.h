@@ -14,6 +14,8 @@
 
 namespace pipetrace {
 
+class TraceReaders;
+
 /// The progress of loading. Another thread may read it meanwhile, and may ask loadTimeline() to end
 /// early.
 struct LoadProgress {
@@ -27,6 +29,7 @@ struct LoadProgress {
 struct LoadedFile {
   std::string path;
   std::string_view format;  ///< TraceReader::formatName() of the reader that was chosen
+  RecordKind record = RecordKind::kNone;  ///< likewise
   std::int64_t events = 0;
   std::optional<std::int64_t> arrows;  ///< see ReadOutcome::arrows
   std::int64_t leftOut = 0;            ///< events on lanes that an earlier file has given
@@ -54,7 +57,7 @@ struct LoadOptions {
 };
 
 /// Reads every input of every program: files, folders (searched as findLogs() says), "-" for
-/// standard input. The format is chosen by content, not by name.
+/// standard input. The reader of a file is chosen by the file's content, not by its name.
 ///
 /// No job counts twice. A file that is named or found several times is read once; of each lane of a
 /// rank the first file counts (TimelineJoiner). Where a folder holds job logs, the profiles in it
@@ -65,7 +68,8 @@ struct LoadOptions {
 /// nothing to read, and when no input has an event. Faults inside a file (cut-off lines, bad
 /// numbers) are added to `diagnostics`, and reading goes on. The timeline is sorted. `files`, if
 /// given, gets an entry for each file that was read, in order.
-Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
-                      Diagnostics& diagnostics, std::vector<LoadedFile>* files = nullptr);
+Timeline loadTimeline(const std::vector<std::string>& inputs, const TraceReaders& readers,
+                      const LoadOptions& options, Diagnostics& diagnostics,
+                      std::vector<LoadedFile>* files = nullptr);
 
 }  // namespace pipetrace

@@ -12,6 +12,7 @@
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"
 #include "parser/testing/gzip.h"
+#include "parser/testing/load.h"
 #include "parser/testing/timelines.h"
 #include "trace/error.h"
 
@@ -33,7 +34,7 @@ class LoadTimelineTest : public test::FolderTest {
  protected:
   Timeline load(const std::vector<std::string>& inputs, LoadOptions options = {}) {
     diagnostics_ = {};
-    return loadTimeline(inputs, options, diagnostics_);
+    return test::loadTimeline(inputs, options, diagnostics_);
   }
   std::vector<std::string> reported() const {
     std::vector<std::string> list;
@@ -191,12 +192,12 @@ TEST_F(LoadTimelineTest, AProfileNotesThatItHoldsOneRun) {
 
 TEST_F(LoadTimelineTest, EveryFormatHasOneReader) {
   const auto readers = makeTraceReaders();
-  EXPECT_EQ(chooseReader(readers, "[{\"ph\":\"X\"}]")->formatName(), "Chrome JSON");
-  EXPECT_EQ(chooseReader(readers, " {\"traceEvents\":[]}")->formatName(), "Chrome JSON");
-  EXPECT_EQ(chooseReader(readers, "{\"a\":1}")->formatName(), "Chrome JSON");
-  EXPECT_EQ(chooseReader(readers, "[INFO] start\n")->formatName(), "job log");
-  EXPECT_EQ(chooseReader(readers, "")->formatName(), "job log");
-  EXPECT_EQ(chooseReader(readers, "Profiler Info: Job (0)\n")->formatName(), "job log");
+  EXPECT_EQ(readers.choose("[{\"ph\":\"X\"}]")->formatName(), "Chrome JSON");
+  EXPECT_EQ(readers.choose(" {\"traceEvents\":[]}")->formatName(), "Chrome JSON");
+  EXPECT_EQ(readers.choose("{\"a\":1}")->formatName(), "Chrome JSON");
+  EXPECT_EQ(readers.choose("[INFO] start\n")->formatName(), "job log");
+  EXPECT_EQ(readers.choose("")->formatName(), "job log");
+  EXPECT_EQ(readers.choose("Profiler Info: Job (0)\n")->formatName(), "job log");
 }
 
 TEST_F(LoadTimelineTest, ProfilesInTheFolderOfTheirLogsDoNotCountTwice) {

@@ -2,6 +2,7 @@
 
 #include "parser/load_timeline.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 #include "parser/testing/timelines.h"
 #include "trace/error.h"
 #include "trace/log/write_job_logs.h"
@@ -24,8 +25,8 @@ class ManyLogs : public test::FolderTest {
     std::vector<LoadedFile> files;
     std::string text;
     try {
-      text =
-          test::describe(loadTimeline({path("logs")}, {.threads = threads}, diagnostics, &files));
+      text = test::describe(
+          test::loadTimeline({path("logs")}, {.threads = threads}, diagnostics, &files));
     } catch (const Error& error) {
       text = error.what();
     }

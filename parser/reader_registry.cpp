@@ -1,5 +1,9 @@
 #include "parser/reader_registry.h"
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "parser/chrome/reader.h"
 #include "parser/foreign/logs/megatron_reader.h"
 #include "parser/foreign/logs/pipeline_logger_reader.h"
@@ -10,7 +14,7 @@
 
 namespace pipetrace {
 
-std::vector<std::unique_ptr<TraceReader>> makeTraceReaders() {
+TraceReaders makeTraceReaders() {
   std::vector<std::unique_ptr<TraceReader>> readers;
   readers.push_back(std::make_unique<MegatronReader>());  // has "ph", too
   readers.push_back(std::make_unique<ChromeJsonReader>());
@@ -19,21 +23,7 @@ std::vector<std::unique_ptr<TraceReader>> makeTraceReaders() {
   readers.push_back(std::make_unique<SqliteReader>());
   readers.push_back(std::make_unique<PipelineLoggerReader>());
   readers.push_back(std::make_unique<JobLogReader>());
-  return readers;
-}
-
-const TraceReader* chooseReader(const std::vector<std::unique_ptr<TraceReader>>& readers,
-                                std::string_view head) {
-  const TraceReader* best = nullptr;
-  FormatMatch surest = FormatMatch::kNo;
-  for (const auto& reader : readers) {
-    const FormatMatch match = reader->probe(head);
-    if (match > surest) {
-      best = reader.get();
-      surest = match;
-    }
-  }
-  return best;
+  return TraceReaders(std::move(readers));
 }
 
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {
@@ -20,7 +21,7 @@ class RealTracesTest : public testing::Test {
   Timeline load(const std::vector<std::string>& names) {
     std::vector<std::string> inputs;
     for (const std::string& name : names) inputs.push_back(path(name));
-    return loadTimeline(inputs, {.threads = 1}, diagnostics_);
+    return test::loadTimeline(inputs, {.threads = 1}, diagnostics_);
   }
 
   std::int64_t reported(const std::string& message) const {
@@ -50,7 +51,7 @@ TEST_P(ArrowsOfRealTraces, AreAsManyAsInPerfetto) {
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
-  loadTimeline({path}, {.threads = 1}, diagnostics, &files);
+  test::loadTimeline({path}, {.threads = 1}, diagnostics, &files);
   EXPECT_EQ(files.at(0).arrows, GetParam().second);
 }
 

@@ -19,6 +19,9 @@ inline constexpr int kHighestRank = 1'000'000'000;
 /// How sure a reader is that an input is in its format.
 enum class FormatMatch : std::uint8_t { kNo, kPossible, kLikely, kCertain };
 
+/// The files in which our recorder keeps a run. All others are profiles, or of other programs.
+enum class RecordKind : std::uint8_t { kNone, kJobLog, kRing };
+
 /// The times of jobs in traces of programs that have the host's annotations and the device's work.
 enum class JobTime : std::uint8_t {
   kAuto,    ///< the device's where there is one, else those of the host's operators
@@ -59,8 +62,8 @@ struct ReadOutcome {
   RecordedProcess process;
 };
 
-/// The interface of the input formats: one derived class per format, known to makeTraceReaders().
-/// Readers have no state; one object may read many inputs.
+/// The interface of the input formats: one derived class per format. Readers have no state; one
+/// object may read many inputs.
 class TraceReader {
  public:
   TraceReader() = default;
@@ -70,6 +73,8 @@ class TraceReader {
 
   /// "job log", "Chrome JSON": for messages.
   virtual std::string_view formatName() const = 0;
+
+  virtual RecordKind record() const { return RecordKind::kNone; }
 
   /// Judges an input by its first bytes (kProbeSize, or all when it is shorter).
   virtual FormatMatch probe(std::string_view head) const = 0;

@@ -8,7 +8,7 @@
 #include "analysis/explain/critical_path.h"
 #include "analysis/explain/culprits.h"
 #include "analysis/explain/efficiency.h"
-#include "analysis/explain/finding.h"
+#include "analysis/explain/findings.h"
 #include "analysis/explain/slack.h"
 #include "analysis/run/run.h"
 #include "analysis/slowdown/slowdown.h"

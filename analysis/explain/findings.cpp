@@ -1,3 +1,5 @@
+#include "analysis/explain/findings.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -7,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/explain/finding.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
+#include "analysis/steps/median_step.h"
 
 namespace pipetrace {
 namespace {
@@ -155,7 +157,7 @@ bool areScattered(const CulpritGroup& group, const ScatteredPauses& pauses) {
 }
 
 FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group) {
-  const JobGraph& graph = run.basis.graph();
+  const JobGraph& graph = run.of.graph();
   const int rank = group.rank;
   const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
   if (!isTransfer && areScattered(group, run.scattered)) return FindingKind::kScatteredPauses;
@@ -222,8 +224,8 @@ void join(Finding& into, const Finding& more) {
 SlowReplica slowReplica(const FindingInputs& run, std::size_t pipeline) {
   SlowReplica slow;
   std::vector<double> factors;
-  for (const std::uint32_t r : run.basis.graph().pipelines()[pipeline]) {
-    const JobGraph::Rank& rank = run.basis.graph().ranks()[r];
+  for (const std::uint32_t r : run.of.graph().pipelines()[pipeline]) {
+    const JobGraph::Rank& rank = run.of.graph().ranks()[r];
     slow.ranks.push_back(rank.number);
     factors.push_back(run.ranks.of(rank.number).factor);
     slow.replica = rank.replica;
@@ -247,7 +249,7 @@ void keepLongest(Examples& examples) {
 
 /// Findings of groups with a culprit, without their facts; the most expensive first.
 std::vector<Finding> groupedFindings(const FindingInputs& run) {
-  const SlowReplicas replicas(run.basis.graph(), run.ranks);
+  const SlowReplicas replicas(run.of.graph(), run.ranks);
   std::vector<Finding> findings;
   std::map<FindingKey, std::size_t> known;
   int number = 0;
@@ -289,7 +291,7 @@ std::vector<Finding> groupedFindings(const FindingInputs& run) {
 class CulpritFacts {
  public:
   /// Must outlive it.
-  explicit CulpritFacts(const FindingInputs& run) : run_(run), graph_(run.basis.graph()) {}
+  explicit CulpritFacts(const FindingInputs& run) : run_(run), graph_(run.of.graph()) {}
 
   void addTo(Finding& finding) const {
     const CulpritGroup& group = finding.culprit;
@@ -368,7 +370,7 @@ class CulpritFacts {
 
   BlamedJob blamed(Id id, const CulpritGroup& group) const {
     const JobGraph::Node& job = graph_.node(id);
-    return {.name = jobName(run_.timeline, job),
+    return {.name = jobName(run_.of.timeline(), job),
             .rank = group.rank,
             .step = job.step,
             .length = job.end - job.begin,
@@ -404,7 +406,7 @@ class CulpritFacts {
     for (const Id each : group.outliers) steps.insert(graph_.node(each).step);
     return {.from = graph_.ranks()[sender.rank].number,
             .to = graph_.ranks()[message.rank].number,
-            .job = jobName(run_.timeline, sender),
+            .job = jobName(run_.of.timeline(), sender),
             .step = message.step,
             .length = message.end - message.begin,
             .usual = run_.links.of({group.rank, group.peer}),
@@ -492,15 +494,15 @@ Id earliestMessage(const JobGraph& graph, LinkTimes::Link link, const CountedSte
 /// missing, the time between steps may be warm-up and drain.
 RunSummary stepsOfWholePipelines(const FindingInputs& run) {
   std::set<int> whole;
-  for (const PipelineBasis& pipeline : run.basis.pipelines()) {
+  for (const PipelineBasis& pipeline : run.of.basis().pipelines()) {
     const bool isWhole = std::none_of(pipeline.windows.begin(), pipeline.windows.end(),
                                       [](const BubbleWindow& window) { return window.lacksRanks; });
     if (isWhole) whole.insert(pipeline.replica);
   }
   RunSummary steps;
-  steps.phase = run.summary.phase;
-  steps.otherSteps = run.summary.otherSteps;
-  for (const StepSummary& step : run.summary.steps) {
+  steps.phase = run.of.summary().phase;
+  steps.otherSteps = run.of.summary().otherSteps;
+  for (const StepSummary& step : run.of.summary().steps) {
     if (whole.contains(step.replica) && run.counted.contains(step.step))
       steps.steps.push_back(step);
   }
@@ -514,8 +516,9 @@ struct ClassSums {
   Nanoseconds idle = 0;
 
   explicit ClassSums(const FindingInputs& run) {
-    for (std::uint32_t rank = 0; rank < run.bubbles.byRank.size(); ++rank) {
-      for (const Bubble& bubble : run.bubbles.byRank[rank]) {
+    const std::vector<std::vector<Bubble>>& byRank = run.of.bubbles().byRank;
+    for (std::uint32_t rank = 0; rank < byRank.size(); ++rank) {
+      for (const Bubble& bubble : byRank[rank]) {
         if (run.counted.contains(bubble.step)) add(rank, bubble);
       }
     }
@@ -537,7 +540,7 @@ struct ClassSums {
 /// The time of the steps that count, on all ranks.
 Nanoseconds timeOfSteps(const FindingInputs& run) {
   Nanoseconds time = 0;
-  for (const StepSummary& step : run.summary.steps) {
+  for (const StepSummary& step : run.of.summary().steps) {
     if (!run.counted.contains(step.step)) continue;
     for (const RankStep& rank : step.ranks) time += rank.busy + rank.idle;
   }
@@ -546,14 +549,14 @@ Nanoseconds timeOfSteps(const FindingInputs& run) {
 
 /// Why more idle time is unknown than the causes that were not found.
 UnknownIdle unknownIdle(const FindingInputs& run) {
-  for (const PipelineBasis& pipeline : run.basis.pipelines()) {
+  for (const PipelineBasis& pipeline : run.of.basis().pipelines()) {
     const bool lacksPlan = std::any_of(
         pipeline.windows.begin(), pipeline.windows.end(), [](const BubbleWindow& window) {
           return window.isWhole && window.lacksRanks && !window.hasPlan;
         });
     if (lacksPlan) return {.lacksPlan = true};
   }
-  return {.lacking = stepsThatLackJobs(run.basis, run.counted)};
+  return {.lacking = stepsThatLackJobs(run.of.basis(), run.counted)};
 }
 
 Remedy remedyOf(const UnknownIdle& unknown) {
@@ -572,10 +575,21 @@ Remedy remedyOf(const Pauses& pauses) {
   return Remedy::kProgramBetweenSteps;
 }
 
+/// Says what a step would gain if no message held up others, where the finding is about that.
+void addGainInTime(const FindingInputs& run, Finding& finding) {
+  if (finding.kind != FindingKind::kHeldLines || finding.isMinor) return;
+  auto inTime = runInTime(run.of);
+  const Nanoseconds usual = medianStepOf(run.of.summary(), run.counted).window;
+  if (!inTime || inTime->length >= usual) return;
+  inTime->usual = usual;
+  inTime->logs = run.logs;
+  std::get<HeldLines>(finding.facts).inTime = std::move(inTime);
+}
+
 class Findings {
  public:
   explicit Findings(const FindingInputs& run)
-      : run_(run), graph_(run.basis.graph()), sums_(run), stepTime_(timeOfSteps(run)) {}
+      : run_(run), graph_(run.of.graph()), sums_(run), stepTime_(timeOfSteps(run)) {}
 
   std::vector<Finding> all() {
     addEarlyMessages();
@@ -631,11 +645,12 @@ class Findings {
       addCulprit(graph_, finding.culprit, finding.evidence);
       finding.time = finding.culprit.time;
       add(std::move(finding));
+      addGainInTime(run_, findings_.back());
     }
   }
 
   void addPauses() {
-    for (Pauses& pauses : pausesOf(run_.timeline, stepsOfWholePipelines(run_), run_.counted)) {
+    for (Pauses& pauses : pausesOf(run_.of.timeline(), stepsOfWholePipelines(run_), run_.counted)) {
       Finding& finding = findings_.emplace_back();
       finding.kind = FindingKind::kPauses;
       finding.remedy = remedyOf(pauses);

@@ -1,5 +1,5 @@
 // The findings of runs of which it is known what went wrong.
-#include "analysis/explain/finding.h"
+#include "analysis/explain/findings.h"
 
 #include <gmock/gmock.h>
 
@@ -347,8 +347,8 @@ TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
                                .time = (4 - rank) * kNsPerMs,
                                .job = graph.ranks()[static_cast<std::size_t>(rank)].first});
   }
-  const std::vector<Finding> findings = findingsOf({.timeline = timeline,
-                                                    .basis = *run.basis,
+  const std::vector<Finding> findings = findingsOf({.of = run.of,
+                                                    .logs = "LOGS",
                                                     .times = times,
                                                     .stages = stages,
                                                     .ranks = ranks,
@@ -356,9 +356,7 @@ TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
                                                     .lengths = lengths,
                                                     .scattered = scattered,
                                                     .counted = run.counted,
-                                                    .bubbles = run.bubbles,
-                                                    .culprits = culprits,
-                                                    .summary = run.summary});
+                                                    .culprits = culprits});
   const auto isPlain = [](const Finding& each) {
     return findingText(each).starts_with("ranks 1 and 2: ");
   };

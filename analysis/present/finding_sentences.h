@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/finding.h"
+#include "analysis/explain/findings.h"
 
 namespace pipetrace {
 

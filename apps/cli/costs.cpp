@@ -20,7 +20,9 @@
 #include "analysis/what_if/run_model.h"
 #include "apps/cli/print_diagnostics.h"
 #include "ingest/load_run.h"
-#include "parser/job_log/job_log_reader.h"
+#include "parser/load_timeline.h"
+#include "parser/reader_registry.h"
+#include "parser/trace_reader.h"
 #include "schedule/compare/costed_plan.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
@@ -71,7 +73,7 @@ void readTime(Nanoseconds& to, const char* option, const std::string& text) {
 void requireOneRun(const Timeline& timeline, const std::vector<LoadedFile>& files) {
   const std::string several = "the inputs of --costs-from are of several runs: ";
   for (const LoadedFile& file : files) {
-    if (file.format != JobLogReader().formatName() || file.leftOut == 0) continue;
+    if (file.record != RecordKind::kJobLog || file.leftOut == 0) continue;
     throw Error(several + file.path +
                 " has a rank that an earlier log has, too; give the logs of one run only");
   }
@@ -86,7 +88,7 @@ void requireOneRun(const Timeline& timeline, const std::vector<LoadedFile>& file
 void noteOtherRuns(const Timeline& timeline, const std::vector<LoadedFile>& files,
                    Diagnostics& diagnostics) {
   const bool hasLog = std::any_of(files.begin(), files.end(), [](const LoadedFile& file) {
-    return file.format == JobLogReader().formatName();
+    return file.record == RecordKind::kJobLog;
   });
   int runs = 1;
   for (const auto& [rank, info] : timeline.ranks) runs = std::max(runs, info.runs);
@@ -104,7 +106,7 @@ Run loadMeasuredRun(const std::vector<std::string>& inputs) {
   std::vector<LoadedFile> files;
   Run run;
   try {
-    run = loadRun({.inputs = inputs}, diagnostics, &files);
+    run = loadRun({.inputs = inputs}, makeTraceReaders(), diagnostics, &files);
   } catch (...) {
     printDiagnostics(diagnostics, Severity::kWarning);
     throw;

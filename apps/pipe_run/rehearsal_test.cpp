@@ -15,7 +15,7 @@
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/plan_comparison.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
 #include "schedule/build_schedule.h"
@@ -39,7 +39,7 @@ Timeline rehearsed(const CheckedPlan& plan, const Costs& costs, int steps) {
   RecordedLog log;
   rehearse({.plan = plan, .costs = costs, .steps = steps, .logDirectory = log.folder()});
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
+  Timeline timeline = test::loadTimeline({log.folder()}, {}, diagnostics);
   completeTimeline(timeline, diagnostics);
   return timeline;
 }
@@ -259,7 +259,7 @@ Timeline rehearsedOnTwoHosts(const ClockSkew& left, const ClockSkew& right, bool
   options.hosts.push_back(options.hosts.back());
   rehearse(options);
   Diagnostics diagnostics;
-  return loadTimeline({log.folder()}, {}, diagnostics);
+  return test::loadTimeline({log.folder()}, {}, diagnostics);
 }
 
 /// Now, by the right clock, in the unit of the logs.

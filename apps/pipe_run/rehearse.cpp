@@ -23,6 +23,7 @@
 #include "apps/pipe_run/plan_comparison.h"
 #include "ingest/load_run.h"
 #include "parser/find_logs.h"
+#include "parser/reader_registry.h"
 #include "runtime/launch/launch_log_folder.h"
 #include "runtime/launch/rank_process.h"
 #include "runtime/launch/stop_signal.h"
@@ -97,7 +98,7 @@ constexpr double kKeptUp = 0.01;
 /// Reads the logs of the rehearsal. Warnings go to standard error.
 Run loadLogs(const std::string& folder) {
   Diagnostics diagnostics;
-  Run run = loadRun({.inputs = {folder}}, diagnostics);
+  Run run = loadRun({.inputs = {folder}}, makeTraceReaders(), diagnostics);
   printDiagnostics(diagnostics, Severity::kWarning);
   return run;
 }

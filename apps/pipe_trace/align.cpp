@@ -36,7 +36,7 @@ void describeAlign(CommandApp& app) {
   addAlignOptions(app, options);
 }
 
-int alignCommand(int argc, char** argv) {
+int alignCommand(int argc, char** argv, const TraceReaders& readers) {
   AlignOptions options;
   CommandApp app("pipe-trace align");
   addAlignOptions(app, options);
@@ -52,7 +52,7 @@ int alignCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
   Alignment alignment;
-  Run run = loadAndReport(options.load, diagnostics, &files, &alignment);
+  Run run = loadAndReport(options.load, readers, diagnostics, &files, &alignment);
   checkOutputs(options.profiles.names, files);
   return writeAndReport(std::move(run), options.profiles, options.load, diagnostics,
                         [&](const Timeline&, const RunSummary&) {

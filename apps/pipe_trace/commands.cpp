@@ -1,5 +1,7 @@
 #include "apps/pipe_trace/commands.h"
 
+#include <functional>
+
 #include "apps/cli/common_commands.h"
 #include "apps/pipe_trace/advise/advise.h"
 #include "apps/pipe_trace/align.h"
@@ -11,13 +13,21 @@
 #include "apps/pipe_trace/report.h"
 #include "apps/pipe_trace/show.h"
 #include "apps/pipe_trace/what_if/what_if.h"
+#include "parser/reader_registry.h"
 
 namespace pipetrace {
 namespace {
 
 void describeReading(CommandApp& app) { describeConvert(app, pipeTrace()); }
 
-int readInputs(int argc, char** argv) { return convertCommand(argc, argv, pipeTrace()); }
+int readInputs(int argc, char** argv) {
+  return convertCommand(argc, argv, pipeTrace(), makeTraceReaders());
+}
+
+/// A command that reads runs, of any format.
+std::function<int(int, char**)> reading(int (*command)(int, char**, const TraceReaders&)) {
+  return [command](int argc, char** argv) { return command(argc, argv, makeTraceReaders()); };
+}
 
 Program makeProgram() {
   Program program{
@@ -28,19 +38,19 @@ Program makeProgram() {
       .commands =
           {
               {"advise", "says what to change in a run, and what it brings", describeAdvise,
-               adviseCommand},
+               reading(adviseCommand)},
               {"align", "puts the clocks of several hosts right, and says how", describeAlign,
-               alignCommand},
+               reading(alignCommand)},
               {"diff", "says how much slower a run is than another one, and why", describeDiff,
-               diffCommand},
-              {"info", "lists what is in logs and profiles", describeInfo, infoCommand},
+               reading(diffCommand)},
+              {"info", "lists what is in logs and profiles", describeInfo, reading(infoCommand)},
               {"open", "shows a profile in Perfetto's UI", describeOpen, openCommand},
               {"plan", "builds or reads a schedule, checks, simulates and draws it", describePlan,
                planCommand},
-              {"report", "explains why ranks were idle", describeReport, reportCommand},
-              {"show", "draws a step of a run in characters", describeShow, showCommand},
+              {"report", "explains why ranks were idle", describeReport, reading(reportCommand)},
+              {"show", "draws a step of a run in characters", describeShow, reading(showCommand)},
               {"what-if", "says how long a step would take with changes", describeWhatIf,
-               whatIfCommand},
+               reading(whatIfCommand)},
           },
       .insteadOf = {{"summary", "pipe-trace LOGS prints the summary"},
                     {"convert", "pipe-trace LOGS -o NAME.json converts"}},

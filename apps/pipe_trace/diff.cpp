@@ -99,10 +99,10 @@ LoadRunOptions loadOptionsOf(const DiffCommandOptions& options, const std::strin
   return load;
 }
 
-LoadedRun loadOne(LoadRunOptions load) {
+LoadedRun loadOne(LoadRunOptions load, const TraceReaders& readers) {
   LoadedRun run{.load = std::move(load)};
   try {
-    run.run = loadAndReport(run.load, run.diagnostics, &run.files, &run.alignment);
+    run.run = loadAndReport(run.load, readers, run.diagnostics, &run.files, &run.alignment);
   } catch (const Error& error) {
     throw Error(run.load.name + ": " + error.what());
   }
@@ -179,7 +179,7 @@ void describeDiff(CommandApp& app) {
   addDiffOptions(app, options);
 }
 
-int diffCommand(int argc, char** argv) {
+int diffCommand(int argc, char** argv, const TraceReaders& readers) {
   DiffCommandOptions options;
   CommandApp app("pipe-trace diff");
   addDiffOptions(app, options);
@@ -195,8 +195,8 @@ int diffCommand(int argc, char** argv) {
   LoadRunOptions both = loadOfA;
   both.inputs.insert(both.inputs.end(), loadOfB.inputs.begin(), loadOfB.inputs.end());
   checkOutputFiles(options.outputs.names, both);
-  LoadedRun a = loadOne(std::move(loadOfA));
-  LoadedRun b = loadOne(std::move(loadOfB));
+  LoadedRun a = loadOne(std::move(loadOfA), readers);
+  LoadedRun b = loadOne(std::move(loadOfB), readers);
   for (const LoadedRun* const run : {&a, &b}) checkOutputs(options.outputs.names, run->files);
   const RunDiff diff =
       wantsPage(options.outputs) ? compareWithPage(a, b, options) : compare(a, b, options);

@@ -60,7 +60,7 @@ void describeInfo(CommandApp& app) {
   addInfoOptions(app, options);
 }
 
-int infoCommand(int argc, char** argv) {
+int infoCommand(int argc, char** argv, const TraceReaders& readers) {
   InfoOptions options;
   CommandApp app("pipe-trace info");
   addInfoOptions(app, options);
@@ -70,7 +70,7 @@ int infoCommand(int argc, char** argv) {
   std::vector<LoadedFile> files;
   const Selection& selection = options.load.selection;
   const Timeline timeline =
-      selected(loadAndReport(options.load, diagnostics, &files).takeTimeline(), selection);
+      selected(loadAndReport(options.load, readers, diagnostics, &files).takeTimeline(), selection);
   const InputContents contents{.format = formatsOf(files),
                                .run = contentsOf(timeline),
                                .flows = flowsOf(files, timeline, selection)};

@@ -87,7 +87,7 @@ void describeReport(CommandApp& app) {
   addReportOptions(app, options);
 }
 
-int reportCommand(int argc, char** argv) {
+int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   ReportOptions options;
   CommandApp app("pipe-trace report");
   addReportOptions(app, options);
@@ -99,7 +99,7 @@ int reportCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   Alignment alignment;
   std::vector<LoadedFile> files;
-  const Run run = loadAndReport(options.load, diagnostics, &files, &alignment);
+  const Run run = loadAndReport(options.load, readers, diagnostics, &files, &alignment);
   checkOutputs(options.outputs.names, files);
   ExplainOptions choices{.steps = options.load.selection.steps,
                          .tokensPerStep = options.tokensPerStep,

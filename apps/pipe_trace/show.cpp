@@ -50,14 +50,14 @@ void describeShow(CommandApp& app) {
   addShowOptions(app, options);
 }
 
-int showCommand(int argc, char** argv) {
+int showCommand(int argc, char** argv, const TraceReaders& readers) {
   ShowOptions options;
   CommandApp app("pipe-trace show");
   addShowOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   Diagnostics diagnostics;
-  Run run = loadAndReport(options.load, diagnostics);
+  Run run = loadAndReport(options.load, readers, diagnostics);
   const BubbleChoice bubbles = bubblesFor(run, options.load);
   auto [timeline, whole] = std::move(run).ready(bubbles);
   Selection selection = options.load.selection;

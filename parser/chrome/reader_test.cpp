@@ -4,9 +4,9 @@
 #include <zlib.h>
 
 #include "parser/chrome/write/writer.h"
-#include "parser/load_timeline.h"
 #include "parser/profile/arrow.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 #include "parser/testing/read_chrome.h"
 #include "parser/testing/timelines.h"
 #include "trace/testing/folders.h"
@@ -86,7 +86,7 @@ TEST_F(ChromeJsonReaderTest, GzippedProfilesAreRead) {
             static_cast<int>(json.size()));
   gzclose(out);
   Diagnostics diagnostics;
-  EXPECT_EQ(test::describe(loadTimeline({path("p.json.gz")}, {}, diagnostics)),
+  EXPECT_EQ(test::describe(test::loadTimeline({path("p.json.gz")}, {}, diagnostics)),
             test::describe(timeline));
 }
 
@@ -253,7 +253,8 @@ TEST(ForeignChromeJsonTest, TracesOfOtherProgramsAreReadWhole) {
     const std::string file = test::inSources("../shared/data/") + std::string(c.file);
     if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
     Diagnostics diagnostics;
-    EXPECT_EQ(loadTimeline({file}, {.jobTime = JobTime::kHost}, diagnostics).eventCount(), c.events)
+    EXPECT_EQ(test::loadTimeline({file}, {.jobTime = JobTime::kHost}, diagnostics).eventCount(),
+              c.events)
         << c.file;
     std::int64_t open = 0;
     for (const Diagnostic& d : diagnostics.list()) {

@@ -22,6 +22,7 @@ class JobLogReader final : public TraceReader {
   explicit JobLogReader(LogReading reading = LogReading::kFast) : reading_(reading) {}
 
   std::string_view formatName() const override { return "job log"; }
+  RecordKind record() const override { return RecordKind::kJobLog; }
 
   /// Certain when a line of ours is among the first bytes. Otherwise any text might be a log, as a
   /// program may print much before its first job.

@@ -5,10 +5,10 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "parser/load_timeline.h"
 #include "parser/perfetto/writer.h"
 #include "parser/profile/arrow.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 #include "parser/testing/read_perfetto.h"
 #include "parser/testing/timelines.h"
 
@@ -88,7 +88,7 @@ TEST_F(PerfettoReaderTest, TheFormatIsKnownByTheFirstBytesAlsoInAGzippedFile) {
   gzclose(out);
   EXPECT_EQ(PerfettoReader().probe(bytes), FormatMatch::kCertain);
   Diagnostics diagnostics;
-  EXPECT_EQ(test::describe(loadTimeline({path("noname")}, {}, diagnostics)),
+  EXPECT_EQ(test::describe(test::loadTimeline({path("noname")}, {}, diagnostics)),
             test::describe(timeline));
 }
 

@@ -4,10 +4,10 @@
 
 #include "parser/chrome/write/growing_json.h"
 #include "parser/chrome/write/writer.h"
-#include "parser/load_timeline.h"
 #include "parser/perfetto/writer.h"
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 #include "trace/log/rank_info_fields.h"
 #include "trace/log/write_job_logs.h"
 
@@ -71,7 +71,7 @@ class RankInfoFormatsTest : public test::FolderTest {
   /// Reads a file back and compares each field that such files keep.
   void expectEachFieldIn(std::string_view name, bool isLog = false) {
     Diagnostics diagnostics;
-    const Timeline read = loadTimeline({path(name)}, {}, diagnostics);
+    const Timeline read = test::loadTimeline({path(name)}, {}, diagnostics);
     ASSERT_TRUE(read.ranks.contains(info_.rank)) << name;
     const RankInfo& found = read.ranks.at(info_.rank);
     visitRankFields([&]<typename Field>(Field, auto member) {

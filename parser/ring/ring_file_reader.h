@@ -18,6 +18,7 @@ void addLeftOverRing(RankPart& part, int rank, const std::string& logPath, const
 class RingFileReader final : public TraceReader {
  public:
   std::string_view formatName() const override { return "ring file"; }
+  RecordKind record() const override { return RecordKind::kRing; }
   FormatMatch probe(std::string_view head) const override;
   ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                    Diagnostics& diagnostics) const override;

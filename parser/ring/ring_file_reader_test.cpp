@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 
 #include "parser/fuzz/ring_image.h"
-#include "parser/load_timeline.h"
 #include "parser/ring/recorder_state.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 
 namespace pipetrace {
 namespace {
@@ -22,7 +22,7 @@ class RingBesideALog : public test::FolderTest {
   }
   std::vector<Diagnostic> diagnosticsOf(int run) const {
     Diagnostics diagnostics;
-    loadTimeline({folder_.string()}, {.run = run}, diagnostics);
+    test::loadTimeline({folder_.string()}, {.run = run}, diagnostics);
     return {diagnostics.list().begin(), diagnostics.list().end()};
   }
   std::vector<std::string> messages(int run) const {

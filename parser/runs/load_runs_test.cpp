@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
-#include "parser/load_timeline.h"
 #include "parser/testing/files.h"
 #include "parser/testing/gzip.h"
 #include "parser/testing/kineto.h"
+#include "parser/testing/load.h"
 #include "parser/testing/timelines.h"
 #include "trace/error.h"
 
@@ -30,7 +30,7 @@ class LoadRunsTest : public test::FolderTest {
  protected:
   Timeline load(const std::vector<std::string>& inputs) {
     diagnostics_ = {};
-    return loadTimeline(inputs, {}, diagnostics_);
+    return test::loadTimeline(inputs, {}, diagnostics_);
   }
   std::vector<std::string> reported() const {
     std::vector<std::string> list;

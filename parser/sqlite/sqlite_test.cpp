@@ -2,10 +2,10 @@
 #include <sqlite3.h>
 
 #include "parser/foreign/names/kinds_file.h"
-#include "parser/load_timeline.h"
 #include "parser/sqlite/reader.h"
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 #include "parser/testing/reading.h"
 #include "parser/testing/timelines.h"
 
@@ -108,7 +108,7 @@ TEST_F(SqliteTest, LoadingKnowsTheFormatByItsContent) {
   const Timeline timeline = test::oneFOneB(2, 2, 1);
   write("noname", written(timeline));
   Diagnostics diagnostics;
-  EXPECT_EQ(test::describe(loadTimeline({path("noname")}, {}, diagnostics)),
+  EXPECT_EQ(test::describe(test::loadTimeline({path("noname")}, {}, diagnostics)),
             test::describe(timeline));
 }
 

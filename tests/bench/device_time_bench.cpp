@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "tests/bench/measure.h"
 
 namespace pipetrace::bench {
@@ -62,7 +62,7 @@ void writeTrace(const fs::path& file) {
 Cost costOf(const fs::path& file, JobTime time) {
   return measure([&] {
     Diagnostics diagnostics;
-    loadTimeline({file.string()}, {.threads = 1, .jobTime = time}, diagnostics);
+    test::loadTimeline({file.string()}, {.threads = 1, .jobTime = time}, diagnostics);
   });
 }
 

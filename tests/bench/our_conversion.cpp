@@ -10,6 +10,7 @@
 #include "parser/chrome/write/writer.h"
 #include "parser/load_timeline.h"
 #include "parser/perfetto/writer.h"
+#include "parser/reader_registry.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace::bench {
@@ -44,7 +45,7 @@ void convert(const std::string& input, const std::string& output,
   const RunRequest request{
       .inputs = {input}, .reading = {.threads = options.threads}, .bubbles = options.bubbles};
   Diagnostics diagnostics;
-  Run whole = loadRun(request, diagnostics);
+  Run whole = loadRun(request, makeTraceReaders(), diagnostics);
   phases.end("load");
   const auto [timeline, summary] = readyToShow(std::move(whole), request);
   phases.end("summarize");
@@ -64,7 +65,8 @@ void convert(const std::string& input, const std::string& output,
 void load(const std::string& input, const ConversionOptions& options) {
   Phases phases(options.phases);
   Diagnostics diagnostics;
-  const Timeline timeline = loadTimeline({input}, {.threads = options.threads}, diagnostics);
+  const Timeline timeline =
+      loadTimeline({input}, makeTraceReaders(), {.threads = options.threads}, diagnostics);
   phases.end("load");
 }
 

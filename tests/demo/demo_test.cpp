@@ -14,7 +14,7 @@
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/testing/file_text.h"
@@ -35,7 +35,7 @@ const fs::path kDemo = test::inBuild("tests/demo");
 
 Timeline load(const fs::path& path) {
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({path.string()}, {}, diagnostics);
+  Timeline timeline = test::loadTimeline({path.string()}, {}, diagnostics);
   for (const Diagnostic& d : diagnostics.list()) ADD_FAILURE() << toText(d);
   return timeline;
 }

@@ -12,7 +12,7 @@
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/testing/recorded_log.h"
 #include "runtime/executor.h"
 #include "runtime/forwarding_work.h"
@@ -74,7 +74,7 @@ class DeviceRun : public testing::DeviceTest {
     EXPECT_THAT(errors, Each(IsEmpty()));
     EXPECT_THAT(takeTestDeviceFindings(), IsEmpty());
     Diagnostics diagnostics;
-    Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
+    Timeline timeline = test::loadTimeline({log.folder()}, {}, diagnostics);
     completeTimeline(timeline, diagnostics);
     return timeline;
   }
@@ -229,7 +229,7 @@ TEST_F(DeviceRun, ARunInLineThatFailsNamesTheCauseAndClosesItsLogs) {
   });
   EXPECT_THAT(errors, Each(HasSubstr("the disk is on fire")));
   Diagnostics diagnostics;
-  const Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
+  const Timeline timeline = test::loadTimeline({log.folder()}, {}, diagnostics);
   EXPECT_EQ(timeline.ranks.size(), static_cast<std::size_t>(kRanks));
   for (const auto& [rank, info] : timeline.ranks) EXPECT_TRUE(info.hasEnd) << rank;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ingest/load_run.h"
+#include "parser/reader_registry.h"
 #include "runtime/testing/rank_processes.h"
 #include "tests/failures/training_ranks.h"
 #include "trace/testing/folders.h"
@@ -37,7 +38,8 @@ void expectSurvivorsName(const testing::TrainingEnd& end, int culprit, const std
 /// Every rank's log, the killed one's too, has jobs up to then.
 void expectReadableLogs(const std::string& folder) {
   Diagnostics diagnostics;
-  const Timeline timeline = loadRun({.inputs = {folder}}, diagnostics).takeTimeline();
+  const Timeline timeline =
+      loadRun({.inputs = {folder}}, makeTraceReaders(), diagnostics).takeTimeline();
   std::set<int> ranks;
   for (const Track& track : timeline.tracks) {
     if (track.lane == kComputeLane && track.events.size() >= 16) ranks.insert(track.rank);

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "ingest/testing/skewed_run.h"
-#include "parser/load_timeline.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 #include "tests/testing/program_run.h"
 #include "trace/log/write_job_logs.h"
 #include "trace/testing/folders.h"
@@ -33,7 +33,7 @@ class SameRunTest : public test::FolderTest {
     const ProgramRun result = runProgram(options);
     EXPECT_EQ(result.exitCode, 0) << result.err;
     Diagnostics diagnostics;
-    return loadTimeline({path(name)}, {}, diagnostics);
+    return test::loadTimeline({path(name)}, {}, diagnostics);
   }
 
   static std::string shown(const std::string& input) {

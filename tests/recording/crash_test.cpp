@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"
@@ -108,7 +108,7 @@ struct Recovered {
 /// recorded.
 void check(const Crash& crash, Recovered& recovered) {
   Diagnostics diagnostics;
-  const Timeline timeline = loadTimeline({crash.log.folder()}, {}, diagnostics);
+  const Timeline timeline = test::loadTimeline({crash.log.folder()}, {}, diagnostics);
   std::int64_t missing = 0;
   for (int lane = 0; lane < crash.lanes; ++lane) {
     const std::int64_t begun = crash.progress->begun[static_cast<std::size_t>(lane)];

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"
@@ -91,7 +91,9 @@ class LeftOver {
     return header.laneOffset[static_cast<std::size_t>(lane)];
   }
 
-  Timeline load(int run = -1) { return loadTimeline({copy.folder()}, {.run = run}, diagnostics); }
+  Timeline load(int run = -1) {
+    return test::loadTimeline({copy.folder()}, {.run = run}, diagnostics);
+  }
   std::vector<std::string> messages() const {
     std::vector<std::string> list;
     for (const Diagnostic& each : diagnostics.list()) list.push_back(each.message);

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"
@@ -55,7 +55,7 @@ TEST(LeftOverRingTest, UnwrittenJobsAreReadAsIfTheyWereInTheLog) {
   const Timeline recovered = left.load();
   EXPECT_THAT(left.messages(), Contains(HasSubstr("3 jobs that are not in the log")));
   Diagnostics none;
-  const Timeline written = loadTimeline({left.original.folder()}, {}, none);
+  const Timeline written = test::loadTimeline({left.original.folder()}, {}, none);
   EXPECT_THAT(none.list(), IsEmpty());
   for (const char* const lane : {"compute", "send"}) {
     const std::vector<Event>& found = recovered.findTrack(0, lane)->events;
@@ -223,7 +223,7 @@ TEST(LeftOverRingTest, ARingFileIsReadWithoutItsLog) {
   LeftOver left;
   left.job(left.compute, 1);
   left.die();
-  const Timeline timeline = loadTimeline({left.ring}, {}, left.diagnostics);
+  const Timeline timeline = test::loadTimeline({left.ring}, {}, left.diagnostics);
   EXPECT_THAT(ids(timeline, "compute"), ElementsAre(1));
   EXPECT_THAT(timeline.ranks.at(0).clock, testing::AnyOf("tsc", "monotonic_raw"));
 }
@@ -262,7 +262,7 @@ TEST(LeftOverRingTest, ARingFileWithAnyContentsBreaksNothing) {
     left.setRingBytes(bytes);
     Diagnostics diagnostics;
     try {
-      EXPECT_GE(loadTimeline({left.copy.folder()}, {}, diagnostics).eventCount(), 1u);
+      EXPECT_GE(test::loadTimeline({left.copy.folder()}, {}, diagnostics).eventCount(), 1u);
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("292 years"));  // times from anywhere
     }

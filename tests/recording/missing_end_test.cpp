@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"
@@ -94,14 +94,14 @@ TEST(MissingEndTest, WhetherTheProgramStillRunsIsReportedWhereItIsKnown) {
   left.die();
   const auto said = [&](const std::string& folder) {
     Diagnostics diagnostics;
-    loadTimeline({folder}, {}, diagnostics);
+    test::loadTimeline({folder}, {}, diagnostics);
     std::string text;
     for (const Diagnostic& each : diagnostics.list()) text += toText(each) + "\n";
     return text;
   };
   const auto isRecording = [](const std::string& folder) {
     Diagnostics diagnostics;
-    return loadTimeline({folder}, {}, diagnostics).ranks.at(0).isRecording;
+    return test::loadTimeline({folder}, {}, diagnostics).ranks.at(0).isRecording;
   };
   const char* const maybe = "it still runs";
   EXPECT_THAT(said(left.original.folder()),
@@ -132,7 +132,7 @@ TEST(MissingEndTest, ARunningProgramIsRecognizedAlsoByARecorderThatGivesWay) {
   recorder.end(compute);
   recorder.flush();
   Diagnostics diagnostics;
-  loadTimeline({log.folder()}, {}, diagnostics);
+  test::loadTimeline({log.folder()}, {}, diagnostics);
   EXPECT_THAT(diagnostics.list().at(0).message, HasSubstr("the program still runs"));
 }
 

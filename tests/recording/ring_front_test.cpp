@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/cpu_stream.h"
 #include "tests/recording/left_over.h"
 
@@ -49,7 +49,7 @@ TEST(RingFrontTest, UnresolvedTimesFollowTheComparisonsOfClocks) {
   left.recorder.close();
   const Timeline recovered = left.load();
   Diagnostics none;
-  const Timeline written = loadTimeline({left.original.folder()}, {}, none);
+  const Timeline written = test::loadTimeline({left.original.folder()}, {}, none);
   const Event& found = recovered.findTrack(0, "copy")->events.at(0);
   const Event& expected = written.findTrack(0, "copy")->events.at(0);
   constexpr Nanoseconds kRounding = 10;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "parser/chrome/write/writer.h"
+#include "parser/testing/load.h"
 #include "profiler/pipetrace.h"
 #include "tests/recording/left_over.h"
 #include "trace/files/output_file.h"
@@ -38,8 +39,9 @@ TEST(RingPartTest, PartAndVersionAreTheSameFromTheRingFileAndFromTheLog) {
   left.recorder.close();
   EXPECT_THAT(test::fileText(left.copy.path()), Not(HasSubstr("Profiler Info")));
   EXPECT_THAT(profileOf(left.load()), kHasBoth) << "from both files";
-  EXPECT_THAT(profileOf(loadTimeline({left.ring}, {}, left.diagnostics)), kHasBoth);
-  EXPECT_THAT(profileOf(loadTimeline({left.original.folder()}, {}, left.diagnostics)), kHasBoth);
+  EXPECT_THAT(profileOf(test::loadTimeline({left.ring}, {}, left.diagnostics)), kHasBoth);
+  EXPECT_THAT(profileOf(test::loadTimeline({left.original.folder()}, {}, left.diagnostics)),
+              kHasBoth);
 }
 
 TEST(RingPartTest, JobsWithoutThemHaveNoSuchArguments) {
@@ -69,7 +71,8 @@ TEST(RingPartTest, BothComeBackFromARingFileThatTheHeaderForCWrote) {
   pipetrace_begin(recorder, 0, &job);
   pipetrace_end(recorder, 0);  // no step has ended: its line waits for a second
   Diagnostics diagnostics;
-  EXPECT_THAT(profileOf(loadTimeline({LeftOver::fileIn(log.folder())}, {}, diagnostics)), kHasBoth);
+  EXPECT_THAT(profileOf(test::loadTimeline({LeftOver::fileIn(log.folder())}, {}, diagnostics)),
+              kHasBoth);
   EXPECT_EQ(pipetrace_close(recorder), 0);
 }
 

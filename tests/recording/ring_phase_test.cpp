@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "parser/testing/load.h"
 #include "tests/recording/left_over.h"
 
 namespace pipetrace {
@@ -32,7 +33,7 @@ TEST(RingPhaseTest, PhasesAreTheSameFromTheRingFileAndFromTheLog) {
   for (const char* const lane : {"compute", "send"}) {
     const auto areAll = ElementsAre(Phase::kTraining, Phase::kEvaluate, Phase::kPredict);
     EXPECT_THAT(phasesOf(left.load(), lane), areAll);
-    EXPECT_THAT(phasesOf(loadTimeline({left.original.folder()}, {}, left.diagnostics), lane),
+    EXPECT_THAT(phasesOf(test::loadTimeline({left.original.folder()}, {}, left.diagnostics), lane),
                 areAll);
   }
 }

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"
@@ -46,7 +46,7 @@ void readOnce(const std::string& folder, const Counts& ended) {
   std::array<std::int64_t, kLanes> before{};
   for (std::size_t i = 0; i < kLanes; ++i) before[i] = ended[i].load(std::memory_order_acquire);
   Diagnostics diagnostics;
-  const Timeline timeline = loadTimeline({folder}, {}, diagnostics);
+  const Timeline timeline = test::loadTimeline({folder}, {}, diagnostics);
   std::int64_t missing = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     const Track* const track = timeline.findTrack(0, kNames[static_cast<std::size_t>(lane)]);

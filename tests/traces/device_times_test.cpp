@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "tests/traces/made_up_pipeline.h"
 
 namespace pipetrace {
@@ -28,7 +28,7 @@ class DeviceTimesOfAPipeline : public testing::Test {
 
   Timeline load(JobTime time) {
     Diagnostics diagnostics;
-    Timeline timeline = loadTimeline({folder_.string()}, {.jobTime = time}, diagnostics);
+    Timeline timeline = test::loadTimeline({folder_.string()}, {.jobTime = time}, diagnostics);
     completeTimeline(timeline, diagnostics);
     return timeline;
   }

@@ -10,7 +10,7 @@
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/testing/folders.h"
@@ -92,7 +92,7 @@ TEST_F(MessageOrder, EachRankHasTheTimesOfItsClasses) {
 
 TEST_F(MessageOrder, TracesOfTorchHaveTheSameTimesInEachStep) {
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({kFolder + "/traces"}, {.threads = 1}, diagnostics);
+  Timeline timeline = test::loadTimeline({kFolder + "/traces"}, {.threads = 1}, diagnostics);
   const auto run = explained(timeline);
   ASSERT_EQ(run.steps.size(), 3U);
   expectTimes(run, kFiles[0], 3, [](double expected) { return 0.005 * expected; });

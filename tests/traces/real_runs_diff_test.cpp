@@ -13,7 +13,7 @@
 #include "analysis/present/diff_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {
@@ -33,7 +33,7 @@ class RealRunDiff : public testing::TestWithParam<RealRun> {
     const fs::path path = fs::path(test::inSources("../shared/data")) / GetParam().file;
     if (!fs::exists(path)) GTEST_SKIP() << path << " is not there";
     Diagnostics diagnostics;
-    timeline_ = loadTimeline({path.string()}, {.threads = 1}, diagnostics);
+    timeline_ = test::loadTimeline({path.string()}, {.threads = 1}, diagnostics);
     completeTimeline(timeline_, diagnostics);
     run_ = measureRun(asRun(timeline_), {});
   }

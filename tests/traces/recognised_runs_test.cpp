@@ -7,7 +7,7 @@
 #include "analysis/plans/plan_deviations.h"
 #include "analysis/plans/recognise_schedule.h"
 #include "analysis/run_summary.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "tests/traces/torch_truth.h"
 #include "trace/testing/folders.h"
 
@@ -25,7 +25,7 @@ struct Found {
 /// Every step of every pipeline.
 std::vector<Found> stepsOf(const std::string& input) {
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({input}, {.threads = 1}, diagnostics);
+  Timeline timeline = test::loadTimeline({input}, {.threads = 1}, diagnostics);
   completeTimeline(timeline, diagnostics);
   const Topology topology = topologyOf(timeline);
   std::vector<Found> found;

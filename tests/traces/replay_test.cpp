@@ -13,7 +13,7 @@
 #include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/run_again.h"
 #include "analysis/what_if/what_if.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {
@@ -27,7 +27,7 @@ fs::path dataOf(const std::string& name) {
 
 Timeline completedRun(const fs::path& input) {
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({input.string()}, {.threads = 1}, diagnostics);
+  Timeline timeline = test::loadTimeline({input.string()}, {.threads = 1}, diagnostics);
   completeTimeline(timeline, diagnostics);
   return timeline;
 }

@@ -16,7 +16,7 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/slowdown/slowdown.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "tests/traces/made_up_study.h"
 #include "trace/testing/folders.h"
 
@@ -29,7 +29,7 @@ using testing::HasSubstr;
 Slowdown slowdownOfFile(const fs::path& file, const std::vector<std::int32_t>& steps,
                         int threads = 1) {
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({file.string()}, {.threads = 1}, diagnostics);
+  Timeline timeline = test::loadTimeline({file.string()}, {.threads = 1}, diagnostics);
   completeTimeline(timeline, diagnostics);
   const Topology topology = topologyOf(timeline);
   const JobGraph graph(timeline, topology);

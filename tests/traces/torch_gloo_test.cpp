@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "tests/traces/torch_truth.h"
 #include "trace/device_arguments.h"
 #include "trace/message_arguments.h"
@@ -36,7 +36,8 @@ Recording load(const std::string& name, JobTime time = JobTime::kAuto) {
   Recording recording;
   recording.truth = test::readTorchTruth(name);
   Diagnostics diagnostics;
-  recording.timeline = loadTimeline({test::torchRecording(name)}, {.jobTime = time}, diagnostics);
+  recording.timeline =
+      test::loadTimeline({test::torchRecording(name)}, {.jobTime = time}, diagnostics);
   completeTimeline(recording.timeline, diagnostics);
   recording.summary = summarize(recording.timeline);
   for (const Diagnostic& each : diagnostics.list()) {

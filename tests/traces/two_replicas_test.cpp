@@ -8,7 +8,7 @@
 
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "trace/testing/folders.h"
 #include "trace/topology.h"
 
@@ -26,7 +26,7 @@ class TwoReplicas : public testing::Test {
     const fs::path folder = fs::path(test::inSources("../shared/data/two_replicas"));
     if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
     Diagnostics diagnostics;
-    timeline_ = loadTimeline({folder.string()}, {.threads = 1}, diagnostics);
+    timeline_ = test::loadTimeline({folder.string()}, {.threads = 1}, diagnostics);
     completeTimeline(timeline_, diagnostics);
     summary_ = summarize(timeline_);
     ASSERT_EQ(summary_.ranks.size(), 8U);

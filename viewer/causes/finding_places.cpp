@@ -1,6 +1,6 @@
 #include "viewer/causes/finding_places.h"
 
-#include "analysis/explain/finding.h"
+#include "analysis/explain/findings.h"
 #include "analysis/graph/job_name.h"
 #include "trace/text/display_name.h"
 #include "viewer/words/job_fields.h"

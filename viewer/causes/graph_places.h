@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
-#include "analysis/explain/finding.h"
+#include "analysis/explain/findings.h"
 #include "chart/chart_model.h"
 #include "chart/links/event_box.h"
 

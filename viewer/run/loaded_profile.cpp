@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "parser/reader_registry.h"
+
 namespace pipetrace {
 namespace {
 
@@ -56,7 +58,7 @@ std::unique_ptr<LoadedProfile> readProfile(const std::vector<std::string>& input
   request.reading.program = "pipe-view";
   request.reading.progress = progress;
   Diagnostics diagnostics;
-  Run run = loadRun(request, diagnostics);
+  Run run = loadRun(request, makeTraceReaders(), diagnostics);
   return std::make_unique<LoadedProfile>(profileName(inputs), std::move(run),
                                          std::move(diagnostics));
 }

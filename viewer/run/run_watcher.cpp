@@ -11,6 +11,7 @@
 
 #include "ingest/followable.h"
 #include "ingest/run_follower.h"
+#include "parser/reader_registry.h"
 #include "trace/append.h"
 
 namespace pipetrace {
@@ -208,7 +209,7 @@ void RunWatcher::giveBack(std::shared_ptr<const LoadedProfile> profile) {
 }
 
 void RunWatcher::start(const RunRequest& request) {
-  checkFollowable(request.inputs);
+  checkFollowable(request.inputs, makeTraceReaders());
   stop();
   shared_ = std::make_shared<Shared>();
   thread_.reset(QThread::create([shared = shared_, voice = Voice(*this, shared_), request] {

@@ -9,7 +9,7 @@
 #include "analysis/run_summary.h"
 #include "apps/pipe_run/plan_comparison.h"
 #include "apps/pipe_run/testing/job_lateness.h"
-#include "parser/load_timeline.h"
+#include "parser/testing/load.h"
 #include "profiler/testing/recorded_log.h"
 #include "runtime/rehearse/rehearsal.h"
 
@@ -21,7 +21,7 @@ inline Timeline rehearsed(RehearsalOptions options) {
   options.logDirectory = log.folder();
   rehearse(options);
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
+  Timeline timeline = test::loadTimeline({log.folder()}, {}, diagnostics);
   completeTimeline(timeline, diagnostics);
   return timeline;
 }

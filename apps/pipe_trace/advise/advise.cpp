@@ -87,14 +87,14 @@ void describeAdvise(CommandApp& app) {
   addAdviseOptions(app, options);
 }
 
-int adviseCommand(int argc, char** argv) {
+int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   AdviseOptions options;
   CommandApp app("pipe-trace advise");
   addAdviseOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
   const std::optional<GivenBlocks> blocks = options.blocks.given();
   Diagnostics diagnostics;
-  const Run run = loadAndReport(options.load, diagnostics);
+  const Run run = loadAndReport(options.load, readers, diagnostics);
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
                           .logs = inputsOfCommand(app, options.load),

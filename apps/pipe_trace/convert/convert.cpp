@@ -20,18 +20,18 @@ void describeConvert(CommandApp& app, const Program& program) {
   addConvertOptions(app, options, program);
 }
 
-int convertCommand(int argc, char** argv, const Program& program) {
+int convertCommand(int argc, char** argv, const Program& program, const TraceReaders& readers) {
   ConvertOptions options;
   CommandApp app(program.name);
   addConvertOptions(app, options, program);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   if (!options.devices.empty()) return runPaddleConversion(options);
-  if (options.follow) return runFollow(options);
+  if (options.follow) return runFollow(options, readers);
   checkOutputs(options.profiles, options.load);
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
-  Run run = loadAndReport(options.load, diagnostics, &files);
+  Run run = loadAndReport(options.load, readers, diagnostics, &files);
   checkOutputs(options.profiles.names, files);
   const int threads = options.load.reading.threads;
   return writeAndReport(std::move(run), options.profiles, options.load, diagnostics,

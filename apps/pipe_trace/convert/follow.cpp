@@ -85,10 +85,10 @@ void reportOutOfSight(RunFollower& follower) {
 
 }  // namespace
 
-int runFollow(const ConvertOptions& options) {
+int runFollow(const ConvertOptions& options, const TraceReaders& readers) {
   const std::string& output = outputOf(options);
   checkOutputs(options.profiles, options.load);
-  checkFollowable(options.load.inputs);
+  checkFollowable(options.load.inputs, readers);
   const StopSignals signals;
   GrowingChromeJson profile(output);
   RunFollower follower(options.load,

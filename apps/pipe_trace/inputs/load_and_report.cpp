@@ -11,14 +11,14 @@ namespace pipetrace {
 namespace {
 
 /// The bar is gone when it returns, or throws.
-Run loadWithBar(const LoadRunOptions& options, Diagnostics& diagnostics,
-                std::vector<LoadedFile>* files, Alignment* alignment) {
+Run loadWithBar(const LoadRunOptions& options, const TraceReaders& readers,
+                Diagnostics& diagnostics, std::vector<LoadedFile>* files, Alignment* alignment) {
   LoadProgress progress;
   RunRequest request = options;
   request.reading.progress = &progress;
   const ProgressBar bar("reading", progress.bytesRead, progress.bytesInAll,
                         {.begin = options.begin, .quiet = options.quiet});
-  return loadRun(request, diagnostics, files, alignment);
+  return loadRun(request, readers, diagnostics, files, alignment);
 }
 
 /// Findings about all inputs say which run they are about.
@@ -43,11 +43,11 @@ int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics) {
   return options.strict && diagnostics.hasFindings() ? kExitFindings : 0;
 }
 
-Run loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
-                  std::vector<LoadedFile>* files, Alignment* alignment) {
+Run loadAndReport(const LoadRunOptions& options, const TraceReaders& readers,
+                  Diagnostics& diagnostics, std::vector<LoadedFile>* files, Alignment* alignment) {
   const Severity lowest = lowestSeverity(options);
   try {
-    Run run = loadWithBar(options, diagnostics, files, alignment);
+    Run run = loadWithBar(options, readers, diagnostics, files, alignment);
     printDiagnostics(named(diagnostics, options.name), lowest);
     return run;
   } catch (...) {

@@ -9,6 +9,8 @@
 
 namespace pipetrace {
 
+class TraceReaders;
+
 /// The lowest severity that is printed to standard error. Under --quiet these are errors, and with
 /// --strict also the findings that make the exit code 1.
 Severity lowestSeverity(const LoadRunOptions& options);
@@ -17,8 +19,9 @@ Severity lowestSeverity(const LoadRunOptions& options);
 int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics);
 
 /// loadRun() with a progress bar. Prints the findings to standard error, even when loading fails.
-/// `files` and `alignment` are as for loadRun().
-Run loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
-                  std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
+/// `readers`, `files` and `alignment` are as for loadRun().
+Run loadAndReport(const LoadRunOptions& options, const TraceReaders& readers,
+                  Diagnostics& diagnostics, std::vector<LoadedFile>* files = nullptr,
+                  Alignment* alignment = nullptr);
 
 }  // namespace pipetrace

@@ -39,7 +39,7 @@ void describeWhatIf(CommandApp& app) {
   addWhatIfOptions(app, options);
 }
 
-int whatIfCommand(int argc, char** argv) {
+int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
   WhatIfOptions options;
   CommandApp app("pipe-trace what-if");
   addWhatIfOptions(app, options);
@@ -49,7 +49,7 @@ int whatIfCommand(int argc, char** argv) {
   checkOutputs(options.profiles, load);
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
-  Run run = loadAndReport(load, diagnostics, &loaded);
+  Run run = loadAndReport(load, readers, diagnostics, &loaded);
   std::vector<std::string> toWrite = options.profiles.names;
   if (!options.csv.empty()) toWrite.push_back(options.csv);
   checkOutputs(toWrite, loaded);

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "parser/foreign/logs/megatron_reader.h"
+#include "parser/foreign/logs/megatron_format.h"
 #include "parser/foreign/pipeline_positions.h"
 
 namespace pipetrace {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "parser/foreign/logs/megatron_format.h"
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/json/json_objects.h"
 #include "trace/text/log_numbers.h"

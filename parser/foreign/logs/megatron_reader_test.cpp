@@ -35,10 +35,9 @@ constexpr const char* kTwoIterations = R"([
 
 TEST(MegatronReaderTest, ItsFilesAreDistinguishedFromChromesByTheirTimes) {
   const auto readers = makeTraceReaders();
-  EXPECT_EQ(chooseReader(readers, kTwoIterations)->formatName(), "MegatronApp");
-  EXPECT_EQ(
-      chooseReader(readers, R"([{"name":"a","ph":"X","ts":1,"args":{"rel_ts":1}}])")->formatName(),
-      "Chrome JSON");
+  EXPECT_EQ(readers.choose(kTwoIterations)->formatName(), "MegatronApp");
+  EXPECT_EQ(readers.choose(R"([{"name":"a","ph":"X","ts":1,"args":{"rel_ts":1}}])")->formatName(),
+            "Chrome JSON");
   for (const char* text : {"", "[", "{\"rel_ts\":1,\"ph\":1}", "[{\"rel_ts\":1}]"}) {
     EXPECT_EQ(MegatronReader().probe(text), FormatMatch::kNo) << text;
   }

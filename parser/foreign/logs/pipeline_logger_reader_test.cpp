@@ -4,8 +4,8 @@
 
 #include <regex>
 
-#include "parser/load_timeline.h"
 #include "parser/testing/files.h"
+#include "parser/testing/load.h"
 #include "parser/testing/reading.h"
 
 namespace pipetrace {
@@ -126,8 +126,8 @@ TEST_F(PipelineLoggerFilesTest, OneFilePerRankGivesOneTimeline) {
     write("rank" + std::to_string(rank) + ".json", line);
   }
   Diagnostics diagnostics;
-  const Timeline timeline =
-      loadTimeline({path("rank2.json"), path("rank0.json"), path("rank1.json")}, {}, diagnostics);
+  const Timeline timeline = test::loadTimeline(
+      {path("rank2.json"), path("rank0.json"), path("rank1.json")}, {}, diagnostics);
   EXPECT_THAT(timeline.tracks, SizeIs(3));
   EXPECT_TRUE(diagnostics.empty());
 }

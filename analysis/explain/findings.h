@@ -16,6 +16,7 @@
 #include "analysis/explain/pauses.h"
 #include "analysis/explain/steps_that_lack_jobs.h"
 #include "analysis/explain/unsteady_jobs.h"
+#include "analysis/run/run.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -200,8 +201,8 @@ inline constexpr double kMinorShare = 0.01;
 
 /// The inputs of findingsOf(). All must outlive the call.
 struct FindingInputs {
-  const Timeline& timeline;
-  const RunBasis& basis;
+  const Run& of;
+  const std::string& logs;  ///< see ExplainOptions
   const UsualTimes& times;  ///< of the steps that count
   const SlowerStages& stages;
   const SlowerRanks& ranks;
@@ -209,9 +210,7 @@ struct FindingInputs {
   const UnevenMicroBatches& lengths;
   const ScatteredPauses& scattered;
   const CountedSteps& counted;
-  const Bubbles& bubbles;
   const Culprits& culprits;
-  const RunSummary& summary;
 };
 
 /// The findings about the idle time in the steps that count: first clocks that make the others

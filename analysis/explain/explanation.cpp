@@ -1,3 +1,5 @@
+#include "analysis/explain/explanation.h"
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -8,8 +10,6 @@
 
 #include "analysis/explain/beside_others.h"
 #include "analysis/explain/culprits.h"
-#include "analysis/explain/explanation.h"
-#include "analysis/explain/held_lines.h"
 #include "analysis/steps/median_step.h"
 #include "trace/threads/in_parallel.h"
 
@@ -205,13 +205,12 @@ std::vector<std::int32_t> stepsOfSlowdown(const std::vector<PipelineSteps>& list
   return {steps.begin(), steps.end()};
 }
 
-void findCauses(int threads, Explanation& result) {
+void findCauses(const std::string& logs, int threads, Explanation& result) {
   const JobGraph& graph = *result.graph;
-  const Timeline& timeline = result.of.timeline();
   std::optional<UsualTimes> own;
   if (!result.counted.areAll()) own.emplace(graph, threads, result.counted);
   const UsualTimes& times = own ? *own : result.basis->times();
-  const SlowerStages stages(timeline, graph, times);
+  const SlowerStages stages(result.of.timeline(), graph, times);
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);
   const UnevenMicroBatches lengths(graph, result.counted, threads);
@@ -219,8 +218,8 @@ void findCauses(int threads, Explanation& result) {
   const Outliers outliers(graph, times, links, scattered,
                           medianStepOf(result.summary, result.counted).window);
   result.culprits = culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
-  result.findings = findingsOf({.timeline = timeline,
-                                .basis = *result.basis,
+  result.findings = findingsOf({.of = result.of,
+                                .logs = logs,
                                 .times = times,
                                 .stages = stages,
                                 .ranks = ranks,
@@ -228,23 +227,7 @@ void findCauses(int threads, Explanation& result) {
                                 .lengths = lengths,
                                 .scattered = scattered,
                                 .counted = result.counted,
-                                .bubbles = result.bubbles,
-                                .culprits = result.culprits,
-                                .summary = result.summary});
-}
-
-/// Finds what a step would gain if no message held up others, where a finding is about that.
-void addGainInTime(const std::string& logs, Explanation& result) {
-  const auto finding = std::find_if(
-      result.findings.begin(), result.findings.end(),
-      [](const Finding& each) { return each.kind == FindingKind::kHeldLines && !each.isMinor; });
-  if (finding == result.findings.end()) return;
-  auto run = runInTime(result.of);
-  const Nanoseconds usual = medianStepOf(result.summary, result.counted).window;
-  if (!run || run->length >= usual) return;
-  run->usual = usual;
-  run->logs = logs;
-  std::get<HeldLines>(finding->facts).inTime = std::move(run);
+                                .culprits = result.culprits});
 }
 
 }  // namespace
@@ -318,7 +301,7 @@ Explanation::Explanation(const Run& run, const ExplainOptions& options)
   const std::function<void()> parts[] = {
       [&] {
         explainRanks(*this);
-        findCauses(threads, *this);
+        findCauses(options.logs, threads, *this);
       },
       [&] { slowdown = slowdownOf(timeline, *graph, topology, slowdownSteps, allThreads); },
       [&] { explainSteps(*this, listed, threads); },
@@ -329,7 +312,6 @@ Explanation::Explanation(const Run& run, const ExplainOptions& options)
     run.requireWanted();
     parts[part]();
   });
-  addGainInTime(options.logs, *this);
   takeSteps(*this, listed);
   addThroughput(options, *this);
 }

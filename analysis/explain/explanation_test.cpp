@@ -124,7 +124,7 @@ TEST(TwoFaults, AreNamedFirstAndSecond) {
   }
 }
 
-TEST(ExplainRun, SoundRunHasNoCulpritWorthAWarning) {
+TEST(ExplanationTest, SoundRunHasNoCulpritWorthAWarning) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   const Timeline timeline = completedRun(plan, costsOf(plan, 0));
   const auto run = explainRun(timeline, {});
@@ -134,7 +134,7 @@ TEST(ExplainRun, SoundRunHasNoCulpritWorthAWarning) {
   }
 }
 
-TEST(ExplainRun, EfficienciesMultiplyAndFollowTheirClosedForms) {
+TEST(ExplanationTest, EfficienciesMultiplyAndFollowTheirClosedForms) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 0);
   costs.lr = costs.optimizer = 0;
@@ -151,7 +151,7 @@ TEST(ExplainRun, EfficienciesMultiplyAndFollowTheirClosedForms) {
 }
 
 /// In doubles, (1 - 2 / 6) / (2 / 3) is above 1.
-TEST(ExplainRun, LoadBalanceNeverExceedsOne) {
+TEST(ExplanationTest, LoadBalanceNeverExceedsOne) {
   HandMadeTimeline made;
   made.add(0, JobKind::kForward, 0, 2, 0, 0).stage = 0;
   made.add(1, JobKind::kForward, 1, 3, 0, 0).stage = 1;
@@ -162,7 +162,7 @@ TEST(ExplainRun, LoadBalanceNeverExceedsOne) {
 }
 
 /// A message of 5 ms counts at both ends. Each step has 8 of them.
-TEST(ExplainRun, CommunicationIsThatOfTheStepsThatCount) {
+TEST(ExplanationTest, CommunicationIsThatOfTheStepsThatCount) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   const Timeline timeline = completedRun(plan, costsOf(plan, 5), 5);
   const Nanoseconds ofStep = 2 * 8 * 5 * kNsPerMs;
@@ -171,7 +171,7 @@ TEST(ExplainRun, CommunicationIsThatOfTheStepsThatCount) {
   EXPECT_EQ(explainRun(timeline, {}).communication.all, 5 * ofStep);
 }
 
-TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
+TEST(ExplanationTest, CriticalPathAddsUpToItsSteps) {
   const Timeline timeline = runWith({kSlowStage, kSlowLink});
   const auto run = explainRun(timeline, {});
   Nanoseconds all = 0;
@@ -194,7 +194,7 @@ TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
   }
 }
 
-TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
+TEST(ExplanationTest, LogsOrTheUserGiveTokensAndOperations) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);
   EXPECT_FALSE(explainRun(timeline, {}).tokensPerSecond.has_value());
@@ -216,7 +216,7 @@ TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
 
 // While the pipeline is full, the first stage has a forward and a backward for each micro-batch,
 // one after the other; updates take a nanosecond.
-TEST(ExplainRun, TokensOfAnAsynchronousRunAreThoseOfTheStepsInItsWindow) {
+TEST(ExplanationTest, TokensOfAnAsynchronousRunAreThoseOfTheStepsInItsWindow) {
   const Plan plan = buildSchedule("PipeDream", {4, 8});
   Costs costs = costsOf(plan, 0);
   costs.lr = 0;
@@ -229,7 +229,7 @@ TEST(ExplainRun, TokensOfAnAsynchronousRunAreThoseOfTheStepsInItsWindow) {
   EXPECT_NEAR(run.tokensPerSecond.value(), 36 / 8.0 * 1000 / (4 * 0.330 + 0.220 - 0.100), 0.01);
 }
 
-TEST(ExplainRun, StepsThatAreAskedForCountInAllNumbers) {
+TEST(ExplanationTest, StepsThatAreAskedForCountInAllNumbers) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   const Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);
   EXPECT_THAT(explainRun(timeline, {}).slowdown.steps, testing::ElementsAre(0, 1, 2, 3));
@@ -240,7 +240,7 @@ TEST(ExplainRun, StepsThatAreAskedForCountInAllNumbers) {
   EXPECT_THAT(counted, testing::ElementsAre(true, false, false, true));
 }
 
-TEST(ExplainRun, OneJobHasNoIdleTime) {
+TEST(ExplanationTest, OneJobHasNoIdleTime) {
   HandMadeTimeline made;
   made.add(0, JobKind::kForward, 0, 10, 0, 0).stage = 0;
   made.timeline.sort();
@@ -251,7 +251,7 @@ TEST(ExplainRun, OneJobHasNoIdleTime) {
   EXPECT_EQ(run.ranks[0].idle, 0);
 }
 
-TEST(ExplainRun, ThePathSaysUnknownWhereARankIsMissing) {
+TEST(ExplanationTest, ThePathSaysUnknownWhereARankIsMissing) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Timeline timeline = completedRun(plan, costsOf(plan, 0.1));
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
@@ -261,7 +261,7 @@ TEST(ExplainRun, ThePathSaysUnknownWhereARankIsMissing) {
   EXPECT_FALSE(run.pathShares.byKind.contains("late_start"));
 }
 
-TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {
+TEST(ExplanationTest, StepThatIsCutOffHasOnlySyncAndUnknown) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Timeline timeline = completedRun(plan, costsOf(plan, 0.1), 4);
   for (Track& track : timeline.tracks) {
@@ -280,7 +280,7 @@ TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {
   }
 }
 
-TEST(ExplainRun, JobsWithoutMicroBatchesAreCounted) {
+TEST(ExplanationTest, JobsWithoutMicroBatchesAreCounted) {
   const Timeline given = runWith({kSlowStage});
   Timeline counted = given;
   for (Track& track : counted.tracks) {
@@ -300,7 +300,7 @@ TEST(ExplainRun, JobsWithoutMicroBatchesAreCounted) {
   EXPECT_EQ(jobName(counted, *job), "2F7");
 }
 
-TEST(ExplainRun, CulpritsOfALongRunAreThoseOfAllSteps) {
+TEST(ExplanationTest, CulpritsOfALongRunAreThoseOfAllSteps) {
   const Plan plan = buildSchedule("1F1B", {2, 64});
   Costs costs = costsOf(plan, 0.1);
   test::scaleRank(costs, plan, 1, 1.3);
@@ -319,7 +319,7 @@ TEST(ExplainRun, CulpritsOfALongRunAreThoseOfAllSteps) {
   EXPECT_EQ(listed, blamed);
 }
 
-TEST(ExplainRun, ThreadsMakeNoDifference) {
+TEST(ExplanationTest, ThreadsMakeNoDifference) {
   const Timeline timeline = runWith({kSlowStage, kLateLaunch}, "Interleaved1F1B");
   const auto one = explainRun(timeline, {}, 1);
   const auto four = explainRun(timeline, {}, 4);
@@ -330,7 +330,7 @@ TEST(ExplainRun, ThreadsMakeNoDifference) {
   for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(one.ranks[r].bubbles, four.ranks[r].bubbles);
 }
 
-TEST(ExplainRunTest, CriticalPathsStayTheSameWithoutTheTablesOfTheBasis) {
+TEST(ExplanationTest, CriticalPathsStayTheSameWithoutTheTablesOfTheBasis) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 1);
   costs.faults.links = kSlowLink.links;
