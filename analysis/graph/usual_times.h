@@ -26,9 +26,9 @@ class UsualTimes {
   explicit UsualTimes(const JobGraph& graph, int threads = 1, const CountedSteps& counted = {});
 
   /// That of the job's stage and kind. 0 for other than compute jobs in steps that count.
-  Nanoseconds median(JobGraph::Id job) const { return medians_[group_[job]]; }
-  /// The number of its stage and kind; 0 for other than compute jobs.
-  std::uint32_t group(JobGraph::Id job) const { return group_[job]; }
+  Nanoseconds median(JobGraph::Id job) const { return medians_[group(job)]; }
+  /// The number of its stage and kind; 0 for other than compute jobs, such as collectives.
+  std::uint32_t group(JobGraph::Id job) const { return job < group_.size() ? group_[job] : 0; }
   /// The median of a group − that of a balanced run.
   Nanoseconds imbalanceOf(std::uint32_t group) const { return imbalances_[group]; }
   /// The kind's median over the stages, times the ranks that share the job's stage: a job that is

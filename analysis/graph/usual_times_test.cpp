@@ -46,6 +46,18 @@ class UsualTimesOfReplicas : public testing::Test {
   int replicas_ = 0;
 };
 
+TEST_F(UsualTimesOfReplicas, WhatComesAfterTheJobsHasNoUsualTime) {
+  addReplica({10, 10});
+  made_.timeline.sort();
+  const JobGraph graph(made_.timeline, topologyOf(made_.timeline));
+  const UsualTimes times(graph);
+  for (const std::size_t after : {0, 1, 100}) {  // ids of messages and collectives
+    const auto id = static_cast<JobGraph::Id>(graph.jobCount() + after);
+    EXPECT_EQ(times.median(id), 0);
+    EXPECT_EQ(times.group(id), 0U);
+  }
+}
+
 /// Two backwards, of which the last is in two parts. Together the medians would be 10 and 20.
 TEST(UsualTimesOfParts, EachPartIsAKindOfItsOwn) {
   HandMadeTimeline made;
