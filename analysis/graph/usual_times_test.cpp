@@ -46,7 +46,7 @@ class UsualTimesOfReplicas : public testing::Test {
   int replicas_ = 0;
 };
 
-TEST_F(UsualTimesOfReplicas, WhatComesAfterTheJobsHasNoUsualTime) {
+TEST_F(UsualTimesOfReplicas, MessagesAndCollectivesHaveNoUsualTime) {
   addReplica({10, 10});
   made_.timeline.sort();
   const JobGraph graph(made_.timeline, topologyOf(made_.timeline));
