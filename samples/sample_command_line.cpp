@@ -1,7 +1,6 @@
 #include "samples/sample_command_line.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +21,7 @@ namespace {
 /// Its default is the value that `options` has.
 void addPlanOption(CLI::App& app, const ScheduleOption& row, ScheduleOptions& options) {
   const OptionFace& face = row.trained;
-  const std::string help =
-      face.help != nullptr ? face.help : fmt::format("{}", fmt::join(face.words(), ", "));
+  const std::string help = helpOf(face);
   const auto declare = [&](auto field) {
     auto& value = options.*field;
     using Value = std::decay_t<decltype(value)>;

@@ -4,6 +4,7 @@
 
 #include "schedule/builders/placements.h"
 #include "schedule/builders/schedules.h"
+#include "schedule/builders/stage_ranks.h"
 #include "trace/error.h"
 #include "trace/text/count_text.h"
 
@@ -42,21 +43,6 @@ int chunksOf(const ScheduleInfo& info, int asked) {
               std::string(info.ofChunkedKin));
 }
 
-/// "1F1B, FThenB and GPipe".
-std::string thoseOnStageRanks() {
-  std::vector<std::string_view> names;
-  for (const ScheduleInfo* const info : schedules::kAll) {
-    if (info->onStageRanks != nullptr) names.push_back(info->name);
-  }
-  std::sort(names.begin(), names.end());
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 < names.size() ? ", " : " and ";
-    text += names[i];
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<std::string_view> ScheduleInfo::aliasList() const {
@@ -81,7 +67,7 @@ Plan buildOnStageRanks(std::string_view name, const std::vector<std::vector<int>
   const ScheduleInfo& info = scheduleInfo(name);
   if (info.onStageRanks != nullptr) return info.onStageRanks({ranksOfStage, depths}, microBatches);
   throw Error("cannot plan " + std::string(info.name) +
-              " with the ranks or depths of each stage; that is for " + thoseOnStageRanks());
+              " with the ranks or depths of each stage; that is for " + schedulesOnStageRanks());
 }
 
 StageMap stageMapOptions(std::string_view stageRanks, std::string_view stageDepths, int ranks) {

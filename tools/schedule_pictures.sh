@@ -57,7 +57,7 @@ for name in [known.name for known in schedules(program)]:
                   "-o", f"{folder}/schedules/{name.lower()}.svg")
     peaks = [number(rank["peak_memory_bytes"] / 1e9) for rank in result["ranks"]]
     versions = [rank["weight_versions"] for rank in result["ranks"]]
-    copies = "1, of two stages" if result["schedule"]["bidirectional"] else str(max(versions))
+    copies = f"{max(versions)}, of {'two' if chunks == 1 else 2 * chunks} stages" if result["schedule"]["bidirectional"] else str(max(versions))
     rows.append(f"| {name} | {chunks} | {number(result['length_ns'] / 1e6)} "
                 f"| {result['bubble_ratio']:.4f} | {result['span_bubble']:.4f} "
                 f"| {' '.join(peaks)} | {copies} |")

@@ -241,6 +241,7 @@ constexpr bool areComplete() {
   for (std::size_t i = 0; i < kJobKinds.size(); ++i) {
     const JobKindRow& row = kJobKinds[i];
     if (static_cast<std::size_t>(row.kind) != i || row.name.empty()) return false;
+    if ('0' <= row.name.back() && row.name.back() <= '9') return false;  // it would be a chunk
     if (row.kind == JobKind::kBubble) continue;  // its colour is that of its class
     for (const std::uint32_t color : row.colors) {
       if (color == 0) return false;

@@ -197,6 +197,7 @@ struct Finding {
   }
 };
 
+/// A finding with a smaller share of the time of the steps is listed with --all alone.
 inline constexpr double kMinorShare = 0.01;
 
 /// The inputs of findingsOf(). All must outlive the call.

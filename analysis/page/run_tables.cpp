@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::size_t kMostPageRows = 400;
 constexpr std::size_t kMostPageColumns = 24;
-constexpr std::size_t kMostBubbles = 50;
 
 Nanoseconds timeOf(const ClassTimes& times, BubbleClass bubbleClass) {
   return times[static_cast<std::size_t>(bubbleClass)];
@@ -250,7 +249,7 @@ std::string bubbleTableHtml(const RunReport& report) {
   PageTable table(
       "the longest bubbles",
       {{"rank"}, {"step"}, {"begin"}, {"length"}, {"class", false}, {"culprit", false}});
-  for (const auto& [rank, bubble] : largestBubbles(run.bubbles, kMostBubbles, run.counted)) {
+  for (const auto& [rank, bubble] : largestBubbles(run.bubbles, kBubblesShown, run.counted)) {
     std::string culprit = "-";
     if (bubble->culprit != JobGraph::kNone) {
       const int number = run.graph->ranks()[culpritRankOf(*run.graph, *bubble)].number;

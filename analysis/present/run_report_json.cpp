@@ -15,9 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Without --all the longest are listed, up to this number.
-constexpr std::size_t kLargestBubbles = 50;
-
 const char* severityName(Severity severity) {
   switch (severity) {
     case Severity::kError: return "error";
@@ -330,7 +327,7 @@ class RunJson {
 
   void addBubbles(std::string& text) const {
     std::vector<BubbleOfRank> list;
-    if (!report_.all) list = largestBubbles(run_.bubbles, kLargestBubbles, run_.counted);
+    if (!report_.all) list = largestBubbles(run_.bubbles, kBubblesShown, run_.counted);
     for (std::uint32_t r = 0; r < run_.bubbles.byRank.size() && report_.all; ++r) {
       for (const Bubble& bubble : run_.bubbles.byRank[r]) {
         if (run_.counted.contains(bubble.step)) list.emplace_back(r, &bubble);

@@ -13,9 +13,9 @@ namespace {
 template <typename T>
 CLI::Option* declared(CommandApp& app, const OptionFace& face, T& to, int most) {
   if constexpr (std::is_same_v<T, bool>) {
-    return app.add_flag(face.names, to, face.help);
+    return app.add_flag(face.names, to, helpOf(face));
   } else {
-    CLI::Option* const option = app.add_option(face.names, to, face.help)->type_name(face.value);
+    CLI::Option* const option = app.add_option(face.names, to, helpOf(face))->type_name(face.value);
     if constexpr (!std::is_same_v<T, std::string>) return option->check(range(face.least, most));
     return face.mayBeEmpty ? option : option->check(notEmpty());
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "chart/text/bubble_text.h"
+#include "trace/job_kind.h"
 #include "trace/log/fused_pair.h"
 #include "trace/text/display_name.h"
 
@@ -51,7 +52,8 @@ std::string cellLabel(const Timeline& timeline, const Event& event, int width,
         {text.withLengthAndCulprit(), text.withCulprit(), text.withLength(), text.className()},
         width, textWidth);
   }
-  const char* brief = event.kind == JobKind::kOptimizer ? "opt" : "";
+  const JobKindRow& row = rowOf(event.kind);
+  const std::string brief(row.group == JobGroup::kBeside ? row.brief : "");
   return firstThatFits({displayName(timeline, event), brief}, width, textWidth);
 }
 

@@ -38,6 +38,7 @@ TEST(CellLabelTest, JobsWithoutAMicroBatchAreLabelledByName) {
   EXPECT_EQ(label(optimizer, 30), "opt");
   EXPECT_EQ(label(optimizer, 20), "");
   EXPECT_EQ(label({.kind = JobKind::kBubble}, 500), "");
+  EXPECT_EQ(label({.kind = JobKind::kCheckpoint}, 40), "ckpt") << "the row of its kind says so";
 }
 
 TEST(CellLabelTest, BubblesAreLabelledByClassLengthAndCulprit) {

@@ -70,6 +70,7 @@ const ScheduleInfo schedules::kOneFOneB = complete({
         [](const StageMap& map, int microBatches) {
           return onStageRanks(OrderOfRow::kOneFOneB, schedules::kOneFOneB, map, microBatches);
         },
+    .takesDepths = true,
     .closedForm = formOfOneFOneB,
     .formHasRecompute = true,
     .chunkedKin = &schedules::kInterleavedOneFOneB,

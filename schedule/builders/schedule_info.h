@@ -76,6 +76,7 @@ struct ScheduleInfo {
   Plan (*search)(const PlanSize& size, const AutoInput& input) = nullptr;
   /// The order with several ranks a stage; null: it has none.
   Plan (*onStageRanks)(const StageMap& map, int microBatches) = nullptr;
+  bool takesDepths = false;  ///< onStageRanks() also takes StageMap::depths
 
   /// Null, or nothing for a size and times: no formula is known.
   std::optional<ClosedForm> (*closedForm)(const FormInput& input) = nullptr;
@@ -107,7 +108,7 @@ struct ScheduleInfo {
            (places != StagePlaces::kVShaped || (leastChunks == 2 && mostChunks == 2)) &&
            (build == nullptr) == dependsOnCosts && (search != nullptr) == dependsOnCosts &&
            (chunkedKin != nullptr) == hasOneChunk && (hasOneChunk || ofChunkedKin.empty()) &&
-           (!becomesChunkedKin || hasOneChunk) &&
+           (!becomesChunkedKin || hasOneChunk) && (!takesDepths || onStageRanks != nullptr) &&
            (eagerKin == nullptr || (onStageRanks != nullptr && !isAsynchronous)) &&
            (!formHasRecompute || closedForm != nullptr) && (!torchTakesOneStage || !torch.empty());
   }

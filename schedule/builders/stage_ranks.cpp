@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "schedule/builders/placements.h"
+#include "schedule/builders/schedules.h"
 #include "trace/error.h"
 #include "trace/text/count_text.h"
 
@@ -62,7 +65,7 @@ void requireDepths(const std::string& who, OrderOfRow order, std::size_t stages,
                    const std::vector<int>& depths) {
   if (depths.empty()) return;
   if (order != OrderOfRow::kOneFOneB) {
-    throw Error(who + "it runs all forwards first; depths are for 1F1B and PipeDream");
+    throw Error(who + "it runs all forwards first; depths are for " + schedulesWithDepths());
   }
   if (depths.size() != stages) {
     throw Error(who + "there are depths of " + countText(depths.size(), "stage") +
@@ -70,7 +73,29 @@ void requireDepths(const std::string& who, OrderOfRow order, std::size_t stages,
   }
 }
 
+std::string sentenceOf(bool (*isMeant)(const ScheduleInfo&)) {
+  std::vector<std::string_view> names;
+  for (const ScheduleInfo* const info : schedules::kAll) {
+    if (isMeant(*info)) names.push_back(info->name);
+  }
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : " and ";
+    text += names[i];
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string schedulesOnStageRanks() {
+  return sentenceOf([](const ScheduleInfo& info) { return info.onStageRanks != nullptr; });
+}
+
+std::string schedulesWithDepths() {
+  return sentenceOf([](const ScheduleInfo& info) { return info.takesDepths; });
+}
 
 Plan onStageRanks(OrderOfRow order, const ScheduleInfo& schedule, const StageMap& map,
                   int microBatches) {

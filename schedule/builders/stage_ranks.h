@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "schedule/builders/schedule_info.h"
 
 namespace pipetrace {
@@ -17,5 +19,10 @@ enum class OrderOfRow { kOldestFirst, kNewestFirst, kOneFOneB };
 /// runtime (Narayanan et al. 2019).
 Plan onStageRanks(OrderOfRow order, const ScheduleInfo& schedule, const StageMap& map,
                   int microBatches);
+
+/// The schedules that have stages on several ranks, and those of them that take depths, in a
+/// sentence: "1F1B, FThenB and GPipe".
+std::string schedulesOnStageRanks();
+std::string schedulesWithDepths();
 
 }  // namespace pipetrace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schedule/backward_parts.h"
+#include "schedule/builders/stage_ranks.h"
 #include "schedule/forward_part.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
@@ -39,7 +40,30 @@ struct Setter {
   }
 };
 
+// Every field has a row: this takes each of the fields apart, and there are as many rows.
+[[maybe_unused]] void takeApart(const ScheduleOptions& options) {
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = options;
+  static_assert(kScheduleOptions.size() == 12);
+}
+
 }  // namespace
+
+std::string helpOf(const OptionFace& face) {
+  std::string text;
+  if (face.help != nullptr) {
+    text = face.help;
+  } else {
+    for (const std::string& word : face.words()) text += (text.empty() ? "" : ", ") + word;
+  }
+  const auto fill = [&](std::string_view place, std::string (*names)()) {
+    if (const std::size_t at = text.find(place); at != std::string::npos) {
+      text.replace(at, place.size(), names());
+    }
+  };
+  fill("@stage-ranks", schedulesOnStageRanks);
+  fill("@depths", schedulesWithDepths);
+  return text;
+}
 
 std::string_view ScheduleOptions::scheduleName() const {
   return schedule.empty() ? std::string_view(schedules::kDefault) : std::string_view(schedule);

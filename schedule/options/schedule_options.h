@@ -49,8 +49,10 @@ struct ScheduleOptions {
 struct OptionFace {
   const char* names = nullptr;  ///< "--ranks,--stages"; null: it does not have the option
   const char* value = nullptr;  ///< the kind of value in the help; null: as the parser says it
-  const char* help = nullptr;   ///< null: it lists the words
-  int least = 1;                ///< of a number, as the next
+  /// Null: it lists the words. helpOf() puts names of schedules in place of @stage-ranks and
+  /// @depths.
+  const char* help = nullptr;
+  int least = 1;  ///< of a number, as the next
   int most = 1024;
   bool mayBeEmpty = false;  ///< a text that may be given as ""
   std::array<const char*, 3> excludes = {};
@@ -135,29 +137,26 @@ inline constexpr auto kScheduleOptions = std::to_array<ScheduleOption>({
      .planned = {.names = "--stage-ranks",
                  .value = "MAP",
                  .help = "The ranks of each stage, as 0,1/2, in place of --ranks; they take turns "
-                         "at the micro-batches (1F1B, FThenB, GPipe, PipeDream)",
+                         "at the micro-batches (@stage-ranks)",
                  .excludes = {"--schedule-file", "--ranks", "--chunks"},
                  .needs = "--schedule"},
      .trained = {.names = "--stage-ranks",
                  .value = "MAP",
                  .help = "the ranks of each stage, which take turns at the micro-batches, in place "
-                         "of --stages: 0,1/2 has stage 0 on ranks 0 and 1 (1F1B, FThenB, GPipe, "
-                         "PipeDream)",
+                         "of --stages: 0,1/2 has stage 0 on ranks 0 and 1 (@stage-ranks)",
                  .excludes = {"--schedule-file", "--stages"},
                  .place = 4}},
     {.field = &ScheduleOptions::stageDepths,
      .planned = {.names = "--stage-depths",
                  .value = "LIST",
-                 .help = "With how many forwards the ranks of each stage warm up, as 2,1 (1F1B, "
-                         "PipeDream; default: the ranks of the stages after it, divided by its "
-                         "own)",
+                 .help = "With how many forwards the ranks of each stage warm up, as 2,1 "
+                         "(@depths; default: the ranks of the stages after it, divided by its own)",
                  .excludes = {"--schedule-file", "--chunks"},
                  .needs = "--schedule"},
      .trained = {.names = "--stage-depths",
                  .value = "LIST",
-                 .help = "with how many forwards the ranks of each stage warm up, as 2,1 (1F1B, "
-                         "PipeDream); default: the ranks of the stages after it, divided by its "
-                         "own",
+                 .help = "with how many forwards the ranks of each stage warm up, as 2,1 "
+                         "(@depths); default: the ranks of the stages after it, divided by its own",
                  .excludes = {"--schedule-file"},
                  .place = 5}},
     {.field = &ScheduleOptions::forwardOnly,
@@ -201,15 +200,6 @@ inline constexpr auto kScheduleOptions = std::to_array<ScheduleOption>({
                  .usual = "1"}},
 });
 
-// Every field has a row: they fill the struct, but for padding.
-static_assert([] {
-  std::size_t bytes = 0;
-  for (const ScheduleOption& row : kScheduleOptions) {
-    const auto bytesOf = []<typename T>(T ScheduleOptions::*) { return sizeof(T); };
-    bytes += std::visit(bytesOf, row.field);
-  }
-  return sizeof(ScheduleOptions) - bytes < alignof(std::string);
-}());
 // Two rows may not set one field.
 static_assert([] {
   for (std::size_t i = 0; i < kScheduleOptions.size(); ++i) {
@@ -219,6 +209,9 @@ static_assert([] {
   }
   return true;
 }());
+
+/// The help of a face that has the option.
+std::string helpOf(const OptionFace& face);
 
 /// The keys of configuration files that mean the option: "stages", "ranks". None where trainings do
 /// not have it.

@@ -15,6 +15,7 @@
 #include "apps/cli/shared_options.h"
 #include "apps/cli/theme_options.h"
 #include "schedule/build_schedule.h"
+#include "schedule/builders/stage_ranks.h"
 #include "trace/error.h"
 #include "trace/text/log_numbers.h"
 
@@ -175,8 +176,8 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
        "--blocks")
       ->check(range(1, 1024));
   plan("--stage-depths", options.stageDepths, "D,D,...",
-       "With how many forwards each stage warms up, as in 3,2,1,0; for 1F1B, FThenB and GPipe with "
-       "one stage a rank")
+       "With how many forwards each stage warms up, as in 3,2,1,0; for " + schedulesWithDepths() +
+           " with one stage a rank")
       ->check(notEmpty());
   CLI::Option* const microBatches =
       plan("--micro-batches", options.microBatches, "M", "More or fewer micro-batches of a step")
