@@ -33,7 +33,7 @@ TEST(ScheduleFlagsTest, EveryOptionOfAPlanIsInTheHelpAndInTheTableOfFlags) {
   for (const ScheduleOption& row : kScheduleOptions) {
     const std::string names = row.planned.names;
     const CLI::Option* const option = app.get_option(names.substr(0, names.find(',')));
-    EXPECT_EQ(option->get_description(), row.planned.help);
+    EXPECT_EQ(option->get_description(), helpOf(row.planned));
     EXPECT_EQ(option->get_group(), "Schedule");
     const auto flag = std::find_if(table.flags.begin(), table.flags.end(), [&](const Flag& each) {
       return each.names.back() == "--" + option->get_lnames().front();
