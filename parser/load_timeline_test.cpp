@@ -12,7 +12,7 @@
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"
 #include "parser/testing/gzip.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "parser/testing/timelines.h"
 #include "trace/error.h"
 

@@ -2,7 +2,7 @@
 
 #include "parser/load_timeline.h"
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "parser/testing/timelines.h"
 #include "trace/error.h"
 #include "trace/log/write_job_logs.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "parser/load_timeline.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {

@@ -15,7 +15,7 @@
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/plan_comparison.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
 #include "schedule/build_schedule.h"

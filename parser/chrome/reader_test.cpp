@@ -6,7 +6,7 @@
 #include "parser/chrome/write/writer.h"
 #include "parser/profile/arrow.h"
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "parser/testing/read_chrome.h"
 #include "parser/testing/timelines.h"
 #include "trace/testing/folders.h"

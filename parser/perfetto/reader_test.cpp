@@ -8,7 +8,7 @@
 #include "parser/perfetto/writer.h"
 #include "parser/profile/arrow.h"
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "parser/testing/read_perfetto.h"
 #include "parser/testing/timelines.h"
 

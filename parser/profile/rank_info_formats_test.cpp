@@ -7,7 +7,7 @@
 #include "parser/perfetto/writer.h"
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "trace/log/rank_info_fields.h"
 #include "trace/log/write_job_logs.h"
 

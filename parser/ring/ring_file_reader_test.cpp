@@ -4,7 +4,7 @@
 #include "parser/fuzz/ring_image.h"
 #include "parser/ring/recorder_state.h"
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -6,7 +6,7 @@
 #include "parser/testing/files.h"
 #include "parser/testing/gzip.h"
 #include "parser/testing/kineto.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "parser/testing/timelines.h"
 #include "trace/error.h"
 

@@ -5,7 +5,7 @@
 #include "parser/sqlite/reader.h"
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "parser/testing/reading.h"
 #include "parser/testing/timelines.h"
 

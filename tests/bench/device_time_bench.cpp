@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "tests/bench/measure.h"
 
 namespace pipetrace::bench {

@@ -14,7 +14,7 @@
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/testing/file_text.h"

@@ -12,7 +12,7 @@
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
 #include "runtime/executor.h"
 #include "runtime/forwarding_work.h"

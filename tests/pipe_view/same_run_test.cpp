@@ -3,7 +3,7 @@
 
 #include "ingest/testing/skewed_run.h"
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "tests/testing/program_run.h"
 #include "trace/log/write_job_logs.h"
 #include "trace/testing/folders.h"

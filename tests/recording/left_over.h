@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"

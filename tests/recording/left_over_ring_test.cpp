@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"

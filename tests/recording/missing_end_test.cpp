@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"

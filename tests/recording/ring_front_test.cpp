@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/cpu_stream.h"
 #include "tests/recording/left_over.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "parser/chrome/write/writer.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/pipetrace.h"
 #include "tests/recording/left_over.h"
 #include "trace/files/output_file.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "tests/recording/left_over.h"
 
 namespace pipetrace {

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "tests/traces/made_up_pipeline.h"
 
 namespace pipetrace {

@@ -10,7 +10,7 @@
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/testing/folders.h"

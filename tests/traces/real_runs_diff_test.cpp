@@ -13,7 +13,7 @@
 #include "analysis/present/diff_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {

@@ -7,7 +7,7 @@
 #include "analysis/plans/plan_deviations.h"
 #include "analysis/plans/recognise_schedule.h"
 #include "analysis/run_summary.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "tests/traces/torch_truth.h"
 #include "trace/testing/folders.h"
 

@@ -13,7 +13,7 @@
 #include "analysis/testing/run_of_timeline.h"
 #include "analysis/what_if/run_again.h"
 #include "analysis/what_if/what_if.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {

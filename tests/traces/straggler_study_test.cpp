@@ -16,7 +16,7 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/slowdown/slowdown.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "tests/traces/made_up_study.h"
 #include "trace/testing/folders.h"
 

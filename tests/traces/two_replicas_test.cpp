@@ -8,7 +8,7 @@
 
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "trace/testing/folders.h"
 #include "trace/topology.h"
 

@@ -9,7 +9,7 @@
 #include "analysis/run_summary.h"
 #include "apps/pipe_run/plan_comparison.h"
 #include "apps/pipe_run/testing/job_lateness.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
 #include "runtime/rehearse/rehearsal.h"
 

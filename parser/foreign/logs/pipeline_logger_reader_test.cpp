@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "parser/testing/files.h"
-#include "parser/testing/load.h"
+#include "parser/testing/load_timeline.h"
 #include "parser/testing/reading.h"
 
 namespace pipetrace {
