@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "tests/bench/bench_data.h"
 #include "tests/bench/measure.h"
@@ -29,10 +31,16 @@ class Memory : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
+  /// Of several conversions the least: how the threads take turns adds to some of them.
   double peakOfConverting(std::int64_t jobs, const ConversionOptions& options) const {
+    constexpr int kTries = 3;
     const std::string logs = path("logs" + std::to_string(jobs));
     makeLogs(logs, {.jobsPerDevice = jobs / 4});
-    return 1024 * 1024 * measure([&] { convert(logs, path("p.json"), options); }).peakMiB;
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < kTries; ++i) {
+      least = std::min(least, measure([&] { convert(logs, path("p.json"), options); }).peakMiB);
+    }
+    return 1024 * 1024 * least;
   }
 
   /// The memory that each further job takes at the peak, in bytes.

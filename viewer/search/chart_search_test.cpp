@@ -21,7 +21,7 @@ struct SearchedChart : ShownChart {
     bar.resize(900, 60);
     bar.open();
     field = bar.findChild<QLineEdit*>();
-    bar.activateWindow();
+    showActive(bar);
     field->setFocus();
   }
 
