@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/events_without_time.h"
 #include "parser/job_log/job_log_reader.h"
 #include "parser/ring/ring_file_reader.h"
 
@@ -42,6 +43,7 @@ Run loadRun(const RunRequest& request, Diagnostics& diagnostics, std::vector<Loa
             Alignment* alignment) {
   std::vector<LoadedFile> read;
   Timeline timeline = loadTimeline(request.inputs, request.reading, diagnostics, &read);
+  leaveOutEventsWithoutTime(timeline, request.reading.threads);
   giveTopology(timeline, request.topology, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);
   timeline = aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics,
