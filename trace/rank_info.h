@@ -45,6 +45,13 @@ struct RankInfo {
   /// When its later parts begin, ascending, where it was recorded in several (profiler cycles). All
   /// ranks of a run have as many; of a part that a rank lacks, it is the run's.
   std::vector<Nanoseconds> partBegins;
+  // Times that a reader found to be impossible, and changed.
+  std::int64_t eventsWithoutTime = 0;  ///< left out: they were at 0, or far before their launch
+  std::int64_t overruns = 0;           ///< work on a stream, cut where the next one began there
+  Nanoseconds overrunTime = 0;         ///< how much was cut
+  /// By how much at least its clock was apart from another rank's, before times were moved by the
+  /// order of jobs; 0: they were not.
+  Nanoseconds clockApart = 0;
   int runs = 1;              ///< the number of runs in its log; this is one of them
   bool isRecording = false;  ///< its recorder was still running when the log was read
   bool isSelected = false;   ///< comes from a profile that was made of some of the run's ranks only

@@ -87,6 +87,11 @@ bool BindingPaths::isBelowClockBound(Id from, Id to, Nanoseconds time) const {
   return a.clock != b.clock && time < a.clockBound + b.clockBound;
 }
 
+bool BindingPaths::areClocksApart(Id a, Id b) const {
+  if (graph_.clocksApart().empty() || a == JobGraph::kNone || b == JobGraph::kNone) return false;
+  return graph_.areClocksApart(graph_.node(a).rank, graph_.node(b).rank);
+}
+
 BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   Link link;
@@ -97,7 +102,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   if (node.isMessage || node.isCollective) {
     link.rank = JobGraph::kNone;
     // Nobody knows when a sender or a member that is missing began.
-    link.workCause = node.lacksInput ? BubbleClass::kUnknown : BubbleClass::kTransfer;
+    const bool isKnown = !node.lacksInput && !areClocksApart(node.inputs[0], id);
+    link.workCause = isKnown ? BubbleClass::kTransfer : BubbleClass::kUnknown;
     link.work = isBelowClockBound(node.inputs[0], id, length) ? 0 : length;
     if (node.isCollective && leastUpdateOf(node) != nullptr) {
       link.work -= leastUpdateOf(node)->collective;
@@ -141,9 +147,12 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   };
   const bool needsMessage =
       !node.isMessage && !node.isCollective && (isJob(node.inputs[0]) || isJob(node.inputs[1]));
-  link.lateCause = node.lacksInput ? BubbleClass::kUnknown
-                   : needsMessage  ? BubbleClass::kTransfer
-                                   : BubbleClass::kLateStart;
+  const bool areApart = areClocksApart(last, lateId) || areClocksApart(node.inputs[0], id) ||
+                        areClocksApart(node.inputs[1], id);
+  const bool isKnown = !node.lacksInput && !areApart;
+  link.lateCause = !isKnown       ? BubbleClass::kUnknown
+                   : needsMessage ? BubbleClass::kTransfer
+                                  : BubbleClass::kLateStart;
   return link;
 }
 
@@ -158,6 +167,11 @@ void BindingPaths::setLateInLine(Id message, Link& link) const {
   const JobGraph::Node& node = graph_.node(message);
   const Nanoseconds time = node.begin - graph_.node(node.inputs[0]).end;
   if (time <= 0 || isBelowClockBound(node.inputs[0], message, time)) return;
+  if (areClocksApart(node.inputs[0], message)) {
+    link.late = time;
+    link.lateCause = BubbleClass::kUnknown;
+    return;
+  }
   const LineDelay delay = delayOf(message);
   const Nanoseconds inLine = delay.blocked.time + delay.transfer.time;
   link.waitsInLine = inLine > 0;

@@ -87,6 +87,8 @@ class BindingPaths {
   /// Whether a time between two nodes of ranks with different clocks is shorter than these are
   /// exact. `from` may be kNone.
   bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
+  /// Whether the order of jobs contradicts the clocks of their ranks.
+  bool areClocksApart(Id a, Id b) const;
   /// PathsOfRank keep what they need of nodes that they come to. Lets go what none of them has come
   /// to since the call before. Nobody may use it meanwhile.
   void letGo() const;

@@ -69,6 +69,7 @@ void JobGraphBuilder::build(const Topology& topology) {
   });
   placeMessages();
   placeCollectives();
+  compareClocks();
 }
 
 void JobGraphBuilder::forRanks(const ForRank& work) {

@@ -103,6 +103,9 @@ class JobGraphBuilder {
   void addInputsOfRecomputations(const JobGraph::Rank& rank);
   void addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node, int& count);
 
+  void compareClocks();
+  std::vector<JobGraph::ClocksApart> clocksApartFrom(std::uint32_t r) const;
+
   void findCollectives(std::uint32_t r, RankEvents& events) const;
   bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
   JobGraph::Id gradientsBefore(const JobGraph::Rank& rank, const JobGraph::Node& collective) const;

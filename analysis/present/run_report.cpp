@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/present/advice_report.h"
+#include "analysis/present/doubt_sentences.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/present/summary_report.h"
@@ -111,6 +112,12 @@ std::string replicaText(const Slowdown& slowdown, int replica) {
 }
 
 }  // namespace
+
+Lines doubtLines(const RunReport& report) {
+  Lines lines;
+  for (const Doubt& doubt : report.doubts) lines.push_back(doubtLine(doubt));
+  return lines;
+}
 
 Lines runHeadLines(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
@@ -380,9 +387,10 @@ std::string runReportText(const RunReport& report) {
   const std::string path = textOfLines(pathLines(run));
   Lines slowdown = slowdownLines(run);
   for (std::size_t i = 1; i < slowdown.size(); ++i) slowdown[i].insert(0, "  ");
-  return textOfLines(runHeadLines(report)) + findingsText(report) + rankTable(run) +
-         costTable(run) + stepTable(run) + (path.empty() ? "" : "\n" + path) + slackTable(run) +
-         "\n" + textOfLines(slowdown) + textOfLines(communicationLines(run)) + lastLine(report);
+  return textOfLines(doubtLines(report)) + textOfLines(runHeadLines(report)) +
+         findingsText(report) + rankTable(run) + costTable(run) + stepTable(run) +
+         (path.empty() ? "" : "\n" + path) + slackTable(run) + "\n" + textOfLines(slowdown) +
+         textOfLines(communicationLines(run)) + lastLine(report);
 }
 
 }  // namespace pipetrace

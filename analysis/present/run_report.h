@@ -8,6 +8,7 @@
 #include "analysis/advice/advice.h"
 #include "analysis/clocks/alignment.h"
 #include "analysis/explain/explanation.h"
+#include "analysis/run/doubts.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -24,6 +25,7 @@ struct RunReport {
   /// with a query that finds the evidence. Empty: there is none.
   std::string viewCommand = {};
   const AdviceList* advice = nullptr;  ///< null: nobody asked
+  std::vector<Doubt> doubts = {};      ///< doubtsOf(); the report begins with them
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.
@@ -36,6 +38,9 @@ std::string runReportJson(const RunReport& report);
 // The words that all forms of a report share: lines, which have no newline.
 
 using Lines = std::vector<std::string>;
+
+/// A line for each doubt about the run, with what to do.
+Lines doubtLines(const RunReport& report);
 
 /// Lines about the run: ranks, steps and jobs, the schedule that it followed, its phases, and which
 /// steps count.

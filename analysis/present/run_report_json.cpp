@@ -5,6 +5,7 @@
 #include "analysis/bubbles/largest_bubbles.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/present/advice_report.h"
+#include "analysis/present/doubt_sentences.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/present/run_report.h"
@@ -144,6 +145,7 @@ class RunJson {
   /// Member by member: all bubbles of a long run as one value would take much memory.
   std::string text() const {
     std::string text = "{";
+    add(text, "trust", Json::parse(doubtsJson(report_.doubts)));
     add(text, "profile", profile());
     add(text, "findings", findings());
     add(text, "steps", steps());

@@ -84,6 +84,7 @@ struct LoadedRun {
   Alignment alignment;
   std::vector<LoadedFile> files;
   Run run;
+  std::vector<Doubt> doubts;
 };
 
 /// The options of one run.
@@ -103,6 +104,7 @@ LoadedRun loadOne(LoadRunOptions load, const TraceReaders& readers) {
   LoadedRun run{.load = std::move(load)};
   try {
     run.run = loadAndReport(run.load, readers, run.diagnostics, &run.files, &run.alignment);
+    run.doubts = doubtAndReport(run.load, run.run, run.diagnostics);
   } catch (const Error& error) {
     throw Error(run.load.name + ": " + error.what());
   }
@@ -129,7 +131,8 @@ struct RunOfPage {
         report{.explanation = explanation,
                .diagnostics = run.diagnostics,
                .alignment = &run.alignment,
-               .viewCommand = viewCommand} {}
+               .viewCommand = viewCommand,
+               .doubts = run.doubts} {}
 
   static MeasuredRun measuredFor(const LoadedRun& run, const std::vector<NumberRange>& chosen) {
     try {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "analysis/page/run_page.h"
 #include "analysis/present/advice_report.h"
@@ -23,6 +24,7 @@ struct ReportOptions {
   LoadRunOptions load;
   ReportOutputs outputs;
   bool all = false;
+  bool force = false;
   std::optional<double> tokensPerStep;
   std::optional<double> flopsPerStep;
   std::optional<double> peakTflops;
@@ -40,6 +42,7 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
   addReportOutputs(app, options.outputs, "docs/report.schema.json");
   app.add_flag("--all", options.all,
                "List every finding; with --json also every bubble, and the slack of every job");
+  addForce(app, options.force);
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")
       ->type_name("N")
@@ -94,6 +97,7 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   options.outputs.quiet = options.load.quiet;
+  options.load.beginsWithDoubts = true;
   checkReportOutputs(options.outputs);
   checkOutputFiles(options.outputs.names, options.load);
   Diagnostics diagnostics;
@@ -101,6 +105,8 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   std::vector<LoadedFile> files;
   const Run run = loadAndReport(options.load, readers, diagnostics, &files, &alignment);
   checkOutputs(options.outputs.names, files);
+  std::vector<Doubt> doubts = doubtsOf(run, diagnostics);
+  requireMeaning(doubts, options.force);
   ExplainOptions choices{.steps = options.load.selection.steps,
                          .tokensPerStep = options.tokensPerStep,
                          .flopsPerStep = options.flopsPerStep,
@@ -126,10 +132,11 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
                          .alignment = &alignment,
                          .all = options.all,
                          .viewCommand = viewCommandOf(options.load),
-                         .advice = advice ? &*advice : nullptr};
+                         .advice = advice ? &*advice : nullptr,
+                         .doubts = std::move(doubts)};
   writeReports(options.outputs,
                [&](ReportFormat format) { return textOf(report, format, options); });
-  return exitCodeOf(options.load, diagnostics);
+  return exitCodeOf(options.load, diagnostics, report.doubts);
 }
 
 }  // namespace pipetrace

@@ -173,7 +173,9 @@ class TraceReading {
       return;
     }
     if (!time || event.hasDelta || event.absoluteUs) {
-      return complain("an event has no time that can be used and was left out");
+      return diagnostics_.add({.file = source_.name(),
+                               .message = "an event has no time that can be used and was left out",
+                               .doubt = DoubtKind::kNoTime});
     }
     collector_.add(event.track.value_or(state.track.value_or(0)), event, *time);
   }

@@ -101,8 +101,11 @@ class ExportReader {
                       !__builtin_add_overflow(rows.integer(column), origin_, &event.begin) &&
                       !__builtin_add_overflow(rows.integer(column + 1), origin_, &event.end) &&
                       event.begin <= event.end;
-    if (!fits) complain("a row has no times that can be used and was left out");
-    return fits;
+    if (fits) return true;
+    diagnostics_.add({.file = file_,
+                      .message = "a row has no times that can be used and was left out",
+                      .doubt = DoubtKind::kNoTime});
+    return false;
   }
 
   void readNvtx() {
@@ -281,6 +284,7 @@ class ExportReader {
       RankInfo& info = timeline_.ranks[rank];
       info.rank = rank;
       info.device = "process " + std::to_string(process);
+      jobs_.faultsOf(process).addTo(info);
     }
     for (auto& [lane, events] : lanes_) {
       std::vector<Event>& target = timeline_.track(ranks.at(lane.first), lane.second).events;

@@ -67,6 +67,10 @@ inline constexpr std::string_view kLogThreadCost = "log_thread_ns";
 // Keys that profiles have and logs lack.
 inline constexpr std::string_view kClockReadings = "clock_readings";
 inline constexpr std::string_view kPartBegins = "part_begins_ns";
+inline constexpr std::string_view kEventsWithoutTime = "events_without_time";
+inline constexpr std::string_view kOverruns = "overruns";
+inline constexpr std::string_view kOverrunTime = "overrun_ns";
+inline constexpr std::string_view kClockApart = "clock_apart_ns";
 inline constexpr std::string_view kSelected = "selected";
 inline constexpr std::string_view kSeen = "seen";
 inline constexpr std::string_view kNone;  ///< the key of fields that no file keeps
@@ -101,6 +105,10 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, keys::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);
   visit(RankField<kClock, keys::kClockReadings, kIfGiven>(), &RankInfo::clockReadings);
   visit(RankField<kProfile, keys::kPartBegins, kIfGiven>(), &RankInfo::partBegins);
+  visit(RankField<kProfile, keys::kEventsWithoutTime, kIfGiven>(), &RankInfo::eventsWithoutTime);
+  visit(RankField<kProfile, keys::kOverruns, kIfGiven>(), &RankInfo::overruns);
+  visit(RankField<kProfile, keys::kOverrunTime, kIfGiven>(), &RankInfo::overrunTime);
+  visit(RankField<kProfile, keys::kClockApart, kIfGiven>(), &RankInfo::clockApart);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::runs);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::isRecording);
   visit(RankField<kProfile, keys::kSelected, kIfGiven>(), &RankInfo::isSelected);

@@ -95,6 +95,7 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   const std::optional<GivenBlocks> blocks = options.blocks.given();
   Diagnostics diagnostics;
   const Run run = loadAndReport(options.load, readers, diagnostics);
+  const std::vector<Doubt> doubts = doubtAndReport(options.load, run, diagnostics);
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
                           .logs = inputsOfCommand(app, options.load),
@@ -106,7 +107,7 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   if (!options.load.quiet || options.json) {
     writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
   }
-  return exitCodeOf(options.load, diagnostics);
+  return exitCodeOf(options.load, diagnostics, doubts);
 }
 
 }  // namespace pipetrace

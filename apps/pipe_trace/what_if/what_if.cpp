@@ -50,6 +50,7 @@ int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
   Run run = loadAndReport(load, readers, diagnostics, &loaded);
+  const std::vector<Doubt> doubts = doubtAndReport(load, run, diagnostics);
   std::vector<std::string> toWrite = options.profiles.names;
   if (!options.csv.empty()) toWrite.push_back(options.csv);
   checkOutputs(toWrite, loaded);
@@ -76,7 +77,7 @@ int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
     std::fputs(written.advice.c_str(), stderr);
     if (toStdout || options.json) std::fputs(written.lines.c_str(), stderr);
   }
-  if (isAnswered) return exitCodeOf(load, diagnostics);
+  if (isAnswered) return exitCodeOf(load, diagnostics, doubts);
   const bool isPrinted = options.json || !load.quiet;
   if (!isPrinted) std::fputs(("pipe-trace what-if: " + answer.refusal + "\n").c_str(), stderr);
   return kExitNoAnswer;

@@ -255,6 +255,7 @@ class KinetoPlacer {
     DeviceJobs device(jobs_.size());
     LaunchFindings findings = readWork(devices_, words_, launches, trace_.threads, device);
     findings.jobsWithoutWork = setDeviceTimes(jobs_, device, timeline_);
+    findings.faults.addTo(timeline_.ranks[rank_]);
     reportLaunches(findings, trace_.file, trace_.diagnostics);
   }
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/run/run.h"
+#include "trace/diagnostic.h"
+#include "trace/doubt_kind.h"
+
+namespace pipetrace {
+
+/// Something that must be true of any run and is not true of this one, as facts. analysis/present/
+/// makes sentences and JSON of them. Facts that a kind does not name are empty.
+struct Doubt {
+  DoubtKind kind = DoubtKind::kNone;
+  /// Whose times or jobs they are, ascending. kClocksApart: the maker of the data, then its user.
+  std::vector<int> ranks{};
+  /// Of kOverruns how long work ran on, and of clocks how far they are apart at least. Of
+  /// kOverlappingJobs it is the time of jobs under others, on the rank with the largest share. Of
+  /// kDeviceBeyondRun it is how long the busiest device worked.
+  Nanoseconds time = 0;
+  /// A time to compare `time` with. kOverlappingJobs: the length of all jobs of the rank;
+  /// kDeviceBeyondRun: the length of its run; kClocksMoved: how exact times are now.
+  Nanoseconds beside = 0;
+  /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
+  /// each without an overlap of its own; 0 where there are no such lanes.
+  std::int64_t count = 0;
+  std::int64_t all = 0;        ///< kClocksApart: of how many
+  std::int64_t morePairs = 0;  ///< kClocksApart: of ranks
+  double ratio = 0;            ///< kTooEfficient: the median of schedule efficiencies
+  /// kClocksApart: the jobs that show it, as plans name them: "1F0" begins before "0F0" has ended.
+  std::string made{};
+  std::string used{};
+  std::int32_t step = kNotGiven;  ///< of these
+  /// Kinds that a reader or an earlier check has said: its message and its advice.
+  std::string said{};
+  std::string advice{};
+  /// So bad that figures of the run mean nothing.
+  bool isMeaningless = false;
+};
+
+/// All doubts about a run, those that make its figures meaningless first, else in the order of
+/// DoubtKind. `diagnostics`: of loading it. Linear in the run's jobs and messages.
+std::vector<Doubt> doubtsOf(const Run& run, const Diagnostics& diagnostics);
+
+/// Whether any of them makes the figures meaningless.
+bool areMeaningless(const std::vector<Doubt>& doubts);
+
+}  // namespace pipetrace
