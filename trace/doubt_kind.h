@@ -13,13 +13,17 @@ enum class DoubtKind : std::uint8_t {
   kNone,
   kNoTime,           ///< events have no time: they are at 0, or outside of all others
   kOverruns,         ///< work on a stream of a device goes on while the next one runs
+  kCoarseTimes,      ///< times are exact to a share of a job only, or jobs have no length
+  kLengthsApart,     ///< a rank's jobs are far longer or shorter than those of the others
   kClocksApart,      ///< a job begins before its data can have been made
   kClocksMoved,      ///< the same, until times were moved by the order of jobs
   kContradiction,    ///< no clock makes all messages arrive after they are sent
   kSeveralRuns,      ///< the ranks are not of one run
   kOverlappingJobs,  ///< compute jobs of one rank run at the same time
+  kJobsTwice,        ///< several ranks of a pipeline run the same jobs
   kTooEfficient,     ///< steps are shorter than their own jobs allow
   kDeviceBeyondRun,  ///< a device works longer than its run lasts
+  kNothingRecorded,  ///< for most of a step no rank did anything
   kSilentRanks,      ///< ranks send and receive nothing, while others do
   kIncompleteSteps,  ///< ranks lack jobs that they have in other steps
   kMessagesBetween,  ///< messages lead from one pipeline to another
@@ -57,6 +61,12 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
      .name = "overruns",
      .effect = DoubtEffect::kCut,
      .leavesOut = "20 us of programmatic dependent launch, and work of one launch of a graph"},
+    {.of = DoubtKind::kCoarseTimes,
+     .name = "coarse_times",
+     .leavesOut = "a twentieth of a job, simulated runs, and jobs of a kind that are all alike"},
+    {.of = DoubtKind::kLengthsApart,
+     .name = "lengths_apart",
+     .leavesOut = "ranks whose jobs are up to 50 times as long as those of the median rank"},
     {.of = DoubtKind::kClocksApart,
      .name = "clocks_apart",
      .effect = DoubtEffect::kCausesWithheld,
@@ -68,6 +78,9 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
      .name = "overlapping_jobs",
      .mayRefuse = true,
      .leavesOut = "recomputations, and 1 % of the rank's time in jobs"},
+    {.of = DoubtKind::kJobsTwice,
+     .name = "jobs_twice",
+     .leavesOut = "ranks that take turns at the micro-batches of a stage"},
     {.of = DoubtKind::kTooEfficient,
      .name = "too_efficient",
      .mayRefuse = true,
@@ -75,6 +88,10 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kDeviceBeyondRun,
      .name = "device_beyond_run",
      .leavesOut = "0.1 % of the run"},
+    {.of = DoubtKind::kNothingRecorded,
+     .name = "nothing_recorded",
+     .leavesOut = "stretches that are shorter than half of a step and than ten times the work of "
+                  "its busiest rank"},
     {.of = DoubtKind::kSilentRanks,
      .name = "silent_ranks",
      .leavesOut = "runs without any message, and pipelines of one rank"},

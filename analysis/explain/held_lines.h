@@ -12,8 +12,9 @@ namespace pipetrace {
 
 struct FollowedSchedule;
 
-/// The lines of a run that has any: kRank if some rank exchanges messages with several others on
-/// one of them, else kPeer.
+/// The lines of a run that has any, by what they hold: kEdge if each holds the sends to or the
+/// receives from one rank, kDirection if each holds activations or gradients alone, kPeer if each
+/// is of one other rank, else kRank.
 CommStreams linesOfRun(const JobGraph& graph);
 
 /// A run with its messages in the order of their times.

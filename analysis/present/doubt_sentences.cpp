@@ -36,6 +36,34 @@ std::string overrunsText(const Doubt& doubt) {
          " in all: a stream runs one thing at a time, so it was cut where the next one begins";
 }
 
+std::string coarseText(const Doubt& doubt) {
+  if (doubt.time == 0) {
+    return std::to_string(doubt.count) + " of " + countText(doubt.all, "job") +
+           " have no length: their times were rounded, or are not theirs";
+  }
+  return "all times are multiples of " + formatDuration(doubt.time) + ", and a job takes " +
+         formatDuration(doubt.beside) + ": lengths and idle time are as coarse as that";
+}
+
+std::string lengthsText(const Doubt& doubt) {
+  return "jobs of " + ranksText(doubt.ranks) + " take " + formatDuration(doubt.time) +
+         (doubt.ranks.size() > 1 ? " on the one that is farthest off" : "") +
+         ", and those of the median rank " + formatDuration(doubt.beside) +
+         ": as if their times had another unit";
+}
+
+std::string twiceText(const Doubt& doubt) {
+  return ranksText(doubt.ranks) + " of a pipeline run the same jobs, such as " + doubt.made +
+         (doubt.step == kNotGiven ? "" : " of step " + std::to_string(doubt.step)) +
+         ": they share the work of a stage, or are of several pipelines, or a file is there twice";
+}
+
+std::string nothingText(const Doubt& doubt) {
+  return "for " + formatDuration(doubt.time) + " of step " + std::to_string(doubt.step) + " (" +
+         percentText(doubt.time, doubt.beside) +
+         " of it) no rank recorded anything: the program stood still, or times are wrong";
+}
+
 std::string clocksMovedText(const Doubt& doubt) {
   return "the clocks of " + ranksText(doubt.ranks) + " are apart by at least " +
          formatDuration(doubt.time) +
@@ -120,14 +148,20 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
      "here"},
     {DoubtKind::kOverruns, overrunsText,
      "record again with a later profiler, or with less in a trace"},
+    {DoubtKind::kCoarseTimes, coarseText, "record again with times to the microsecond"},
+    {DoubtKind::kLengthsApart, lengthsText, "check the unit of these logs (--time-unit)"},
     {DoubtKind::kClocksApart, clocksApartText, kOneClock},
     {DoubtKind::kClocksMoved, clocksMovedText,
      "--align none leaves times as they were recorded; a clock that all ranks share is better"},
     {DoubtKind::kContradiction, saidText, nullptr, saidAdvice},
     {DoubtKind::kSeveralRuns, saidText, nullptr, saidAdvice},
     {DoubtKind::kOverlappingJobs, overlapText, nullptr, overlapAdvice},
+    {DoubtKind::kJobsTwice, twiceText,
+     "--pp, --dp and --tp say how ranks are arranged; give each rank's file once"},
     {DoubtKind::kTooEfficient, tooEfficientText, kCheckJobs},
     {DoubtKind::kDeviceBeyondRun, deviceText, "record again, with less work in a trace"},
+    {DoubtKind::kNothingRecorded, nothingText,
+     "look at the step in pipe-view; --steps leaves it out"},
     {DoubtKind::kSilentRanks, silentText,
      "record their messages too, or give the logs of one run only"},
     {DoubtKind::kIncompleteSteps, saidText, nullptr, saidAdvice},

@@ -61,6 +61,28 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
         .time = 3410 * kNsPerMs,
         .beside = 2100 * kNsPerMs},
        "the device works 3.410 s in a run of 2.100 s on rank 2"},
+      {{.kind = DoubtKind::kCoarseTimes, .time = 10 * kNsPerMs, .beside = 35 * kNsPerMs},
+       "all times are multiples of 10.00 ms, and a job takes 35.00 ms: lengths and idle time are "
+       "as "
+       "coarse as that"},
+      {{.kind = DoubtKind::kCoarseTimes, .count = 90, .all = 96},
+       "90 of 96 jobs have no length: their times were rounded, or are not theirs"},
+      {{.kind = DoubtKind::kLengthsApart,
+        .ranks = {3},
+        .time = 15 * kNsPerUs,
+        .beside = 15 * kNsPerMs},
+       "jobs of rank 3 take 15.00 us, and those of the median rank 15.00 ms: as if their times had "
+       "another unit"},
+      {{.kind = DoubtKind::kJobsTwice, .ranks = {1, 2}, .count = 16, .made = "1F0", .step = 0},
+       "ranks 1 and 2 of a pipeline run the same jobs, such as 1F0 of step 0: they share the work "
+       "of a stage, or are of several pipelines, or a file is there twice"},
+      {{.kind = DoubtKind::kNothingRecorded,
+        .time = 60 * kNsPerSecond,
+        .beside = 61 * kNsPerSecond,
+        .step = 3},
+       "for 60.00 s of step 3 (98.4 % of it) no rank recorded anything: the program stood still, "
+       "or "
+       "times are wrong"},
       {{.kind = DoubtKind::kSilentRanks, .ranks = {2}},
        "rank 2 sends and receives nothing, while other ranks of the run do: what they wait for is "
        "not known"},

@@ -432,7 +432,7 @@ std::string orderOfMessages(const Finding& finding) {
                         std::to_string(inTime->microBatches);
   if (inTime->chunks > 0) command += " --chunks " + std::to_string(inTime->chunks);
   return command + " --costs-from " + inTime->logs + " --comm-streams " +
-         (inTime->lines == CommStreams::kRank ? "rank" : "peer") +
+         std::string(rowOf(inTime->lines).name) +
          " --transfers in-time --csv better.csv --for torch writes that plan "
          "(docs/inputs/torch.md, \"A better order of messages\")";
 }

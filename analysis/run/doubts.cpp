@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "analysis/graph/job_name.h"
 #include "analysis/ratio.h"
@@ -20,6 +23,11 @@ constexpr double kMeaninglessOverlap = 0.5;  // the same: more than two jobs at 
 constexpr double kMostEfficient = 1.1;       // the median step varies by less
 constexpr double kMeaninglessEfficient = 1.5;
 constexpr double kMostDeviceTime = 1.001;  // of the run's length
+constexpr std::int64_t kMostGrain = 20;    // a job is that many times as long as the grain of times
+constexpr std::int64_t kMostEmpty = 10;    // one job in so many may have no length
+constexpr double kMostApart = 50;          // lengths of jobs, to those of the median rank
+constexpr double kMostIdle = 0.9;          // bubble ratio of a step in which something was recorded
+constexpr std::int32_t kStepsLookedAt = 2;
 
 /// The length of jobs that come in the order of their begins, and how much of it lies under others.
 class Overlap {
@@ -68,10 +76,14 @@ class Doubting {
     addSaid();
     addChangedTimes();
     if (!run_.summary().steps.empty()) {
+      addCoarseTimes();
+      addLengthsApart();
       addClocks();
       addOverlaps();
+      addJobsTwice();
       addEfficiency();
       addDeviceTime();
+      addNothingRecorded();
       addSilentRanks();
       addMessagesBetween();
     }
@@ -132,6 +144,84 @@ class Doubting {
     }
   }
 
+  /// Times that a simulation made are as coarse as its costs.
+  bool isSimulated() const {
+    return std::all_of(timeline_.ranks.begin(), timeline_.ranks.end(),
+                       [](const auto& rank) { return rank.second.clock == "simulated"; });
+  }
+
+  /// Measured times have a grain where something rounded them. Jobs of a kind then have lengths
+  /// that differ by that; where all are equal, somebody made them up.
+  void addCoarseTimes() {
+    const JobGraph& graph = run_.graph();
+    if (graph.jobCount() == 0 || isSimulated()) return;
+    const Nanoseconds first = graph.node(0).begin;
+    Nanoseconds grain = 0;
+    Nanoseconds length = 0;
+    std::int64_t empty = 0;
+    bool vary = false;
+    std::map<std::pair<std::int32_t, JobKind>, Nanoseconds> last;
+    std::int64_t count = 0;
+    for (JobGraph::Id id = 0; id < graph.jobCount(); ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isAlone(job.kind)) continue;
+      ++count;
+      const Nanoseconds own = job.end - job.begin;
+      length += own;
+      empty += own <= 0 ? 1 : 0;
+      grain = std::gcd(grain, std::gcd(job.begin - first, own));
+      if (!vary) {
+        const auto [alike, isNew] = last.try_emplace({job.stage, job.kind}, own);
+        vary = !isNew && alike->second != own;
+      }
+    }
+    if (count == 0) return;
+    const bool isEmpty = empty * kMostEmpty > count;
+    if (!isEmpty && (!vary || grain * kMostGrain <= length / count)) return;
+    doubts_.push_back({.kind = DoubtKind::kCoarseTimes,
+                       .time = isEmpty ? 0 : grain,
+                       .beside = length / count,
+                       .count = empty,
+                       .all = count});
+  }
+
+  /// As where a rank has other units than the others.
+  void addLengthsApart() {
+    const JobGraph& graph = run_.graph();
+    std::vector<std::pair<double, int>> means;  // ns, and the rank
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      Nanoseconds length = 0;
+      std::int64_t count = 0;
+      for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+        const JobGraph::Node& job = graph.node(id);
+        if (!isAlone(job.kind)) continue;
+        length += job.end - job.begin;
+        ++count;
+      }
+      if (count > 0) {
+        means.emplace_back(static_cast<double>(length) / static_cast<double>(count), rank.number);
+      }
+    }
+    if (means.size() < 2) return;
+    std::sort(means.begin(), means.end());
+    // Of two ranks the one with the shorter jobs is the odd one, as good as the other.
+    const double middle = means[means.size() / 2].first;
+    Doubt doubt{.kind = DoubtKind::kLengthsApart, .beside = static_cast<Nanoseconds>(middle)};
+    double most = 0;
+    for (const auto& [mean, rank] : means) {
+      const double apart =
+          mean > middle ? mean / std::max(middle, 1.0) : middle / std::max(mean, 1.0);
+      if (apart <= kMostApart) continue;
+      doubt.ranks.push_back(rank);
+      if (apart <= most) continue;
+      most = apart;
+      doubt.time = static_cast<Nanoseconds>(mean);
+    }
+    if (doubt.ranks.empty()) return;
+    std::sort(doubt.ranks.begin(), doubt.ranks.end());
+    doubts_.push_back(std::move(doubt));
+  }
+
   /// The pair that is farthest apart stands for all.
   void addClocks() {
     const JobGraph& graph = run_.graph();
@@ -176,6 +266,36 @@ class Doubting {
     doubts_.push_back(std::move(doubt));
   }
 
+  /// Looks at stages that several ranks of a pipeline run, in the first steps.
+  void addJobsTwice() {
+    const JobGraph& graph = run_.graph();
+    const std::int32_t from = run_.summary().steps.front().step;
+    Doubt doubt{.kind = DoubtKind::kJobsTwice, .step = kNotGiven};
+    std::set<int> ranks;
+    using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, JobKind, std::int32_t>;
+    for (const std::vector<std::uint32_t>& pipeline : graph.pipelines()) {
+      std::map<Key, std::uint32_t> makers;
+      for (const std::uint32_t r : pipeline) {
+        const JobGraph::Rank& rank = graph.ranks()[r];
+        for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+          const JobGraph::Node& job = graph.node(id);
+          if (!isAlone(job.kind) || job.step < from || job.step >= from + kStepsLookedAt) continue;
+          if (job.stage == kNotGiven || job.microBatch == kNotGiven) continue;
+          const auto [made, isNew] = makers.try_emplace(
+              {job.step, job.stage, job.microBatch, job.kind, job.event->part}, r);
+          if (isNew || made->second == r) continue;
+          ranks.insert({graph.ranks()[made->second].number, rank.number});
+          if (doubt.count++ > 0) continue;
+          doubt.made = jobName(timeline_, job);
+          doubt.step = job.step;
+        }
+      }
+    }
+    if (ranks.empty()) return;
+    doubt.ranks.assign(ranks.begin(), ranks.end());
+    doubts_.push_back(std::move(doubt));
+  }
+
   /// A step cannot be shorter than its own order of jobs, at their medians, without messages.
   void addEfficiency() {
     std::vector<double> ratios;
@@ -217,6 +337,40 @@ class Doubting {
       doubt.beside = length;
     }
     if (!doubt.ranks.empty()) doubts_.push_back(std::move(doubt));
+  }
+
+  /// The longest stretch of the steps that are nearly all idle.
+  void addNothingRecorded() {
+    Doubt doubt{.kind = DoubtKind::kNothingRecorded};
+    for (const StepSummary& step : run_.summary().steps) {
+      if (step.isWholeRun || step.bubbleRatio <= kMostIdle) continue;
+      Nanoseconds busiest = 0;
+      for (const RankStep& rank : step.ranks) busiest = std::max(busiest, rank.busy);
+      const Timeline::Span window{step.begin, step.windowEnd};
+      std::vector<Timeline::Span> spans;
+      for (const Track& track : timeline_.tracks) {
+        if (track.lane == kBubbleLane) continue;
+        for (const Event& event : track.events) {
+          if (event.end > window.begin && event.begin < window.end) {
+            spans.push_back({event.begin, event.end});
+          }
+        }
+      }
+      std::sort(spans.begin(), spans.end(),
+                [](const Timeline::Span& a, const Timeline::Span& b) { return a.begin < b.begin; });
+      Nanoseconds upTo = window.begin;
+      for (const Timeline::Span& span : spans) {
+        const Nanoseconds gap = span.begin - upTo;
+        const bool isLong = 2 * gap > window.end - window.begin && gap > 10 * busiest;
+        if (isLong && gap > doubt.time) {
+          doubt.time = gap;
+          doubt.beside = window.end - window.begin;
+          doubt.step = step.step;
+        }
+        upTo = std::max(upTo, span.end);
+      }
+    }
+    if (doubt.time > 0) doubts_.push_back(std::move(doubt));
   }
 
   void addSilentRanks() {

@@ -69,6 +69,7 @@ class Doubts : public testing::Test {
     for (auto& [number, info] : timeline.ranks) info.host.clear();
   }
 
+  static constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
   static constexpr Nanoseconds kBegin = 1'697'793'307'213'760'986;
 };
 
@@ -168,6 +169,75 @@ TEST_F(Doubts, JobsThatGoOnALittleWhileTheNextOneRunsRaiseADoubtAndNoRefusal) {
   const std::vector<Doubt> found = doubts(timeline);
   ASSERT_THAT(found, testing::Contains(isOf(DoubtKind::kOverlappingJobs)));
   EXPECT_FALSE(areMeaningless(found));
+}
+
+TEST_F(Doubts, TheJobsOfARankUnderTheNameOfAnotherAreThereTwice) {
+  Timeline timeline = simulated();
+  removeMessages(timeline);
+  timeline.track(2, kComputeLane).events = timeline.track(1, kComputeLane).events;
+  const std::vector<Doubt> found = doubts(timeline);
+  ASSERT_THAT(found, testing::Contains(isOf(DoubtKind::kJobsTwice)));
+  const auto twice = std::find_if(found.begin(), found.end(), [](const Doubt& doubt) {
+    return doubt.kind == DoubtKind::kJobsTwice;
+  });
+  EXPECT_THAT(twice->ranks, ElementsAre(1, 2));
+  EXPECT_EQ(twice->made, "1F0");
+  EXPECT_EQ(twice->step, 0);
+}
+
+TEST_F(Doubts, LengthsInAnotherUnitAreFarFromThoseOfOtherRanks) {
+  Timeline timeline = simulated();
+  for (Event& event : timeline.track(3, kComputeLane).events) {
+    event.end = event.begin + event.duration() / 1000;
+  }
+  const std::vector<Doubt> found = doubts(timeline);
+  ASSERT_THAT(found, ElementsAre(isOf(DoubtKind::kLengthsApart)));
+  EXPECT_THAT(found[0].ranks, ElementsAre(3));
+  EXPECT_EQ(found[0].time, 15 * kNsPerUs);
+  EXPECT_EQ(found[0].beside, 15 * kNsPerMs);
+}
+
+/// As a measured run of which something has rounded the times.
+Timeline rounded(Timeline timeline, Nanoseconds grain) {
+  for (auto& [rank, info] : timeline.ranks) info.clock.clear();
+  for (Track& track : timeline.tracks) {
+    Nanoseconds noise = 0;
+    for (Event& event : track.events) {
+      noise = (noise + 977 * kNsPerUs) % (2 * kNsPerMs);
+      event.begin = (event.begin + noise) / grain * grain;
+      event.end = (event.end + noise) / grain * grain;
+    }
+  }
+  return timeline;
+}
+
+TEST_F(Doubts, TimesThatWereRoundedToAShareOfAJobAreCoarse) {
+  const std::vector<Doubt> found = doubts(rounded(simulated(), 3 * kNsPerMs));
+  ASSERT_THAT(found, testing::Contains(isOf(DoubtKind::kCoarseTimes)));
+  EXPECT_EQ(found[0].time, 3 * kNsPerMs);
+  EXPECT_THAT(doubts(rounded(simulated(), 3)),
+              testing::Not(testing::Contains(isOf(DoubtKind::kCoarseTimes))));
+}
+
+TEST_F(Doubts, JobsThatHaveNoLengthAfterRoundingAreCoarseToo) {
+  const std::vector<Doubt> found = doubts(rounded(simulated(), 100 * kNsPerMs));
+  const auto coarse = std::find_if(found.begin(), found.end(), [](const Doubt& doubt) {
+    return doubt.kind == DoubtKind::kCoarseTimes;
+  });
+  ASSERT_NE(coarse, found.end());
+  EXPECT_EQ(coarse->time, 0);
+  EXPECT_GT(coarse->count, coarse->all / 10);
+}
+
+TEST_F(Doubts, AnEventFarFromAllOthersLeavesMostOfItsStepUnrecorded) {
+  Timeline timeline = simulated();
+  Event& last = timeline.track(0, kComputeLane).events.back();
+  last.begin += kDay;
+  last.end += kDay;
+  const std::vector<Doubt> found = doubts(timeline);
+  ASSERT_THAT(found, testing::Contains(isOf(DoubtKind::kNothingRecorded)));
+  EXPECT_EQ(found.back().step, 2);
+  EXPECT_GT(found.back().time, kDay / 2);
 }
 
 TEST_F(Doubts, RanksWithoutMessagesAmongOthersAreSilent) {

@@ -18,8 +18,9 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, ranksOfStage,
                blocks, recomputedBlocks, firstStep, schedule, dataParallelIndex,
                tensorParallelIndex, clock, lines, flopsPerStep, tokensPerStep, clockReadings,
-               partBegins, runs, isRecording, isSelected, hasEnd, written, dropped, errors, misuses,
-               failedWrites, lateStarts, ownCost, logThreadCost] = info;
+               partBegins, eventsWithoutTime, overruns, overrunTime, clockApart, runs, isRecording,
+               isSelected, hasEnd, written, dropped, errors, misuses, failedWrites, lateStarts,
+               ownCost, logThreadCost] = info;
   const std::vector<const void*> all = {&rank,
                                         &worldSize,
                                         &host,
@@ -40,6 +41,10 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &tokensPerStep,
                                         &clockReadings,
                                         &partBegins,
+                                        &eventsWithoutTime,
+                                        &overruns,
+                                        &overrunTime,
+                                        &clockApart,
                                         &runs,
                                         &isRecording,
                                         &isSelected,

@@ -24,6 +24,10 @@
 namespace pipetrace {
 namespace {
 
+/// Microseconds since the epoch are exact to a quarter where a program kept them as doubles, so a
+/// job may seem to begin before the one before it has ended.
+constexpr Nanoseconds kRounding = kNsPerUs;
+
 /// Collectives that ran on a stream with other kernels.
 constexpr std::string_view kCommunicationLane = "nccl";
 
@@ -160,6 +164,9 @@ class KinetoPlacer {
       }
       const Event asRecorded = event;
       const bool isJob = describeAnnotation(event);
+      if (event.begin < jobEnd && event.begin + kRounding >= jobEnd && event.end > jobEnd) {
+        event.begin = jobEnd;
+      }
       const bool isInside = event.begin < around.end;
       if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it

@@ -108,6 +108,16 @@ TEST(KinetoHostOnly, InputHalfOfABackwardWithoutOperatorsIsNoJob) {
       << "its annotation stays on the thread";
 }
 
+TEST(KinetoHostOnly, JobsThatOverlapByRoundingFollowEachOther) {
+  KinetoText trace;
+  trace.annotation("PP:0F0", {.begin = 0, .length = 1000})
+      .operation("aten::mm", {.begin = 0, .length = 900})
+      .annotation("PP:0F1", {.begin = 999, .length = 1000})
+      .operation("aten::mm", {.begin = 1000, .length = 900});
+  EXPECT_THAT(stageJobs(readKineto(trace)),
+              ElementsAre("forward 0/0: 0 to 900", "forward 0/1: 1000 to 1900"));
+}
+
 KinetoText fusedPair() {
   KinetoText trace;
   trace.annotation("PP:(0F7;6B3)OVERLAP_F_B", {.begin = 20, .length = 980})
