@@ -12,8 +12,9 @@ namespace pipetrace {
 enum class DoubtKind : std::uint8_t {
   kNone,
   kNoTime,           ///< events have no time: they are at 0, or outside of all others
-  kOverruns,         ///< work on a stream of a device goes on while the next one runs
+  kOverruns,         ///< work on a stream or thread goes on while the next one runs there
   kCoarseTimes,      ///< times are exact to a share of a job only, or jobs have no length
+  kLastJobLong,      ///< a rank's last job is far longer than all others like it
   kLengthsApart,     ///< a rank's jobs are far longer or shorter than those of the others
   kClocksApart,      ///< a job begins before its data can have been made
   kClocksMoved,      ///< the same, until times were moved by the order of jobs
@@ -25,6 +26,8 @@ enum class DoubtKind : std::uint8_t {
   kDeviceBeyondRun,  ///< a device works longer than its run lasts
   kNothingRecorded,  ///< for most of a step no rank did anything
   kSilentRanks,      ///< ranks send and receive nothing, while others do
+  kStepsInside,      ///< a step ends after all later ones have ended
+  kMissingJobs,      ///< a step has more jobs of one stage than of another
   kIncompleteSteps,  ///< ranks lack jobs that they have in other steps
   kMessagesBetween,  ///< messages lead from one pipeline to another
 };
@@ -64,6 +67,10 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kCoarseTimes,
      .name = "coarse_times",
      .leavesOut = "a twentieth of a job, simulated runs, and jobs of a kind that are all alike"},
+    {.of = DoubtKind::kLastJobLong,
+     .name = "last_job_long",
+     .leavesOut = "jobs that are up to five times as long as the longest other one of their kind "
+                  "and stage"},
     {.of = DoubtKind::kLengthsApart,
      .name = "lengths_apart",
      .leavesOut = "ranks whose jobs are up to 50 times as long as those of the median rank"},
@@ -95,6 +102,11 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kSilentRanks,
      .name = "silent_ranks",
      .leavesOut = "runs without any message, and pipelines of one rank"},
+    {.of = DoubtKind::kStepsInside, .name = "steps_inside", .leavesOut = "asynchronous runs"},
+    {.of = DoubtKind::kMissingJobs,
+     .name = "missing_jobs",
+     .leavesOut = "asynchronous runs, ranks that are missing, and steps that are incomplete as a "
+                  "whole"},
     {.of = DoubtKind::kIncompleteSteps, .name = "incomplete_steps"},
     {.of = DoubtKind::kMessagesBetween,
      .name = "messages_between_pipelines",

@@ -31,9 +31,10 @@ std::string noTimeText(const Doubt& doubt) {
 }
 
 std::string overrunsText(const Doubt& doubt) {
-  return "work on a stream of " + ranksText(doubt.ranks) + " goes on while the next one runs, " +
-         countText(doubt.count, "time") + " and " + formatDuration(doubt.time) +
-         " in all: a stream runs one thing at a time, so it was cut where the next one begins";
+  return "work on a stream or a thread of " + ranksText(doubt.ranks) +
+         " goes on while the next one runs, " + countText(doubt.count, "time") + " and " +
+         formatDuration(doubt.time) +
+         " in all: these do one thing at a time, so it was cut where the next one begins";
 }
 
 std::string coarseText(const Doubt& doubt) {
@@ -43,6 +44,25 @@ std::string coarseText(const Doubt& doubt) {
   }
   return "all times are multiples of " + formatDuration(doubt.time) + ", and a job takes " +
          formatDuration(doubt.beside) + ": lengths and idle time are as coarse as that";
+}
+
+std::string lastText(const Doubt& doubt) {
+  return doubt.made + ", the last job of " + (doubt.ranks.size() > 1 ? "one of " : "") +
+         ranksText(doubt.ranks) + ", takes " + formatDuration(doubt.time) +
+         ", and the longest other one like it " + formatDuration(doubt.beside) +
+         ": the recording may have ended in it";
+}
+
+std::string insideText(const Doubt& doubt) {
+  return "step " + std::to_string(doubt.step) + " ends " + formatDuration(doubt.time) +
+         " after all later steps have ended: jobs have the time or the step of others";
+}
+
+std::string missingText(const Doubt& doubt) {
+  return countText(doubt.count, "job is", "jobs are") + " missing, first in step " +
+         std::to_string(doubt.step) +
+         ": its micro-batches do not go through all stages, and what is missing counts as idle "
+         "time";
 }
 
 std::string lengthsText(const Doubt& doubt) {
@@ -149,6 +169,7 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
     {DoubtKind::kOverruns, overrunsText,
      "record again with a later profiler, or with less in a trace"},
     {DoubtKind::kCoarseTimes, coarseText, "record again with times to the microsecond"},
+    {DoubtKind::kLastJobLong, lastText, "--steps leaves the last step out"},
     {DoubtKind::kLengthsApart, lengthsText, "check the unit of these logs (--time-unit)"},
     {DoubtKind::kClocksApart, clocksApartText, kOneClock},
     {DoubtKind::kClocksMoved, clocksMovedText,
@@ -164,6 +185,9 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
      "look at the step in pipe-view; --steps leaves it out"},
     {DoubtKind::kSilentRanks, silentText,
      "record their messages too, or give the logs of one run only"},
+    {DoubtKind::kStepsInside, insideText, "look at the step in pipe-view; --steps leaves it out"},
+    {DoubtKind::kMissingJobs, missingText,
+     "record whole steps; --steps leaves those out that are not"},
     {DoubtKind::kIncompleteSteps, saidText, nullptr, saidAdvice},
     {DoubtKind::kMessagesBetween, betweenText,
      "--pp, --dp and --tp say how ranks are arranged; correct `Profiler Meta:` where logs say it"},

@@ -16,7 +16,7 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
       {{.kind = DoubtKind::kNoTime, .ranks = {1}, .count = 2},
        "2 events of rank 1 have no time: they are at 0, or before their launch, and were left out"},
       {{.kind = DoubtKind::kOverruns, .ranks = {0, 1}, .time = kNsPerMs, .count = 7},
-       std::string("work on a stream of ranks 0 and 1 goes on while the next one runs, 7 times and "
+       std::string("work on a stream or a thread of ranks 0 and 1 goes on while the next one runs, 7 times and "
                    "1.000 ms in "
                    "all: ") +
            "a stream runs one thing at a time, so it was cut where the next one begins"},

@@ -1,6 +1,7 @@
 #include "analysis/run/doubts.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -28,6 +29,7 @@ constexpr std::int64_t kMostEmpty = 10;    // one job in so many may have no len
 constexpr double kMostApart = 50;          // lengths of jobs, to those of the median rank
 constexpr double kMostIdle = 0.9;          // bubble ratio of a step in which something was recorded
 constexpr std::int32_t kStepsLookedAt = 2;
+constexpr Nanoseconds kMostLast = 5;  // times as long as the longest other job of its kind
 
 /// The length of jobs that come in the order of their begins, and how much of it lies under others.
 class Overlap {
@@ -77,6 +79,7 @@ class Doubting {
     addChangedTimes();
     if (!run_.summary().steps.empty()) {
       addCoarseTimes();
+      addLastJobLong();
       addLengthsApart();
       addClocks();
       addOverlaps();
@@ -86,6 +89,8 @@ class Doubting {
       addNothingRecorded();
       addSilentRanks();
       addMessagesBetween();
+      addStepsInside();
+      addMissingJobs();
     }
     std::stable_sort(doubts_.begin(), doubts_.end(), [](const Doubt& a, const Doubt& b) {
       if (a.isMeaningless != b.isMeaningless) return a.isMeaningless;
@@ -183,6 +188,39 @@ class Doubting {
                        .beside = length / count,
                        .count = empty,
                        .all = count});
+  }
+
+  /// As where a profiler ends what is open when it stops. Looks at the last job of each rank.
+  void addLastJobLong() {
+    const JobGraph& graph = run_.graph();
+    Doubt doubt{.kind = DoubtKind::kLastJobLong};
+    std::vector<JobGraph::Id> lasts;
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      JobGraph::Id last = JobGraph::kNone;
+      for (JobGraph::Id id = rank.end; id > rank.first && last == JobGraph::kNone; --id) {
+        if (isAlone(graph.node(id - 1).kind)) last = id - 1;
+      }
+      if (last == JobGraph::kNone) continue;
+      const JobGraph::Node& job = graph.node(last);
+      const Nanoseconds length = job.end - job.begin;
+      Nanoseconds longest = 0;
+      for (JobGraph::Id id = rank.first; id < last && kMostLast * longest < length; ++id) {
+        const JobGraph::Node& other = graph.node(id);
+        if (other.kind == job.kind && other.stage == job.stage) {
+          longest = std::max(longest, other.end - other.begin);
+        }
+      }
+      if (longest == 0 || length <= kMostLast * longest) continue;
+      doubt.ranks.push_back(rank.number);
+      if (length <= doubt.time) continue;
+      doubt.time = length;
+      doubt.beside = longest;
+      doubt.made = jobName(timeline_, job);
+      doubt.step = job.step;
+    }
+    if (doubt.ranks.empty()) return;
+    std::sort(doubt.ranks.begin(), doubt.ranks.end());
+    doubts_.push_back(std::move(doubt));
   }
 
   /// As where a rank has other units than the others.
@@ -419,6 +457,75 @@ class Doubting {
     doubts_.push_back({.kind = DoubtKind::kMessagesBetween,
                        .ranks = {ranks.begin(), ranks.end()},
                        .count = std::max(sends, receives)});
+  }
+
+  void addStepsInside() {
+    std::map<int, Nanoseconds> laterEnds;  // by pipeline
+    Doubt doubt{.kind = DoubtKind::kStepsInside};
+    const std::vector<StepSummary>& steps = run_.summary().steps;
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+      if (step->isWholeRun) return;
+      const auto [later, isLast] = laterEnds.try_emplace(step->replica, step->end);
+      if (!isLast && step->end > later->second && step->end - later->second > doubt.time) {
+        doubt.time = step->end - later->second;
+        doubt.step = step->step;
+      }
+      later->second = std::max(later->second, step->end);
+    }
+    if (doubt.time > 0) doubts_.push_back(std::move(doubt));
+  }
+
+  /// In a step every micro-batch goes through all stages, forwards and, if it does so anywhere,
+  /// back. Steps that are incomplete by what their ranks usually have are said as such.
+  void addMissingJobs() {
+    const bool isSaid = std::any_of(doubts_.begin(), doubts_.end(), [](const Doubt& each) {
+      return each.kind == DoubtKind::kIncompleteSteps;
+    });
+    if (isSaid) return;
+    const JobGraph& graph = run_.graph();
+    Doubt doubt{.kind = DoubtKind::kMissingJobs};
+    for (const PipelineBasis& pipeline : run_.basis().pipelines()) {
+      for (const BubbleWindow& window : pipeline.windows) {
+        if (window.isWholeRun || window.lacksRanks) return;
+      }
+    }
+    for (const std::vector<std::uint32_t>& pipeline : graph.pipelines()) {
+      // By step: of each stage its forwards and its backwards or input halves.
+      std::map<std::int32_t, std::map<std::int32_t, std::array<std::int64_t, 2>>> counts;
+      bool hasBackwards = false;
+      for (const std::uint32_t r : pipeline) {
+        const JobGraph::Rank& rank = graph.ranks()[r];
+        std::array<std::int64_t, 2>* ofStage = nullptr;
+        std::int32_t step = kNotGiven;
+        std::int32_t stage = kNotGiven;
+        for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+          const JobGraph::Node& job = graph.node(id);
+          const bool isForward = job.kind == JobKind::kForward;
+          const bool isBackward =
+              job.kind == JobKind::kBackward || job.kind == JobKind::kBackwardInput;
+          if (job.kind == JobKind::kForwardBackward || job.event->part != kNotGiven) return;
+          if ((!isForward && !isBackward) || job.stage == kNotGiven) continue;
+          if (ofStage == nullptr || job.step != step || job.stage != stage) {
+            step = job.step;
+            stage = job.stage;
+            ofStage = &counts[step][stage];
+          }
+          ++(*ofStage)[isBackward ? 1 : 0];
+          hasBackwards |= isBackward;
+        }
+      }
+      for (const auto& [step, stages] : counts) {
+        std::int64_t most = 0;
+        for (const auto& [stage, jobs] : stages) most = std::max({most, jobs[0], jobs[1]});
+        std::int64_t missing = 0;
+        for (const auto& [stage, jobs] : stages) {
+          missing += most - jobs[0] + (hasBackwards ? most - jobs[1] : 0);
+        }
+        if (missing > 0 && doubt.count == 0) doubt.step = step;
+        doubt.count += missing;
+      }
+    }
+    if (doubt.count > 0) doubts_.push_back(std::move(doubt));
   }
 
   const Run& run_;

@@ -21,10 +21,12 @@ struct Doubt {
   /// kDeviceBeyondRun it is how long the busiest device worked. kCoarseTimes: what all times are
   /// multiples of; 0: jobs have no length. kLengthsApart: the mean length of the job of the rank
   /// that is farthest off. kNothingRecorded: how long that was.
+  /// kLastJobLong: its length. kStepsInside: by how much the step ends after the others.
   Nanoseconds time = 0;
   /// A time to compare `time` with. kOverlappingJobs: the length of all jobs of the rank;
   /// kDeviceBeyondRun: the length of its run; kClocksMoved: how exact times are now. kCoarseTimes: the mean
   /// length of a job. kLengthsApart: that of the median rank. kNothingRecorded: the step's length.
+  /// kLastJobLong: the length of the longest other one.
   Nanoseconds beside = 0;
   /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
   /// each without an overlap of its own; 0 where there are no such lanes.
@@ -33,10 +35,10 @@ struct Doubt {
   std::int64_t morePairs = 0;  ///< kClocksApart: of ranks
   double ratio = 0;            ///< kTooEfficient: the median of schedule efficiencies
   /// kClocksApart: the jobs that show it, as plans name them: "1F0" begins before "0F0" has ended.
-  /// kJobsTwice: `made` alone, one that several ranks run.
+  /// kJobsTwice: `made` alone, one that several ranks run. kLastJobLong: `made` alone, the job.
   std::string made{};
   std::string used{};
-  std::int32_t step = kNotGiven;  ///< of these, and of kNothingRecorded
+  std::int32_t step = kNotGiven;  ///< of these, and of kNothingRecorded, kStepsInside, kMissingJobs
   /// Kinds that a reader or an earlier check has said: its message and its advice.
   std::string said{};
   std::string advice{};

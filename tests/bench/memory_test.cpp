@@ -31,7 +31,7 @@ class Memory : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-  /// Of several conversions the least: how the threads take turns adds to some of them.
+  /// The least of several conversions, as the turns of threads make some of them larger.
   double peakOfConverting(std::int64_t jobs, const ConversionOptions& options) const {
     constexpr int kTries = 3;
     const std::string logs = path("logs" + std::to_string(jobs));

@@ -164,8 +164,9 @@ class KinetoPlacer {
       }
       const Event asRecorded = event;
       const bool isJob = describeAnnotation(event);
-      if (event.begin < jobEnd && event.begin + kRounding >= jobEnd && event.end > jobEnd) {
-        event.begin = jobEnd;
+      if (isJob && event.begin < jobEnd && event.end > jobEnd && event.begin >= around.end) {
+        cutLastJob(event.begin);
+        jobEnd = event.begin;
       }
       const bool isInside = event.begin < around.end;
       if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
@@ -189,6 +190,18 @@ class KinetoPlacer {
       taken.push_back(named[n]);
     }
     removeAt(events, taken);
+  }
+
+  /// A thread does one thing at a time: what begins in a job and goes on after it is the next one.
+  void cutLastJob(Nanoseconds end) {
+    const Nanoseconds by = jobs_.back().end - end;
+    if (by > kRounding) {
+      RankInfo& info = timeline_.ranks[rank_];
+      ++info.overruns;
+      info.overrunTime += by;
+    }
+    jobs_.back().end = scopes_.back().end = end;
+    hostJobs_.cutLast(end);
   }
 
   void addJob(Event event, const Event& asRecorded, std::uint32_t thread) {
