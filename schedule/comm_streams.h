@@ -19,9 +19,9 @@ namespace pipetrace {
 /// of both its ends. It holds them until it has arrived.
 ///
 /// Source: NCCL runs what is given to one communicator one after the other.
-/// torch.distributed.pipelining gives all messages of a rank to one; with communicators for each
-/// direction (pytorch 186173) to two; with directed groups (pytorch 195760, 196666) to one for each
-/// ordered pair of ranks.
+/// torch.distributed.pipelining gives all messages of a rank to one. It has two with communicators
+/// for each direction (pytorch 186173), and one for each ordered pair of ranks with directed groups
+/// (pytorch 195760, 196666).
 enum class CommStreams : std::uint8_t {
   kAsReached,  ///< no lines: a message moves when both ranks have come to it in their rows
   kMessage,    ///< each message has a line of its own
@@ -79,7 +79,7 @@ constexpr int lineOf(CommStreams lines, const MessageEnd& end) {
   }
 }
 
-/// Of a run of `ranks` ranks; 0 where no messages share a line.
+/// How many lines a rank may have in a run of `ranks` ranks; 0 where no messages share a line.
 constexpr int linesOfRank(CommStreams lines, int ranks) {
   switch (lines) {
     case CommStreams::kEdge: return 2 * ranks;

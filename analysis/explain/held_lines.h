@@ -12,9 +12,11 @@ namespace pipetrace {
 
 struct FollowedSchedule;
 
-/// The lines of a run that has any, by what they hold: kEdge if each holds the sends to or the
-/// receives from one rank, kDirection if each holds activations or gradients alone, kPeer if each
-/// is of one other rank, else kRank.
+/// The lines of a run that has any, by what they hold:
+/// - kEdge: each has the sends to one rank, or the receives from one;
+/// - kDirection: each has activations alone, or gradients alone;
+/// - kPeer: each is of one other rank;
+/// - kRank: anything else.
 CommStreams linesOfRun(const JobGraph& graph);
 
 /// A run with its messages in the order of their times.

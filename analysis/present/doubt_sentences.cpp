@@ -75,7 +75,7 @@ std::string lengthsText(const Doubt& doubt) {
 std::string twiceText(const Doubt& doubt) {
   return ranksText(doubt.ranks) + " of a pipeline run the same jobs, such as " + doubt.made +
          (doubt.step == kNotGiven ? "" : " of step " + std::to_string(doubt.step)) +
-         ": they share the work of a stage, or are of several pipelines, or a file is there twice";
+         ": they share a stage, or a file is there twice";
 }
 
 std::string nothingText(const Doubt& doubt) {

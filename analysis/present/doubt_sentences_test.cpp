@@ -16,10 +16,11 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
       {{.kind = DoubtKind::kNoTime, .ranks = {1}, .count = 2},
        "2 events of rank 1 have no time: they are at 0, or before their launch, and were left out"},
       {{.kind = DoubtKind::kOverruns, .ranks = {0, 1}, .time = kNsPerMs, .count = 7},
-       std::string("work on a stream or a thread of ranks 0 and 1 goes on while the next one runs, 7 times and "
+       std::string("work on a stream or a thread of ranks 0 and 1 goes on while the next one runs, "
+                   "7 times and "
                    "1.000 ms in "
                    "all: ") +
-           "a stream runs one thing at a time, so it was cut where the next one begins"},
+           "these do one thing at a time, so it was cut where the next one begins"},
       {{.kind = DoubtKind::kClocksApart,
         .ranks = {0, 1},
         .time = 10 * kNsPerMs,
@@ -74,8 +75,8 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
        "jobs of rank 3 take 15.00 us, and those of the median rank 15.00 ms: as if their times had "
        "another unit"},
       {{.kind = DoubtKind::kJobsTwice, .ranks = {1, 2}, .count = 16, .made = "1F0", .step = 0},
-       "ranks 1 and 2 of a pipeline run the same jobs, such as 1F0 of step 0: they share the work "
-       "of a stage, or are of several pipelines, or a file is there twice"},
+       "ranks 1 and 2 of a pipeline run the same jobs, such as 1F0 of step 0: they share a stage, "
+       "or a file is there twice"},
       {{.kind = DoubtKind::kNothingRecorded,
         .time = 60 * kNsPerSecond,
         .beside = 61 * kNsPerSecond,

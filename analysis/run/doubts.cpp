@@ -24,8 +24,8 @@ constexpr double kMeaninglessOverlap = 0.5;  // the same: more than two jobs at 
 constexpr double kMostEfficient = 1.1;       // the median step varies by less
 constexpr double kMeaninglessEfficient = 1.5;
 constexpr double kMostDeviceTime = 1.001;  // of the run's length
-constexpr std::int64_t kMostGrain = 20;    // a job is that many times as long as the grain of times
-constexpr std::int64_t kMostEmpty = 10;    // one job in so many may have no length
+constexpr std::int64_t kMostGrain = 20;    // the least length of a job, in grains of time
+constexpr std::int64_t kMostEmpty = 10;    // the share of jobs that may have no length, as 1 in N
 constexpr double kMostApart = 50;          // lengths of jobs, to those of the median rank
 constexpr double kMostIdle = 0.9;          // bubble ratio of a step in which something was recorded
 constexpr std::int32_t kStepsLookedAt = 2;
@@ -242,7 +242,7 @@ class Doubting {
     }
     if (means.size() < 2) return;
     std::sort(means.begin(), means.end());
-    // Of two ranks the one with the shorter jobs is the odd one, as good as the other.
+    // One of two ranks is as odd as the other: it is the one with the shorter jobs.
     const double middle = means[means.size() / 2].first;
     Doubt doubt{.kind = DoubtKind::kLengthsApart, .beside = static_cast<Nanoseconds>(middle)};
     double most = 0;

@@ -16,17 +16,25 @@ struct Doubt {
   DoubtKind kind = DoubtKind::kNone;
   /// Whose times or jobs they are, ascending. kClocksApart: the maker of the data, then its user.
   std::vector<int> ranks{};
-  /// Of kOverruns how long work ran on, and of clocks how far they are apart at least. Of
-  /// kOverlappingJobs it is the time of jobs under others, on the rank with the largest share. Of
-  /// kDeviceBeyondRun it is how long the busiest device worked. kCoarseTimes: what all times are
-  /// multiples of; 0: jobs have no length. kLengthsApart: the mean length of the job of the rank
-  /// that is farthest off. kNothingRecorded: how long that was.
-  /// kLastJobLong: its length. kStepsInside: by how much the step ends after the others.
+  /// By kind:
+  /// - kOverruns: how long work ran on;
+  /// - kCoarseTimes: what all times are multiples of, 0 where jobs have no length;
+  /// - kLastJobLong: the length of that job;
+  /// - kLengthsApart: the mean length of the jobs of the rank that is farthest off;
+  /// - clocks: how far they are apart at least;
+  /// - kOverlappingJobs: the time of jobs under others, on the rank with the largest share;
+  /// - kDeviceBeyondRun: how long the busiest device worked;
+  /// - kNothingRecorded: how long that was;
+  /// - kStepsInside: by how much the step ends after the others.
   Nanoseconds time = 0;
-  /// A time to compare `time` with. kOverlappingJobs: the length of all jobs of the rank;
-  /// kDeviceBeyondRun: the length of its run; kClocksMoved: how exact times are now. kCoarseTimes: the mean
-  /// length of a job. kLengthsApart: that of the median rank. kNothingRecorded: the step's length.
-  /// kLastJobLong: the length of the longest other one.
+  /// A time to compare `time` with:
+  /// - kCoarseTimes: the mean length of a job;
+  /// - kLastJobLong: the length of the longest other one;
+  /// - kLengthsApart: the mean length of the jobs of the median rank;
+  /// - kClocksMoved: how exact times are now;
+  /// - kOverlappingJobs: the length of all jobs of the rank;
+  /// - kDeviceBeyondRun: the length of its run;
+  /// - kNothingRecorded: the length of the step.
   Nanoseconds beside = 0;
   /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
   /// each without an overlap of its own; 0 where there are no such lanes.

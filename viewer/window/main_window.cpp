@@ -169,7 +169,7 @@ void MainWindow::showSummary() {
   } else if (!profile_->isClassified()) {
     text += tr("   finding the causes of idle time …");
   }
-  // What cannot be comes first, with what to do.
+  // Doubts come first, with what to do.
   const std::vector<Doubt>& doubts = profile_->doubts();
   QStringList lines;
   for (const Doubt& doubt : doubts) lines.push_back(QString::fromStdString(doubtLine(doubt)));
