@@ -105,8 +105,8 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kStepsInside, .name = "steps_inside", .leavesOut = "asynchronous runs"},
     {.of = DoubtKind::kMissingJobs,
      .name = "missing_jobs",
-     .leavesOut = "asynchronous runs, ranks that are missing, and steps that are incomplete as a "
-                  "whole"},
+     .leavesOut = "asynchronous runs, fused pairs, jobs in parts, and steps that are incomplete as "
+                  "a whole"},
     {.of = DoubtKind::kIncompleteSteps, .name = "incomplete_steps"},
     {.of = DoubtKind::kMessagesBetween,
      .name = "messages_between_pipelines",

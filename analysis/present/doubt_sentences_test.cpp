@@ -68,6 +68,21 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
        "coarse as that"},
       {{.kind = DoubtKind::kCoarseTimes, .count = 90, .all = 96},
        "90 of 96 jobs have no length: their times were rounded, or are not theirs"},
+      {{.kind = DoubtKind::kLastJobLong,
+        .ranks = {1},
+        .time = kNsPerSecond,
+        .beside = 20 * kNsPerMs,
+        .made = "1B7",
+        .step = 2},
+       "1B7, the last job of rank 1, takes 1.000 s, and the longest other one like it 20.00 ms: "
+       "the "
+       "recording may have ended in it"},
+      {{.kind = DoubtKind::kStepsInside, .time = kNsPerSecond, .step = 2},
+       "step 2 ends 1.000 s after all later steps have ended: jobs have the time or the step of "
+       "others"},
+      {{.kind = DoubtKind::kMissingJobs, .count = 3, .step = 0},
+       "3 jobs are missing, first in step 0: its micro-batches do not go through all stages, and "
+       "what is missing counts as idle time"},
       {{.kind = DoubtKind::kLengthsApart,
         .ranks = {3},
         .time = 15 * kNsPerUs,

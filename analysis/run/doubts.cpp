@@ -486,7 +486,7 @@ class Doubting {
     Doubt doubt{.kind = DoubtKind::kMissingJobs};
     for (const PipelineBasis& pipeline : run_.basis().pipelines()) {
       for (const BubbleWindow& window : pipeline.windows) {
-        if (window.isWholeRun || window.lacksRanks) return;
+        if (window.isWholeRun) return;
       }
     }
     for (const std::vector<std::uint32_t>& pipeline : graph.pipelines()) {

@@ -240,6 +240,50 @@ TEST_F(Doubts, AnEventFarFromAllOthersLeavesMostOfItsStepUnrecorded) {
   EXPECT_GT(found.back().time, kDay / 2);
 }
 
+TEST_F(Doubts, AJobThatTheEndOfARecordingEndedIsFarLongerThanItsLike) {
+  Timeline timeline = simulated();
+  auto& jobs = timeline.track(1, kComputeLane).events;
+  const auto last = std::find_if(jobs.rbegin(), jobs.rend(),
+                                 [](const Event& job) { return isCompute(job.kind); });
+  last->end += kNsPerSecond;
+  const std::vector<Doubt> found = doubts(timeline);
+  ASSERT_THAT(found, testing::Contains(isOf(DoubtKind::kLastJobLong)));
+  EXPECT_THAT(found[0].ranks, ElementsAre(1));
+  EXPECT_EQ(found[0].time, kNsPerSecond + 20 * kNsPerMs);
+  EXPECT_EQ(found[0].beside, 20 * kNsPerMs);
+}
+
+TEST_F(Doubts, AJobOfAnEarlierStepAtTheEndLeavesItsStepAroundTheOthers) {
+  Timeline timeline = simulated();
+  Event& first = timeline.track(0, kComputeLane).events.front();
+  first.begin += kDay;
+  first.end += kDay;
+  const std::vector<Doubt> found = doubts(timeline);
+  const auto inside = std::find_if(found.begin(), found.end(), [](const Doubt& doubt) {
+    return doubt.kind == DoubtKind::kStepsInside;
+  });
+  ASSERT_NE(inside, found.end());
+  EXPECT_EQ(inside->step, 0);
+  EXPECT_GT(inside->time, kDay / 2);
+}
+
+TEST_F(Doubts, MicroBatchesThatSkipAStageLackJobs) {
+  Timeline timeline = simulated();
+  removeMessages(timeline);
+  std::vector<Event>& jobs = timeline.track(1, kComputeLane).events;
+  // One of each step, so that no step has fewer jobs than the others.
+  std::int32_t step = kNotGiven;
+  std::erase_if(jobs, [&](const Event& job) {
+    const bool isFirst = job.kind == JobKind::kForward && job.step != step;
+    if (isFirst) step = job.step;
+    return isFirst;
+  });
+  const std::vector<Doubt> found = doubts(timeline);
+  ASSERT_THAT(found, ElementsAre(isOf(DoubtKind::kMissingJobs)));
+  EXPECT_EQ(found[0].count, 3);
+  EXPECT_EQ(found[0].step, 0);
+}
+
 TEST_F(Doubts, RanksWithoutMessagesAmongOthersAreSilent) {
   Timeline timeline = simulated();
   removeMessages(timeline, 2);

@@ -164,11 +164,11 @@ class KinetoPlacer {
       }
       const Event asRecorded = event;
       const bool isJob = describeAnnotation(event);
-      if (isJob && event.begin < jobEnd && event.end > jobEnd && event.begin >= around.end) {
+      const bool isInside = event.begin < around.end && event.end <= around.end;
+      if (isJob && !isInside && event.begin < jobEnd && event.end > jobEnd) {
         cutLastJob(event.begin);
         jobEnd = event.begin;
       }
-      const bool isInside = event.begin < around.end;
       if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it
         if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});

@@ -118,6 +118,30 @@ TEST(KinetoHostOnly, JobsThatOverlapByRoundingFollowEachOther) {
               ElementsAre("forward 0/0: 0 to 900", "forward 0/1: 1000 to 1900"));
 }
 
+TEST(KinetoHostOnly, JobsThatGoOnAfterTheNextOneHasBegunAreCutAndCounted) {
+  KinetoText trace;
+  trace.annotation("PP:0F0", {.begin = 0, .length = 1500})
+      .operation("aten::mm", {.begin = 0, .length = 900})
+      .annotation("PP:0F1", {.begin = 1000, .length = 1000})
+      .operation("aten::mm", {.begin = 1000, .length = 900});
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(stageJobs(r), ElementsAre("forward 0/0: 0 to 900", "forward 0/1: 1000 to 1900"));
+  EXPECT_EQ(r.timeline.ranks.at(0).overruns, 1);
+  EXPECT_EQ(r.timeline.ranks.at(0).overrunTime, 500 * kNsPerUs);
+}
+
+TEST(KinetoHostOnly, EventsThatAreThereTwiceAreOneJob) {
+  KinetoText trace;
+  for (int i = 0; i < 2; ++i) {
+    trace.annotation("PP:0F0", {.begin = 0, .length = 1000})
+        .operation("aten::mm", {.begin = 0, .length = 900})
+        .annotation("PP:0F1", {.begin = 999, .length = 1000})
+        .operation("aten::mm", {.begin = 1000, .length = 900});
+  }
+  EXPECT_THAT(stageJobs(readKineto(trace)),
+              ElementsAre("forward 0/0: 0 to 900", "forward 0/1: 1000 to 1900"));
+}
+
 KinetoText fusedPair() {
   KinetoText trace;
   trace.annotation("PP:(0F7;6B3)OVERLAP_F_B", {.begin = 20, .length = 980})
