@@ -17,7 +17,7 @@ TEST(HeldLinesTest, LinesOfARunAreKnownByWhatTheyHold) {
   costs.transfer = kNsPerMs;
   for (const CommStreams lines :
        {CommStreams::kEdge, CommStreams::kPeer, CommStreams::kDirection, CommStreams::kRank}) {
-    const Run run = asRun(simulate(plan, costs, {.steps = 2, .commStreams = lines}).timeline);
+    const auto run = asRun(simulate(plan, costs, {.steps = 2, .commStreams = lines}).timeline);
     ASSERT_TRUE(run.graph().hasLines()) << rowOf(lines).name;
     EXPECT_EQ(rowOf(linesOfRun(run.graph())).name, rowOf(lines).name);
   }
