@@ -73,6 +73,12 @@ class Doubts : public testing::Test {
   static constexpr Nanoseconds kBegin = 1'697'793'307'213'760'986;
 };
 
+std::vector<std::string_view> kindsOf(const std::vector<Doubt>& doubts) {
+  std::vector<std::string_view> kinds;
+  for (const Doubt& doubt : doubts) kinds.push_back(rowOf(doubt.kind).name);
+  return kinds;
+}
+
 auto isOf(DoubtKind kind) { return Field(&Doubt::kind, kind); }
 
 TEST_F(Doubts, SoundRunsOfSchedulesHaveNone) {
@@ -255,6 +261,10 @@ TEST_F(Doubts, AJobThatTheEndOfARecordingEndedIsFarLongerThanItsLike) {
 
 TEST_F(Doubts, AJobOfAnEarlierStepAtTheEndLeavesItsStepAroundTheOthers) {
   Timeline timeline = simulated();
+  for (Track& track : timeline.tracks) {
+    std::erase_if(track.events,
+                  [](const Event& event) { return event.kind == JobKind::kOptimizer; });
+  }
   Event& first = timeline.track(0, kComputeLane).events.front();
   first.begin += kDay;
   first.end += kDay;
@@ -262,7 +272,7 @@ TEST_F(Doubts, AJobOfAnEarlierStepAtTheEndLeavesItsStepAroundTheOthers) {
   const auto inside = std::find_if(found.begin(), found.end(), [](const Doubt& doubt) {
     return doubt.kind == DoubtKind::kStepsInside;
   });
-  ASSERT_NE(inside, found.end());
+  ASSERT_NE(inside, found.end()) << testing::PrintToString(kindsOf(found));
   EXPECT_EQ(inside->step, 0);
   EXPECT_GT(inside->time, kDay / 2);
 }

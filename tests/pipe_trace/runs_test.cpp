@@ -104,9 +104,18 @@ TEST_F(PipeTraceRuns, EachCommandOfTheErrorReadsOneRunThroughTheShell) {
 }
 
 TEST_F(PipeTraceRuns, HostsWhoseClocksWereNotComparedAreNoted) {
-  writeTrace("hosts/a_1.5.pt.trace.json", {.rank = 0, .pid = 1});
-  writeTrace("hosts/b_1.5.pt.trace.json", {.rank = 1, .pid = 1});
-  const ProgramRun result = run({"info", path("hosts"), "--dp", "2"});
+  std::filesystem::create_directories(path("hosts"));
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string number = std::to_string(rank);
+    write(
+        std::string(rank == 0 ? "hosts/a" : "hosts/b") + "_1.5.pt.trace.json",
+        R"({"schemaVersion": 1, "baseTimeNanoseconds": 1772359200000000000, "distributedInfo": {"backend": "gloo", "rank": )" +
+            number +
+            R"(, "world_size": 2}, "traceEvents": [{"ph": "X", "cat": "user_annotation", )" +
+            R"("name": "PP:)" + number + R"(F0", "pid": 1, "tid": 1, "ts": 1)" + number +
+            R"(000, "dur": 900}]})");
+  }
+  const ProgramRun result = run({"info", path("hosts")});
   EXPECT_EQ(result.exitCode, 0);
   EXPECT_THAT(result.err,
               HasSubstr("note: the ranks ran on 2 hosts (a, b), whose clocks were not"));
