@@ -16,9 +16,9 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   visitRankFields([&](auto, auto member) { visited.push_back(&(info.*member)); });
   // Does not compile after a field is added to RankInfo: visitRankFields() needs it, too.
   const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, ranksOfStage,
-               blocks, recomputedBlocks, firstStep, schedule, dataParallelIndex,
+               pipelineRanks, blocks, recomputedBlocks, firstStep, schedule, dataParallelIndex,
                tensorParallelIndex, clock, lines, flopsPerStep, tokensPerStep, clockReadings,
-               partBegins, runs, isRecording, isSelected, hasEnd, written, dropped, errors, misuses,
+               partBegins, groups, eventsWithoutTime, overruns, overrunTime, clockApart, runs, isRecording, isSelected, hasEnd, written, dropped, errors, misuses,
                failedWrites, lateStarts, ownCost, logThreadCost] = info;
   const std::vector<const void*> all = {&rank,
                                         &worldSize,
@@ -28,6 +28,7 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &numChunks,
                                         &numMicroBatches,
                                         &ranksOfStage,
+                                        &pipelineRanks,
                                         &blocks,
                                         &recomputedBlocks,
                                         &firstStep,
@@ -40,6 +41,11 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &tokensPerStep,
                                         &clockReadings,
                                         &partBegins,
+                                        &groups,
+                                        &eventsWithoutTime,
+                                        &overruns,
+                                        &overrunTime,
+                                        &clockApart,
                                         &runs,
                                         &isRecording,
                                         &isSelected,
