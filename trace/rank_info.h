@@ -16,7 +16,7 @@ struct ClockReading {
   Nanoseconds bound = 0;
 };
 
-/// What ranks of a group share, as far as its name says.
+/// Something that ranks of a group share, as far as its name says.
 enum class GroupAxis : std::uint8_t {
   kUnknown,   ///< the name says nothing: what the group is used for decides
   kPipeline,  ///< they pass one batch along
@@ -31,7 +31,8 @@ enum class GroupAxis : std::uint8_t {
 struct RankGroup {
   std::vector<int> ranks;  ///< of the run, in the order of the group; what tells groups apart
   GroupAxis axis = GroupAxis::kUnknown;
-  bool reducesInForwards = false;  ///< collectives that reduce ran inside forwards of the rank
+  bool reduces = false;            ///< collectives of the rank add up in it
+  bool reducesInForwards = false;  ///< ... inside each forward
 
   bool operator==(const RankGroup&) const = default;
 };

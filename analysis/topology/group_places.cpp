@@ -131,13 +131,16 @@ class GroupPlaces {
     for (const int rank : ranks_) {
       for (const RankGroup& group : infoOf(rank).groups) {
         most = std::max(most, group.ranks.size());
-        if (isPeerAxis(group.axis) || group.axis == GroupAxis::kData) sets.join(group.ranks);
+        const bool isUsed = group.axis == GroupAxis::kUnknown && group.reduces;
+        if (isUsed || isPeerAxis(group.axis) || group.axis == GroupAxis::kData) {
+          sets.join(group.ranks);
+        }
       }
       most = std::max(most, static_cast<std::size_t>(infoOf(rank).worldSize.value_or(0)));
     }
     for (const Track& track : timeline_.tracks) {
       for (const Event& event : track.events) {
-        if (isTransfer(event.kind)) return false;
+        if (isTransfer(event.kind) || (isCompute(event.kind) && event.stage > 0)) return false;
       }
     }
     const auto all = sets.all();

@@ -6,12 +6,12 @@
 namespace pipetrace {
 
 /// Places the ranks of a sorted timeline by the groups that they are in (RankInfo::groups), where
-/// logs do not say it: sets RankInfo's pipelineRanks, dataParallelIndex and tensorParallelIndex,
-/// and numStages and numChunks where jobs name stages or chunks.
+/// logs do not say it. Sets RankInfo's pipelineRanks, dataParallelIndex and tensorParallelIndex.
+/// Where jobs name stages or chunks, it sets numStages and numChunks, too.
 ///
 /// - A pipeline is a group for pipelines. Where none is named so, it is the ranks that send to each
-///   other. Where nobody sends and the named groups of all other axes connect all ranks, each rank
-///   is a pipeline by itself.
+///   other. Each rank is a pipeline by itself where nobody sends, jobs name no later stage, and all
+///   ranks are connected by groups of other axes, or of unknown purpose that add up.
 /// - Ranks share a stage if they are in one group for tensor or context parallelism. So do ranks
 ///   of a group of unknown purpose in which collectives add up inside the forwards of each of them.
 /// - All other pipelines are replicas.

@@ -28,11 +28,12 @@ class GroupPlacesTest : public testing::Test {
   }
 
   /// A group, which the ranks of it that have files name.
-  void group(GroupAxis axis, const std::vector<int>& ranks, bool reducesInForwards = false) {
+  void group(GroupAxis axis, const std::vector<int>& ranks, bool reducesInForwards = false,
+             bool reduces = false) {
     for (const int rank : ranks) {
       const auto info = made_.timeline.ranks.find(rank);
       if (info != made_.timeline.ranks.end()) {
-        info->second.groups.push_back({ranks, axis, reducesInForwards});
+        info->second.groups.push_back({ranks, axis, reduces, reducesInForwards});
       }
     }
   }
@@ -163,6 +164,15 @@ TEST_F(GroupPlacesTest, WhereTheOtherAxesConnectAllRanksNoneIsBehindAnother) {
   EXPECT_EQ(topology.dataParallelIndex(topology.places.at(3).replica), 1);
 }
 
+TEST_F(GroupPlacesTest, RanksThatOnlyAddUpAreReplicas) {
+  for (int rank = 0; rank < 3; ++rank) {
+    made_.add(rank, JobKind::kForward, 10, 20, 0);
+    made_.timeline.ranks[rank].worldSize = 3;
+  }
+  group(GroupAxis::kUnknown, {0, 1, 2}, false, true);
+  EXPECT_EQ(placed().replicas().size(), 3U);
+}
+
 TEST_F(GroupPlacesTest, GroupsThatContradictEachOtherAreADoubtAndNotUsed) {
   addRanks({{0, 0}, {1, 1}}, 2);
   group(GroupAxis::kPipeline, {0, 1});
@@ -173,7 +183,7 @@ TEST_F(GroupPlacesTest, GroupsThatContradictEachOtherAreADoubtAndNotUsed) {
   EXPECT_EQ(diagnostics_.list().front().doubt, DoubtKind::kRanksContradict);
 }
 
-TEST_F(GroupPlacesTest, WhatLogsSayIsLeftAsItIs) {
+TEST_F(GroupPlacesTest, TheWordOfLogsIsLeftAsItIs) {
   addRanks({{0, 0}, {1, 0}}, 2);
   for (auto& [rank, info] : made_.timeline.ranks) info.dataParallelIndex = rank;
   group(GroupAxis::kPipeline, {0, 1});

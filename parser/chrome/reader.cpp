@@ -67,15 +67,15 @@ void readBlocks(ChromeBlocks& blocks, Turns& turns, double size, ChromeTrace& tr
 /// Whether the input is events alone, one after the other, without the brackets of a list.
 bool isBareList(std::string_view head) {
   head = withoutBlanks(head);
+  if (!head.starts_with('{')) return false;
   JsonValueScanner scanner;
-  std::size_t length = 0;
-  while (length < head.size() && scanner.feed(head[length]) == JsonValueScanner::Result::kMore) {
-    ++length;
-  }
+  std::size_t last = 0;
+  while (last < head.size() && scanner.feed(head[last]) == JsonValueScanner::Result::kMore) ++last;
+  if (last == head.size()) return false;
+  const std::string_view first = head.substr(0, last + 1);
   ChromeEvent event;
-  return head.starts_with('{') && length < head.size() &&
-         parseChromeEvent(head.substr(0, length + 1), event) && !event.phase.empty() &&
-         head.substr(0, length).find(chrome_format::kTraceEvents) == std::string_view::npos;
+  return first.find(chrome_format::kTraceEvents) == std::string_view::npos &&
+         parseChromeEvent(first, event) && !event.phase.empty();
 }
 
 /// Whether a field of the trace, besides its events, is used.

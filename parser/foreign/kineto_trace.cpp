@@ -81,6 +81,7 @@ void addGroup(std::vector<RankGroup>& groups, const RankGroup& group) {
     return axis == GroupAxis::kUnknown ? 0 : axis == GroupAxis::kOther ? 1 : 2;
   };
   if (says(group.axis) > says(same->axis)) same->axis = group.axis;
+  same->reduces = same->reduces || group.reduces;
   same->reducesInForwards = same->reducesInForwards || group.reducesInForwards;
 }
 

@@ -33,8 +33,8 @@ struct KinetoInfo {
   void readField(std::string_view key, std::string_view json);
 };
 
-/// Adds a group to those of a rank. Of one set of ranks a name that says their axis counts before
-/// others, and so does use.
+/// Adds a group to those of a rank. If the same ranks are there already, the name that says their
+/// axis counts, and so does use.
 void addGroup(std::vector<RankGroup>& groups, const RankGroup& group);
 
 /// Whether events have categories that PyTorch's profiler (Kineto) gives.

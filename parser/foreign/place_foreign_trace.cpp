@@ -26,8 +26,8 @@ double overlapOf(std::vector<Timeline::Span>& jobs) {
   return all > 0 ? static_cast<double>(hidden) / static_cast<double>(all) : 0;
 }
 
-/// The threads of a process that each drive a device of their own: each has forwards and backwards,
-/// one at a time, and their jobs run at the same time as those of the others. Else empty.
+/// The threads of a process that each drive a device of their own. Each has forwards and backwards,
+/// one at a time, and they run at the same time as those of the others. Else empty.
 std::vector<std::size_t> threadsThatAreRanks(const ForeignTrace& trace, std::size_t process) {
   std::vector<std::size_t> threads;
   std::vector<Timeline::Span> all;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "parser/trace_reader.h"
 #include "trace/text/log_numbers.h"
@@ -95,23 +97,16 @@ bool countsSteps(std::string_view word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-/// Gives the files without a rank the number in which their names differ, if it may be that of
-/// ranks.
-void giveNumbersThatDiffer(std::span<const std::string> paths,
-                           std::vector<std::optional<int>>& ranks) {
+/// Files whose names are alike but for their numbers.
+struct AlikeNames {
   std::vector<std::size_t> files;
   std::vector<NumberedName> names;
-  for (std::size_t file = 0; file < paths.size(); ++file) {
-    if (ranks[file]) continue;
-    files.push_back(file);
-    names.push_back(numbersIn(paths[file]));
-    if (names.back().text != names.front().text) return;
-  }
-  if (names.size() < 2) return;
-  std::optional<std::size_t> found;
-  std::optional<std::size_t> withoutGap;
-  int candidates = 0;
-  int gapless = 0;
+};
+
+/// Which of the numbers is that of the rank; nothing where none is, or several may be.
+std::optional<std::size_t> placeOfRank(const std::vector<NumberedName>& names) {
+  std::vector<std::size_t> places;
+  std::vector<std::size_t> withoutGap;
   for (std::size_t place = 0; place < names.front().numbers.size(); ++place) {
     if (countsSteps(names.front().before[place])) continue;
     std::set<std::int64_t> numbers;
@@ -119,16 +114,31 @@ void giveNumbersThatDiffer(std::span<const std::string> paths,
     const bool fits = numbers.size() == names.size() && *numbers.begin() == 0 &&
                       *numbers.rbegin() <= kHighestRank;
     if (!fits) continue;
-    ++candidates;
-    found = place;
-    if (*numbers.rbegin() + 1 != static_cast<std::int64_t>(names.size())) continue;
-    ++gapless;
-    withoutGap = place;
+    places.push_back(place);
+    if (*numbers.rbegin() + 1 == std::ssize(names)) withoutGap.push_back(place);
   }
-  if (candidates > 1) found = gapless == 1 ? withoutGap : std::nullopt;
-  if (!found) return;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    ranks[files[i]] = static_cast<int>(names[i].numbers[*found]);
+  if (places.size() > 1) places = withoutGap;
+  return places.size() == 1 ? std::optional(places.front()) : std::nullopt;
+}
+
+/// Gives the files without a rank the number in which their names differ, if it may be that of
+/// ranks.
+void giveNumbersThatDiffer(std::span<const std::string> paths,
+                           std::vector<std::optional<int>>& ranks) {
+  std::map<std::string, AlikeNames> alike;  // by their text
+  for (std::size_t file = 0; file < paths.size(); ++file) {
+    if (ranks[file]) continue;
+    NumberedName name = numbersIn(paths[file]);
+    AlikeNames& same = alike[name.text];
+    same.files.push_back(file);
+    same.names.push_back(std::move(name));
+  }
+  for (const auto& [text, same] : alike) {
+    const auto place = same.files.size() > 1 ? placeOfRank(same.names) : std::nullopt;
+    if (!place) continue;
+    for (std::size_t i = 0; i < same.files.size(); ++i) {
+      ranks[same.files[i]] = static_cast<int>(same.names[i].numbers[*place]);
+    }
   }
 }
 

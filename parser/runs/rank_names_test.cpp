@@ -62,6 +62,7 @@ TEST(RankNames, NumbersThatMayBeOfSomethingElseAreNoRanks) {
   EXPECT_EQ(ranksOf({"host_4711.12.pt.trace.json", "host_4712.13.pt.trace.json"}), none);
   EXPECT_EQ(ranksOf({"gpt-1.json", "gpt-2.json"}), none) << "they do not count from 0";
   EXPECT_EQ(ranksOf({"gpt-0.json", "gpt-0_b.json"}), none);
+  EXPECT_EQ(ranksOf({"gpt-0.json", "truth.json", "gpt-1.json"}), Some({0, std::nullopt, 1}));
   EXPECT_EQ(ranksOf({"a0_1.json", "a1_0.json"}), none) << "either may be the rank";
   EXPECT_EQ(ranksOf({"step0.json", "step1.json"}), none);
   EXPECT_EQ(ranksOf({"trace_step_0.json", "trace_step_100.json"}), none);

@@ -124,6 +124,7 @@ void CommunicationCalls::addUse(const Facts& facts, bool reduces,
     }
   }
   if (use.group.axis == GroupAxis::kUnknown) use.group.axis = axisOfGroupName(facts.groupPurpose);
+  use.group.reduces = use.group.reduces || reduces;
   if (!at) return;
   if (facts.isSend && !isInJob(*at)) use.sendsBetweenJobs = true;
   const std::int32_t job = reduces ? jobs_.openAt(at->thread, at->time) : HostJobs::kNone;

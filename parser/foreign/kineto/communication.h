@@ -38,9 +38,9 @@ class CommunicationCalls {
   /// (torch.distributed.batch_isend_irecv). They give the peer and the argument `bytes`. The job
   /// that a message was posted for gives kind, micro-batch and stage. Returns the sends and
   /// receives that the kernel ran. There are none for a collective, which gets its bytes, and where
-  /// the trace gives no direction. Nor are there any between ranks that share a stage, as where
-  /// attention sends around the ranks of a sequence: by the name of their group, or in a group of
-  /// unknown purpose that sends inside jobs only, while another one sends between them.
+  /// the trace gives no direction. Nor are there any between ranks that share a stage,
+  /// as where attention sends around the ranks of a sequence. The name of their group says so, or
+  /// its use: it sends inside jobs only, while another one sends between them.
   std::vector<Message> describe(Event& kernel, const Launch* launch) const;
 
   /// The groups of ranks that kernels and calls name, and what they are used for.
@@ -58,7 +58,7 @@ class CommunicationCalls {
     std::uint32_t thread = 0;
     Nanoseconds time = 0;
   };
-  /// What a group is used for on this rank.
+  /// How this rank uses a group.
   struct GroupUse {
     RankGroup group;
     std::int64_t reductionsInForwards = 0;
