@@ -28,13 +28,13 @@ enum class GroupAxis : std::uint8_t {
 };
 
 /// Ranks that a program made a group of, to talk to each other.
-struct RankGroup {
+struct CommunicationGroup {
   std::vector<int> ranks;  ///< of the run, in the order of the group; what tells groups apart
   GroupAxis axis = GroupAxis::kUnknown;
   bool reduces = false;            ///< collectives of the rank add up in it
   bool reducesInForwards = false;  ///< ... inside each forward
 
-  bool operator==(const RankGroup&) const = default;
+  bool operator==(const CommunicationGroup&) const = default;
 };
 
 /// A rank and its run, as the rank's log describes them (`Profiler Meta:`, `Profiler Clock:`,
@@ -68,7 +68,7 @@ struct RankInfo {
   /// When its later parts begin, ascending, where it was recorded in several (profiler cycles). All
   /// ranks of a run have as many; of a part that a rank lacks, it is the run's.
   std::vector<Nanoseconds> partBegins;
-  std::vector<RankGroup> groups;  ///< those that it is in, as far as its file names them
+  std::vector<CommunicationGroup> groups;  ///< those that it is in, as far as its file names them
   // Times that a reader found to be impossible, and changed.
   std::int64_t eventsWithoutTime = 0;  ///< left out: they were at 0, or far before their launch
   std::int64_t overruns = 0;           ///< work on a stream, cut where the next one began there

@@ -99,7 +99,7 @@ class GroupPlaces {
   /// The pipeline of each rank, where groups for pipelines name it; false where they contradict.
   bool findPipelines() {
     for (const int rank : ranks_) {
-      for (const RankGroup& group : infoOf(rank).groups) {
+      for (const CommunicationGroup& group : infoOf(rank).groups) {
         if (group.axis != GroupAxis::kPipeline) continue;
         for (const int member : group.ranks) {
           const auto [other, isNew] = pipelines_.try_emplace(member, group.ranks);
@@ -129,7 +129,7 @@ class GroupPlaces {
     RankSets sets;
     std::size_t most = 0;
     for (const int rank : ranks_) {
-      for (const RankGroup& group : infoOf(rank).groups) {
+      for (const CommunicationGroup& group : infoOf(rank).groups) {
         most = std::max(most, group.ranks.size());
         const bool isUsed = group.axis == GroupAxis::kUnknown && group.reduces;
         if (isUsed || isPeerAxis(group.axis) || group.axis == GroupAxis::kData) {
@@ -151,11 +151,11 @@ class GroupPlaces {
   }
 
   /// Whether collectives of the group add up inside the forwards of all of its ranks that are here.
-  bool isUsedInForwards(const RankGroup& group) const {
+  bool isUsedInForwards(const CommunicationGroup& group) const {
     return std::all_of(group.ranks.begin(), group.ranks.end(), [&](int rank) {
       if (!ranks_.contains(rank)) return true;
       const auto& groups = infoOf(rank).groups;
-      return std::any_of(groups.begin(), groups.end(), [&](const RankGroup& each) {
+      return std::any_of(groups.begin(), groups.end(), [&](const CommunicationGroup& each) {
         return each.ranks == group.ranks && each.reducesInForwards;
       });
     });
@@ -163,7 +163,7 @@ class GroupPlaces {
 
   bool findPeers() {
     for (const int rank : ranks_) {
-      for (const RankGroup& group : infoOf(rank).groups) {
+      for (const CommunicationGroup& group : infoOf(rank).groups) {
         const bool isUsed =
             group.axis == GroupAxis::kUnknown && group.reducesInForwards && isUsedInForwards(group);
         if (group.ranks.size() < 2 || (!isUsed && !isPeerAxis(group.axis))) continue;

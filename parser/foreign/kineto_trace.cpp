@@ -66,8 +66,8 @@ void readGroups(const nlohmann::json& object, KinetoInfo& info) {
 
 }  // namespace
 
-void addGroup(std::vector<RankGroup>& groups, const RankGroup& group) {
-  const auto same = std::find_if(groups.begin(), groups.end(), [&](const RankGroup& each) {
+void addGroup(std::vector<CommunicationGroup>& groups, const CommunicationGroup& group) {
+  const auto same = std::find_if(groups.begin(), groups.end(), [&](const CommunicationGroup& each) {
     return each.ranks == group.ranks &&
            (each.axis == group.axis || each.axis == GroupAxis::kUnknown ||
             group.axis == GroupAxis::kUnknown || group.axis == GroupAxis::kOther ||

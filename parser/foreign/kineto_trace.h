@@ -19,9 +19,10 @@ struct KinetoInfo {
   bool isThere = false;  ///< one of its fields was
   std::optional<int> rank;
   std::optional<int> worldSize;
-  std::string run;                ///< `distributedInfo` without the rank, as JSON; empty: not there
-  std::string host;               ///< `host_name`
-  std::vector<RankGroup> groups;  ///< `pg_config`: those of the rank, each set of ranks once
+  std::string run;   ///< `distributedInfo` without the rank, as JSON; empty: not there
+  std::string host;  ///< `host_name`
+  std::vector<CommunicationGroup>
+      groups;  ///< `pg_config`: those of the rank, each set of ranks once
   /// The ranks of each of its groups by `pg_name`, which other ranks may give another group.
   std::map<std::string, std::vector<int>, std::less<>> ranksOfGroups;
   std::optional<Nanoseconds> base;  ///< since the Unix epoch; what its times count from
@@ -35,7 +36,7 @@ struct KinetoInfo {
 
 /// Adds a group to those of a rank. If the same ranks are there already, the name that says their
 /// axis counts, and so does use.
-void addGroup(std::vector<RankGroup>& groups, const RankGroup& group);
+void addGroup(std::vector<CommunicationGroup>& groups, const CommunicationGroup& group);
 
 /// Whether events have categories that PyTorch's profiler (Kineto) gives.
 bool hasKinetoCategories(const ForeignTrace& trace);

@@ -33,7 +33,7 @@ void describe(std::ostream& out, const std::vector<Nanoseconds>& times) {
   for (const Nanoseconds time : times) out << " " << time;
 }
 
-void describe(std::ostream&, const std::vector<RankGroup>&) {}  // no file keeps them
+void describe(std::ostream&, const std::vector<CommunicationGroup>&) {}  // no file keeps them
 
 void describe(std::ostream& out, const RankInfo& info) {
   visitRankFields([&]<typename Field>(Field, auto member) {

@@ -175,15 +175,15 @@ bool CommunicationCalls::isOfStage(const Facts& facts, const Launch* launch) con
                      [](const auto& each) { return each.second.sendsBetweenJobs; });
 }
 
-std::vector<RankGroup> CommunicationCalls::groups() const {
+std::vector<CommunicationGroup> CommunicationCalls::groups() const {
   std::int64_t forwards = 0;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (jobs_[static_cast<std::int32_t>(i)].kind == JobKind::kForward) ++forwards;
   }
-  std::vector<RankGroup> groups;
+  std::vector<CommunicationGroup> groups;
   for (const auto& [ranks, use] : uses_) {
     if (use.group.ranks.empty()) continue;
-    RankGroup group = use.group;
+    CommunicationGroup group = use.group;
     // A sum of losses is in some of them only.
     group.reducesInForwards = forwards > 0 && use.reductionsInForwards >= forwards;
     groups.push_back(std::move(group));

@@ -44,7 +44,7 @@ class CommunicationCalls {
   std::vector<Message> describe(Event& kernel, const Launch* launch) const;
 
   /// The groups of ranks that kernels and calls name, and what they are used for.
-  std::vector<RankGroup> groups() const;
+  std::vector<CommunicationGroup> groups() const;
 
  private:
   struct Call {
@@ -60,7 +60,7 @@ class CommunicationCalls {
   };
   /// How this rank uses a group.
   struct GroupUse {
-    RankGroup group;
+    CommunicationGroup group;
     std::int64_t reductionsInForwards = 0;
     bool sendsBetweenJobs = false;
   };

@@ -297,7 +297,7 @@ TEST(KinetoCommunication, PlaceInASubgroupIsNoRank) {
 /// The groups of the only rank, such as "pipeline 0 2".
 std::vector<std::string> groupsOf(const test::Reading& r) {
   std::vector<std::string> list;
-  for (const RankGroup& group : r.timeline.ranks.begin()->second.groups) {
+  for (const CommunicationGroup& group : r.timeline.ranks.begin()->second.groups) {
     constexpr const char* kAxes[] = {"unknown", "pipeline", "tensor", "context",
                                      "expert",  "data",     "other"};
     std::string text = kAxes[static_cast<std::size_t>(group.axis)];

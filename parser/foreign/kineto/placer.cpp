@@ -320,7 +320,8 @@ class KinetoPlacer {
         if (isComm(event)) calls.addKernel(event, launchOf(event, *lane));
       }
     }
-    for (const RankGroup& group : calls.groups()) addGroup(timeline_.ranks[rank_].groups, group);
+    for (const CommunicationGroup& group : calls.groups())
+      addGroup(timeline_.ranks[rank_].groups, group);
     for (const ForeignTrace::Lane* lane : devices_) {
       std::vector<Event>& events = lane->thread->events;
       const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {
