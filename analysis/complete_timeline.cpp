@@ -274,7 +274,13 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   givePeers(timeline);  // between stages that follow from the pipelines
   endSendsWithReceives(timeline);
   pairMessages(timeline);
-  if (topology.inferred) {
+  const auto isPlaced = [&](const auto& place) {
+    return !timeline.ranks.at(place.first).pipelineRanks.empty();
+  };
+  if (topology.inferred && std::all_of(topology.places.begin(), topology.places.end(), isPlaced)) {
+    inferred.add(countText(topology.places.begin()->second.chunks, "stage", "stages") +
+                 " on each rank");
+  } else if (topology.inferred) {
     const auto replicas = topology.replicas();
     inferred.add(countText(replicas.size(), "pipeline of ", "pipelines, the first of ") +
                  ranksText(replicas.begin()->second) + " in this order");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/events_without_time.h"
+#include "analysis/topology/group_places.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
@@ -41,6 +42,7 @@ Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics&
   std::vector<LoadedFile> read;
   Timeline timeline = loadTimeline(request.inputs, readers, request.reading, diagnostics, &read);
   leaveOutEventsWithoutTime(timeline, request.reading.threads);
+  placeByGroups(timeline, diagnostics);
   giveTopology(timeline, request.topology, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);
   timeline = aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics,

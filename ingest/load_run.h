@@ -12,7 +12,7 @@ namespace pipetrace {
 class TraceReaders;
 
 /// Reads a whole run, on request.reading.threads threads: loadTimeline(),
-/// leaveOutEventsWithoutTime(), giveTopology(), aligned(), completeTimeline(). It warns in
+/// leaveOutEventsWithoutTime(), placeByGroups(), giveTopology(), aligned(), completeTimeline(). It warns in
 /// `diagnostics` where there is no compute job and where the selection names parts that the run
 /// lacks. readyToShow() applies the selection. A run of which it chooses steps of an evaluation
 /// alone is that phase's already (inPhaseOf()).

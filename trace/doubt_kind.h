@@ -30,9 +30,10 @@ enum class DoubtKind : std::uint8_t {
   kMissingJobs,      ///< a step has more jobs of one stage than of another
   kIncompleteSteps,  ///< ranks lack jobs that they have in other steps
   kMessagesBetween,  ///< messages lead from one pipeline to another
+  kRanksContradict,  ///< what says which rank is where contradicts itself
 };
 inline constexpr std::size_t kDoubtKindCount =
-    static_cast<std::size_t>(DoubtKind::kMessagesBetween) + 1;
+    static_cast<std::size_t>(DoubtKind::kRanksContradict) + 1;
 
 /// The effect of a doubt on the report.
 enum class DoubtEffect : std::uint8_t {
@@ -111,6 +112,9 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kMessagesBetween,
      .name = "messages_between_pipelines",
      .leavesOut = "messages between tensor-parallel peers"},
+    {.of = DoubtKind::kRanksContradict,
+     .name = "ranks_contradict",
+     .leavesOut = "ranks without a file"},
 }};
 
 static_assert(

@@ -145,6 +145,17 @@ std::string betweenText(const Doubt& doubt) {
          ": the ranks are arranged in another way than the logs or the options say";
 }
 
+std::string contradictText(const Doubt& doubt) {
+  std::string text = rankName(doubt, 0) + " sends " + countText(doubt.count, "message") + " to " +
+                     rankName(doubt, 1) + ", which receives " + countText(doubt.all, "message") +
+                     " and none from there";
+  if (doubt.morePairs > 0) {
+    text += ", and so it is with " +
+            countText(doubt.morePairs, "more pair of ranks", "more pairs of ranks");
+  }
+  return text + ": files have the numbers of other ranks, or are of other runs";
+}
+
 std::string saidText(const Doubt& doubt) { return doubt.said; }
 std::string saidAdvice(const Doubt& doubt) { return doubt.advice; }
 
@@ -191,6 +202,9 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
     {DoubtKind::kIncompleteSteps, saidText, nullptr, saidAdvice},
     {DoubtKind::kMessagesBetween, betweenText,
      "--pp, --dp and --tp say how ranks are arranged; correct `Profiler Meta:` where logs say it"},
+    {DoubtKind::kRanksContradict, contradictText,
+     "name each file by its rank (rank0.json, rank1.json), or record with a profiler that writes "
+     "the rank into the file"},
 }};
 
 static_assert(

@@ -91,6 +91,7 @@ class Doubting {
       addMessagesBetween();
       addStepsInside();
       addMissingJobs();
+      addContradictions();
     }
     std::stable_sort(doubts_.begin(), doubts_.end(), [](const Doubt& a, const Doubt& b) {
       if (a.isMeaningless != b.isMeaningless) return a.isMeaningless;
@@ -526,6 +527,52 @@ class Doubting {
       }
     }
     if (doubt.count > 0) doubts_.push_back(std::move(doubt));
+  }
+
+  /// Where a rank's messages go: its pipeline's replica and its place there, which tensor-parallel
+  /// peers share.
+  std::pair<int, int> placeOf(int rank) const {
+    const auto place = run_.topology().places.find(rank);
+    if (place == run_.topology().places.end() || place->second.position < 0) return {-1, rank};
+    return {run_.topology().dataParallelIndex(place->second.replica), place->second.position};
+  }
+
+  /// Where a rank sends to one that receives from others only, numbers are not those of the ranks.
+  void addContradictions() {
+    using Ends = std::pair<int, std::pair<int, int>>;
+    std::map<std::pair<int, int>, std::int64_t> sends;  // by sender and receiver
+    std::set<Ends> receives;                            // by sender and the receiver's place
+    std::map<int, std::int64_t> received;               // by receiver
+    std::set<int> unknown;                              // ranks with receives of unknown senders
+    for (const Track& track : timeline_.tracks) {
+      const std::pair<int, int> place = placeOf(track.rank);
+      for (const Event& event : track.events) {
+        if (!isTransfer(event.kind)) continue;
+        if (event.peer == kNotGiven) {
+          if (isRecv(event.kind)) unknown.insert(track.rank);
+        } else if (isSend(event.kind)) {
+          ++sends[{track.rank, event.peer}];
+        } else {
+          receives.insert({event.peer, place});
+          ++received[track.rank];
+        }
+      }
+    }
+    Doubt doubt{.kind = DoubtKind::kRanksContradict};
+    for (const auto& [ends, count] : sends) {
+      const auto& [sender, receiver] = ends;
+      const auto all = received.find(receiver);
+      if (all == received.end() || unknown.contains(receiver)) continue;
+      if (receives.contains({sender, placeOf(receiver)})) continue;
+      if (!doubt.ranks.empty()) {
+        ++doubt.morePairs;
+        continue;
+      }
+      doubt.ranks = {sender, receiver};
+      doubt.count = count;
+      doubt.all = all->second;
+    }
+    if (!doubt.ranks.empty()) doubts_.push_back(std::move(doubt));
   }
 
   const Run& run_;

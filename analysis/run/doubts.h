@@ -15,6 +15,7 @@ namespace pipetrace {
 struct Doubt {
   DoubtKind kind = DoubtKind::kNone;
   /// Whose times or jobs they are, ascending. kClocksApart: the maker of the data, then its user.
+  /// kRanksContradict: the sender, then the receiver.
   std::vector<int> ranks{};
   /// By kind:
   /// - kOverruns: how long work ran on;
@@ -39,8 +40,9 @@ struct Doubt {
   /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
   /// each without an overlap of its own; 0 where there are no such lanes.
   std::int64_t count = 0;
-  std::int64_t all = 0;        ///< kClocksApart, kCoarseTimes: of how many
-  std::int64_t morePairs = 0;  ///< kClocksApart: of ranks
+  std::int64_t all =
+      0;  ///< kClocksApart, kCoarseTimes: of how many; kRanksContradict: received there
+  std::int64_t morePairs = 0;  ///< kClocksApart, kRanksContradict: of ranks
   double ratio = 0;            ///< kTooEfficient: the median of schedule efficiencies
   /// kClocksApart: the jobs that show it, as plans name them: "1F0" begins before "0F0" has ended.
   /// kJobsTwice: `made` alone, one that several ranks run. kLastJobLong: `made` alone, the job.

@@ -107,6 +107,7 @@ class TraceReading {
     note("a sample of an extra counter was left out", extraCounters_);
     return collector_.finish(request);
   }
+  bool isRankGuessed() const { return collector_.isRankGuessed(); }
 
   std::int64_t packets() const { return packets_; }
   std::int64_t arrows() const { return arrows_; }
@@ -295,6 +296,7 @@ ReadOutcome PerfettoReader::read(ByteSource& source, const ReadRequest& request,
   }
   ReadOutcome outcome;
   outcome.events = reading.finish(request);
+  outcome.process.isRankGuessed = reading.isRankGuessed();
   outcome.arrows = reading.arrows();
   if (outcome.events == 0) {
     outcome.whyNone = "it is a Perfetto trace of " + std::to_string(reading.packets()) +

@@ -66,6 +66,7 @@ inline constexpr std::string_view kLogThreadCost = "log_thread_ns";
 
 // Keys that profiles have and logs lack.
 inline constexpr std::string_view kClockReadings = "clock_readings";
+inline constexpr std::string_view kPipelineRanks = "pipeline_ranks";
 inline constexpr std::string_view kPartBegins = "part_begins_ns";
 inline constexpr std::string_view kEventsWithoutTime = "events_without_time";
 inline constexpr std::string_view kOverruns = "overruns";
@@ -93,6 +94,7 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, keys::kNumChunks, kIfGiven>(), &RankInfo::numChunks);
   visit(RankField<kMeta, keys::kNumMicroBatches, kIfGiven>(), &RankInfo::numMicroBatches);
   visit(RankField<kMeta, keys::kRanksOfStage, kIfGiven>(), &RankInfo::ranksOfStage);
+  visit(RankField<kProfile, keys::kPipelineRanks, kIfGiven>(), &RankInfo::pipelineRanks);
   visit(RankField<kMeta, keys::kBlocks, kIfGiven>(), &RankInfo::blocks);
   visit(RankField<kMeta, keys::kRecomputedBlocks, kIfGiven>(), &RankInfo::recomputedBlocks);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::firstStep);
@@ -105,6 +107,7 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, keys::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);
   visit(RankField<kClock, keys::kClockReadings, kIfGiven>(), &RankInfo::clockReadings);
   visit(RankField<kProfile, keys::kPartBegins, kIfGiven>(), &RankInfo::partBegins);
+  visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::groups);
   visit(RankField<kProfile, keys::kEventsWithoutTime, kIfGiven>(), &RankInfo::eventsWithoutTime);
   visit(RankField<kProfile, keys::kOverruns, kIfGiven>(), &RankInfo::overruns);
   visit(RankField<kProfile, keys::kOverrunTime, kIfGiven>(), &RankInfo::overrunTime);

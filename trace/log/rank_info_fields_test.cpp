@@ -16,11 +16,11 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   visitRankFields([&](auto, auto member) { visited.push_back(&(info.*member)); });
   // Does not compile after a field is added to RankInfo: visitRankFields() needs it, too.
   const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, ranksOfStage,
-               blocks, recomputedBlocks, firstStep, schedule, dataParallelIndex,
+               pipelineRanks, blocks, recomputedBlocks, firstStep, schedule, dataParallelIndex,
                tensorParallelIndex, clock, lines, flopsPerStep, tokensPerStep, clockReadings,
-               partBegins, eventsWithoutTime, overruns, overrunTime, clockApart, runs, isRecording,
-               isSelected, hasEnd, written, dropped, errors, misuses, failedWrites, lateStarts,
-               ownCost, logThreadCost] = info;
+               partBegins, groups, eventsWithoutTime, overruns, overrunTime, clockApart, runs,
+               isRecording, isSelected, hasEnd, written, dropped, errors, misuses, failedWrites,
+               lateStarts, ownCost, logThreadCost] = info;
   const std::vector<const void*> all = {&rank,
                                         &worldSize,
                                         &host,
@@ -29,6 +29,7 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &numChunks,
                                         &numMicroBatches,
                                         &ranksOfStage,
+                                        &pipelineRanks,
                                         &blocks,
                                         &recomputedBlocks,
                                         &firstStep,
@@ -41,6 +42,7 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
                                         &tokensPerStep,
                                         &clockReadings,
                                         &partBegins,
+                                        &groups,
                                         &eventsWithoutTime,
                                         &overruns,
                                         &overrunTime,

@@ -77,6 +77,7 @@ class KinetoPlacer {
     }
     RankInfo& info = timeline_.ranks[rank_];
     info.worldSize = info_.worldSize;
+    info.groups = info_.groups;
     for (ForeignTrace::Process& process : trace_.processes) process.rank = rank_;
     for (ForeignTrace::Lane& lane : trace_.lanes) {
       const ChromeProcess& process = *trace_.processes[lane.process].contents;
@@ -336,10 +337,11 @@ class KinetoPlacer {
     };
     for (const ForeignTrace::Lane* lane : devices_) {
       for (const Event& event : lane->thread->events) {
-        const Launch* const launch = isComm(event) ? launchOf(event, *lane) : nullptr;
-        if (launch != nullptr) calls.addLaunch(*launch);
+        if (isComm(event)) calls.addKernel(event, launchOf(event, *lane));
       }
     }
+    for (const CommunicationGroup& group : calls.groups())
+      addGroup(timeline_.ranks[rank_].groups, group);
     for (const ForeignTrace::Lane* lane : devices_) {
       std::vector<Event>& events = lane->thread->events;
       const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {

@@ -221,6 +221,7 @@ ReadOutcome MegatronReader::read(ByteSource& source, const ReadRequest& request,
   }
   ReadOutcome outcome;
   outcome.events = reader.finish();
+  outcome.process.isRankGuessed = request.isRankGuessed();
   if (outcome.events == 0) {
     outcome.whyNone = "it holds " + std::to_string(count) + " entries of MegatronApp's tracer, " +
                       "none of them a pair of B and E";

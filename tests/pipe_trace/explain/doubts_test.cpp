@@ -1,5 +1,6 @@
 // Runs that cannot be as recorded, as users see them. Each case is made up here, so that its right
 // figures are known.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -54,8 +55,16 @@ class DoubtfulRuns : public SlowRuns {
     return path("own zero");
   }
 
-  /// The stages of the run as threads of one process.
+  /// The stages of the run as threads of one process. Else each stage has threads for its forwards
+  /// and its backwards, which say nothing of ranks.
   std::string stagesAsThreads() const {
+    return asThreads([](int rank, bool) { return rank + 1; });
+  }
+  std::string forwardsAndBackwardsAsThreads() const {
+    return asThreads([](int rank, bool isForward) { return 2 * rank + (isForward ? 1 : 2); });
+  }
+  template <typename ThreadOf>
+  std::string asThreads(const ThreadOf& threadOf) const {
     const Simulation run = sound();
     json events = json::array();
     for (int rank = 0; rank < 4; ++rank) {
@@ -66,7 +75,7 @@ class DoubtfulRuns : public SlowRuns {
           events.push_back({{"name", (isForward ? "F" : "B") + std::to_string(job.microBatch)},
                             {"ph", phase},
                             {"pid", 0},
-                            {"tid", rank + 1},
+                            {"tid", threadOf(rank, isForward)},
                             {"ts", micros(*phase == 'B' ? job.begin : job.end)}});
         }
       }
@@ -178,12 +187,19 @@ TEST_F(DoubtfulRuns, TimesFromEachRanksOwnZeroAreAlignedByJobsAndThatIsSaid) {
   EXPECT_THAT(asRecorded.out, Not(HasSubstr("ranks wait for data of other ranks")));
 }
 
-TEST_F(DoubtfulRuns, StagesThatAreThreadsOfOneProcessHaveNoFiguresWithoutForce) {
+TEST_F(DoubtfulRuns, StagesThatAreThreadsOfOneProcessAreRanks) {
   const std::string file = stagesAsThreads();
+  const ProgramRun summary = run({file, "--kinds", path("kinds.json"), "--json"});
+  EXPECT_EQ(summary.exitCode, 0) << summary.err;
+  EXPECT_THAT(summary.err, HasSubstr("are taken for ranks 0 to 3"));
+  EXPECT_NEAR(bubbleRatio(json::parse(summary.out)), 0.2756, 0.002);
+}
+
+TEST_F(DoubtfulRuns, JobsOfOneRankAtTheSameTimeHaveNoFiguresWithoutForce) {
+  const std::string file = forwardsAndBackwardsAsThreads();
   const std::vector<std::string> kinds = {file, "--kinds", path("kinds.json")};
   const ProgramRun refused = ask("report", kinds);
   expectError(refused, "compute jobs of rank 0 run at the same time", "--force");
-  EXPECT_THAT(refused.err, HasSubstr("on 4 lanes"));
   EXPECT_EQ(run({file, "--kinds", path("kinds.json")}).exitCode, 2);
 
   std::vector<std::string> forced = kinds;
@@ -274,11 +290,61 @@ TEST_F(PublicReports, ClocksOfEachProcessAreAlignedAndOneClockIsNot) {
               testing::ElementsAre("clocks_moved"));
 }
 
-TEST_F(PublicReports, ThreadsOfOneProcessAreRefused) {
-  stagesAsThreads();  // for the kinds
-  const ProgramRun result =
-      ask("report", {shared("12-paddle-fleet-profiling/merged"), "--kinds", path("kinds.json")});
-  expectError(result, "run at the same time", "--force");
+TEST_F(PublicReports, StagesOfPaddlesRecordsAreRanks) {
+  const json merged = summaryOf("12-paddle-fleet-profiling/merged");
+  EXPECT_NEAR(bubbleRatio(merged), 0.2749, 0.0001);
+  EXPECT_EQ(merged["trust"], json::array());
+  std::vector<std::string> files;
+  for (int rank = 0; rank < 4; ++rank) {
+    files.push_back(shared("12-paddle-fleet-profiling/profile_record_tmp_file_for_rank_") +
+                    std::to_string(rank));
+  }
+  EXPECT_EQ(jsonOf("report", files)["bubble_ratio"], merged["bubble_ratio"]);
+}
+
+TEST_F(PublicReports, APlanThatTorchDumpsIsReadAndSaidToBeOne) {
+  const std::string file = shared("07-torch-dump-chrometrace/compute_1f1b.json");
+  const ProgramRun result = run({file, "--json"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("it is a plan that torch's _dump_chrometrace wrote"));
+  EXPECT_NEAR(bubbleRatio(json::parse(result.out)), 0.2727, 0.0001);
+}
+
+TEST_F(PublicReports, NumbersInNamesCountAndNotTheOrderOfAGlob) {
+  std::vector<std::string> glob;
+  for (int rank = 0; rank < 12; ++rank) {
+    glob.push_back(shared("14-nsys/names12/gpt-") + std::to_string(rank) + ".sqlite");
+  }
+  std::sort(glob.begin(), glob.end());
+  const json byGlob = jsonOf("report", glob);
+  const json byFolder = jsonOf("report", {shared("14-nsys/names12")});
+  EXPECT_EQ(byGlob["findings"].size(), byFolder["findings"].size());
+  EXPECT_EQ(byGlob["ranks"], byFolder["ranks"]);
+}
+
+TEST_F(PublicReports, ShapesOfJsonAreReadOrNamed) {
+  EXPECT_THAT(run({shared("19-nested-traceevents/rank0_trace.json")}).err,
+              HasSubstr("is no list but a whole trace"));
+  EXPECT_THAT(run({shared("19-nested-traceevents/gzgz")}).err, HasSubstr("compressed twice"));
+  EXPECT_THAT(run({shared("19-nested-traceevents/zipfolder")}).err, HasSubstr("trace.zip"));
+  EXPECT_NEAR(bubbleRatio(summaryOf("19-nested-traceevents/plaingz")), 0.2762, 0.0001);
+  EXPECT_NEAR(bubbleRatio(summaryOf("20-leading-comma/trace.json")), 0.2762, 0.0001);
+}
+
+TEST_F(PublicReports, PlansInTorchsOldNotationCostWhatTheyDoInTheNewOne) {
+  const auto plan = [](const std::string& file) {
+    const ProgramRun result = ask("plan", {"--schedule-file", shared(file), "--json"});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return result.exitCode == 0 ? json::parse(result.out) : json{{"bubble_ratio", -1}};
+  };
+  const json old = plan("01-torch-old-zb1p-compute/zb1p_2rank_2stagep_compute.csv");
+  EXPECT_EQ(old["bubble_ratio"],
+            plan("01-torch-old-zb1p-compute/new_notation.csv")["bubble_ratio"]);
+  EXPECT_THAT(std::string(old["name"]), HasSubstr("torch's old notation"));
+  EXPECT_NEAR(bubbleRatio(old), 0.0204, 0.0001);
+  EXPECT_NEAR(bubbleRatio(plan("03-titan-4rank-csv/4-rank-2024-11.csv")), 0.0769, 0.0001);
+  EXPECT_NEAR(bubbleRatio(plan("03-titan-4rank-csv/4-rank.csv")), 0.0769, 0.0001);
+  EXPECT_GT(bubbleRatio(plan("02-torch-old-zb1p-comms/zb1p_2rank_2stagep_comms.csv")), 0);
 }
 
 }  // namespace
