@@ -149,7 +149,10 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
       !node.isMessage && !node.isCollective && (isJob(node.inputs[0]) || isJob(node.inputs[1]));
   const bool areApart = areClocksApart(last, lateId) || areClocksApart(node.inputs[0], id) ||
                         areClocksApart(node.inputs[1], id);
-  const bool isKnown = !node.lacksInput && !areApart;
+  // Nobody knows whose message the rank waited for: that is no late start.
+  const Nanoseconds waited = graph_.hasWaits() ? graph_.waitedUntil(lateId) : kNsMin;
+  const bool isMostlyWait = waited > ready && 2 * (waited - ready) > link.late;
+  const bool isKnown = !node.lacksInput && !areApart && !isMostlyWait;
   link.lateCause = !isKnown       ? BubbleClass::kUnknown
                    : needsMessage ? BubbleClass::kTransfer
                                   : BubbleClass::kLateStart;

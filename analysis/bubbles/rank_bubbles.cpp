@@ -284,12 +284,33 @@ void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
   }
 }
 
+/// The job that needs the message; kNone: it is none of the next ones on its rank.
+RankBubbles::Id RankBubbles::userOf(Id message) const {
+  constexpr Id kMost = 64;
+  const JobGraph::Rank& rank = graph_.ranks()[graph_.node(message).rank];
+  const Nanoseconds arrived = graph_.node(message).begin;
+  const auto jobs = graph_.nodes().subspan(rank.first, rank.end - rank.first);
+  const auto next = std::partition_point(
+      jobs.begin(), jobs.end(), [&](const JobGraph::Node& job) { return job.begin < arrived; });
+  const Id first = rank.first + static_cast<Id>(next - jobs.begin());
+  for (Id id = first; id < std::min(rank.end, first + kMost); ++id) {
+    const JobGraph::Node& job = graph_.node(id);
+    if (job.inputs[0] == message || job.inputs[1] == message) return id;
+  }
+  return JobGraph::kNone;
+}
+
 /// The job that is to blame for a bubble with that cause.
 RankBubbles::Id RankBubbles::culpritOf(BubbleClass bubbleClass, Id id) const {
   if (id == JobGraph::kNone) return JobGraph::kNone;
   const JobGraph::Node& cause = graph_.node(id);
   if (bubbleClass == BubbleClass::kBlocked) return id;
-  if (cause.isMessage) return cause.inputs[0];
+  if (cause.isMessage) {
+    const bool isOfReceiver =
+        bubbleClass == BubbleClass::kLateStart && !isPostedBySender(graph_, id);
+    const Id user = isOfReceiver ? userOf(id) : JobGraph::kNone;
+    return user == JobGraph::kNone ? cause.inputs[0] : user;
+  }
   if (cause.isCollective) return cause.inputs[0] != JobGraph::kNone ? cause.inputs[0] : id;
   if (bubbleClass != BubbleClass::kTransfer) return id;
   const Id first = graph_.producer(id, 0);

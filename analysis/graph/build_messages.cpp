@@ -38,6 +38,21 @@ bool JobGraphBuilder::isEarly(const Event& event) const {
   return false;
 }
 
+/// Finds the messages that the thread of the rank's jobs waited for.
+void JobGraphBuilder::findWaits(const Pipeline& pipeline, RankEvents& events) const {
+  if (!waitedKey_) return;
+  for (const End& end : events.ends) {
+    if (end.message == JobGraph::kNone || !isRecv(end.event->kind)) continue;
+    const auto arguments = timeline_.argumentsOf(*end.event);
+    const bool isWaitedFor =
+        std::any_of(arguments.begin(), arguments.end(),
+                    [&](const Argument& argument) { return argument.key == *waitedKey_; });
+    if (!isWaitedFor) continue;
+    events.waits.emplace_back(end.event->end, pipeline.firstMessage + end.message);
+  }
+  std::sort(events.waits.begin(), events.waits.end());
+}
+
 /// Finds the ends of messages of a rank, and its collectives.
 void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
   const int number = graph_.ranks_[r].number;
@@ -159,8 +174,10 @@ void JobGraphBuilder::placeMessages() {
     forRanks([&](std::uint32_t r, RankEvents& events) { orderMessages(r, events, areSends); });
   }
   forRanks([&](std::uint32_t r, RankEvents& events) {
+    findWaits(pipelines_[pipelineOf_[r]], events);
     events.ends = {};
-    addInputs(r);
+    addInputs(r, events);
+    events.waits = {};
   });
 }
 
@@ -222,7 +239,7 @@ void JobGraphBuilder::takeLater(Id other, JobGraph::Node& node) const {
   if (isLater) node.before = other;
 }
 
-void JobGraphBuilder::addInputs(std::uint32_t r) {
+void JobGraphBuilder::addInputs(std::uint32_t r, const RankEvents& events) {
   const Pipeline& pipeline = pipelines_[pipelineOf_[r]];
   const JobGraph::Rank& rank = graph_.ranks_[r];
   for (Id id = rank.first; id < rank.end; ++id) {
@@ -232,6 +249,27 @@ void JobGraphBuilder::addInputs(std::uint32_t r) {
                   [&](const JobKey& key) { addInput(key, pipeline, node, count); });
   }
   if (!graph_.isNumbered_) addInputsOfRecomputations(rank);
+  addWaits(rank, events);
+}
+
+/// A program may wait for the message of a later job before it runs the next one, as where a call
+/// receives two at once. Then that job waited for it, too.
+void JobGraphBuilder::addWaits(const JobGraph::Rank& rank, const RankEvents& events) {
+  auto wait = events.waits.begin();
+  for (Id id = rank.first; id < rank.end && wait != events.waits.end(); ++id) {
+    JobGraph::Node& node = graph_.nodes_[id];
+    if (!isCompute(node.kind)) continue;
+    Id last = JobGraph::kNone;
+    for (; wait != events.waits.end() && wait->first <= node.begin; ++wait) last = wait->second;
+    if (last == JobGraph::kNone) continue;
+    const auto hasEnded = [&](Id other) {
+      return other == JobGraph::kNone || graph_.nodes_[other].end < graph_.nodes_[last].end;
+    };
+    // What ended before does not hold the job up; the last wait does.
+    if (!hasEnded(node.before) || !hasEnded(node.inputs[0]) || !hasEnded(node.inputs[1])) continue;
+    const int slot = node.inputs[0] == JobGraph::kNone ? 0 : 1;
+    if (node.inputs[slot] == JobGraph::kNone) node.inputs[slot] = last;
+  }
 }
 
 /// A recomputation needs no data of other ranks. But most programs recompute in the backward pass,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -174,6 +175,14 @@ class JobGraph {
   bool areClocksApart(std::uint32_t a, std::uint32_t b) const;
   static constexpr Nanoseconds kEarlyJob = 50 * kNsPerUs;
 
+  /// When the rank's thread had waited for the last message before the job, where nobody knows whose
+  /// message that is; kNsMin: it waited for none.
+  Nanoseconds waitedUntil(Id job) const {
+    const auto found = waitEnds_.find(job);
+    return found == waitEnds_.end() ? kNsMin : found->second;
+  }
+  bool hasWaits() const { return !waitEnds_.empty(); }
+
   /// How many compute jobs had no micro-batch, so that the n-th of a rank's step, stage and kind
   /// counts as that of micro-batch n.
   std::int64_t countedMicroBatches() const { return counted_; }
@@ -194,6 +203,7 @@ class JobGraph {
   std::vector<std::pair<Id, Id>> messageRanges_;  // by pipeline
   std::vector<int> turns_;                        // by stage
   std::vector<ClocksApart> clocksApart_;
+  std::map<Id, Nanoseconds> waitEnds_;
   std::int64_t counted_ = 0;
   bool isNumbered_ = false;
 };

@@ -9,6 +9,7 @@
 #include "analysis/clocks/alignment.h"
 #include "analysis/explain/explanation.h"
 #include "analysis/run/doubts.h"
+#include "analysis/time_by_name.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -26,6 +27,7 @@ struct RunReport {
   std::string viewCommand = {};
   const AdviceList* advice = nullptr;  ///< null: nobody asked
   std::vector<Doubt> doubts = {};      ///< doubtsOf(); the report begins with them
+  const std::vector<TimeByName>* names = nullptr;  ///< timesByName(); null: nobody asked
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.

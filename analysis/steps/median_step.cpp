@@ -17,13 +17,16 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
   MedianStep result;
   if (steps.empty()) return result;
   std::vector<Nanoseconds> windows;
+  std::vector<Nanoseconds> walls;
   std::set<std::int32_t> numbers;
   for (const StepWindow& step : steps) {
     windows.push_back(step.window());
+    if (step.isFollowed && !step.isWholeRun) walls.push_back(step.wall());
     numbers.insert(step.step);
     result.isWholeRun = result.isWholeRun || step.isWholeRun;
   }
   result.window = medianOf(windows);
+  if (!walls.empty()) result.wall = medianOf(walls);
   result.count = numbers.size();
   const auto isShorter = [](const StepWindow& a, const StepWindow& b) {
     return std::pair(a.window(), a.step) < std::pair(b.window(), b.step);

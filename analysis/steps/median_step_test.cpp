@@ -38,6 +38,14 @@ TEST(MedianStep, IsBetweenTheMiddleTwoOfAnEvenCountAndNamesTheShorter) {
   EXPECT_EQ(median.step, 2);
 }
 
+TEST(MedianStep, HasTheWallTimeOfTheStepsThatAreFollowed) {
+  // From begin to begin: 20, 30 and 20; nobody knows what follows the last one.
+  const MedianStep median = medianStepOf(runOf({{0, 10}, {20, 45}, {50, 64}, {70, 170}}), {});
+  EXPECT_EQ(median.wall, 20);
+  EXPECT_EQ(medianStepOf(runOf({{0, 10}}), {}).wall, std::nullopt);
+  EXPECT_EQ(medianStepOf(runOf({{0, 30}, {10, 30}}), {}).wall, 10) << "steps run into each other";
+}
+
 TEST(MedianStep, NamesTheFirstOfStepsThatAreAsLong) {
   EXPECT_EQ(medianStepOf(runOf({{0, 9}, {10, 20}, {20, 30}, {30, 40}}), {}).step, 1);
 }
