@@ -13,8 +13,8 @@ struct TimeByName {
   std::string name;  ///< as displayName() has it, without numbers where events have no own name
   int rank = 0;
   std::int64_t calls = 0;
-  /// Of the total, the time in which nothing else ran inside it. Inside an operator are those on its
-  /// thread that it holds; inside a job are all operators and kernels of its rank meanwhile.
+  /// Of the total, the time in which nothing else ran inside it. Inside an operator are those on
+  /// its thread that it holds; inside a job are all operators and kernels of its rank meanwhile.
   Nanoseconds own = 0;
   Nanoseconds total = 0;  ///< of one inside another of the same name, the outer one's
 };

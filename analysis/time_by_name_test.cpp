@@ -42,10 +42,9 @@ TEST_F(TimeByNameTest, OwnTimeIsThatWithoutWhatRunsInside) {
   add(0, "thread 1", "mm", 40, 60);
   add(0, "thread 1", "copy", 45, 50);
   add(0, "thread 1", "mm", 100, 110);
-  EXPECT_THAT(rows(timeline()),
-              ElementsAre("mm of rank 0: 3 calls, own 55, total 60",
-                          "linear of rank 0: 1 calls, own 50, total 100",
-                          "copy of rank 0: 1 calls, own 5, total 5"));
+  EXPECT_THAT(rows(timeline()), ElementsAre("mm of rank 0: 3 calls, own 55, total 60",
+                                            "linear of rank 0: 1 calls, own 50, total 100",
+                                            "copy of rank 0: 1 calls, own 5, total 5"));
 }
 
 TEST_F(TimeByNameTest, OneInsideAnotherOfItsNameCountsOnceInTheTotal) {
@@ -68,10 +67,9 @@ TEST_F(TimeByNameTest, OfAJobItsOwnTimeIsThatWithoutOperatorsAndKernels) {
   add(0, "compute", "PP:0F0", 0, 100, JobKind::kForward);
   add(0, "stream 7", "gemm", 10, 40, JobKind::kKernel);
   add(0, "recv", "gloo:recv", 0, 90, JobKind::kRecvForward);
-  EXPECT_THAT(rows(timeline()),
-              ElementsAre("gloo:recv of rank 0: 1 calls, own 90, total 90",
-                          "PP:0F0 of rank 0: 1 calls, own 70, total 100",
-                          "gemm of rank 0: 1 calls, own 30, total 30"));
+  EXPECT_THAT(rows(timeline()), ElementsAre("gloo:recv of rank 0: 1 calls, own 90, total 90",
+                                            "PP:0F0 of rank 0: 1 calls, own 70, total 100",
+                                            "gemm of rank 0: 1 calls, own 30, total 30"));
 }
 
 TEST_F(TimeByNameTest, JobsWithoutANameHaveThatOfTheirKind) {

@@ -19,7 +19,8 @@ inline constexpr std::string_view kWaited = "waited_ns";
 inline constexpr std::string_view kPostDelay = "post_delay_ns";
 
 /// Of a job: how long after the last wait of its rank's thread for a message of which nobody knows
-/// whose it is the job began, in nanoseconds. Not there: there was no such wait since the job before.
+/// whose it is the job began, in nanoseconds. Not there: there was no such wait since the job
+/// before.
 inline constexpr std::string_view kAfterWait = "after_wait_ns";
 
 /// The number that the two ends of a message without a micro-batch have in common.

@@ -7,8 +7,8 @@
 namespace pipetrace {
 namespace {
 
-/// Sets betweenSteps, otherPhases and isFollowed of the step at `i`, given the steps in the order of
-/// begins.
+/// Sets betweenSteps, otherPhases and isFollowed of the step at `i`, given the steps in the order
+/// of begins.
 void setPause(std::span<StepWindow*> steps, std::size_t i,
               std::span<const Nanoseconds> partBegins) {
   StepWindow& step = *steps[i];

@@ -47,7 +47,7 @@ TEST(StepWindows, AWindowIsCutWhereTheNextStepBegins) {
                  .windowEnd = 40,
                  .betweenSteps = 10,
                  .isFollowed = true},
-                                     {2, 0, 50, 60, 60, 0}}));
+                {2, 0, 50, 60, 60, 0}}));
 }
 
 TEST(StepWindows, StepsOfOtherPhasesCutWindowsAndAreApartFromTheTimeBetweenSteps) {
@@ -62,26 +62,25 @@ TEST(StepWindows, StepsOfOtherPhasesCutWindowsAndAreApartFromTheTimeBetweenSteps
   add(Phase::kTraining, 45, 50, 3);
   add(Phase::kEvaluate, 48, 60, 4);
   add(Phase::kTraining, 64, 70, 6);  // step 5 was not recorded
-  const std::vector<StepWindow> expected = {
-      {.step = 0,
-       .begin = 0,
-       .end = 10,
-       .windowEnd = 10,
-       .betweenSteps = 8,
-       .otherPhases = 27,
-       .isFollowed = true},
-      {.step = 1,
-       .begin = 13,
-       .end = 20,
-       .windowEnd = 20,
-       .betweenSteps = 2,
-       .otherPhases = 26,
-       .phase = Phase::kEvaluate,
-       .isFollowed = true},
-      {2, 0, 22, 40, 40, 0, 0, false, Phase::kPredict},
-      {3, 0, 45, 50, 48, 0, 0},
-      {4, 0, 48, 60, 60, 0, 0, false, Phase::kEvaluate},
-      {6, 0, 64, 70, 70, 0, 0}};
+  const std::vector<StepWindow> expected = {{.step = 0,
+                                             .begin = 0,
+                                             .end = 10,
+                                             .windowEnd = 10,
+                                             .betweenSteps = 8,
+                                             .otherPhases = 27,
+                                             .isFollowed = true},
+                                            {.step = 1,
+                                             .begin = 13,
+                                             .end = 20,
+                                             .windowEnd = 20,
+                                             .betweenSteps = 2,
+                                             .otherPhases = 26,
+                                             .phase = Phase::kEvaluate,
+                                             .isFollowed = true},
+                                            {2, 0, 22, 40, 40, 0, 0, false, Phase::kPredict},
+                                            {3, 0, 45, 50, 48, 0, 0},
+                                            {4, 0, 48, 60, 60, 0, 0, false, Phase::kEvaluate},
+                                            {6, 0, 64, 70, 70, 0, 0}};
   EXPECT_EQ(run.windows(), expected);
   for (Event& event : run.timeline.tracks[0].events) event.phase = Phase::kPredict;
   for (const StepWindow& window : run.windows()) {

@@ -65,10 +65,10 @@ struct MeasuredRun {
     std::vector<std::int64_t> counts;
   };
   struct Step {
-    std::int32_t number = 0;             ///< as logged; of a stretch its place
-    Nanoseconds window = 0;              ///< summed over ranks
-    std::int64_t ranks = 0;              ///< how many these are
-    std::int64_t microBatches = 0;       ///< of their pipelines, summed over ranks
+    std::int32_t number = 0;        ///< as logged; of a stretch its place
+    Nanoseconds window = 0;         ///< summed over ranks
+    std::int64_t ranks = 0;         ///< how many these are
+    std::int64_t microBatches = 0;  ///< of their pipelines, summed over ranks
     /// From its window to the next step's, summed over ranks; empty: some pipeline has none.
     std::optional<Nanoseconds> between;
     /// The part of it in which data are loaded, by the rank of each pipeline that does so for

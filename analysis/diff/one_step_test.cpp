@@ -40,9 +40,9 @@ TEST(OneStep, ChosenFromEachRunSaysNothingOfNoise) {
                     HasSubstr("backwards of stage 2"), Not(HasSubstr("noise"))));
   const RunDiff same =
       diffOf(asRun(runOfSteps(1, 6)), asRun(runOfSteps(1, 6)), {.steps = {{0, 1}}});
-  EXPECT_THAT(diffText({same, "a", "b"}),
-              AllOf(HasSubstr("take longer or less time, by 1 % or more ("),
-                    Not(HasSubstr("noise"))));
+  EXPECT_THAT(
+      diffText({same, "a", "b"}),
+      AllOf(HasSubstr("take longer or less time, by 1 % or more ("), Not(HasSubstr("noise"))));
   EXPECT_THAT(diffText({diffOf(asRun(runOfSteps(1, 6)), asRun(runOfSteps(2, 6)), {}), "a", "b"}),
               AllOf(HasSubstr("beyond noise"), HasSubstr("other time until next")));
 }

@@ -217,7 +217,7 @@ void compareBetween(RunDiff& diff, const BlockBootstrap& bootstrap) {
   diff.between = DiffFigure{a->between, b->between, bootstrap.of(a->ofBetween, b->ofBetween)};
   diff.loads = DiffFigure{a->loads, b->loads, bootstrap.of(a->ofLoads, b->ofLoads)};
   diff.wall = DiffFigure{diff.step.a + a->between, diff.step.b + b->between,
-               bootstrap.of(a->ofWall, b->ofWall)};
+                         bootstrap.of(a->ofWall, b->ofWall)};
 }
 
 void findIntervals(RunDiff& diff, PartTimes& ofA, PartTimes& ofB, const Means& meansOfA,
@@ -289,9 +289,7 @@ const DiffFigure& RunDiff::judged() const {
   return wholeStep && how.hasSameTokens ? *wholeStep : unit();
 }
 
-bool RunDiff::isSlower() const {
-  return how.refusal.empty() && sureChange(judged()) > tolerance;
-}
+bool RunDiff::isSlower() const { return how.refusal.empty() && sureChange(judged()) > tolerance; }
 
 RunDiff diffOf(MeasuredRun a, MeasuredRun b, double tolerance) {
   RunDiff diff;

@@ -405,7 +405,8 @@ Timeline replicasOf(bool loads) {
       if (loads && rank == 1) made.add(rank, JobKind::kData, begin, work, step, -1);
       const Nanoseconds from = rank == 0 ? begin : work;
       made.add(rank, JobKind::kForward, from, work + 30 * kNsPerMs, step).stage = 0;
-      made.add(rank, JobKind::kBackward, work + 30 * kNsPerMs, work + 100 * kNsPerMs, step).stage = 0;
+      made.add(rank, JobKind::kBackward, work + 30 * kNsPerMs, work + 100 * kNsPerMs, step).stage =
+          0;
     }
   }
   made.timeline.sort();

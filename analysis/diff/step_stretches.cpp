@@ -95,8 +95,7 @@ Nanoseconds StepStretches::loadsIn(const StepSummary& step) const {
     if (job != jobs.begin()) --job;
     Nanoseconds time = 0;
     for (; job != jobs.end() && job->begin < pause.end; ++job) {
-      const Nanoseconds inside =
-          std::min(job->end, pause.end) - std::max(job->begin, pause.begin);
+      const Nanoseconds inside = std::min(job->end, pause.end) - std::max(job->begin, pause.begin);
       if (loadsData(job->kind) && inside > 0) time += inside;
     }
     longest = std::max(longest, std::min(time, pause.length()));

@@ -518,7 +518,7 @@ const CulpritGroup* groupOf(const JobGraph& graph, const Culprits& culprits, con
   for (const CulpritGroup& group : culprits.groups) {
     const BubbleBlame blame = rowOf(group.bubbleClass).blame;
     const int first = blame == BubbleBlame::kStage ? group.stage : group.rank;
-    const int second = blame == BubbleBlame::kLink                 ? group.peer
+    const int second = blame == BubbleBlame::kLink            ? group.peer
                        : group.lateMessage != JobGraph::kNone ? kLateMessages
                                                               : -1;
     if (Key{group.bubbleClass, first, second, false} != key) continue;

@@ -202,7 +202,8 @@ TEST(ExplanationTest, LogsOrTheUserGiveTokensAndOperations) {
   const auto run = explainRun(timeline, {.flopsPerStep = 1e12, .peakFlops = 1e13});
   double seconds = 0;
   for (const ExplainedStep& step : run.steps) {
-    if (!step.isCounted || !step.summary.isFollowed) continue;  // what the last one takes is unknown
+    if (!step.isCounted || !step.summary.isFollowed)
+      continue;  // what the last one takes is unknown
     seconds += static_cast<double>(step.summary.window() + step.summary.betweenSteps) / 1e9;
   }
   ASSERT_TRUE(run.tokensPerSecond.has_value());

@@ -102,8 +102,9 @@ Nanoseconds excessOf(const CulpritGroup& group, const LinkTimes& links) {
   const Nanoseconds own = links.of(link);
   const Nanoseconds others = links.ofOthers(link).value_or(0);
   if (others <= 0 || own <= 0) return group.time;
-  return static_cast<Nanoseconds>(static_cast<double>(group.time) *
-                                  (1 - ratio(static_cast<double>(others), static_cast<double>(own))));
+  return static_cast<Nanoseconds>(
+      static_cast<double>(group.time) *
+      (1 - ratio(static_cast<double>(others), static_cast<double>(own))));
 }
 
 FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links,
@@ -113,8 +114,7 @@ FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links,
   if (group.rank < 0) return FindingKind::kUnknownSender;
   if (links.empty()) return FindingKind::kUnloggedMessages;
   if (links.isEarly(link)) return FindingKind::kEarlyLink;
-  const bool isSlow =
-      links.isSlow(link) && ratio(excessOf(group, links), stepTime) >= kMinorShare;
+  const bool isSlow = links.isSlow(link) && ratio(excessOf(group, links), stepTime) >= kMinorShare;
   return isSlow || !links.ofOthers(link) ? FindingKind::kSlowLink : FindingKind::kMessages;
 }
 

@@ -127,9 +127,9 @@ struct BlamedJob {
   int rank = -1;           ///< whose it is
   std::int32_t step = -1;  ///< kLateJob: of the one step that has it; -1: several do
   Nanoseconds length = 0;
-  Nanoseconds usual = 0;  ///< the median
-  int count = 1;          ///< how many are so long
-  int all = 1;            ///< kOftenLongJob: of how many that are alike
+  Nanoseconds usual = 0;    ///< the median
+  int count = 1;            ///< how many are so long
+  int all = 1;              ///< kOftenLongJob: of how many that are alike
   Nanoseconds perStep = 0;  ///< kData: what that rank's loader takes in the mean step
 };
 
@@ -156,16 +156,17 @@ struct LongMessages {
 
 /// Facts of kSlowLink and kMessages.
 struct LinkBesideOthers {
-  Nanoseconds median = 0;                ///< of kSlowLink
-  std::optional<Nanoseconds> others{};   ///< kSlowLink: there are other links
-  bool hasPostings = true;  ///< all messages of the links say when they were posted
+  Nanoseconds median = 0;               ///< of kSlowLink
+  std::optional<Nanoseconds> others{};  ///< kSlowLink: there are other links
+  bool hasPostings = true;              ///< all messages of the links say when they were posted
 };
 
 /// Facts of kUnknown.
 struct UnknownIdle {
   bool lacksPlan = false;  ///< ranks have no logs, and the others do not show the schedule
   StepsThatLackJobs lacking{};
-  bool areMessagesOfNobody = false;  ///< ranks waited for messages of which nobody knows whose they are
+  bool areMessagesOfNobody =
+      false;  ///< ranks waited for messages of which nobody knows whose they are
 };
 
 /// A bubble, a job or a message that shows what a finding is about.
@@ -187,10 +188,10 @@ struct Finding {
   std::vector<BubbleClass> classes;              ///< all that `time` is of
   /// What it costs, over all ranks and steps: of idle time, of a pause that between steps.
   Nanoseconds time = 0;
-  Nanoseconds idle = 0;                          ///< the run's
-  double share = 0;                              ///< of the run's idle time
-  double shareOfSteps = 0;                       ///< of the steps' wall time on all ranks
-  bool isMinor = false;                          ///< less than kMinorShare of the steps' time
+  Nanoseconds idle = 0;     ///< the run's
+  double share = 0;         ///< of the run's idle time
+  double shareOfSteps = 0;  ///< of the steps' wall time on all ranks
+  bool isMinor = false;     ///< less than kMinorShare of the steps' time
   /// Those who caused it, of transfers the links, with what each costs; the most expensive first.
   std::vector<std::pair<int, Nanoseconds>> ranks;
   std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;
@@ -203,8 +204,8 @@ struct Finding {
   std::vector<Evidence> evidence;
   /// Facts that only findings of its kind have.
   std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
-               BlamedJob, LateMessage, LongMessages, LinkBesideOthers, HeldLines, UnevenMicroBatches,
-               ScatteredPauses, Pauses, UnknownIdle>
+               BlamedJob, LateMessage, LongMessages, LinkBesideOthers, HeldLines,
+               UnevenMicroBatches, ScatteredPauses, Pauses, UnknownIdle>
       facts;
 
   /// Those facts; null: they are of another kind.

@@ -82,8 +82,7 @@ TEST(PaidTime, TheCostOfAPauseIsItsLengthOnAllRanksOfTheSteps) {
     wall += 4 * step.summary.wall();
   }
   EXPECT_EQ(finding.time, between);
-  EXPECT_DOUBLE_EQ(finding.shareOfSteps,
-                   static_cast<double>(between) / static_cast<double>(wall));
+  EXPECT_DOUBLE_EQ(finding.shareOfSteps, static_cast<double>(between) / static_cast<double>(wall));
   EXPECT_EQ(finding.severity, Severity::kWarning);
 }
 
@@ -126,7 +125,8 @@ Timeline lateSends(Nanoseconds late, bool isReceiverLate = false) {
     const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
                          std::string_view lane = kComputeLane) {
       const Nanoseconds at = step * 200;
-      made.add(rank, kind, (at + begin) * kMs, (at + end) * kMs, step, microBatch, lane).stage = rank;
+      made.add(rank, kind, (at + begin) * kMs, (at + end) * kMs, step, microBatch, lane).stage =
+          rank;
     };
     const Nanoseconds t = 10 + late;  // the first message begins
     const Nanoseconds second = std::max<Nanoseconds>(20, t + 1);
@@ -153,9 +153,9 @@ Timeline lateSends(Nanoseconds late, bool isReceiverLate = false) {
 
 TEST(PaidTime, ALateSendIsTheSendersAndNamesTheMessage) {
   const auto run = explainRun(lateSends(10), {});
-  const auto late =
-      std::find_if(run.findings.begin(), run.findings.end(),
-                   [](const Finding& f) { return f.kind == FindingKind::kLateMessages; });
+  const auto late = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::kLateMessages;
+  });
   ASSERT_NE(late, run.findings.end());
   EXPECT_THAT(findingText(*late), StartsWith("rank 0 posts 0SEND_F0 10.00 ms after its data are "
                                              "there: late starts cost "));
@@ -291,9 +291,9 @@ TEST(PaidTime, AWaitForTheMessageOfALaterJobIsNoLateStart) {
 TEST(PaidTime, AWaitForAMessageOfNobodyIsUnknownAndSaysHowToRecordIt) {
   const auto run = explainRun(waitsForALaterMessage(false), {});
   EXPECT_GT(timeOf(run, BubbleClass::kUnknown), 0);
-  const auto unknown =
-      std::find_if(run.findings.begin(), run.findings.end(),
-                   [](const Finding& f) { return f.kind == FindingKind::kUnknown; });
+  const auto unknown = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::kUnknown;
+  });
   ASSERT_NE(unknown, run.findings.end());
   EXPECT_THAT(findingText(*unknown), HasSubstr("ranks wait for messages of which the traces do not "
                                                "say whose they are"));

@@ -149,8 +149,7 @@ void addTo(Pauses& group, Pauses pause) {
 
 /// One of the stalls, with its reason.
 Pauses pauseOf(const Timeline& timeline, const RunSummary& summary, const Stall& stall) {
-  Pauses pause{
-      .step = stall.step, .begin = stall.begin, .end = stall.end, .cost = stall.cost};
+  Pauses pause{.step = stall.step, .begin = stall.begin, .end = stall.end, .cost = stall.cost};
   if (isOfOtherPhase(summary, stall, pause)) return pause;
   const PauseWork* most = nullptr;
   for (const auto& [who, work] : stall.works) {

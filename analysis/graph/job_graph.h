@@ -175,8 +175,8 @@ class JobGraph {
   bool areClocksApart(std::uint32_t a, std::uint32_t b) const;
   static constexpr Nanoseconds kEarlyJob = 50 * kNsPerUs;
 
-  /// When the rank's thread had waited for the last message before the job, where nobody knows whose
-  /// message that is; kNsMin: it waited for none.
+  /// When the rank's thread had waited for the last message before the job, where nobody knows
+  /// whose message that is; kNsMin: it waited for none.
   Nanoseconds waitedUntil(Id job) const {
     const auto found = waitEnds_.find(job);
     return found == waitEnds_.end() ? kNsMin : found->second;

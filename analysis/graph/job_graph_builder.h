@@ -45,7 +45,7 @@ class JobGraphBuilder {
   /// The events of a rank.
   struct RankEvents {
     std::vector<const Event*> jobs;
-    std::vector<End> ends;  // by track, in order
+    std::vector<End> ends;                          // by track, in order
     std::vector<std::pair<Nanoseconds, Id>> waits;  // messages that the rank waited for, by end
     std::vector<Collective> collectives;
     std::int64_t counted = 0;  // jobs without a micro-batch

@@ -270,11 +270,9 @@ std::string bubbleTableHtml(const RunReport& report) {
 
 std::string nameTableHtml(const RunReport& report) {
   if (report.names == nullptr || report.names->empty()) return {};
-  PageTable table("time by name", {{"name", false},
-                                   {"rank"},
-                                   {"calls"},
-                                   {"own", true, "without what ran inside"},
-                                   {"total"}});
+  PageTable table(
+      "time by name",
+      {{"name", false}, {"rank"}, {"calls"}, {"own", true, "without what ran inside"}, {"total"}});
   for (const TimeByName& each : *report.names) {
     if (table.rows() == kMostPageRows) break;
     table.addRow({{each.name},

@@ -275,8 +275,8 @@ void addPauses(const RunDiff& diff, std::vector<DiffReason>& reasons) {
   const auto a = static_cast<double>(diff.loads->a);
   const auto b = static_cast<double>(diff.loads->b);
   if (loads != 0) {
-    reasons.push_back({std::string("data loaders take ") + insteadText(a, b) + " between steps",
-                       loads});
+    reasons.push_back(
+        {std::string("data loaders take ") + insteadText(a, b) + " between steps", loads});
   }
   const Nanoseconds rest = diff.between->difference() - loads;
   if (rest == 0) return;

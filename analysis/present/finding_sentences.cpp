@@ -340,8 +340,8 @@ std::string costOfPauses(const Finding& finding) {
 
 /// "rank 1's data loader: 150.1 ms a step, …".
 std::string loaderPausesText(const Finding& finding, const Pauses& facts) {
-  std::string text = loaderOf(facts.rank) + formatDuration(facts.workTime / facts.count) +
-                     aStepText(facts);
+  std::string text =
+      loaderOf(facts.rank) + formatDuration(facts.workTime / facts.count) + aStepText(facts);
   if (facts.ranks > 1) {
     text += ", the longest of " + std::to_string(facts.ranks) + " ranks that load data";
   }
@@ -549,7 +549,8 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
     {Remedy::kShorterMessages, "see whether messages can be smaller, or the link faster"},
     {Remedy::kFewerMessages, rowOf(BubbleClass::kTransfer).advice},
     {Remedy::kMessagesInLogs,
-     "record messages too (docs/profiler.md, docs/inputs/torch.md): slow links then differ from late "
+     "record messages too (docs/profiler.md, docs/inputs/torch.md): slow links then differ from "
+     "late "
      "jobs and late sends"},
     {Remedy::kPostingsInLogs,
      "record the sends, too, with the time when each is posted (docs/profiler.md, "

@@ -107,10 +107,10 @@ std::string countedLine(const Explanation& run, std::size_t steps) {
 std::string stepHeadline(const Explanation& run) {
   const MedianStep step = medianStepOf(run.summary, run.counted);
   if (step.count == 0 || step.isWholeRun) return {};
-  const std::string window =
-      formatDuration(step.window) + " from its first job to its last";
+  const std::string window = formatDuration(step.window) + " from its first job to its last";
   if (!step.wall) {
-    return "a step takes " + window + "; no step follows, so what passes between steps is not known";
+    return "a step takes " + window +
+           "; no step follows, so what passes between steps is not known";
   }
   return "a step takes " + formatDuration(*step.wall) + " of wall time, to the next one's begin; " +
          window + " (medians)";
@@ -406,15 +406,17 @@ std::string nameTable(const RunReport& report) {
   TextTable table({"own", "total", "calls", "rank", ""});
   for (std::size_t i = 0; i < shown; ++i) {
     const TimeByName& each = names[i];
-    table.addRow({formatDuration(each.own), formatDuration(each.total),
-                  std::to_string(each.calls), std::to_string(each.rank), ""});
+    table.addRow({formatDuration(each.own), formatDuration(each.total), std::to_string(each.calls),
+                  std::to_string(each.rank), ""});
   }
-  std::string text = "\ntime by name and rank in the whole recording; own: without what ran inside\n";
+  std::string text =
+      "\ntime by name and rank in the whole recording; own: without what ran inside\n";
   std::size_t row = 0;
   const std::string lines = table.toText();
   for (std::size_t at = 0; at < lines.size(); ++row) {
     const std::size_t end = lines.find('\n', at);
-    text += lines.substr(at, end - at) + (row == 0 ? "name" : shortened(names[row - 1].name)) + "\n";
+    text +=
+        lines.substr(at, end - at) + (row == 0 ? "name" : shortened(names[row - 1].name)) + "\n";
     at = end + 1;
   }
   if (shown < names.size()) {

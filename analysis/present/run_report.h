@@ -25,8 +25,8 @@ struct RunReport {
   /// The command that shows the run, such as "pipe-view logs". The text names it with each finding,
   /// with a query that finds the evidence. Empty: there is none.
   std::string viewCommand = {};
-  const AdviceList* advice = nullptr;  ///< null: nobody asked
-  std::vector<Doubt> doubts = {};      ///< doubtsOf(); the report begins with them
+  const AdviceList* advice = nullptr;              ///< null: nobody asked
+  std::vector<Doubt> doubts = {};                  ///< doubtsOf(); the report begins with them
   const std::vector<TimeByName>* names = nullptr;  ///< timesByName(); null: nobody asked
 };
 

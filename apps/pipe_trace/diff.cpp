@@ -74,7 +74,8 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
                "Exit with 1 if B is slower by more than the tolerance, beyond noise");
   addStepsOption(app, [&](const NumberRange& steps) { options.load.selection.steps = {steps}; });
   addReadingOptions(app, options.load);
-  app.add_flag("-q,--quiet", options.load.quiet, "Hide notes and progress, and print no report that -o writes");
+  app.add_flag("-q,--quiet", options.load.quiet,
+               "Hide notes and progress, and print no report that -o writes");
 }
 
 /// A run as it was read.

@@ -43,9 +43,10 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
   addReportOutputs(app, options.outputs, "docs/report.schema.json");
   app.add_flag("--all", options.all,
                "List every finding; with --json also every bubble, and the slack of every job");
-  app.add_flag("--by-name", options.byName,
-               "Also list the time by operator, kernel or job and rank: calls, own and total; a page "
-               "has it anyway");
+  app.add_flag(
+      "--by-name", options.byName,
+      "Also list the time by operator, kernel or job and rank: calls, own and total; a page "
+      "has it anyway");
   addForce(app, options.force);
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")

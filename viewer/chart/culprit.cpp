@@ -28,9 +28,9 @@ std::optional<ChartHit> culpritOf(const ChartModel& model, const Event& bubble) 
   const std::string name = BubbleText(model.timeline(), bubble).job();
   // Messages in front and those that were posted late have names such as "0SEND_F1". Their numbers
   // are those of their jobs.
-  const bool isOfMessage =
-      bubble.bubbleClass == BubbleClass::kBlocked || name.find("SEND_") != std::string::npos ||
-      name.find("RECV_") != std::string::npos;
+  const bool isOfMessage = bubble.bubbleClass == BubbleClass::kBlocked ||
+                           name.find("SEND_") != std::string::npos ||
+                           name.find("RECV_") != std::string::npos;
   const bool hasNumber = bubble.job != kNotGiven && !isOfMessage;
   const auto isCulprit = [&](const Event& job) {
     if (isOfMessage) {

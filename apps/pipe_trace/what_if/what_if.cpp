@@ -71,8 +71,7 @@ int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
   }
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
   if (!options.json && !written.lines.empty()) text += "\n" + written.lines;
-  const bool isPrinted =
-      options.json || !load.quiet || (outputs.empty() && options.csv.empty());
+  const bool isPrinted = options.json || !load.quiet || (outputs.empty() && options.csv.empty());
   if (!(toStdout && isAnswered) && isPrinted) files.add("-", text);
   files.commit();
   if (!load.quiet) {

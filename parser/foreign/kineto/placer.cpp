@@ -404,7 +404,7 @@ class KinetoPlacer {
   std::vector<HostSpan> scopes_;  // of jobs_: their annotation, or the schedule's own around it
   std::vector<Event> loads_;      // data loaders inside of compute jobs
   std::map<std::size_t, std::vector<HostSpan>> loadsOf_;  // the same, by index in jobs_
-  std::map<std::string_view, std::vector<Event>> made_;  // lanes besides the compute lane
+  std::map<std::string_view, std::vector<Event>> made_;   // lanes besides the compute lane
 };
 
 }  // namespace

@@ -258,12 +258,11 @@ TEST(NamePresetTest, UnambiguousNamesNeedNoPreset) {
   EXPECT_EQ(names["megatron.microbatch.forward"].kind, JobKind::kForward);
   EXPECT_EQ(names["nemo.core.optim.mcore_optim.step.step"].kind, JobKind::kOptimizer);
   EXPECT_EQ(names["PP:(0F7;7B3)OVERLAP_F_B"], ofStage(JobKind::kForwardBackward, 0, 7));
-  for (const char* name :
-       {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-        "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "DataLoader.__next__",
-        "torch.utils.data.DataLoader.__next__", "ParallelAwareDataloader.__next__",
-        "RerunDataIterator.__next__", "batch-generator", "fetching_batch",
-        "post_dataloading_process"}) {
+  for (const char* name : {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                           "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                           "DataLoader.__next__", "torch.utils.data.DataLoader.__next__",
+                           "ParallelAwareDataloader.__next__", "RerunDataIterator.__next__",
+                           "batch-generator", "fetching_batch", "post_dataloading_process"}) {
     EXPECT_EQ(names[name].kind, JobKind::kData) << name;
   }
 }

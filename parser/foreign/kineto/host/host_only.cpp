@@ -130,9 +130,8 @@ class HostOnlyPlacer {
   void markStrayWait(Event& job) {
     const auto next = std::upper_bound(strayWaits_.begin(), strayWaits_.end(), job.begin);
     if (next != strayWaits_.begin() && *std::prev(next) > lastJobEnd_) {
-      const Argument argument =
-          Argument::ofInteger(timeline_.strings.intern(message_arguments::kAfterWait),
-                              job.begin - *std::prev(next));
+      const Argument argument = Argument::ofInteger(
+          timeline_.strings.intern(message_arguments::kAfterWait), job.begin - *std::prev(next));
       timeline_.addArguments(job, {&argument, 1});
     }
     lastJobEnd_ = std::max(lastJobEnd_, job.end);
@@ -229,11 +228,10 @@ class HostOnlyPlacer {
 
   void markWait(Event& receive, Nanoseconds wait) {
     StringTable& strings = timeline_.strings;
-    const Argument argument = wait <= kSoon
-                                  ? Argument::ofText(strings.intern(message_arguments::kArrived),
-                                                     strings.intern(message_arguments::kEarly))
-                                  : Argument::ofInteger(
-                                        strings.intern(message_arguments::kWaited), wait);
+    const Argument argument =
+        wait <= kSoon ? Argument::ofText(strings.intern(message_arguments::kArrived),
+                                         strings.intern(message_arguments::kEarly))
+                      : Argument::ofInteger(strings.intern(message_arguments::kWaited), wait);
     timeline_.setArguments(receive, {&argument, 1});
   }
 
@@ -246,9 +244,9 @@ class HostOnlyPlacer {
   std::vector<std::optional<MessageJobs::Meaning>> meanings_;  // by message
   std::vector<Nanoseconds> received_;                          // by job
   std::vector<Nanoseconds> strayWaits_;
-  Nanoseconds lastJobEnd_ = kNsMin;                            // of those placed so far
-  std::vector<bool> isDropped_;                                // by job
-  std::vector<std::int64_t> numbers_;                          // by job: Event::job, or kNoJob
+  Nanoseconds lastJobEnd_ = kNsMin;    // of those placed so far
+  std::vector<bool> isDropped_;        // by job
+  std::vector<std::int64_t> numbers_;  // by job: Event::job, or kNoJob
   HostOnlyLanes lanes_;
 };
 

@@ -9,9 +9,9 @@ namespace pipetrace {
 
 /// A job on a thread of the host, and where its messages may be.
 struct AnnotatedJob {
-  Event event;     ///< with the times of its annotation
-  Event recorded;  ///< the annotation as it was recorded
-  HostSpan scope;  ///< the annotation, or the schedule's own around it
+  Event event;                    ///< with the times of its annotation
+  Event recorded;                 ///< the annotation as it was recorded
+  HostSpan scope;                 ///< the annotation, or the schedule's own around it
   std::vector<HostSpan> loads{};  ///< data loaders inside it, in order
 };
 
