@@ -63,7 +63,7 @@ TEST_F(TimeByNameTest, RanksAreApartAndThreadsOfOneAreTogether) {
   EXPECT_EQ(rows(timeline(), 2), expected);
 }
 
-TEST_F(TimeByNameTest, OfAJobItsOwnTimeIsThatWithoutOperatorsAndKernels) {
+TEST_F(TimeByNameTest, TheOwnTimeOfAJobIsThatWithoutOperatorsAndKernels) {
   add(0, "compute", "PP:0F0", 0, 100, JobKind::kForward);
   add(0, "stream 7", "gemm", 10, 40, JobKind::kKernel);
   add(0, "recv", "gloo:recv", 0, 90, JobKind::kRecvForward);

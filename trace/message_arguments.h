@@ -18,9 +18,9 @@ inline constexpr std::string_view kWaited = "waited_ns";
 /// nanoseconds. Not there: the host had posted it before.
 inline constexpr std::string_view kPostDelay = "post_delay_ns";
 
-/// Of a job: how long after the last wait of its rank's thread for a message of which nobody knows
-/// whose it is the job began, in nanoseconds. Not there: there was no such wait since the job
-/// before.
+/// An argument of jobs: how long after the last wait of its rank's thread for a message the job
+/// began, where nobody knows whose message that is, in nanoseconds. Not there: there was no such
+/// wait since the job before.
 inline constexpr std::string_view kAfterWait = "after_wait_ns";
 
 /// The number that the two ends of a message without a micro-batch have in common.

@@ -89,7 +89,7 @@ struct StepWindow {
   Nanoseconds duration() const { return end - begin; }
   Nanoseconds window() const { return windowEnd - begin; }
   /// From its begin to the next one's, without the time of otherPhases: what a step takes by a
-  /// clock on the wall. Of a step that is not followed it is the window alone.
+  /// clock on the wall. Where no step follows it is the window alone.
   Nanoseconds wall() const { return window() + betweenSteps; }
   bool operator==(const StepWindow&) const = default;
 };

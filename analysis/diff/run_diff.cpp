@@ -170,7 +170,7 @@ std::optional<PausesOfSteps> pausesOfSteps(const MeasuredRun& run,
     const double known = step.between ? ofStep : 0;
     add(pauses.ofBetween, static_cast<double>(step.between.value_or(0)), known);
     add(pauses.ofLoads, static_cast<double>(step.loads), known);
-    // What nobody knows of the last step is as in the mean of the others.
+    // The time after the last step is not known: that of the others stands for it.
     const double time = step.between ? static_cast<double>(*step.between) : mean * ofStep;
     add(pauses.ofWall, static_cast<double>(step.window) + time, ofStep);
   }

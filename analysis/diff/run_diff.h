@@ -94,7 +94,7 @@ struct RunDiff {
 
   /// Whether both runs have several steps; else nothing is beyond noise, as nobody knows it.
   bool isNoiseKnown() const { return a.steps.size() > 1 && b.steps.size() > 1; }
-  /// What is compared: the wall time where both runs show it, else `step`.
+  /// The figure that is compared: the wall time where both runs show it, else `step`.
   const DiffFigure& unit() const { return wall ? *wall : step; }
   /// The figure that says whether B is slower: unit(), but the whole step where that is known to
   /// have as many tokens in both runs.

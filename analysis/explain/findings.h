@@ -186,7 +186,7 @@ struct Finding {
   Severity severity = Severity::kNote;
   BubbleClass bubbleClass = BubbleClass::kNone;  ///< kNone: of several classes, or of none
   std::vector<BubbleClass> classes;              ///< all that `time` is of
-  /// What it costs, over all ranks and steps: of idle time, of a pause that between steps.
+  /// Its cost, over all ranks and steps: idle time, or the time between steps of a pause.
   Nanoseconds time = 0;
   Nanoseconds idle = 0;     ///< the run's
   double share = 0;         ///< of the run's idle time
@@ -232,9 +232,10 @@ struct FindingInputs {
   const Culprits& culprits;
 };
 
-/// The findings about the idle time in the steps that count: first clocks that make the others
-/// doubtful, then those with a culprit and pauses between steps, the most expensive first. The
-/// schedule's own share, other work, and what is not known come next, those that are minor last.
+/// The findings about the idle time in the steps that count, and that between them. Clocks that
+/// make the others doubtful come first. Findings with a culprit and pauses follow, the most
+/// expensive first. The schedule's own share, other work, and what is not known come next, those
+/// that are minor last.
 ///
 /// Groups of culprits with one cause are one finding. These are the stages of the same ranks, the
 /// ranks of a slow replica, and ranks that all begin their jobs late. So are links that are alike,

@@ -1,4 +1,4 @@
-// What a step costs by a clock on the wall, who loads data, and who sends late.
+// The wall time of steps, ranks that load data, and ranks that send late.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -20,8 +20,8 @@ struct Pauses {
   int count = 0;
   int steps = 0;         ///< after how many steps there could be one: that count and are followed
   Nanoseconds time = 0;  ///< of all
-  /// What they cost: the time in which ranks of the pipelines that stood still had no step. That of
-  /// steps of another phase is none.
+  /// The time in which ranks of the pipelines that stood still had no step. That of steps of
+  /// another phase is none.
   Nanoseconds cost = 0;
   Reason reason = Reason::kUnknown;
   /// The one that fills most of them with work of that reason; -1: none, or the steps of another

@@ -265,7 +265,7 @@ void JobGraphBuilder::addWaits(const JobGraph::Rank& rank, const RankEvents& eve
     const auto hasEnded = [&](Id other) {
       return other == JobGraph::kNone || graph_.nodes_[other].end < graph_.nodes_[last].end;
     };
-    // What ended before does not hold the job up; the last wait does.
+    // Only the wait that ended last can have held the job up.
     if (!hasEnded(node.before) || !hasEnded(node.inputs[0]) || !hasEnded(node.inputs[1])) continue;
     const int slot = node.inputs[0] == JobGraph::kNone ? 0 : 1;
     if (node.inputs[slot] == JobGraph::kNone) node.inputs[slot] = last;

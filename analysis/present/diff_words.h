@@ -49,7 +49,7 @@ struct DiffSum {
 /// They add up to RunDiff::unit().
 std::vector<DiffSum> sumsOf(const RunDiff& diff);
 
-/// What that unit is called: "step", "micro-batch", with its wall time "wall time of a step".
+/// The name of that unit: "step", "micro-batch", with its wall time "wall time of a step".
 std::string unitText(const RunDiff& diff);
 
 /// The parts that differ beyond noise and by a thousandth of A's step or more, the largest

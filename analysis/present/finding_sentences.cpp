@@ -329,13 +329,12 @@ std::string aStepText(const Pauses& pauses) {
          countText(static_cast<std::size_t>(pauses.steps), "step");
 }
 
-/// "4.804 s of the ranks' time, 36.6 % of all".
+/// "36.6 % of all ranks' time".
 std::string costOfPauses(const Finding& finding) {
   constexpr Nanoseconds kWhole = 1'000'000;  // percentText() takes parts of a whole
-  return formatDuration(finding.time) + " of all ranks' time, " +
-         percentText(static_cast<Nanoseconds>(finding.shareOfSteps * static_cast<double>(kWhole)),
+  return percentText(static_cast<Nanoseconds>(finding.shareOfSteps * static_cast<double>(kWhole)),
                      kWhole) +
-         " of it";
+         " of all ranks' time";
 }
 
 /// "rank 1's data loader: 150.1 ms a step, …".
@@ -369,12 +368,10 @@ std::string pausesText(const Finding& finding) {
     return text + (isEvaluation ? "; the evaluation (" : "; the prediction (") + workText(facts) +
            ") takes " + time;
   }
-  text += "; rank " + std::to_string(facts.rank) + " saves a checkpoint (" + workText(facts) +
-          ") for " + time;
-  if (facts.ranks > 1) {
-    text += ", the longest of " + std::to_string(facts.ranks) + " ranks that do";
-  }
-  return text + ": pauses cost " + costOfPauses(finding);
+  text += "; rank " + std::to_string(facts.rank);
+  if (facts.ranks > 1) text += ", the longest of " + std::to_string(facts.ranks) + " ranks,";
+  return text + " saves a checkpoint (" + workText(facts) + ") for " +
+         formatDuration(facts.workTime) + ": " + costOfPauses(finding);
 }
 
 /// "of the idle time optimizers take 12.0 ms, 30.0 %".

@@ -30,7 +30,7 @@ struct StepFigure {
   /// Whether it is how long a step takes: its median is that of MedianStep, which leaves out steps
   /// that lack jobs.
   bool isLength = false;
-  /// Whether it needs the begin of the next step.
+  /// Whether it needs the next step, to know when that begins.
   bool needsNext = false;
 
   bool isInTables() const { return *heading != '\0'; }
