@@ -20,8 +20,8 @@ JobGraph::Id lateMessageOf(const JobGraph& graph, const Bubble& bubble) {
 
 bool isPostedBySender(const JobGraph& graph, JobGraph::Id message) {
   const JobGraph::Message& ends = graph.message(message);
-  return ends.receive == nullptr ||
-         (ends.send != nullptr && ends.send->begin >= ends.receive->begin);
+  const bool isSendLast = ends.send != nullptr && ends.send->begin >= graph.node(message).begin;
+  return ends.receive == nullptr || isSendLast;
 }
 
 std::uint32_t culpritRankOf(const JobGraph& graph, const Bubble& bubble) {

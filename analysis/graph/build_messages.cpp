@@ -38,6 +38,17 @@ bool JobGraphBuilder::isEarly(const Event& event) const {
   return false;
 }
 
+/// The begin of an end of a message. A receive holds nothing up before its thread waits for it.
+Nanoseconds JobGraphBuilder::beginOf(const Event& end) const {
+  if (!waitedKey_ || !isRecv(end.kind)) return end.begin;
+  for (const Argument& argument : timeline_.argumentsOf(end)) {
+    if (argument.key == *waitedKey_ && argument.type == ArgumentType::kInteger) {
+      return std::max(end.begin, end.end - argument.integer);
+    }
+  }
+  return end.begin;
+}
+
 /// Finds the messages that the thread of the rank's jobs waited for.
 void JobGraphBuilder::findWaits(const Pipeline& pipeline, RankEvents& events) const {
   if (!waitedKey_) return;
@@ -188,7 +199,7 @@ void JobGraphBuilder::fillMessage(std::size_t m, const Pipeline& pipeline) {
   JobGraph::Node& node = graph_.nodes_.make(id);
   node.isMessage = true;
   node.event = message.receive != nullptr ? message.receive : message.send;
-  node.begin = node.event->begin;
+  node.begin = beginOf(*node.event);
   if (message.send != nullptr) node.begin = std::max(node.begin, message.send->begin);
   node.end = node.event->end;
   node.rank = pipeline.receivers[m];
@@ -214,7 +225,7 @@ void JobGraphBuilder::orderMessages(std::uint32_t r, const RankEvents& events, b
     JobGraph::Node& node = graph_.nodes_[id];
     const JobGraph::Message& message = pipeline.messages[end.message];
     const bool counts = end.event == (areSends ? message.send : message.receive);
-    if (counts && end.event->begin == node.begin) {
+    if (counts && beginOf(*end.event) == node.begin) {
       constexpr std::size_t kMostOpen = 256;
       const std::size_t most = std::min(ended.size(), kMostOpen);
       for (std::size_t i = 1; i <= most; ++i) {

@@ -40,7 +40,8 @@ class JobGraph {
 
   struct Node {
     /// A message begins with the later of its two starts, a collective with the last of its
-    /// members': what comes before is waiting.
+    /// members': what comes before is waiting. Where a trace says since when the receiver's thread
+    /// waited for a message (message_arguments::kWaited), the receive starts then.
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     const Event* event = nullptr;  ///< of a message: its receive; its send where that is missing

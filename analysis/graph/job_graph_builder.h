@@ -92,6 +92,7 @@ class JobGraphBuilder {
   void numberMessages(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline);
   void placeMessages();
   bool isEarly(const Event& event) const;
+  Nanoseconds beginOf(const Event& end) const;
   void findWaits(const Pipeline& pipeline, RankEvents& events) const;
   void fillMessage(std::size_t m, const Pipeline& pipeline);
   void placeLines();
