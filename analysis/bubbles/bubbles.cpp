@@ -15,7 +15,11 @@ JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble) {
 JobGraph::Id lateMessageOf(const JobGraph& graph, const Bubble& bubble) {
   const bool isLate = bubble.bubbleClass == BubbleClass::kLateStart &&
                       bubble.cause != JobGraph::kNone && graph.node(bubble.cause).isMessage;
-  return isLate ? bubble.cause : JobGraph::kNone;
+  if (!isLate) return JobGraph::kNone;
+  // A receive that was posted in time, and waited for late, is as late as the job that needs it.
+  const Event* const receive = graph.message(bubble.cause).receive;
+  const bool isInTime = receive != nullptr && receive->begin < graph.node(bubble.cause).begin;
+  return isInTime && !isPostedBySender(graph, bubble.cause) ? JobGraph::kNone : bubble.cause;
 }
 
 bool isPostedBySender(const JobGraph& graph, JobGraph::Id message) {

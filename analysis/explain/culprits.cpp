@@ -150,9 +150,10 @@ struct Collecting {
 };
 
 /// Class, a stage, a rank, or the two ranks of a link, and whether it is of outliers. Late messages
-/// of a rank have kLateMessages in place of a second rank.
+/// of a rank and its loading of data have these in place of a second rank.
 using Key = std::tuple<BubbleClass, int, int, bool>;
 constexpr int kLateMessages = -2;
+constexpr int kLateData = -3;
 
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
@@ -179,7 +180,9 @@ Key keyOf(const JobGraph& graph, const Bubble& bubble, std::int32_t stage, bool 
     }
     default: {
       const bool isMessage = lateMessageOf(graph, bubble) != JobGraph::kNone;
-      return {bubble.bubbleClass, rank, isMessage ? kLateMessages : -1, isOutlier};
+      const bool isData = loadsData(graph.node(bubble.culprit).kind);
+      const int what = isMessage ? kLateMessages : isData ? kLateData : -1;
+      return {bubble.bubbleClass, rank, what, isOutlier};
     }
   }
 }
@@ -518,9 +521,14 @@ const CulpritGroup* groupOf(const JobGraph& graph, const Culprits& culprits, con
   for (const CulpritGroup& group : culprits.groups) {
     const BubbleBlame blame = rowOf(group.bubbleClass).blame;
     const int first = blame == BubbleBlame::kStage ? group.stage : group.rank;
-    const int second = blame == BubbleBlame::kLink            ? group.peer
-                       : group.lateMessage != JobGraph::kNone ? kLateMessages
-                                                              : -1;
+    int second = -1;
+    if (blame == BubbleBlame::kLink) {
+      second = group.peer;
+    } else if (group.lateMessage != JobGraph::kNone) {
+      second = kLateMessages;
+    } else if (blame == BubbleBlame::kRank && loadsData(graph.node(group.job).kind)) {
+      second = kLateData;
+    }
     if (Key{group.bubbleClass, first, second, false} != key) continue;
     const auto has = [&](Id id) {
       return std::binary_search(group.outliers.begin(), group.outliers.end(), id);

@@ -15,7 +15,8 @@ namespace pipetrace {
 inline constexpr std::size_t kMostExamples = 3;
 
 /// Idle time of one class that one stage, link or rank caused. A rank causes kBlocked if a message
-/// held its line. Late starts of messages are a group apart from those of jobs.
+/// held its line. Late starts of messages, and those for data, are groups
+/// apart from those of jobs.
 struct CulpritGroup {
   BubbleClass bubbleClass = BubbleClass::kUnknown;
   int rank = -1;            ///< whose job or message it is; of several the one with most

@@ -193,7 +193,8 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
   std::map<std::tuple<Reason, int>, Pauses> groups;
   for (const Stall& stall : stalls) {
     Pauses pause = pauseOf(timeline, summary, stall);
-    Pauses& group = groups[{pause.reason, pause.rank}];
+    // Where several ranks do it, each may be the longest at times.
+    Pauses& group = groups[{pause.reason, pause.ranks > 1 ? -1 : pause.rank}];
     addTo(group, std::move(pause));
   }
   std::set<std::int32_t> followed;

@@ -1,5 +1,6 @@
 // The messages of a run: their two ends, which job made their data, and which waits for it.
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/graph/job_counter.h"
 #include "analysis/graph/job_graph_builder.h"
@@ -51,6 +52,7 @@ Nanoseconds JobGraphBuilder::beginOf(const Event& end) const {
 
 /// Finds the messages that the thread of the rank's jobs waited for.
 void JobGraphBuilder::findWaits(const Pipeline& pipeline, RankEvents& events) const {
+  std::sort(events.early.begin(), events.early.end(), isBefore);
   if (!waitedKey_) return;
   for (const End& end : events.ends) {
     if (end.message == JobGraph::kNone || !isRecv(end.event->kind)) continue;
@@ -84,12 +86,21 @@ void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
         graph_.ranks_[r].logsMessages = true;
         const JobKey key =
             keyOfMessage(event, event.microBatch < 0 ? counter.next(event) : event.microBatch);
-        if (!key.isKnown() || isEarly(event)) continue;
+        if (!key.isKnown()) continue;
+        if (isEarly(event)) {
+          if (isRecv(event.kind)) events.early.push_back(key);
+          continue;
+        }
         if (events.ends.size() == before) events.ends.reserve(before + track->events.size());
         events.ends.push_back({.event = &event, .key = key, .track = t});
       }
     }
   }
+}
+
+bool JobGraphBuilder::isBefore(const JobKey& a, const JobKey& b) {
+  return std::tie(a.step, a.stage, a.microBatch, a.isForward) <
+         std::tie(b.step, b.stage, b.microBatch, b.isForward);
 }
 
 void JobGraphBuilder::makeIndices(const std::vector<std::uint32_t>& ranks,
@@ -189,6 +200,7 @@ void JobGraphBuilder::placeMessages() {
     events.ends = {};
     addInputs(r, events);
     events.waits = {};
+    events.early = {};
   });
 }
 
@@ -323,6 +335,10 @@ void JobGraphBuilder::addInput(const JobKey& key, const Pipeline& pipeline, JobG
     node.inputs[count++] = pipeline.firstMessage + message;
   } else if (producer != JobGraph::kNone) {
     node.inputs[count++] = producer;
+    const std::vector<JobKey>& early = events_[node.rank].early;
+    if (!early.empty()) {
+      node.gotDataEarly = std::binary_search(early.begin(), early.end(), key, isBefore);
+    }
   } else {
     node.lacksInput = true;
   }

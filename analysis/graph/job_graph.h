@@ -62,6 +62,8 @@ class JobGraph {
     bool isMessage = false;
     bool isCollective = false;
     bool lacksInput = false;  ///< it needs one that is missing, or that nobody knows
+    /// A message with its data is logged and is no input, as it was there before anybody waited.
+    bool gotDataEarly = false;
   };
 
   /// A collective has these beside its node.

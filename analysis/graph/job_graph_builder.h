@@ -46,6 +46,7 @@ class JobGraphBuilder {
   struct RankEvents {
     std::vector<const Event*> jobs;
     std::vector<End> ends;                          // by track, in order
+    std::vector<JobKey> early;                      // of messages that came early, in order
     std::vector<std::pair<Nanoseconds, Id>> waits;  // messages that the rank waited for, by end
     std::vector<Collective> collectives;
     std::int64_t counted = 0;  // jobs without a micro-batch
@@ -107,6 +108,7 @@ class JobGraphBuilder {
   void addWaits(const JobGraph::Rank& rank, const RankEvents& events);
   void addInputsOfRecomputations(const JobGraph::Rank& rank);
   void addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node, int& count);
+  static bool isBefore(const JobKey& a, const JobKey& b);
 
   void compareClocks();
   std::vector<JobGraph::ClocksApart> clocksApartFrom(std::uint32_t r) const;

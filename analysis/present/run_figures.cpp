@@ -48,15 +48,20 @@ const std::vector<StepFigure>& stepFigures() {
 
 std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure) {
   std::vector<double> values;
+  const MedianStep median = medianStepOf(explanation.summary, explanation.counted);
   const CountedSteps whole = explanation.counted.wholeOnes();
   for (const ExplainedStep& step : explanation.steps) {
     const bool isOut = figure.isLength && !whole.contains(step.summary.step);
-    if (step.isCounted && figure.isKnown(step) && !isOut) values.push_back(figure.of(step));
+    if (!step.isCounted || isOut) continue;
+    if (figure.isKnown(step)) {
+      values.push_back(figure.of(step));
+    } else if (figure.needsNext && median.between && !step.summary.isWholeRun) {
+      values.push_back(figure.of(step) + static_cast<double>(*median.between));
+    }
   }
   if (values.empty()) return std::nullopt;
   Distribution result = distributionOf(std::move(values));
   if (figure.isLength) {
-    const MedianStep median = medianStepOf(explanation.summary, explanation.counted);
     result.median = static_cast<double>(figure.needsNext ? median.wall.value_or(0) : median.window);
   }
   return result;

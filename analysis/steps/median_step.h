@@ -17,8 +17,11 @@ namespace pipetrace {
 /// count where none has. Each pipeline's window is one value.
 struct MedianStep {
   Nanoseconds window = 0;  ///< 0: no step counts
-  /// The median of StepWindow::wall() of those that are followed by another; empty: none is, so
-  /// that nobody knows what passes between steps.
+  /// The median time from a window to the next step, of those that are followed by another; empty:
+  /// none is, so that nobody knows what passes between steps.
+  std::optional<Nanoseconds> between;
+  /// The median of their wall times. Steps that are not followed, as the last one, count with
+  /// `between`. Empty: nobody knows what passes between steps.
   std::optional<Nanoseconds> wall;
   /// The step with the window that is nearest to the median: of an even count the shorter of the
   /// middle two, of windows as long the first. kNotGiven without steps.
