@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/explain/beside_others.h"
@@ -286,6 +287,69 @@ TEST(PaidTime, AWaitForTheMessageOfALaterJobIsNoLateStart) {
   EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 2 * kMs) << "1 ms after each wait";
   EXPECT_THAT(sentencesOf(waitsForALaterMessage(true)),
               Not(Contains(HasSubstr("later than its inputs are there"))));
+}
+
+/// Rank 1 loads data until `loadedMs`; its input is there after 31 ms.
+Timeline loadsWhileItWaits(Nanoseconds loadedMs) {
+  HandMadeTimeline made;
+  for (std::int32_t step = 0; step < 3; ++step) {
+    const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
+                         std::string_view lane = kComputeLane) {
+      const Nanoseconds at = step * 400;
+      made.add(rank, kind, (at + begin) * kMs, (at + end) * kMs, step, 0, lane).stage = rank;
+    };
+    const Nanoseconds begin = std::max<Nanoseconds>(31, loadedMs);
+    add(0, kForward, 0, 30);
+    add(0, kSendForward, 30, 31, "send");
+    add(1, kRecvForward, 0, 31, "recv");
+    add(1, kData, 0, loadedMs);
+    add(1, kForward, begin, begin + 30);
+    add(1, kBackward, begin + 30, begin + 90);
+    add(1, kSendBackward, begin + 90, begin + 91, "send");
+    add(0, kRecvBackward, 31, begin + 91, "recv");
+    add(0, kBackward, begin + 91, begin + 151);
+  }
+  made.timeline.sort();
+  return made.timeline;
+}
+
+TEST(PaidTime, LoadingDataCostsOnlyWhatTheNextJobWaitsBeyondItsInputs) {
+  for (const auto& [loaded, cost] : {std::pair(25, 0), std::pair(50, 3 * (50 - 31))}) {
+    const auto run = explainRun(loadsWhileItWaits(loaded), {});
+    const ClassTimes& ofRank = run.ranks.at(1).bubbles;
+    EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], cost * kMs) << loaded;
+    EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kUnknown)], 0) << loaded;
+  }
+  EXPECT_THAT(
+      sentencesOf(loadsWhileItWaits(50)),
+      Contains(StartsWith("rank 1's data loader: 50.00 ms a step, up to 50.00 ms at once")));
+  EXPECT_THAT(sentencesOf(loadsWhileItWaits(25)), Not(Contains(HasSubstr("data loader"))));
+}
+
+TEST(PaidTime, AMessageThatWasThereEarlyIsNoTransfer) {
+  Timeline timeline = lateSends(0);
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      // Forward 1 begins 3 ms after the job before it, and its message came long before.
+      if (track.rank == 1 && event.kind == kForward && event.microBatch == 1) {
+        event.begin += 3 * kMs;
+      }
+      if (event.kind != kRecvForward || event.microBatch != 1) continue;
+      event.end = event.begin + 50 * kMs;
+      const Argument early = Argument::ofText(timeline.strings.intern(message_arguments::kArrived),
+                                              timeline.strings.intern(message_arguments::kEarly));
+      timeline.setArguments(event, {&early, 1});
+    }
+  }
+  const auto run = explainRun(timeline, {});
+  const auto& nodes = run.graph->nodes();
+  const auto job = std::find_if(nodes.begin(), nodes.end(), [](const JobGraph::Node& node) {
+    return node.rank == 1 && node.kind == kForward && node.microBatch == 1;
+  });
+  ASSERT_NE(job, nodes.end());
+  EXPECT_TRUE(job->gotDataEarly);
+  const ClassTimes& ofRank = run.ranks.at(1).bubbles;
+  EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], 3 * 3 * kMs);
 }
 
 TEST(PaidTime, AWaitForAMessageOfNobodyIsUnknownAndSaysHowToRecordIt) {

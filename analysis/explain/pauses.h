@@ -46,9 +46,9 @@ struct Pauses {
 /// The pauses that stand out: longer than a hundredth of a median step, and longer than three
 /// median pauses, unless the median pause is that long itself. Steps of other phases between two
 /// that count are part of the pause (StepWindow::otherPhases), and of no median. They are its
-/// reason if they fill more than half of it. Those of one reason and rank count together; the most
-/// expensive first. Pipelines pause together: a step's pause is that of the one that paused
-/// longest.
+/// reason if they fill more than half of it. Those of one reason and rank count together, and
+/// those of several ranks; the most expensive first. Pipelines pause together: a step's pause is
+/// that of the one that paused longest.
 ///
 /// The reason is `data` jobs, or jobs and other events with "checkpoint", "ckpt" or "save" in their
 /// names, that fill more than half of a pause on one rank. Work that lies for the most part outside

@@ -141,6 +141,22 @@ class AllPausesTest : public PausesTest {
   AllPausesTest() : PausesTest(50) {}
 };
 
+TEST_F(AllPausesTest, PausesInWhichSeveralRanksLoadDataAreOneFindingWhoeverTakesLonger) {
+  for (int step = 0; step < 5; ++step) {
+    const Nanoseconds end = beginOf(step) + 100;
+    const Nanoseconds length = beginOf(step + 1) - end;
+    add(0, JobKind::kData, end, end + length - (step % 2 == 0 ? 1 : 3));
+    add(1, JobKind::kData, end, end + length - 2);
+  }
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].count, 5);
+  EXPECT_EQ(found[0].ranks, 2);
+  EXPECT_THAT(sentenceOf(found[0]),
+              testing::HasSubstr("'s data loader: 148.6 ms a step, the longest of 2 ranks that "
+                                 "load data: "));
+}
+
 TEST_F(AllPausesTest, PausesWithOneReasonAreOneFinding) {
   for (int step = 0; step < 5; ++step) {
     const Nanoseconds end = beginOf(step) + 100;
