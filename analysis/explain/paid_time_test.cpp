@@ -33,7 +33,7 @@ using testing::Not;
 using testing::StartsWith;
 using enum JobKind;
 
-constexpr Nanoseconds kMs = kNsPerMs;
+constexpr Nanoseconds kOneMs = kNsPerMs;
 
 /// Six steps of 1F1B whose stage 2 takes 1.2 times as long, each `pauseMs` after the one before.
 /// Rank 1 loads data then.
@@ -45,8 +45,8 @@ Timeline pausedRun(Nanoseconds pauseMs) {
   std::vector<Nanoseconds> begins(6, kNsMax);
   for (Track& track : run.tracks) {
     for (Event& event : track.events) {
-      event.begin += event.step * pauseMs * kMs;
-      event.end += event.step * pauseMs * kMs;
+      event.begin += event.step * pauseMs * kOneMs;
+      event.end += event.step * pauseMs * kOneMs;
       if (isCompute(event.kind)) begins[event.step] = std::min(begins[event.step], event.begin);
     }
   }
@@ -54,8 +54,8 @@ Timeline pausedRun(Nanoseconds pauseMs) {
     Event load;
     load.kind = kData;
     load.step = step;
-    load.end = begins[step] - kMs;
-    load.begin = load.end - (pauseMs - 1) * kMs;
+    load.end = begins[step] - kOneMs;
+    load.begin = load.end - (pauseMs - 1) * kOneMs;
     run.track(1, kComputeLane).events.push_back(load);
   }
   run.sort();
@@ -95,14 +95,14 @@ TEST(PaidTime, TheHeadlineOfAStepIsItsWallTimeFromItsBeginToTheNextOnes) {
   };
   HandMadeTimeline made;
   for (std::int32_t step = 0; step < 4; ++step) {
-    made.add(0, kForward, step * 164 * kMs, (step * 164 + 103) * kMs, step);
+    made.add(0, kForward, step * 164 * kOneMs, (step * 164 + 103) * kOneMs, step);
   }
   made.timeline.sort();
   EXPECT_EQ(head(made.timeline),
             "a step takes 164.0 ms of wall time, to the next one's begin; 103.0 ms from its first "
             "job to its last (medians)");
   HandMadeTimeline one;
-  one.add(0, kForward, 0, 103 * kMs, 0);
+  one.add(0, kForward, 0, 103 * kOneMs, 0);
   EXPECT_EQ(head(one.timeline),
             "a step takes 103.0 ms from its first job to its last; no step follows, so what passes "
             "between steps is not known");
@@ -111,7 +111,7 @@ TEST(PaidTime, TheHeadlineOfAStepIsItsWallTimeFromItsBeginToTheNextOnes) {
 TEST(PaidTime, TokensASecondAreThoseOfStepsWithTheirPauses) {
   HandMadeTimeline made;
   for (std::int32_t step = 0; step < 3; ++step) {
-    made.add(0, kForward, step * 200 * kMs, (step * 200 + 100) * kMs, step);
+    made.add(0, kForward, step * 200 * kOneMs, (step * 200 + 100) * kOneMs, step);
   }
   made.timeline.sort();
   const auto run = explainRun(made.timeline, {.tokensPerStep = 1000});
@@ -126,8 +126,8 @@ Timeline lateSends(Nanoseconds late, bool isReceiverLate = false) {
     const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
                          std::string_view lane = kComputeLane) {
       const Nanoseconds at = step * 200;
-      made.add(rank, kind, (at + begin) * kMs, (at + end) * kMs, step, microBatch, lane).stage =
-          rank;
+      made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, microBatch, lane)
+          .stage = rank;
     };
     const Nanoseconds t = 10 + late;  // the first message begins
     const Nanoseconds second = std::max<Nanoseconds>(20, t + 1);
@@ -206,17 +206,17 @@ LinkTimes linksOf(const std::vector<Nanoseconds>& lengths) {
   };
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const auto step = static_cast<int>(i);
-    const Nanoseconds at = step * 100 * kMs;
+    const Nanoseconds at = step * 100 * kOneMs;
     const auto message = [&](int from, Nanoseconds begin, Nanoseconds end) {
       add(from, kSendForward, begin, end, step, "send_forward");
       add(from + 1, kRecvForward, begin, end, step, "recv_forward");
     };
-    add(0, kForward, at, at + 10 * kMs, step);
-    message(0, at + 10 * kMs, at + 11 * kMs);
-    add(1, kForward, at + 11 * kMs, at + 20 * kMs, step);
-    const Nanoseconds arrived = at + 20 * kMs + lengths[i] * 1000;
-    message(1, at + 20 * kMs, arrived);
-    add(2, kForward, arrived, arrived + 10 * kMs, step);
+    add(0, kForward, at, at + 10 * kOneMs, step);
+    message(0, at + 10 * kOneMs, at + 11 * kOneMs);
+    add(1, kForward, at + 11 * kOneMs, at + 20 * kOneMs, step);
+    const Nanoseconds arrived = at + 20 * kOneMs + lengths[i] * 1000;
+    message(1, at + 20 * kOneMs, arrived);
+    add(2, kForward, arrived, arrived + 10 * kOneMs, step);
   }
   made.timeline.sort();
   const Run run = asRun(made.timeline);
@@ -244,12 +244,12 @@ Timeline waitsForALaterMessage(bool knowsWhose) {
                          std::string_view lane = kComputeLane) -> Event& {
       const Nanoseconds at = step * 200;
       Event& event =
-          made.add(rank, kind, (at + begin) * kMs, (at + end) * kMs, step, microBatch, lane);
+          made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, microBatch, lane);
       event.stage = rank;
       return event;
     };
     const auto say = [&](Event& event, std::string_view key, Nanoseconds time) {
-      const Argument argument = Argument::ofInteger(strings.intern(key), time * kMs);
+      const Argument argument = Argument::ofInteger(strings.intern(key), time * kOneMs);
       made.timeline.setArguments(event, {&argument, 1});
     };
     add(0, kForward, 0, 10, 0);
@@ -284,7 +284,7 @@ Nanoseconds timeOf(const Explanation& run, BubbleClass bubbleClass) {
 
 TEST(PaidTime, AWaitForTheMessageOfALaterJobIsNoLateStart) {
   const auto run = explainRun(waitsForALaterMessage(true), {});
-  EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 2 * kMs) << "1 ms after each wait";
+  EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 2 * kOneMs) << "1 ms after each wait";
   EXPECT_THAT(sentencesOf(waitsForALaterMessage(true)),
               Not(Contains(HasSubstr("later than its inputs are there"))));
 }
@@ -296,7 +296,7 @@ Timeline loadsWhileItWaits(Nanoseconds loadedMs) {
     const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
                          std::string_view lane = kComputeLane) {
       const Nanoseconds at = step * 400;
-      made.add(rank, kind, (at + begin) * kMs, (at + end) * kMs, step, 0, lane).stage = rank;
+      made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, 0, lane).stage = rank;
     };
     const Nanoseconds begin = std::max<Nanoseconds>(31, loadedMs);
     add(0, kForward, 0, 30);
@@ -317,7 +317,7 @@ TEST(PaidTime, LoadingDataCostsOnlyWhatTheNextJobWaitsBeyondItsInputs) {
   for (const auto& [loaded, cost] : {std::pair(25, 0), std::pair(50, 3 * (50 - 31))}) {
     const auto run = explainRun(loadsWhileItWaits(loaded), {});
     const ClassTimes& ofRank = run.ranks.at(1).bubbles;
-    EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], cost * kMs) << loaded;
+    EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], cost * kOneMs) << loaded;
     EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kUnknown)], 0) << loaded;
   }
   EXPECT_THAT(
@@ -332,10 +332,10 @@ TEST(PaidTime, AMessageThatWasThereEarlyIsNoTransfer) {
     for (Event& event : track.events) {
       // Forward 1 begins 3 ms after the job before it, and its message came long before.
       if (track.rank == 1 && event.kind == kForward && event.microBatch == 1) {
-        event.begin += 3 * kMs;
+        event.begin += 3 * kOneMs;
       }
       if (event.kind != kRecvForward || event.microBatch != 1) continue;
-      event.end = event.begin + 50 * kMs;
+      event.end = event.begin + 50 * kOneMs;
       const Argument early = Argument::ofText(timeline.strings.intern(message_arguments::kArrived),
                                               timeline.strings.intern(message_arguments::kEarly));
       timeline.setArguments(event, {&early, 1});
@@ -349,7 +349,7 @@ TEST(PaidTime, AMessageThatWasThereEarlyIsNoTransfer) {
   ASSERT_NE(job, nodes.end());
   EXPECT_TRUE(job->gotDataEarly);
   const ClassTimes& ofRank = run.ranks.at(1).bubbles;
-  EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], 3 * 3 * kMs);
+  EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], 3 * 3 * kOneMs);
 }
 
 TEST(PaidTime, AWaitForAMessageOfNobodyIsUnknownAndSaysHowToRecordIt) {
