@@ -39,9 +39,15 @@ TEST(StepWindows, AWindowIsCutWhereTheNextStepBegins) {
   run.add(0, kForward, 30, 40, 1);
   run.add(0, kForward, 50, 60, 2);
   EXPECT_EQ(run.windows(),
-            (std::vector<StepWindow>{{.step = 0, .begin = 10, .end = 35, .windowEnd = 30},
-                                     {1, 0, 30, 40, 40, 10},
-                                     {2, 0, 50, 60, 60, 0}}));
+            (std::vector<StepWindow>{
+                {.step = 0, .begin = 10, .end = 35, .windowEnd = 30, .isFollowed = true},
+                {.step = 1,
+                 .begin = 30,
+                 .end = 40,
+                 .windowEnd = 40,
+                 .betweenSteps = 10,
+                 .isFollowed = true},
+                {2, 0, 50, 60, 60, 0}}));
 }
 
 TEST(StepWindows, StepsOfOtherPhasesCutWindowsAndAreApartFromTheTimeBetweenSteps) {
@@ -56,13 +62,25 @@ TEST(StepWindows, StepsOfOtherPhasesCutWindowsAndAreApartFromTheTimeBetweenSteps
   add(Phase::kTraining, 45, 50, 3);
   add(Phase::kEvaluate, 48, 60, 4);
   add(Phase::kTraining, 64, 70, 6);  // step 5 was not recorded
-  const std::vector<StepWindow> expected = {
-      {.step = 0, .begin = 0, .end = 10, .windowEnd = 10, .betweenSteps = 8, .otherPhases = 27},
-      {1, 0, 13, 20, 20, 2, 26, false, Phase::kEvaluate},
-      {2, 0, 22, 40, 40, 0, 0, false, Phase::kPredict},
-      {3, 0, 45, 50, 48, 0, 0},
-      {4, 0, 48, 60, 60, 0, 0, false, Phase::kEvaluate},
-      {6, 0, 64, 70, 70, 0, 0}};
+  const std::vector<StepWindow> expected = {{.step = 0,
+                                             .begin = 0,
+                                             .end = 10,
+                                             .windowEnd = 10,
+                                             .betweenSteps = 8,
+                                             .otherPhases = 27,
+                                             .isFollowed = true},
+                                            {.step = 1,
+                                             .begin = 13,
+                                             .end = 20,
+                                             .windowEnd = 20,
+                                             .betweenSteps = 2,
+                                             .otherPhases = 26,
+                                             .phase = Phase::kEvaluate,
+                                             .isFollowed = true},
+                                            {2, 0, 22, 40, 40, 0, 0, false, Phase::kPredict},
+                                            {3, 0, 45, 50, 48, 0, 0},
+                                            {4, 0, 48, 60, 60, 0, 0, false, Phase::kEvaluate},
+                                            {6, 0, 64, 70, 70, 0, 0}};
   EXPECT_EQ(run.windows(), expected);
   for (Event& event : run.timeline.tracks[0].events) event.phase = Phase::kPredict;
   for (const StepWindow& window : run.windows()) {
@@ -134,7 +152,8 @@ TEST(StepWindows, AnAsynchronousRunHasAWindowBeforeAndOneAfterAnEvaluation) {
                                                      .betweenSteps = 330 - 152 - (205 - 200),
                                                      .otherPhases = 205 - 200,
                                                      .isWholeRun = true,
-                                                     .lastStep = 1},
+                                                     .lastStep = 1,
+                                                     .isFollowed = true},
                                                     evaluation,
                                                     {.step = 3,
                                                      .begin = 330,

@@ -145,15 +145,27 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const auto isJob = [&](Id input) {
     return input != JobGraph::kNone && !graph_.node(input).isMessage;
   };
-  const bool needsMessage =
-      !node.isMessage && !node.isCollective && (isJob(node.inputs[0]) || isJob(node.inputs[1]));
+  const bool needsMessage = !node.isMessage && !node.isCollective && !node.gotDataEarly &&
+                            (isJob(node.inputs[0]) || isJob(node.inputs[1]));
   const bool areApart = areClocksApart(last, lateId) || areClocksApart(node.inputs[0], id) ||
                         areClocksApart(node.inputs[1], id);
-  const bool isKnown = !node.lacksInput && !areApart;
+  // Nobody knows whose message the rank waited for: that is no late start.
+  const Nanoseconds waited = graph_.hasWaits() ? graph_.waitedUntil(lateId) : kNsMin;
+  const bool comesLate = node.isMessage && graph_.hasWaits() && isWaitedForLate(id);
+  const bool isMostlyWait = comesLate || (waited > ready && 2 * (waited - ready) > link.late);
+  const bool isKnown = !node.lacksInput && !areApart && !isMostlyWait;
   link.lateCause = !isKnown       ? BubbleClass::kUnknown
                    : needsMessage ? BubbleClass::kTransfer
                                   : BubbleClass::kLateStart;
   return link;
+}
+
+/// Whether the receiver's thread came to wait for a message when that was under way.
+bool BindingPaths::isWaitedForLate(Id message) const {
+  const JobGraph::Message& ends = graph_.message(message);
+  const Nanoseconds begin = graph_.node(message).begin;
+  return ends.receive != nullptr && ends.receive->begin < begin &&
+         (ends.send == nullptr || ends.send->begin < begin);
 }
 
 bool BindingPaths::opensStep(const JobGraph::Node& job) const {

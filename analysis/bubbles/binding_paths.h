@@ -147,6 +147,7 @@ class BindingPaths {
   Id inputOf(Id node, int i) const;
   Link linkOf(Id node) const;
   bool opensStep(const JobGraph::Node& job) const;
+  bool isWaitedForLate(Id message) const;
   void setLateInLine(Id message, Link& link) const;
   LineDelay delayOf(Id message) const;
   void addDelay(Id message, Collected& collected) const;

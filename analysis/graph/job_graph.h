@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,7 +40,8 @@ class JobGraph {
 
   struct Node {
     /// A message begins with the later of its two starts, a collective with the last of its
-    /// members': what comes before is waiting.
+    /// members': what comes before is waiting. Where a trace says since when the receiver's thread
+    /// waited for a message (message_arguments::kWaited), the receive starts then.
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     const Event* event = nullptr;  ///< of a message: its receive; its send where that is missing
@@ -60,6 +62,8 @@ class JobGraph {
     bool isMessage = false;
     bool isCollective = false;
     bool lacksInput = false;  ///< it needs one that is missing, or that nobody knows
+    /// A message with its data is logged and is no input, as it was there before anybody waited.
+    bool gotDataEarly = false;
   };
 
   /// A collective has these beside its node.
@@ -174,6 +178,14 @@ class JobGraph {
   bool areClocksApart(std::uint32_t a, std::uint32_t b) const;
   static constexpr Nanoseconds kEarlyJob = 50 * kNsPerUs;
 
+  /// When the rank's thread had waited for the last message before the job, where nobody knows
+  /// whose message that is; kNsMin: it waited for none.
+  Nanoseconds waitedUntil(Id job) const {
+    const auto found = waitEnds_.find(job);
+    return found == waitEnds_.end() ? kNsMin : found->second;
+  }
+  bool hasWaits() const { return !waitEnds_.empty(); }
+
   /// How many compute jobs had no micro-batch, so that the n-th of a rank's step, stage and kind
   /// counts as that of micro-batch n.
   std::int64_t countedMicroBatches() const { return counted_; }
@@ -194,6 +206,7 @@ class JobGraph {
   std::vector<std::pair<Id, Id>> messageRanges_;  // by pipeline
   std::vector<int> turns_;                        // by stage
   std::vector<ClocksApart> clocksApart_;
+  std::map<Id, Nanoseconds> waitEnds_;
   std::int64_t counted_ = 0;
   bool isNumbered_ = false;
 };

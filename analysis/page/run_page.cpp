@@ -169,6 +169,7 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
   add("step-table", "Steps", stepTableHtml(run));
   add("stages", "Stages", stageTableHtml(report));
   add("bubbles", "The longest bubbles", bubbleTableHtml(report));
+  add("names", "Time by name", nameTableHtml(report));
   add("basis", "What this rests on", basisHtml(report));
   return sections;
 }

@@ -9,6 +9,7 @@
 #include "analysis/clocks/alignment.h"
 #include "analysis/explain/explanation.h"
 #include "analysis/run/doubts.h"
+#include "analysis/time_by_name.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -24,8 +25,9 @@ struct RunReport {
   /// The command that shows the run, such as "pipe-view logs". The text names it with each finding,
   /// with a query that finds the evidence. Empty: there is none.
   std::string viewCommand = {};
-  const AdviceList* advice = nullptr;  ///< null: nobody asked
-  std::vector<Doubt> doubts = {};      ///< doubtsOf(); the report begins with them
+  const AdviceList* advice = nullptr;              ///< null: nobody asked
+  std::vector<Doubt> doubts = {};                  ///< doubtsOf(); the report begins with them
+  const std::vector<TimeByName>* names = nullptr;  ///< timesByName(); null: nobody asked
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.

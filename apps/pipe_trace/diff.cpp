@@ -74,7 +74,8 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
                "Exit with 1 if B is slower by more than the tolerance, beyond noise");
   addStepsOption(app, [&](const NumberRange& steps) { options.load.selection.steps = {steps}; });
   addReadingOptions(app, options.load);
-  app.add_flag("-q,--quiet", options.load.quiet, "Print errors only");
+  app.add_flag("-q,--quiet", options.load.quiet,
+               "Hide notes and progress, and print no report that -o writes");
 }
 
 /// A run as it was read.
@@ -109,12 +110,6 @@ LoadedRun loadOne(LoadRunOptions load, const TraceReaders& readers) {
     throw Error(run.load.name + ": " + error.what());
   }
   return run;
-}
-
-bool wantsPage(const ReportOutputs& outputs) {
-  return std::any_of(outputs.names.begin(), outputs.names.end(), [&](const std::string& name) {
-    return reportFormatOf(name, outputs) == ReportFormat::kPage;
-  });
 }
 
 /// A run with what is said of it alone, which is of the steps that are compared.

@@ -24,6 +24,7 @@ struct ReportOptions {
   LoadRunOptions load;
   ReportOutputs outputs;
   bool all = false;
+  bool byName = false;
   bool force = false;
   std::optional<double> tokensPerStep;
   std::optional<double> flopsPerStep;
@@ -42,6 +43,10 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
   addReportOutputs(app, options.outputs, "docs/report.schema.json");
   app.add_flag("--all", options.all,
                "List every finding; with --json also every bubble, and the slack of every job");
+  app.add_flag(
+      "--by-name", options.byName,
+      "Also list the time by operator, kernel or job and rank: calls, own and total; a page "
+      "has it anyway");
   addForce(app, options.force);
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")
@@ -127,15 +132,23 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   }
   const std::optional<AdviceList> advice =
       adviceFor(run, choices, inputsOfCommand(app, options.load));
+  std::vector<TimeByName> names;
+  if (options.byName || wantsPage(options.outputs)) {
+    names = timesByName(run.timeline(), run.threads());
+  }
   const RunReport report{.explanation = explanation,
                          .diagnostics = diagnostics,
                          .alignment = &alignment,
                          .all = options.all,
                          .viewCommand = viewCommandOf(options.load),
                          .advice = advice ? &*advice : nullptr,
-                         .doubts = std::move(doubts)};
-  writeReports(options.outputs,
-               [&](ReportFormat format) { return textOf(report, format, options); });
+                         .doubts = std::move(doubts),
+                         .names = options.byName ? &names : nullptr};
+  RunReport page = report;
+  page.names = &names;
+  writeReports(options.outputs, [&](ReportFormat format) {
+    return textOf(format == ReportFormat::kPage ? page : report, format, options);
+  });
   return exitCodeOf(options.load, diagnostics, report.doubts);
 }
 

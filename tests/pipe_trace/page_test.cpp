@@ -34,6 +34,7 @@ TEST_F(ReportPage, ThePageStandsBesideThePrintedReport) {
   EXPECT_THAT(contents(path("my report.html")),
               AllOf(StartsWith("<!DOCTYPE html>"), EndsWith("</html>\n"),
                     HasSubstr("4 ranks, 3 steps, 192 compute jobs"),
+                    HasSubstr("<h2>Time by name</h2>"),
                     HasSubstr("<title>" + folder + ": PipeTrace report</title>")));
 }
 

@@ -104,9 +104,7 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   if (options.limit) question.limitBytes = *options.limit * kBytesOfGb;
   if (options.activationGb) question.activationBytes = *options.activationGb * kBytesOfGb;
   const AdviceList list = adviceWithBar(run, std::move(question), options.load.quiet);
-  if (!options.load.quiet || options.json) {
-    writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
-  }
+  writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
   return exitCodeOf(options.load, diagnostics, doubts);
 }
 

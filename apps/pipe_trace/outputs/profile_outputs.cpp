@@ -171,7 +171,8 @@ WrittenProfiles writeProfiles(const Timeline& timeline, const Picture& picture,
 
 bool printsSummary(const ProfileOutputs& outputs, const LoadRunOptions& load) {
   const auto& names = outputs.names;
-  return !outputs.json && !load.quiet && std::find(names.begin(), names.end(), "-") == names.end();
+  return !outputs.json && (!load.quiet || names.empty()) &&
+         std::find(names.begin(), names.end(), "-") == names.end();
 }
 
 int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions& load,

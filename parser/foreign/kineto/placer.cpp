@@ -63,7 +63,10 @@ class KinetoPlacer {
     for (auto& [name, events] : made_) {
       if (!events.empty()) addLane(name, std::move(events));
     }
-    if (!jobs_.empty()) addLane(kComputeLane, std::move(jobs_));
+    if (!jobs_.empty()) {
+      append(loads_, jobs_);
+      addLane(kComputeLane, std::move(jobs_));
+    }
     std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
   }
 
@@ -171,8 +174,11 @@ class KinetoPlacer {
         jobEnd = event.begin;
       }
       if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
+        if (event.begin < jobEnd) {
+          inner_.push_back({asRecorded, hostJobs_.size() - 1});
+          if (isJob && loadsData(event.kind)) addLoad(event);
+        }
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it
-        if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});
         continue;
       }
       if (nested_.isEmptyCollective(events, named[n])) event.kind = JobKind::kOther;
@@ -205,6 +211,13 @@ class KinetoPlacer {
     hostJobs_.cutLast(end);
   }
 
+  /// A batch that the latest job loads is work of the host, and a job of its own.
+  void addLoad(const Event& load) {
+    if (!isDeviceTimeAllowed() || !isCompute(jobs_.back().kind)) return;
+    loads_.push_back(load);
+    loadsOf_[hostJobs_.size() - 1].push_back({load.begin, load.end});
+  }
+
   void addJob(Event event, const Event& asRecorded, std::uint32_t thread) {
     event.job = hostJobs_.add({.begin = event.begin,
                                .end = event.end,
@@ -224,7 +237,7 @@ class KinetoPlacer {
     OperatorShares shares;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint32_t thread = hostJobs_[static_cast<std::int32_t>(i)].thread;
-      jobs.push_back({all[i], recorded_[i], scopes_[i]});
+      jobs.push_back({all[i], recorded_[i], scopes_[i], std::move(loadsOf_[i])});
       const bool isLast =
           i + 1 == all.size() || hostJobs_[static_cast<std::int32_t>(i + 1)].thread != thread;
       if (!isLast) continue;
@@ -411,7 +424,9 @@ class KinetoPlacer {
   std::vector<Event> recorded_;                       // the same as they were recorded
   std::vector<std::pair<Event, std::size_t>> inner_;  // annotations inside a job, and the job
   std::vector<HostSpan> scopes_;  // of jobs_: their annotation, or the schedule's own around it
-  std::map<std::string_view, std::vector<Event>> made_;  // lanes besides the compute lane
+  std::vector<Event> loads_;      // data loaders inside of compute jobs
+  std::map<std::size_t, std::vector<HostSpan>> loadsOf_;  // the same, by index in jobs_
+  std::map<std::string_view, std::vector<Event>> made_;   // lanes besides the compute lane
 };
 
 }  // namespace
