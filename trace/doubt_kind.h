@@ -23,9 +23,9 @@ enum class DoubtKind : std::uint8_t {
   kSilentRanks,      ///< ranks send and receive nothing, while others do
   kIncompleteSteps,  ///< ranks lack jobs that they have in other steps
   kMessagesBetween,  ///< messages lead from one pipeline to another
+  kFoundJobs,        ///< nobody annotated jobs: a reader found them
 };
-inline constexpr std::size_t kDoubtKindCount =
-    static_cast<std::size_t>(DoubtKind::kMessagesBetween) + 1;
+inline constexpr std::size_t kDoubtKindCount = static_cast<std::size_t>(DoubtKind::kFoundJobs) + 1;
 
 /// The effect of a doubt on the report.
 enum class DoubtEffect : std::uint8_t {
@@ -82,6 +82,7 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kMessagesBetween,
      .name = "messages_between_pipelines",
      .leavesOut = "messages between tensor-parallel peers"},
+    {.of = DoubtKind::kFoundJobs, .name = "found_jobs"},
 }};
 
 static_assert(

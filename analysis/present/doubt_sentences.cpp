@@ -97,6 +97,32 @@ std::string betweenText(const Doubt& doubt) {
          ": the ranks are arranged in another way than the logs or the options say";
 }
 
+/// "all 4 ranks follow 1F1B, 96 of 96 jobs": how well the found jobs fit.
+std::string foundJobsText(const Doubt& doubt) {
+  std::string text = "no annotation names the jobs of " + ranksText(doubt.ranks) + ": " +
+                     countText(doubt.count, "job was", "jobs were") +
+                     " found by operators and messages";
+  if (!doubt.schedule.empty()) {
+    text +=
+        "; " +
+        (doubt.ranks.size() == 1 ? std::string("it follows ")
+                                 : "all " + std::to_string(doubt.ranks.size()) + " ranks follow ") +
+        doubt.schedule + ", " + std::to_string(doubt.fitting) + " of " +
+        countText(doubt.all, "job");
+  } else {
+    text += "; they fit no schedule that is known";
+  }
+  if (doubt.byOrder > 0) {
+    text +=
+        "; the micro-batches of " + countText(doubt.byOrder, "job") + " are counted by their order";
+  }
+  if (doubt.unplaced > 0) {
+    text += "; " + countText(doubt.unplaced, "run of operators", "runs of operators") + " (" +
+            formatDuration(doubt.time) + ") may be jobs and were not placed";
+  }
+  return text;
+}
+
 std::string saidText(const Doubt& doubt) { return doubt.said; }
 std::string saidAdvice(const Doubt& doubt) { return doubt.advice; }
 
@@ -133,6 +159,8 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
     {DoubtKind::kIncompleteSteps, saidText, nullptr, saidAdvice},
     {DoubtKind::kMessagesBetween, betweenText,
      "--pp, --dp and --tp say how ranks are arranged; correct `Profiler Meta:` where logs say it"},
+    {DoubtKind::kFoundJobs, foundJobsText,
+     "`record_function` around each job leaves no doubt (docs/inputs/torch.md)"},
 }};
 
 static_assert(

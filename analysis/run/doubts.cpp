@@ -74,6 +74,7 @@ class Doubting {
       addDeviceTime();
       addSilentRanks();
       addMessagesBetween();
+      addFoundJobs();
     }
     std::stable_sort(doubts_.begin(), doubts_.end(), [](const Doubt& a, const Doubt& b) {
       if (a.isMeaningless != b.isMeaningless) return a.isMeaningless;
@@ -265,6 +266,26 @@ class Doubting {
     doubts_.push_back({.kind = DoubtKind::kMessagesBetween,
                        .ranks = {ranks.begin(), ranks.end()},
                        .count = std::max(sends, receives)});
+  }
+
+  void addFoundJobs() {
+    Doubt doubt{.kind = DoubtKind::kFoundJobs};
+    for (const auto& [rank, info] : timeline_.ranks) {
+      if (info.jobsFound == 0) continue;
+      doubt.ranks.push_back(rank);
+      doubt.count += info.jobsFound;
+      doubt.byOrder += info.jobsByOrder;
+      doubt.unplaced += info.runsUnplaced;
+      doubt.time += info.unplacedTime;
+    }
+    if (doubt.ranks.empty()) return;
+    const FollowedSchedule& followed = run_.schedule();
+    if (!followed.recognised.names.empty()) {
+      doubt.schedule = toText(followed.recognised);
+      doubt.all = doubt.count;
+      doubt.fitting = std::max<std::int64_t>(doubt.count - followed.deviationCount, 0);
+    }
+    doubts_.push_back(std::move(doubt));
   }
 
   const Run& run_;

@@ -26,13 +26,20 @@ struct Doubt {
   /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
   /// each without an overlap of its own; 0 where there are no such lanes.
   std::int64_t count = 0;
-  std::int64_t all = 0;        ///< kClocksApart: of how many
+  std::int64_t all = 0;        ///< kClocksApart and kFoundJobs: of how many
   std::int64_t morePairs = 0;  ///< kClocksApart: of ranks
   double ratio = 0;            ///< kTooEfficient: the median of schedule efficiencies
   /// kClocksApart: the jobs that show it, as plans name them: "1F0" begins before "0F0" has ended.
   std::string made{};
   std::string used{};
   std::int32_t step = kNotGiven;  ///< of these
+  /// kFoundJobs: the schedule that the jobs follow, empty if none is known; how many of `all` jobs
+  /// of the steps compared stand where it has them; jobs whose micro-batch is counted by order;
+  /// runs of operators that were not placed, which last `time`.
+  std::string schedule{};
+  std::int64_t fitting = 0;
+  std::int64_t byOrder = 0;
+  std::int64_t unplaced = 0;
   /// Kinds that a reader or an earlier check has said: its message and its advice.
   std::string said{};
   std::string advice{};

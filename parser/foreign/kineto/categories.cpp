@@ -52,6 +52,7 @@ std::uint8_t KinetoWords::traitsOf(std::string_view name) {
   if (begins("gloo:send") || begins("nccl:send")) traits |= kSend;
   if (begins("c10d::") || name == "record_param_comms") traits |= kProcessGroup;
   if (begins("c10d::recv") || name == "c10d::send") traits |= kPost;
+  if (begins("Optimizer.") || begins("enumerate(DataLoader")) traits |= kAside;
   return traits;
 }
 

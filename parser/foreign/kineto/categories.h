@@ -48,6 +48,8 @@ class KinetoWords {
   bool isOfProcessGroup(const Event& event) const { return has(event.name, kProcessGroup); }
   /// Such an operator that posts a message.
   bool isPost(const Event& event) const { return has(event.name, kPost); }
+  /// An annotation of torch's own around what is no job: the optimizer and the data loader.
+  bool isAside(const Event& event) const { return has(event.name, kAside); }
 
   /// Numbers among an event's arguments; nothing where it has none.
   struct Numbers {
@@ -67,6 +69,7 @@ class KinetoWords {
     kSend = 16,
     kProcessGroup = 32,
     kPost = 64,
+    kAside = 128,
   };
 
   static std::uint8_t traitsOf(std::string_view name);

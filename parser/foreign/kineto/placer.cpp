@@ -11,11 +11,13 @@
 
 #include "parser/device_time/job_arguments.h"
 #include "parser/device_time/launch_findings.h"
+#include "parser/foreign/found_jobs/number_jobs.h"
 #include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
 #include "parser/foreign/kineto/host/host_only.h"
 #include "parser/foreign/kineto/host/host_threads.h"
+#include "parser/foreign/kineto/host_facts.h"
 #include "parser/foreign/kineto/nested_jobs.h"
 #include "parser/foreign/kineto_trace.h"
 #include "trace/message_arguments.h"
@@ -121,6 +123,7 @@ class KinetoPlacer {
   void readHost() {
     const bool withLaunches = !devices_.empty() && isDeviceTimeAllowed();
     threads_.resize(host_.size());
+    taken_.resize(host_.size());
     inParallel(trace_.threads, host_.size(), [&](std::size_t i) {
       threads_[i] = readHostThread(*host_[i], static_cast<std::uint32_t>(i), words_, steps_,
                                    names_.isAsked(), withLaunches);
@@ -131,6 +134,94 @@ class KinetoPlacer {
       takeJobs(static_cast<std::uint32_t>(i));
     }
     std::sort(stepOf_.begin(), stepOf_.end());
+    if (!names_.isAsked()) findJobsWithoutAnnotation();
+    for (std::uint32_t i = 0; i < host_.size(); ++i) {
+      for (const TakenJob& job : taken_[i]) addJob(job, i);
+    }
+    taken_.clear();
+  }
+
+  /// A job of a thread before it has its number.
+  struct TakenJob {
+    Event event;
+    Event recorded;            // the annotation
+    HostSpan scope;            // it, or the schedule's own around it
+    std::vector<Event> inner;  // annotations inside
+  };
+
+  /// All annotated jobs of the host, by begin.
+  std::vector<const TakenJob*> annotatedJobs() const {
+    std::vector<const TakenJob*> all;
+    for (const auto& jobs : taken_) {
+      for (const TakenJob& job : jobs) all.push_back(&job);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const TakenJob* a, const TakenJob* b) {
+      return a->event.begin < b->event.begin;
+    });
+    return all;
+  }
+
+  /// Adds the jobs that no annotation names.
+  void findJobsWithoutAnnotation() {
+    const std::vector<const TakenJob*> annotated = annotatedJobs();
+    std::vector<AnnotatedSpan> spans;
+    std::vector<Nanoseconds> optimizers;
+    for (const TakenJob* const job : annotated) {
+      spans.push_back({job->event.begin, job->event.end, job->event.kind});
+      if (job->event.kind == JobKind::kOptimizer) optimizers.push_back(job->event.begin);
+    }
+    if (!hasUnannotatedWork(host_, words_, spans)) return;
+    const FactsOfThreads read = readHostFacts(host_, words_, spans);
+    const FoundJobs found = findJobs(read.facts);
+    RankInfo& info = timeline_.ranks[rank_];
+    info.runsUnplaced = found.runsUnplaced;
+    info.unplacedTime = found.unplacedTime;
+    const std::vector<JobNumbers> numbers = numberByOrder(
+        found.jobs, [&](Nanoseconds time) { return steps_.at(time); }, optimizers);
+    std::map<std::int32_t, const TakenJob*> named;  // by pass
+    for (const FoundJob& job : found.jobs) {
+      if (job.annotated == HostOperator::kNoJob || job.pass == FoundJob::kNoPass) continue;
+      named[job.pass] = annotated[static_cast<std::size_t>(job.annotated)];
+    }
+    std::vector<TakenJob> jobs;
+    for (std::size_t i = 0; i < found.jobs.size(); ++i) {
+      const FoundJob& job = found.jobs[i];
+      if (job.annotated != HostOperator::kNoJob) continue;
+      Event event;
+      event.begin = job.begin;
+      event.end = job.end;
+      event.kind = job.kind;
+      event.step = numbers[i].step;
+      event.microBatch = numbers[i].microBatch;
+      if (const auto other = named.find(job.pass); other != named.end()) {
+        event.stage = other->second->event.stage;
+        event.chunk = other->second->event.chunk;
+        if (other->second->event.microBatch != kNotGiven) {
+          event.microBatch = other->second->event.microBatch;
+        }
+      } else if (!named.empty()) {
+        event.stage = onlyStageOf(named);
+      }
+      Event recorded = event;
+      recorded.kind = JobKind::kOther;
+      recorded.name = timeline_.strings.intern("found " + std::string(logName(job.kind)));
+      jobs.push_back({event, recorded, {job.begin, job.end}, {}});
+    }
+    info.jobsFound = static_cast<std::int64_t>(jobs.size());
+    std::vector<TakenJob>& all = taken_[read.thread];
+    all.insert(all.end(), jobs.begin(), jobs.end());
+    std::stable_sort(all.begin(), all.end(), [](const TakenJob& a, const TakenJob& b) {
+      return a.event.begin < b.event.begin;
+    });
+  }
+
+  /// The stage that all of them name, or kNotGiven.
+  static std::int32_t onlyStageOf(const std::map<std::int32_t, const TakenJob*>& jobs) {
+    std::int32_t stage = jobs.begin()->second->event.stage;
+    for (const auto& [pass, job] : jobs) {
+      if (job->event.stage != stage) stage = kNotGiven;
+    }
+    return stage;
   }
 
   /// Whether the annotation is a job; if so, the event gets the kind and numbers in its name.
@@ -163,7 +254,7 @@ class KinetoPlacer {
       const bool isInside = event.begin < around.end;
       if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it
-        if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});
+        if (event.begin < jobEnd) taken_[thread].back().inner.push_back(asRecorded);
         continue;
       }
       if (nested_.isEmptyCollective(events, named[n])) event.kind = JobKind::kOther;
@@ -176,15 +267,17 @@ class KinetoPlacer {
       jobEnd = event.end;
       if (isInside) nested_.takeNameOf(around, event);
       names_.give(event, names_.known(event.name));
-      scopes_.push_back(isInside ? HostSpan{around.begin, around.end}
-                                 : HostSpan{event.begin, event.end});
-      addJob(event, asRecorded, thread);
+      const Event& scope = isInside ? around : event;
+      taken_[thread].push_back({event, asRecorded, {scope.begin, scope.end}, {}});
       taken.push_back(named[n]);
     }
     removeAt(events, taken);
   }
 
-  void addJob(Event event, const Event& asRecorded, std::uint32_t thread) {
+  void addJob(const TakenJob& job, std::uint32_t thread) {
+    Event event = job.event;
+    for (const Event& inner : job.inner) inner_.emplace_back(inner, hostJobs_.size());
+    scopes_.push_back(job.scope);
     event.job = hostJobs_.add({.begin = event.begin,
                                .end = event.end,
                                .thread = thread,
@@ -193,7 +286,7 @@ class KinetoPlacer {
                                .stage = event.stage,
                                .microBatch = event.microBatch});
     jobs_.push_back(event);
-    recorded_.push_back(asRecorded);
+    recorded_.push_back(job.recorded);
   }
 
   /// Gives the jobs of each thread the times of their operators, and finds their messages.
@@ -383,6 +476,7 @@ class KinetoPlacer {
   Lanes devices_;
   std::vector<HostThread> threads_;                            // of host_
   std::vector<std::pair<std::int64_t, std::int32_t>> stepOf_;  // external id, step
+  std::vector<std::vector<TakenJob>> taken_;                   // by thread, until they have numbers
   HostJobs hostJobs_;
   std::optional<Launches> launches_;
   std::vector<Event> jobs_;                           // of hostJobs_
