@@ -461,7 +461,7 @@ class JobFinder {
       for (const std::size_t f : runs) {
         lengths.push_back(at(cores_[f].end - 1).end - at(cores_[f].end - n).begin);
       }
-      if (medianOf(lengths) <= kLongLoss) loss = n;
+      if (partOf(lengths, 4) <= kLongLoss) loss = n;
     }
     if (loss == 0) return;
     for (const std::size_t f : runs) forwards_[f].end = cores_[f].end -= loss;
