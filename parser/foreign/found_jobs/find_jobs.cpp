@@ -54,7 +54,9 @@ class JobFinder {
     cutForwards();
     findOwners();
     joinCalls();
-    if (calls_.empty() && facts_.hasMessages) {
+    const bool areLinked = std::any_of(calls_.begin(), calls_.end(),
+                                       [](const Run& call) { return call.owner != kNone; });
+    if (!areLinked && facts_.hasMessages) {
       keepLongForwards();
     } else {
       keepLinkedForwards();

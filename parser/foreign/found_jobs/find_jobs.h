@@ -73,8 +73,8 @@ struct FoundJobs {
 /// behind the operators of other micro-batches is no part of a job. A forward with several
 /// backwards has an input half and weight halves.
 ///
-/// Where nothing is a backward and there are messages, forwards are the runs between cuts that take
-/// most of the time.
+/// Where no backward refers to a forward and there are messages, forwards are the runs between cuts
+/// that take most of the time.
 ///
 /// Source: torch/csrc/autograd/engine.cpp (the order of a ready queue) and function.h (sequence
 /// numbers). O(n log n) in the operators.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 
 namespace pipetrace {
 namespace {
@@ -20,6 +21,34 @@ std::vector<std::int32_t> stepsByOptimizers(const std::vector<FoundJob>& jobs,
     steps.push_back(step);
   }
   return steps;
+}
+
+/// Gives backwards that name no forward the forwards of their step that have none, first in first
+/// out, where there are as many.
+void numberRest(const std::vector<FoundJob>& jobs, std::vector<JobNumbers>& numbers) {
+  struct Rest {
+    std::vector<std::int32_t> forwards;  // their micro-batches
+    std::vector<std::size_t> backwards;
+  };
+  std::set<std::int32_t> served;  // passes
+  for (const FoundJob& job : jobs) {
+    if (job.kind != JobKind::kForward) served.insert(job.pass);
+  }
+  std::map<std::int32_t, Rest> steps;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Rest& rest = steps[numbers[i].step];
+    if (jobs[i].kind == JobKind::kForward) {
+      if (!served.contains(jobs[i].pass)) rest.forwards.push_back(numbers[i].microBatch);
+    } else if (jobs[i].pass == FoundJob::kNoPass) {
+      rest.backwards.push_back(i);
+    }
+  }
+  for (const auto& [step, rest] : steps) {
+    if (rest.forwards.size() != rest.backwards.size()) continue;
+    for (std::size_t i = 0; i < rest.backwards.size(); ++i) {
+      numbers[rest.backwards[i]].microBatch = rest.forwards[i];
+    }
+  }
 }
 
 }  // namespace
@@ -46,6 +75,7 @@ std::vector<JobNumbers> numberByOrder(const std::vector<FoundJob>& jobs,
     const auto found = microBatches.find(jobs[i].pass);
     if (found != microBatches.end()) numbers[i].microBatch = found->second;
   }
+  numberRest(jobs, numbers);
   return numbers;
 }
 

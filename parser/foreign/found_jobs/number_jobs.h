@@ -13,8 +13,9 @@ namespace pipetrace {
 /// The numbers of a found job, as far as its rank alone gives them.
 struct JobNumbers {
   std::int32_t step = kNotGiven;
-  /// The place of its forward among those of the step, from 0; kNotGiven for the backward of a
-  /// forward that the trace lacks.
+  /// The place of its forward among those of the step, from 0. Backwards whose forward is not known
+  /// by number are those of the step's other forwards in their order, if there are as many; else
+  /// they have kNotGiven.
   std::int32_t microBatch = kNotGiven;
 };
 

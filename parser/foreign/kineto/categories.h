@@ -35,6 +35,9 @@ class KinetoWords {
   std::optional<std::int32_t> stepOf(const Event& event) const;
   /// An operator of autograd's engine, which runs a backward pass.
   bool isAutograd(const Event& event) const { return has(event.name, kAutograd); }
+  /// The operator of autograd's engine that a backward begins with. It is that of no operator of a
+  /// forward.
+  bool isGraphRoot(const Event& event) const { return has(event.name, kGraphRoot); }
   /// A kernel of NCCL or RCCL.
   bool isCommunication(const Event& event) const { return has(event.name, kCommunication); }
 
@@ -61,7 +64,7 @@ class KinetoWords {
   Numbers numbersOf(const Event& event) const;
 
  private:
-  enum Trait : std::uint8_t {
+  enum Trait : std::uint16_t {
     kStep = 1,
     kAutograd = 2,
     kCommunication = 4,
@@ -70,16 +73,17 @@ class KinetoWords {
     kProcessGroup = 32,
     kPost = 64,
     kAside = 128,
+    kGraphRoot = 256,
   };
 
-  static std::uint8_t traitsOf(std::string_view name);
+  static std::uint16_t traitsOf(std::string_view name);
 
   bool has(StringId name, Trait trait) const { return (traits_[name] & trait) != 0; }
 
   const Timeline& timeline_;
   const ForeignNames& names_;
   std::array<StringId, 6> categories_{};
-  std::vector<std::uint8_t> traits_;  // by name
+  std::vector<std::uint16_t> traits_;  // by name
   bool hasMessages_ = false;
   StringId externalId_;
   StringId correlation_;

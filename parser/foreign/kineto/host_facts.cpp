@@ -73,7 +73,8 @@ ThreadFacts readThread(const std::vector<Event>& events, const KinetoWords& word
       continue;
     }
     const bool isBackward = words.isAutograd(event);
-    const auto number = words.numbersOf(event).sequence;
+    auto number = words.numbersOf(event).sequence;
+    if (words.isGraphRoot(event)) number.reset();  // it has no forward
     thread.hasBackwards = thread.hasBackwards || isBackward;
     if (!isBackward && number) ++thread.numbered;
     thread.operators.push_back({event.begin, event.end, number.value_or(HostOperator::kNoNumber),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,7 @@ class KinetoPlacer {
     splitLanes();
     nameProcess();
     readHost();
+    if (!hasComputeJob() && isDeviceTimeAllowed()) takeGraphJobs();
     if (words_.hasMessages() && !hasComputeJob()) {
       reportNoJobs(timeline_.strings, trace_.file, trace_.diagnostics);
     }
@@ -108,8 +110,8 @@ class KinetoPlacer {
   bool isDeviceTimeAllowed() const { return trace_.jobTime != JobTime::kHost; }
 
   bool hasComputeJob() const {
-    return std::any_of(jobs_.begin(), jobs_.end(),
-                       [](const Event& job) { return isCompute(job.kind); });
+    return hasGraphJobs_ || std::any_of(jobs_.begin(), jobs_.end(),
+                                        [](const Event& job) { return isCompute(job.kind); });
   }
 
   bool wantsDeviceTime() const {
@@ -159,6 +161,56 @@ class KinetoPlacer {
       return a->event.begin < b->event.begin;
     });
     return all;
+  }
+
+  /// Makes jobs and messages of kernels that name theirs themselves: those of CUDA graphs, whose
+  /// annotations torch merges into the trace (`args.name`). What has one name in one launch of a
+  /// graph is one job. Streams say nothing: graphs give them other numbers when they are replayed.
+  void takeGraphJobs() {
+    const StringId key = timeline_.strings.intern("name");
+    std::map<std::tuple<std::int64_t, std::int32_t, StringId>, Event> jobs;
+    std::map<std::string_view, std::vector<Event>> messages;
+    for (ForeignTrace::Lane* const lane : devices_) {
+      std::erase_if(lane->thread->events, [&](Event& event) {
+        if (words_.categoryOf(event) != KinetoCategory::kKernel) return false;
+        const StringId text = textArgument(event, key);
+        if (text == 0) return false;
+        const JobName& name = names_.known(text);
+        const bool isMessage = isTransfer(name.kind);
+        if (!isMessage && !isCompute(name.kind)) return false;
+        const KinetoWords::Numbers numbers = words_.numbersOf(event);
+        Event job;
+        job.begin = event.begin;
+        job.end = event.end;
+        job.kind = name.kind;
+        job.name = text;
+        job.step = numbers.externalId ? stepOf(*numbers.externalId) : steps_.at(event.begin);
+        names_.give(job, name);
+        if (isMessage) {
+          messages[isSend(name.kind) ? kSendLane : kRecvLane].push_back(job);
+          return true;
+        }
+        if (words_.isCommunication(event)) return false;  // a collective of the job
+        const auto [known, isNew] =
+            jobs.try_emplace({numbers.correlation.value_or(0), job.step, text}, job);
+        known->second.begin = std::min(known->second.begin, job.begin);
+        known->second.end = std::max(known->second.end, job.end);
+        return false;
+      });
+    }
+    for (auto& [lane, events] : messages) append(events, made_[lane]);
+    std::vector<Event>& made = made_[kComputeLane];
+    for (const auto& [of, job] : jobs) made.push_back(job);
+    std::sort(made.begin(), made.end(), startsBefore);
+    for (std::size_t i = 0; i < made.size(); ++i) made[i].job = static_cast<std::int64_t>(i);
+    hasGraphJobs_ = !made.empty();
+  }
+
+  StringId textArgument(const Event& event, StringId key) const {
+    for (const Argument& argument : timeline_.argumentsOf(event)) {
+      if (argument.key == key && argument.type == ArgumentType::kText) return argument.text;
+    }
+    return 0;
   }
 
   /// Adds the jobs that no annotation names.
@@ -471,6 +523,7 @@ class KinetoPlacer {
   StepSpans steps_;
   NestedJobs nested_;
   int rank_ = 0;
+  bool hasGraphJobs_ = false;  // kernels named them
   std::vector<ForeignTrace::Lane*> all_;
   Lanes host_;
   Lanes devices_;
