@@ -51,6 +51,7 @@ class JobFinder {
   FoundJobs find() {
     for (const Run& run : runsOf()) (run.isBackward ? calls_ : forwards_).push_back(run);
     giveRootsToBackwards();
+    listNumbers();
     cutForwards();
     findOwners();
     joinCalls();
@@ -136,6 +137,37 @@ class JobFinder {
     return numbers;
   }
 
+  struct Numbered {
+    std::int64_t number = 0;
+    std::size_t place = 0;  // of the operator
+  };
+
+  /// Lists the operators of forwards by number. The last operator with a number made what has it:
+  /// those before made nothing that counts.
+  void listNumbers() {
+    std::int64_t highest = HostOperator::kNoNumber;
+    for (const Run& run : forwards_) {
+      for (std::size_t i = run.first; i < run.end; ++i) {
+        if (at(i).number < highest || at(i).number == HostOperator::kNoNumber) continue;
+        highest = at(i).number;
+        numbered_.push_back({highest, i});
+      }
+    }
+  }
+
+  /// The operator of a forward that made what has that number; null: the trace lacks it.
+  const Numbered* makerOf(std::int64_t number) const {
+    const auto next =
+        std::partition_point(numbered_.begin(), numbered_.end(),
+                             [&](const Numbered& each) { return each.number <= number; });
+    return next == numbered_.begin() ? nullptr : &*std::prev(next);
+  }
+
+  /// The forward's run with the operator at that place.
+  std::int32_t forwardAt(std::size_t place) const {
+    return static_cast<std::int32_t>(forwardFrom(place + 1)) - 1;
+  }
+
   /// Cuts a run where calls refer to parts of it that do not overlap.
   void cutForwards() {
     std::vector<Numbers> calls;
@@ -167,8 +199,8 @@ class JobFinder {
         for (std::size_t i = run.first; i < run.end; ++i) {
           if (at(i).number != HostOperator::kNoNumber && at(i).number <= part->last) place = i + 1;
         }
-        const bool hasMore = place < run.end && std::next(part)->first <= numbers->last;
-        if (!hasMore || place == run.end) break;
+        const Numbered* const next = makerOf(std::next(part)->first);
+        if (next == nullptr || next->place < place || next->place >= run.end) break;
         if (place == run.first) continue;
         Run first = run;
         first.end = place;
@@ -181,31 +213,8 @@ class JobFinder {
     forwards_ = std::move(cut);
   }
 
-  struct Numbered {
-    std::int64_t number = 0;
-    std::int32_t forward = 0;
-    std::size_t place = 0;  // of the operator
-  };
-
-  /// The operator of a forward that has that number; null: the trace lacks it.
-  const Numbered* ownerOf(std::int64_t number) const {
-    // The last operator with a number made what has it: those before made nothing that counts.
-    const auto next =
-        std::partition_point(numbered_.begin(), numbered_.end(),
-                             [&](const Numbered& each) { return each.number <= number; });
-    return next == numbered_.begin() ? nullptr : &*std::prev(next);
-  }
-
   /// Links calls with their forwards, and cuts calls that serve several.
   void findOwners() {
-    std::int64_t highest = HostOperator::kNoNumber;
-    for (std::size_t f = 0; f < forwards_.size(); ++f) {
-      for (std::size_t i = forwards_[f].first; i < forwards_[f].end; ++i) {
-        if (at(i).number < highest || at(i).number == HostOperator::kNoNumber) continue;
-        highest = at(i).number;
-        numbered_.push_back({highest, static_cast<std::int32_t>(f), i});
-      }
-    }
     for (const Run& run : forwards_) cores_.push_back({.first = run.end, .end = run.first});
     std::vector<Run> cut;
     for (const Run& call : calls_) addOwned(call, cut);
@@ -219,14 +228,15 @@ class JobFinder {
     for (std::size_t i = call.first; i < call.end; ++i) {
       const HostOperator& each = at(i);
       const bool counted = each.isBackward && each.number != HostOperator::kNoNumber;
-      owners.push_back(counted ? ownerOf(each.number) : nullptr);
-      if (owners.back() != nullptr) most = std::max(most, ++counts[owners.back()->forward]);
+      owners.push_back(counted ? makerOf(each.number) : nullptr);
+      if (owners.back() != nullptr)
+        most = std::max(most, ++counts[forwardAt(owners.back()->place)]);
     }
     Run part = call;
     part.end = part.first;
     for (std::size_t i = call.first; i < call.end; ++i) {
       const Numbered* const made = owners[i - call.first];
-      const std::int32_t owner = made == nullptr ? kNone : made->forward;
+      const std::int32_t owner = made == nullptr ? kNone : forwardAt(made->place);
       const bool isCounted = owner != kNone && counts.at(owner) * kTouches > most;
       if (isCounted) {
         Run& core = cores_[static_cast<std::size_t>(owner)];

@@ -136,7 +136,7 @@ class KinetoPlacer {
       takeJobs(static_cast<std::uint32_t>(i));
     }
     std::sort(stepOf_.begin(), stepOf_.end());
-    if (!names_.isAsked()) findJobsWithoutAnnotation();
+    if (!names_.isAsked() && !host_.empty()) findJobsWithoutAnnotation();
     for (std::uint32_t i = 0; i < host_.size(); ++i) {
       for (const TakenJob& job : taken_[i]) addJob(job, i);
     }
