@@ -322,34 +322,18 @@ class FoundJobNumbers {
     for (std::size_t position = 0; position < pipeline.size(); ++position) {
       addMessages(rankAt, position, pipeline, sends, receives);
     }
-    std::size_t started = 0;
-    for (const Pass& pass : pipeline.rank(0).passes) started += pass.receives ? 0 : 1;
-    if (started == forwards && pipeline.size() > 0 && !mayHaveChunks(pipeline)) return;
     if (pipeline.followMessages(sends, receives)) return pipeline.give();
-    pipeline.forget();
-    const std::size_t chunks = started == 0 ? 0 : forwards / started;
-    if (chunks > 1 && chunks <= kMostChunks && started * chunks == forwards &&
-        pipeline.followSchedule(static_cast<int>(chunks))) {
-      return pipeline.give();
+    // With one chunk the order is right as it stands.
+    for (int chunks = 1; chunks <= kMostChunks; ++chunks) {
+      pipeline.forget();
+      if (forwards % static_cast<std::size_t>(chunks) != 0) continue;
+      if (pipeline.followSchedule(chunks)) return pipeline.give();
     }
     pipeline.forget();
     for (std::size_t position = 0; position < pipeline.size(); ++position) {
       timeline_.ranks.at(rankAt.at(position)).jobsByOrder +=
           static_cast<std::int64_t>(pipeline.rank(position).jobs.size());
     }
-  }
-
-  /// Whether a forward goes on with one of its own rank.
-  static bool mayHaveChunks(PipelineStep& pipeline) {
-    for (std::size_t position = 1; position < pipeline.size(); ++position) {
-      bool anyReceives = false;
-      bool anyStarts = false;
-      for (const Pass& pass : pipeline.rank(position).passes) {
-        (pass.receives ? anyReceives : anyStarts) = true;
-      }
-      if (anyReceives && anyStarts) return true;
-    }
-    return false;
   }
 
   void addMessages(const std::map<std::size_t, int>& rankAt, std::size_t position,

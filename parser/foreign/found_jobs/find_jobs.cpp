@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -275,18 +276,30 @@ class JobFinder {
     return true;
   }
 
-  /// Calls in a row that serve one forward are one backward.
+  /// Calls in a row that serve one forward are one backward. A call that goes over the same
+  /// operators again is the other half of it.
   void joinCalls() {
     std::vector<Run> joined;
+    std::set<std::int64_t> numbers;  // of the last one
     for (const Run& call : calls_) {
+      std::vector<std::int64_t> own;
+      for (std::size_t i = call.first; i < call.end; ++i) {
+        if (at(i).isBackward && at(i).number != HostOperator::kNoNumber)
+          own.push_back(at(i).number);
+      }
+      const bool isAgain = std::any_of(
+          own.begin(), own.end(), [&](std::int64_t number) { return numbers.contains(number); });
       const bool isOne = !joined.empty() && joined.back().annotated == call.annotated &&
+                         (call.annotated != HostOperator::kNoJob || !isAgain) &&
                          (joined.back().owner == call.owner || call.owner == kNone) &&
                          isOneJob(joined.back().end, call.first);
       if (isOne) {
         joined.back().end = call.end;
       } else {
         joined.push_back(call);
+        numbers.clear();
       }
+      numbers.insert(own.begin(), own.end());
     }
     calls_ = std::move(joined);
   }
