@@ -102,7 +102,9 @@ std::string foundJobsText(const Doubt& doubt) {
   std::string text = "no annotation names the jobs of " + ranksText(doubt.ranks) + ": " +
                      countText(doubt.count, "job was", "jobs were") +
                      " found by operators and messages";
-  if (!doubt.schedule.empty()) {
+  if (doubt.isWithoutPipeline) {
+    text += "; the micro-batches of one rank follow each other, without a pipeline";
+  } else if (!doubt.schedule.empty()) {
     text +=
         "; " +
         (doubt.ranks.size() == 1 ? std::string("it follows ")
@@ -118,7 +120,8 @@ std::string foundJobsText(const Doubt& doubt) {
   }
   if (doubt.unplaced > 0) {
     text += "; " + countText(doubt.unplaced, "run of operators", "runs of operators") + " (" +
-            formatDuration(doubt.time) + ") may be jobs and were not placed";
+            formatDuration(doubt.time) + ") that may be a job " +
+            (doubt.unplaced == 1 ? "was" : "each were") + " not placed";
   }
   return text;
 }

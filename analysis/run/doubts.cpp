@@ -279,8 +279,13 @@ class Doubting {
       doubt.time += info.unplacedTime;
     }
     if (doubt.ranks.empty()) return;
+    const Topology& topology = run_.topology();
+    doubt.isWithoutPipeline = std::all_of(doubt.ranks.begin(), doubt.ranks.end(), [&](int rank) {
+      const auto place = topology.places.find(rank);
+      return place != topology.places.end() && place->second.depth == 1;
+    });
     const FollowedSchedule& followed = run_.schedule();
-    if (!followed.recognised.names.empty()) {
+    if (!doubt.isWithoutPipeline && !followed.recognised.names.empty()) {
       doubt.schedule = toText(followed.recognised);
       doubt.all = doubt.count;
       doubt.fitting = std::max<std::int64_t>(doubt.count - followed.deviationCount, 0);

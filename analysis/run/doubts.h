@@ -40,6 +40,7 @@ struct Doubt {
   std::int64_t fitting = 0;
   std::int64_t byOrder = 0;
   std::int64_t unplaced = 0;
+  bool isWithoutPipeline = false;  ///< kFoundJobs: each rank runs the whole model
   /// Kinds that a reader or an earlier check has said: its message and its advice.
   std::string said{};
   std::string advice{};

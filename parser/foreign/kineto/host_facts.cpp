@@ -73,12 +73,13 @@ ThreadFacts readThread(const std::vector<Event>& events, const KinetoWords& word
       continue;
     }
     const bool isBackward = words.isAutograd(event);
-    auto number = words.numbersOf(event).sequence;
-    if (words.isGraphRoot(event)) number.reset();  // it has no forward
+    const std::int64_t number =
+        words.isGraphRoot(event)
+            ? HostOperator::kNoNumber  // it has no forward
+            : words.numbersOf(event).sequence.value_or(HostOperator::kNoNumber);
     thread.hasBackwards = thread.hasBackwards || isBackward;
-    if (!isBackward && number) ++thread.numbered;
-    thread.operators.push_back({event.begin, event.end, number.value_or(HostOperator::kNoNumber),
-                                job, event.name, isBackward});
+    if (!isBackward && number >= 0) ++thread.numbered;
+    thread.operators.push_back({event.begin, event.end, number, job, event.name, isBackward});
   }
   return thread;
 }
