@@ -319,10 +319,19 @@ class JobFinder {
         const Nanoseconds most = isHalf ? kNsMax : std::max(kAround, length / kAroundPart);
         while (call.first > before && isFree(call.first - 1) &&
                !isCutBetween(call.first - 1, call.first) &&
-               at(call.first).begin - at(call.first - 1).begin < most) {
+               (at(call.first).begin - at(call.first - 1).begin < most ||
+                at(call.first - 1).number == HostOperator::kNoNumber)) {
           --call.first;
         }
-        while (call.end < next && isFree(call.end) && !isCutBetween(call.end - 1, call.end) &&
+        std::size_t parting = next;
+        // Between two backwards in a row, the longest pause parts them.
+        if (c + 1 < calls_.size() && isOneJob(call.end, next)) {
+          parting = call.end;
+          for (std::size_t i = call.end; i <= next; ++i) {
+            if (gapBefore(i) > gapBefore(parting)) parting = i;
+          }
+        }
+        while (call.end < parting && isFree(call.end) && !isCutBetween(call.end - 1, call.end) &&
                gapBefore(call.end) < kLate) {
           ++call.end;
         }
