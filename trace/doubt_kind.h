@@ -31,9 +31,9 @@ enum class DoubtKind : std::uint8_t {
   kIncompleteSteps,  ///< ranks lack jobs that they have in other steps
   kMessagesBetween,  ///< messages lead from one pipeline to another
   kRanksContradict,  ///< what says which rank is where contradicts itself
+  kFoundJobs,        ///< nobody annotated jobs: a reader found them
 };
-inline constexpr std::size_t kDoubtKindCount =
-    static_cast<std::size_t>(DoubtKind::kRanksContradict) + 1;
+inline constexpr std::size_t kDoubtKindCount = static_cast<std::size_t>(DoubtKind::kFoundJobs) + 1;
 
 /// The effect of a doubt on the report.
 enum class DoubtEffect : std::uint8_t {
@@ -115,6 +115,7 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kRanksContradict,
      .name = "ranks_contradict",
      .leavesOut = "ranks without a file"},
+    {.of = DoubtKind::kFoundJobs, .name = "found_jobs"},
 }};
 
 static_assert(

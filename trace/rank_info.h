@@ -76,9 +76,14 @@ struct RankInfo {
   /// By how much at least its clock was apart from another rank's, before times were moved by the
   /// order of jobs; 0: they were not.
   Nanoseconds clockApart = 0;
-  int runs = 1;              ///< the number of runs in its log; this is one of them
-  bool isRecording = false;  ///< its recorder was still running when the log was read
-  bool isSelected = false;   ///< comes from a profile that was made of some of the run's ranks only
+  // What a reader made of a trace in which nobody annotated these jobs.
+  std::int64_t jobsFound = 0;     ///< compute jobs that it found by their operators and messages
+  std::int64_t jobsByOrder = 0;   ///< those of them whose numbers follow from their order alone
+  std::int64_t runsUnplaced = 0;  ///< runs of work that may be jobs, and were not placed
+  Nanoseconds unplacedTime = 0;   ///< how long those last
+  int runs = 1;                   ///< the number of runs in its log; this is one of them
+  bool isRecording = false;       ///< its recorder was still running when the log was read
+  bool isSelected = false;  ///< comes from a profile that was made of some of the run's ranks only
 
   bool hasEnd = false;  ///< the log has a `Profiler End:` line: it is whole
   std::int64_t written = 0;

@@ -156,6 +156,35 @@ std::string contradictText(const Doubt& doubt) {
   return text + ": files have the numbers of other ranks, or are of other runs";
 }
 
+/// "all 4 ranks follow 1F1B, 96 of 96 jobs": how well the found jobs fit.
+std::string foundJobsText(const Doubt& doubt) {
+  std::string text = "no annotation names the jobs of " + ranksText(doubt.ranks) + ": " +
+                     countText(doubt.count, "job was", "jobs were") +
+                     " found by operators and messages";
+  if (doubt.isWithoutPipeline) {
+    text += "; the micro-batches of one rank follow each other, without a pipeline";
+  } else if (!doubt.schedule.empty()) {
+    text +=
+        "; " +
+        (doubt.ranks.size() == 1 ? std::string("it follows ")
+                                 : "all " + std::to_string(doubt.ranks.size()) + " ranks follow ") +
+        doubt.schedule + ", " + std::to_string(doubt.fitting) + " of " +
+        countText(doubt.all, "job");
+  } else {
+    text += "; they fit no schedule that is known";
+  }
+  if (doubt.byOrder > 0) {
+    text +=
+        "; the micro-batches of " + countText(doubt.byOrder, "job") + " are counted by their order";
+  }
+  if (doubt.unplaced > 0) {
+    text += "; " + countText(doubt.unplaced, "run of operators", "runs of operators") + " (" +
+            formatDuration(doubt.time) + ") that may be a job " +
+            (doubt.unplaced == 1 ? "was" : "each were") + " not placed";
+  }
+  return text;
+}
+
 std::string saidText(const Doubt& doubt) { return doubt.said; }
 std::string saidAdvice(const Doubt& doubt) { return doubt.advice; }
 
@@ -205,6 +234,8 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
     {DoubtKind::kRanksContradict, contradictText,
      "name each file by its rank (rank0.json, rank1.json), or record with a profiler that writes "
      "the rank into the file"},
+    {DoubtKind::kFoundJobs, foundJobsText,
+     "`record_function` around each job leaves no doubt (docs/inputs/torch.md)"},
 }};
 
 static_assert(

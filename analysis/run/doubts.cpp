@@ -92,6 +92,7 @@ class Doubting {
       addStepsInside();
       addMissingJobs();
       addContradictions();
+      addFoundJobs();
     }
     std::stable_sort(doubts_.begin(), doubts_.end(), [](const Doubt& a, const Doubt& b) {
       if (a.isMeaningless != b.isMeaningless) return a.isMeaningless;
@@ -573,6 +574,31 @@ class Doubting {
       doubt.all = all->second;
     }
     if (!doubt.ranks.empty()) doubts_.push_back(std::move(doubt));
+  }
+
+  void addFoundJobs() {
+    Doubt doubt{.kind = DoubtKind::kFoundJobs};
+    for (const auto& [rank, info] : timeline_.ranks) {
+      if (info.jobsFound == 0) continue;
+      doubt.ranks.push_back(rank);
+      doubt.count += info.jobsFound;
+      doubt.byOrder += info.jobsByOrder;
+      doubt.unplaced += info.runsUnplaced;
+      doubt.time += info.unplacedTime;
+    }
+    if (doubt.ranks.empty()) return;
+    const Topology& topology = run_.topology();
+    doubt.isWithoutPipeline = std::all_of(doubt.ranks.begin(), doubt.ranks.end(), [&](int rank) {
+      const auto place = topology.places.find(rank);
+      return place != topology.places.end() && place->second.depth == 1;
+    });
+    const FollowedSchedule& followed = run_.schedule();
+    if (!doubt.isWithoutPipeline && !followed.recognised.names.empty()) {
+      doubt.schedule = toText(followed.recognised);
+      doubt.all = doubt.count;
+      doubt.fitting = std::max<std::int64_t>(doubt.count - followed.deviationCount, 0);
+    }
+    doubts_.push_back(std::move(doubt));
   }
 
   const Run& run_;

@@ -40,8 +40,9 @@ struct Doubt {
   /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
   /// each without an overlap of its own; 0 where there are no such lanes.
   std::int64_t count = 0;
-  std::int64_t all =
-      0;  ///< kClocksApart, kCoarseTimes: of how many; kRanksContradict: received there
+  /// Of how many: kClocksApart, kCoarseTimes, kFoundJobs. kRanksContradict: messages received
+  /// there.
+  std::int64_t all = 0;
   std::int64_t morePairs = 0;  ///< kClocksApart, kRanksContradict: of ranks
   double ratio = 0;            ///< kTooEfficient: the median of schedule efficiencies
   /// kClocksApart: the jobs that show it, as plans name them: "1F0" begins before "0F0" has ended.
@@ -49,6 +50,14 @@ struct Doubt {
   std::string made{};
   std::string used{};
   std::int32_t step = kNotGiven;  ///< of these, and of kNothingRecorded, kStepsInside, kMissingJobs
+  /// kFoundJobs: the schedule that the jobs follow, empty if none is known; how many of `all` jobs
+  /// of the steps compared stand where it has them; jobs whose micro-batch is counted by order;
+  /// runs of operators that were not placed, which last `time`.
+  std::string schedule{};
+  std::int64_t fitting = 0;
+  std::int64_t byOrder = 0;
+  std::int64_t unplaced = 0;
+  bool isWithoutPipeline = false;  ///< kFoundJobs: each rank runs the whole model
   /// Kinds that a reader or an earlier check has said: its message and its advice.
   std::string said{};
   std::string advice{};

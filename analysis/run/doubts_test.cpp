@@ -348,5 +348,21 @@ TEST(DoubtKinds, EachHasANameOfItsOwn) {
   EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
 }
 
+TEST_F(Doubts, JobsThatAReaderFoundAreOneWithTheScheduleThatTheyFollow) {
+  Timeline timeline = simulated();
+  for (auto& [rank, info] : timeline.ranks) info.jobsFound = 48;
+  timeline.ranks[2].runsUnplaced = 1;
+  timeline.ranks[2].unplacedTime = 5;
+  const std::vector<Doubt> found = doubts(std::move(timeline));
+  ASSERT_THAT(found, ElementsAre(Field(&Doubt::kind, DoubtKind::kFoundJobs)));
+  EXPECT_THAT(found[0].ranks, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(found[0].schedule, "1F1B");
+  EXPECT_EQ(found[0].fitting, 192);
+  EXPECT_EQ(found[0].all, 192);
+  EXPECT_EQ(found[0].unplaced, 1);
+  EXPECT_EQ(found[0].time, 5);
+  EXPECT_FALSE(found[0].isMeaningless);
+}
+
 }  // namespace
 }  // namespace pipetrace

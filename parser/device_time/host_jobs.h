@@ -36,8 +36,6 @@ class HostJobs {
   /// Adds a job; the jobs of a thread in the order of their begins, one thread after the other.
   /// Returns its number, counted from 0.
   std::int32_t add(const HostJob& job);
-  /// Lets the job that was added last end at that time.
-  void cutLast(Nanoseconds end) { jobs_.back().end = end; }
 
   const HostJob& operator[](std::int32_t number) const {
     return jobs_[static_cast<std::size_t>(number)];

@@ -72,6 +72,10 @@ inline constexpr std::string_view kEventsWithoutTime = "events_without_time";
 inline constexpr std::string_view kOverruns = "overruns";
 inline constexpr std::string_view kOverrunTime = "overrun_ns";
 inline constexpr std::string_view kClockApart = "clock_apart_ns";
+inline constexpr std::string_view kJobsFound = "jobs_found";
+inline constexpr std::string_view kJobsByOrder = "jobs_by_order";
+inline constexpr std::string_view kRunsUnplaced = "runs_unplaced";
+inline constexpr std::string_view kUnplacedTime = "unplaced_ns";
 inline constexpr std::string_view kSelected = "selected";
 inline constexpr std::string_view kSeen = "seen";
 inline constexpr std::string_view kNone;  ///< the key of fields that no file keeps
@@ -112,6 +116,10 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kProfile, keys::kOverruns, kIfGiven>(), &RankInfo::overruns);
   visit(RankField<kProfile, keys::kOverrunTime, kIfGiven>(), &RankInfo::overrunTime);
   visit(RankField<kProfile, keys::kClockApart, kIfGiven>(), &RankInfo::clockApart);
+  visit(RankField<kProfile, keys::kJobsFound, kIfGiven>(), &RankInfo::jobsFound);
+  visit(RankField<kProfile, keys::kJobsByOrder, kIfGiven>(), &RankInfo::jobsByOrder);
+  visit(RankField<kProfile, keys::kRunsUnplaced, kIfGiven>(), &RankInfo::runsUnplaced);
+  visit(RankField<kProfile, keys::kUnplacedTime, kIfGiven>(), &RankInfo::unplacedTime);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::runs);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::isRecording);
   visit(RankField<kProfile, keys::kSelected, kIfGiven>(), &RankInfo::isSelected);

@@ -42,9 +42,9 @@ KinetoWords::KinetoWords(const ForeignTrace& trace, const ForeignNames& names)
   }
 }
 
-std::uint8_t KinetoWords::traitsOf(std::string_view name) {
+std::uint16_t KinetoWords::traitsOf(std::string_view name) {
   const auto begins = [&](std::string_view start) { return name.starts_with(start); };
-  std::uint8_t traits = 0;
+  std::uint16_t traits = 0;
   if (begins(kStepName)) traits |= kStep;
   if (begins(kAutogradName)) traits |= kAutograd;
   if (isCommunicationName(name)) traits |= kCommunication;
@@ -52,6 +52,8 @@ std::uint8_t KinetoWords::traitsOf(std::string_view name) {
   if (begins("gloo:send") || begins("nccl:send")) traits |= kSend;
   if (begins("c10d::") || name == "record_param_comms") traits |= kProcessGroup;
   if (begins("c10d::recv") || name == "c10d::send") traits |= kPost;
+  if (begins(kAutogradName) && name.ends_with("::GraphRoot")) traits |= kGraphRoot;
+  if (begins("Optimizer.") || begins("enumerate(DataLoader")) traits |= kAside;
   return traits;
 }
 
