@@ -20,7 +20,7 @@ const JobName& meaningOf(const Event& event, const ForeignTrace& trace, ForeignN
   return names.known(trace.timeline.strings.intern(name));
 }
 
-std::string_view laneOf(JobKind kind) {
+std::string_view laneOfAction(JobKind kind) {
   if (isSend(kind)) return kSendLane;
   if (isRecv(kind)) return kRecvLane;
   return isCompute(kind) ? kComputeLane : kOthersLane;
@@ -61,7 +61,7 @@ void placeTorchPlanTrace(ForeignTrace& trace) {
         event.kind = meaning.kind;
         trace.names.give(event, meaning);
       }
-      lanes[{i, laneOf(event.kind)}].push_back(event);
+      lanes[{i, laneOfAction(event.kind)}].push_back(event);
     }
   }
   std::vector<ForeignTrace::Lane> split;
