@@ -31,9 +31,12 @@ std::string runText(const std::string& input, const MeasuredRun& run, Nanosecond
     text += ", " + formatDuration(length) + " a micro-batch in the mean";
   }
   if (!run.isAsynchronous && !run.steps.empty()) {
-    const auto between = diff.wall ? meanBetweenOf(run) : std::nullopt;
-    text += ", " + formatDuration(meanStepOf(run) + between.value_or(0)) + " a step in the mean";
-    if (between) text += " (" + formatDuration(*between) + " of it until the next one begins)";
+    const std::optional<Nanoseconds> known = meanBetweenOf(run);
+    const Nanoseconds between = diff.wall ? known.value_or(0) : 0;
+    text += ", " + formatDuration(meanStepOf(run) + between) + " a step in the mean";
+    if (diff.wall && known) {
+      text += " (" + formatDuration(between) + " of it until the next one begins)";
+    }
   }
   return text;
 }
