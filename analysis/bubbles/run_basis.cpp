@@ -89,7 +89,6 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const BindingPaths& p
 /// without `lr` jobs nothing else would end its paths.
 BindingPaths::StepBegins stepBeginsOf(const JobGraph& graph, const RunSummary& summary) {
   BindingPaths::StepBegins begins;
-  if (!graph.hasLines()) return begins;
   for (const StepSummary& step : summary.steps) begins[{step.replica, step.step}] = step.begin;
   return begins;
 }
