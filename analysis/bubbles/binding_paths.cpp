@@ -123,7 +123,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.work = length - (node.kind == JobKind::kOptimizer ? least->optimizer : 0);
   }
   link.work = std::max<Nanoseconds>(0, link.work);
-  if (!begins_.empty() && opensStep(node)) return link;
+  if (graph_.hasLines() && opensStep(node)) return link;
   link.before = waitedFor(id);
   if (graph_.isOnLine(id) && node.inputs[0] != JobGraph::kNone) {
     setLateInLine(id, link);
@@ -139,6 +139,12 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     last = other;
   }
   if (last == JobGraph::kNone || ready >= late.begin) return link;
+  // What passes before a step begins is in no window of it.
+  if (isCompute(late.kind) && graph_.node(last).step != late.step) {
+    const auto begin = begins_.find({graph_.ranks()[late.rank].replica, late.step});
+    if (begin != begins_.end()) ready = std::max(ready, begin->second);
+    if (ready >= late.begin) return link;
+  }
   if (isBelowClockBound(last, lateId, late.begin - ready)) return link;
   link.late = late.begin - ready;
   // Where no message is logged, the time after the producer's end is the message's.

@@ -85,11 +85,10 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const BindingPaths& p
   return windows;
 }
 
-/// The begins of the steps of a run with lines. The time before is in no window of that step, and
-/// without `lr` jobs nothing else would end its paths.
+/// The begins of the steps of a run. The time before is in no window of that step, and in a run
+/// with lines without `lr` jobs nothing else would end its paths.
 BindingPaths::StepBegins stepBeginsOf(const JobGraph& graph, const RunSummary& summary) {
   BindingPaths::StepBegins begins;
-  if (!graph.hasLines()) return begins;
   for (const StepSummary& step : summary.steps) begins[{step.replica, step.step}] = step.begin;
   return begins;
 }

@@ -34,7 +34,8 @@ Timeline usual(unsigned seed, int steps = 20) {
   return noisyRun(onFour(), costsOf(onFour(), 0.1), steps, seed);
 }
 
-/// The parts of each run add up to its step, and their differences to the step's.
+/// The parts of each run add up to its step, and their differences to the step's; reasons add up to
+/// the difference of what is compared.
 void expectExactSums(const RunDiff& diff) {
   Nanoseconds a = 0;
   Nanoseconds b = 0;
@@ -49,7 +50,7 @@ void expectExactSums(const RunDiff& diff) {
   EXPECT_EQ(difference, diff.step.difference());
   Nanoseconds reasons = 0;
   for (const DiffReason& reason : reasonsOf(diff)) reasons += reason.time;
-  EXPECT_EQ(reasons, diff.step.difference());
+  EXPECT_EQ(reasons, diff.unit().difference());
 }
 
 RunDiff diffOfRuns(Timeline a, Timeline b) {

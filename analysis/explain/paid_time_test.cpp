@@ -334,8 +334,9 @@ TEST(PaidTime, AMessageThatWasThereEarlyIsNoTransfer) {
       if (track.rank == 1 && event.kind == kForward && event.microBatch == 1) {
         event.begin += 3 * kOneMs;
       }
-      if (event.kind != kRecvForward || event.microBatch != 1) continue;
-      event.end = event.begin + 50 * kOneMs;
+      if (!isTransfer(event.kind) || !isForwardTransfer(event.kind) || event.microBatch != 1) {
+        continue;
+      }
       const Argument early = Argument::ofText(timeline.strings.intern(message_arguments::kArrived),
                                               timeline.strings.intern(message_arguments::kEarly));
       timeline.setArguments(event, {&early, 1});

@@ -19,6 +19,9 @@ namespace {
 
 using Reason = Pauses::Reason;
 
+/// A pause is longer than this part of a median step.
+constexpr Nanoseconds kParts = 100;
+
 /// Whether an event of this name saves a checkpoint.
 bool isCheckpointName(std::string_view name) {
   std::string lower(name);
@@ -51,6 +54,10 @@ struct Stall {
   std::map<std::pair<int, Reason>, PauseWork> works;
   Nanoseconds otherPhases = 0;  // from the first of their steps to the last
   Nanoseconds cost = 0;
+  // The part of it in which no pipeline has a step, and all ranks of these.
+  Nanoseconds commonBegin = kNsMin;
+  Nanoseconds commonEnd = kNsMax;
+  std::int64_t ranks = 0;
 
   Nanoseconds length() const { return end - begin; }
 };
@@ -66,13 +73,20 @@ std::vector<Stall> stallsOf(const RunSummary& summary, const CountedSteps& count
   std::map<std::int32_t, Stall> byStep;
   for (const StepSummary& each : summary.steps) {
     const Nanoseconds pause = each.betweenSteps + each.otherPhases;
-    constexpr Nanoseconds kParts = 100;
     const bool isStall = pause > length / kParts && (pause > 3 * usual || usual > length / kParts);
     if (!isStall) continue;
     Stall& stall = byStep[each.step];
     stall.cost += each.betweenSteps * static_cast<Nanoseconds>(each.ranks.size());
     if (stall.length() >= pause) continue;
     stall = {each.step, each.windowEnd, each.windowEnd + pause, {}, each.otherPhases, stall.cost};
+  }
+  for (const StepSummary& each : summary.steps) {
+    const auto stall = byStep.find(each.step);
+    if (stall == byStep.end()) continue;
+    Stall& of = stall->second;
+    of.commonBegin = std::max(of.commonBegin, each.windowEnd);
+    of.commonEnd = std::min(of.commonEnd, each.windowEnd + each.betweenSteps + each.otherPhases);
+    of.ranks += static_cast<std::int64_t>(each.ranks.size());
   }
   std::vector<Stall> stalls;
   for (auto& [step, stall] : byStep) stalls.push_back(std::move(stall));
@@ -191,8 +205,16 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
   if (stalls.empty()) return {};
   fillStalls(timeline, stalls);
   std::map<std::tuple<Reason, int>, Pauses> groups;
+  const Nanoseconds least = medianStepOf(summary, counted).window / kParts;
   for (const Stall& stall : stalls) {
     Pauses pause = pauseOf(timeline, summary, stall);
+    if (pause.reason == Reason::kUnknown) {
+      // A pipeline may wait for another one that is still in its step: the run goes on.
+      pause.begin = stall.commonBegin;
+      pause.end = stall.commonEnd;
+      if (pause.end - pause.begin <= least) continue;
+      pause.cost = (pause.end - pause.begin) * stall.ranks;
+    }
     // Where several ranks do it, each may be the longest at times.
     Pauses& group = groups[{pause.reason, pause.ranks > 1 ? -1 : pause.rank}];
     addTo(group, std::move(pause));

@@ -47,8 +47,9 @@ struct Pauses {
 /// median pauses, unless the median pause is that long itself. Steps of other phases between two
 /// that count are part of the pause (StepWindow::otherPhases), and of no median. They are its
 /// reason if they fill more than half of it. Those of one reason and rank count together, and
-/// those of several ranks; the most expensive first. Pipelines pause together: a step's pause is
-/// that of the one that paused longest.
+/// those of several ranks; the most expensive first. A pause without a reason is the time in which
+/// no pipeline has a step. Else pipelines pause together: a step's pause is that of the one that
+/// paused longest.
 ///
 /// The reason is `data` jobs, or jobs and other events with "checkpoint", "ckpt" or "save" in their
 /// names, that fill more than half of a pause on one rank. Work that lies for the most part outside

@@ -135,6 +135,16 @@ TEST_F(PausesTest, ReplicasPauseOnceAndEachRankPays) {
   EXPECT_EQ(found[0].cost, 2 * 501 * kMs);
 }
 
+TEST_F(PausesTest, APipelineThatWaitsForAnotherOnesStepDoesNotPause) {
+  for (auto& [rank, info] : made_.timeline.ranks) info.dataParallelIndex = rank;
+  add(1, JobKind::kOptimizer, stall(), stall() + 400).step = 2;
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].begin, (stall() + 400) * kMs);
+  EXPECT_EQ(found[0].time, 101 * kMs);
+  EXPECT_EQ(found[0].cost, 2 * 101 * kMs);
+}
+
 /// Each pause is long.
 class AllPausesTest : public PausesTest {
  protected:
@@ -209,7 +219,7 @@ TEST(PausesOfPhases, AnEvaluationBetweenStepsIsNamedWithItsSteps) {
 TEST(NoPauses, StepsThatFollowEachOtherHaveNone) {
   HandMadeTimeline made;
   for (int step = 0; step < 3; ++step) {
-    made.add(0, JobKind::kForward, step * 100, step * 100 + 95, step);
+    made.add(0, JobKind::kForward, step * 1000, step * 1000 + 995, step);
   }
   EXPECT_THAT(pausesOf(made.timeline, summarize(made.timeline)), IsEmpty());
 }

@@ -238,7 +238,7 @@ class RunJson {
         for (const BubbleClass c : finding.classes) classes.push_back(bubbleClassName(c));
         evidence["share_of_idle"] = finding.share;
       }
-      if (finding.time > 0) {
+      if (!finding.classes.empty() || (finding.factsOf<Pauses>() != nullptr && finding.time > 0)) {
         evidence["time_ns"] = finding.time;
         evidence["share_of_steps"] = finding.shareOfSteps;
       }
