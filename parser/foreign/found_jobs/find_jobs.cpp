@@ -20,10 +20,10 @@ constexpr std::int32_t kNone = -1;
 constexpr std::int64_t kTouches = 10;
 /// Forwards with the same operators that show what they have in common beside these.
 constexpr std::size_t kEnough = 3;
-/// The host takes up to 0.15 ms between two operators of a forward. What comes later behind its
-/// last one than this, and than this part of its length, is not its own.
+/// What comes later than this behind the last operator of a forward, and than so many of its usual
+/// pauses between two operators, is not its own.
 constexpr Nanoseconds kLate = 100'000;
-constexpr Nanoseconds kLatePart = 200;
+constexpr Nanoseconds kLatePauses = 4;
 /// Before a loss that is no part of the forward it takes this and more, some times the usual.
 constexpr Nanoseconds kBeforeLoss = 80'000;
 constexpr Nanoseconds kLateTimes = 4;
@@ -423,11 +423,13 @@ class JobFinder {
       if (!isMost(left.size())) break;
       margins.before = n;
     }
-    std::vector<Nanoseconds> lengths;
+    std::vector<Nanoseconds> pauses;
     for (const std::size_t f : runs) {
-      lengths.push_back(at(cores_[f].end - 1).end - at(cores_[f].first).begin);
+      for (std::size_t i = cores_[f].first + 1; i < cores_[f].end; ++i) {
+        pauses.push_back(gapBefore(i));
+      }
     }
-    const Nanoseconds late = std::max(kLate, medianOf(std::move(lengths)) / kLatePart);
+    const Nanoseconds late = std::max(kLate, medianOf(std::move(pauses)) * kLatePauses);
     left = runs;
     while (true) {
       const std::size_t n = margins.after;
