@@ -10,8 +10,9 @@ namespace pipetrace {
 /// Where jobs name stages or chunks, it sets numStages and numChunks, too.
 ///
 /// - A pipeline is a group for pipelines. Where none is named so, it is the ranks that send to each
-///   other. Each rank is a pipeline by itself where nobody sends, jobs name no later stage, and all
-///   ranks are connected by groups of other axes, or of unknown purpose that add up.
+///   other.
+///   Each rank is a pipeline by itself if nobody sends, jobs name no later stage, and groups
+///   connect all ranks. These are groups of other axes, or of unknown purpose that add up.
 /// - Ranks share a stage if they are in one group for tensor or context parallelism. So do ranks
 ///   of a group of unknown purpose in which collectives add up inside the forwards of each of them.
 /// - All other pipelines are replicas.
