@@ -76,7 +76,7 @@ struct RankInfo {
   /// By how much at least its clock was apart from another rank's, before times were moved by the
   /// order of jobs; 0: they were not.
   Nanoseconds clockApart = 0;
-  // What a reader made of a trace in which nobody annotated these jobs.
+  // Jobs of a trace in which nobody annotated them.
   std::int64_t jobsFound = 0;     ///< compute jobs that it found by their operators and messages
   std::int64_t jobsByOrder = 0;   ///< those of them whose numbers follow from their order alone
   std::int64_t runsUnplaced = 0;  ///< runs of work that may be jobs, and were not placed

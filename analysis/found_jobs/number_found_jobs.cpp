@@ -165,8 +165,8 @@ class StepOfPipeline {
     return true;
   }
 
-  /// Whether each rank gets as many messages as the stages that its jobs now have. What the
-  /// messages are for is not asked, as those that are posted early may count for another job.
+  /// Whether each rank gets as many messages as the stages that its jobs now have. The job of a
+  /// message is not asked for, as one that is posted early may count for another.
   bool agreesWithMessages() const {
     std::map<std::int32_t, std::size_t> places;  // of stages
     std::size_t all = 0;
@@ -387,7 +387,7 @@ class FoundJobNumbers {
     const Event* to = nullptr;
   };
 
-  /// Gives messages their jobs, where there are as many as the numbered jobs must have: the k-th
+  /// Gives messages their jobs, where there are as many as the numbered jobs must have. The k-th
   /// message from one rank to another is that of the k-th job there that sends to it. Where
   /// messages do not name the other rank, a rank's receives are in the order of their use.
   void giveMessagesOfPipeline(const std::map<std::size_t, int>& rankAt) {

@@ -15,7 +15,7 @@ namespace pipetrace {
 /// rank of the pipeline.
 ///
 /// Where messages are missing or contradict that, all ranks of a step together are compared with
-/// the schedules that are known. What fits none keeps its numbers by order, and
+/// the schedules that are known. A step that fits none keeps its numbers by order, and
 /// RankInfo::jobsByOrder counts it.
 ///
 /// `timeline`: sorted, with steps. Does nothing more when it is called again.

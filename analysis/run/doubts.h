@@ -50,8 +50,8 @@ struct Doubt {
   std::string made{};
   std::string used{};
   std::int32_t step = kNotGiven;  ///< of these, and of kNothingRecorded, kStepsInside, kMissingJobs
-  /// kFoundJobs: the schedule that the jobs follow, empty if none is known; how many of `all` jobs
-  /// of the steps compared stand where it has them; jobs whose micro-batch is counted by order;
+  /// kFoundJobs: the schedule that the jobs follow; empty if none is known. Then how many of `all`
+  /// jobs stand where it has them, and of how many the micro-batch is counted by order. Last, the
   /// runs of operators that were not placed, which last `time`.
   std::string schedule{};
   std::int64_t fitting = 0;

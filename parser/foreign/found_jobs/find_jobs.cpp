@@ -20,8 +20,8 @@ constexpr std::int32_t kNone = -1;
 constexpr std::int64_t kTouches = 10;
 /// Forwards with the same operators that show what they have in common beside these.
 constexpr std::size_t kEnough = 3;
-/// What comes later than this behind the last operator of a forward, and than so many of its usual
-/// pauses between two operators, is not its own.
+/// An operator behind a forward that comes later than this is not its own, if it also comes later
+/// than some times the usual pause between two operators.
 constexpr Nanoseconds kLate = 100'000;
 constexpr Nanoseconds kLatePauses = 4;
 /// Before a loss that is no part of the forward it takes this and more, some times the usual.
@@ -29,7 +29,7 @@ constexpr Nanoseconds kBeforeLoss = 80'000;
 constexpr Nanoseconds kLateTimes = 4;
 constexpr std::size_t kMostOfLoss = 8;
 constexpr Nanoseconds kLongLoss = 500'000;
-/// What a backward has around it: as much time, or this part of its length.
+/// A backward may have as much time around it, or this part of its length.
 constexpr Nanoseconds kAround = 1'000'000;
 constexpr Nanoseconds kAroundPart = 5;
 /// A run shorter than this part of the usual forward is no forward.
@@ -402,14 +402,14 @@ class JobFinder {
     }
   }
 
-  /// What belongs to a forward beside the operators that have a backward: how many before, after.
+  /// How many operators belong to a forward before and after those that have a backward.
   struct Margins {
     std::size_t before = 0;
     std::size_t after = 0;
   };
 
-  /// Leaves, of each run, its core and what most of the runs have before and behind theirs. What
-  /// usually comes late behind it is no part of it.
+  /// Leaves, of each run, its core and the operators that most of the runs have before and behind
+  /// theirs, but for those that usually come late.
   Margins trim(const std::vector<std::size_t>& runs) {
     Margins margins;
     leaveLossOut(runs);

@@ -24,11 +24,11 @@ struct HostOperator {
   bool isBackward = false;  ///< autograd's engine runs it
 };
 
-/// What the host of a rank did, as every trace of torch.profiler has it. Times are the rank's.
+/// The facts about the host of a rank that every trace of torch.profiler has. Times are the rank's.
 struct HostFacts {
-  /// Of the thread that runs forwards and of autograd's, by begin. The thread waits while autograd
-  /// runs, so they follow each other as if they were of one thread. Those of the optimizer, of the
-  /// data loader and of torch.distributed are left out.
+  /// Operators of the thread that runs forwards and of autograd's, by begin. The thread waits while
+  /// autograd runs, so they follow each other as if they were of one thread. Those of the
+  /// optimizer, of the data loader and of torch.distributed are left out.
   std::vector<HostOperator> operators;
   /// Ascending times at which a job cannot go on: a message was posted, the wait for one was over,
   /// an optimizer or a training step began or ended.
@@ -44,8 +44,8 @@ struct FoundJob {
   Nanoseconds begin = 0;  ///< of its first operator
   Nanoseconds end = 0;    ///< of its last one
   JobKind kind = JobKind::kForward;
-  /// The forward pass that it is, or that it is the backward of: forwards count from 0 in their
-  /// order. kNoPass for the backward of a forward that the trace lacks.
+  /// The forward pass that it is, or whose backward it is. Forwards count from 0 in their order.
+  /// kNoPass: the trace lacks the forward.
   std::int32_t pass = kNoPass;
   /// Which forwards have the same operators: the number of their pattern, in the order in which
   /// patterns appear. That of a backward is its forward's.
@@ -66,12 +66,12 @@ struct FoundJobs {
 /// Finds the jobs of a rank.
 ///
 /// A forward is a run of operators between two cuts that a backward refers to by number, and any
-/// other run of the same operators. A backward is what autograd runs without a break. The engine
-/// takes the operator with the highest number next, so a number that rises begins another call, and
-/// a call that goes from one forward's numbers to another's is the backward of both. A run of
-/// operators is cut where the numbers of different calls do not overlap. What stands before or
-/// behind the operators of other micro-batches is no part of a job. A forward with several
-/// backwards has an input half and weight halves.
+/// other run of the same operators. A backward is the work of autograd without a break. The engine
+/// takes the operator with the highest number next, so a number that rises begins another call. A
+/// call that goes from one forward's numbers to another's is the backward of both. A run of
+/// operators is cut where the numbers of different calls do not overlap. Operators before or behind
+/// those that other micro-batches have are no part of a job. A forward with several backwards has
+/// an input half and weight halves.
 ///
 /// Where no backward refers to a forward and there are messages, forwards are the runs between cuts
 /// that take most of the time.

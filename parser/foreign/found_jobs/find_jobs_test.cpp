@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// What a host does, one operator after the other: each takes 8 us, and 2 us pass between them.
+/// A host that runs one operator after the other. Each takes 8 us, and 2 us pass between them.
 class Host {
  public:
   /// Operators of a forward: as many with a number, called `first`, first + 1, ….

@@ -21,6 +21,16 @@ constexpr Word kWords[] = {{"user_annotation", KinetoCategory::kAnnotation},
                            {"gpu_memset", KinetoCategory::kCopy},
                            {"gpu_user_annotation", KinetoCategory::kDeviceAnnotation}};
 
+/// Functions of Megatron-LM, of torch.distributed.pipelining and of DeepSpeed that run one job, as
+/// they end the names of Python calls: "megatron/…/schedules.py(321): forward_step".
+constexpr std::string_view kJobCalls[] = {"): forward_step",
+                                          "): backward_step",
+                                          "): forward_one_chunk",
+                                          "): backward_one_chunk",
+                                          "): backward_weight_one_chunk",
+                                          "): _exec_forward_pass",
+                                          "): _exec_backward_pass"};
+
 constexpr std::string_view kStepName = "ProfilerStep#";
 constexpr std::string_view kAutogradName = "autograd::engine::";
 
@@ -52,6 +62,10 @@ std::uint16_t KinetoWords::traitsOf(std::string_view name) {
   if (begins("gloo:send") || begins("nccl:send")) traits |= kSend;
   if (begins("c10d::") || name == "record_param_comms") traits |= kProcessGroup;
   if (begins("c10d::recv") || name == "c10d::send") traits |= kPost;
+  if (std::any_of(std::begin(kJobCalls), std::end(kJobCalls),
+                  [&](std::string_view end) { return name.ends_with(end); })) {
+    traits |= kJobCall;
+  }
   if (begins(kAutogradName) && name.ends_with("::GraphRoot")) traits |= kGraphRoot;
   if (begins("Optimizer.") || begins("enumerate(DataLoader")) traits |= kAside;
   return traits;

@@ -38,6 +38,8 @@ class KinetoWords {
   /// The operator of autograd's engine that a backward begins with. It is that of no operator of a
   /// forward.
   bool isGraphRoot(const Event& event) const { return has(event.name, kGraphRoot); }
+  /// The call of a function that runs one job (`with_stack=True`), such as `forward_step`.
+  bool isJobCall(const Event& event) const { return has(event.name, kJobCall); }
   /// A kernel of NCCL or RCCL.
   bool isCommunication(const Event& event) const { return has(event.name, kCommunication); }
 
@@ -74,6 +76,7 @@ class KinetoWords {
     kPost = 64,
     kAside = 128,
     kGraphRoot = 256,
+    kJobCall = 512,
   };
 
   static std::uint16_t traitsOf(std::string_view name);

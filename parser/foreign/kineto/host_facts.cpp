@@ -57,6 +57,7 @@ ThreadFacts readThread(const std::vector<Event>& events, const KinetoWords& word
       }
       continue;
     }
+    if (words.isJobCall(event)) cut();
     if (category != KinetoCategory::kOperator) continue;
     if (words.isPost(event)) thread.cuts.push_back(event.begin);
     if (words.isOfProcessGroup(event)) {

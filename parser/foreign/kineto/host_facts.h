@@ -21,7 +21,7 @@ struct AnnotatedSpan {
 bool hasUnannotatedWork(std::span<ForeignTrace::Lane* const> threads, const KinetoWords& words,
                         std::span<const AnnotatedSpan> jobs);
 
-/// What the threads of a rank's host did, and which of them runs forwards.
+/// The facts about the threads of a rank's host, and which of them runs forwards.
 struct FactsOfThreads {
   HostFacts facts;
   std::uint32_t thread = 0;  ///< index in `threads`

@@ -172,9 +172,10 @@ class KinetoPlacer {
     return all;
   }
 
-  /// Makes jobs and messages of kernels that name theirs themselves: those of CUDA graphs, whose
-  /// annotations torch merges into the trace (`args.name`). What has one name in one launch of a
-  /// graph is one job. Streams say nothing: graphs give them other numbers when they are replayed.
+  /// Makes jobs and messages of kernels that name theirs themselves. Those of CUDA graphs do, where
+  /// torch has merged the annotations into the trace (`args.name`). All kernels with one name in
+  /// one launch of a graph are one job. Streams say nothing: graphs give them other numbers when
+  /// they are replayed.
   void takeGraphJobs() {
     const StringId key = timeline_.strings.intern("name");
     std::map<std::tuple<std::int64_t, std::int32_t, StringId>, Event> jobs;

@@ -23,9 +23,9 @@ struct TrainingShape {
   std::function<bool(const Event&)> isAnnotated = [](const Event&) { return false; };
 };
 
-/// Writes what torch.profiler would record of the ranks of a simulated run. Its jobs are the truth:
-/// on GPUs their work has their times; else operators begin up to 0.02 ms after a job and end up to
-/// 0.04 ms before it does.
+/// Writes traces of the ranks of a simulated run as torch.profiler would. The run's jobs are the
+/// truth. On GPUs their work has their times. Else operators begin up to 0.02 ms after a job and
+/// end up to 0.04 ms before it does.
 ///
 /// A forward has operators with rising sequence numbers. Autograd runs its backward in the reverse
 /// order, by the same numbers; on GPUs on a thread of its own. A micro-batch's forward is preceded
@@ -136,7 +136,7 @@ class MadeTraining {
       host("user_annotation", "ProfilerStep#" + std::to_string(step + 2), begin,
            jobs.back().end - 2 * kUs);
     }
-    // What sets the step up.
+    // Operators that set the step up.
     for (int i = 0; i < 3; ++i) {
       host("cpu_op", "aten::item", begin + (10 + 20 * i) * kUs, begin + (20 + 20 * i) * kUs,
            numberText(number_));
