@@ -180,6 +180,11 @@ TEST(StepWindows, AnEvaluationBesideAnAsynchronousRunLeavesItOneWindow) {
   }
 }
 
+StepWindow followed(StepWindow window) {
+  window.isFollowed = true;
+  return window;
+}
+
 TEST(StepWindows, TheTimeBetweenTwoPartsOfARunIsBetweenNoSteps) {
   RunOfRanks run;
   for (const int rank : {0, 1}) {
@@ -189,9 +194,9 @@ TEST(StepWindows, TheTimeBetweenTwoPartsOfARunIsBetweenNoSteps) {
     run.add(rank, kForward, 5020 + rank, 5030, 3);
     run.timeline.ranks[rank].partBegins = {4990 + 15 * rank};
   }
-  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{0, 0, 10, 20, 20, 5},
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{followed({0, 0, 10, 20, 20, 5}),
                                                     {1, 0, 25, 30, 30, 0},
-                                                    {2, 0, 5000, 5010, 5010, 10},
+                                                    followed({2, 0, 5000, 5010, 5010, 10}),
                                                     {3, 0, 5020, 5030, 5030, 0}}));
 }
 
@@ -209,9 +214,9 @@ TEST(StepWindows, AnotherPipelineDoesNotCutAWindow) {
   run.add(1, kForward, 5, 45, 0);
   run.add(1, kForward, 60, 90, 1);
   for (const int rank : {0, 1}) run.timeline.ranks[rank].dataParallelIndex = rank;
-  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{0, 0, 0, 30, 30, 0},
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{followed({0, 0, 0, 30, 30, 0}),
                                                     {1, 0, 30, 50, 50, 0},
-                                                    {0, 1, 5, 45, 45, 15},
+                                                    followed({0, 1, 5, 45, 45, 15}),
                                                     {1, 1, 60, 90, 90, 0}}));
 }
 
