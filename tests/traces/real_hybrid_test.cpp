@@ -64,7 +64,8 @@ TEST_F(RealHybrid, DataThatAllRanksLoadIsTheFirstFindingAndPartOfTheStep) {
   const Finding& first = run.findings.at(0);
   EXPECT_THAT(findingText(first), MatchesRegex("rank [0-3]'s data loader: 600\\.[0-9] ms a step, "
                                                "the longest of 4 ranks that load data: .*"));
-  EXPECT_NEAR(first.shareOfSteps, 0.37, 0.02) << "608 of 1640 ms";
+  // Nobody knows what follows the last step.
+  EXPECT_NEAR(first.shareOfSteps, 4 * 600.5 / (4 * 600.5 + 5 * 1033), 0.01);
 }
 
 TEST_F(RealHybrid, DataThatOneRankLoadsIsTheFirstFinding) {
