@@ -1,4 +1,4 @@
-// Real PP x FSDP and PP x TP trainings over Gloo: their wall time, their data loaders, and what two
+// Real PP x FSDP and PP x TP trainings over Gloo: wall time, data loaders, and what two
 // of them differ by, beside what the programs measured themselves (truth.json).
 #include <gmock/gmock.h>
 
@@ -43,7 +43,7 @@ class RealHybrid : public testing::Test {
     return timeline;
   }
 
-  /// Of a step, as the programs measured it: the mean over ranks, in ms.
+  /// A figure of a step as the programs measured it: the mean over ranks, in ms.
   static double truth(const std::string& name, const char* what) {
     std::ifstream file(folder(name) / "truth.json");
     double sum = 0;
