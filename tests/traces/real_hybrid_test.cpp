@@ -1,5 +1,5 @@
-// Real PP x FSDP and PP x TP trainings over Gloo: wall time, data loaders, and what two
-// of them differ by, beside what the programs measured themselves (truth.json).
+// Real PP x FSDP and PP x TP trainings over Gloo: wall time, data loaders, and the difference of
+// two runs. All of it is beside what the programs measured themselves (truth.json).
 #include <gmock/gmock.h>
 
 #include <filesystem>
