@@ -33,7 +33,7 @@ class RankNames {
   void add(const Track& track) {
     if (track.lane == kBubbleLane || track.lane == kHostLane) return;
     constexpr Nanoseconds kNearly = 20;  // a twentieth may be missing
-    const bool isAlone = track.events.size() == 1;
+    const bool isAlone = track.events.size() == 1 && track.events.front().kind == JobKind::kOther;
     const Nanoseconds run = span_.end - span_.begin;
     if (isAlone && track.events.front().duration() >= run - run / kNearly) return;
     for (const Event& event : track.events) {

@@ -139,7 +139,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     last = other;
   }
   if (last == JobGraph::kNone || ready >= late.begin) return link;
-  // What passes before a step begins is in no window of it.
+  // The time before a step begins is in no window of it.
   if (isCompute(late.kind) && graph_.node(last).step != late.step) {
     const auto begin = begins_.find({graph_.ranks()[late.rank].replica, late.step});
     if (begin != begins_.end()) ready = std::max(ready, begin->second);

@@ -68,7 +68,7 @@ class BindingPaths {
   /// When steps begin: by replica and step.
   using StepBegins = std::map<std::pair<int, std::int32_t>, Nanoseconds>;
 
-  /// Both must outlive it. What passes before the steps of `begins` makes none of their jobs late.
+  /// Both must outlive it. The time before the steps of `begins` makes none of their jobs late.
   /// In a run with lines paths end at the jobs that open these steps, as they do at
   /// `lr`. `asynchronous`: the replicas of asynchronous pipelines.
   BindingPaths(const JobGraph& graph, const UsualTimes& times, StepBegins begins = {},

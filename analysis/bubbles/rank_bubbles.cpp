@@ -136,7 +136,7 @@ Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
     }
     return path.collected;
   }
-  // What passes before the data of the job are there is not the loader's.
+  // The time before the data of the job are there is not the loader's.
   const Id last = links_.predecessor(endedBy);
   const Id input = lastInputOf(endedBy);
   const bool isLoad = last != JobGraph::kNone && loadsData(graph_.node(last).kind);

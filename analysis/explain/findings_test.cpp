@@ -248,9 +248,10 @@ Timeline withSlowReplica(int steps, int firstSlow, int endOfSlow) {
 
 TEST(Findings, RankThatIsSlowerThanItsPeersIsNamedAndNotItsStage) {
   const std::vector<std::string> sentences = sentencesOf(withSlowReplica(4, 0, 4));
-  EXPECT_THAT(sentences[0],
-              StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2: waiting "
-                         "for it costs "));
+  EXPECT_THAT(
+      sentences,
+      Contains(StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2: waiting "
+                          "for it costs ")));
   EXPECT_THAT(sentences, Not(Contains(HasSubstr("median of stages"))));
 }
 

@@ -285,8 +285,6 @@ Nanoseconds timeOf(const Explanation& run, BubbleClass bubbleClass) {
 TEST(PaidTime, AWaitForTheMessageOfALaterJobIsNoLateStart) {
   const auto run = explainRun(waitsForALaterMessage(true), {});
   EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 2 * kOneMs) << "1 ms after each wait";
-  EXPECT_THAT(sentencesOf(waitsForALaterMessage(true)),
-              Not(Contains(HasSubstr("later than its inputs are there"))));
 }
 
 /// Rank 1 loads data until `loadedMs`; its input is there after 31 ms.

@@ -39,7 +39,7 @@ bool JobGraphBuilder::isEarly(const Event& event) const {
   return false;
 }
 
-/// The begin of an end of a message. A receive holds nothing up before its thread waits for it.
+/// When an end of a message begins. A receive holds nothing up before its thread waits for it.
 Nanoseconds JobGraphBuilder::beginOf(const Event& end) const {
   if (!waitedKey_ || !isRecv(end.kind)) return end.begin;
   for (const Argument& argument : timeline_.argumentsOf(end)) {

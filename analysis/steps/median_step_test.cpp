@@ -39,7 +39,7 @@ TEST(MedianStep, IsBetweenTheMiddleTwoOfAnEvenCountAndNamesTheShorter) {
 }
 
 TEST(MedianStep, HasTheWallTimeFromBeginToBegin) {
-  // From begin to begin: 20, 30 and 20. What follows the last one, of 100, is not known.
+  // From begin to begin: 20, 30 and 20. Nothing follows the last one, of 100.
   const MedianStep median = medianStepOf(runOf({{0, 10}, {20, 45}, {50, 64}, {70, 170}}), {});
   EXPECT_EQ(median.between, 6) << "of 10, 5 and 6";
   EXPECT_EQ(median.wall, 25) << "between 20 and 30, as the last one takes 106";

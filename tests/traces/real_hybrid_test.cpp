@@ -1,5 +1,5 @@
-// Real PP x FSDP and PP x TP trainings over Gloo: their wall time, their data loaders, and what two
-// of them differ by, beside what the programs measured themselves (truth.json).
+// Real PP x FSDP and PP x TP trainings over Gloo: wall time, data loaders, and the difference of
+// two runs. All of it is beside what the programs measured themselves (truth.json).
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -43,7 +43,7 @@ class RealHybrid : public testing::Test {
     return timeline;
   }
 
-  /// Of a step, as the programs measured it: the mean over ranks, in ms.
+  /// A figure of a step as the programs measured it: the mean over ranks, in ms.
   static double truth(const std::string& name, const char* what) {
     std::ifstream file(folder(name) / "truth.json");
     double sum = 0;
@@ -64,7 +64,8 @@ TEST_F(RealHybrid, DataThatAllRanksLoadIsTheFirstFindingAndPartOfTheStep) {
   const Finding& first = run.findings.at(0);
   EXPECT_THAT(findingText(first), MatchesRegex("rank [0-3]'s data loader: 600\\.[0-9] ms a step, "
                                                "the longest of 4 ranks that load data: .*"));
-  EXPECT_NEAR(first.shareOfSteps, 0.37, 0.02) << "608 of 1640 ms";
+  // Nobody knows what follows the last step.
+  EXPECT_NEAR(first.shareOfSteps, 4 * 600.5 / (4 * 600.5 + 5 * 1033), 0.01);
 }
 
 TEST_F(RealHybrid, DataThatOneRankLoadsIsTheFirstFinding) {
