@@ -203,6 +203,13 @@ class WhoIsWhere : public SlowRuns {
     return path("traces");
   }
 
+  static json summaryOf(std::vector<std::string> inputs) {
+    inputs.emplace_back("--json");
+    const ProgramRun result = run(std::move(inputs));
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return json::parse(result.out);
+  }
+
   static json topologyOf(const std::vector<std::string>& inputs) {
     return jsonOf("info", inputs)["topology"];
   }
@@ -217,7 +224,7 @@ TEST_F(WhoIsWhere, GroupsSayItWithoutOptions) {
     EXPECT_EQ(report.exitCode, 0) << report.err;
     EXPECT_THAT(report.out + report.err, Not(HasSubstr("pipelines, the first of")));
     EXPECT_THAT(report.out, Not(HasSubstr("doubt")));
-    const json figures = jsonOf("report", {folder});
+    const json figures = summaryOf({folder});
     // 1F1B of 2 ranks, 8 micro-batches: 8 * 30 + 30, and 2 messages of 0.1 on the way.
     EXPECT_NEAR(double(figures["bubble_ratio"]), 1 - 240 / 270.4, 0.002);
   }
@@ -244,8 +251,7 @@ TEST_F(WhoIsWhere, AProfileKeepsIt) {
   const std::string folder = traces({});
   ASSERT_EQ(run({folder, "-o", path("p.json")}).exitCode, 0);
   EXPECT_EQ(topologyOf({path("p.json")}), topologyOf({folder}));
-  EXPECT_EQ(jsonOf("report", {path("p.json")})["bubble_ratio"],
-            jsonOf("report", {folder})["bubble_ratio"]);
+  EXPECT_EQ(summaryOf({path("p.json")})["bubble_ratio"], summaryOf({folder})["bubble_ratio"]);
 }
 
 TEST_F(WhoIsWhere, NumbersInNamesCountAndNotTheOrderOfAGlob) {
@@ -255,8 +261,8 @@ TEST_F(WhoIsWhere, NumbersInNamesCountAndNotTheOrderOfAGlob) {
     glob.push_back(folder + "/gpt-" + std::to_string(rank) + ".json");
   }
   std::sort(glob.begin(), glob.end());
-  const json byGlob = jsonOf("report", glob);
-  const json byFolder = jsonOf("report", {folder});
+  const json byGlob = summaryOf(glob);
+  const json byFolder = summaryOf({folder});
   EXPECT_EQ(byGlob["trust"], json::array());
   EXPECT_EQ(byGlob["bubble_ratio"], byFolder["bubble_ratio"]);
   EXPECT_EQ(byGlob["ranks"], byFolder["ranks"]);
@@ -297,7 +303,7 @@ class SharedHybrids : public WhoIsWhere {
 TEST_F(SharedHybrids, AreArrangedAsTheirGroupsSay) {
   const auto shape = [](int pp, int dp, int tp, int vpp = 1) {
     json topology = {{"pp", pp}, {"dp", dp}};
-    if (vpp > 0) topology["vpp"] = vpp;  // else jobs name no stages
+    topology["vpp"] = vpp > 0 ? json(vpp) : json();  // 0: jobs name no stages
     if (tp > 1) topology["tp"] = tp;
     return topology;
   };
