@@ -53,8 +53,7 @@ class FoundJobs : public SlowRuns {
     std::map<int, Jobs> ranks;
     for (const json& event : profile["traceEvents"]) {
       const std::string kind = event.value("cat", "");
-      const bool isJob = event["ph"] == "X" && event["tid"] == 1 &&
-                         (kind == "forward" || kind.starts_with("backward"));
+      const bool isJob = event["ph"] == "X" && (kind == "forward" || kind.starts_with("backward"));
       if (!isJob) continue;
       const json& numbers = event["args"];
       const double begin = event["ts"].get<double>() + origin / 1000;
