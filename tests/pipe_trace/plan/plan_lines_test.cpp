@@ -85,7 +85,7 @@ TEST_F(PlanCommand, MessagesInLineAreOnOneLaneOfTheirRank) {
 TEST_F(PlanCommand, WrongLinesAndOrdersOfMessagesAreErrors) {
   expectError(planOf("1F1B", {"--transfers", "soon"}), "--transfers soon", "in-time, torch");
   expectError(planOf("1F1B", {"--comm-streams", "two"}), "--comm-streams two",
-              "it is message, peer or rank");
+              "it is message, edge, peer, direction or rank");
   expectError(planOf("1F1B", {"--credits", "2", "--transfers", "torch"}), "",
               "torch has no credits");
 }
