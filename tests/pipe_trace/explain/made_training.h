@@ -210,6 +210,10 @@ class MadeTraining {
     for (const Event& job : jobs) {
       if (job.kind == JobKind::kOptimizer) {
         host("user_annotation", "Optimizer.step#SGD.step", now, now + 10 * kUs);
+        const std::string update = "\"correlation\":" + std::to_string(++correlation_);
+        host("cuda_runtime", "cudaLaunchKernel", now + 2 * kUs, now + 4 * kUs, update);
+        add("kernel", "multi_tensor_apply", 0, 7, job.begin, job.end,
+            update + ",\"device\":0,\"stream\":7");
         now += 12 * kUs;
         continue;
       }
