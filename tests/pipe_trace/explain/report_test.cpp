@@ -74,7 +74,8 @@ TEST_F(ReportCommand, EachFindingHasTheCommandThatShowsIt) {
 TEST_F(ReportCommand, FindingsComeFirstAndNameTheSlowStage) {
   const ProgramRun result = report({slowLogs()});
   EXPECT_EQ(result.exitCode, 0) << result.err;
-  EXPECT_THAT(result.out, StartsWith("4 ranks, 4 steps, 256 compute jobs\nschedule: 1F1B"));
+  EXPECT_THAT(result.out, StartsWith("4 ranks, 4 steps, 256 compute jobs\na step takes "));
+  EXPECT_THAT(result.out, HasSubstr("\nschedule: 1F1B"));
   EXPECT_THAT(result.out, HasSubstr("\nfindings\n  1. stage 2 (rank 2) takes 1.30 times as long"));
   EXPECT_THAT(result.out, AllOf(HasSubstr("who costs whom"), HasSubstr("critical path consists")));
 }
@@ -147,7 +148,7 @@ TEST_F(ReportCommand, ByNameListsCallsAndTimesOfEachNameAndRank) {
     EXPECT_EQ(forwards["own_ns"], forwards["total_ns"]);
   }
   EXPECT_THAT(report({folder, "--by-name"}).out,
-              ContainsRegex("\\n +832\\.0 ms  832\\.0 ms +32 +2  backward\\n"));
+              HasSubstr("\n  832.0 ms  832.0 ms     32     2  backward\n"));
   EXPECT_THAT(report({folder}).out, Not(HasSubstr("time by name")));
 }
 
