@@ -171,7 +171,7 @@ std::string foundJobsText(const Doubt& doubt) {
         doubt.schedule + ", " + std::to_string(doubt.fitting) + " of " +
         countText(doubt.all, "job");
   } else {
-    text += "; they fit no schedule that is known";
+    text += "; they fit no known schedule";
   }
   if (doubt.byOrder > 0) {
     text +=

@@ -40,7 +40,7 @@ struct Doubt {
   /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
   /// each without an overlap of its own; 0 where there are no such lanes.
   std::int64_t count = 0;
-  /// Of how many: kClocksApart, kCoarseTimes, kFoundJobs. kRanksContradict: messages received
+  /// kClocksApart, kCoarseTimes, kFoundJobs: out of how many. kRanksContradict: messages received
   /// there.
   std::int64_t all = 0;
   std::int64_t morePairs = 0;  ///< kClocksApart, kRanksContradict: of ranks

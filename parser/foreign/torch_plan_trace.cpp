@@ -77,7 +77,8 @@ void placeTorchPlanTrace(ForeignTrace& trace) {
       {.file = trace.file,
        .message = "it is a plan that torch's _dump_chrometrace wrote, no recording: each action "
                   "takes one step of the plan, which counts as 1 us",
-       .advice = "shares of time are those of such a plan; pipe-trace plan gives its actions costs"});
+       .advice =
+           "shares of time are those of such a plan; pipe-trace plan gives its actions costs"});
 }
 
 }  // namespace pipetrace

@@ -10,7 +10,7 @@ namespace {
 
 /// Where at most one job in four has a receive, these are no jobs that receive.
 constexpr std::int64_t kJobsPerStray = 4;
-/// Of jobs that name no stage, some chunks may have receives and others none.
+/// The same of jobs that name no stage: some of their chunks may have receives and others none.
 constexpr std::int64_t kMostStrays = 2;
 
 }  // namespace
