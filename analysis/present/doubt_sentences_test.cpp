@@ -114,8 +114,9 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
        "no annotation names the jobs of ranks 0 to 3: 96 jobs were found by operators and "
        "messages; all 4 ranks follow 1F1B, 96 of 96 jobs"},
       {{.kind = DoubtKind::kFoundJobs, .ranks = {1}, .count = 8, .byOrder = 4},
-       "no annotation names the jobs of rank 1: 8 jobs were found by operators and messages; they "
-       "fit no known schedule; the micro-batches of 4 jobs are counted by their order"},
+       std::string("no annotation names the jobs of rank 1: 8 jobs were found by operators and "
+                   "messages; they fit no known schedule; ") +
+           "the micro-batches of 4 jobs are counted by their order"},
       {{.kind = DoubtKind::kFoundJobs,
         .ranks = {1},
         .time = 3 * kNsPerMs,
