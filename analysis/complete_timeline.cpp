@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/found_jobs/number_found_jobs.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "analysis/steps/step_cut.h"
@@ -268,13 +269,20 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   for (const auto& [rank, tracks] : ranks) each.emplace_back(&tracks, &timeline.ranks.at(rank));
   inParallel(threads, each.size(),
              [&](std::size_t i) { completeOtherLanes(*each[i].first, *each[i].second); });
+  numberFoundJobs(timeline, threads);
   givePeers(timeline);  // between stages that jobs name: they show which ranks make up a pipeline
   const Topology topology = topologyOf(timeline, threads);
   const auto [looped, unplaced] = completeStages(topology, ranks, threads);
   givePeers(timeline);  // between stages that follow from the pipelines
   endSendsWithReceives(timeline);
   pairMessages(timeline);
-  if (topology.inferred) {
+  const auto isPlaced = [&](const auto& place) {
+    return !timeline.ranks.at(place.first).pipelineRanks.empty();
+  };
+  if (topology.inferred && std::all_of(topology.places.begin(), topology.places.end(), isPlaced)) {
+    inferred.add(countText(topology.places.begin()->second.chunks, "stage", "stages") +
+                 " on each rank");
+  } else if (topology.inferred) {
     const auto replicas = topology.replicas();
     inferred.add(countText(replicas.size(), "pipeline of ", "pipelines, the first of ") +
                  ranksText(replicas.begin()->second) + " in this order");

@@ -90,6 +90,12 @@ StatedTopology statedTopology(const Timeline& timeline) {
     for (const auto& ofStage : topology.ranksOfStage) ranks += static_cast<int>(ofStage.size());
     topology.pipelineRanks = ranks;
   }
+  if (!topology.pipelineRanks) {
+    topology.pipelineRanks = agreedOn(timeline, [](const RankInfo& info) {
+      const std::vector<int> ranks = statedPipeline(info);
+      return ranks.empty() ? std::optional<int>() : static_cast<int>(ranks.size());
+    });
+  }
   topology.tensorRanks = statedTensorRanks(timeline);
   topology.replicas = statedReplicas(timeline, topology);
   return topology;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/events_without_time.h"
+#include "analysis/topology/group_places.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
@@ -39,6 +41,8 @@ Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics&
             std::vector<LoadedFile>* files, Alignment* alignment) {
   std::vector<LoadedFile> read;
   Timeline timeline = loadTimeline(request.inputs, readers, request.reading, diagnostics, &read);
+  leaveOutEventsWithoutTime(timeline, request.reading.threads);
+  placeByGroups(timeline, diagnostics);
   giveTopology(timeline, request.topology, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);
   timeline = aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics,

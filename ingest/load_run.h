@@ -11,10 +11,11 @@ namespace pipetrace {
 
 class TraceReaders;
 
-/// Reads a whole run, on request.reading.threads threads: loadTimeline(), giveTopology(),
-/// aligned(), completeTimeline(). It warns in `diagnostics` where there is no compute job and
-/// where the selection names parts that the run lacks. readyToShow() applies the selection. A run
-/// of which it chooses steps of an evaluation alone is that phase's already (inPhaseOf()).
+/// Reads a whole run, on request.reading.threads threads: loadTimeline(),
+/// leaveOutEventsWithoutTime(), placeByGroups(), giveTopology(), aligned(), completeTimeline(). It
+/// warns in `diagnostics` where there is no compute job and where the selection names parts that
+/// the run lacks. readyToShow() applies the selection. A run of which it chooses steps of an
+/// evaluation alone is that phase's already (inPhaseOf()).
 ///
 /// `readers`, `files` and the errors it throws are as for loadTimeline(); `diagnostics` holds the
 /// findings even when it throws.

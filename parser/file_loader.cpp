@@ -22,6 +22,16 @@ bool holdsControlBytes(std::string_view bytes) {
   });
 }
 
+/// Throws Error for files that hold another file: what comes out of them is read, they are not.
+void refusePacked(std::string_view head, const std::string& name) {
+  if (head.starts_with("\x1f\x8b\x08")) {
+    throw Error(name + " is compressed twice; unpack it once with gunzip");
+  }
+  if (head.starts_with("PK\x03\x04")) {
+    throw Error(name + " is a zip archive; unpack it and name the files in it");
+  }
+}
+
 void addFacts(const FoundLog& file, int threads, FileReading& reading) {
   reading.facts = factsOf(reading.timeline, threads);
   reading.facts.path = file.path;
@@ -56,6 +66,7 @@ FileReading FileLoader::load(const FoundLog& file, int nextRank) const {
     source.endWhen(&options_.progress->isCancelled);
   }
   const std::string_view head = source.peek(TraceReader::kProbeSize);
+  refusePacked(head, source.name());
   reading.isOwnProfile = isOwnProfile(head);
   reading.isLeftOut =
       file.by == FoundBy::kEnding && leaveOutProfiles_ &&

@@ -22,6 +22,7 @@
 #include "parser/runs/several_runs.h"
 #include "parser/timeline_joiner.h"
 #include "trace/error.h"
+#include "trace/text/count_text.h"
 #include "trace/threads/turns.h"
 
 namespace pipetrace {
@@ -80,10 +81,15 @@ void removeRepeated(std::vector<FoundLog>& files, LoadProgress* progress,
 }
 
 void giveNameRanks(std::vector<FoundLog>& files) {
-  std::vector<std::string> paths;
-  for (const FoundLog& file : files) paths.push_back(file.path);
+  std::vector<std::string> paths;  // job logs have their ranks by another rule
+  for (const FoundLog& file : files) {
+    if (!file.rank) paths.push_back(file.path);
+  }
   const std::vector<std::optional<int>> ranks = ranksInNames(paths);
-  for (std::size_t i = 0; i < files.size(); ++i) files[i].nameRank = ranks[i];
+  auto next = ranks.begin();
+  for (FoundLog& file : files) {
+    if (!file.rank) file.nameRank = *next++;
+  }
 }
 
 /// Joins the results of all files.
@@ -152,6 +158,7 @@ class RunLoader {
       const std::vector<FilesOfRun> runs = findRuns(facts_);
       if (runs.size() > 1) throw Error(severalRunsText(facts_, runs, inputs, options_.program));
     }
+    checkRanks();
     for (const Diagnostic& diagnostic : ofJoining_.list()) diagnostics_.add(diagnostic);
     for (Diagnostic& diagnostic : withoutJobs_) diagnostics_.add(std::move(diagnostic));
     Timeline timeline = joiner_.take();
@@ -165,6 +172,39 @@ class RunLoader {
   static TimelineJoiner::Kind kindOf(const FileFacts& facts) {
     if (facts.isLog) return TimelineJoiner::Kind::kLog;
     return facts.process.id.empty() ? TimelineJoiner::Kind::kTrace : TimelineJoiner::Kind::kProcess;
+  }
+
+  /// Throws Error where nothing says which ranks several files with jobs are of. The order of files
+  /// says nothing: a shell puts gpt-10 before gpt-2.
+  void checkRanks() {
+    std::map<int, const FileFacts*> guessed;  // by rank
+    std::set<int> others;
+    for (const FileFacts& file : facts_) {
+      if (!file.hasForward && !file.hasBackward) continue;
+      for (const auto& [rank, span] : file.ranks) {
+        if (file.process.isRankGuessed) {
+          guessed.try_emplace(rank, &file);
+        } else {
+          others.insert(rank);
+        }
+      }
+    }
+    if (guessed.empty() || guessed.size() + others.size() < 2) return;
+    const std::string& first = guessed.begin()->second->path;
+    const std::string& last = guessed.rbegin()->second->path;
+    if (first == last) {
+      diagnostics_.add({.file = first,
+                        .message = "nothing says which rank it is; it is taken for rank " +
+                                   std::to_string(guessed.begin()->first) +
+                                   ", the next one by its place among the inputs",
+                        .advice = "name it by its rank, such as rank0.json"});
+      return;
+    }
+    const std::size_t more = guessed.size() - 2;
+    throw Error("nothing says which ranks " + first + (more > 0 ? ", " : " and ") + last +
+                (more > 0 ? " and " + countText(more, "more file") : "") +
+                " are: neither their contents nor numbers in their names that count from 0; name "
+                "them by their ranks, such as rank0.json and rank1.json");
   }
 
   /// Gives a trace that names no rank the rank of an earlier trace of the same process.

@@ -42,13 +42,15 @@ struct ReadRequest {
 
   /// The rank of a file of one rank that does not say which.
   int rankOfFile() const { return rank.value_or(nameRank.value_or(nextRank)); }
+  /// Whether nothing but its place among the inputs gives such a file its rank.
+  bool isRankGuessed() const { return !rank && !nameRank; }
 };
 
 /// The process that a trace of one process recorded, as far as the trace says.
 struct RecordedProcess {
   std::string id;              ///< differs from that of every other process of its host
   std::string run;             ///< its ranks and groups; the same in all traces of the process
-  bool isRankGuessed = false;  ///< the trace has got ReadRequest::nextRank
+  bool isRankGuessed = false;  ///< its ranks count from ReadRequest::nextRank
 };
 
 /// The result of a request.

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "trace/doubt_kind.h"
+
 namespace pipetrace {
 
 enum class Severity : std::uint8_t { kNote, kWarning, kError };
@@ -21,6 +23,8 @@ struct Diagnostic {
   /// The part that differs from file to file, as in "rank 3 F2". The parts follow `ofSeveral`.
   std::string share{};
   std::int64_t count = 1;  ///< how often it was found in that file
+  /// The doubt that it raises: reports begin with it. kNone: figures are as good without it.
+  DoubtKind doubt = DoubtKind::kNone;
 };
 
 /// Diagnostics in the order of their first cases. Those of equal severity, file and message are one

@@ -16,6 +16,27 @@ struct ClockReading {
   Nanoseconds bound = 0;
 };
 
+/// Something that ranks of a group share, as far as its name says.
+enum class GroupAxis : std::uint8_t {
+  kUnknown,   ///< the name says nothing: what the group is used for decides
+  kPipeline,  ///< they pass one batch along
+  kTensor,    ///< they share the work of a stage
+  kContext,   ///< likewise: each has a part of the sequence
+  kExpert,    ///< each has some of the experts
+  kData,      ///< they train the same stage with other data
+  kOther,     ///< a group for some other purpose, or of several axes at once
+};
+
+/// Ranks that a program made a group of, to talk to each other.
+struct CommunicationGroup {
+  std::vector<int> ranks;  ///< of the run, in the order of the group; what tells groups apart
+  GroupAxis axis = GroupAxis::kUnknown;
+  bool reduces = false;            ///< collectives of the rank add up in it
+  bool reducesInForwards = false;  ///< ... inside each forward
+
+  bool operator==(const CommunicationGroup&) const = default;
+};
+
 /// A rank and its run, as the rank's log describes them (`Profiler Meta:`, `Profiler Clock:`,
 /// `Profiler End:`). Fields that the log did not give are empty. log/rank_info_fields.h lists all.
 struct RankInfo {
@@ -29,6 +50,8 @@ struct RankInfo {
   /// The ranks of each stage in the first replica (toText() of stage_ranks_text.h), where a stage
   /// of a pipeline is on several ranks that share its micro-batches.
   std::string ranksOfStage;
+  /// The ranks of its pipeline in their order, "0/4" (toText() as above), where groups name them.
+  std::string pipelineRanks;
   /// The blocks of the model that each stage has, "12,13,13,11"; those of them that run again
   /// before their backward, "3,0,0,0", where any do.
   std::string blocks;
@@ -45,9 +68,22 @@ struct RankInfo {
   /// When its later parts begin, ascending, where it was recorded in several (profiler cycles). All
   /// ranks of a run have as many; of a part that a rank lacks, it is the run's.
   std::vector<Nanoseconds> partBegins;
-  int runs = 1;              ///< the number of runs in its log; this is one of them
-  bool isRecording = false;  ///< its recorder was still running when the log was read
-  bool isSelected = false;   ///< comes from a profile that was made of some of the run's ranks only
+  std::vector<CommunicationGroup> groups;  ///< those that it is in, as far as its file names them
+  // Times that a reader found to be impossible, and changed.
+  std::int64_t eventsWithoutTime = 0;  ///< left out: they were at 0, or far before their launch
+  std::int64_t overruns = 0;           ///< work on a stream, cut where the next one began there
+  Nanoseconds overrunTime = 0;         ///< how much was cut
+  /// By how much at least its clock was apart from another rank's, before times were moved by the
+  /// order of jobs; 0: they were not.
+  Nanoseconds clockApart = 0;
+  // Jobs of a trace in which nobody annotated them.
+  std::int64_t jobsFound = 0;     ///< compute jobs that it found by their operators and messages
+  std::int64_t jobsByOrder = 0;   ///< those of them whose numbers follow from their order alone
+  std::int64_t runsUnplaced = 0;  ///< runs of work that may be jobs, and were not placed
+  Nanoseconds unplacedTime = 0;   ///< how long those last
+  int runs = 1;                   ///< the number of runs in its log; this is one of them
+  bool isRecording = false;       ///< its recorder was still running when the log was read
+  bool isSelected = false;  ///< comes from a profile that was made of some of the run's ranks only
 
   bool hasEnd = false;  ///< the log has a `Profiler End:` line: it is whole
   std::int64_t written = 0;

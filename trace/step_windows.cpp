@@ -7,12 +7,14 @@
 namespace pipetrace {
 namespace {
 
-/// Sets betweenSteps and otherPhases of the step at `i`, given the steps in the order of begins.
+/// Sets betweenSteps, otherPhases and isFollowed of the step at `i`, given the steps in the order
+/// of begins.
 void setPause(std::span<StepWindow*> steps, std::size_t i,
               std::span<const Nanoseconds> partBegins) {
   StepWindow& step = *steps[i];
   step.betweenSteps = 0;
   step.otherPhases = 0;
+  step.isFollowed = false;
   std::size_t next = i + 1;
   Nanoseconds othersEnd = step.windowEnd;
   for (; next < steps.size() && steps[next]->phase != step.phase; ++next) {
@@ -25,6 +27,7 @@ void setPause(std::span<StepWindow*> steps, std::size_t i,
   if (partAt(partBegins, step.begin) != partAt(partBegins, begin)) return;
   if (next > i + 1) step.otherPhases = std::min(othersEnd, begin) - steps[i + 1]->begin;
   step.betweenSteps = begin - step.windowEnd - step.otherPhases;
+  step.isFollowed = true;
 }
 
 }  // namespace

@@ -83,10 +83,14 @@ struct StepWindow {
   bool isWholeRun = false;
   Phase phase = Phase::kTraining;
   std::int32_t lastStep = kNotGiven;  ///< the last of them; kNotGiven without isWholeRun
+  bool isFollowed = false;            ///< the next step of its phase is there, see betweenSteps
 
   std::int32_t last() const { return isWholeRun ? lastStep : step; }
   Nanoseconds duration() const { return end - begin; }
   Nanoseconds window() const { return windowEnd - begin; }
+  /// From its begin to the next one's, without the time of otherPhases: what a step takes by a
+  /// clock on the wall. Where no step follows it is the window alone.
+  Nanoseconds wall() const { return window() + betweenSteps; }
   bool operator==(const StepWindow&) const = default;
 };
 
@@ -130,9 +134,9 @@ void joinAsynchronousSteps(std::vector<Step>& steps, std::size_t first, FullPipe
   steps.resize(made);
 }
 
-/// Sets windowEnd, betweenSteps and otherPhases of the steps of one pipeline, of all phases and in
-/// any order, and sorts them by begin; equal begins keep their order. `partBegins`: of the run
-/// (partBeginsOf()).
+/// Sets windowEnd, betweenSteps, otherPhases and isFollowed of the steps of one pipeline, of all
+/// phases and in any order, and sorts them by begin; equal begins keep their order. `partBegins`:
+/// of the run (partBeginsOf()).
 void cutWindows(std::span<StepWindow*> steps, std::span<const Nanoseconds> partBegins);
 
 /// The steps of all phases that have compute jobs, in the order of replica and number. Jobs without

@@ -39,9 +39,15 @@ TEST(StepWindows, AWindowIsCutWhereTheNextStepBegins) {
   run.add(0, kForward, 30, 40, 1);
   run.add(0, kForward, 50, 60, 2);
   EXPECT_EQ(run.windows(),
-            (std::vector<StepWindow>{{.step = 0, .begin = 10, .end = 35, .windowEnd = 30},
-                                     {1, 0, 30, 40, 40, 10},
-                                     {2, 0, 50, 60, 60, 0}}));
+            (std::vector<StepWindow>{
+                {.step = 0, .begin = 10, .end = 35, .windowEnd = 30, .isFollowed = true},
+                {.step = 1,
+                 .begin = 30,
+                 .end = 40,
+                 .windowEnd = 40,
+                 .betweenSteps = 10,
+                 .isFollowed = true},
+                {2, 0, 50, 60, 60, 0}}));
 }
 
 TEST(StepWindows, StepsOfOtherPhasesCutWindowsAndAreApartFromTheTimeBetweenSteps) {
@@ -56,13 +62,25 @@ TEST(StepWindows, StepsOfOtherPhasesCutWindowsAndAreApartFromTheTimeBetweenSteps
   add(Phase::kTraining, 45, 50, 3);
   add(Phase::kEvaluate, 48, 60, 4);
   add(Phase::kTraining, 64, 70, 6);  // step 5 was not recorded
-  const std::vector<StepWindow> expected = {
-      {.step = 0, .begin = 0, .end = 10, .windowEnd = 10, .betweenSteps = 8, .otherPhases = 27},
-      {1, 0, 13, 20, 20, 2, 26, false, Phase::kEvaluate},
-      {2, 0, 22, 40, 40, 0, 0, false, Phase::kPredict},
-      {3, 0, 45, 50, 48, 0, 0},
-      {4, 0, 48, 60, 60, 0, 0, false, Phase::kEvaluate},
-      {6, 0, 64, 70, 70, 0, 0}};
+  const std::vector<StepWindow> expected = {{.step = 0,
+                                             .begin = 0,
+                                             .end = 10,
+                                             .windowEnd = 10,
+                                             .betweenSteps = 8,
+                                             .otherPhases = 27,
+                                             .isFollowed = true},
+                                            {.step = 1,
+                                             .begin = 13,
+                                             .end = 20,
+                                             .windowEnd = 20,
+                                             .betweenSteps = 2,
+                                             .otherPhases = 26,
+                                             .phase = Phase::kEvaluate,
+                                             .isFollowed = true},
+                                            {2, 0, 22, 40, 40, 0, 0, false, Phase::kPredict},
+                                            {3, 0, 45, 50, 48, 0, 0},
+                                            {4, 0, 48, 60, 60, 0, 0, false, Phase::kEvaluate},
+                                            {6, 0, 64, 70, 70, 0, 0}};
   EXPECT_EQ(run.windows(), expected);
   for (Event& event : run.timeline.tracks[0].events) event.phase = Phase::kPredict;
   for (const StepWindow& window : run.windows()) {
@@ -134,7 +152,8 @@ TEST(StepWindows, AnAsynchronousRunHasAWindowBeforeAndOneAfterAnEvaluation) {
                                                      .betweenSteps = 330 - 152 - (205 - 200),
                                                      .otherPhases = 205 - 200,
                                                      .isWholeRun = true,
-                                                     .lastStep = 1},
+                                                     .lastStep = 1,
+                                                     .isFollowed = true},
                                                     evaluation,
                                                     {.step = 3,
                                                      .begin = 330,
@@ -161,6 +180,11 @@ TEST(StepWindows, AnEvaluationBesideAnAsynchronousRunLeavesItOneWindow) {
   }
 }
 
+StepWindow followed(StepWindow window) {
+  window.isFollowed = true;
+  return window;
+}
+
 TEST(StepWindows, TheTimeBetweenTwoPartsOfARunIsBetweenNoSteps) {
   RunOfRanks run;
   for (const int rank : {0, 1}) {
@@ -170,9 +194,9 @@ TEST(StepWindows, TheTimeBetweenTwoPartsOfARunIsBetweenNoSteps) {
     run.add(rank, kForward, 5020 + rank, 5030, 3);
     run.timeline.ranks[rank].partBegins = {4990 + 15 * rank};
   }
-  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{0, 0, 10, 20, 20, 5},
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{followed({0, 0, 10, 20, 20, 5}),
                                                     {1, 0, 25, 30, 30, 0},
-                                                    {2, 0, 5000, 5010, 5010, 10},
+                                                    followed({2, 0, 5000, 5010, 5010, 10}),
                                                     {3, 0, 5020, 5030, 5030, 0}}));
 }
 
@@ -190,9 +214,9 @@ TEST(StepWindows, AnotherPipelineDoesNotCutAWindow) {
   run.add(1, kForward, 5, 45, 0);
   run.add(1, kForward, 60, 90, 1);
   for (const int rank : {0, 1}) run.timeline.ranks[rank].dataParallelIndex = rank;
-  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{0, 0, 0, 30, 30, 0},
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{followed({0, 0, 0, 30, 30, 0}),
                                                     {1, 0, 30, 50, 50, 0},
-                                                    {0, 1, 5, 45, 45, 15},
+                                                    followed({0, 1, 5, 45, 45, 15}),
                                                     {1, 1, 60, 90, 90, 0}}));
 }
 

@@ -162,6 +162,16 @@ bool separateTensorRanks(const Timeline& timeline, int tensorRanks, std::map<int
   return true;
 }
 
+/// Places a rank among those of its pipeline that it names. Returns false where it names none.
+bool placeAsStated(const RankInfo& info, int rank, Topology::Place& place) {
+  const std::vector<int> ranks = statedPipeline(info);
+  const auto found = std::find(ranks.begin(), ranks.end(), rank);
+  if (found == ranks.end()) return false;
+  place.depth = static_cast<int>(ranks.size());
+  place.position = static_cast<int>(found - ranks.begin());
+  return true;
+}
+
 /// The stages that the compute jobs of a rank name.
 std::set<int> stagesOn(const Timeline& timeline, int rank) {
   std::set<int> stages;
@@ -223,6 +233,15 @@ std::vector<std::vector<int>> statedStageRanks(const Timeline& timeline) {
   return ranksOfStage;
 }
 
+std::vector<int> statedPipeline(const RankInfo& info) {
+  std::vector<int> ranks;
+  for (const std::vector<int>& position : ranksOfStageFrom(info.pipelineRanks)) {
+    if (position.size() != 1) return {};
+    ranks.push_back(position.front());
+  }
+  return ranks;
+}
+
 Topology topologyOf(const Timeline& timeline, int threads) {
   Topology topology;
   const std::vector<int> ranks = ranksWithCompute(timeline);
@@ -262,6 +281,7 @@ Topology topologyOf(const Timeline& timeline, int threads) {
       const Shape shape(info);
       place.depth = shape.stages ? std::max(1, *shape.stages / place.chunks) : present;
       if (sharing > 0) place.depth = sharing;
+      if (placeAsStated(info, members[i], place)) continue;
       if (place.depth == present) {
         place.position = static_cast<int>(i);
       } else if (info.worldSize == place.depth) {

@@ -40,6 +40,10 @@ struct Topology {
 /// pipeline has one stage. Else empty.
 std::vector<std::vector<int>> statedStageRanks(const Timeline& timeline);
 
+/// The ranks of its pipeline that a rank names (RankInfo::pipelineRanks), in their order. Else
+/// empty.
+std::vector<int> statedPipeline(const RankInfo& info);
+
 /// The topology that `Profiler Meta:` gives, where the logs have it. Else it is inferred:
 /// - ranks that send to each other make up a pipeline, if the pipelines are then of one size;
 ///   otherwise all ranks make up one pipeline;
@@ -48,9 +52,10 @@ std::vector<std::vector<int>> statedStageRanks(const Timeline& timeline);
 /// - chunks are those that the jobs name;
 /// - the ranks of a pipeline follow each other in the order of their numbers.
 ///
-/// Where ranks share stages (RankInfo::ranksOfStage), a pipeline has the ranks that these name, in
-/// the order of their numbers.
-/// Uses that many threads, which makes no difference to the result.
+/// Where a rank names those of its pipeline (RankInfo::pipelineRanks), they are these in this
+/// order. Where ranks share stages (RankInfo::ranksOfStage), a pipeline has the ranks that these
+/// name, in the order of their numbers. Uses that many threads, which makes no difference to the
+/// result.
 Topology topologyOf(const Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace

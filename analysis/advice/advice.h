@@ -43,6 +43,7 @@ struct Advice {
     kSchedule,
     kMicroBatches,
     kMessageOrder,
+    kMessageLines,
     kWarmUp,
     kPartition,
     kBalance,

@@ -112,6 +112,8 @@ class BruteForce {
     if (truth.lines != CommStreams::kAsReached) {
       take(Advice::Of::kMessageOrder,
            [&] { return simulated(planOf(truth.schedule, 1), truth.costs, truth.lines, 5, true); });
+      take(Advice::Of::kMessageLines,
+           [&] { return simulated(planOf(truth.schedule, 1), truth.costs, CommStreams::kEdge); });
     }
     if (truth.schedule == "1F1B") warmUps();
   }

@@ -127,13 +127,21 @@ std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks,
 
 std::vector<FrameworkOption> optionsOfMessageOrder() {
   return {can(kTorch,
-              "a communicator for each direction of a link, "
-              "TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 (after 2.11), or the order of pipe-trace "
-              "plan --transfers --csv by _load_csv(..., format=\"compute_comms\")"),
-          can(kTitan, "TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 in the environment"),
+              "the order of pipe-trace plan --transfers --csv by _load_csv(..., "
+              "format=\"compute_comms\")"),
+          cannot(kTitan, "parallelism.pipeline_parallel_schedule_csv has the order of jobs alone"),
           cannot(kMegatron,
                  "without chunks messages are in a batch that is waited for; overlap comes with "
                  "--num-virtual-stages-per-pipeline-rank"),
+          cannot(kDeepSpeed, "each send and receive is waited for")};
+}
+
+std::vector<FrameworkOption> optionsOfMessageLines() {
+  constexpr const char* kPerEdge =
+      "TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 in the environment (after torch 2.11, which has "
+      "one communicator for all messages of a rank)";
+  return {can(kTorch, kPerEdge), can(kTitan, kPerEdge),
+          cannot(kMegatron, "all messages of a rank are of one process group"),
           cannot(kDeepSpeed, "each send and receive is waited for")};
 }
 

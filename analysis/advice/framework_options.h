@@ -32,6 +32,8 @@ std::vector<FrameworkOption> optionsOfPartition(const std::vector<int>& blocks =
                                                 const std::vector<std::string>& names = {});
 /// Those that change when messages move.
 std::vector<FrameworkOption> optionsOfMessageOrder();
+/// Those that give messages from each rank to each other a communicator of their own.
+std::vector<FrameworkOption> optionsOfMessageLines();
 /// Those that make warm-ups deeper. `like`: a schedule that has them so deep; null: none has.
 std::vector<FrameworkOption> optionsOfWarmUp(const ScheduleInfo* like);
 /// Those that make launches shorter.

@@ -184,6 +184,30 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::messageOrders() const {
   return {std::move(one)};
 }
 
+std::vector<PlanAdvisor::Try> PlanAdvisor::messageLines() const {
+  const CommStreams own = model_.lines();
+  if (own != CommStreams::kRank && own != CommStreams::kPeer && own != CommStreams::kDirection) {
+    return {};
+  }
+  Try one;
+  one.changes.lines = CommStreams::kEdge;
+  one.advice = {
+      .of = Advice::Of::kMessageLines,
+      .what = "give the messages from each rank to each other a communicator of their own",
+      .command = "--comm-streams edge",
+      .options = optionsOfMessageLines()};
+  if (own == CommStreams::kRank) {
+    const Simulated cheaper = simulated({.lines = CommStreams::kDirection});
+    if (cheaper.runs) {
+      one.advice.notes.push_back(
+          "with two communicators, one for activations and one for "
+          "gradients, a step takes " +
+          formatDuration(predicted(cheaper)));
+    }
+  }
+  return {std::move(one)};
+}
+
 std::vector<int> PlanAdvisor::deepened(std::vector<int> depths, double limit) const {
   const auto tried = [&](const std::vector<int>& each) {
     return simulated({.schedule = model_.schedule(), .depths = each});
@@ -306,7 +330,8 @@ void PlanAdvisor::addCommandOfPlanFile(Advice& advice) const {
 std::vector<Advice> PlanAdvisor::advice(double limit, double error,
                                         std::vector<std::string>& notes) {
   std::vector<Try> tries = schedules(limit, notes);
-  for (auto more : {microBatches(), messageOrders(), warmUps(limit), partitions(limit)}) {
+  for (auto more :
+       {microBatches(), messageOrders(), messageLines(), warmUps(limit), partitions(limit)}) {
     std::move(more.begin(), more.end(), std::back_inserter(tries));
   }
   if (progress_ != nullptr) {

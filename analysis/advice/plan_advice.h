@@ -78,6 +78,7 @@ class PlanAdvisor {
   std::vector<Try> schedules(double limit, std::vector<std::string>& notes) const;
   std::vector<Try> microBatches() const;
   std::vector<Try> messageOrders() const;
+  std::vector<Try> messageLines() const;
   std::vector<Try> partitions(double limit) const;
   Partitioned improved(const std::vector<std::vector<int>>& begins, const PlanChanges& changes,
                        double limit) const;

@@ -87,6 +87,11 @@ bool BindingPaths::isBelowClockBound(Id from, Id to, Nanoseconds time) const {
   return a.clock != b.clock && time < a.clockBound + b.clockBound;
 }
 
+bool BindingPaths::areClocksApart(Id a, Id b) const {
+  if (graph_.clocksApart().empty() || a == JobGraph::kNone || b == JobGraph::kNone) return false;
+  return graph_.areClocksApart(graph_.node(a).rank, graph_.node(b).rank);
+}
+
 BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   Link link;
@@ -97,7 +102,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   if (node.isMessage || node.isCollective) {
     link.rank = JobGraph::kNone;
     // Nobody knows when a sender or a member that is missing began.
-    link.workCause = node.lacksInput ? BubbleClass::kUnknown : BubbleClass::kTransfer;
+    const bool isKnown = !node.lacksInput && !areClocksApart(node.inputs[0], id);
+    link.workCause = isKnown ? BubbleClass::kTransfer : BubbleClass::kUnknown;
     link.work = isBelowClockBound(node.inputs[0], id, length) ? 0 : length;
     if (node.isCollective && leastUpdateOf(node) != nullptr) {
       link.work -= leastUpdateOf(node)->collective;
@@ -117,7 +123,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.work = length - (node.kind == JobKind::kOptimizer ? least->optimizer : 0);
   }
   link.work = std::max<Nanoseconds>(0, link.work);
-  if (!begins_.empty() && opensStep(node)) return link;
+  if (graph_.hasLines() && opensStep(node)) return link;
   link.before = waitedFor(id);
   if (graph_.isOnLine(id) && node.inputs[0] != JobGraph::kNone) {
     setLateInLine(id, link);
@@ -133,18 +139,39 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     last = other;
   }
   if (last == JobGraph::kNone || ready >= late.begin) return link;
+  // The time before a step begins is in no window of it.
+  if (isCompute(late.kind) && graph_.node(last).step != late.step) {
+    const auto begin = begins_.find({graph_.ranks()[late.rank].replica, late.step});
+    if (begin != begins_.end()) ready = std::max(ready, begin->second);
+    if (ready >= late.begin) return link;
+  }
   if (isBelowClockBound(last, lateId, late.begin - ready)) return link;
   link.late = late.begin - ready;
   // Where no message is logged, the time after the producer's end is the message's.
   const auto isJob = [&](Id input) {
     return input != JobGraph::kNone && !graph_.node(input).isMessage;
   };
-  const bool needsMessage =
-      !node.isMessage && !node.isCollective && (isJob(node.inputs[0]) || isJob(node.inputs[1]));
-  link.lateCause = node.lacksInput ? BubbleClass::kUnknown
-                   : needsMessage  ? BubbleClass::kTransfer
-                                   : BubbleClass::kLateStart;
+  const bool needsMessage = !node.isMessage && !node.isCollective && !node.gotDataEarly &&
+                            (isJob(node.inputs[0]) || isJob(node.inputs[1]));
+  const bool areApart = areClocksApart(last, lateId) || areClocksApart(node.inputs[0], id) ||
+                        areClocksApart(node.inputs[1], id);
+  // Nobody knows whose message the rank waited for: that is no late start.
+  const Nanoseconds waited = graph_.hasWaits() ? graph_.waitedUntil(lateId) : kNsMin;
+  const bool comesLate = node.isMessage && graph_.hasWaits() && isWaitedForLate(id);
+  const bool isMostlyWait = comesLate || (waited > ready && 2 * (waited - ready) > link.late);
+  const bool isKnown = !node.lacksInput && !areApart && !isMostlyWait;
+  link.lateCause = !isKnown       ? BubbleClass::kUnknown
+                   : needsMessage ? BubbleClass::kTransfer
+                                  : BubbleClass::kLateStart;
   return link;
+}
+
+/// Whether the receiver's thread came to wait for a message when that was under way.
+bool BindingPaths::isWaitedForLate(Id message) const {
+  const JobGraph::Message& ends = graph_.message(message);
+  const Nanoseconds begin = graph_.node(message).begin;
+  return ends.receive != nullptr && ends.receive->begin < begin &&
+         (ends.send == nullptr || ends.send->begin < begin);
 }
 
 bool BindingPaths::opensStep(const JobGraph::Node& job) const {
@@ -158,6 +185,11 @@ void BindingPaths::setLateInLine(Id message, Link& link) const {
   const JobGraph::Node& node = graph_.node(message);
   const Nanoseconds time = node.begin - graph_.node(node.inputs[0]).end;
   if (time <= 0 || isBelowClockBound(node.inputs[0], message, time)) return;
+  if (areClocksApart(node.inputs[0], message)) {
+    link.late = time;
+    link.lateCause = BubbleClass::kUnknown;
+    return;
+  }
   const LineDelay delay = delayOf(message);
   const Nanoseconds inLine = delay.blocked.time + delay.transfer.time;
   link.waitsInLine = inLine > 0;

@@ -68,7 +68,8 @@ class BindingPaths {
   /// When steps begin: by replica and step.
   using StepBegins = std::map<std::pair<int, std::int32_t>, Nanoseconds>;
 
-  /// Both must outlive it. Paths end at the jobs that open the steps of `begins`, as they do at
+  /// Both must outlive it. The time before the steps of `begins` makes none of their jobs late.
+  /// In a run with lines paths end at the jobs that open these steps, as they do at
   /// `lr`. `asynchronous`: the replicas of asynchronous pipelines.
   BindingPaths(const JobGraph& graph, const UsualTimes& times, StepBegins begins = {},
                const std::set<int>& asynchronous = {});
@@ -87,6 +88,8 @@ class BindingPaths {
   /// Whether a time between two nodes of ranks with different clocks is shorter than these are
   /// exact. `from` may be kNone.
   bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
+  /// Whether the order of jobs contradicts the clocks of their ranks.
+  bool areClocksApart(Id a, Id b) const;
   /// PathsOfRank keep what they need of nodes that they come to. Lets go what none of them has come
   /// to since the call before. Nobody may use it meanwhile.
   void letGo() const;
@@ -145,6 +148,7 @@ class BindingPaths {
   Id inputOf(Id node, int i) const;
   Link linkOf(Id node) const;
   bool opensStep(const JobGraph::Node& job) const;
+  bool isWaitedForLate(Id message) const;
   void setLateInLine(Id message, Link& link) const;
   LineDelay delayOf(Id message) const;
   void addDelay(Id message, Collected& collected) const;

@@ -153,7 +153,7 @@ TEST_F(Blocked, ALineIsHeldOnceTheMessageInFrontIsPosted) {
   EXPECT_THAT(bubblesOf(1), ElementsAre("warm_up 0-10", "transfer 10-11 by 0F0 on 0",
                                         "transfer 41-41.173913 by 1B0 on 1",
                                         "blocked 41.173913-42.043478 by 1SEND_B0 on 1",
-                                        "late_start 42.043478-43 by 0F1 on 0"));
+                                        "late_start 42.043478-43 by 0SEND_F1 on 0"));
 }
 
 // Rank 1 waits for forward 1, which stands behind the receive of gradient 0. Both receives begin

@@ -28,9 +28,11 @@ struct RankEvents {
 /// The same for jobs with the same name. The names of most follow from these three.
 std::uint64_t nameKeyOf(const JobGraph& graph, const Bubble& bubble) {
   const JobGraph::Id id = bubble.culprit;
-  const JobGraph::Node& node = graph.node(id);
+  const JobGraph::Id late = lateMessageOf(graph, bubble);
+  const bool isLate = late != JobGraph::kNone;
+  const JobGraph::Node& node = graph.node(isLate ? late : id);
   const Event& job = culpritEventOf(graph, bubble);
-  if (job.kind == JobKind::kForwardBackward || !isComputeLane(job.kind)) {
+  if (!isLate && (job.kind == JobKind::kForwardBackward || !isComputeLane(job.kind))) {
     return (std::uint64_t{0xff} << 56U) ^ (std::uint64_t{bubble.isAtSender} << 32U) ^ id;
   }
   return (static_cast<std::uint64_t>(job.kind) << 56U) ^

@@ -12,12 +12,32 @@ JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble) {
   return bubble.isAtSender ? graph.sendOf(bubble.culprit) : graph.receiveOf(bubble.culprit);
 }
 
+JobGraph::Id lateMessageOf(const JobGraph& graph, const Bubble& bubble) {
+  const bool isLate = bubble.bubbleClass == BubbleClass::kLateStart &&
+                      bubble.cause != JobGraph::kNone && graph.node(bubble.cause).isMessage;
+  if (!isLate) return JobGraph::kNone;
+  // A receive that was posted in time, and waited for late, is as late as the job that needs it.
+  const Event* const receive = graph.message(bubble.cause).receive;
+  const bool isInTime = receive != nullptr && receive->begin < graph.node(bubble.cause).begin;
+  return isInTime && !isPostedBySender(graph, bubble.cause) ? JobGraph::kNone : bubble.cause;
+}
+
+bool isPostedBySender(const JobGraph& graph, JobGraph::Id message) {
+  const JobGraph::Message& ends = graph.message(message);
+  const bool isSendLast = ends.send != nullptr && ends.send->begin >= graph.node(message).begin;
+  return ends.receive == nullptr || isSendLast;
+}
+
 std::uint32_t culpritRankOf(const JobGraph& graph, const Bubble& bubble) {
   if (bubble.bubbleClass != BubbleClass::kBlocked) return graph.node(bubble.culprit).rank;
   return graph.lineEnd(frontEndOf(graph, bubble)).rank;
 }
 
 const Event& culpritEventOf(const JobGraph& graph, const Bubble& bubble) {
+  if (const JobGraph::Id late = lateMessageOf(graph, bubble); late != JobGraph::kNone) {
+    const JobGraph::Message& ends = graph.message(late);
+    return isPostedBySender(graph, late) ? *ends.send : *ends.receive;
+  }
   const JobGraph::Node& culprit = graph.node(bubble.culprit);
   return culprit.isMessage && bubble.isAtSender ? *graph.message(bubble.culprit).send
                                                 : *culprit.event;
@@ -25,6 +45,9 @@ const Event& culpritEventOf(const JobGraph& graph, const Bubble& bubble) {
 
 std::string culpritName(const Timeline& timeline, const JobGraph& graph, const Bubble& bubble) {
   const JobGraph::Node& culprit = graph.node(bubble.culprit);
+  if (const JobGraph::Id late = lateMessageOf(graph, bubble); late != JobGraph::kNone) {
+    return messageName(culpritEventOf(graph, bubble), graph.node(late).microBatch);
+  }
   if (bubble.bubbleClass != BubbleClass::kBlocked) return jobName(timeline, culprit);
   return messageName(culpritEventOf(graph, bubble), culprit.microBatch);
 }

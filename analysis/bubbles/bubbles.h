@@ -20,12 +20,20 @@ struct Bubble {
   JobGraph::Id cause = JobGraph::kNone;
   /// The job that is to blame; kNone where it is not known. For a transfer it is the one that sent
   /// the message, for a collective the member that began last, else the cause. For kBlocked both
-  /// are the message in front.
+  /// are the message in front. For a late message it is the job that sent it, or where the receive
+  /// was posted last the job that needs it (lateMessageOf()).
   JobGraph::Id culprit = JobGraph::kNone;
   std::int32_t step = kNotGiven;  ///< of the window
   BubbleClass bubbleClass = BubbleClass::kUnknown;
   bool isAtSender = false;  ///< of kBlocked: the message held the line of its sender
 };
+
+/// The message that was posted late, where one is the cause of a bubble of kLateStart; else kNone.
+JobGraph::Id lateMessageOf(const JobGraph& graph, const Bubble& bubble);
+
+/// Whether the sender posted its end of a message last, so that it is to blame where that is late.
+/// It is where both ends begin together, too: receives may be posted at any time before.
+bool isPostedBySender(const JobGraph& graph, JobGraph::Id message);
 
 /// The end of the message in front of a bubble of kBlocked (JobGraph::LineEnd).
 JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble);
@@ -34,11 +42,11 @@ JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble);
 /// message in front is blamed on the rank whose line it held.
 std::uint32_t culpritRankOf(const JobGraph& graph, const Bubble& bubble);
 
-/// The event that is to blame: a job, or the end of the message in front that held the line. The
-/// bubble must have a culprit.
+/// The event that is to blame: a job, the end of the message in front that held the line, or that
+/// end of a late message that was posted last. The bubble must have a culprit.
 const Event& culpritEventOf(const JobGraph& graph, const Bubble& bubble);
 
-/// Its name: a job's (job_name.h), or "4RECV_F1" for a message in front.
+/// Its name: a job's (job_name.h), or "4RECV_F1" for an end of a message.
 std::string culpritName(const Timeline& timeline, const JobGraph& graph, const Bubble& bubble);
 
 /// The idle time of all ranks by class and culprit, as docs/metrics.md defines it.

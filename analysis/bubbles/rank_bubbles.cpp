@@ -136,6 +136,15 @@ Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
     }
     return path.collected;
   }
+  // The time before the data of the job are there is not the loader's.
+  const Id last = links_.predecessor(endedBy);
+  const Id input = lastInputOf(endedBy);
+  const bool isLoad = last != JobGraph::kNone && loadsData(graph_.node(last).kind);
+  if (isLoad && input != JobGraph::kNone && graph_.node(input).begin < graph_.node(last).end) {
+    PathsOfRank::Path path = paths_.from(input);
+    addShortness(gap, path.end, path.collected);
+    return path.collected;
+  }
   Collected collected = links_.lateness(endedBy);
   const PathsOfRank::Path path = paths_.upTo(endedBy);
   collected.add(path.collected);
@@ -243,7 +252,12 @@ void RankBubbles::findOwnWork(const Gap& gap, Id endedBy) {
   for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
     const JobGraph::Node& node = graph_.node(id);
     if (isCompute(node.kind) || node.end <= gap.span.begin) continue;
-    own_.push_back({node.begin, node.end, id, id, gap.window->step, classOfWork(node.kind)});
+    // While the next job has not got its data, loading others costs nothing.
+    const Id input = loadsData(node.kind) ? lastInputOf(endedBy) : JobGraph::kNone;
+    const Nanoseconds begin =
+        input == JobGraph::kNone ? node.begin : std::max(node.begin, graph_.node(input).end);
+    if (begin >= node.end) continue;
+    own_.push_back({begin, node.end, id, id, gap.window->step, classOfWork(node.kind)});
   }
   if (rank_.firstCollective == rank_.endOfCollectives) return;
   const std::size_t jobs = own_.size();
@@ -284,12 +298,44 @@ void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
   }
 }
 
+/// The input of a job that ended last; kNone: it has none, or there is no job.
+RankBubbles::Id RankBubbles::lastInputOf(Id job) const {
+  Id last = JobGraph::kNone;
+  if (job == JobGraph::kNone) return last;
+  for (const Id input : graph_.node(job).inputs) {
+    if (input == JobGraph::kNone) continue;
+    if (last == JobGraph::kNone || graph_.node(last).end < graph_.node(input).end) last = input;
+  }
+  return last;
+}
+
+/// The job that needs the message; kNone: it is none of the next ones on its rank.
+RankBubbles::Id RankBubbles::userOf(Id message) const {
+  constexpr Id kMost = 64;
+  const JobGraph::Rank& rank = graph_.ranks()[graph_.node(message).rank];
+  const Nanoseconds arrived = graph_.node(message).begin;
+  const auto jobs = graph_.nodes().subspan(rank.first, rank.end - rank.first);
+  const auto next = std::partition_point(
+      jobs.begin(), jobs.end(), [&](const JobGraph::Node& job) { return job.begin < arrived; });
+  const Id first = rank.first + static_cast<Id>(next - jobs.begin());
+  for (Id id = first; id < std::min(rank.end, first + kMost); ++id) {
+    const JobGraph::Node& job = graph_.node(id);
+    if (job.inputs[0] == message || job.inputs[1] == message) return id;
+  }
+  return JobGraph::kNone;
+}
+
 /// The job that is to blame for a bubble with that cause.
 RankBubbles::Id RankBubbles::culpritOf(BubbleClass bubbleClass, Id id) const {
   if (id == JobGraph::kNone) return JobGraph::kNone;
   const JobGraph::Node& cause = graph_.node(id);
   if (bubbleClass == BubbleClass::kBlocked) return id;
-  if (cause.isMessage) return cause.inputs[0];
+  if (cause.isMessage) {
+    const bool isOfReceiver =
+        bubbleClass == BubbleClass::kLateStart && !isPostedBySender(graph_, id);
+    const Id user = isOfReceiver ? userOf(id) : JobGraph::kNone;
+    return user == JobGraph::kNone ? cause.inputs[0] : user;
+  }
   if (cause.isCollective) return cause.inputs[0] != JobGraph::kNone ? cause.inputs[0] : id;
   if (bubbleClass != BubbleClass::kTransfer) return id;
   const Id first = graph_.producer(id, 0);

@@ -71,6 +71,8 @@ class RankBubbles {
   Collected collectedForWait(Id job);
   void addShortness(const Gap& gap, Id after, Collected& collected) const;
   Id culpritOf(BubbleClass bubbleClass, Id cause) const;
+  Id userOf(Id message) const;
+  Id lastInputOf(Id job) const;
   void shareExcess(Nanoseconds excess, const Collected& collected);
   void fill(Interval gap, std::int32_t step);
   void put(const Bubble& bubble) {

@@ -85,11 +85,10 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const BindingPaths& p
   return windows;
 }
 
-/// The begins of the steps of a run with lines. The time before is in no window of that step, and
-/// without `lr` jobs nothing else would end its paths.
-BindingPaths::StepBegins stepBeginsOf(const JobGraph& graph, const RunSummary& summary) {
+/// The begins of the steps of a run. The time before is in no window of that step, and in a run
+/// with lines without `lr` jobs nothing else would end its paths.
+BindingPaths::StepBegins stepBeginsOf(const RunSummary& summary) {
   BindingPaths::StepBegins begins;
-  if (!graph.hasLines()) return begins;
   for (const StepSummary& step : summary.steps) begins[{step.replica, step.step}] = step.begin;
   return begins;
 }
@@ -133,7 +132,7 @@ const BubbleWindow& PipelineBasis::lastWholeWindow() const {
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph),
       times_(graph, threads),
-      paths_(graph, times_, stepBeginsOf(graph, summary), asynchronousOf(summary)) {
+      paths_(graph, times_, stepBeginsOf(summary), asynchronousOf(summary)) {
   const std::size_t count = graph.pipelines().size();
   std::vector<std::optional<PipelineBasis>> made(count);
   const int inside = count == 1 ? threads : 1;

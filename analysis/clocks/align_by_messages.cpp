@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/clocks/causal_fit.h"
+#include "analysis/clocks/job_crossings.h"
 #include "analysis/clocks/move_times.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/ranks_text.h"
@@ -41,7 +44,7 @@ void reportUnknown(const std::vector<ClockHost>& hosts, const CausalFit& fit, bo
                    .advice = "--align none leaves the times of all ranks as they are"});
 }
 
-void reportMoved(const std::vector<ClockHost>& hosts, const CausalFit& fit,
+void reportMoved(const std::vector<ClockHost>& hosts, const CausalFit& fit, bool areJobs,
                  Diagnostics& diagnostics) {
   constexpr std::size_t kMostNamed = 4;
   std::vector<int> ranks;
@@ -62,25 +65,45 @@ void reportMoved(const std::vector<ClockHost>& hosts, const CausalFit& fit,
   std::sort(ranks.begin(), ranks.end());
   diagnostics.add({.severity = Severity::kNote,
                    .message = "times of " + ranksText(ranks) + " were moved into the clock of " +
-                              hosts.front().text() + " by the order of messages, by up to " +
+                              hosts.front().text() + " by the order of " +
+                              (areJobs ? "jobs and messages" : "messages") + ", by up to " +
                               formatDuration(rounded(farthest)) + " (" + each +
                               (moved > kMostNamed ? ", …" : "") + "); they are exact to within " +
                               formatDuration(rounded(std::ceil(bound)))});
 }
 
+/// Messages say more of two ranks than their jobs do.
+std::size_t addJobs(const Timeline& timeline, const std::vector<ClockHost>& hosts,
+                    std::vector<Crossing>& crossings) {
+  std::set<std::pair<int, int>> links;
+  for (const Crossing& each : crossings) {
+    if (isTransfer(each.event->kind)) links.insert({each.sender, each.receiver});
+  }
+  const std::size_t before = crossings.size();
+  for (const Crossing& each : jobCrossings(timeline, hosts)) {
+    if (!links.contains({each.sender, each.receiver})) crossings.push_back(each);
+  }
+  return crossings.size() - before;
+}
+
 }  // namespace
 
-Timeline alignedByMessages(Timeline timeline, bool isAsked, Diagnostics& diagnostics,
-                           ByMessages& result) {
+Timeline alignedByMessages(Timeline timeline, bool isAsked, const ClockEvidence& evidence,
+                           Diagnostics& diagnostics, ByMessages& result) {
   result = ByMessages::kNothing;
-  const std::vector<ClockHost> hosts = clockHostsOf(timeline);
+  const std::vector<ClockHost> hosts =
+      evidence.isRankClock ? clockRanksOf(timeline) : clockHostsOf(timeline);
   if (hosts.size() < 2) return timeline;
-  const CausalFit fit = fitClocks(hosts, crossingsOf(timeline, hosts));
+  std::vector<Crossing> crossings = crossingsOf(timeline, hosts);
+  const bool areJobs = evidence.areJobs && addJobs(timeline, hosts, crossings) > 0;
+  const CausalFit fit = fitClocks(hosts, crossings);
   if (!fit.contradiction.empty()) {
+    if (!evidence.mayRefuse) return timeline;
     result = ByMessages::kRefused;
     diagnostics.add({.message = fit.contradiction + "; no clock was aligned",
                      .advice = "was a clock set during the run, or are logs of several runs mixed? "
-                               "--align none leaves all times as they are"});
+                               "--align none leaves all times as they are",
+                     .doubt = DoubtKind::kContradiction});
     return timeline;
   }
   reportUnknown(hosts, fit, isAsked, diagnostics);
@@ -92,7 +115,7 @@ Timeline alignedByMessages(Timeline timeline, bool isAsked, Diagnostics& diagnos
     }
   }
   if (clocks.empty() || !moveTimes(timeline, clocks)) return timeline;
-  result = ByMessages::kAligned;
+  result = areJobs ? ByMessages::kAlignedWithJobs : ByMessages::kAligned;
   for (const auto& [rank, clock] : clocks) {
     std::vector<ClockReading>& readings = timeline.ranks[rank].clockReadings;
     readings = clock.readings();
@@ -104,7 +127,7 @@ Timeline alignedByMessages(Timeline timeline, bool isAsked, Diagnostics& diagnos
     if (rank == 0) continue;
     timeline.ranks[rank].clockReadings = {{.when = hosts.front().span.begin}};
   }
-  reportMoved(hosts, fit, diagnostics);
+  reportMoved(hosts, fit, areJobs, diagnostics);
   return timeline;
 }
 

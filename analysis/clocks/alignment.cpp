@@ -10,6 +10,7 @@
 #include "analysis/clocks/align_clocks.h"
 #include "analysis/clocks/causal_fit.h"
 #include "analysis/clocks/host_clocks.h"
+#include "analysis/clocks/job_crossings.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -72,15 +73,17 @@ struct EarlyMessages {
     diagnostics.add({.message = "messages arrive before they are sent, " + example + " by " +
                                 formatDuration(mostEarly),
                      .advice = std::move(advice),
-                     .count = count});
+                     .count = count,
+                     .doubt = DoubtKind::kClocksApart});
   }
 };
 
 /// The clocks of a run before and after it is aligned.
 class ClockTable {
  public:
-  ClockTable(const Timeline& asLogged, int threads)
-      : threads_(threads), before_(clockHostsOf(asLogged)) {
+  /// `isRankClock`: as of ClockEvidence.
+  ClockTable(const Timeline& asLogged, bool isRankClock, int threads)
+      : threads_(threads), isRankClock_(isRankClock), before_(hostsOf(asLogged)) {
     for (const ClockHost& host : before_) {
       table_.push_back({.host = host.text(), .ranks = host.ranks});
     }
@@ -95,7 +98,7 @@ class ClockTable {
   /// `areMoved`: whether any times may have been. If not, and no message was early before, none is.
   std::vector<HostAlignment> after(const Timeline& aligned, bool areMoved,
                                    EarlyMessages& disproving) {
-    const std::vector<ClockHost> after = areMoved ? clockHostsOf(aligned) : before_;
+    const std::vector<ClockHost> after = areMoved ? hostsOf(aligned) : before_;
     for (std::size_t i = 0; i < table_.size(); ++i) addMove(i, aligned, after[i]);
     std::vector<char> isDisproved(table_.size());
     const bool areInOrder =
@@ -120,6 +123,10 @@ class ClockTable {
   }
 
  private:
+  std::vector<ClockHost> hostsOf(const Timeline& timeline) const {
+    return isRankClock_ ? clockRanksOf(timeline) : clockHostsOf(timeline);
+  }
+
   std::vector<HostAlignment> bounded(const std::vector<char>& isDisproved) {
     for (std::size_t i = 1; i < table_.size(); ++i) {
       HostAlignment& host = table_[i];
@@ -158,25 +165,47 @@ class ClockTable {
   }
 
   int threads_;
+  bool isRankClock_;
   std::vector<ClockHost> before_;
   std::vector<HostAlignment> table_;
 };
+
+/// Keeps how far clocks were apart, for those who look at the times that were moved.
+void noteApart(const PlainlyApart& apart, Timeline& timeline) {
+  for (const PlainlyApart::Pair& pair : apart.pairs) {
+    for (const int rank : {pair.maker, pair.user}) {
+      Nanoseconds& known = timeline.ranks[rank].clockApart;
+      known = std::max(known, pair.by);
+    }
+  }
+}
 
 }  // namespace
 
 Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignment* result,
                  int threads) {
+  const bool goesByOrder =
+      by == AlignBy::kCausal || (by == AlignBy::kBest && !hasReadings(timeline));
+  const PlainlyApart apart = goesByOrder ? plainlyApart(timeline, threads) : PlainlyApart{};
+  const bool isPlain = !apart.pairs.empty();
   std::optional<ClockTable> table;  // on one host no message can be early by its clock
-  if (result != nullptr || namesSeveralHosts(timeline)) table.emplace(timeline, threads);
+  if (result != nullptr || namesSeveralHosts(timeline)) {
+    table.emplace(timeline, apart.areOnOneHost, threads);
+  }
   const bool asksMessages =
-      by == AlignBy::kCausal ||
-      (by == AlignBy::kBest && !hasReadings(timeline) && namesSeveralHosts(timeline));
+      by == AlignBy::kCausal || (goesByOrder && (isPlain || namesSeveralHosts(timeline)));
   AlignBy done = AlignBy::kNone;
   auto byMessages = ByMessages::kNothing;
   if (asksMessages) {
     const bool isAsked = by == AlignBy::kCausal;
-    timeline = alignedByMessages(std::move(timeline), isAsked, diagnostics, byMessages);
-    if (byMessages == ByMessages::kAligned) done = AlignBy::kCausal;
+    const bool hadReason = isAsked || namesSeveralHosts(timeline);
+    timeline = alignedByMessages(
+        std::move(timeline), isAsked,
+        {.areJobs = isAsked || isPlain, .isRankClock = apart.areOnOneHost, .mayRefuse = hadReason},
+        diagnostics, byMessages);
+    const bool withJobs = byMessages == ByMessages::kAlignedWithJobs;
+    if (byMessages == ByMessages::kAligned || withJobs) done = AlignBy::kCausal;
+    if (withJobs || (done == AlignBy::kCausal && !hadReason)) noteApart(apart, timeline);
   }
   const bool asksLog =
       by == AlignBy::kLog || (by == AlignBy::kBest && byMessages == ByMessages::kNothing);

@@ -12,10 +12,12 @@ namespace pipetrace {
 
 /// How times of several hosts are put into one clock.
 enum class AlignBy : std::uint8_t {
-  kBest,    ///< the logs' comparisons of the clocks where there are any, else the order of messages
+  /// The logs' comparisons of the clocks where there are any, else the order of messages. Jobs that
+  /// begin plainly before their data were made have their order count, too (plainlyApart()).
+  kBest,
   kNone,    ///< times stay as they were logged
   kLog,     ///< by the logs' comparisons
-  kCausal,  ///< by the order of messages
+  kCausal,  ///< by the order of messages, and of jobs between ranks without messages
 };
 
 /// The clock of a host, and how it was aligned.
@@ -43,8 +45,9 @@ struct Alignment {
 /// Puts the times of all ranks into the clock of rank 0 (of the lowest rank, where rank 0 is
 /// missing): alignedByLog() or alignedByMessages(). `result`, if given, is filled in. Then messages
 /// that arrive before they are sent are a warning, if by more than the bounds of both clocks and
-/// kClockTolerance; these clocks have no bound. Uses that many threads, which makes no difference
-/// to the result.
+/// kClockTolerance; these clocks have no bound. Ranks whose jobs were plainly early have
+/// RankInfo::clockApart, if times were moved by the order of jobs. Uses that many threads, which
+/// makes no difference to the result.
 Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics,
                  Alignment* result = nullptr, int threads = 1);
 

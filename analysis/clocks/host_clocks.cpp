@@ -73,6 +73,7 @@ std::string ClockHost::text() const {
 
 std::string Crossing::text() const {
   std::string what(logName(event->kind));
+  if (isCompute(event->kind)) what += " " + std::to_string(event->microBatch);
   if (isTransfer(event->kind)) what = isForwardTransfer(event->kind) ? "F" : "B";
   if (event->microBatch != kNotGiven && isTransfer(event->kind)) {
     what += std::to_string(event->microBatch);
@@ -101,6 +102,14 @@ std::vector<ClockHost> clockHostsOf(const Timeline& timeline) {
     host.span.end = std::max(host.span.end, span.end);
   }
   return hosts;
+}
+
+std::vector<ClockHost> clockRanksOf(const Timeline& timeline) {
+  std::vector<ClockHost> ranks;
+  for (const auto& [rank, span] : spansOfRanks(timeline)) {
+    ranks.push_back({"", {rank}, span});
+  }
+  return ranks;
 }
 
 /// Whether events have their sizes in bytes.

@@ -23,9 +23,11 @@ struct ClockHost {
 /// The hosts of the ranks that have events, in the order of their lowest ranks. So the first is the
 /// one whose clock the others are converted to.
 std::vector<ClockHost> clockHostsOf(const Timeline& timeline);
+/// The same with a clock for each rank, whatever the logs say of hosts.
+std::vector<ClockHost> clockRanksOf(const Timeline& timeline);
 
-/// Something that cannot have ended on one host before it began on another: a message, or a
-/// collective.
+/// Something that cannot have ended on one host before it began on another: a message, a
+/// collective, or data between two jobs (jobCrossings()).
 struct Crossing {
   std::size_t from = 0;          ///< index of the host on which it began
   std::size_t to = 0;            ///< index of the other host

@@ -69,6 +69,7 @@ class RunMeasuring {
       MeasuredRun::Step& step = result_.steps.emplace_back();
       step.number = stretches_.number(i);
       step.between = stretches_.between(i);
+      step.loads = stretches_.loads(i);
     }
     for (std::size_t p = 0; p < graph_.pipelines().size(); ++p) {
       const auto ranks = static_cast<std::int64_t>(graph_.pipelines()[p].size());
@@ -277,6 +278,17 @@ Nanoseconds meanStepOf(const MeasuredRun& run) {
   return roundedMean(windows, ranks);
 }
 
+std::optional<Nanoseconds> meanBetweenOf(const MeasuredRun& run) {
+  Nanoseconds between = 0;
+  std::int64_t ranks = 0;
+  for (const MeasuredRun::Step& step : run.steps) {
+    if (!step.between) continue;
+    between += *step.between;
+    ranks += step.ranks;
+  }
+  return ranks > 0 ? std::optional(roundedMean(between, ranks)) : std::nullopt;
+}
+
 MeasuredRun withSteps(const MeasuredRun& run, const std::vector<std::size_t>& chosen) {
   const auto choose = [&](auto& values) {
     auto kept = values;
@@ -288,7 +300,7 @@ MeasuredRun withSteps(const MeasuredRun& run, const std::vector<std::size_t>& ch
   choose(part.steps);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const bool follows = i + 1 < chosen.size() && chosen[i + 1] == chosen[i] + 1;
-    if (!follows) part.steps[i].between.reset();
+    if (!follows) part.steps[i].between.reset(), part.steps[i].loads = 0;
   }
   for (auto& [key, times] : part.busy) choose(times);
   for (auto& [key, times] : part.idle) choose(times);

@@ -65,12 +65,15 @@ struct MeasuredRun {
     std::vector<std::int64_t> counts;
   };
   struct Step {
-    std::int32_t number = 0;             ///< as logged; of a stretch its place
-    Nanoseconds window = 0;              ///< summed over ranks
-    std::int64_t ranks = 0;              ///< how many these are
-    std::int64_t microBatches = 0;       ///< of their pipelines, summed over ranks
-    std::optional<Nanoseconds> between;  ///< from its window to the next step's; of several
-                                         ///< pipelines the longest
+    std::int32_t number = 0;        ///< as logged; of a stretch its place
+    Nanoseconds window = 0;         ///< summed over ranks
+    std::int64_t ranks = 0;         ///< how many these are
+    std::int64_t microBatches = 0;  ///< of their pipelines, summed over ranks
+    /// From its window to the next step's, summed over ranks; empty: some pipeline has none.
+    std::optional<Nanoseconds> between;
+    /// The part of it in which data are loaded, by the rank of each pipeline that does so for
+    /// longest; likewise.
+    Nanoseconds loads = 0;
   };
 
   ComparedShape shape;
@@ -102,6 +105,9 @@ struct MeasuredRun {
 
 /// The mean window over ranks and steps. There must be steps.
 Nanoseconds meanStepOf(const MeasuredRun& run);
+
+/// The mean time from a window to the next one, likewise; empty: that of no step is known.
+std::optional<Nanoseconds> meanBetweenOf(const MeasuredRun& run);
 
 /// All but lacksRanks, which needs the job graph.
 ComparedShape shapeOf(const Timeline& timeline, const Topology& topology);

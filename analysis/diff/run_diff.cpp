@@ -136,35 +136,62 @@ bool hasPairs(const MeasuredRun& a, const MeasuredRun& b) {
   return goInPairs(lengthsOf(a), lengthsOf(b));
 }
 
-/// The mean of what is known of each step, which is not divided by micro-batches.
-std::optional<DiffFigure> figureOf(const std::vector<std::optional<Nanoseconds>>& a,
-                                   const std::vector<std::optional<Nanoseconds>>& b,
-                                   const BlockBootstrap& bootstrap) {
-  const auto seriesOf = [](const std::vector<std::optional<Nanoseconds>>& times) {
-    SeriesOfSteps series;
-    for (const std::optional<Nanoseconds>& time : times) {
-      series.sums.push_back(static_cast<double>(time.value_or(0)));
-      series.weights.push_back(time ? 1 : 0);
-    }
-    return series;
+/// The time between the steps of a run, and what they take with it.
+struct PausesOfSteps {
+  Nanoseconds between = 0;  // means
+  Nanoseconds loads = 0;
+  SeriesOfSteps ofBetween;
+  SeriesOfSteps ofLoads;
+  SeriesOfSteps ofWall;
+};
+
+/// Means over steps with these weights. Nothing where no step is followed by another.
+std::optional<PausesOfSteps> pausesOfSteps(const MeasuredRun& run,
+                                           const std::vector<std::int64_t>& weights) {
+  Nanoseconds between = 0;
+  Nanoseconds loads = 0;
+  std::int64_t weight = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!run.steps[i].between) continue;
+    between += *run.steps[i].between;
+    loads += run.steps[i].loads;
+    weight += weights[i];
+  }
+  if (weight == 0) return std::nullopt;
+  PausesOfSteps pauses{roundedMean(between, weight), roundedMean(loads, weight)};
+  const auto add = [](SeriesOfSteps& series, double sum, double ofStep) {
+    series.sums.push_back(sum);
+    series.weights.push_back(ofStep);
   };
-  const auto meanOf = [](const std::vector<std::optional<Nanoseconds>>& times) {
-    Nanoseconds sum = 0;
-    std::int64_t count = 0;
-    for (const std::optional<Nanoseconds>& time : times) {
-      sum += time.value_or(0);
-      count += time ? 1 : 0;
-    }
-    return count > 0 ? std::optional(roundedMean(sum, count)) : std::nullopt;
-  };
-  const auto meanOfA = meanOf(a);
-  const auto meanOfB = meanOf(b);
-  if (!meanOfA || !meanOfB) return std::nullopt;
-  return DiffFigure{*meanOfA, *meanOfB, bootstrap.of(seriesOf(a), seriesOf(b))};
+  const double mean = static_cast<double>(between) / static_cast<double>(weight);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const MeasuredRun::Step& step = run.steps[i];
+    const auto ofStep = static_cast<double>(weights[i]);
+    const double known = step.between ? ofStep : 0;
+    add(pauses.ofBetween, static_cast<double>(step.between.value_or(0)), known);
+    add(pauses.ofLoads, static_cast<double>(step.loads), known);
+    // The time after the last step is not known: that of the others stands for it.
+    const double time = step.between ? static_cast<double>(*step.between) : mean * ofStep;
+    add(pauses.ofWall, static_cast<double>(step.window) + time, ofStep);
+  }
+  return pauses;
 }
 
-/// The step's mean over ranks and steps.
-std::optional<DiffFigure> wholeStepOf(const RunDiff& diff, const BlockBootstrap& bootstrap) {
+/// The step's mean over ranks and steps, with the time to the next one where both runs show it.
+DiffFigure wholeStepOf(const RunDiff& diff, const BlockBootstrap& bootstrap) {
+  const auto ranksOf = [](const MeasuredRun& run) {
+    std::vector<std::int64_t> ranks;
+    for (const MeasuredRun::Step& step : run.steps) ranks.push_back(step.ranks);
+    return ranks;
+  };
+  const Nanoseconds a = meanStepOf(diff.a);
+  const Nanoseconds b = meanStepOf(diff.b);
+  const auto pausesOfA = pausesOfSteps(diff.a, ranksOf(diff.a));
+  const auto pausesOfB = pausesOfSteps(diff.b, ranksOf(diff.b));
+  if (pausesOfA && pausesOfB) {
+    return {a + pausesOfA->between, b + pausesOfB->between,
+            bootstrap.of(pausesOfA->ofWall, pausesOfB->ofWall)};
+  }
   const auto seriesOf = [](const MeasuredRun& run) {
     SeriesOfSteps series;
     for (const MeasuredRun::Step& step : run.steps) {
@@ -173,26 +200,24 @@ std::optional<DiffFigure> wholeStepOf(const RunDiff& diff, const BlockBootstrap&
     }
     return series;
   };
-  return DiffFigure{meanStepOf(diff.a), meanStepOf(diff.b),
-                    bootstrap.of(seriesOf(diff.a), seriesOf(diff.b))};
+  return {a, b, bootstrap.of(seriesOf(diff.a), seriesOf(diff.b))};
 }
 
 void compareBetween(RunDiff& diff, const BlockBootstrap& bootstrap) {
-  const bool areSteps = !diff.a.isAsynchronous && !diff.b.isAsynchronous;
-  if (diff.how.isPerMicroBatch) {
-    if (areSteps) diff.wholeStep = wholeStepOf(diff, bootstrap);
-    return;
-  }
-  const auto listOf = [](const MeasuredRun& run, bool withWindow) {
-    std::vector<std::optional<Nanoseconds>> times;
-    for (const MeasuredRun::Step& step : run.steps) {
-      times.push_back(step.between);
-      if (withWindow && times.back()) *times.back() += roundedMean(step.window, step.ranks);
-    }
-    return times;
+  if (diff.a.isAsynchronous || diff.b.isAsynchronous) return;
+  const auto weightsOf = [&](const MeasuredRun& run) {
+    std::vector<std::int64_t> weights;
+    for (const MeasuredRun::Step& step : run.steps) weights.push_back(weightOf(step, diff.how));
+    return weights;
   };
-  diff.between = figureOf(listOf(diff.a, false), listOf(diff.b, false), bootstrap);
-  diff.period = figureOf(listOf(diff.a, true), listOf(diff.b, true), bootstrap);
+  if (diff.how.isPerMicroBatch) diff.wholeStep = wholeStepOf(diff, bootstrap);
+  const auto a = pausesOfSteps(diff.a, weightsOf(diff.a));
+  const auto b = pausesOfSteps(diff.b, weightsOf(diff.b));
+  if (!a || !b) return;
+  diff.between = DiffFigure{a->between, b->between, bootstrap.of(a->ofBetween, b->ofBetween)};
+  diff.loads = DiffFigure{a->loads, b->loads, bootstrap.of(a->ofLoads, b->ofLoads)};
+  diff.wall = DiffFigure{diff.step.a + a->between, diff.step.b + b->between,
+                         bootstrap.of(a->ofWall, b->ofWall)};
 }
 
 void findIntervals(RunDiff& diff, PartTimes& ofA, PartTimes& ofB, const Means& meansOfA,
@@ -261,13 +286,10 @@ double RunDiff::sureChange(const DiffFigure& figure) {
 }
 
 const DiffFigure& RunDiff::judged() const {
-  return wholeStep && how.hasSameTokens ? *wholeStep : step;
+  return wholeStep && how.hasSameTokens ? *wholeStep : unit();
 }
 
-bool RunDiff::isSlower() const {
-  if (!how.refusal.empty()) return false;
-  return sureChange(judged()) > tolerance || (period && sureChange(*period) > tolerance);
-}
+bool RunDiff::isSlower() const { return how.refusal.empty() && sureChange(judged()) > tolerance; }
 
 RunDiff diffOf(MeasuredRun a, MeasuredRun b, double tolerance) {
   RunDiff diff;

@@ -77,10 +77,14 @@ struct RunDiff {
 
   // Empty or 0 where how.refusal says that steps cannot be compared.
   DiffFigure step;
-  /// The whole step, where `step` is that of a micro-batch. Empty: an asynchronous run has none.
+  /// The whole step, where `step` is that of a micro-batch: its wall time, where that is known.
+  /// Empty: an asynchronous run has none.
   std::optional<DiffFigure> wholeStep;
-  std::optional<DiffFigure> between;  ///< from the end of a step's window to the next step
-  std::optional<DiffFigure> period;   ///< both together
+  /// From the end of a step's window to the next step; empty: a run does not show it.
+  std::optional<DiffFigure> between;
+  std::optional<DiffFigure> loads;  ///< the part of it in which data are loaded
+  /// From a step's begin to the next one's: `step` and `between` together, to the nanosecond.
+  std::optional<DiffFigure> wall;
   /// In the order of busy time, then classes. Their times of each run, and so their differences,
   /// add up to those of `step` to the nanosecond (exactMeans()).
   std::vector<DiffPart> parts;
@@ -90,13 +94,14 @@ struct RunDiff {
 
   /// Whether both runs have several steps; else nothing is beyond noise, as nobody knows it.
   bool isNoiseKnown() const { return a.steps.size() > 1 && b.steps.size() > 1; }
-  /// The figure that says whether B is slower: `step`, but the whole step where that is known to
+  /// The figure that is compared: the wall time where both runs show it, else `step`.
+  const DiffFigure& unit() const { return wall ? *wall : step; }
+  /// The figure that says whether B is slower: unit(), but the whole step where that is known to
   /// have as many tokens in both runs.
   const DiffFigure& judged() const;
   /// The share that a figure of B is longer than that of A, where it is beyond noise; else 0.
   static double sureChange(const DiffFigure& figure);
-  /// Whether B is slower beyond noise and tolerance: judged(), or its steps and the time between
-  /// them.
+  /// Whether judged() of B is longer, beyond noise and tolerance.
   bool isSlower() const;
 };
 

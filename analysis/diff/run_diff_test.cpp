@@ -8,6 +8,7 @@
 
 #include "analysis/present/diff_reasons.h"
 #include "analysis/present/diff_report.h"
+#include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/noisy_run.h"
 #include "analysis/testing/run_of_timeline.h"
 
@@ -33,7 +34,8 @@ Timeline usual(unsigned seed, int steps = 20) {
   return noisyRun(onFour(), costsOf(onFour(), 0.1), steps, seed);
 }
 
-/// The parts of each run add up to its step, and their differences to the step's.
+/// The parts of each run add up to its step, and their differences to the step's; reasons add up to
+/// the difference of what is compared.
 void expectExactSums(const RunDiff& diff) {
   Nanoseconds a = 0;
   Nanoseconds b = 0;
@@ -48,7 +50,7 @@ void expectExactSums(const RunDiff& diff) {
   EXPECT_EQ(difference, diff.step.difference());
   Nanoseconds reasons = 0;
   for (const DiffReason& reason : reasonsOf(diff)) reasons += reason.time;
-  EXPECT_EQ(reasons, diff.step.difference());
+  EXPECT_EQ(reasons, diff.unit().difference());
 }
 
 RunDiff diffOfRuns(Timeline a, Timeline b) {
@@ -366,7 +368,7 @@ TEST(RunDiff, TrainingAndEvaluationHaveTheirForwardsComparedOnly) {
                     HasSubstr("; of what both runs have, stage 1's forwards take ")));
 }
 
-TEST(RunDiff, PausesBetweenStepsAreSaidByThemselves) {
+TEST(RunDiff, PausesBetweenStepsCountInTheVerdictAndOnce) {
   const auto paused = [](Timeline run) {
     for (Track& track : run.tracks) {
       for (Event& event : track.events) {
@@ -378,8 +380,50 @@ TEST(RunDiff, PausesBetweenStepsAreSaidByThemselves) {
   };
   const RunDiff diff = diffOfRuns(usual(1), paused(usual(1)));
   EXPECT_EQ(diff.step.difference(), 0);
-  EXPECT_THAT(diffAnswer(diff), HasSubstr("; 30.00 ms more passes between two steps (30.10 ms "));
+  ASSERT_TRUE(diff.wall);
+  EXPECT_EQ(diff.wall->difference(), 30 * kNsPerMs);
+  EXPECT_EQ(diff.wall->b, diff.step.b + diff.between->b);
+  EXPECT_EQ(diffVerdict(diff), "slower");
+  EXPECT_THAT(diffAnswer(diff),
+              AllOf(StartsWith("B's steps take 30.00 ms more (+"),
+                    HasSubstr(": more time passes between steps (30.10 ms instead of 100.0 us) "
+                              "(+30.00 ms)")));
   EXPECT_TRUE(diff.isSlower());
+  Nanoseconds reasons = 0;
+  for (const DiffReason& each : reasonsOf(diff)) reasons += each.time;
+  EXPECT_EQ(reasons, diff.wall->difference());
+}
+
+/// Two pipelines of one rank each. In B one of them loads data for 40 ms before each step, and the
+/// other one waits for it inside its forward, as in an all-gather.
+Timeline replicasOf(bool loads) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1}) {
+    made.timeline.ranks[rank] = {.rank = rank, .dataParallelIndex = rank};
+    for (std::int32_t step = 0; step < 8; ++step) {
+      const Nanoseconds begin = step * (loads ? 140 : 100) * kNsPerMs;
+      const Nanoseconds work = begin + (loads ? 40 : 0) * kNsPerMs;
+      if (loads && rank == 1) made.add(rank, JobKind::kData, begin, work, step, -1);
+      const Nanoseconds from = rank == 0 ? begin : work;
+      made.add(rank, JobKind::kForward, from, work + 30 * kNsPerMs, step).stage = 0;
+      made.add(rank, JobKind::kBackward, work + 30 * kNsPerMs, work + 100 * kNsPerMs, step).stage =
+          0;
+    }
+  }
+  made.timeline.sort();
+  return made.timeline;
+}
+
+TEST(RunDiff, AStallThatOnePipelineHasInAStepAndOneBetweenStepsCountsOnce) {
+  const RunDiff diff = diffOfRuns(replicasOf(false), replicasOf(true));
+  ASSERT_TRUE(diff.wall);
+  EXPECT_EQ(diff.wall->a, 100 * kNsPerMs);
+  EXPECT_EQ(diff.wall->b, 140 * kNsPerMs);
+  EXPECT_EQ(diff.step.difference(), 20 * kNsPerMs) << "40 of one rank of two";
+  EXPECT_EQ(diff.between->difference(), 20 * kNsPerMs);
+  EXPECT_EQ(diff.loads->difference(), 20 * kNsPerMs);
+  EXPECT_THAT(diffAnswer(diff), HasSubstr("data loaders take 20.00 ms instead of 0 ns between "
+                                          "steps (+20.00 ms)"));
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ StepStretches::StepStretches(const Run& run, const CountedSteps& counted)
       for (const BubbleWindow& window : run.basis().pipelines()[p].windows) cut(p, window.span);
     }
     between_.resize(numbers_.size());
+    loads_.resize(numbers_.size());
     return;
   }
   findSteps();
@@ -55,18 +56,51 @@ void StepStretches::findSteps() {
     indices_.emplace(step, numbers_.size());
     numbers_.push_back(step);
   }
+  findPauses();
+}
+
+void StepStretches::findPauses() {
   between_.resize(numbers_.size());
-  std::map<int, std::int32_t> lastOf;  // by pipeline
-  for (const StepSummary& step : run_.summary().steps) {
-    const auto [last, isNew] = lastOf.try_emplace(step.replica, step.step);
-    last->second = std::max(last->second, step.step);
-  }
+  loads_.resize(numbers_.size());
+  std::set<std::size_t> last;  // steps that some pipeline ends with
   for (const StepSummary& step : run_.summary().steps) {
     const auto index = indices_.find(step.step);
-    if (index == indices_.end() || step.step == lastOf.at(step.replica)) continue;
+    if (index == indices_.end()) continue;
+    if (!step.isFollowed) last.insert(index->second);
+    const auto ranks = static_cast<std::int64_t>(step.ranks.size());
     std::optional<Nanoseconds>& between = between_[index->second];
-    between = std::max(between.value_or(0), step.betweenSteps);
+    between = between.value_or(0) + ranks * step.betweenSteps;
+    loads_[index->second] += ranks * loadsIn(step);
   }
+  for (const std::size_t index : last) {
+    between_[index].reset();
+    loads_[index] = 0;
+  }
+}
+
+/// How long a rank of the pipeline loads data between a step and the next one: the one that does so
+/// for longest.
+Nanoseconds StepStretches::loadsIn(const StepSummary& step) const {
+  if (step.betweenSteps == 0 || step.otherPhases > 0) return 0;
+  const Interval pause{step.windowEnd, step.windowEnd + step.betweenSteps};
+  const JobGraph& graph = run_.graph();
+  Nanoseconds longest = 0;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    if (rank.replica != step.replica) continue;
+    const auto jobs = graph.nodes().subspan(rank.first, rank.end - rank.first);
+    // Jobs are in the order of their begins, and only the one before a pause may reach into it.
+    auto job = std::partition_point(jobs.begin(), jobs.end(), [&](const JobGraph::Node& each) {
+      return each.begin < pause.begin;
+    });
+    if (job != jobs.begin()) --job;
+    Nanoseconds time = 0;
+    for (; job != jobs.end() && job->begin < pause.end; ++job) {
+      const Nanoseconds inside = std::min(job->end, pause.end) - std::max(job->begin, pause.begin);
+      if (loadsData(job->kind) && inside > 0) time += inside;
+    }
+    longest = std::max(longest, std::min(time, pause.length()));
+  }
+  return longest;
 }
 
 void StepStretches::findStretches() {

@@ -34,7 +34,10 @@ class StepStretches {
   std::size_t incomplete() const { return incomplete_; }
   bool allAreIncomplete() const { return allAreIncomplete_; }
   std::int32_t number(std::size_t step) const { return numbers_[step]; }
+  /// From the windows of a step to the next ones, summed over ranks; empty: some pipeline has none.
   std::optional<Nanoseconds> between(std::size_t step) const { return between_[step]; }
+  /// MeasuredRun::Step::loads.
+  Nanoseconds loads(std::size_t step) const { return loads_[step]; }
   /// The stretches of a pipeline, an index in JobGraph::pipelines(); ascending, without overlap.
   const std::vector<Stretch>& of(std::size_t pipeline) const { return stretches_[pipeline]; }
   /// The pipeline of a rank, an index in JobGraph::ranks().
@@ -45,6 +48,8 @@ class StepStretches {
 
  private:
   void findSteps();
+  void findPauses();
+  Nanoseconds loadsIn(const StepSummary& step) const;
   void findStretches();
   void cut(std::size_t pipeline, const Interval& window);
   void countMicroBatches(std::size_t pipeline);
@@ -57,6 +62,7 @@ class StepStretches {
   std::map<std::int32_t, std::size_t> indices_;  // by the number of the step
   std::vector<std::int32_t> numbers_;
   std::vector<std::optional<Nanoseconds>> between_;
+  std::vector<Nanoseconds> loads_;
   std::vector<std::vector<Stretch>> stretches_;
   std::vector<std::size_t> pipelines_;
 };

@@ -101,7 +101,7 @@ TEST(WholeSteps, HaveMoreMicroBatchesWithMoreReplicas) {
                             HasSubstr("; --same-batch says so, and then whole steps are judged")}));
   EXPECT_THAT(diffAnswer(diff),
               HasSubstr("a step of B, of 16 micro-batches in place of 8, takes "));
-  EXPECT_EQ(&diff.judged(), &diff.step);
+  EXPECT_EQ(&diff.judged(), &diff.unit());
 }
 
 TEST(WholeSteps, AreJudgedWithMoreReplicasWhereTheUserSaysThatTheBatchIsTheSame) {

@@ -264,6 +264,10 @@ LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
       list = senders.insert(list, {sender, &directions[link]});
     }
     list->second->push_back(node.end - node.begin);
+    if (graph.message(static_cast<Id>(id)).send == nullptr) {
+      const auto ends = std::minmax(graph.ranks()[sender].number, graph.ranks()[node.rank].number);
+      unposted_.insert({ends.first, ends.second});
+    }
   }
   std::map<Link, std::vector<Nanoseconds>> both;
   for (auto& [direction, times] : directions) {
@@ -273,7 +277,29 @@ LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
     if (median < 0) early_[link] = std::max(early_[link], -median);
     both[link].insert(both[link].end(), times.begin(), times.end());
   }
-  for (auto& [link, times] : both) medians_[link] = medianOf(times);
+  for (auto& [link, times] : both) {
+    medians_[link] = medianOf(times);
+    const auto quarter = [&](std::size_t quarters) {
+      const std::size_t place = quarters * (times.size() - 1) / 4;
+      const auto at = times.begin() + static_cast<std::ptrdiff_t>(place);
+      std::nth_element(times.begin(), at, times.end());
+      return *at;
+    };
+    scatters_[link] = quarter(3) - quarter(1);
+  }
+}
+
+Nanoseconds LinkTimes::scatterOf(Link link) const {
+  const auto found = scatters_.find(link);
+  return found == scatters_.end() ? 0 : found->second;
+}
+
+bool LinkTimes::isSlow(Link link) const {
+  const Nanoseconds others = ofOthers(link).value_or(0);
+  if (others <= 0) return true;
+  const Nanoseconds more = of(link) - others;
+  return static_cast<double>(of(link)) >= kSlow * static_cast<double>(others) &&
+         more > scatterOf(link);
 }
 
 Nanoseconds LinkTimes::of(Link link) const {

@@ -110,6 +110,13 @@ class LinkTimes {
   bool empty() const { return medians_.empty(); }
   /// 0 where no message of the link is logged.
   Nanoseconds of(Link link) const;
+  /// How far the lengths of its messages lie apart: from the first to the third quarter of them.
+  Nanoseconds scatterOf(Link link) const;
+  /// Whether the link is slow: kSlow times the median of the other links, and by more than its own
+  /// scatter. Without other links it is.
+  bool isSlow(Link link) const;
+  /// Whether all its messages say when they were posted: else a late send looks like a slow link.
+  bool hasPostings(Link link) const { return !unposted_.contains(link); }
   /// The median of the other links' medians; of an even count the lower of the middle two, so that
   /// it is that of a link. Empty: there are no other links.
   std::optional<Nanoseconds> ofOthers(Link link) const;
@@ -120,7 +127,9 @@ class LinkTimes {
 
  private:
   std::map<Link, Nanoseconds> medians_;
+  std::map<Link, Nanoseconds> scatters_;
   std::map<Link, Nanoseconds> early_;
+  std::set<Link> unposted_;
 };
 
 }  // namespace pipetrace

@@ -149,8 +149,11 @@ struct Collecting {
   std::pair<std::uint64_t, Nanoseconds> most;  // what most of it is, over all ranks
 };
 
-/// Class, a stage, a rank, or the two ranks of a link, and whether it is of outliers.
+/// Class, a stage, a rank, or the two ranks of a link, and whether it is of outliers. Late messages
+/// of a rank and its loading of data have these in place of a second rank.
 using Key = std::tuple<BubbleClass, int, int, bool>;
+constexpr int kLateMessages = -2;
+constexpr int kLateData = -3;
 
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
@@ -175,7 +178,12 @@ Key keyOf(const JobGraph& graph, const Bubble& bubble, std::int32_t stage, bool 
       const auto [from, to] = linkOf(graph, bubble);
       return {bubble.bubbleClass, std::min(from, to), std::max(from, to), isOutlier};
     }
-    default: return {bubble.bubbleClass, rank, -1, isOutlier};
+    default: {
+      const bool isMessage = lateMessageOf(graph, bubble) != JobGraph::kNone;
+      const bool isData = loadsData(graph.node(bubble.culprit).kind);
+      const int what = isMessage ? kLateMessages : isData ? kLateData : -1;
+      return {bubble.bubbleClass, rank, what, isOutlier};
+    }
   }
 }
 
@@ -339,6 +347,8 @@ class RankCulprits {
     } else if (blame == BubbleBlame::kStage && alike_.areFusedPairs(number)) {
       // Pairs that are alike by their forward may have different backwards.
       other = static_cast<std::uint32_t>(stages_.toBlame(bubble.culprit)) & 0xffffffU;
+    } else if (lateMessageOf(graph_, bubble) != JobGraph::kNone) {
+      other = 1;
     }
     return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) |
            (std::uint64_t{isOutlier} << kOutlierShift) | (other << kPeerShift) | number;
@@ -408,6 +418,11 @@ CulpritGroup finished(const JobGraph& graph, const AlikeJobs& alike, const Key& 
       group.fronts.emplace_back(time, alike.endOf(job));
     }
     std::sort(group.fronts.begin(), group.fronts.end(), std::greater<>());
+  }
+  for (const auto& [rank, bubble] : group.examples) {
+    const bool isBetter = group.lateMessage == JobGraph::kNone || bubble.culprit == group.job;
+    if (isBetter) group.lateMessage = lateMessageOf(graph, bubble);
+    if (bubble.culprit == group.job) break;
   }
   std::sort(group.outliers.begin(), group.outliers.end());
   group.outliers.erase(std::unique(group.outliers.begin(), group.outliers.end()),
@@ -506,7 +521,14 @@ const CulpritGroup* groupOf(const JobGraph& graph, const Culprits& culprits, con
   for (const CulpritGroup& group : culprits.groups) {
     const BubbleBlame blame = rowOf(group.bubbleClass).blame;
     const int first = blame == BubbleBlame::kStage ? group.stage : group.rank;
-    const int second = blame == BubbleBlame::kLink ? group.peer : -1;
+    int second = -1;
+    if (blame == BubbleBlame::kLink) {
+      second = group.peer;
+    } else if (group.lateMessage != JobGraph::kNone) {
+      second = kLateMessages;
+    } else if (blame == BubbleBlame::kRank && loadsData(graph.node(group.job).kind)) {
+      second = kLateData;
+    }
     if (Key{group.bubbleClass, first, second, false} != key) continue;
     const auto has = [&](Id id) {
       return std::binary_search(group.outliers.begin(), group.outliers.end(), id);

@@ -15,7 +15,8 @@ namespace pipetrace {
 inline constexpr std::size_t kMostExamples = 3;
 
 /// Idle time of one class that one stage, link or rank caused. A rank causes kBlocked if a message
-/// held its line.
+/// held its line. Late starts of messages, and those for data, are groups
+/// apart from those of jobs.
 struct CulpritGroup {
   BubbleClass bubbleClass = BubbleClass::kUnknown;
   int rank = -1;            ///< whose job or message it is; of several the one with most
@@ -33,6 +34,9 @@ struct CulpritGroup {
   /// ends; the most expensive first.
   std::vector<std::pair<Nanoseconds, JobGraph::Id>> fronts;
   bool isAtSender = false;  ///< kBlocked: `job` is a message that held its sender's line
+  /// The late message of the longest bubble (lateMessageOf()), of `job` where that has one; kNone:
+  /// the group is of no messages. `job` sent it, or needs it.
+  JobGraph::Id lateMessage = JobGraph::kNone;
   /// Not empty: the group is of these messages or jobs alone, ascending (Outliers). The others of
   /// their link or rank are a group by themselves.
   std::vector<JobGraph::Id> outliers;

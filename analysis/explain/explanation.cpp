@@ -263,11 +263,17 @@ void addThroughput(const ExplainOptions& options, Explanation& result) {
     if (!options.tokensPerStep) tokens = std::max(tokens, info.tokensPerStep.value_or(0));
     if (!options.flopsPerStep) flops = std::max(flops, info.flopsPerStep.value_or(0));
   }
+  // The last step says nothing of what passes before the next one.
+  const auto counts = [](const ExplainedStep& step) { return step.isCounted && step.isWhole; };
+  const bool isFollowed =
+      std::any_of(result.steps.begin(), result.steps.end(), [&](const ExplainedStep& step) {
+        return counts(step) && step.summary.isFollowed && !step.summary.isWholeRun;
+      });
   double seconds = 0;
   double steps = 0;
   for (const ExplainedStep& step : result.steps) {
-    if (!step.isCounted || !step.isWhole) continue;
-    seconds += static_cast<double>(step.summary.window() + step.summary.betweenSteps) / 1e9;
+    if (!counts(step) || (isFollowed && !step.summary.isFollowed)) continue;
+    seconds += static_cast<double>(step.summary.wall()) / 1e9;
     steps += stepsIn(*result.graph, step.summary);
   }
   if (seconds <= 0) return;

@@ -202,16 +202,17 @@ TEST(ExplanationTest, LogsOrTheUserGiveTokensAndOperations) {
   const auto run = explainRun(timeline, {.flopsPerStep = 1e12, .peakFlops = 1e13});
   double seconds = 0;
   for (const ExplainedStep& step : run.steps) {
-    if (!step.isCounted) continue;
+    if (!step.isCounted || !step.summary.isFollowed)
+      continue;  // what the last one takes is unknown
     seconds += static_cast<double>(step.summary.window() + step.summary.betweenSteps) / 1e9;
   }
   ASSERT_TRUE(run.tokensPerSecond.has_value());
-  EXPECT_DOUBLE_EQ(*run.tokensPerSecond, 4 * 1000 / seconds);
+  EXPECT_DOUBLE_EQ(*run.tokensPerSecond, 3 * 1000 / seconds);
   ASSERT_TRUE(run.modelFlopsUtilization.has_value());
-  EXPECT_DOUBLE_EQ(*run.modelFlopsUtilization, 4 * 1e12 / seconds / 2e13);
+  EXPECT_DOUBLE_EQ(*run.modelFlopsUtilization, 3 * 1e12 / seconds / 2e13);
   timeline.ranks.at(1).flopsPerStep = 5e12;
   EXPECT_DOUBLE_EQ(explainRun(timeline, {.peakFlops = 1e13}).modelFlopsUtilization.value(),
-                   4 * 5e12 / seconds / 2e13);
+                   3 * 5e12 / seconds / 2e13);
 }
 
 // While the pipeline is full, the first stage has a forward and a backward for each micro-batch,

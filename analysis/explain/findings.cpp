@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/bubbles/bubbles.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
@@ -57,6 +58,7 @@ constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
     {FindingKind::kData, Joins::kAll, Matters::kByShare},
     {FindingKind::kLateJob, Joins::kNever, Matters::kByShare},
     {FindingKind::kLateJobs, Joins::kAll, Matters::kByShare},
+    {FindingKind::kLateMessages, Joins::kAll, Matters::kByShare},
     {FindingKind::kSlowLink, Joins::kNever, Matters::kByShare},
     {FindingKind::kEarlyLink, Joins::kNever, Matters::kAlways},
     {FindingKind::kLongMessages, Joins::kNever, Matters::kByShare},
@@ -94,16 +96,26 @@ bool isOneStep(const CulpritGroup& group) {
   return isOneJob(group) && isMost(group.timeOfStep, group.timeOfJob);
 }
 
-FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links) {
+/// The part of a link's time that other links would not have taken.
+Nanoseconds excessOf(const CulpritGroup& group, const LinkTimes& links) {
+  const LinkTimes::Link link{group.rank, group.peer};
+  const Nanoseconds own = links.of(link);
+  const Nanoseconds others = links.ofOthers(link).value_or(0);
+  if (others <= 0 || own <= 0) return group.time;
+  return static_cast<Nanoseconds>(
+      static_cast<double>(group.time) *
+      (1 - ratio(static_cast<double>(others), static_cast<double>(own))));
+}
+
+FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links,
+                           Nanoseconds stepTime) {
   if (!group.outliers.empty()) return FindingKind::kLongMessages;
   const LinkTimes::Link link{group.rank, group.peer};
   if (group.rank < 0) return FindingKind::kUnknownSender;
   if (links.empty()) return FindingKind::kUnloggedMessages;
   if (links.isEarly(link)) return FindingKind::kEarlyLink;
-  const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
-  const bool isUsual =
-      others > 0 && static_cast<double>(links.of(link)) < LinkTimes::kSlow * others;
-  return isUsual ? FindingKind::kMessages : FindingKind::kSlowLink;
+  const bool isSlow = links.isSlow(link) && ratio(excessOf(group, links), stepTime) >= kMinorShare;
+  return isSlow || !links.ofOthers(link) ? FindingKind::kSlowLink : FindingKind::kMessages;
 }
 
 /// Whether the rank is slower than its peers, and the job with most of the group no longer than
@@ -156,16 +168,18 @@ bool areScattered(const CulpritGroup& group, const ScatteredPauses& pauses) {
   return 2 * static_cast<std::size_t>(count) > group.outliers.size();
 }
 
-FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group) {
+/// `stepTime`: timeOfSteps().
+FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group, Nanoseconds stepTime) {
   const JobGraph& graph = run.of.graph();
   const int rank = group.rank;
   const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
   if (!isTransfer && areScattered(group, run.scattered)) return FindingKind::kScatteredPauses;
   switch (group.bubbleClass) {
     case BubbleClass::kImbalance: return FindingKind::kSlowStages;
-    case BubbleClass::kTransfer: return kindOfMessages(group, run.links);
+    case BubbleClass::kTransfer: return kindOfMessages(group, run.links, stepTime);
     case BubbleClass::kBlocked: return FindingKind::kHeldLines;
     case BubbleClass::kLateStart:
+      if (group.lateMessage != JobGraph::kNone) return FindingKind::kLateMessages;
       if (loadsData(graph.node(group.job).kind)) return FindingKind::kData;
       return isOneJob(group) ? FindingKind::kLateJob : FindingKind::kLateJobs;
     case BubbleClass::kPeerWait:
@@ -248,13 +262,13 @@ void keepLongest(Examples& examples) {
 }
 
 /// Findings of groups with a culprit, without their facts; the most expensive first.
-std::vector<Finding> groupedFindings(const FindingInputs& run) {
+std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepTime) {
   const SlowReplicas replicas(run.of.graph(), run.ranks);
   std::vector<Finding> findings;
   std::map<FindingKey, std::size_t> known;
   int number = 0;
   for (const CulpritGroup& group : run.culprits.groups) {  // the largest first
-    Finding finding{.kind = kindOf(run, group)};
+    Finding finding{.kind = kindOf(run, group, stepTime)};
     finding.culprit = group;
     if (rowOf(group.bubbleClass).blame == BubbleBlame::kLink) {
       finding.links = {{{group.rank, group.peer}, group.time}};
@@ -314,21 +328,32 @@ class CulpritFacts {
       case FindingKind::kUnevenMicroBatches: return set(Remedy::kEvenMicroBatches, run_.lengths);
       case FindingKind::kScatteredPauses: return set(Remedy::kCollectTogether, run_.scattered);
       case FindingKind::kUnsteadyJobs: return set(Remedy::kSteadierHosts, none);
-      case FindingKind::kData: return set(Remedy::kDataAhead, blamed(group.job, group));
+      case FindingKind::kData: return set(Remedy::kDataAhead, loaded(group));
       case FindingKind::kLateJob: {
         BlamedJob job = blamed(group.job, group);
         if (!isOneStep(group) || isOnlyStep()) job.step = -1;
         return set(Remedy::kSoonerLaunches, std::move(job));
       }
       case FindingKind::kLateJobs: return set(Remedy::kSoonerLaunches, none);
+      case FindingKind::kLateMessages: return set(Remedy::kSoonerMessages, lateMessage(group));
       case FindingKind::kSlowLink: {
         const LinkTimes::Link link{group.rank, group.peer};
-        const LinkBesideOthers facts{run_.links.of(link), run_.links.ofOthers(link)};
-        return set(facts.others ? Remedy::kThatLink : Remedy::kShorterMessages, facts);
+        const LinkBesideOthers facts{run_.links.of(link), run_.links.ofOthers(link),
+                                     run_.links.hasPostings(link)};
+        return set(!facts.hasPostings ? Remedy::kPostingsInLogs
+                   : facts.others     ? Remedy::kThatLink
+                                      : Remedy::kShorterMessages,
+                   facts);
       }
       case FindingKind::kEarlyLink: return set(Remedy::kMoveClocksOfLink, none);
       case FindingKind::kLongMessages: return set(Remedy::kNetworkAtThatTime, longMessages(group));
-      case FindingKind::kMessages: return set(Remedy::kFewerMessages, none);
+      case FindingKind::kMessages: {
+        const bool hasPostings =
+            std::all_of(finding.links.begin(), finding.links.end(),
+                        [&](const auto& link) { return run_.links.hasPostings(link.first); });
+        return set(hasPostings ? Remedy::kFewerMessages : Remedy::kPostingsInLogs,
+                   LinkBesideOthers{.hasPostings = hasPostings});
+      }
       case FindingKind::kUnloggedMessages: return set(Remedy::kMessagesInLogs, none);
       case FindingKind::kHeldLines:
         return set(Remedy::kOrderOfMessages, heldLinesOf(graph_, group));
@@ -375,6 +400,35 @@ class CulpritFacts {
             .step = job.step,
             .length = job.end - job.begin,
             .usual = run_.times.median(id)};
+  }
+
+  LateMessage lateMessage(const CulpritGroup& group) const {
+    const JobGraph::Node& message = graph_.node(group.lateMessage);
+    const bool isSend = isPostedBySender(graph_, group.lateMessage);
+    const JobGraph::Message& ends = graph_.message(group.lateMessage);
+    Nanoseconds ready = kNsMin;
+    for (const Id input : {message.inputs[0], message.before}) {
+      if (input != JobGraph::kNone) ready = std::max(ready, graph_.node(input).end);
+    }
+    return {.name = messageName(isSend ? *ends.send : *ends.receive, message.microBatch),
+            .rank = group.rank,
+            .step = isOneStep(group) && !isOnlyStep() ? message.step : -1,
+            .late = ready == kNsMin ? 0 : message.begin - ready,
+            .isOnlyOne = isOneJob(group)};
+  }
+
+  BlamedJob loaded(const CulpritGroup& group) const {
+    BlamedJob facts = blamed(group.job, group);
+    const JobGraph::Rank& rank = graph_.ranks()[graph_.node(group.job).rank];
+    std::set<std::int32_t> steps;
+    Nanoseconds time = 0;
+    for (const JobGraph::Node& each : graph_.nodes().subspan(rank.first, rank.end - rank.first)) {
+      if (!run_.counted.contains(each.step)) continue;
+      steps.insert(each.step);
+      if (loadsData(each.kind)) time += each.end - each.begin;
+    }
+    facts.perStep = time / static_cast<Nanoseconds>(steps.size());
+    return facts;
   }
 
   /// The jobs that are alike in all steps that count: which is the longest, and how many are
@@ -454,7 +508,12 @@ void addBubbles(const JobGraph& graph, const Examples& examples, std::vector<Evi
 
 void addCulprit(const JobGraph& graph, const CulpritGroup& culprit, std::vector<Evidence>& found) {
   constexpr auto kRole = Evidence::Role::kCulprit;
-  if (culprit.bubbleClass == BubbleClass::kBlocked && culprit.isAtSender) {
+  if (culprit.lateMessage != JobGraph::kNone) {
+    const JobGraph::Message& ends = graph.message(culprit.lateMessage);
+    const bool isSend = isPostedBySender(graph, culprit.lateMessage);
+    found.push_back(
+        {.role = kRole, .rank = culprit.rank, .event = isSend ? ends.send : ends.receive});
+  } else if (culprit.bubbleClass == BubbleClass::kBlocked && culprit.isAtSender) {
     const Event* const send = graph.message(culprit.job).send;
     found.push_back({.role = kRole, .rank = culprit.rank, .event = send});
   } else {
@@ -537,12 +596,12 @@ struct ClassSums {
   }
 };
 
-/// The time of the steps that count, on all ranks.
+/// The time of the steps that count, on all ranks, with that between them.
 Nanoseconds timeOfSteps(const FindingInputs& run) {
   Nanoseconds time = 0;
   for (const StepSummary& step : run.of.summary().steps) {
     if (!run.counted.contains(step.step)) continue;
-    for (const RankStep& rank : step.ranks) time += rank.busy + rank.idle;
+    for (const RankStep& rank : step.ranks) time += rank.busy + rank.idle + step.betweenSteps;
   }
   return time;
 }
@@ -556,11 +615,14 @@ UnknownIdle unknownIdle(const FindingInputs& run) {
         });
     if (lacksPlan) return {.lacksPlan = true};
   }
-  return {.lacking = stepsThatLackJobs(run.of.basis(), run.counted)};
+  return {.lacking = stepsThatLackJobs(run.of.basis(), run.counted),
+          .areMessagesOfNobody = run.of.graph().hasWaits()};
 }
 
 Remedy remedyOf(const UnknownIdle& unknown) {
-  if (unknown.lacksPlan || unknown.lacking.steps.empty()) return Remedy::kAllLogs;
+  if (unknown.lacksPlan || unknown.lacking.steps.empty()) {
+    return unknown.areMessagesOfNobody ? Remedy::kNamedMessages : Remedy::kAllLogs;
+  }
   return unknown.lacking.whole ? Remedy::kStepsLeftOut : Remedy::kWholeLogs;
 }
 
@@ -593,8 +655,11 @@ class Findings {
 
   std::vector<Finding> all() {
     addEarlyMessages();
+    const auto first = static_cast<std::ptrdiff_t>(findings_.size());
     addCulprits();
     addPauses();
+    std::stable_sort(findings_.begin() + first, findings_.end(),
+                     [](const Finding& a, const Finding& b) { return a.time > b.time; });
     addClasses(FindingKind::kSchedule, Remedy::kOtherSchedule,
                {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
     if (graph_.nodes().size() > graph_.messageEnd()) {
@@ -637,7 +702,7 @@ class Findings {
 
   void addCulprits() {
     const CulpritFacts facts(run_);
-    for (Finding& finding : groupedFindings(run_)) {
+    for (Finding& finding : groupedFindings(run_, stepTime_)) {
       facts.addTo(finding);
       finding.bubbleClass = finding.culprit.bubbleClass;
       finding.classes = {finding.bubbleClass};
@@ -655,6 +720,12 @@ class Findings {
       finding.kind = FindingKind::kPauses;
       finding.remedy = remedyOf(pauses);
       finding.severity = pauses.isWanted() ? Severity::kNote : Severity::kWarning;
+      if (!pauses.isWanted()) {
+        finding.time = pauses.cost;
+        finding.shareOfSteps = ratio(finding.time, stepTime_);
+        finding.isMinor = finding.shareOfSteps < kMinorShare;
+        if (pauses.rank >= 0) finding.ranks = {{pauses.rank, pauses.cost}};
+      }
       addPause(pauses, finding.evidence);
       finding.facts = std::move(pauses);
     }

@@ -37,6 +37,7 @@ enum class FindingKind : std::uint8_t {
   kData,                ///< ranks load data
   kLateJob,             ///< a job begins late, in one step or in each
   kLateJobs,            ///< many jobs of these ranks do
+  kLateMessages,        ///< these ranks post messages late
   kSlowLink,            ///< its messages take longer than those of others
   kEarlyLink,           ///< ranks wait on a link whose messages arrive before they are sent
   kLongMessages,        ///< a few messages of a link take many times as long as its others
@@ -72,13 +73,16 @@ enum class Remedy : std::uint8_t {
   kCollectTogether,  ///< garbage, on all ranks at the same step
   kDataAhead,
   kSoonerLaunches,
+  kSoonerMessages,
   kOrderOfMessages,
   kThatLink,
   kNetworkAtThatTime,
   kShorterMessages,  ///< on the only link
   kFewerMessages,    ///< on all links
   kMessagesInLogs,
+  kPostingsInLogs,
   kAllLogs,
+  kNamedMessages,
   kWholeLogs,
   kStepsLeftOut,  ///< those that lack jobs
   kFewerCheckpoints,
@@ -123,9 +127,19 @@ struct BlamedJob {
   int rank = -1;           ///< whose it is
   std::int32_t step = -1;  ///< kLateJob: of the one step that has it; -1: several do
   Nanoseconds length = 0;
-  Nanoseconds usual = 0;  ///< the median
-  int count = 1;          ///< how many are so long
-  int all = 1;            ///< kOftenLongJob: of how many that are alike
+  Nanoseconds usual = 0;    ///< the median
+  int count = 1;            ///< how many are so long
+  int all = 1;              ///< kOftenLongJob: of how many that are alike
+  Nanoseconds perStep = 0;  ///< kData: what that rank's loader takes in the mean step
+};
+
+/// Facts of kLateMessages: the message that costs most.
+struct LateMessage {
+  std::string name;        ///< of the end that was posted last, such as "0SEND_F5"
+  int rank = -1;           ///< whose end that is
+  std::int32_t step = -1;  ///< of the one step that has it; -1: several do
+  Nanoseconds late = 0;    ///< since its data and its rank were there
+  bool isOnlyOne = false;  ///< four fifths of the time are of this message, over all steps
 };
 
 /// Facts of kLongMessages: the longest of them.
@@ -140,16 +154,19 @@ struct LongMessages {
   std::vector<std::int32_t> steps;  ///< these are of, ascending
 };
 
-/// Facts of kSlowLink.
+/// Facts of kSlowLink and kMessages.
 struct LinkBesideOthers {
-  Nanoseconds median = 0;
-  std::optional<Nanoseconds> others;  ///< there are other links
+  Nanoseconds median = 0;               ///< of kSlowLink
+  std::optional<Nanoseconds> others{};  ///< kSlowLink: there are other links
+  bool hasPostings = true;              ///< all messages of the links say when they were posted
 };
 
 /// Facts of kUnknown.
 struct UnknownIdle {
   bool lacksPlan = false;  ///< ranks have no logs, and the others do not show the schedule
   StepsThatLackJobs lacking{};
+  bool areMessagesOfNobody =
+      false;  ///< ranks waited for messages of which nobody knows whose they are
 };
 
 /// A bubble, a job or a message that shows what a finding is about.
@@ -169,11 +186,12 @@ struct Finding {
   Severity severity = Severity::kNote;
   BubbleClass bubbleClass = BubbleClass::kNone;  ///< kNone: of several classes, or of none
   std::vector<BubbleClass> classes;              ///< all that `time` is of
-  Nanoseconds time = 0;                          ///< of idle time, over all ranks and steps
-  Nanoseconds idle = 0;                          ///< the run's
-  double share = 0;                              ///< of the run's idle time
-  double shareOfSteps = 0;                       ///< of the steps' time on all ranks
-  bool isMinor = false;                          ///< less than kMinorShare of the steps' time
+  /// Its cost, over all ranks and steps: idle time, or the time between steps of a pause.
+  Nanoseconds time = 0;
+  Nanoseconds idle = 0;     ///< the run's
+  double share = 0;         ///< of the run's idle time
+  double shareOfSteps = 0;  ///< of the steps' wall time on all ranks
+  bool isMinor = false;     ///< less than kMinorShare of the steps' time
   /// Those who caused it, of transfers the links, with what each costs; the most expensive first.
   std::vector<std::pair<int, Nanoseconds>> ranks;
   std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;
@@ -186,8 +204,8 @@ struct Finding {
   std::vector<Evidence> evidence;
   /// Facts that only findings of its kind have.
   std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
-               BlamedJob, LongMessages, LinkBesideOthers, HeldLines, UnevenMicroBatches,
-               ScatteredPauses, Pauses, UnknownIdle>
+               BlamedJob, LateMessage, LongMessages, LinkBesideOthers, HeldLines,
+               UnevenMicroBatches, ScatteredPauses, Pauses, UnknownIdle>
       facts;
 
   /// Those facts; null: they are of another kind.
@@ -214,9 +232,10 @@ struct FindingInputs {
   const Culprits& culprits;
 };
 
-/// The findings about the idle time in the steps that count: first clocks that make the others
-/// doubtful, then those with a culprit, the largest first. Pauses, the schedule's own share, other
-/// work, and what is not known come next, those that are minor last.
+/// The findings about the idle time in the steps that count, and that between them. Clocks that
+/// make the others doubtful come first. Findings with a culprit and pauses follow, the most
+/// expensive first. The schedule's own share, other work, and what is not known come next, those
+/// that are minor last.
 ///
 /// Groups of culprits with one cause are one finding. These are the stages of the same ranks, the
 /// ranks of a slow replica, and ranks that all begin their jobs late. So are links that are alike,

@@ -186,7 +186,7 @@ TEST(Findings, PauseBetweenStepsIsAFindingOfItsOwn) {
   addPause(timeline, 2, 500 * kNsPerMs);
   EXPECT_THAT(sentencesOf(timeline),
               Contains("the run stands still after step 2 for 500.1 ms (data, a checkpoint or an "
-                       "evaluation between steps)"));
+                       "evaluation between steps): pauses cost 39.7 % of all ranks' time"));
   // With one log of two, warm-up and drain are between the steps of that rank.
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 1; });
   EXPECT_THAT(sentencesOf(timeline), Not(Contains(HasSubstr("stands still"))));
@@ -248,9 +248,10 @@ Timeline withSlowReplica(int steps, int firstSlow, int endOfSlow) {
 
 TEST(Findings, RankThatIsSlowerThanItsPeersIsNamedAndNotItsStage) {
   const std::vector<std::string> sentences = sentencesOf(withSlowReplica(4, 0, 4));
-  EXPECT_THAT(sentences[0],
-              StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2: waiting "
-                         "for it costs "));
+  EXPECT_THAT(
+      sentences,
+      Contains(StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2: waiting "
+                          "for it costs ")));
   EXPECT_THAT(sentences, Not(Contains(HasSubstr("median of stages"))));
 }
 

@@ -26,22 +26,36 @@ Nanoseconds lengthOfStep(const Simulation& simulation) {
 }  // namespace
 
 CommStreams linesOfRun(const JobGraph& graph) {
-  const auto peerOf = [&](Id end) {
+  const auto describe = [&](Id end) {
     const Id message = graph.messageOf(end);
-    const std::uint32_t receiver = graph.node(message).rank;
-    if (!JobGraph::isSendEnd(end)) {
-      const Id producer = graph.node(message).inputs[0];
-      return producer == JobGraph::kNone ? receiver : graph.node(producer).rank;
+    const JobGraph::Node& node = graph.node(message);
+    const bool sends = JobGraph::isSendEnd(end);
+    MessageEnd found{.peer = static_cast<int>(node.rank),
+                     .sends = sends,
+                     .forward = isForwardTransfer(graph.eventOf(end).kind)};
+    if (!sends && node.inputs[0] != JobGraph::kNone) {
+      found.peer = static_cast<int>(graph.node(node.inputs[0]).rank);
     }
-    return receiver;
+    return found;
   };
+  bool isOfPeers = false;  // ends of a line have different peers
+  bool isOfBoth = false;   // sends and receives
+  bool isOfKinds = false;  // activations and gradients
+  bool hasGradients = false;
   const Id count = 2 * static_cast<Id>(graph.messageEnd() - graph.jobCount());
   for (Id end = 0; end < count; ++end) {
     const JobGraph::LineEnd& place = graph.lineEnd(end);
     if (!place.isOnLine || place.before == JobGraph::kNone) continue;
-    if (peerOf(end) != peerOf(place.before)) return CommStreams::kRank;
+    const MessageEnd one = describe(end);
+    const MessageEnd before = describe(place.before);
+    isOfPeers |= one.peer != before.peer;
+    isOfBoth |= one.sends != before.sends;
+    isOfKinds |= one.forward != before.forward;
+    hasGradients |= !one.forward;
   }
-  return CommStreams::kPeer;
+  if (!isOfPeers && !isOfBoth) return CommStreams::kEdge;
+  if (hasGradients && !isOfKinds) return CommStreams::kDirection;
+  return isOfPeers ? CommStreams::kRank : CommStreams::kPeer;
 }
 
 HeldLines heldLinesOf(const JobGraph& graph, const CulpritGroup& group) {

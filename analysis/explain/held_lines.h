@@ -12,8 +12,11 @@ namespace pipetrace {
 
 struct FollowedSchedule;
 
-/// The lines of a run that has any: kRank if some rank exchanges messages with several others on
-/// one of them, else kPeer.
+/// The lines of a run that has any, by what they hold:
+/// - kEdge: each has the sends to one rank, or the receives from one;
+/// - kDirection: each has activations alone, or gradients alone;
+/// - kPeer: each is of one other rank;
+/// - kRank: anything else.
 CommStreams linesOfRun(const JobGraph& graph);
 
 /// A run with its messages in the order of their times.

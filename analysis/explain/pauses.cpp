@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -17,6 +18,9 @@ namespace pipetrace {
 namespace {
 
 using Reason = Pauses::Reason;
+
+/// A pause is longer than this part of a median step.
+constexpr Nanoseconds kParts = 100;
 
 /// Whether an event of this name saves a checkpoint.
 bool isCheckpointName(std::string_view name) {
@@ -49,6 +53,11 @@ struct Stall {
   Nanoseconds end = 0;
   std::map<std::pair<int, Reason>, PauseWork> works;
   Nanoseconds otherPhases = 0;  // from the first of their steps to the last
+  Nanoseconds cost = 0;
+  // The part of it in which no pipeline has a step, and all ranks of these.
+  Nanoseconds commonBegin = kNsMin;
+  Nanoseconds commonEnd = kNsMax;
+  std::int64_t ranks = 0;
 
   Nanoseconds length() const { return end - begin; }
 };
@@ -64,11 +73,20 @@ std::vector<Stall> stallsOf(const RunSummary& summary, const CountedSteps& count
   std::map<std::int32_t, Stall> byStep;
   for (const StepSummary& each : summary.steps) {
     const Nanoseconds pause = each.betweenSteps + each.otherPhases;
-    const bool isStall = pause > length / 10 && (pause > 3 * usual || usual > length / 10);
+    const bool isStall = pause > length / kParts && (pause > 3 * usual || usual > length / kParts);
     if (!isStall) continue;
     Stall& stall = byStep[each.step];
+    stall.cost += each.betweenSteps * static_cast<Nanoseconds>(each.ranks.size());
     if (stall.length() >= pause) continue;
-    stall = {each.step, each.windowEnd, each.windowEnd + pause, {}, each.otherPhases};
+    stall = {each.step, each.windowEnd, each.windowEnd + pause, {}, each.otherPhases, stall.cost};
+  }
+  for (const StepSummary& each : summary.steps) {
+    const auto stall = byStep.find(each.step);
+    if (stall == byStep.end()) continue;
+    Stall& of = stall->second;
+    of.commonBegin = std::max(of.commonBegin, each.windowEnd);
+    of.commonEnd = std::min(of.commonEnd, each.windowEnd + each.betweenSteps + each.otherPhases);
+    of.ranks += static_cast<std::int64_t>(each.ranks.size());
   }
   std::vector<Stall> stalls;
   for (auto& [step, stall] : byStep) stalls.push_back(std::move(stall));
@@ -134,16 +152,18 @@ bool isOfOtherPhase(const RunSummary& summary, const Stall& stall, Pauses& pause
 void addTo(Pauses& group, Pauses pause) {
   const Nanoseconds time = group.time + pause.end - pause.begin;
   const Nanoseconds workTime = group.workTime + pause.workTime;
+  const Nanoseconds cost = group.cost + pause.cost;
   const int count = group.count + 1;
   if (pause.end - pause.begin > group.end - group.begin) group = std::move(pause);
   group.count = count;
   group.time = time;
+  group.cost = cost;
   group.workTime = workTime;
 }
 
 /// One of the stalls, with its reason.
 Pauses pauseOf(const Timeline& timeline, const RunSummary& summary, const Stall& stall) {
-  Pauses pause{.step = stall.step, .begin = stall.begin, .end = stall.end};
+  Pauses pause{.step = stall.step, .begin = stall.begin, .end = stall.end, .cost = stall.cost};
   if (isOfOtherPhase(summary, stall, pause)) return pause;
   const PauseWork* most = nullptr;
   for (const auto& [who, work] : stall.works) {
@@ -185,13 +205,27 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
   if (stalls.empty()) return {};
   fillStalls(timeline, stalls);
   std::map<std::tuple<Reason, int>, Pauses> groups;
+  const Nanoseconds least = medianStepOf(summary, counted).window / kParts;
   for (const Stall& stall : stalls) {
     Pauses pause = pauseOf(timeline, summary, stall);
-    Pauses& group = groups[{pause.reason, pause.rank}];
+    if (pause.reason == Reason::kUnknown) {
+      // A pipeline may wait for another one that is still in its step: the run goes on.
+      pause.begin = stall.commonBegin;
+      pause.end = stall.commonEnd;
+      if (pause.end - pause.begin <= least) continue;
+      pause.cost = (pause.end - pause.begin) * stall.ranks;
+    }
+    // Where several ranks do it, each may be the longest at times.
+    Pauses& group = groups[{pause.reason, pause.ranks > 1 ? -1 : pause.rank}];
     addTo(group, std::move(pause));
+  }
+  std::set<std::int32_t> followed;
+  for (const StepSummary& step : summary.steps) {
+    if (step.isFollowed) followed.insert(step.step);
   }
   std::vector<Pauses> result;
   for (auto& [key, group] : groups) {
+    group.steps = static_cast<int>(followed.size());
     findNext(timeline, summary.phase, group);
     result.push_back(std::move(group));
   }

@@ -18,7 +18,11 @@ struct Pauses {
   Nanoseconds begin = 0;  ///< of that one
   Nanoseconds end = 0;
   int count = 0;
+  int steps = 0;         ///< after how many steps there could be one: that count and are followed
   Nanoseconds time = 0;  ///< of all
+  /// The time in which ranks of the pipelines that stood still had no step. That of steps of
+  /// another phase is none.
+  Nanoseconds cost = 0;
   Reason reason = Reason::kUnknown;
   /// The one that fills most of them with work of that reason; -1: none, or the steps of another
   /// phase do.
@@ -39,12 +43,13 @@ struct Pauses {
   bool isWanted() const { return reason == Reason::kEvaluation || reason == Reason::kPrediction; }
 };
 
-/// The pauses that stand out: longer than a tenth of a median step, and longer than three median
-/// pauses, unless the median pause is that long itself. Steps of other
-/// phases between two that count are part of the pause (StepWindow::otherPhases), and of no median.
-/// They are its reason if they fill more than half of it. Those of one reason and rank count
-/// together; the most expensive first. Pipelines pause together: a step's pause is that of the one
-/// that paused longest.
+/// The pauses that stand out: longer than a hundredth of a median step, and longer than three
+/// median pauses, unless the median pause is that long itself. Steps of other phases between two
+/// that count are part of the pause (StepWindow::otherPhases), and of no median. They are its
+/// reason if they fill more than half of it. Those of one reason and rank count together, and
+/// those of several ranks; the most expensive first. A pause without a reason is the time in which
+/// no pipeline has a step. Else pipelines pause together: a step's pause is that of the one that
+/// paused longest.
 ///
 /// The reason is `data` jobs, or jobs and other events with "checkpoint", "ckpt" or "save" in their
 /// names, that fill more than half of a pause on one rank. Work that lies for the most part outside

@@ -17,6 +17,8 @@ constexpr Nanoseconds kMs = kNsPerMs;
 
 std::string sentenceOf(const Pauses& pauses) {
   Finding finding{.kind = FindingKind::kPauses};
+  finding.time = pauses.cost;
+  finding.shareOfSteps = 0.25;
   finding.facts = pauses;
   return findingText(finding);
 }
@@ -65,7 +67,7 @@ TEST_F(PausesTest, PauseWithoutAWordInTheLogHasNoReason) {
   EXPECT_EQ(found[0].reason, Reason::kUnknown);
   EXPECT_EQ(sentenceOf(found[0]),
             "the run stands still after step 2 for 501.0 ms (data, a checkpoint or an evaluation "
-            "between steps)");
+            "between steps): pauses cost 25.0 % of all ranks' time");
 }
 
 TEST_F(PausesTest, RankThatLoadsDataIsNamed) {
@@ -75,8 +77,8 @@ TEST_F(PausesTest, RankThatLoadsDataIsNamed) {
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].reason, Reason::kData);
   EXPECT_EQ(sentenceOf(found[0]),
-            "the run stands still after step 2 for 501.0 ms; rank 1 loads data for 480.0 ms of "
-            "that");
+            "rank 1's data loader: 480.0 ms a step in 1 of 5 steps: pauses between steps cost "
+            "25.0 % of all ranks' time");
 }
 
 TEST_F(PausesTest, EventsThatSaveACheckpointAreNamed) {
@@ -99,7 +101,7 @@ TEST_F(PausesTest, AJobThatCopiesForACheckpointIsNamed) {
   add(1, JobKind::kCheckpoint, stall() + 1, stall() + 401);
   EXPECT_EQ(sentenceOf(pauses().at(0)),
             "the run stands still after step 2 for 501.0 ms; rank 1 saves a checkpoint "
-            "(checkpoint) for 400.0 ms of that");
+            "(checkpoint) for 400.0 ms: 25.0 % of all ranks' time");
 }
 
 TEST_F(PausesTest, WorkCountsOnceAndNeedsMostOfThePause) {
@@ -118,17 +120,29 @@ TEST_F(PausesTest, WorkThatGoesOnBeyondThePauseIsNoReason) {
 TEST_F(PausesTest, LongestOfSeveralRanksIsNamed) {
   add(0, JobKind::kOther, stall(), stall() + 400, "save", "host");
   add(1, JobKind::kOther, stall(), stall() + 450, "save", "host");
-  EXPECT_EQ(sentenceOf(pauses().at(0)),
-            "the run stands still after step 2 for 501.0 ms; rank 1 saves a checkpoint (save) for "
-            "450.0 ms of that, the longest of 2 ranks that do");
+  EXPECT_EQ(
+      sentenceOf(pauses().at(0)),
+      "the run stands still after step 2 for 501.0 ms; rank 1, the longest of 2 ranks, saves a "
+      "checkpoint (save) for 450.0 ms: 25.0 % of all ranks' time");
 }
 
-TEST_F(PausesTest, ReplicasPauseOnce) {
+TEST_F(PausesTest, ReplicasPauseOnceAndEachRankPays) {
   for (auto& [rank, info] : made_.timeline.ranks) info.dataParallelIndex = rank;
   const auto found = pauses();
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].count, 1);
   EXPECT_EQ(found[0].time, 501 * kMs);
+  EXPECT_EQ(found[0].cost, 2 * 501 * kMs);
+}
+
+TEST_F(PausesTest, APipelineThatWaitsForAnotherOnesStepDoesNotPause) {
+  for (auto& [rank, info] : made_.timeline.ranks) info.dataParallelIndex = rank;
+  add(1, JobKind::kOptimizer, stall(), stall() + 400).step = 2;
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].begin, (stall() + 400) * kMs);
+  EXPECT_EQ(found[0].time, 101 * kMs);
+  EXPECT_EQ(found[0].cost, 2 * 101 * kMs);
 }
 
 /// Each pause is long.
@@ -136,6 +150,22 @@ class AllPausesTest : public PausesTest {
  protected:
   AllPausesTest() : PausesTest(50) {}
 };
+
+TEST_F(AllPausesTest, PausesInWhichSeveralRanksLoadDataAreOneFindingWhoeverTakesLonger) {
+  for (int step = 0; step < 5; ++step) {
+    const Nanoseconds end = beginOf(step) + 100;
+    const Nanoseconds length = beginOf(step + 1) - end;
+    add(0, JobKind::kData, end, end + length - (step % 2 == 0 ? 1 : 3));
+    add(1, JobKind::kData, end, end + length - 2);
+  }
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].count, 5);
+  EXPECT_EQ(found[0].ranks, 2);
+  EXPECT_THAT(sentenceOf(found[0]),
+              testing::HasSubstr("'s data loader: 148.6 ms a step, the longest of 2 ranks that "
+                                 "load data: "));
+}
 
 TEST_F(AllPausesTest, PausesWithOneReasonAreOneFinding) {
   for (int step = 0; step < 5; ++step) {
@@ -148,8 +178,8 @@ TEST_F(AllPausesTest, PausesWithOneReasonAreOneFinding) {
   EXPECT_EQ(found[0].reason, Reason::kCheckpoint);
   EXPECT_EQ(found[0].time, 550 * kMs);
   EXPECT_EQ(sentenceOf(found[1]),
-            "the run stands still after step 0 for 50.00 ms, and after 3 more steps: 200.0 ms in "
-            "all; rank 1 loads data for 160.0 ms of that");
+            "rank 1's data loader: 40.00 ms a step in 4 of 5 steps: pauses between steps cost "
+            "25.0 % of all ranks' time");
 }
 
 /// Steps of 100 ms, 10 ms apart, with 2 steps of `phase` after the third, from 302 + 18 to 520 ms.
@@ -189,7 +219,7 @@ TEST(PausesOfPhases, AnEvaluationBetweenStepsIsNamedWithItsSteps) {
 TEST(NoPauses, StepsThatFollowEachOtherHaveNone) {
   HandMadeTimeline made;
   for (int step = 0; step < 3; ++step) {
-    made.add(0, JobKind::kForward, step * 100, step * 100 + 95, step);
+    made.add(0, JobKind::kForward, step * 1000, step * 1000 + 995, step);
   }
   EXPECT_THAT(pausesOf(made.timeline, summarize(made.timeline)), IsEmpty());
 }

@@ -1,5 +1,6 @@
 // The messages of a run: their two ends, which job made their data, and which waits for it.
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/graph/job_counter.h"
 #include "analysis/graph/job_graph_builder.h"
@@ -38,6 +39,33 @@ bool JobGraphBuilder::isEarly(const Event& event) const {
   return false;
 }
 
+/// When an end of a message begins. A receive holds nothing up before its thread waits for it.
+Nanoseconds JobGraphBuilder::beginOf(const Event& end) const {
+  if (!waitedKey_ || !isRecv(end.kind)) return end.begin;
+  for (const Argument& argument : timeline_.argumentsOf(end)) {
+    if (argument.key == *waitedKey_ && argument.type == ArgumentType::kInteger) {
+      return std::max(end.begin, end.end - argument.integer);
+    }
+  }
+  return end.begin;
+}
+
+/// Finds the messages that the thread of the rank's jobs waited for.
+void JobGraphBuilder::findWaits(const Pipeline& pipeline, RankEvents& events) const {
+  std::sort(events.early.begin(), events.early.end(), isBefore);
+  if (!waitedKey_) return;
+  for (const End& end : events.ends) {
+    if (end.message == JobGraph::kNone || !isRecv(end.event->kind)) continue;
+    const auto arguments = timeline_.argumentsOf(*end.event);
+    const bool isWaitedFor =
+        std::any_of(arguments.begin(), arguments.end(),
+                    [&](const Argument& argument) { return argument.key == *waitedKey_; });
+    if (!isWaitedFor) continue;
+    events.waits.emplace_back(end.event->end, pipeline.firstMessage + end.message);
+  }
+  std::sort(events.waits.begin(), events.waits.end());
+}
+
 /// Finds the ends of messages of a rank, and its collectives.
 void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
   const int number = graph_.ranks_[r].number;
@@ -58,12 +86,21 @@ void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
         graph_.ranks_[r].logsMessages = true;
         const JobKey key =
             keyOfMessage(event, event.microBatch < 0 ? counter.next(event) : event.microBatch);
-        if (!key.isKnown() || isEarly(event)) continue;
+        if (!key.isKnown()) continue;
+        if (isEarly(event)) {
+          if (isRecv(event.kind)) events.early.push_back(key);
+          continue;
+        }
         if (events.ends.size() == before) events.ends.reserve(before + track->events.size());
         events.ends.push_back({.event = &event, .key = key, .track = t});
       }
     }
   }
+}
+
+bool JobGraphBuilder::isBefore(const JobKey& a, const JobKey& b) {
+  return std::tie(a.step, a.stage, a.microBatch, a.isForward) <
+         std::tie(b.step, b.stage, b.microBatch, b.isForward);
 }
 
 void JobGraphBuilder::makeIndices(const std::vector<std::uint32_t>& ranks,
@@ -159,8 +196,11 @@ void JobGraphBuilder::placeMessages() {
     forRanks([&](std::uint32_t r, RankEvents& events) { orderMessages(r, events, areSends); });
   }
   forRanks([&](std::uint32_t r, RankEvents& events) {
+    findWaits(pipelines_[pipelineOf_[r]], events);
     events.ends = {};
-    addInputs(r);
+    addInputs(r, events);
+    events.waits = {};
+    events.early = {};
   });
 }
 
@@ -171,7 +211,7 @@ void JobGraphBuilder::fillMessage(std::size_t m, const Pipeline& pipeline) {
   JobGraph::Node& node = graph_.nodes_.make(id);
   node.isMessage = true;
   node.event = message.receive != nullptr ? message.receive : message.send;
-  node.begin = node.event->begin;
+  node.begin = beginOf(*node.event);
   if (message.send != nullptr) node.begin = std::max(node.begin, message.send->begin);
   node.end = node.event->end;
   node.rank = pipeline.receivers[m];
@@ -197,7 +237,7 @@ void JobGraphBuilder::orderMessages(std::uint32_t r, const RankEvents& events, b
     JobGraph::Node& node = graph_.nodes_[id];
     const JobGraph::Message& message = pipeline.messages[end.message];
     const bool counts = end.event == (areSends ? message.send : message.receive);
-    if (counts && end.event->begin == node.begin) {
+    if (counts && beginOf(*end.event) == node.begin) {
       constexpr std::size_t kMostOpen = 256;
       const std::size_t most = std::min(ended.size(), kMostOpen);
       for (std::size_t i = 1; i <= most; ++i) {
@@ -222,7 +262,7 @@ void JobGraphBuilder::takeLater(Id other, JobGraph::Node& node) const {
   if (isLater) node.before = other;
 }
 
-void JobGraphBuilder::addInputs(std::uint32_t r) {
+void JobGraphBuilder::addInputs(std::uint32_t r, const RankEvents& events) {
   const Pipeline& pipeline = pipelines_[pipelineOf_[r]];
   const JobGraph::Rank& rank = graph_.ranks_[r];
   for (Id id = rank.first; id < rank.end; ++id) {
@@ -232,6 +272,27 @@ void JobGraphBuilder::addInputs(std::uint32_t r) {
                   [&](const JobKey& key) { addInput(key, pipeline, node, count); });
   }
   if (!graph_.isNumbered_) addInputsOfRecomputations(rank);
+  addWaits(rank, events);
+}
+
+/// A program may wait for the message of a later job before it runs the next one, as where a call
+/// receives two at once. Then that job waited for it, too.
+void JobGraphBuilder::addWaits(const JobGraph::Rank& rank, const RankEvents& events) {
+  auto wait = events.waits.begin();
+  for (Id id = rank.first; id < rank.end && wait != events.waits.end(); ++id) {
+    JobGraph::Node& node = graph_.nodes_[id];
+    if (!isCompute(node.kind)) continue;
+    Id last = JobGraph::kNone;
+    for (; wait != events.waits.end() && wait->first <= node.begin; ++wait) last = wait->second;
+    if (last == JobGraph::kNone) continue;
+    const auto hasEnded = [&](Id other) {
+      return other == JobGraph::kNone || graph_.nodes_[other].end < graph_.nodes_[last].end;
+    };
+    // Only the wait that ended last can have held the job up.
+    if (!hasEnded(node.before) || !hasEnded(node.inputs[0]) || !hasEnded(node.inputs[1])) continue;
+    const int slot = node.inputs[0] == JobGraph::kNone ? 0 : 1;
+    if (node.inputs[slot] == JobGraph::kNone) node.inputs[slot] = last;
+  }
 }
 
 /// A recomputation needs no data of other ranks. But most programs recompute in the backward pass,
@@ -274,6 +335,10 @@ void JobGraphBuilder::addInput(const JobKey& key, const Pipeline& pipeline, JobG
     node.inputs[count++] = pipeline.firstMessage + message;
   } else if (producer != JobGraph::kNone) {
     node.inputs[count++] = producer;
+    const std::vector<JobKey>& early = events_[node.rank].early;
+    if (!early.empty()) {
+      node.gotDataEarly = std::binary_search(early.begin(), early.end(), key, isBefore);
+    }
   } else {
     node.lacksInput = true;
   }

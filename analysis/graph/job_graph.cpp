@@ -30,6 +30,7 @@ JobGraphBuilder::JobGraphBuilder(const Timeline& timeline, JobGraph& graph, int 
   const auto arrived = timeline.strings.find(message_arguments::kArrived);
   const auto early = timeline.strings.find(message_arguments::kEarly);
   if (arrived && early) early_ = {*arrived, *early};
+  waitedKey_ = timeline.strings.find(message_arguments::kWaited);
 }
 
 void JobGraphBuilder::build(const Topology& topology) {
@@ -56,6 +57,7 @@ void JobGraphBuilder::build(const Topology& topology) {
   graph_.nodes_ = SharedArray<JobGraph::Node>(most);
   forRanks([&](std::uint32_t r, RankEvents& events) { fillJobs(r, events); });
   for (const RankEvents& events : events_) graph_.counted_ += events.counted;
+  findWaitEnds();
   for (std::size_t p = 0; p < pipelines_.size(); ++p) {
     makeIndices(graph_.pipelines_[p], pipelines_[p]);
   }
@@ -69,6 +71,20 @@ void JobGraphBuilder::build(const Topology& topology) {
   });
   placeMessages();
   placeCollectives();
+  compareClocks();
+}
+
+void JobGraphBuilder::findWaitEnds() {
+  const auto key = timeline_.strings.find(message_arguments::kAfterWait);
+  if (!key) return;
+  for (Id id = 0; id < graph_.jobCount_; ++id) {
+    const JobGraph::Node& node = graph_.nodes_[id];
+    for (const Argument& argument : timeline_.argumentsOf(*node.event)) {
+      if (argument.key == *key && argument.type == ArgumentType::kInteger) {
+        graph_.waitEnds_[id] = node.begin - argument.integer;
+      }
+    }
+  }
 }
 
 void JobGraphBuilder::forRanks(const ForRank& work) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,7 +40,8 @@ class JobGraph {
 
   struct Node {
     /// A message begins with the later of its two starts, a collective with the last of its
-    /// members': what comes before is waiting.
+    /// members': what comes before is waiting. Where a trace says since when the receiver's thread
+    /// waited for a message (message_arguments::kWaited), the receive starts then.
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     const Event* event = nullptr;  ///< of a message: its receive; its send where that is missing
@@ -60,6 +62,8 @@ class JobGraph {
     bool isMessage = false;
     bool isCollective = false;
     bool lacksInput = false;  ///< it needs one that is missing, or that nobody knows
+    /// A message with its data is logged and is no input, as it was there before anybody waited.
+    bool gotDataEarly = false;
   };
 
   /// A collective has these beside its node.
@@ -95,6 +99,18 @@ class JobGraph {
     /// Ranks with the same number share a clock: those of one host, else each rank by itself.
     int clock = 0;
     Nanoseconds clockBound = 0;  ///< its times are off by at most this, where they were aligned
+  };
+
+  /// Two ranks of which one begins jobs before their data can have been made on the other. Their
+  /// clocks are apart, or their times are not those of the jobs.
+  struct ClocksApart {
+    std::uint32_t maker = 0;  ///< index in ranks()
+    std::uint32_t user = 0;   ///< the same
+    Nanoseconds by = 0;       ///< at least, beyond what is known of both clocks
+    std::int64_t count = 0;   ///< how many jobs begin too early
+    std::int64_t all = 0;     ///< of how many that need data of that rank
+    Id made = kNone;          ///< the job that ended last before the one that was earliest
+    Id used = kNone;          ///< the latter
   };
 
   /// `timeline` must be completed, and outlive the graph. Uses that many threads.
@@ -154,6 +170,22 @@ class JobGraph {
   /// Whether the jobs are numbered per rank, step and kind, as in the traces of the straggler
   /// study. Their collectives inside of jobs count, and members need not overlap.
   bool isNumbered() const { return isNumbered_; }
+  /// The pairs of ranks whose jobs contradict their clocks, ascending. Jobs may begin before their
+  /// data by the bounds of both clocks and kEarlyJob. A fused pair and a job in parts make their
+  /// data at any time, and need it at any time.
+  const std::vector<ClocksApart>& clocksApart() const { return clocksApart_; }
+  /// Whether clocksApart() has them, in either order. Indices in ranks().
+  bool areClocksApart(std::uint32_t a, std::uint32_t b) const;
+  static constexpr Nanoseconds kEarlyJob = 50 * kNsPerUs;
+
+  /// When the rank's thread had waited for the last message before the job, where nobody knows
+  /// whose message that is; kNsMin: it waited for none.
+  Nanoseconds waitedUntil(Id job) const {
+    const auto found = waitEnds_.find(job);
+    return found == waitEnds_.end() ? kNsMin : found->second;
+  }
+  bool hasWaits() const { return !waitEnds_.empty(); }
+
   /// How many compute jobs had no micro-batch, so that the n-th of a rank's step, stage and kind
   /// counts as that of micro-batch n.
   std::int64_t countedMicroBatches() const { return counted_; }
@@ -173,6 +205,8 @@ class JobGraph {
   std::vector<Collective> collectives_;
   std::vector<std::pair<Id, Id>> messageRanges_;  // by pipeline
   std::vector<int> turns_;                        // by stage
+  std::vector<ClocksApart> clocksApart_;
+  std::map<Id, Nanoseconds> waitEnds_;
   std::int64_t counted_ = 0;
   bool isNumbered_ = false;
 };

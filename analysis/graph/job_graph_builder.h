@@ -45,7 +45,9 @@ class JobGraphBuilder {
   /// The events of a rank.
   struct RankEvents {
     std::vector<const Event*> jobs;
-    std::vector<End> ends;  // by track, in order
+    std::vector<End> ends;                          // by track, in order
+    std::vector<JobKey> early;                      // of messages that came early, in order
+    std::vector<std::pair<Nanoseconds, Id>> waits;  // messages that the rank waited for, by end
     std::vector<Collective> collectives;
     std::int64_t counted = 0;  // jobs without a micro-batch
     std::int32_t stages = 0;   // that the log says the run has
@@ -74,6 +76,7 @@ class JobGraphBuilder {
   using ForRank = std::function<void(std::uint32_t rank, RankEvents& events)>;
 
   void giveClocks();
+  void findWaitEnds();
   void addPlaces(const Topology& topology);
   void forRanks(const ForRank& work);
 
@@ -90,6 +93,8 @@ class JobGraphBuilder {
   void numberMessages(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline);
   void placeMessages();
   bool isEarly(const Event& event) const;
+  Nanoseconds beginOf(const Event& end) const;
+  void findWaits(const Pipeline& pipeline, RankEvents& events) const;
   void fillMessage(std::size_t m, const Pipeline& pipeline);
   void placeLines();
   std::vector<Line> linesOf(std::uint32_t r, const RankEvents& events) const;
@@ -99,9 +104,14 @@ class JobGraphBuilder {
   void beginWithData(const Line& line);
   void orderMessages(std::uint32_t r, const RankEvents& events, bool areSends);
   void takeLater(Id other, JobGraph::Node& node) const;
-  void addInputs(std::uint32_t r);
+  void addInputs(std::uint32_t r, const RankEvents& events);
+  void addWaits(const JobGraph::Rank& rank, const RankEvents& events);
   void addInputsOfRecomputations(const JobGraph::Rank& rank);
   void addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node, int& count);
+  static bool isBefore(const JobKey& a, const JobKey& b);
+
+  void compareClocks();
+  std::vector<JobGraph::ClocksApart> clocksApartFrom(std::uint32_t r) const;
 
   void findCollectives(std::uint32_t r, RankEvents& events) const;
   bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
@@ -117,6 +127,7 @@ class JobGraphBuilder {
   JobGraph& graph_;
   int threads_;
   std::optional<std::pair<StringId, StringId>> early_;  // key and value of such an argument
+  std::optional<StringId> waitedKey_;
   std::optional<StringId> numberKey_;
   // Arguments of messages on lines.
   std::optional<StringId> streamKey_;

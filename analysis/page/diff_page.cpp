@@ -125,6 +125,11 @@ std::string diffPage(const DiffPageOptions& options) {
   const RunDiff& diff = options.diff.diff;
   Page page;
   page.title = options.diff.inputOfA + " (A) and " + options.diff.inputOfB + " (B): PipeTrace diff";
+  for (const auto& [run, report] : {std::pair("A", &options.a), std::pair("B", &options.b)}) {
+    for (const std::string& line : doubtLines(*report)) {
+      page.doubts.push_back(run + (": " + sentenceText(line)));
+    }
+  }
   const auto add = [&](PageRow sections) {
     std::erase_if(sections, [](const PageSection& section) { return section.html.empty(); });
     if (!sections.empty()) page.rows.push_back(std::move(sections));

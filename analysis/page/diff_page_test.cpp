@@ -81,13 +81,13 @@ TEST(DiffPage, ItsReasonsAndItsSumsAddUpToTheDifference) {
       for (std::size_t i = 0; i + lastRows < table.size(); ++i) sum += table[i].at(column);
       return sum;
     };
-    const auto difference = static_cast<double>(runs.diff.step.difference());
+    const auto difference = static_cast<double>(runs.diff.unit().difference());
     EXPECT_EQ(difference < 0, isFaster);
     EXPECT_EQ(sumOf("reasons", 0, 0), difference);
     EXPECT_NEAR(sumOf("reasons", 1, 0), 1, 1e-6);
     // The last row is the step.
-    EXPECT_EQ(sumOf("sums", 0, 1), static_cast<double>(runs.diff.step.a));
-    EXPECT_EQ(sumOf("sums", 1, 1), static_cast<double>(runs.diff.step.b));
+    EXPECT_EQ(sumOf("sums", 0, 1), static_cast<double>(runs.diff.unit().a));
+    EXPECT_EQ(sumOf("sums", 1, 1), static_cast<double>(runs.diff.unit().b));
     EXPECT_EQ(sumOf("sums", 2, 1), difference);
   }
 }

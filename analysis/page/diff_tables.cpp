@@ -61,7 +61,7 @@ constexpr const char* kBarHint = "bar to the right: longer in B; to the left: sh
 
 /// The shortest time whose bar may be as long as bars are: less is not worth a look.
 double leastBar(const RunDiff& diff) {
-  return RunDiff::kLeastChange * static_cast<double>(diff.step.a);
+  return RunDiff::kLeastChange * static_cast<double>(diff.unit().a);
 }
 
 template <typename List, typename TimeOf>
@@ -105,8 +105,8 @@ std::string reasonTableHtml(const RunDiff& diff) {
   if (!diff.how.refusal.empty()) return {};
   std::vector<DiffReason> reasons = reasonsOf(diff);
   std::erase_if(reasons, [](const DiffReason& each) { return each.time == 0; });
-  const auto difference = static_cast<double>(diff.step.difference());
-  const bool isNoise = diff.step.sure && !diff.step.sure->isBeyondNoise();
+  const auto difference = static_cast<double>(diff.unit().difference());
+  const bool isNoise = diff.unit().sure && !diff.unit().sure->isBeyondNoise();
   const double largest = largestOf(
       reasons, [](const DiffReason& each) { return each.time; }, leastBar(diff));
   PageTable table(
@@ -120,8 +120,8 @@ std::string reasonTableHtml(const RunDiff& diff) {
                   isNoise ? PageCell{"-", 0} : signedShareCell(share)});
   }
   if (table.empty()) return {};
-  return "<p>They add up to the difference of the " + std::string(unitName(diff)) + ", " +
-         signedTime(diff.step.difference()) +
+  return "<p>They add up to the difference of the " + unitText(diff) + ", " +
+         signedTime(diff.unit().difference()) +
          (isNoise ? ", which is within noise.</p>\n" : ". What is above 0 makes B slower.</p>\n") +
          table.html() + noteOfRows(table.rows(), reasons.size(), "largest reasons");
 }
@@ -141,17 +141,12 @@ std::string sumTableHtml(const RunDiff& diff) {
          timeCell(a),
          timeCell(b),
          differenceCell(b - a, largest),
-         signedShareCell(ratio(static_cast<double>(b - a), static_cast<double>(diff.step.a)))});
+         signedShareCell(ratio(static_cast<double>(b - a), static_cast<double>(diff.unit().a)))});
   };
   for (const DiffSum& sum : sums) add(sum.name, sum.a, sum.b);
-  add("the " + unit, diff.step.a, diff.step.b);
-  std::string html = "<p>Means over ranks and steps: jobs, then idle time by cause.</p>\n";
-  html += table.html();
-  if (diff.between && diff.isNoiseKnown()) {
-    html += "<p>Between two steps pass " + formatDuration(diff.between->a) + " in A and " +
-            formatDuration(diff.between->b) + " in B.</p>\n";
-  }
-  return html;
+  add("the " + unitText(diff), diff.unit().a, diff.unit().b);
+  return std::string("<p>Means over ranks and steps: jobs, idle time by cause") +
+         (diff.wall ? ", then the time until the next step begins" : "") + ".</p>\n" + table.html();
 }
 
 std::string partTableHtml(const RunDiff& diff) {

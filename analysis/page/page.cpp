@@ -78,6 +78,7 @@ std::string pageText(const Page& page) {
   out += "</style>\n</head>\n<body>\n<header>\n";
   out += kSwitch;
   out += "<h1>" + htmlText(page.title) + "</h1>\n";
+  for (const std::string& line : page.doubts) out += paragraphHtml(line, "doubt");
   for (const std::string& line : page.head) out += "<p>" + htmlText(line) + "</p>\n";
   out += "</header>\n<main>\n";
   for (const PageRow& row : page.rows) {

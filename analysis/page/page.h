@@ -23,8 +23,9 @@ using PageRow = std::vector<PageSection>;
 /// A page for browsers: one file that needs no network, with a style sheet and a script of its own.
 /// It is light or dark as the browser is, or as its switch says; on paper it is light.
 struct Page {
-  std::string title;              ///< plain text
-  std::vector<std::string> head;  ///< plain lines under the title
+  std::string title;                  ///< plain text
+  std::vector<std::string> doubts{};  ///< plain lines under the title, before all else
+  std::vector<std::string> head;      ///< plain lines under these
   std::vector<PageRow> rows;
   std::string foot;  ///< plain text
 };

@@ -24,7 +24,8 @@ std::vector<RunCard> runCards(const Explanation& run) {
       if (medianStepOf(run.summary, run.counted).isWholeRun) {
         card(time(over->median), "length of the run", "while its pipeline is full");
       } else {
-        card(time(over->median), "median length of a step",
+        card(time(over->median),
+             figure.needsNext ? "median wall time of a step" : "median length of a step",
              "mean " + time(over->mean) + ", 99\u00a0% " + time(over->p99));
       }
     } else if (key == "bubble_ratio" || key == "load_balance" || key == "schedule_efficiency" ||

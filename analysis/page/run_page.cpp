@@ -134,7 +134,11 @@ std::string basisHtml(const RunReport& report) {
         "the one that needs its data counts as transfer.");
   }
   if (!run.slowdown.reason.empty()) add("Slowdown is not known: " + run.slowdown.reason + ".");
-  for (const std::string& line : diagnosticLines(report.diagnostics)) add(line);
+  Diagnostics others;  // the page begins with those that are doubts
+  for (const Diagnostic& each : report.diagnostics.list()) {
+    if (report.doubts.empty() || each.doubt == DoubtKind::kNone) others.add(each);
+  }
+  for (const std::string& line : diagnosticLines(others)) add(line);
   if (html.empty()) add("The logs are whole, and nothing had to be inferred.");
   return "<ul>\n" + html + "</ul>\n" +
          paragraphHtml("docs/metrics.md of PipeTrace defines every number.");
@@ -165,6 +169,7 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
   add("step-table", "Steps", stepTableHtml(run));
   add("stages", "Stages", stageTableHtml(report));
   add("bubbles", "The longest bubbles", bubbleTableHtml(report));
+  add("names", "Time by name", nameTableHtml(report));
   add("basis", "What this rests on", basisHtml(report));
   return sections;
 }
@@ -172,6 +177,7 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
 std::string runPage(const RunReport& report, const RunPageOptions& options) {
   Page page;
   page.title = options.name.empty() ? "PipeTrace report" : options.name + ": PipeTrace report";
+  for (const std::string& line : doubtLines(report)) page.doubts.push_back(sentenceText(line));
   page.head = runHeadLines(report);
   for (PageSection& section : runSections(report, options)) {
     page.rows.push_back({std::move(section)});

@@ -31,10 +31,11 @@ double shareOf(Nanoseconds part, Nanoseconds whole) {
   return ratio(static_cast<double>(part), static_cast<double>(whole));
 }
 
-std::string noteOf(std::size_t shown, std::size_t all, const char* what) {
+std::string noteOf(std::size_t shown, std::size_t all, const char* what,
+                   const std::string& options = "--json") {
   if (shown >= all) return {};
   return "<p class=\"note\">The " + std::to_string(shown) + " of " + std::to_string(all) + " " +
-         htmlText(what) + "; <code>pipe-trace report --json</code> has all.</p>\n";
+         htmlText(what) + "; <code>pipe-trace report " + options + "</code> has all.</p>\n";
 }
 
 std::string barPart(double share, const std::string& style, const std::string& name) {
@@ -190,7 +191,7 @@ std::string stepTableHtml(const Explanation& run) {
     if (hasPipelines) row.push_back(countCell(step->summary.replica));
     for (const StepFigure& figure : stepFigures()) {
       if (!figure.isInTables()) continue;
-      const bool isKnown = !figure.needsWholeSteps || step->efficiency.planned > 0;
+      const bool isKnown = figure.isKnown(*step);
       const double value = figure.of(*step);
       const bool isTime = std::string_view(figure.key).ends_with("_ns");
       row.push_back(!isKnown ? PageCell{"-", -1}
@@ -265,6 +266,24 @@ std::string bubbleTableHtml(const RunReport& report) {
   }
   if (table.empty()) return {};
   return "<p>Begins count from the start of the run.</p>\n" + table.html();
+}
+
+std::string nameTableHtml(const RunReport& report) {
+  if (report.names == nullptr || report.names->empty()) return {};
+  PageTable table(
+      "time by name",
+      {{"name", false}, {"rank"}, {"calls"}, {"own", true, "without what ran inside"}, {"total"}});
+  for (const TimeByName& each : *report.names) {
+    if (table.rows() == kMostPageRows) break;
+    table.addRow({{each.name},
+                  countCell(each.rank),
+                  countCell(each.calls),
+                  timeCell(each.own),
+                  timeCell(each.total)});
+  }
+  return "<p>Operators, kernels, jobs and messages of the whole recording.</p>\n" + table.html() +
+         noteOf(table.rows(), report.names->size(), "rows with the most own time",
+                "--json --by-name");
 }
 
 }  // namespace pipetrace

@@ -26,4 +26,7 @@ std::string stageTableHtml(const RunReport& report);
 /// The longest bubbles with their culprits.
 std::string bubbleTableHtml(const RunReport& report);
 
+/// RunReport::names.
+std::string nameTableHtml(const RunReport& report);
+
 }  // namespace pipetrace

@@ -20,6 +20,7 @@ const char* kindName(Advice::Of of) {
     case Advice::Of::kSchedule: return "schedule";
     case Advice::Of::kMicroBatches: return "micro_batches";
     case Advice::Of::kMessageOrder: return "message_order";
+    case Advice::Of::kMessageLines: return "message_lines";
     case Advice::Of::kWarmUp: return "warm_up";
     case Advice::Of::kPartition: return "partition";
     case Advice::Of::kBalance: return "balance";

@@ -1,4 +1,4 @@
-// The documents name the classes of bubbles that there are.
+// The documents name the classes of bubbles and the kinds of doubts that there are.
 
 #include <gmock/gmock.h>
 
@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "trace/bubble_class.h"
+#include "trace/doubt_kind.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {
@@ -53,6 +54,18 @@ TEST(ClassDocuments, PagesForPeopleNameEachClass) {
     EXPECT_THAT(document("metrics.md"), HasSubstr("`" + name + "`"));
     EXPECT_THAT(document("profile-format.md"), HasSubstr("`" + name + "`"));
   }
+}
+
+TEST(ClassDocuments, EachKindOfDoubtsIsInTheSchemaAndInTheTableOfDoubts) {
+  std::vector<std::string> names;
+  for (const DoubtRow& row : kDoubtKinds) {
+    if (row.of != DoubtKind::kNone) names.emplace_back(row.name);
+  }
+  const json report = json::parse(document("report.schema.json"));
+  const json& doubt = report["properties"]["trust"]["items"]["properties"];
+  EXPECT_THAT(textsOf(doubt["kind"]["enum"]), UnorderedElementsAreArray(names));
+  const std::string metrics = document("metrics.md");
+  for (const std::string& name : names) EXPECT_THAT(metrics, HasSubstr("\n| `" + name + "` | "));
 }
 
 }  // namespace

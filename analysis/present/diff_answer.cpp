@@ -57,10 +57,10 @@ std::string whyText(const RunDiff& diff) {
   std::vector<DiffReason> reasons;
   for (DiffReason& each : reasonsOf(diff)) {
     const bool isLarge =
-        kLeastShare * std::abs(each.time) >= std::abs(diff.step.difference()) && each.time != 0;
+        kLeastShare * std::abs(each.time) >= std::abs(diff.unit().difference()) && each.time != 0;
     if (isLarge && reasons.size() < kMostReasons) reasons.push_back(std::move(each));
   }
-  return reasons.empty() ? "" : ": " + bothWays(reasons, diff.step.difference() > 0);
+  return reasons.empty() ? "" : ": " + bothWays(reasons, diff.unit().difference() > 0);
 }
 
 /// The schedules, if they differ and no reason names them.
@@ -68,7 +68,7 @@ std::string schedulesText(const RunDiff& diff) {
   if (diff.a.schedule == diff.b.schedule) return {};
   for (const DiffReason& each : reasonsOf(diff)) {
     if (each.namesSchedules &&
-        kLeastShare * std::abs(each.time) >= std::abs(diff.step.difference()))
+        kLeastShare * std::abs(each.time) >= std::abs(diff.unit().difference()))
       return {};
   }
   return "; A follows " + diff.a.schedule + ", B " + diff.b.schedule;
@@ -112,17 +112,17 @@ std::string figureAnswer(const RunDiff& diff, const DiffFigure& figure,
 
 /// That of what is compared, and why.
 std::string unitAnswer(const RunDiff& diff) {
-  const bool isSure = diff.step.sure && diff.step.sure->isBeyondNoise();
-  const bool isEqual = diff.step.difference() == 0 || (diff.step.sure && !isSure);
-  if (!isEqual) return figureAnswer(diff, diff.step, stepsOfB(diff)) + whyText(diff);
+  const bool isSure = diff.unit().sure && diff.unit().sure->isBeyondNoise();
+  const bool isEqual = diff.unit().difference() == 0 || (diff.unit().sure && !isSure);
+  if (!isEqual) return figureAnswer(diff, diff.unit(), stepsOfB(diff)) + whyText(diff);
   const std::string changes = changesText(diff);
   std::string text;
-  if (diff.step.difference() == 0) {
+  if (diff.unit().difference() == 0) {
     text = (isPerMicroBatch(diff) ? "a micro-batch of B takes as long as one of A, "
                                   : "B's steps take as long as A's, ") +
-           formatDuration(diff.step.b);
+           formatDuration(diff.unit().b);
   } else {
-    text = figureAnswer(diff, diff.step, stepsOfB(diff));
+    text = figureAnswer(diff, diff.unit(), stepsOfB(diff));
   }
   return text + (changes.empty() ? "" : ", though " + changes);
 }
@@ -132,19 +132,9 @@ std::string stepAnswer(const RunDiff& diff) {
   std::string text = unitAnswer(diff);
   if (diff.wholeStep) {
     const std::string whole = figureAnswer(diff, *diff.wholeStep, wholeStepsOfB(diff));
-    text = &diff.judged() == &diff.step ? text + "; " + whole : whole + "; " + text;
+    text = &diff.judged() == &diff.unit() ? text + "; " + whole : whole + "; " + text;
   }
   return diffVerdict(diff) == "equal" ? text : text + schedulesText(diff);
-}
-
-std::string betweenAnswer(const RunDiff& diff) {
-  if (!diff.between || !diff.between->sure || !diff.between->sure->isBeyondNoise()) return {};
-  const Nanoseconds time = diff.between->difference();
-  const bool isLarge = static_cast<double>(std::abs(time)) >=
-                       RunDiff::kLeastChange * static_cast<double>(diff.period->a);
-  if (!isLarge) return {};
-  return "; " + moreText(time) + " passes between two steps (" + formatDuration(diff.between->b) +
-         " instead of " + formatDuration(diff.between->a) + ")";
 }
 
 }  // namespace
@@ -158,7 +148,7 @@ std::string diffVerdict(const RunDiff& diff) {
 }
 
 std::string diffAnswer(const RunDiff& diff) {
-  if (diff.how.refusal.empty()) return stepAnswer(diff) + betweenAnswer(diff);
+  if (diff.how.refusal.empty()) return stepAnswer(diff);
   const std::string changes = changesText(diff);
   return "steps cannot be compared: " + diff.how.refusal +
          (diff.jobs.empty() ? "; no job is in both runs"

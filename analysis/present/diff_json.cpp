@@ -128,8 +128,10 @@ std::string diffJson(const DiffReport& report) {
                  {"b", runJson(diff.b, report.inputOfB)},
                  {"notes", diffNotes(diff)},
                  {"step", isComparable ? figureJson(diff.step) : Json()},
+                 {"step_wall", figureJson(diff.wall)},
                  {"whole_step", figureJson(diff.wholeStep)},
                  {"between_steps", figureJson(diff.between)},
+                 {"data_between_steps", figureJson(diff.loads)},
                  {"reasons", isComparable ? reasonsJson(reasonsOf(diff)) : Json::array()},
                  {"changes", reasonsJson(changeReasons(diff))}};
   Json& parts = object["parts"] = Json::array();

@@ -268,6 +268,25 @@ void addRest(const RunDiff& diff, PartShares& shares, std::vector<DiffReason>& r
   }
 }
 
+/// The time between steps, of which the loading of data is a reason by itself.
+void addPauses(const RunDiff& diff, std::vector<DiffReason>& reasons) {
+  if (!diff.wall) return;
+  const Nanoseconds loads = diff.loads->difference();
+  const auto a = static_cast<double>(diff.loads->a);
+  const auto b = static_cast<double>(diff.loads->b);
+  if (loads != 0) {
+    reasons.push_back(
+        {std::string("data loaders take ") + insteadText(a, b) + " between steps", loads});
+  }
+  const Nanoseconds rest = diff.between->difference() - loads;
+  if (rest == 0) return;
+  reasons.push_back({std::string(rest < 0 ? "less" : "more") + " time passes between steps (" +
+                         insteadText(static_cast<double>(diff.between->a) - a,
+                                     static_cast<double>(diff.between->b) - b) +
+                         ")",
+                     rest});
+}
+
 }  // namespace
 
 std::vector<DiffReason> changeReasons(const RunDiff& diff) {
@@ -287,6 +306,7 @@ std::vector<DiffReason> reasonsOf(const RunDiff& diff) {
   addJobs(diff, shares, reasons);
   addLinks(diff, shares, reasons);
   addRest(diff, shares, reasons);
+  addPauses(diff, reasons);
   std::stable_sort(reasons.begin(), reasons.end(), [](const auto& x, const auto& y) {
     return std::abs(x.time) > std::abs(y.time);
   });

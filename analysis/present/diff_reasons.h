@@ -10,7 +10,7 @@ namespace pipetrace {
 /// A reason why steps of B take longer or shorter.
 struct DiffReason {
   std::string text;             ///< "stage 2's jobs take 10.0 % longer"
-  Nanoseconds time = 0;         ///< its share of the step's difference
+  Nanoseconds time = 0;         ///< its share of the difference of RunDiff::unit()
   bool namesSchedules = false;  ///< both, as they differ
 };
 
@@ -19,8 +19,8 @@ struct DiffReason {
 /// cannot be compared.
 std::vector<DiffReason> changeReasons(const RunDiff& diff);
 
-/// All reasons for the step's difference: changeReasons(), and what is left by class. They add up
-/// to it. The largest first.
+/// All reasons for the difference of RunDiff::unit(): changeReasons(), what is left by class, and
+/// the time between steps. They add up to it. The largest first.
 std::vector<DiffReason> reasonsOf(const RunDiff& diff);
 
 }  // namespace pipetrace

@@ -31,7 +31,12 @@ std::string runText(const std::string& input, const MeasuredRun& run, Nanosecond
     text += ", " + formatDuration(length) + " a micro-batch in the mean";
   }
   if (!run.isAsynchronous && !run.steps.empty()) {
-    text += ", " + formatDuration(meanStepOf(run)) + " a step in the mean";
+    const std::optional<Nanoseconds> known = meanBetweenOf(run);
+    const Nanoseconds between = diff.wall ? known.value_or(0) : 0;
+    text += ", " + formatDuration(meanStepOf(run) + between) + " a step in the mean";
+    if (diff.wall && known) {
+      text += " (" + formatDuration(between) + " of it until the next one begins)";
+    }
   }
   return text;
 }
@@ -42,24 +47,18 @@ std::vector<std::string> row(const std::string& name, Nanoseconds a, Nanoseconds
           signedShare(ratio(static_cast<double>(b - a), static_cast<double>(whole)))};
 }
 
-/// Busy time by kind and idle time by class; they add up to the step.
+/// Busy time by kind, idle time by class, and that between steps; they add up to the unit.
 std::string sumsTable(const RunDiff& diff) {
   TextTable table({"", "A", "B", "difference",
                    "of A's " + std::string(diff.how.isPerMicroBatch ? "micro-batch" : "step")});
   for (const DiffSum& sum : sumsOf(diff)) {
-    table.addRow(row(sum.name, sum.a, sum.b, diff.step.a));
+    table.addRow(row(sum.name, sum.a, sum.b, diff.unit().a));
   }
-  table.addRow(row(diff.how.isPerMicroBatch ? "micro-batch" : "step", diff.step.a, diff.step.b,
-                   diff.step.a));
-  std::string text =
-      "\nwhat " + std::string(diff.how.isPerMicroBatch ? "the time of a micro-batch" : "a step") +
-      " consists of, in the mean over ranks and steps: jobs, then idle time by cause\n" +
-      table.toText();
-  if (diff.between && diff.isNoiseKnown()) {
-    text += "between two steps pass " + formatDuration(diff.between->a) + " in A and " +
-            formatDuration(diff.between->b) + " in B\n";
-  }
-  return text;
+  table.addRow(row(unitText(diff), diff.unit().a, diff.unit().b, diff.unit().a));
+  return "\nwhat " +
+         std::string(diff.how.isPerMicroBatch ? "the time of a micro-batch" : "a step") +
+         " consists of, in the mean over ranks and steps: jobs, idle time by cause" +
+         (diff.wall ? ", then the time until the next step begins\n" : "\n") + table.toText();
 }
 
 std::string partsTable(const RunDiff& diff) {
@@ -132,11 +131,11 @@ std::string changesTable(const RunDiff& diff) {
 }  // namespace
 
 std::string diffTextOfA(const DiffReport& report) {
-  return runText(report.inputOfA, report.diff.a, report.diff.step.a, report.diff);
+  return runText(report.inputOfA, report.diff.a, report.diff.unit().a, report.diff);
 }
 
 std::string diffTextOfB(const DiffReport& report) {
-  return runText(report.inputOfB, report.diff.b, report.diff.step.b, report.diff);
+  return runText(report.inputOfB, report.diff.b, report.diff.unit().b, report.diff);
 }
 
 std::string diffText(const DiffReport& report) {

@@ -81,8 +81,18 @@ std::vector<DiffSum> sumsOf(const RunDiff& diff) {
     sums.back().a += part.a;
     sums.back().b += part.b;
   }
+  if (diff.wall) {
+    sums.push_back({"loading data, until next", diff.loads->a, diff.loads->b});
+    sums.push_back({"other time until next", diff.between->a - diff.loads->a,
+                    diff.between->b - diff.loads->b});
+  }
   std::erase_if(sums, [](const DiffSum& sum) { return sum.a == 0 && sum.b == 0; });
   return sums;
+}
+
+std::string unitText(const RunDiff& diff) {
+  return std::string(diff.wall ? "wall time of a " : "") +
+         (diff.how.isPerMicroBatch ? "micro-batch" : "step");
 }
 
 std::vector<const DiffPart*> partsThatDiffer(const RunDiff& diff) {

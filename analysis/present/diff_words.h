@@ -38,15 +38,19 @@ std::string partName(const DiffPart& part);
 std::string changeName(const JobChange& job);
 std::string changeName(const LinkChange& link);
 
-/// The parts of one kind or class together.
+/// The parts of one kind or class together, or time between steps.
 struct DiffSum {
   std::string name;  ///< "forwards", "imbalance"
   Nanoseconds a = 0;
   Nanoseconds b = 0;
 };
 
-/// Those that are not 0 in both runs, in the order of the parts. They add up to the step.
+/// Those that are not 0 in both runs, in the order of the parts, then the time up to the next step.
+/// They add up to RunDiff::unit().
 std::vector<DiffSum> sumsOf(const RunDiff& diff);
+
+/// The name of that unit: "step", "micro-batch", with its wall time "wall time of a step".
+std::string unitText(const RunDiff& diff);
 
 /// The parts that differ beyond noise and by a thousandth of A's step or more, the largest
 /// difference first. They point into `diff`.

@@ -197,11 +197,16 @@ std::string unsteadyJobsText(const Finding& finding) {
          waitingFor("them", finding) + sharesOf(finding);
 }
 
+/// "rank 1's data loader: ".
+std::string loaderOf(int rank) { return "rank " + std::to_string(rank) + "'s data loader: "; }
+
 std::string dataText(const Finding& finding) {
   const auto& job = factsOf<BlamedJob>(finding);
-  return ranksOf(finding) + (isOneRank(finding) ? " loads" : " load") + " data for " +
-         formatDuration(job.length) + (isOneRank(finding) ? "" : " and more, as") + " in step " +
-         std::to_string(job.step) + ": late starts cost " + costOf(finding) + sharesOf(finding);
+  std::string text = loaderOf(job.rank) + formatDuration(job.perStep) + " a step, up to " +
+                     formatDuration(job.length) + " at once (step " + std::to_string(job.step) +
+                     ")";
+  if (!isOneRank(finding)) text += ", the most expensive of " + ranksOf(finding);
+  return text + ": late starts cost " + costOf(finding) + sharesOf(finding);
 }
 
 std::string lateJobText(const Finding& finding) {
@@ -218,11 +223,34 @@ std::string lateJobsText(const Finding& finding) {
          sharesOf(finding);
 }
 
+/// "rank 0 posts 0SEND_F0 10.00 ms after its data are there".
+std::string lateMessagesText(const Finding& finding) {
+  const auto& message = factsOf<LateMessage>(finding);
+  const bool isOne = isOneRank(finding);
+  const std::string late = " " + formatDuration(message.late) + " after its data are there";
+  std::string text = ranksOf(finding) + (isOne ? " posts " : " post ");
+  if (isOne && message.isOnlyOne) {
+    text += message.name + late;
+  } else {
+    text += std::string(isOne ? "its" : "their") + " messages later than their data are there, " +
+            "such as rank " + std::to_string(message.rank) + " " + message.name + late;
+  }
+  if (message.step >= 0) text += " in step " + std::to_string(message.step);
+  return text + ": late starts cost " + costOf(finding) + sharesOf(finding);
+}
+
+/// A message whose send is not recorded may have been sent late.
+std::string postingText(const LinkBesideOthers& link) {
+  return link.hasPostings ? ""
+                          : "; when they were sent is not recorded, so late sends look like slow "
+                            "messages";
+}
+
 std::string slowLinkText(const Finding& finding) {
   const auto& link = factsOf<LinkBesideOthers>(finding);
   return messagesOf(finding) + " take " + formatDuration(link.median) + " (median" +
          (link.others ? "; other links " + formatDuration(*link.others) : "") +
-         "): transfers cost " + costOf(finding);
+         "): transfers cost " + costOf(finding) + postingText(link);
 }
 
 std::string earlyLinkText(const Finding& finding) {
@@ -247,11 +275,12 @@ std::string longMessagesText(const Finding& finding) {
 std::string messagesText(const Finding& finding) {
   return "ranks wait while messages are on their way, on links that are all alike: transfers "
          "cost " +
-         costOf(finding) + sharesOf(finding);
+         costOf(finding) + sharesOf(finding) + postingText(factsOf<LinkBesideOthers>(finding));
 }
 
 std::string unloggedMessagesText(const Finding& finding) {
-  return "ranks wait for data of other ranks, and no message is logged: transfers cost " +
+  return "ranks wait for data of other ranks, and no message is logged, so late sends and slow "
+         "messages look alike: transfers cost " +
          costOf(finding) + sharesOf(finding);
 }
 
@@ -293,9 +322,35 @@ std::string heldLinesText(const Finding& finding) {
          formatDuration(lines.inTime->length);
 }
 
+/// " a step", " a step in 2 of 8 steps".
+std::string aStepText(const Pauses& pauses) {
+  if (pauses.count >= pauses.steps) return " a step";
+  return " a step in " + std::to_string(pauses.count) + " of " +
+         countText(static_cast<std::size_t>(pauses.steps), "step");
+}
+
+/// "36.6 % of all ranks' time".
+std::string costOfPauses(const Finding& finding) {
+  constexpr Nanoseconds kWhole = 1'000'000;  // percentText() takes parts of a whole
+  return percentText(static_cast<Nanoseconds>(finding.shareOfSteps * static_cast<double>(kWhole)),
+                     kWhole) +
+         " of all ranks' time";
+}
+
+/// "rank 1's data loader: 150.1 ms a step, …".
+std::string loaderPausesText(const Finding& finding, const Pauses& facts) {
+  std::string text =
+      loaderOf(facts.rank) + formatDuration(facts.workTime / facts.count) + aStepText(facts);
+  if (facts.ranks > 1) {
+    text += ", the longest of " + std::to_string(facts.ranks) + " ranks that load data";
+  }
+  return text + ": pauses between steps cost " + costOfPauses(finding);
+}
+
 std::string pausesText(const Finding& finding) {
   using Reason = Pauses::Reason;
   const auto& facts = factsOf<Pauses>(finding);
+  if (facts.reason == Reason::kData) return loaderPausesText(finding, facts);
   std::string text = facts.isWanted() ? "training pauses" : "the run stands still";
   text += " after step " + std::to_string(facts.step) + " for " +
           formatDuration(facts.end - facts.begin);
@@ -304,7 +359,8 @@ std::string pausesText(const Finding& finding) {
             formatDuration(facts.time) + " in all";
   }
   if (facts.reason == Reason::kUnknown) {
-    return text + " (data, a checkpoint or an evaluation between steps)";
+    return text + " (data, a checkpoint or an evaluation between steps): pauses cost " +
+           costOfPauses(finding);
   }
   const std::string time = formatDuration(facts.workTime) + " of that";
   if (facts.isWanted()) {
@@ -312,14 +368,10 @@ std::string pausesText(const Finding& finding) {
     return text + (isEvaluation ? "; the evaluation (" : "; the prediction (") + workText(facts) +
            ") takes " + time;
   }
-  const bool isData = facts.reason == Reason::kData;
-  text += "; rank " + std::to_string(facts.rank) +
-          (isData ? " loads data" : " saves a checkpoint (" + workText(facts) + ")") + " for " +
-          time;
-  if (facts.ranks > 1) {
-    text += ", the longest of " + std::to_string(facts.ranks) + " ranks that do";
-  }
-  return text;
+  text += "; rank " + std::to_string(facts.rank);
+  if (facts.ranks > 1) text += ", the longest of " + std::to_string(facts.ranks) + " ranks,";
+  return text + " saves a checkpoint (" + workText(facts) + ") for " +
+         formatDuration(facts.workTime) + ": " + costOfPauses(finding);
 }
 
 /// "of the idle time optimizers take 12.0 ms, 30.0 %".
@@ -352,7 +404,11 @@ std::string unknownText(const Finding& finding) {
            "; the schedule's own share is part of it, as ranks have no logs and the others "
            "do not show the schedule";
   }
-  if (facts.lacking.steps.empty()) return text;
+  if (facts.lacking.steps.empty()) {
+    return facts.areMessagesOfNobody
+               ? text + "; ranks wait for messages of which the traces do not say whose they are"
+               : text;
+  }
   return text + "; " + facts.lacking.text() + ", so nobody knows what ranks waited for there";
 }
 
@@ -375,6 +431,7 @@ constexpr std::array<SentenceRow, kFindingKindCount> kSentences = {{
     {FindingKind::kData, dataText},
     {FindingKind::kLateJob, lateJobText},
     {FindingKind::kLateJobs, lateJobsText},
+    {FindingKind::kLateMessages, lateMessagesText},
     {FindingKind::kSlowLink, slowLinkText},
     {FindingKind::kEarlyLink, earlyLinkText},
     {FindingKind::kLongMessages, longMessagesText},
@@ -432,7 +489,7 @@ std::string orderOfMessages(const Finding& finding) {
                         std::to_string(inTime->microBatches);
   if (inTime->chunks > 0) command += " --chunks " + std::to_string(inTime->chunks);
   return command + " --costs-from " + inTime->logs + " --comm-streams " +
-         (inTime->lines == CommStreams::kRank ? "rank" : "peer") +
+         std::string(rowOf(inTime->lines).name) +
          " --transfers in-time --csv better.csv --for torch writes that plan "
          "(docs/inputs/torch.md, \"A better order of messages\")";
 }
@@ -478,6 +535,9 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
     {Remedy::kDataAhead,
      "load batches ahead of the step that needs them: more workers, faster storage"},
     {Remedy::kSoonerLaunches, rowOf(BubbleClass::kLateStart).advice},
+    {Remedy::kSoonerMessages,
+     "see what the host does between the end of that job and the posting of its message: work, "
+     "waits for the device, a lock; the network is not to blame"},
     {Remedy::kOrderOfMessages, nullptr, orderOfMessages},
     {Remedy::kThatLink, "look at that link: its route, its network card, other traffic on it"},
     {Remedy::kNetworkAtThatTime,
@@ -485,8 +545,17 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
      "that was stopped"},
     {Remedy::kShorterMessages, "see whether messages can be smaller, or the link faster"},
     {Remedy::kFewerMessages, rowOf(BubbleClass::kTransfer).advice},
-    {Remedy::kMessagesInLogs, "record messages too: slow links then differ from late jobs"},
+    {Remedy::kMessagesInLogs,
+     "record messages too (docs/profiler.md, docs/inputs/torch.md): slow links then differ from "
+     "late "
+     "jobs and late sends"},
+    {Remedy::kPostingsInLogs,
+     "record the sends, too, with the time when each is posted (docs/profiler.md, "
+     "docs/inputs/torch.md): late sends then differ from slow links"},
     {Remedy::kAllLogs, rowOf(BubbleClass::kUnknown).advice},
+    {Remedy::kNamedMessages,
+     "name messages where they are posted, as with record_function(\"PP:1RECV_F3\") "
+     "(docs/inputs/torch.md)"},
     {Remedy::kWholeLogs, "give the whole logs of all ranks"},
     {Remedy::kStepsLeftOut, nullptr, stepsLeftOut},
     {Remedy::kFewerCheckpoints,

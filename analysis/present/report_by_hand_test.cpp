@@ -16,6 +16,8 @@ TEST_F(ReportByHand, TextHasAllPartsOfARunWithoutFaults) {
   // The path: F0 of rank 0, three F and three B of rank 1, B2 of rank 0.
   EXPECT_EQ(text(),
             "2 ranks, 3 steps, 36 compute jobs\n"
+            "a step takes 120.0 ms of wall time, to the next one's begin; 120.0 ms from its first "
+            "job to its last (medians)\n"
             "schedule: 1F1B, also the order of PipeDream and PipeDream-2BW\n"
             "all figures and findings are about 2 of 3 steps\n"
             "\n"
@@ -29,6 +31,7 @@ TEST_F(ReportByHand, TextHasAllPartsOfARunWithoutFaults) {
             "\n"
             "2 steps count\n"
             "                over steps      mean    median      99 %\n"
+            "                 wall time  120.0 ms  120.0 ms  120.0 ms\n"
             "                    length  120.0 ms  120.0 ms  120.0 ms\n"
             "              bubble ratio    0.2500    0.2500    0.2500\n"
             "               span bubble    0.2500    0.2500    0.2500\n"

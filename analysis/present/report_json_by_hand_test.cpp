@@ -20,7 +20,7 @@ TEST_F(ReportJsonByHand, JsonHasTheRunAndItsRanks) {
   EXPECT_FALSE(report["summary"].contains("mfu"));
   ASSERT_EQ(report["steps"].size(), 3U);
   EXPECT_EQ(report["steps"][1], json::parse(R"({"step": 1, "dp": 0, "begin_ns": 120000000,
-      "window_ns": 120000000, "duration_ns": 120000000, "bubble_ratio": 0.25, "span_bubble": 0.25,
+      "step_wall_ns": 120000000, "window_ns": 120000000, "duration_ns": 120000000, "bubble_ratio": 0.25, "span_bubble": 0.25,
       "parallel_efficiency": 0.75, "load_balance": 1.0, "communication_efficiency": 0.75,
       "schedule_efficiency": 1.0, "counted": true})"));
   EXPECT_EQ(report["steps"][0]["counted"], false);

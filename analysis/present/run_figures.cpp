@@ -24,6 +24,9 @@ Distribution distributionOf(std::vector<double> values) {
 
 const std::vector<StepFigure>& stepFigures() {
   static const std::vector<StepFigure> figures = {
+      {"step_wall_ns", "wall time",
+       [](const ExplainedStep& s) { return static_cast<double>(s.summary.wall()); }, false, true,
+       true},
       {"window_ns", "length",
        [](const ExplainedStep& s) { return static_cast<double>(s.summary.window()); }, false, true},
       {"duration_ns", "",
@@ -45,17 +48,21 @@ const std::vector<StepFigure>& stepFigures() {
 
 std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure) {
   std::vector<double> values;
+  const MedianStep median = medianStepOf(explanation.summary, explanation.counted);
   const CountedSteps whole = explanation.counted.wholeOnes();
   for (const ExplainedStep& step : explanation.steps) {
-    const bool isKnown = !figure.needsWholeSteps || step.efficiency.planned > 0;
     const bool isOut = figure.isLength && !whole.contains(step.summary.step);
-    if (step.isCounted && isKnown && !isOut) values.push_back(figure.of(step));
+    if (!step.isCounted || isOut) continue;
+    if (figure.isKnown(step)) {
+      values.push_back(figure.of(step));
+    } else if (figure.needsNext && median.between && !step.summary.isWholeRun) {
+      values.push_back(figure.of(step) + static_cast<double>(*median.between));
+    }
   }
   if (values.empty()) return std::nullopt;
   Distribution result = distributionOf(std::move(values));
   if (figure.isLength) {
-    const MedianStep median = medianStepOf(explanation.summary, explanation.counted);
-    result.median = static_cast<double>(median.window);
+    result.median = static_cast<double>(figure.needsNext ? median.wall.value_or(0) : median.window);
   }
   return result;
 }

@@ -27,11 +27,17 @@ struct StepFigure {
   double (*of)(const ExplainedStep& step);
   /// Whether it needs all jobs of a step.
   bool needsWholeSteps = false;
-  /// Whether it is the length of a step: its median is that of MedianStep, which leaves out steps
+  /// Whether it is how long a step takes: its median is that of MedianStep, which leaves out steps
   /// that lack jobs.
   bool isLength = false;
+  /// Whether it needs the next step, to know when that begins.
+  bool needsNext = false;
 
   bool isInTables() const { return *heading != '\0'; }
+  bool isKnown(const ExplainedStep& step) const {
+    return (!needsWholeSteps || step.efficiency.planned > 0) &&
+           (!needsNext || (step.summary.isFollowed && !step.summary.isWholeRun));
+  }
 };
 
 /// Those of the report, in their order.

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "analysis/present/advice_report.h"
+#include "analysis/present/doubt_sentences.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/present/summary_report.h"
 #include "analysis/present/text_table.h"
+#include "analysis/steps/median_step.h"
 #include "chart/search/exact_query.h"
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
@@ -101,6 +103,19 @@ std::string countedLine(const Explanation& run, std::size_t steps) {
          countText(steps, "step");
 }
 
+/// How long a step takes by a clock on the wall, and what of it its jobs take.
+std::string stepHeadline(const Explanation& run) {
+  const MedianStep step = medianStepOf(run.summary, run.counted);
+  if (step.count == 0 || step.isWholeRun) return {};
+  const std::string window = formatDuration(step.window) + " from its first job to its last";
+  if (!step.wall) {
+    return "a step takes " + window +
+           "; no step follows, so what passes between steps is not known";
+  }
+  return "a step takes " + formatDuration(*step.wall) + " of wall time, to the next one's begin; " +
+         window + " (medians)";
+}
+
 /// "2", "1 (ranks 4 to 7)".
 std::string replicaText(const Slowdown& slowdown, int replica) {
   std::vector<int> ranks;
@@ -112,6 +127,12 @@ std::string replicaText(const Slowdown& slowdown, int replica) {
 
 }  // namespace
 
+Lines doubtLines(const RunReport& report) {
+  Lines lines;
+  for (const Doubt& doubt : report.doubts) lines.push_back(doubtLine(doubt));
+  return lines;
+}
+
 Lines runHeadLines(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
   std::string text = countText(run.ranks, "rank");
@@ -122,7 +143,11 @@ Lines runHeadLines(const RunReport& report) {
   }
   text += ", " + countText(run.steps.size(), "step") + ", " + countText(run.jobs, "compute job");
   const RunSummary& summary = report.explanation.summary;
-  Lines lines = {std::move(text), scheduleLine(report)};
+  Lines lines = {std::move(text)};
+  if (std::string step = stepHeadline(report.explanation); !step.empty()) {
+    lines.push_back(std::move(step));
+  }
+  lines.push_back(scheduleLine(report));
   for (std::string& line : phaseLines(summary)) lines.push_back(std::move(line));
   std::string counted = countedLine(report.explanation, run.steps.size());
   if (!counted.empty()) lines.push_back(std::move(counted));
@@ -367,6 +392,39 @@ std::string slackTable(const Explanation& run) {
          table.toText();
 }
 
+/// Names of kernels may be hundreds of characters long.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kMost = 72;
+  return name.size() <= kMost ? name : name.substr(0, kMost - 3) + "...";
+}
+
+/// Empty where nobody asked.
+std::string nameTable(const RunReport& report) {
+  if (report.names == nullptr) return {};
+  const std::vector<TimeByName>& names = *report.names;
+  const std::size_t shown = report.all ? names.size() : std::min(names.size(), kMostRows);
+  TextTable table({"own", "total", "calls", "rank", ""});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const TimeByName& each = names[i];
+    table.addRow({formatDuration(each.own), formatDuration(each.total), std::to_string(each.calls),
+                  std::to_string(each.rank), ""});
+  }
+  std::string text =
+      "\ntime by name and rank in the whole recording; own: without what ran inside\n";
+  std::size_t row = 0;
+  const std::string lines = table.toText();
+  for (std::size_t at = 0; at < lines.size(); ++row) {
+    const std::size_t end = lines.find('\n', at);
+    text +=
+        lines.substr(at, end - at) + (row == 0 ? "name" : shortened(names[row - 1].name)) + "\n";
+    at = end + 1;
+  }
+  if (shown < names.size()) {
+    text += "and " + countText(names.size() - shown, "more row") + ": --all\n";
+  }
+  return text;
+}
+
 /// The best advice.
 std::string lastLine(const RunReport& report) {
   if (report.advice == nullptr) return {};
@@ -380,9 +438,10 @@ std::string runReportText(const RunReport& report) {
   const std::string path = textOfLines(pathLines(run));
   Lines slowdown = slowdownLines(run);
   for (std::size_t i = 1; i < slowdown.size(); ++i) slowdown[i].insert(0, "  ");
-  return textOfLines(runHeadLines(report)) + findingsText(report) + rankTable(run) +
-         costTable(run) + stepTable(run) + (path.empty() ? "" : "\n" + path) + slackTable(run) +
-         "\n" + textOfLines(slowdown) + textOfLines(communicationLines(run)) + lastLine(report);
+  return textOfLines(doubtLines(report)) + textOfLines(runHeadLines(report)) +
+         findingsText(report) + rankTable(run) + costTable(run) + stepTable(run) +
+         (path.empty() ? "" : "\n" + path) + slackTable(run) + "\n" + textOfLines(slowdown) +
+         textOfLines(communicationLines(run)) + nameTable(report) + lastLine(report);
 }
 
 }  // namespace pipetrace

@@ -8,6 +8,8 @@
 #include "analysis/advice/advice.h"
 #include "analysis/clocks/alignment.h"
 #include "analysis/explain/explanation.h"
+#include "analysis/run/doubts.h"
+#include "analysis/time_by_name.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -23,7 +25,9 @@ struct RunReport {
   /// The command that shows the run, such as "pipe-view logs". The text names it with each finding,
   /// with a query that finds the evidence. Empty: there is none.
   std::string viewCommand = {};
-  const AdviceList* advice = nullptr;  ///< null: nobody asked
+  const AdviceList* advice = nullptr;              ///< null: nobody asked
+  std::vector<Doubt> doubts = {};                  ///< doubtsOf(); the report begins with them
+  const std::vector<TimeByName>* names = nullptr;  ///< timesByName(); null: nobody asked
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.
@@ -36,6 +40,9 @@ std::string runReportJson(const RunReport& report);
 // The words that all forms of a report share: lines, which have no newline.
 
 using Lines = std::vector<std::string>;
+
+/// A line for each doubt about the run, with what to do.
+Lines doubtLines(const RunReport& report);
 
 /// Lines about the run: ranks, steps and jobs, the schedule that it followed, its phases, and which
 /// steps count.

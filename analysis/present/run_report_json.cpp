@@ -5,6 +5,7 @@
 #include "analysis/bubbles/largest_bubbles.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/present/advice_report.h"
+#include "analysis/present/doubt_sentences.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/present/run_report.h"
@@ -35,11 +36,8 @@ const char* reasonName(Pauses::Reason reason) {
 }
 
 Json pauseJson(const Pauses& pauses) {
-  Json object = {{"step", pauses.step},
-                 {"begin_ns", pauses.begin},
-                 {"end_ns", pauses.end},
-                 {"count", pauses.count},
-                 {"time_ns", pauses.time}};
+  Json object = {{"step", pauses.step},   {"begin_ns", pauses.begin}, {"end_ns", pauses.end},
+                 {"count", pauses.count}, {"steps", pauses.steps},    {"time_ns", pauses.time}};
   if (pauses.reason == Pauses::Reason::kUnknown) return object;
   object["reason"] = reasonName(pauses.reason);
   if (pauses.rank >= 0) object["rank"] = pauses.rank;
@@ -88,8 +86,8 @@ class JobsAsJson {
   Json job(JobGraph::Id id) const;
   /// With the rank that it comes from.
   Json message(JobGraph::Id id) const;
-  /// The culprit of a bubble, or of a group of them, which must have one. kBlocked has the end
-  /// of a message.
+  /// The culprit of a bubble, or of a group of them, which must have one. kBlocked and late
+  /// messages have the end of a message.
   Json culprit(const Bubble& bubble) const;
   Json culprit(const CulpritGroup& group) const;
 
@@ -117,7 +115,9 @@ Json JobsAsJson::message(JobGraph::Id id) const {
 }
 
 Json JobsAsJson::culprit(const Bubble& bubble) const {
-  if (bubble.bubbleClass != BubbleClass::kBlocked) return job(bubble.culprit);
+  const bool isOfMessage = bubble.bubbleClass == BubbleClass::kBlocked ||
+                           lateMessageOf(graph_, bubble) != JobGraph::kNone;
+  if (!isOfMessage) return job(bubble.culprit);
   const Event& end = culpritEventOf(graph_, bubble);
   Json message = {{"rank", graph_.ranks()[culpritRankOf(graph_, bubble)].number},
                   {"job", culpritName(timeline_, graph_, bubble)}};
@@ -127,7 +127,8 @@ Json JobsAsJson::culprit(const Bubble& bubble) const {
 }
 
 Json JobsAsJson::culprit(const CulpritGroup& group) const {
-  return culprit({.cause = group.job,
+  const bool isLate = group.lateMessage != JobGraph::kNone;
+  return culprit({.cause = isLate ? group.lateMessage : group.job,
                   .culprit = group.job,
                   .bubbleClass = group.bubbleClass,
                   .isAtSender = group.isAtSender});
@@ -144,6 +145,7 @@ class RunJson {
   /// Member by member: all bubbles of a long run as one value would take much memory.
   std::string text() const {
     std::string text = "{";
+    add(text, "trust", Json::parse(doubtsJson(report_.doubts)));
     add(text, "profile", profile());
     add(text, "findings", findings());
     add(text, "steps", steps());
@@ -159,6 +161,10 @@ class RunJson {
     }
     add(text, "slowdown", slowdown());
     add(text, "expected", expected());
+    if (report_.names != nullptr) {
+      addKey(text, "by_name");
+      addNames(text);
+    }
     add(text, "diagnostics", diagnostics());
     if (report_.advice != nullptr) add(text, "advice", Json::parse(adviceJson(*report_.advice)));
     return text + "\n}\n";
@@ -230,8 +236,10 @@ class RunJson {
         if (finding.classes.size() == 1) evidence["class"] = bubbleClassName(finding.bubbleClass);
         Json& classes = evidence["classes"] = Json::array();
         for (const BubbleClass c : finding.classes) classes.push_back(bubbleClassName(c));
-        evidence["time_ns"] = finding.time;
         evidence["share_of_idle"] = finding.share;
+      }
+      if (!finding.classes.empty() || (finding.factsOf<Pauses>() != nullptr && finding.time > 0)) {
+        evidence["time_ns"] = finding.time;
         evidence["share_of_steps"] = finding.shareOfSteps;
       }
       const CulpritGroup& culprit = finding.culprit;
@@ -270,7 +278,7 @@ class RunJson {
       object["counted"] = step.isCounted;
       if (step.summary.isWholeRun) object["whole_run"] = true;
       for (const StepFigure& figure : stepFigures()) {
-        if (figure.needsWholeSteps && step.efficiency.planned == 0) {
+        if (!figure.isKnown(step)) {
           object[figure.key] = nullptr;
         } else if (std::string_view(figure.key).ends_with("_ns")) {
           object[figure.key] = static_cast<Nanoseconds>(figure.of(step));
@@ -391,6 +399,20 @@ class RunJson {
       job["slack_ns"] = run_.slack[id];
       text += text.back() == '[' ? "\n " : ",\n ";
       text += job.dump();
+    }
+    text += text.back() == '[' ? "]" : "\n]";
+  }
+
+  void addNames(std::string& text) const {
+    text += '[';
+    for (const TimeByName& each : *report_.names) {
+      const Json object = {{"name", each.name},
+                           {"rank", each.rank},
+                           {"calls", each.calls},
+                           {"own_ns", each.own},
+                           {"total_ns", each.total}};
+      text += text.back() == '[' ? "\n " : ",\n ";
+      text += object.dump(-1, ' ', false, Json::error_handler_t::replace);
     }
     text += text.back() == '[' ? "]" : "\n]";
   }

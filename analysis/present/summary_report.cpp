@@ -8,6 +8,7 @@
 
 #include "analysis/median.h"
 #include "analysis/present/class_times.h"
+#include "analysis/present/doubt_sentences.h"
 #include "analysis/present/text_table.h"
 #include "analysis/ratio.h"
 #include "trace/text/count_text.h"
@@ -322,12 +323,15 @@ std::string deviceTable(const RunSummary& summary) {
 /// An asynchronous pipeline has one window, or one before and one after steps of other phases.
 std::string ratioText(double ratio) { return fixedText(ratio, 4); }
 
-std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads) {
+std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads,
+                       const std::vector<Doubt>& doubts) {
+  std::string text;
+  for (const Doubt& doubt : doubts) text += doubtLine(doubt) + "\n";
   if (summary.ranks.empty()) {
-    return contentsLine(timeline) +
+    return text + contentsLine(timeline) +
            "no forward or backward jobs, so there are no steps and nothing to measure\n";
   }
-  std::string text = headline(timeline, summary);
+  text += headline(timeline, summary);
   text += "bubble ratio " + ratioText(summary.bubbleRatio) + "\n\n";
   text += rankTable(timeline, summary, threads) + stageTable(timeline, threads) + "\n" +
           stepTable(summary);
@@ -398,7 +402,8 @@ Json stagesJson(const Timeline& timeline, int threads) {
 
 }  // namespace
 
-std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int threads) {
+std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int threads,
+                       const std::vector<Doubt>& doubts) {
   const std::map<int, ClassTimes> classes = classTimesOf(timeline, threads);
   Json ranks = Json::array();
   for (const RankSummary& rank : summary.ranks) {
@@ -413,11 +418,10 @@ std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int 
   }
   Json steps = Json::array();
   for (const StepSummary& step : summary.steps) steps.push_back(toJson(step, summary.tensorRanks));
-  Json report = {{"bubble_ratio", summary.bubbleRatio},
-                 {"topology_inferred", summary.topologyInferred},
-                 {"ranks", ranks},
-                 {"stages", stagesJson(timeline, threads)},
-                 {"steps", steps}};
+  Json report = {
+      {"trust", Json::parse(doubtsJson(doubts))},      {"bubble_ratio", summary.bubbleRatio},
+      {"topology_inferred", summary.topologyInferred}, {"ranks", ranks},
+      {"stages", stagesJson(timeline, threads)},       {"steps", steps}};
   addPhases(summary, report);
   if (!summary.deviceWork.empty()) {
     Json& work = report["device_work"] = Json::array();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/run/doubts.h"
 #include "analysis/run_summary.h"
 
 namespace pipetrace {
@@ -34,10 +35,11 @@ void addPhases(const RunSummary& summary, Json& object) {
   }
 }
 
-/// The summary as text: a line about the run, busy time, idle time and bubble ratio of each rank,
-/// and the length of each step. A run of more than 16 steps has its first and its last 8 listed.
-/// Ends with a newline.
-std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads = 1);
+/// The summary as text: a line for each doubt, a line about the run, busy time, idle time and
+/// bubble ratio of each rank, and the length of each step. A run of more than 16 steps has its
+/// first and its last 8 listed. Ends with a newline.
+std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads = 1,
+                       const std::vector<Doubt>& doubts = {});
 
 /// The lines as text: each ends with a newline.
 std::string textOfLines(const std::vector<std::string>& lines);
@@ -48,6 +50,7 @@ std::string ratioText(double ratio);
 /// The summary as one JSON object with the keys of docs/metrics.md. Times are whole nanoseconds.
 /// `timeline` is what the summary is about; its bubbles and its jobs count, too. Ends with a
 /// newline.
-std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int threads = 1);
+std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int threads = 1,
+                       const std::vector<Doubt>& doubts = {});
 
 }  // namespace pipetrace

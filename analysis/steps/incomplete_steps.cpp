@@ -217,11 +217,13 @@ void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int
       rest += groups[i].count;
       continue;
     }
-    diagnostics.add(
-        {.message = textOf(groups[i], lacks.at(groups[i].first)), .advice = adviceOn(groups[i])});
+    diagnostics.add({.message = textOf(groups[i], lacks.at(groups[i].first)),
+                     .advice = adviceOn(groups[i]),
+                     .doubt = DoubtKind::kIncompleteSteps});
   }
   if (rest == 0) return;
-  diagnostics.add({.message = countText(rest, "more step is", "more steps are") + " incomplete"});
+  diagnostics.add({.message = countText(rest, "more step is", "more steps are") + " incomplete",
+                   .doubt = DoubtKind::kIncompleteSteps});
 }
 
 std::vector<std::int32_t> incompleteSteps(const Timeline& timeline, const Topology& topology,

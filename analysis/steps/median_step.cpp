@@ -17,13 +17,23 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
   MedianStep result;
   if (steps.empty()) return result;
   std::vector<Nanoseconds> windows;
+  std::vector<Nanoseconds> pauses;
   std::set<std::int32_t> numbers;
   for (const StepWindow& step : steps) {
     windows.push_back(step.window());
+    if (step.isFollowed && !step.isWholeRun) pauses.push_back(step.betweenSteps);
     numbers.insert(step.step);
     result.isWholeRun = result.isWholeRun || step.isWholeRun;
   }
   result.window = medianOf(windows);
+  if (!pauses.empty()) {
+    result.between = medianOf(pauses);
+    std::vector<Nanoseconds> walls;
+    for (const StepWindow& step : steps) {
+      walls.push_back(step.isFollowed ? step.wall() : step.window() + *result.between);
+    }
+    result.wall = medianOf(walls);
+  }
   result.count = numbers.size();
   const auto isShorter = [](const StepWindow& a, const StepWindow& b) {
     return std::pair(a.window(), a.step) < std::pair(b.window(), b.step);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "analysis/run_summary.h"
 #include "analysis/steps/counted_steps.h"
@@ -11,11 +12,17 @@
 namespace pipetrace {
 
 /// How long a step of a run takes: the one figure of that meaning in reports, pages, advice,
-/// what-ifs and comparisons (docs/metrics.md, "The step of a run"). It is the median of the windows
-/// of the steps that count and have all their jobs; of all that count where none has. Each
-/// pipeline's window is one value.
+/// what-ifs and comparisons (docs/metrics.md, "The step of a run"). It is the median of the
+/// windows, and of the wall times, of the steps that count and have all their jobs; of all that
+/// count where none has. Each pipeline's window is one value.
 struct MedianStep {
   Nanoseconds window = 0;  ///< 0: no step counts
+  /// The median time from a window to the next step, of those that are followed by another; empty:
+  /// none is, so that nobody knows what passes between steps.
+  std::optional<Nanoseconds> between;
+  /// The median of their wall times. Steps that are not followed, as the last one, count with
+  /// `between`. Empty: nobody knows what passes between steps.
+  std::optional<Nanoseconds> wall;
   /// The step with the window that is nearest to the median: of an even count the shorter of the
   /// middle two, of windows as long the first. kNotGiven without steps.
   std::int32_t step = kNotGiven;

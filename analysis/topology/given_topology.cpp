@@ -7,19 +7,31 @@
 #include <vector>
 
 #include "analysis/run_contents.h"
+#include "trace/error.h"
 #include "trace/text/count_text.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
 
-/// The value to use: that of the logs if they give one, else the option's.
-std::optional<int> agreed(const std::optional<int>& logs, const std::optional<int>& option,
-                          const char* name, Diagnostics& diagnostics) {
+/// Whether the groups of the ranks say how they are arranged, rather than `Profiler Meta:`.
+bool isByGroups(const Timeline& timeline) {
+  return std::any_of(timeline.ranks.begin(), timeline.ranks.end(),
+                     [](const auto& rank) { return !rank.second.pipelineRanks.empty(); });
+}
+
+/// The value to use: that of the logs or of the option. Throws Error where they differ.
+std::optional<int> agreed(const Timeline& timeline, const std::optional<int>& logs,
+                          const std::optional<int>& option, const char* name) {
   if (logs && option && logs != option) {
-    diagnostics.add({.message = std::string(name) + " " + std::to_string(*option) +
-                                " is not used: the logs say " + std::to_string(*logs),
-                     .advice = "leave the option out, or correct `Profiler Meta:`"});
+    const std::string said = std::string(name) + " " + std::to_string(*option) + " contradicts ";
+    const std::string value = std::to_string(*logs);
+    if (isByGroups(timeline)) {
+      throw Error(said + "the groups of ranks in the input, which say " + value +
+                  "; leave the option out");
+    }
+    throw Error(said + "the logs, which say " + value +
+                "; leave the option out, or correct `Profiler Meta:`");
   }
   return logs ? logs : option;
 }
@@ -110,11 +122,11 @@ class Completion {
   Completion(Timeline& timeline, const GivenTopology& given, Diagnostics& diagnostics)
       : timeline_(timeline), diagnostics_(diagnostics), ranks_(ranksWithEvents(timeline)) {
     StatedTopology logs = statedTopology(timeline);
-    chunks_ = agreed(logs.chunks, given.chunks, "--vpp", diagnostics);
-    pipelineRanks_ = agreed(logs.pipelineRanks, given.pipelineRanks, "--pp", diagnostics);
-    tensorRanks_ = agreed(logs.tensorRanks, given.tensorRanks, "--tp", diagnostics);
+    chunks_ = agreed(timeline, logs.chunks, given.chunks, "--vpp");
+    pipelineRanks_ = agreed(timeline, logs.pipelineRanks, given.pipelineRanks, "--pp");
+    tensorRanks_ = agreed(timeline, logs.tensorRanks, given.tensorRanks, "--tp");
     if (!logs.tensorRanks && tensorRanks_ && logs.replicas) divide(logs.replicas, given.replicas);
-    replicas_ = agreed(logs.replicas, given.replicas, "--dp", diagnostics);
+    replicas_ = agreed(timeline, logs.replicas, given.replicas, "--dp");
   }
 
   void run() {

@@ -16,8 +16,8 @@ struct GivenTopology {
 };
 
 /// Completes, in a sorted timeline, the topology that the logs do not give: RankInfo's numStages,
-/// numChunks, dataParallelIndex and tensorParallelIndex. The logs take precedence; `diagnostics`
-/// reports a value that differs from theirs.
+/// numChunks, dataParallelIndex and tensorParallelIndex. Throws Error where a value differs from
+/// that of the logs, or of groups (placeByGroups()).
 ///
 /// Pipelines are the groups of ranks that send to each other, if their number and size are as
 /// given. Else, where jobs name as many stages as a pipeline has ranks, the n-th rank of each stage

@@ -6,6 +6,7 @@
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "trace/error.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
@@ -31,6 +32,15 @@ class GivenTopologyTest : public testing::Test {
   void give(const GivenTopology& given) {
     made_.timeline.sort();
     giveTopology(made_.timeline, given, diagnostics_);
+  }
+
+  void expectRefused(const GivenTopology& given, const char* message) {
+    try {
+      give(given);
+      FAIL() << "no error: " << message;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
   }
 
   std::vector<int> replicas() {
@@ -111,18 +121,20 @@ TEST_F(GivenTopologyTest, ChunksThatJobsNameAreCounted) {
   EXPECT_EQ(made_.timeline.ranks[1].numStages, 6);
 }
 
-TEST_F(GivenTopologyTest, TheLogsTakePrecedenceAndADifferenceIsReported) {
+TEST_F(GivenTopologyTest, AContradictionIsAnErrorThatNamesBoth) {
   addRanks(2);
   for (auto& [rank, info] : made_.timeline.ranks) {
     info.numStages = 4;
     info.numChunks = 2;
     info.dataParallelIndex = 0;
   }
-  give({.pipelineRanks = 1, .replicas = 2, .chunks = 2});
-  EXPECT_EQ(made_.timeline.ranks[1].numStages, 4);
-  EXPECT_THAT(replicas(), ElementsAre(0, 0));
-  EXPECT_THAT(reported(), ElementsAre(HasSubstr("warning: --pp 1 is not used: the logs say 2"),
-                                      HasSubstr("warning: --dp 2 is not used: the logs say 1")));
+  expectRefused({.pipelineRanks = 1, .chunks = 2}, "--pp 1 contradicts the logs, which say 2");
+  expectRefused({.replicas = 2}, "--dp 2 contradicts the logs, which say 1");
+  expectRefused({.chunks = 3}, "--vpp 3 contradicts the logs, which say 2");
+  for (auto& [rank, info] : made_.timeline.ranks) info.pipelineRanks = "0/1";
+  expectRefused({.pipelineRanks = 1}, "--pp 1 contradicts the groups of ranks in the input");
+  give({.pipelineRanks = 2, .replicas = 1, .chunks = 2});
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(GivenTopologyTest, NumbersThatDoNotFitTheRanksAreReportedAndNotUsed) {
@@ -221,9 +233,9 @@ TEST_F(GivenTopologyTest, TensorParallelIndicesOfTheLogsGoFirst) {
     info.dataParallelIndex = 0;
     info.tensorParallelIndex = rank / 2;
   }
-  give({.pipelineRanks = 2, .tensorRanks = 4});
+  expectRefused({.pipelineRanks = 2, .tensorRanks = 4}, "--tp 4 contradicts the logs, which say 2");
+  give({.pipelineRanks = 2});
   EXPECT_THAT(tensorIndices(), ElementsAre(0, 0, 1, 1));
-  EXPECT_THAT(reported(), ElementsAre(HasSubstr("--tp 4 is not used: the logs say 2")));
 }
 
 TEST_F(GivenTopologyTest, TensorParallelRanksThatDoNotFitAreReportedAndNotUsed) {

@@ -48,7 +48,8 @@ void checkOneValue(std::string_view key, const Sayings<Value>& said, Diagnostics
     message += separator + toText(value) + " (" + ranksText(ranks) + ")";
     separator = ", ";
   }
-  diagnostics.add({.message = std::move(message), .advice = kOneRunOnly});
+  diagnostics.add(
+      {.message = std::move(message), .advice = kOneRunOnly, .doubt = DoubtKind::kSeveralRuns});
 }
 
 /// Compares the ranks of the timeline with those of a run of `worldSize` ranks.
@@ -60,7 +61,8 @@ void checkPresence(const Timeline& timeline, int worldSize, Diagnostics& diagnos
   if (!outside.empty()) {
     diagnostics.add({.message = ranksText(outside) + " cannot belong to a run with world_size = " +
                                 std::to_string(worldSize) + ", which the logs name",
-                     .advice = kOneRunOnly});
+                     .advice = kOneRunOnly,
+                     .doubt = DoubtKind::kSeveralRuns});
   }
   std::vector<int> missing;
   for (int rank = 0; rank < worldSize; ++rank) {
@@ -139,7 +141,8 @@ void checkTimes(const Timeline& timeline, Diagnostics& diagnostics) {
     diagnostics.add({.message = ranksText(before.ranks) + " had ended " + pause + " before " +
                                 ranksText(groups[i].ranks) +
                                 " began: the logs are of several runs, or the clocks differ",
-                     .advice = kOneRunOnly});
+                     .advice = kOneRunOnly,
+                     .doubt = DoubtKind::kSeveralRuns});
   }
 }
 

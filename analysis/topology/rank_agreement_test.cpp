@@ -36,7 +36,7 @@ Timeline run(std::initializer_list<int> ranks) {
 }
 
 /// The warnings that the completion of a timeline gives.
-std::vector<std::string> warningsOf(Timeline timeline) {
+std::vector<std::string> agreementWarnings(Timeline timeline) {
   timeline.sort();
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
@@ -48,13 +48,13 @@ std::vector<std::string> warningsOf(Timeline timeline) {
 }
 
 TEST(RankAgreement, AWholeRunAndRanksWithoutMetaCauseNoWarning) {
-  EXPECT_THAT(warningsOf(run({0, 1, 2, 3})), IsEmpty());
+  EXPECT_THAT(agreementWarnings(run({0, 1, 2, 3})), IsEmpty());
   Timeline silent = run({0, 1, 5});
   for (auto& [rank, info] : silent.ranks) info = {.rank = rank};
-  EXPECT_THAT(warningsOf(silent), IsEmpty());
+  EXPECT_THAT(agreementWarnings(silent), IsEmpty());
   Timeline partlySilent = run({0, 1, 2, 3});
   partlySilent.ranks[2] = {.rank = 2};
-  EXPECT_THAT(warningsOf(partlySilent), IsEmpty());
+  EXPECT_THAT(agreementWarnings(partlySilent), IsEmpty());
 }
 
 TEST(RankAgreement, LogsOfAnOlderRunAmongTheOthersAreReported) {
@@ -64,7 +64,7 @@ TEST(RankAgreement, LogsOfAnOlderRunAmongTheOthersAreReported) {
     timeline.ranks[rank].numStages = 2;
   }
   EXPECT_THAT(
-      warningsOf(timeline),
+      agreementWarnings(timeline),
       ElementsAre(
           AllOf(HasSubstr(
                     "the ranks disagree about world_size: 2 (ranks 0 and 1), 4 (ranks 2 and 3)"),
@@ -77,7 +77,7 @@ TEST(RankAgreement, DifferentMicroBatchesAndSchedulesAreReported) {
   timeline.ranks[3].numMicroBatches = 16;
   timeline.ranks[1].schedule = "GPipe";
   EXPECT_THAT(
-      warningsOf(timeline),
+      agreementWarnings(timeline),
       ElementsAre(HasSubstr("num_micro_batches: 8 (ranks 0 to 2), 16 (rank 3)"),
                   HasSubstr("disagree about schedule: 1F1B (ranks 0, 2 and 3), GPipe (rank 1)")));
 }
@@ -85,23 +85,23 @@ TEST(RankAgreement, DifferentMicroBatchesAndSchedulesAreReported) {
 TEST(RankAgreement, ARankPastTheWorldSizeIsReported) {
   Timeline timeline = run({0, 1, 2, 3, 6});
   timeline.ranks[6] = {.rank = 6};
-  EXPECT_THAT(warningsOf(timeline),
+  EXPECT_THAT(agreementWarnings(timeline),
               ElementsAre(HasSubstr("rank 6 cannot belong to a run with world_size = 4")));
 }
 
 TEST(RankAgreement, MissingRanksAreReported) {
-  EXPECT_THAT(warningsOf(run({0, 2, 3})),
+  EXPECT_THAT(agreementWarnings(run({0, 2, 3})),
               ElementsAre(StartsWith("warning: 3 of 4 ranks are there: rank 1 is missing")));
-  EXPECT_THAT(warningsOf(run({2})),
+  EXPECT_THAT(agreementWarnings(run({2})),
               ElementsAre(HasSubstr("1 of 4 ranks is there: ranks 0, 1 and 3 are missing")));
 }
 
 TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {
   Timeline timeline = run({0, 2});
   for (auto& [rank, info] : timeline.ranks) info.isSelected = true;
-  EXPECT_THAT(warningsOf(timeline), IsEmpty());
+  EXPECT_THAT(agreementWarnings(timeline), IsEmpty());
   timeline.ranks[2].isSelected = false;  // from a log beside that profile
-  EXPECT_THAT(warningsOf(timeline), ElementsAre(HasSubstr("ranks 1 and 3 are missing")));
+  EXPECT_THAT(agreementWarnings(timeline), ElementsAre(HasSubstr("ranks 1 and 3 are missing")));
 }
 
 TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreReported) {
@@ -115,22 +115,24 @@ TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreReported) {
     return timeline;
   };
   const auto ms = [](int n) { return n * kNsPerMs; };
-  EXPECT_THAT(warningsOf(runFrom({ms(3010), ms(3011), ms(3012), ms(0)}, JobKind::kBackward)),
+  EXPECT_THAT(agreementWarnings(runFrom({ms(3010), ms(3011), ms(3012), ms(0)}, JobKind::kBackward)),
               ElementsAre(AllOf(HasSubstr("rank 3 had ended 3"),
                                 HasSubstr(" before ranks 0 to 2 began: the logs are of several"),
                                 EndsWith("give those of one run only"))));
-  EXPECT_THAT(warningsOf(runFrom({ms(20), ms(0), ms(21), ms(1)}, JobKind::kBackwardInput)),
+  EXPECT_THAT(agreementWarnings(runFrom({ms(20), ms(0), ms(21), ms(1)}, JobKind::kBackwardInput)),
               ElementsAre(HasSubstr("ranks 1 and 3 had ended")));
   // Ranks that touch in time, or one that works while the others take turns.
-  EXPECT_THAT(warningsOf(runFrom({ms(0), ms(10), ms(20), ms(5)}, JobKind::kBackward)), IsEmpty());
-  EXPECT_THAT(warningsOf(runFrom({ms(0), ms(20), ms(40), ms(60)}, JobKind::kForward)), IsEmpty());
+  EXPECT_THAT(agreementWarnings(runFrom({ms(0), ms(10), ms(20), ms(5)}, JobKind::kBackward)),
+              IsEmpty());
+  EXPECT_THAT(agreementWarnings(runFrom({ms(0), ms(20), ms(40), ms(60)}, JobKind::kForward)),
+              IsEmpty());
 }
 
 TEST(RankAgreement, AnImpossibleWorldSizeIsIgnored) {
   for (const int nonsense : {-3, 0, 2'000'000'000}) {
     Timeline timeline = run({0});
     timeline.ranks[0] = {.rank = 0, .worldSize = nonsense};
-    EXPECT_THAT(warningsOf(timeline), IsEmpty()) << nonsense;
+    EXPECT_THAT(agreementWarnings(timeline), IsEmpty()) << nonsense;
   }
 }
 

@@ -26,20 +26,18 @@ std::optional<int> numberOf(const std::string& text) {
 
 CommStreams MessageOptions::lines() const {
   if (commStreams.empty()) return CommStreams::kAsReached;
-  if (commStreams == "message") return CommStreams::kMessage;
-  if (commStreams == "peer") return CommStreams::kPeer;
-  if (commStreams == "rank") return CommStreams::kRank;
-  throw Error("--comm-streams " + commStreams + ": it is message, peer or rank");
+  std::string names;
+  for (const CommStreamsRow& row : kCommStreams) {
+    if (row.name == commStreams) return row.of;
+    const bool isLast = &row == &kCommStreams.back();
+    names += (names.empty() ? "" : isLast ? " or " : ", ") + std::string(row.name);
+  }
+  throw Error("--comm-streams " + commStreams + ": it is " + names);
 }
 
 std::string MessageOptions::linesText() const {
-  switch (lines()) {
-    case CommStreams::kAsReached: return "";
-    case CommStreams::kMessage: return "a line for each message";
-    case CommStreams::kPeer: return "a line of messages for each pair of ranks";
-    case CommStreams::kRank: return "a line of messages for each rank";
-  }
-  return "";
+  const CommStreams of = lines();
+  return of == CommStreams::kAsReached ? std::string() : std::string(rowOf(of).text);
 }
 
 Plan MessageOptions::change(Plan plan, const Costs& costs) const {
@@ -69,8 +67,10 @@ void addMessageOptions(CommandApp& app, MessageOptions& to, const char* group) {
   app.add_option(
          "--comm-streams", to.commStreams,
          "Messages run on streams of their own, as on GPUs. With message each has its own. "
-         "With peer those of two ranks take turns. With rank all of a rank do, as in a "
-         "communicator of NCCL. A plan without sends gets --transfers torch, or in-time where "
+         "With rank all of a rank take turns, as in one communicator of NCCL (torch). With "
+         "direction activations do and gradients do, with edge those from one rank to another "
+         "(torch with communicators for each), with peer those of two ranks. A plan without sends "
+         "gets --transfers torch, or in-time where "
          "it has credits")
       ->type_name("LINES")
       ->group(group);

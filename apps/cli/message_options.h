@@ -13,7 +13,7 @@ class CommandApp;
 /// How the messages of a plan move, as typed; empty: not given.
 struct MessageOptions {
   std::string transfers;    ///< --transfers: a number, in-time or torch
-  std::string commStreams;  ///< --comm-streams: message, peer or rank
+  std::string commStreams;  ///< --comm-streams: a name of kCommStreams
 
   /// Throws Error for what is none of these.
   CommStreams lines() const;

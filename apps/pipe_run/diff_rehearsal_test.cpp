@@ -33,7 +33,7 @@ TEST(DiffOfRehearsals, AddsUpToTheNanosecond) {
   EXPECT_EQ(sumOfB, diff.step.b);
   Nanoseconds reasons = 0;
   for (const DiffReason& reason : reasonsOf(diff)) reasons += reason.time;
-  EXPECT_EQ(reasons, diff.step.difference());
+  EXPECT_EQ(reasons, diff.unit().difference());
   EXPECT_EQ(diffVerdict(diffOf(asRun(a), asRun(a), {})), "equal");
 }
 

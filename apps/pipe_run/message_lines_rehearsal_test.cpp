@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/explain/held_lines.h"
+#include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "runtime/transport/forwarding_transport.h"
 #include "schedule/add_transfers.h"
@@ -38,9 +40,9 @@ Costs shortCosts(const Plan& plan) {
 }
 
 /// Begin and end of each end of each message, by rank and what it is.
-using MessageEnd = std::tuple<int, JobKind, int, int, int, int>;
-std::map<MessageEnd, std::pair<Nanoseconds, Nanoseconds>> messageTimes(const Timeline& run) {
-  std::map<MessageEnd, std::pair<Nanoseconds, Nanoseconds>> times;
+using LoggedEnd = std::tuple<int, JobKind, int, int, int, int>;
+std::map<LoggedEnd, std::pair<Nanoseconds, Nanoseconds>> messageTimes(const Timeline& run) {
+  std::map<LoggedEnd, std::pair<Nanoseconds, Nanoseconds>> times;
   for (const Track& track : run.tracks) {
     for (const Event& event : track.events) {
       if (!isTransfer(event.kind)) continue;
@@ -105,6 +107,13 @@ TEST(MessageLinesRehearsalTest, AndOnOtherLines) {
   Costs costs = shortCosts(*plan);
   Timeline run = expectSimulatedTimes(plan, costs, CommStreams::kPeer);
   EXPECT_THAT(messageLanes(run, 1), ElementsAre("messages_0", "messages_2"));
+  run = expectSimulatedTimes(plan, costs, CommStreams::kEdge);
+  EXPECT_THAT(messageLanes(run, 1),
+              ElementsAre("messages_from_0", "messages_from_2", "messages_to_0", "messages_to_2"));
+  EXPECT_EQ(linesOfRun(asRun(std::move(run)).graph()), CommStreams::kEdge);
+  run = expectSimulatedTimes(plan, costs, CommStreams::kDirection);
+  EXPECT_THAT(messageLanes(run, 1), ElementsAre("messages_backward", "messages_forward"));
+  EXPECT_EQ(linesOfRun(asRun(std::move(run)).graph()), CommStreams::kDirection);
   run = expectSimulatedTimes(plan, costs, CommStreams::kMessage);
   EXPECT_THAT(messageLanes(run, 1),
               ElementsAre("recv_backward", "recv_forward", "send_backward", "send_forward"));

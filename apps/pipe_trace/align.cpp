@@ -55,7 +55,7 @@ int alignCommand(int argc, char** argv, const TraceReaders& readers) {
   Run run = loadAndReport(options.load, readers, diagnostics, &files, &alignment);
   checkOutputs(options.profiles.names, files);
   return writeAndReport(std::move(run), options.profiles, options.load, diagnostics,
-                        [&](const Timeline&, const RunSummary&) {
+                        [&](const Timeline&, const RunSummary&, const std::vector<Doubt>&) {
                           return options.profiles.json ? alignmentJson(alignment)
                                                        : alignmentText(alignment);
                         });

@@ -74,7 +74,8 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
                "Exit with 1 if B is slower by more than the tolerance, beyond noise");
   addStepsOption(app, [&](const NumberRange& steps) { options.load.selection.steps = {steps}; });
   addReadingOptions(app, options.load);
-  app.add_flag("-q,--quiet", options.load.quiet, "Print errors only");
+  app.add_flag("-q,--quiet", options.load.quiet,
+               "Hide notes and progress, and print no report that -o writes");
 }
 
 /// A run as it was read.
@@ -84,6 +85,7 @@ struct LoadedRun {
   Alignment alignment;
   std::vector<LoadedFile> files;
   Run run;
+  std::vector<Doubt> doubts;
 };
 
 /// The options of one run.
@@ -103,16 +105,11 @@ LoadedRun loadOne(LoadRunOptions load, const TraceReaders& readers) {
   LoadedRun run{.load = std::move(load)};
   try {
     run.run = loadAndReport(run.load, readers, run.diagnostics, &run.files, &run.alignment);
+    run.doubts = doubtAndReport(run.load, run.run, run.diagnostics);
   } catch (const Error& error) {
     throw Error(run.load.name + ": " + error.what());
   }
   return run;
-}
-
-bool wantsPage(const ReportOutputs& outputs) {
-  return std::any_of(outputs.names.begin(), outputs.names.end(), [&](const std::string& name) {
-    return reportFormatOf(name, outputs) == ReportFormat::kPage;
-  });
 }
 
 /// A run with what is said of it alone, which is of the steps that are compared.
@@ -129,7 +126,8 @@ struct RunOfPage {
         report{.explanation = explanation,
                .diagnostics = run.diagnostics,
                .alignment = &run.alignment,
-               .viewCommand = viewCommand} {}
+               .viewCommand = viewCommand,
+               .doubts = run.doubts} {}
 
   static MeasuredRun measuredFor(const LoadedRun& run, const std::vector<NumberRange>& chosen) {
     try {

@@ -76,7 +76,7 @@ int infoCommand(int argc, char** argv, const TraceReaders& readers) {
                                .flows = flowsOf(files, timeline, selection)};
   if (options.json) {
     writeWholeFile("-", contentsJson(contents, diagnostics));
-  } else if (!options.load.quiet) {
+  } else {
     writeWholeFile("-", contentsText(contents, diagnostics));
   }
   return exitCodeOf(options.load, diagnostics);

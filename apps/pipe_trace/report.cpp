@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "analysis/page/run_page.h"
 #include "analysis/present/advice_report.h"
@@ -23,6 +24,8 @@ struct ReportOptions {
   LoadRunOptions load;
   ReportOutputs outputs;
   bool all = false;
+  bool byName = false;
+  bool force = false;
   std::optional<double> tokensPerStep;
   std::optional<double> flopsPerStep;
   std::optional<double> peakTflops;
@@ -40,6 +43,11 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
   addReportOutputs(app, options.outputs, "docs/report.schema.json");
   app.add_flag("--all", options.all,
                "List every finding; with --json also every bubble, and the slack of every job");
+  app.add_flag(
+      "--by-name", options.byName,
+      "Also list the time by operator, kernel or job and rank: calls, own and total; a page "
+      "has it anyway");
+  addForce(app, options.force);
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")
       ->type_name("N")
@@ -94,6 +102,7 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   options.outputs.quiet = options.load.quiet;
+  options.load.beginsWithDoubts = true;
   checkReportOutputs(options.outputs);
   checkOutputFiles(options.outputs.names, options.load);
   Diagnostics diagnostics;
@@ -101,6 +110,8 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   std::vector<LoadedFile> files;
   const Run run = loadAndReport(options.load, readers, diagnostics, &files, &alignment);
   checkOutputs(options.outputs.names, files);
+  std::vector<Doubt> doubts = doubtsOf(run, diagnostics);
+  requireMeaning(doubts, options.force);
   ExplainOptions choices{.steps = options.load.selection.steps,
                          .tokensPerStep = options.tokensPerStep,
                          .flopsPerStep = options.flopsPerStep,
@@ -121,15 +132,24 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   }
   const std::optional<AdviceList> advice =
       adviceFor(run, choices, inputsOfCommand(app, options.load));
+  std::vector<TimeByName> names;
+  if (options.byName || wantsPage(options.outputs)) {
+    names = timesByName(run.timeline(), run.threads());
+  }
   const RunReport report{.explanation = explanation,
                          .diagnostics = diagnostics,
                          .alignment = &alignment,
                          .all = options.all,
                          .viewCommand = viewCommandOf(options.load),
-                         .advice = advice ? &*advice : nullptr};
-  writeReports(options.outputs,
-               [&](ReportFormat format) { return textOf(report, format, options); });
-  return exitCodeOf(options.load, diagnostics);
+                         .advice = advice ? &*advice : nullptr,
+                         .doubts = std::move(doubts),
+                         .names = options.byName ? &names : nullptr};
+  RunReport page = report;
+  page.names = &names;
+  writeReports(options.outputs, [&](ReportFormat format) {
+    return textOf(format == ReportFormat::kPage ? page : report, format, options);
+  });
+  return exitCodeOf(options.load, diagnostics, report.doubts);
 }
 
 }  // namespace pipetrace

@@ -58,6 +58,7 @@ int showCommand(int argc, char** argv, const TraceReaders& readers) {
 
   Diagnostics diagnostics;
   Run run = loadAndReport(options.load, readers, diagnostics);
+  const std::vector<Doubt> doubts = doubtAndReport(options.load, run, diagnostics);
   const BubbleChoice bubbles = bubblesFor(run, options.load);
   auto [timeline, whole] = std::move(run).ready(bubbles);
   Selection selection = options.load.selection;
@@ -73,7 +74,7 @@ int showCommand(int argc, char** argv, const TraceReaders& readers) {
   const std::string waits = waitsReport(timeline, steps.span());
   writeWholeFile("-", steps.headline(summary) + "\n" + chart +
                           (waits.empty() ? "" : "\nidle time with a culprit\n" + waits));
-  return exitCodeOf(options.load, diagnostics);
+  return exitCodeOf(options.load, diagnostics, doubts);
 }
 
 }  // namespace pipetrace

@@ -32,7 +32,11 @@ void makeRoomFor(std::vector<Event>& events, std::size_t more, double read) {
 
 void ParsedChromeBlock::complain(const char* message, const ChromePlace& place,
                                  const char* advice) {
-  diagnostics_.add({.file = file_, .line = place.line(), .message = message, .advice = advice});
+  diagnostics_.add({.file = file_,
+                    .line = place.line(),
+                    .message = message,
+                    .advice = advice,
+                    .doubt = message == kNoTime ? DoubtKind::kNoTime : DoubtKind::kNone});
 }
 
 void ParsedChromeBlock::addBroken(const ChromePlace& place) {

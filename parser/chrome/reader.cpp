@@ -6,10 +6,12 @@
 #include "parser/chrome/blocks.h"
 #include "parser/chrome/collector.h"
 #include "parser/chrome/elements.h"
+#include "parser/chrome/event.h"
 #include "parser/chrome/format.h"
 #include "parser/chrome/parsed_block.h"
 #include "parser/chrome/trace.h"
 #include "parser/json/json_splitter.h"
+#include "parser/json/json_value_scanner.h"
 #include "trace/threads/turns.h"
 
 namespace pipetrace {
@@ -62,6 +64,20 @@ void readBlocks(ChromeBlocks& blocks, Turns& turns, double size, ChromeTrace& tr
   }
 }
 
+/// Whether the input is events alone, one after the other, without the brackets of a list.
+bool isBareList(std::string_view head) {
+  head = withoutBlanks(head);
+  if (!head.starts_with('{')) return false;
+  JsonValueScanner scanner;
+  std::size_t last = 0;
+  while (last < head.size() && scanner.feed(head[last]) == JsonValueScanner::Result::kMore) ++last;
+  if (last == head.size()) return false;
+  const std::string_view first = head.substr(0, last + 1);
+  ChromeEvent event;
+  return first.find(chrome_format::kTraceEvents) == std::string_view::npos &&
+         parseChromeEvent(first, event) && !event.phase.empty();
+}
+
 /// Whether a field of the trace, besides its events, is used.
 bool isWantedField(std::string_view key) {
   return key == chrome_format::kOtherData || KinetoInfo::isField(key);
@@ -83,7 +99,9 @@ FormatMatch ChromeJsonReader::probe(std::string_view head) const {
   if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   head = withoutBlanks(head);
   if (head.empty()) return FormatMatch::kNo;
-  const std::string_view inner = withoutBlanks(head.substr(1));
+  std::string_view inner = withoutBlanks(head.substr(1));
+  // Some programs write a comma before each element, the first one too.
+  if (inner.starts_with(',')) inner = withoutBlanks(inner.substr(1));
   const char first = inner.empty() ? '\0' : inner.front();
   const bool isArray = head.front() == '[' && (first == '{' || first == ']');
   const bool isObject = head.front() == '{' && (first == '"' || first == '}');
@@ -95,7 +113,10 @@ FormatMatch ChromeJsonReader::probe(std::string_view head) const {
 
 ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& request,
                                    Timeline& timeline, Diagnostics& diagnostics) const {
-  JsonSplitter splitter(source, {.array = chrome_format::kTraceEvents, .isWanted = isWantedField});
+  const bool isBare = isBareList(source.peek(kProbeSize));
+  JsonSplitter splitter(
+      source,
+      {.array = chrome_format::kTraceEvents, .isWanted = isWantedField, .isBareList = isBare});
   ChromeTrace trace{.timeline = timeline, .diagnostics = diagnostics, .file = source.name()};
   const auto size = static_cast<double>(source.plainSize().value_or(0));
   ChromeBlocks blocks(splitter, reading_ == ChromeReading::kFast ? blockSize_ : 0);
@@ -107,6 +128,12 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
       throw;
     }
   });
+  if (splitter.isNested()) {
+    diagnostics.add(
+        {.severity = Severity::kNote,
+         .file = source.name(),
+         .message = "its \"traceEvents\" is no list but a whole trace, which was read"});
+  }
   if (splitter.cutOff()) {
     note(diagnostics, source, 0,
          splitter.cutInElement() ? "the file ends in the middle of an event, which was left out"

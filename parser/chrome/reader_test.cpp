@@ -264,5 +264,17 @@ TEST(ForeignChromeJsonTest, TracesOfOtherProgramsAreReadWhole) {
   }
 }
 
+TEST(ChromeReaderShapes, ACommaBeforeTheFirstEventAndATraceInsideATraceAreRead) {
+  const std::string event = R"({"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1})";
+  EXPECT_EQ(ChromeJsonReader().probe("[," + event), FormatMatch::kCertain);
+  EXPECT_THAT(readChrome("[," + event + "\n," + event + "]").events(0, "compute"), SizeIs(2));
+  const Result nested = readChrome(R"({"traceEvents": {"schemaVersion": 1, "distributedInfo": )"
+                                   R"({"rank": 3, "world_size": 4}, "traceEvents": [)" +
+                                   event + "]}}");
+  EXPECT_EQ(nested.outcome.events, 1);
+  EXPECT_THAT(nested.timeline.ranks, testing::Contains(testing::Key(3)));
+  EXPECT_THAT(nested.diagnostics, testing::Contains(HasSubstr("is no list but a whole trace")));
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -37,7 +37,7 @@ std::int64_t setDeviceTimes(std::span<Event> jobs, const DeviceJobs& device, Tim
       setTimes(jobs[i], device.timesOf(number), timeline);
     } else {
       markHostTimes(jobs[i], timeline);
-      ++without;
+      without += loadsData(jobs[i].kind) ? 0 : 1;
     }
   }
   return without;

@@ -26,6 +26,7 @@ LaunchFindings& LaunchFindings::operator+=(const LaunchFindings& other) {
   for (std::size_t i = 0; i < work.size(); ++i) work[i] += other.work[i];
   beforeLaunch += other.beforeLaunch;
   jobsWithoutWork += other.jobsWithoutWork;
+  faults += other.faults;
   return *this;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "parser/device_time/launches.h"
+#include "parser/device_time/stream_times.h"
 #include "trace/diagnostic.h"
 #include "trace/strings/string_table.h"
 
@@ -16,6 +17,7 @@ struct LaunchFindings {
   std::array<std::int64_t, static_cast<std::size_t>(LaunchOrigin::kCount)> work{};
   std::int64_t beforeLaunch = 0;  ///< work that began before its launch, communication too
   std::int64_t jobsWithoutWork = 0;
+  StreamFaults faults;  ///< of work, communication too
 
   std::int64_t& operator[](LaunchOrigin origin) { return work[static_cast<std::size_t>(origin)]; }
   std::int64_t operator[](LaunchOrigin origin) const {

@@ -67,6 +67,7 @@ bool isAscendTrace(const ForeignTrace& trace) {
 }
 
 void placeAscendTrace(ForeignTrace& trace) {
+  trace.recorded.isRankGuessed = !trace.nameRank;
   for (ForeignTrace::Process& process : trace.processes) process.rank = trace.onlyRank();
   for (ForeignTrace::Lane& lane : trace.lanes) {
     const ForeignTrace::Process& process = trace.processes[lane.process];

@@ -304,5 +304,73 @@ TEST(KnownTracesTest, CategoriesAreKeptAndArrowsCounted) {
                                                    "events was left out (2 times)")));
 }
 
+/// A `B` and an `E` of PaddlePaddle's records, on lines of their own.
+std::string paddleRecord(const std::string& name, int tid, std::int64_t begin, std::int64_t end,
+                         const char* between) {
+  const auto edge = [&](const char* phase, std::int64_t time) {
+    return R"({"name": ")" + name + R"(", "cat": "pipeline timeline", "ph": ")" + phase +
+           R"(", "pid": 0, "tid": )" + std::to_string(tid) + R"(, "ts": )" + std::to_string(time) +
+           R"(, "cname": "rail_idle"})";
+  };
+  return edge("B", begin) + between + edge("E", end);
+}
+
+TEST(KnownTracesTest, StagesOfPaddlesRecordsAreRanksAndTimesMilliseconds) {
+  const std::string comma = ",\n";
+  const std::string all =
+      "[ " + paddleRecord("F0", 1, 1'718'265'600'000, 1'718'265'600'010, ",\n") + comma +
+      paddleRecord("B0", 2, 1'718'265'600'010, 1'718'265'600'030, ",\n") + " ]";
+  const Result r = readChrome(all);
+  ASSERT_THAT(r.events(0, "compute"), SizeIs(1));
+  EXPECT_EQ(r.events(0, "compute")[0].kind, JobKind::kForward);
+  EXPECT_EQ(r.events(0, "compute")[0].begin, 1'718'265'600'000 * kNsPerMs);
+  EXPECT_EQ(r.events(0, "compute")[0].duration(), 10 * kNsPerMs);
+  ASSERT_THAT(r.events(1, "compute"), SizeIs(1));
+  EXPECT_EQ(r.events(1, "compute")[0].stage, 1);
+
+  const Result file = readChrome(paddleRecord("F3_VP1", 3, 5, 6, "\n") + "\n");
+  ASSERT_THAT(file.events(2, "compute"), SizeIs(1)) << "the records of one rank have no brackets";
+  EXPECT_EQ(file.events(2, "compute")[0].microBatch, 3);
+  EXPECT_EQ(file.events(2, "compute")[0].chunk, 1);
+  EXPECT_THAT(file.diagnostics, IsEmpty());
+}
+
+TEST(KnownTracesTest, ActionsOfAPlanThatTorchDumpsAreJobsOfTheirRanks) {
+  const Result r = readChrome(R"j({"traceEvents": [
+{"name":"0F0","cat":"computation","ph":"X","pid":0,"tid":0,"ts":0,"dur":1},
+{"name":"0SEND_F0","cat":"communication","ph":"X","pid":0,"tid":0,"ts":1,"dur":1},
+{"name":"0UNSHARD","cat":"communication","ph":"X","pid":0,"tid":0,"ts":2,"dur":1},
+{"name":"1B7","cat":"computation","ph":"X","pid":3,"tid":3,"ts":0,"dur":1}]})j");
+  ASSERT_THAT(r.events(0, "compute"), SizeIs(1));
+  EXPECT_EQ(r.events(0, kSendLane).at(0).kind, JobKind::kSendForward);
+  ASSERT_THAT(r.events(3, "compute"), SizeIs(1)) << "the process is the rank";
+  EXPECT_EQ(r.events(3, "compute")[0].kind, JobKind::kBackward);
+  EXPECT_EQ(r.events(3, "compute")[0].stage, 1);
+  EXPECT_EQ(r.events(3, "compute")[0].microBatch, 7);
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("it is a plan")));
+  const Result other = readChrome(R"j([
+{"name":"0F0","cat":"other","ph":"X","pid":0,"tid":0,"ts":0,"dur":1}])j");
+  EXPECT_THAT(other.events(0, "compute"), IsEmpty()) << "such a name alone says nothing";
+}
+
+TEST(KnownTracesTest, ThreadsOfOneProcessWhoseJobsOverlapAreRanks) {
+  const std::string threads = R"j(
+{"ph":"X","name":"forward","pid":9,"tid":1,"ts":0,"dur":10},
+{"ph":"X","name":"backward","pid":9,"tid":1,"ts":30,"dur":20},
+{"ph":"X","name":"forward","pid":9,"tid":2,"ts":5,"dur":10},
+{"ph":"X","name":"backward","pid":9,"tid":2,"ts":40,"dur":20})j";
+  const Result r = readChrome("[" + threads + "]");
+  EXPECT_THAT(r.events(0, "compute"), SizeIs(2));
+  EXPECT_THAT(r.events(1, "compute"), SizeIs(2));
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("are taken for ranks 0 to 1")));
+  const Result more = readChrome("[" + threads + R"j(,
+{"ph":"X","name":"forward","pid":10,"tid":1,"ts":0,"dur":10}])j");
+  EXPECT_THAT(more.events(2, "compute"), SizeIs(1)) << "the next process is the next rank";
+  const Result streams = readChrome(R"j([
+{"ph":"X","name":"forward","pid":9,"tid":1,"ts":0,"dur":10},
+{"ph":"X","name":"backward","pid":9,"tid":2,"ts":5,"dur":20}])j");
+  EXPECT_THAT(streams.timeline.ranks, SizeIs(1)) << "two streams of one rank may overlap";
+}
+
 }  // namespace
 }  // namespace pipetrace

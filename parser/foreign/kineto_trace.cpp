@@ -8,6 +8,7 @@
 
 #include "parser/foreign/foreign_trace.h"
 #include "parser/foreign/kineto/placer.h"
+#include "parser/foreign/names/group_names.h"
 #include "parser/foreign/names/programs/programs.h"
 #include "parser/profile/common_format.h"
 #include "parser/trace_reader.h"
@@ -28,7 +29,61 @@ std::optional<int> numberIn(const nlohmann::json& object, const char* key, int a
   return number;
 }
 
+std::vector<int> ranksIn(const nlohmann::json& group, std::optional<int> worldSize) {
+  std::vector<int> ranks;
+  const auto list = group.find("ranks");
+  if (list == group.end() || !list->is_array()) return ranks;
+  for (const nlohmann::json& each : *list) {
+    const auto rank =
+        each.is_number_integer() ? parseNumber<int>(each.dump()) : std::optional<int>();
+    if (!rank || *rank < 0 || *rank > kHighestRank) return {};
+    ranks.push_back(*rank);
+  }
+  // Older versions leave the list of a group of all ranks empty.
+  constexpr int kMost = 1'000'000;
+  const auto size = numberIn(group, "pg_size", 1);
+  if (ranks.empty() && size && size == worldSize && *size <= kMost) {
+    for (int rank = 0; rank < *size; ++rank) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void readGroups(const nlohmann::json& object, KinetoInfo& info) {
+  const auto list = object.find("pg_config");
+  if (list == object.end() || !list->is_array()) return;
+  const auto textIn = [](const nlohmann::json& group, const char* key) {
+    const auto found = group.find(key);
+    return found != group.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  for (const nlohmann::json& group : *list) {
+    if (!group.is_object()) continue;
+    const std::vector<int> ranks = ranksIn(group, info.worldSize);
+    if (ranks.empty()) continue;
+    info.ranksOfGroups.emplace(textIn(group, "pg_name"), ranks);
+    addGroup(info.groups, {.ranks = ranks, .axis = axisOfGroupName(textIn(group, "pg_desc"))});
+  }
+}
+
 }  // namespace
+
+void addGroup(std::vector<CommunicationGroup>& groups, const CommunicationGroup& group) {
+  const auto same = std::find_if(groups.begin(), groups.end(), [&](const CommunicationGroup& each) {
+    return each.ranks == group.ranks &&
+           (each.axis == group.axis || each.axis == GroupAxis::kUnknown ||
+            group.axis == GroupAxis::kUnknown || group.axis == GroupAxis::kOther ||
+            each.axis == GroupAxis::kOther);
+  });
+  if (same == groups.end()) {
+    groups.push_back(group);
+    return;
+  }
+  const auto says = [](GroupAxis axis) {
+    return axis == GroupAxis::kUnknown ? 0 : axis == GroupAxis::kOther ? 1 : 2;
+  };
+  if (says(group.axis) > says(same->axis)) same->axis = group.axis;
+  same->reduces = same->reduces || group.reduces;
+  same->reducesInForwards = same->reducesInForwards || group.reducesInForwards;
+}
 
 bool KinetoInfo::isField(std::string_view key) {
   return key == kDistributed || key == kBase || key == kHostName;
@@ -50,6 +105,7 @@ void KinetoInfo::readField(std::string_view key, std::string_view json) {
   if (!object.is_object()) return;
   rank = numberIn(object, "rank", 0);
   worldSize = numberIn(object, "world_size", 1);
+  readGroups(object, *this);
   object.erase("rank");
   run = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -25,6 +25,7 @@ bool isMegatronTrace(const ForeignTrace& trace) {
 }
 
 void placeMegatronTrace(ForeignTrace& trace) {
+  trace.recorded.isRankGuessed = trace.firstRank > 0;
   for (ForeignTrace::Process& process : trace.processes) {
     process.rank = trace.firstRank + static_cast<int>(process.pid->number);
   }

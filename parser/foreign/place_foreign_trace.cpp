@@ -9,19 +9,81 @@
 namespace pipetrace {
 namespace {
 
+constexpr double kMostOverlap = 0.01;  // jobs that touch are no overlap
+
+/// How much of the time in compute jobs, which get sorted, lies under others; 0 without any.
+double overlapOf(std::vector<Timeline::Span>& jobs) {
+  std::sort(jobs.begin(), jobs.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  Nanoseconds all = 0;
+  Nanoseconds hidden = 0;
+  Nanoseconds upTo = kNsMin;
+  for (const Timeline::Span& job : jobs) {
+    all += job.end - job.begin;
+    if (upTo > job.begin) hidden += std::min(upTo, job.end) - job.begin;
+    upTo = std::max(upTo, job.end);
+  }
+  return all > 0 ? static_cast<double>(hidden) / static_cast<double>(all) : 0;
+}
+
+/// The threads of a process that each drive a device of their own. Each has forwards and backwards,
+/// one at a time, and they run at the same time as those of the others. Else empty.
+std::vector<std::size_t> threadsThatAreRanks(const ForeignTrace& trace, std::size_t process) {
+  std::vector<std::size_t> threads;
+  std::vector<Timeline::Span> all;
+  for (std::size_t i = 0; i < trace.lanes.size(); ++i) {
+    if (trace.lanes[i].process != process) continue;
+    std::vector<Timeline::Span> jobs;
+    bool hasForward = false;
+    bool hasBackward = false;
+    for (const Event& event : trace.lanes[i].thread->events) {
+      if (!isCompute(event.kind)) continue;
+      jobs.push_back({event.begin, event.end});
+      (event.kind == JobKind::kForward ? hasForward : hasBackward) = true;
+    }
+    if (!hasForward || !hasBackward || overlapOf(jobs) > kMostOverlap) continue;
+    threads.push_back(i);
+    all.insert(all.end(), jobs.begin(), jobs.end());
+  }
+  if (threads.size() < 2 || overlapOf(all) <= kMostOverlap) threads.clear();
+  return threads;
+}
+
 void placeByProcess(ForeignTrace& trace) {
-  const int first = trace.processes.size() == 1 ? trace.onlyRank() : trace.firstRank;
+  std::vector<std::vector<std::size_t>> threads;
+  int count = 0;
+  for (std::size_t i = 0; i < trace.processes.size(); ++i) {
+    threads.push_back(threadsThatAreRanks(trace, i));
+    count += std::max(1, static_cast<int>(threads.back().size()));
+  }
+  int next = count == 1 ? trace.onlyRank() : trace.firstRank;
+  trace.recorded.isRankGuessed = count == 1 ? !trace.nameRank : trace.firstRank > 0;
   for (std::size_t i = 0; i < trace.processes.size(); ++i) {
     ForeignTrace::Process& process = trace.processes[i];
-    process.rank = first + static_cast<int>(i);
+    process.rank = next;
+    next += std::max(1, static_cast<int>(threads[i].size()));
     const std::string& name = process.contents->name;
-    trace.timeline.ranks[process.rank].device =
-        name.empty() ? "process " + toText(*process.pid) : name;
+    const std::string text = name.empty() ? "process " + toText(*process.pid) : name;
+    for (int rank = process.rank; rank < next; ++rank) trace.timeline.ranks[rank].device = text;
   }
   for (ForeignTrace::Lane& lane : trace.lanes) {
     lane.rank = trace.processes[lane.process].rank;
     const std::string& name = lane.thread->name;
     lane.name = name.empty() ? "thread " + toText(*lane.tid) : name;
+  }
+  for (std::size_t i = 0; i < trace.processes.size(); ++i) {
+    if (threads[i].empty()) continue;
+    const int first = trace.processes[i].rank;
+    for (std::size_t t = 0; t < threads[i].size(); ++t) {
+      trace.lanes[threads[i][t]].rank = first + static_cast<int>(t);
+    }
+    const int last = first + static_cast<int>(threads[i].size()) - 1;
+    trace.diagnostics.add(
+        {.severity = Severity::kNote,
+         .file = trace.file,
+         .message = "threads of one process whose jobs run at the same time are taken for ranks " +
+                    std::to_string(first) + " to " + std::to_string(last) +
+                    ", in the order of their numbers"});
   }
 }
 

@@ -70,6 +70,7 @@ class StragglerPlacer {
   /// Numbers the ranks by the tids, if those are as expected, else in the order of stages and
   /// processes.
   void giveRanks() {
+    trace_.recorded.isRankGuessed = trace_.firstRank > 0;
     bool isNumbered = true;
     std::map<std::int64_t, std::set<Group>> byTid;
     std::map<Group, std::set<std::int64_t>> tids;

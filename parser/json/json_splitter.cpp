@@ -204,6 +204,11 @@ bool JsonSplitter::nextField(Piece& piece) {
       state_ = State::kArray;
       return nextElement(piece);
     }
+    if (key_ == fields_.array && c == '{' && !isNested_) {
+      consume(1);
+      isNested_ = true;
+      continue;
+    }
     const bool wanted = fields_.isWanted(key_);
     piece = {.kind = Kind::kField, .key = key_, .text = {}, .line = line_};
     std::size_t length = 0;
@@ -249,8 +254,12 @@ bool JsonSplitter::next(Piece& piece) {
     skipBlanks(false);
     char c = 0;
     if (!peekChar(c) || (c != '{' && c != '[')) return stopHere(true);
-    consume(1);
-    state_ = c == '{' ? State::kObject : State::kArray;
+    if (fields_.isBareList) {
+      state_ = State::kArray;
+    } else {
+      consume(1);
+      state_ = c == '{' ? State::kObject : State::kArray;
+    }
   }
   switch (state_) {
     case State::kObject: return nextField(piece);

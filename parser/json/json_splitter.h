@@ -37,6 +37,7 @@ class JsonSplitter {
   struct Fields {
     std::string_view array;                            ///< the key of the array
     bool (*isWanted)(std::string_view key) = nullptr;  ///< of the other fields
+    bool isBareList = false;  ///< the input is the elements alone, without the array's brackets
   };
 
   /// `source`, and the text in `fields`, must outlive the splitter.
@@ -46,6 +47,10 @@ class JsonSplitter {
 
   /// Whether next() would give an element of the array, or the text after it.
   bool isInArray() const { return state_ == State::kArray; }
+
+  /// Whether the field of the array held an object, whose fields were then taken for those of the
+  /// top level.
+  bool isNested() const { return isNested_; }
 
   /// The number of bytes of the input, decompressed, that have been taken.
   std::uint64_t taken() const { return read_ - (end_ - begin_); }
@@ -90,6 +95,7 @@ class JsonSplitter {
   std::int64_t line_ = 1;   // of begin_
   State state_ = State::kStart;
   bool inObject_ = false;  // the array is a field of an object
+  bool isNested_ = false;
   bool cutOff_ = false;
   bool cutInElement_ = false;
   std::size_t handedOn_ = 0;  // length of the piece that the caller still looks at

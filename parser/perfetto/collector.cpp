@@ -295,6 +295,9 @@ std::int64_t PerfettoCollector::finishForeign(const ReadRequest& request) {
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return a->second.orderRank < b->second.orderRank;
   });
+  const bool isOneRank = order.size() == 1;
+  if (isOneRank) nextRank = request.rankOfFile();
+  isRankGuessed_ = isOneRank ? request.isRankGuessed() : request.nextRank > 0;
   std::int64_t count = 0;
   Counters counters;
   for (auto* entry : order) {

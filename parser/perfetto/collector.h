@@ -47,6 +47,9 @@ class PerfettoCollector {
   /// Adds everything to the timeline and returns the number of events. Call it once.
   std::int64_t finish(const ReadRequest& request);
 
+  /// RecordedProcess::isRankGuessed, after finish().
+  bool isRankGuessed() const { return isRankGuessed_; }
+
  private:
   static constexpr std::uint32_t kNothing = ~std::uint32_t{0};
 
@@ -88,6 +91,7 @@ class PerfettoCollector {
   Diagnostics& diagnostics_;
   std::string file_;
   std::optional<ProfileMetadata> metadata_;
+  bool isRankGuessed_ = false;
   std::map<std::uint64_t, Place> places_;  // of our own tracks
   std::map<std::uint64_t, PerfettoTrack> tracks_;
   std::map<std::uint64_t, Row> rows_;

@@ -107,6 +107,7 @@ class TraceReading {
     note("a sample of an extra counter was left out", extraCounters_);
     return collector_.finish(request);
   }
+  bool isRankGuessed() const { return collector_.isRankGuessed(); }
 
   std::int64_t packets() const { return packets_; }
   std::int64_t arrows() const { return arrows_; }
@@ -173,7 +174,9 @@ class TraceReading {
       return;
     }
     if (!time || event.hasDelta || event.absoluteUs) {
-      return complain("an event has no time that can be used and was left out");
+      return diagnostics_.add({.file = source_.name(),
+                               .message = "an event has no time that can be used and was left out",
+                               .doubt = DoubtKind::kNoTime});
     }
     collector_.add(event.track.value_or(state.track.value_or(0)), event, *time);
   }
@@ -293,6 +296,7 @@ ReadOutcome PerfettoReader::read(ByteSource& source, const ReadRequest& request,
   }
   ReadOutcome outcome;
   outcome.events = reading.finish(request);
+  outcome.process.isRankGuessed = reading.isRankGuessed();
   outcome.arrows = reading.arrows();
   if (outcome.events == 0) {
     outcome.whyNone = "it is a Perfetto trace of " + std::to_string(reading.packets()) +

@@ -28,6 +28,7 @@ class Numbering {
   void set(std::vector<Nanoseconds>& field) {
     for (int i = 0; i < 2; ++i) field.push_back(++last_);
   }
+  void set(std::vector<CommunicationGroup>&) {}  // no file keeps them
   template <typename Number>
   void set(std::optional<Number>& field) {
     field = ++last_;

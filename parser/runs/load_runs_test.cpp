@@ -84,6 +84,41 @@ TEST_F(LoadRunsTest, ANameThatDisagreesWithDistributedInfoIsNotedAndDoesNotCount
                                             HasSubstr("its name says rank 3"))));
 }
 
+TEST_F(LoadRunsTest, FilesThatNothingNumbersAreAnErrorWithTheWayOut) {
+  writeTrace("b.json", {.rank = std::nullopt, .pid = 7});
+  writeTrace("a.json", {.rank = std::nullopt, .pid = 8});
+  EXPECT_THAT(
+      [&] {
+        load({path("b.json"), path("a.json")});
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("nothing says which ranks"),
+                                 HasSubstr("such as rank0.json and rank1.json"))));
+  EXPECT_THAT(load({path("b.json")}).ranks, ElementsAre(Key(0))) << "one alone is the only rank";
+  writeTrace("rank0.json", {.rank = 0, .pid = 9});
+  EXPECT_THAT(load({path("rank0.json"), path("a.json")}).ranks, ElementsAre(Key(0), Key(1)));
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("by its place among the inputs")));
+}
+
+TEST_F(LoadRunsTest, NumbersInNamesCountAndNotTheOrderOfFiles) {
+  for (const int rank : {0, 1, 2, 10}) {
+    writeTrace("gpt-" + std::to_string(rank) + ".json", {.rank = std::nullopt, .pid = 50 + rank});
+  }
+  const Timeline timeline =
+      load({path("gpt-0.json"), path("gpt-1.json"), path("gpt-10.json"), path("gpt-2.json")});
+  EXPECT_THAT(timeline.ranks, ElementsAre(Key(0), Key(1), Key(2), Key(10)));
+  EXPECT_THAT(reported(), IsEmpty());
+}
+
+TEST_F(LoadRunsTest, PackedFilesSayHowToUnpackThem) {
+  const test::KinetoFile file;
+  write("a.json.gz", test::gzipped(test::gzipped(test::textOf(file))));
+  EXPECT_THAT([&] { load({path("a.json.gz")}); },
+              ThrowsMessage<Error>(HasSubstr("is compressed twice; unpack it once")));
+  write("a.zip", std::string("PK\x03\x04 and more"));
+  EXPECT_THAT([&] { load({path("a.zip")}); },
+              ThrowsMessage<Error>(HasSubstr("is a zip archive; unpack it")));
+}
+
 TEST_F(LoadRunsTest, ProfilerCyclesArePartsOfOneRunAndKeepTheirStepNumbers) {
   for (int rank = 0; rank < 2; ++rank) {
     const std::string name = "node_" + std::to_string(100 + rank);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "parser/trace_reader.h"
 #include "trace/text/log_numbers.h"
@@ -51,17 +54,117 @@ Coordinates coordinatesIn(std::string_view path) {
   return found;
 }
 
+/// A name without its numbers, and these.
+struct NumberedName {
+  std::string text;
+  std::vector<std::string> before;  // the letters directly before each number
+  std::vector<std::int64_t> numbers;
+};
+
+NumberedName numbersIn(std::string_view path) {
+  constexpr std::string_view kCompressed = ".gz";
+  constexpr std::int64_t kNone = -1;
+  std::string_view rest = fileName(path);
+  if (rest.ends_with(kCompressed)) rest.remove_suffix(kCompressed.size());
+  NumberedName name;
+  std::string letters;
+  while (!rest.empty()) {
+    const std::size_t digits = std::min(rest.find_first_not_of(kDigits), rest.size());
+    if (digits == 0) {
+      const char c = rest.front();
+      const bool isAfterWord = !letters.empty() && kSeparators.find(c) != std::string_view::npos;
+      if (isLetter(c)) {
+        if (!name.text.empty() && !isLetter(name.text.back())) letters.clear();
+        letters += c;
+      } else if (!isAfterWord) {
+        letters.clear();
+      }
+      name.text += c;
+      rest.remove_prefix(1);
+      continue;
+    }
+    name.numbers.push_back(parseNumber<std::int64_t>(rest.substr(0, digits)).value_or(kNone));
+    name.before.push_back(letters);
+    name.text += '#';
+    letters.clear();
+    rest.remove_prefix(digits);
+  }
+  return name;
+}
+
+bool countsSteps(std::string_view word) {
+  constexpr std::array<std::string_view, 4> kWords = {"step", "iter", "iteration", "epoch"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
+/// Files whose names are alike but for their numbers.
+struct AlikeNames {
+  std::vector<std::size_t> files;
+  std::vector<NumberedName> names;
+};
+
+/// Which of the numbers is that of the rank; nothing where none is, or several may be.
+std::optional<std::size_t> placeOfRank(const std::vector<NumberedName>& names) {
+  std::vector<std::size_t> places;
+  std::vector<std::size_t> withoutGap;
+  for (std::size_t place = 0; place < names.front().numbers.size(); ++place) {
+    if (countsSteps(names.front().before[place])) continue;
+    std::set<std::int64_t> numbers;
+    for (const NumberedName& name : names) numbers.insert(name.numbers[place]);
+    const bool fits = numbers.size() == names.size() && *numbers.begin() == 0 &&
+                      *numbers.rbegin() <= kHighestRank;
+    if (!fits) continue;
+    places.push_back(place);
+    if (*numbers.rbegin() + 1 == std::ssize(names)) withoutGap.push_back(place);
+  }
+  if (places.size() > 1) places = withoutGap;
+  return places.size() == 1 ? std::optional(places.front()) : std::nullopt;
+}
+
+/// Gives the files without a rank the number in which their names differ, if it may be that of
+/// ranks.
+void giveNumbersThatDiffer(std::span<const std::string> paths,
+                           std::vector<std::optional<int>>& ranks) {
+  std::map<std::string, AlikeNames> alike;  // by their text
+  for (std::size_t file = 0; file < paths.size(); ++file) {
+    if (ranks[file]) continue;
+    NumberedName name = numbersIn(paths[file]);
+    AlikeNames& same = alike[name.text];
+    same.files.push_back(file);
+    same.names.push_back(std::move(name));
+  }
+  for (const auto& [text, same] : alike) {
+    const auto place = same.files.size() > 1 ? placeOfRank(same.names) : std::nullopt;
+    if (!place) continue;
+    for (std::size_t i = 0; i < same.files.size(); ++i) {
+      ranks[same.files[i]] = static_cast<int>(same.names[i].numbers[*place]);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<int> rankInName(std::string_view path) {
-  constexpr std::string_view kWord = "rank";
   path = fileName(path);
-  const std::size_t word = path.rfind(kWord);
-  if (word == std::string_view::npos) return std::nullopt;
-  return numberAtFront(path.substr(word + kWord.size()));
+  for (const std::string_view word : {"rank", "worker"}) {
+    const std::size_t at = path.rfind(word);
+    if (at == std::string_view::npos) continue;
+    if (const auto number = numberAtFront(path.substr(at + word.size()))) return number;
+  }
+  return std::nullopt;
 }
 
-std::vector<std::optional<int>> ranksInNames(std::span<const std::string> paths) {
+std::vector<std::optional<int>> ranksInNames(std::span<const std::string> files) {
+  std::vector<std::string> paths(files.begin(), files.end());
+  const bool isOneName =
+      paths.size() > 1 && std::all_of(paths.begin(), paths.end(), [&](auto& path) {
+        return fileName(path) == fileName(paths.front());
+      });
+  if (isOneName && !rankInName(paths.front())) {
+    for (std::string& path : paths) path.resize(path.size() - fileName(path).size());
+    for (std::string& path : paths)
+      path.resize(std::min(path.find_last_not_of('/') + 1, path.size()));
+  }
   std::vector<Coordinates> places;
   std::array<std::int64_t, kDimensions.size()> sizes{};
   for (const std::string& path : paths) {
@@ -85,6 +188,7 @@ std::vector<std::optional<int>> ranksInNames(std::span<const std::string> paths)
     }
     if (fits) rank = static_cast<int>(number);
   }
+  giveNumbersThatDiffer(paths, ranks);
   return ranks;
 }
 

@@ -8,13 +8,20 @@
 
 namespace pipetrace {
 
-/// The rank in the name of a file that has a number after the last "rank": `app_rank3.json`,
-/// `trace.rank-12.log`. Folders do not count.
+/// The rank in the name of a file that has a number after the last "rank", or else after the last
+/// "worker": `app_rank3.json`, `trace.rank-12.log`, `worker0.json`. Folders do not count.
 std::optional<int> rankInName(std::string_view path);
 
-/// For each file, the rank that its name gives: rankInName(), else its place in the grid of the
-/// ranks, as in `dp0_pp1_tp0.json`. The grid is as large as the names of all files show. Ranks are
-/// counted along `tp` first, then `cp`, `dp` and `pp`, as Megatron, DeepSpeed and torchtitan do.
+/// For each file, the rank that its name gives:
+/// - rankInName();
+/// - else its place in the grid of the ranks, as in `dp0_pp1_tp0.json`. The grid is as large as the
+///   names of all files show. Ranks are counted along `tp` first, then `cp`, `dp` and `pp`, as
+///   Megatron, DeepSpeed and torchtitan do;
+/// - else, of several files whose names differ in their numbers only, the number in which all
+///   differ and which is 0 in one of them, as in `gpt-10.sqlite`. Where several are so, it is the
+///   one without a gap; where that is not one either, none. A number of steps is no rank.
+///
+/// Where all files have one name, those of the folders that they lie in count in its place.
 std::vector<std::optional<int>> ranksInNames(std::span<const std::string> paths);
 
 /// The host in the name of a file that torch's `tensorboard_trace_handler` wrote:

@@ -40,6 +40,35 @@ TEST(RankNames, CoordinatesTooLargeForARankGiveNone) {
   EXPECT_THAT(ranksInNames(paths), ElementsAre(std::nullopt));
 }
 
+std::vector<std::optional<int>> ranksOf(const std::vector<std::string>& paths) {
+  return ranksInNames(paths);
+}
+using Some = std::vector<std::optional<int>>;
+
+TEST(RankNames, TheNumberInWhichNamesDifferIsTheRankWhateverTheirOrder) {
+  EXPECT_EQ(ranksOf({"x/gpt-0.sqlite", "x/gpt-1.sqlite", "x/gpt-10.sqlite", "x/gpt-2.sqlite"}),
+            Some({0, 1, 10, 2}));
+  EXPECT_EQ(ranksOf({"gpt_0.json.gz", "gpt_2.json"}), Some({0, 2})) << "rank 1 is missing";
+  EXPECT_EQ(ranksOf({"a#1.json", "a#0.json"}), Some({1, 0}));
+  EXPECT_EQ(ranksOf({"worker1.json", "worker0.json"}), Some({1, 0}));
+  EXPECT_EQ(ranksOf({"job7_3_0.json", "job7_3_1.json"}), Some({0, 1})) << "others are all equal";
+  EXPECT_EQ(ranksOf({"node_4711_0.json", "node_0_1.json"}), Some({0, 1})) << "0 to 1 has no gap";
+  EXPECT_EQ(ranksOf({"run/0/trace.json", "run/1/trace.json"}), Some({0, 1})) << "of the folders";
+  EXPECT_EQ(ranksOf({"rank_1/trace.json", "rank_0/trace.json"}), Some({1, 0}));
+}
+
+TEST(RankNames, NumbersThatMayBeOfSomethingElseAreNoRanks) {
+  const Some none = {std::nullopt, std::nullopt};
+  EXPECT_EQ(ranksOf({"host_4711.12.pt.trace.json", "host_4712.13.pt.trace.json"}), none);
+  EXPECT_EQ(ranksOf({"gpt-1.json", "gpt-2.json"}), none) << "they do not count from 0";
+  EXPECT_EQ(ranksOf({"gpt-0.json", "gpt-0_b.json"}), none);
+  EXPECT_EQ(ranksOf({"gpt-0.json", "truth.json", "gpt-1.json"}), Some({0, std::nullopt, 1}));
+  EXPECT_EQ(ranksOf({"a0_1.json", "a1_0.json"}), none) << "either may be the rank";
+  EXPECT_EQ(ranksOf({"step0.json", "step1.json"}), none);
+  EXPECT_EQ(ranksOf({"trace_step_0.json", "trace_step_100.json"}), none);
+  EXPECT_EQ(ranksOf({"gpt-0.json"}), Some({std::nullopt})) << "nothing to compare it with";
+}
+
 TEST(RankNames, TheHostIsReadFromNamesOfTorchsTraceHandler) {
   EXPECT_EQ(hostInName("a/node-1_4711.1754980773706849449.pt.trace.json"), "node-1");
   EXPECT_EQ(hostInName("my_node_2_17.1698925322189.pt.trace.json.gz"), "my_node_2");

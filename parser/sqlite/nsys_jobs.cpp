@@ -86,8 +86,11 @@ NsysJobs::Jobs NsysJobs::takeRanges(Lanes& lanes, Timeline& timeline) {
 void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeline& timeline,
                      Diagnostics& diagnostics) {
   std::vector<std::vector<Event>*> work;
+  std::vector<std::int64_t> processes;  // of these
   for (auto& [lane, events] : lanes) {
-    if (!rangeLanes_.contains(lane)) work.push_back(&events);
+    if (rangeLanes_.contains(lane)) continue;
+    work.push_back(&events);
+    processes.push_back(lane.first);
   }
   const auto forget = [&] {
     for (std::vector<Event>* lane : work) {
@@ -116,22 +119,33 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
   DeviceJobs device(jobs.events.size());
   LaunchFindings findings;
   std::vector<DeviceJobs::Work> stream;
-  for (std::vector<Event>* lane : work) {
+  std::vector<StreamWork> pieces;
+  std::vector<LaunchedBy> launched;
+  for (std::size_t lane = 0; lane < work.size(); ++lane) {
     stream.clear();
-    for (Event& event : *lane) {
+    pieces.clear();
+    launched.clear();
+    for (Event& event : *work[lane]) {
       if (!isWork(event)) continue;
-      const bool communicates = isCommunication(event, timeline);
-      const LaunchedBy by = launches.find(event.job, event.begin, 0);
+      const LaunchedBy& by = launched.emplace_back(launches.find(event.job, event.begin, 0));
       event.job = by.job;
-      findings.beforeLaunch += by.isBeforeLaunch ? 1 : 0;
-      if (!communicates) ++findings[by.origin];
-      stream.push_back({.job = by.job,
+      pieces.push_back({.event = &event, .launch = by.launch});
+    }
+    faults_[processes[lane]] += correctStream(pieces);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (pieces[i].hasNoTime) continue;
+      const Event& event = *pieces[i].event;
+      const bool communicates = isCommunication(event, timeline);
+      findings.beforeLaunch += launched[i].isBeforeLaunch ? 1 : 0;
+      if (!communicates) ++findings[launched[i].origin];
+      stream.push_back({.job = launched[i].job,
                         .begin = event.begin,
                         .end = event.end,
                         .isKernel = isKernel(event),
                         .isCommunication = communicates});
     }
     device.addStream(stream);
+    removeWithoutTime(pieces, *work[lane]);
   }
   findings.jobsWithoutWork = setDeviceTimes(jobs.events, device, timeline);
   for (std::size_t i = 0; i < jobs.events.size(); ++i) {

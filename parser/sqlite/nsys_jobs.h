@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "parser/device_time/launches.h"
+#include "parser/device_time/stream_times.h"
 #include "parser/trace_reader.h"
 #include "trace/timeline.h"
 
@@ -39,6 +40,12 @@ class NsysJobs {
   void place(Lanes& lanes, JobTime time, const std::string& file, Timeline& timeline,
              Diagnostics& diagnostics);
 
+  /// Counts of times that place() found impossible in the work of a process, and corrected.
+  StreamFaults faultsOf(std::int64_t process) const {
+    const auto found = faults_.find(process);
+    return found == faults_.end() ? StreamFaults{} : found->second;
+  }
+
  private:
   struct Jobs;
 
@@ -52,6 +59,7 @@ class NsysJobs {
   std::vector<Launch> launches_;
   std::map<std::int64_t, std::uint32_t> threads_;
   std::map<Lane, std::int64_t> rangeLanes_;
+  std::map<std::int64_t, StreamFaults> faults_;  // by process
 };
 
 }  // namespace pipetrace

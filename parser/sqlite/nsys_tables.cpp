@@ -34,13 +34,14 @@ class ExportReader {
                Timeline& timeline, Diagnostics& diagnostics)
       : database_(database),
         file_(file),
-        firstRank_(request.nextRank),
+        request_(request),
         jobTime_(request.jobTime),
         timeline_(timeline),
         diagnostics_(diagnostics),
         names_(request.kinds, timeline) {}
 
-  void read() {
+  /// Returns whether the ranks are guessed.
+  bool read() {
     readStrings();
     readThreadNames();
     readOrigin();
@@ -52,7 +53,7 @@ class ExportReader {
     readLaunches();
     jobs_.place(lanes_, jobTime_, file_, timeline_, diagnostics_);
     noteOtherTables();
-    addTo(firstRank_);
+    return addTo();
   }
 
  private:
@@ -101,8 +102,11 @@ class ExportReader {
                       !__builtin_add_overflow(rows.integer(column), origin_, &event.begin) &&
                       !__builtin_add_overflow(rows.integer(column + 1), origin_, &event.end) &&
                       event.begin <= event.end;
-    if (!fits) complain("a row has no times that can be used and was left out");
-    return fits;
+    if (fits) return true;
+    diagnostics_.add({.file = file_,
+                      .message = "a row has no times that can be used and was left out",
+                      .doubt = DoubtKind::kNoTime});
+    return false;
   }
 
   void readNvtx() {
@@ -273,24 +277,27 @@ class ExportReader {
     }
   }
 
-  void addTo(int firstRank) {
+  bool addTo() {
     std::map<std::int64_t, int> ranks;
     for (const auto& [lane, events] : lanes_) ranks.emplace(lane.first, 0);
+    int next = ranks.size() == 1 ? request_.rankOfFile() : request_.nextRank;
     for (auto& [process, rank] : ranks) {
-      rank = firstRank++;
+      rank = next++;
       RankInfo& info = timeline_.ranks[rank];
       info.rank = rank;
       info.device = "process " + std::to_string(process);
+      jobs_.faultsOf(process).addTo(info);
     }
     for (auto& [lane, events] : lanes_) {
       std::vector<Event>& target = timeline_.track(ranks.at(lane.first), lane.second).events;
       target.insert(target.end(), events.begin(), events.end());
     }
+    return ranks.size() == 1 ? request_.isRankGuessed() : request_.nextRank > 0;
   }
 
   const SqliteDatabase& database_;
   const std::string& file_;
-  int firstRank_;
+  const ReadRequest& request_;
   JobTime jobTime_;
   Timeline& timeline_;
   Diagnostics& diagnostics_;
@@ -311,9 +318,9 @@ bool isNsysExport(const SqliteDatabase& database) {
   return database.hasColumns("StringIds", {"id", "value"}) && database.hasTable("ANALYSIS_DETAILS");
 }
 
-void readNsysExport(const SqliteDatabase& database, const std::string& file,
+bool readNsysExport(const SqliteDatabase& database, const std::string& file,
                     const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics) {
-  ExportReader(database, file, request, timeline, diagnostics).read();
+  return ExportReader(database, file, request, timeline, diagnostics).read();
 }
 
 }  // namespace pipetrace

@@ -25,13 +25,14 @@ std::string allOf(ByteSource& source) {
 
 /// Returns the explanation for the case that no event was read.
 const char* readTables(const SqliteDatabase& database, const ByteSource& source,
-                       const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics) {
+                       const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics,
+                       RecordedProcess& process) {
   if (isSqliteProfile(database)) {
     readSqliteProfile(database, source.name(), timeline, diagnostics);
     return "it is an SQLite profile whose tables are empty";
   }
   if (isNsysExport(database)) {
-    readNsysExport(database, source.name(), request, timeline, diagnostics);
+    process.isRankGuessed = readNsysExport(database, source.name(), request, timeline, diagnostics);
     return "it is an export of Nsight Systems without NVTX ranges, kernels and copies";
   }
   return "it is an SQLite database, but neither a profile nor an export of Nsight Systems";
@@ -63,7 +64,8 @@ ReadOutcome SqliteReader::read(ByteSource& source, const ReadRequest& request, T
   }
   const std::size_t before = timeline.eventCount();
   try {
-    outcome.whyNone = readTables(*database, source, request, timeline, diagnostics);
+    outcome.whyNone =
+        readTables(*database, source, request, timeline, diagnostics, outcome.process);
   } catch (const Error&) {
     // The schema contradicts itself, or reading takes more work than for any good database.
     diagnostics.add({.file = source.name(),

@@ -25,8 +25,8 @@ class KinetoText {
     int device = 0;
   };
 
-  /// `distributedInfo` of a rank; the world has `size` ranks.
-  KinetoText& rank(int rank, int size);
+  /// `distributedInfo` of a rank; the world has `size` ranks. `groups`: elements of `pg_config`.
+  KinetoText& rank(int rank, int size, const std::string& groups = "");
   KinetoText& annotation(const std::string& name, Host at);
   /// An annotation that begins and never ends.
   KinetoText& openAnnotation(const std::string& name, Host at);

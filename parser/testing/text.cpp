@@ -33,6 +33,8 @@ void describe(std::ostream& out, const std::vector<Nanoseconds>& times) {
   for (const Nanoseconds time : times) out << " " << time;
 }
 
+void describe(std::ostream&, const std::vector<CommunicationGroup>&) {}  // no file keeps them
+
 void describe(std::ostream& out, const RankInfo& info) {
   visitRankFields([&]<typename Field>(Field, auto member) {
     if (Field::kPlace == RankFieldPlace::kFound) return;

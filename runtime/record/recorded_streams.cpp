@@ -17,15 +17,14 @@ StreamId addLane(Recorder& recorder, const std::function<std::unique_ptr<DeviceS
 
 RecordedStreams addLines(Recorder& recorder,
                          const std::function<std::unique_ptr<DeviceStream>()>& stream,
-                         const std::vector<int>& peers, bool oneForAll) {
-  RecordedStreams streams{.recorder = &recorder};
+                         CommStreams lines, const std::vector<MessageEnd>& ends) {
+  RecordedStreams streams{.recorder = &recorder, .lines = lines};
   streams.compute = addLane(recorder, stream, kComputeLane);
   streams.reductions = addLane(recorder, stream, kReductionLane);
-  for (const int peer : peers) {
-    const bool isKnown = oneForAll && !streams.lines.empty();
-    const std::string number = oneForAll ? "" : "_" + std::to_string(peer);
-    streams.lines[peer] = isKnown ? streams.lines.begin()->second
-                                  : addLane(recorder, stream, std::string(kLineLane) + number);
+  for (const MessageEnd& end : ends) {
+    const int line = lineOf(lines, end);
+    if (streams.ofLine.contains(line)) continue;
+    streams.ofLine[line] = addLane(recorder, stream, laneOf(lines, end));
   }
   return streams;
 }

@@ -9,6 +9,7 @@
 
 #include "profiler/recorder.h"
 #include "runtime/record/job_track.h"
+#include "schedule/comm_streams.h"
 #include "trace/job_kind.h"
 
 namespace pipetrace {
@@ -22,10 +23,11 @@ struct RecordedStreams {
   StreamId compute = 0;
   std::array<StreamId, 2> send{};  ///< of activations, of gradients
   std::array<StreamId, 2> recv{};
-  std::map<int, StreamId> lines{};  ///< by peer: all messages with it, in place of the four
-  std::optional<StreamId> line;     ///< of messages that a device moves in line
-  StreamId reductions = 0;          ///< of sums of gradients, and of agreements
-  JobTrack* track = nullptr;        ///< gets the compute jobs, too; null: there is none
+  CommStreams lines = CommStreams::kAsReached;
+  std::map<int, StreamId> ofLine{};  ///< by lineOf(): its messages, in place of the four
+  std::optional<StreamId> line;      ///< of messages that a device moves in line
+  StreamId reductions = 0;           ///< of sums of gradients, and of agreements
+  JobTrack* track = nullptr;         ///< gets the compute jobs, too; null: there is none
   /// The log counts steps over all plans that the ranks run in turn: the number of a plan's step
   /// plus this. Null: plus nothing.
   const int* stepsBefore = nullptr;
@@ -34,8 +36,12 @@ struct RecordedStreams {
   /// The number of a plan's step in the log.
   int inLog(int step) const { return stepsBefore == nullptr ? step : step + *stepsBefore; }
   StreamId of(const Job& transfer) const {
-    if (const auto peer = lines.find(transfer.peer); peer != lines.end()) return peer->second;
-    return (isSend(transfer.kind) ? send : recv)[isForwardTransfer(transfer.kind) ? 0 : 1];
+    const bool sends = isSend(transfer.kind);
+    const bool forward = isForwardTransfer(transfer.kind);
+    if (!ofLine.empty()) {
+      return ofLine.at(lineOf(lines, {.peer = transfer.peer, .sends = sends, .forward = forward}));
+    }
+    return (sends ? send : recv)[forward ? 0 : 1];
   }
 };
 
@@ -43,10 +49,10 @@ struct RecordedStreams {
 RecordedStreams addStreams(Recorder& recorder,
                            const std::function<std::unique_ptr<DeviceStream>()>& stream);
 
-/// Adds the compute lane, and in place of the four a lane for each of the peers, or one for all.
+/// Adds the compute lane, and in place of the four a lane for each line of these ends.
 RecordedStreams addLines(Recorder& recorder,
                          const std::function<std::unique_ptr<DeviceStream>()>& stream,
-                         const std::vector<int>& peers, bool oneForAll);
+                         CommStreams lines, const std::vector<MessageEnd>& ends);
 
 /// addStreams() with the host's clock as their streams: for stages that compute on the CPU.
 RecordedStreams addCpuStreams(Recorder& recorder);

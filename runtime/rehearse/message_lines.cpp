@@ -14,12 +14,11 @@ MessageLines::MessageLines(const CheckedPlan& plan, const Costs& costs, CommStre
     : numMicroBatches_(plan->numMicroBatches),
       messages_(static_cast<std::size_t>(2 * plan->numStages * plan->numMicroBatches)),
       ranks_(plan->ranks.size()) {
-  constexpr int kAll = -1;
-  std::map<std::pair<int, int>, int> lineOf;  // by rank and peer
-  const auto addToLine = [&](int rank, int peer, int message) {
+  std::map<std::pair<int, int>, int> lines;  // by rank and line of it
+  const auto addToLine = [&](int rank, const MessageEnd& end, int message) {
     if (commStreams == CommStreams::kMessage) return kNone;
-    const auto [line, isNew] = lineOf.try_emplace(
-        {rank, commStreams == CommStreams::kRank ? kAll : peer}, static_cast<int>(lines_.size()));
+    const auto [line, isNew] =
+        lines.try_emplace({rank, lineOf(commStreams, end)}, static_cast<int>(lines_.size()));
     if (isNew) lines_.emplace_back();
     lineAt(line->second)->order.push_back(message);
     return line->second;
@@ -36,10 +35,12 @@ MessageLines::MessageLines(const CheckedPlan& plan, const Costs& costs, CommStre
       message.sender = plan->rankOf(what.from, what.microBatch);
       message.receiver = plan->rankOf(what.to(), what.microBatch);
       if (isSend(action.kind)) {
-        message.sendLine = addToLine(rank, message.receiver, index);
+        message.sendLine = addToLine(
+            rank, {.peer = message.receiver, .sends = true, .forward = what.forward}, index);
         continue;
       }
-      message.receiveLine = addToLine(rank, message.sender, index);
+      message.receiveLine =
+          addToLine(rank, {.peer = message.sender, .sends = false, .forward = what.forward}, index);
       rankAt(rank).receives.push_back(index);
       // The output of a stage is as long as the gradient that comes back to it.
       const int stage = std::min(what.from, what.to());

@@ -45,16 +45,24 @@ bool hasLines(const RehearsalOptions& options) {
   return options.commStreams != CommStreams::kAsReached;
 }
 
-/// The ranks with which a rank of a full plan exchanges messages.
-std::vector<int> peersOf(const Plan& plan, int rank) {
-  std::set<int> peers;
+/// One end of each line of a rank of a full plan, in the order of lines.
+std::vector<MessageEnd> endsOf(const Plan& plan, int rank, CommStreams lines) {
+  std::map<int, MessageEnd> ends;
   for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
     if (!isTransfer(action.kind)) continue;
     const PlannedMessage message = messageOf(action);
-    const int other = isSend(action.kind) ? message.to() : message.from;
-    peers.insert(plan.rankOf(other, message.microBatch));
+    const bool sends = isSend(action.kind);
+    const int other = plan.rankOf(sends ? message.to() : message.from, message.microBatch);
+    const MessageEnd end{.peer = other, .sends = sends, .forward = message.forward};
+    ends.try_emplace(lineOf(lines, end), end);
   }
-  return {peers.begin(), peers.end()};
+  std::vector<MessageEnd> list;
+  for (const auto& [line, end] : ends) list.push_back(end);
+  return list;
+}
+
+bool sharesLines(const RehearsalOptions& options) {
+  return linesOfRank(options.commStreams, options.plan->numRanks()) > 0;
 }
 
 /// Hands messages on, and wakes those who wait for their turn when the run fails.
@@ -140,6 +148,11 @@ class RehearsedRank {
     result.logDirectory = options.logDirectory;
     result.info = rankInfoOf(*options.plan, rank);
     result.info.device = "emulated";
+    if (sharesLines(options)) {
+      for (const MessageEnd& end : endsOf(*options.plan, rank, options.commStreams)) {
+        addLineName(options.commStreams, laneOf(options.commStreams, end), result.info.lines);
+      }
+    }
     result.clock = clock;
     if (options.hosts.empty()) return result;
     result.info.host = options.hosts.at(static_cast<std::size_t>(rank)).name;
@@ -150,10 +163,9 @@ class RehearsedRank {
   EmulatedStream* makeLanes(const RehearsalOptions& options, int rank, WallClock clock) {
     // The times of transfers, which are planned, are of the clock of emulated devices.
     const auto stream = [&] { return std::make_unique<EmulatedStream>(clock); };
-    const bool oneForAll = options.commStreams == CommStreams::kRank;
-    streams_ = oneForAll || options.commStreams == CommStreams::kPeer
-                   ? addLines(recorder_, stream, peersOf(*options.plan, rank), oneForAll)
-                   : addStreams(recorder_, stream);
+    streams_ = sharesLines(options) ? addLines(recorder_, stream, options.commStreams,
+                                               endsOf(*options.plan, rank, options.commStreams))
+                                    : addStreams(recorder_, stream);
     return static_cast<EmulatedStream*>(&recorder_.stream(streams_.compute));
   }
 

@@ -8,9 +8,8 @@ namespace pipetrace {
 PlanQueues::PlanQueues(const Plan& plan, const PlanIndex& index, CommStreams commStreams)
     : plan_(plan) {
   if (commStreams == CommStreams::kAsReached) return;
-  constexpr int kAll = -1;
   queues_.resize(plan.ranks.size());
-  std::map<std::pair<int, int>, std::size_t> lines;  // by rank and peer
+  std::map<std::pair<int, int>, std::size_t> lines;  // by rank and line of it
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     places_.emplace_back(actions.size());
@@ -23,8 +22,10 @@ PlanQueues::PlanQueues(const Plan& plan, const PlanIndex& index, CommStreams com
             isSend(action.kind) ? index.receiveAt(message) : index.sendAt(message);
         queue = queues_.size();
         if (commStreams != CommStreams::kMessage) {
-          const int peer = commStreams == CommStreams::kRank ? kAll : other.rank;
-          queue = lines.try_emplace({rank, peer}, queue).first->second;
+          const int line = lineOf(
+              commStreams,
+              {.peer = other.rank, .sends = isSend(action.kind), .forward = message.forward});
+          queue = lines.try_emplace({rank, line}, queue).first->second;
         }
         if (queue == queues_.size()) queues_.emplace_back();
       }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "schedule/backward_parts.h"
@@ -44,6 +46,10 @@ class Reading {
       throw Error(name_ + ": no actions; a schedule file has one row a rank with cells as 0F0,0B0");
     }
     plan_.name = name_;
+    if (isOldNotation()) {
+      giveInputHalves();
+      plan_.name += " (torch's old notation: B is the input half)";
+    }
     plan_ = withPartCounts(std::move(plan_));
     inferPlacement(plan_);
     bool hasWrongRanks = false;
@@ -98,7 +104,11 @@ class Reading {
   void readCell(std::string_view raw, std::size_t line, std::size_t column) {
     const std::string_view cell = trimmed(raw);
     if (cell.empty()) return;
-    const auto action = parseAction(cell);
+    auto action = parseAction(cell);
+    if (!action) {
+      action = wholeBackwardOf(cell);
+      if (action) wholeBackwards_.insert({action->stage, action->microBatch});
+    }
     const int number = cell_++;
     if (action && isDataParallel(action->kind)) return plan_.ranks.back().push_back(*action);
     hasWork_ = true;
@@ -122,6 +132,46 @@ class Reading {
     plan_.ranks.back().push_back(*action);
   }
 
+  /// "0BW3", as torch wrote a whole backward pass while B was its input half.
+  static std::optional<Action> wholeBackwardOf(std::string_view cell) {
+    constexpr std::string_view kWhole = "BW";
+    const std::size_t at = cell.find(kWhole);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::string text(cell);
+    text.erase(at + 1, 1);
+    const auto action = parseAction(text);
+    return action && action->kind == JobKind::kBackward ? action : std::nullopt;
+  }
+
+  /// Whether B is the input half: some whole backward passes are called BW; or there is no I, and
+  /// each B has a W, which would be done twice.
+  bool isOldNotation() const {
+    if (!wholeBackwards_.empty()) return true;
+    std::set<std::pair<int, int>> backwards;  // stage, micro-batch
+    std::set<std::pair<int, int>> weightHalves;
+    for (const auto& row : plan_.ranks) {
+      for (const Action& action : row) {
+        if (action.kind == JobKind::kBackwardInput) return false;
+        if (action.kind == JobKind::kForwardBackward) return false;
+        if (action.kind == JobKind::kBackward) backwards.insert({action.stage, action.microBatch});
+        if (action.kind == JobKind::kBackwardWeight) {
+          weightHalves.insert({action.stage, action.microBatch});
+        }
+      }
+    }
+    return !backwards.empty() && backwards == weightHalves;
+  }
+
+  void giveInputHalves() {
+    for (auto& row : plan_.ranks) {
+      for (Action& action : row) {
+        if (action.kind != JobKind::kBackward) continue;
+        if (wholeBackwards_.contains({action.stage, action.microBatch})) continue;
+        action.kind = JobKind::kBackwardInput;
+      }
+    }
+  }
+
   void fail(std::size_t line, std::size_t column, Problem problem) {
     problem.line = static_cast<std::int64_t>(line);
     problem.column = static_cast<std::int64_t>(column);
@@ -136,7 +186,8 @@ class Reading {
   int cell_ = 0;                // cells of the row that are not blank
   bool hasWork_ = false;        // the row has a cell that is not data-parallel
   std::size_t actionCount_ = 0;
-  std::size_t emptyLine_ = 0;  // the first of those passed over; 0: none
+  std::set<std::pair<int, int>> wholeBackwards_;  // stage and micro-batch of cells like 0BW3
+  std::size_t emptyLine_ = 0;                     // the first of those passed over; 0: none
   ProblemList problems_;
 };
 

@@ -17,6 +17,10 @@ namespace pipetrace {
 /// (inferPlacement()) unless a comment gives it. The plan's name is that in the comment, else
 /// `name`.
 ///
+/// torch wrote B for the input half of a backward pass, and BW for all of it, until pull request
+/// 138886. Such a file is known by a BW, or by a W for each B and no I; its B are
+/// read as I, and the plan's name says so.
+///
 /// Throws Error with `name:line:column: rank r, cell c: …` for every cell that is no action.
 /// Columns are bytes; lines and columns are counted from 1, ranks and cells from 0, blank cells
 /// aside. Also throws for a row without any but data-parallel actions, for a bad comment, and for a

@@ -11,6 +11,7 @@ namespace pipetrace {
 namespace {
 
 using test::errorOf;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -37,6 +38,17 @@ TEST(ScheduleReader, EveryKindOfCellIsUnderstood) {
 TEST(ScheduleReader, WrittenTextEqualsTheTextThatWasRead) {
   const std::string text = "0F0,(0F1;1B0)OVERLAP_F_B,0I1\n2W0,2SEND_F3,1RECV_B0\n";
   EXPECT_EQ(toCsv(readPlan(text, "plan.csv")), text);
+}
+
+TEST(ScheduleReader, ABThatHasItsWIsTheInputHalfOfTorchsOldNotation) {
+  const Plan plan = readPlan("0F0,0B0,0W0,0F1,0B1,0W1\n", "old.csv");
+  EXPECT_EQ(toCsv(plan), "0F0,0I0,0W0,0F1,0I1,0W1\n");
+  EXPECT_THAT(plan.name, AllOf(StartsWith("old.csv"), HasSubstr("old notation")));
+  const Plan whole = readPlan("0F0,0BW0,0F1,0B1,0W1\n", "old.csv");
+  EXPECT_EQ(toCsv(whole), "0F0,0B0,0F1,0I1,0W1\n") << "BW is the whole backward pass";
+  const Plan mistaken = readPlan("0F0,0B0,0W0,0F1,0B1\n", "plan.csv");
+  EXPECT_EQ(toCsv(mistaken), "0F0,0B0,0W0,0F1,0B1\n") << "a W too many is a mistake";
+  EXPECT_EQ(mistaken.name, "plan.csv");
 }
 
 TEST(ScheduleReader, BlankCellsAreLeftOutAndDataParallelOnesAreNot) {

@@ -78,8 +78,8 @@ void PlanTiming::numberActions() {
   transfers_.resize(2 * actions_.size());
   const std::size_t ranks = plan_.ranks.size();
   if (costs_.bandwidth > 0 && !hasLines()) linkFree_.assign(ranks * ranks, 0);
-  if (commStreams_ == CommStreams::kRank) lines_.resize(ranks);
-  if (commStreams_ == CommStreams::kPeer) lines_.resize(ranks * ranks);
+  linesOfRank_ = static_cast<std::size_t>(linesOfRank(commStreams_, plan_.numRanks()));
+  lines_.resize(ranks * linesOfRank_);
 }
 
 PlanIndex::Position PlanTiming::positionOf(int number) const {
@@ -350,10 +350,9 @@ void PlanTiming::move(int message) {
   moved.end = link + latencyOf(message);
 }
 
-PlanTiming::Line& PlanTiming::lineOf(int rank, int peer) {
-  const auto r = static_cast<std::size_t>(rank);
-  if (commStreams_ == CommStreams::kRank) return lines_[r];
-  return lines_[r * plan_.ranks.size() + static_cast<std::size_t>(peer)];
+PlanTiming::Line& PlanTiming::lineOf(int rank, const MessageEnd& end) {
+  return lines_[static_cast<std::size_t>(rank) * linesOfRank_ +
+                static_cast<std::size_t>(pipetrace::lineOf(commStreams_, end))];
 }
 
 /// The host has posted all messages of the step at its begin.
@@ -366,17 +365,20 @@ void PlanTiming::moveOnLines(int message, const std::vector<Nanoseconds>& begins
   awaitCredit(message, moved.sent);
   moved.posted = begins[static_cast<std::size_t>(receiver)];
   moved.beforeOnSender = moved.beforeOnReceiver = kNone;
+  Line* sends = nullptr;
+  Line* receives = nullptr;
   if (!lines_.empty()) {
-    const Line& sends = lineOf(sender, receiver);
-    const Line& receives = lineOf(receiver, sender);
-    moved.sent = std::max(moved.sent, sends.free);
-    moved.posted = std::max(moved.posted, receives.free);
-    moved.beforeOnSender = sends.last;
-    moved.beforeOnReceiver = receives.last;
+    const bool forward = isForward(message);
+    sends = &lineOf(sender, {.peer = receiver, .sends = true, .forward = forward});
+    receives = &lineOf(receiver, {.peer = sender, .sends = false, .forward = forward});
+    moved.sent = std::max(moved.sent, sends->free);
+    moved.posted = std::max(moved.posted, receives->free);
+    moved.beforeOnSender = sends->last;
+    moved.beforeOnReceiver = receives->last;
   }
   moved.begin = std::max(moved.sent, moved.posted);
   moved.end = moved.begin + length;
-  if (!lines_.empty()) lineOf(sender, receiver) = lineOf(receiver, sender) = {moved.end, message};
+  if (sends != nullptr) *sends = *receives = {moved.end, message};
   for (const int number : {moved.send, moved.receive}) {
     spans_[static_cast<std::size_t>(number)] = {moved.begin, moved.end};
   }

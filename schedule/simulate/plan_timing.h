@@ -174,8 +174,9 @@ class PlanTiming {
     Nanoseconds free = 0;
     int last = kNone;  // the message that it moved last in this step
   };
-  Line& lineOf(int rank, int peer);
-  std::vector<Line> lines_;  // by rank, or by rank and peer
+  Line& lineOf(int rank, const MessageEnd& end);
+  std::size_t linesOfRank_ = 0;
+  std::vector<Line> lines_;  // by rank and line of it
 
   std::vector<int> lastCompute_;  // by rank: the last one that ran; kNone: none
   // By compute action, of plans with credits or data-parallel work that takes time.

@@ -314,27 +314,19 @@ class Run {
     event.peer = peer;
     event.job = job;
     auto& tracks = out_.timeline.tracks;
-    const auto [known, isNew] =
-        messageTracks_.try_emplace({rank, laneOf(peer, sends)}, tracks.size());
-    if (isNew) out_.timeline.track(rank, laneName(laneOf(peer, sends)));
+    const bool isInLine = linesOfRank(options_.commStreams, plan_.numRanks()) > 0;
+    const MessageEnd end{.peer = peer, .sends = sends, .forward = isForwardTransfer(event.kind)};
+    const int lane = isInLine ? lineOf(options_.commStreams, end) : sends ? kSends : kReceives;
+    const auto [known, isNew] = messageTracks_.try_emplace({rank, lane}, tracks.size());
+    if (isNew) {
+      std::string name(sends ? kSendLane : kRecvLane);
+      if (isInLine) {
+        name = laneOf(options_.commStreams, end);
+        addLineName(options_.commStreams, name, out_.timeline.ranks.at(rank).lines);
+      }
+      out_.timeline.track(rank, name);
+    }
     tracks[known->second].events.push_back(event);
-  }
-
-  /// A number below 0 for lanes of one rank, else the other rank of a line.
-  int laneOf(int peer, bool sends) const {
-    switch (options_.commStreams) {
-      case CommStreams::kPeer: return peer;
-      case CommStreams::kRank: return kOneLine;
-      default: return sends ? kSends : kReceives;
-    }
-  }
-  static std::string laneName(int lane) {
-    switch (lane) {
-      case kSends: return std::string(kSendLane);
-      case kReceives: return std::string(kRecvLane);
-      case kOneLine: return std::string(kLineLane);
-      default: return std::string(kLineLane) + "_" + std::to_string(lane);
-    }
   }
 
   void findPeaks() {
@@ -384,8 +376,8 @@ class Run {
   std::vector<char> started_;              // by rank: whether it has done a compute job
   static constexpr int kSends = -1;
   static constexpr int kReceives = -2;
-  static constexpr int kOneLine = -3;
-  std::map<std::pair<int, int>, std::size_t> messageTracks_;  // by rank and laneOf()
+  std::map<std::pair<int, int>, std::size_t>
+      messageTracks_;  // by rank and line of it, or one of these
 };
 
 }  // namespace

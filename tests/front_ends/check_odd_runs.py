@@ -41,7 +41,8 @@ class Profile:
     def __init__(self, run, program, folder, ending, *options):
         self.run, self.ending = run, ending
         self.path = folder / (run.name + "".join(options) + ending)
-        self.said = what_was_said(pipe_trace(program, run.logs, *options, "-o", self.path),
+        # Some are so odd that figures would mean nothing; --force makes that no error.
+        self.said = what_was_said(pipe_trace(program, run.logs, *options, "--force", "-o", self.path),
                                   self.path)
         self.info = json.loads(pipe_trace(program, "info", self.path, "--json"))
         self.wrong = []

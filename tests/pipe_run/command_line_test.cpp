@@ -66,7 +66,7 @@ TEST(PipeRunCommandLine, WrongCommandLinesAreReportedAndExitWithTwo) {
        "/no/such/logs"},
       {{"rehearse", "--log-dir", out, "--schedule-file", "/no/such.csv"}, "/no/such.csv"},
       {{"rehearse", "--log-dir", out, "--comm-streams", "lane"},
-       "pipe-run rehearse: --comm-streams lane: it is message, peer or rank"},
+       "pipe-run rehearse: --comm-streams lane: it is message, edge, peer, direction or rank"},
   };
   for (const auto& [arguments, message] : cases) {
     const ProgramRun run = pipeRun(arguments);

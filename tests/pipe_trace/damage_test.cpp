@@ -43,7 +43,8 @@ TEST_F(PipeTrace, EachKindOfBadInputIsReportedAndCostsOnlyItself) {
     write("workerlog.0", good + bad);
     const ProgramRun result = run({path("workerlog.0"), "--strict", "-o", path("a.json")});
     EXPECT_EQ(result.exitCode, 1) << what;
-    EXPECT_THAT(result.err, AllOf(HasSubstr(path("workerlog.0")), HasSubstr(what)));
+    // Doubts stand before the figures.
+    EXPECT_THAT(result.err + result.out, AllOf(HasSubstr(path("workerlog.0")), HasSubstr(what)));
     EXPECT_THAT(contents(path("a.json")), HasSubstr("\"ts\":0.000,\"dur\":1000.000"));
   }
 }

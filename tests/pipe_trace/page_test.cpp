@@ -31,10 +31,11 @@ TEST_F(ReportPage, ThePageStandsBesideThePrintedReport) {
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_EQ(result.out,
             printed + "\nwrote " + path("my report.html") + ": a page; open it with a browser\n");
-  EXPECT_THAT(contents(path("my report.html")),
-              AllOf(StartsWith("<!DOCTYPE html>"), EndsWith("</html>\n"),
-                    HasSubstr("4 ranks, 3 steps, 192 compute jobs"),
-                    HasSubstr("<title>" + folder + ": PipeTrace report</title>")));
+  EXPECT_THAT(
+      contents(path("my report.html")),
+      AllOf(StartsWith("<!DOCTYPE html>"), EndsWith("</html>\n"),
+            HasSubstr("4 ranks, 3 steps, 192 compute jobs"), HasSubstr("<h2>Time by name</h2>"),
+            HasSubstr("<title>" + folder + ": PipeTrace report</title>")));
 }
 
 TEST_F(ReportPage, TheEndingSaysTheFormat) {

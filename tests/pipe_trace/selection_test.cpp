@@ -183,11 +183,10 @@ TEST_F(SelectionOptions, OptionsGiveTheTopologyThatLogsDoNotSay) {
   EXPECT_EQ(summary["steps"].size(), 2U);  // one of each pipeline
 }
 
-TEST_F(SelectionOptions, TopologyThatContradictsTheLogsIsAFinding) {
-  const ProgramRun result = run({"info", logs(sample()), "--pp", "2", "--strict", "--json"});
-  EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.err, HasSubstr("--pp 2 is not used: the logs say 4"));
-  EXPECT_EQ(json::parse(result.out)["topology"]["pp"], 4);
+TEST_F(SelectionOptions, TopologyThatContradictsTheLogsIsAnErrorThatNamesBoth) {
+  const ProgramRun result = run({"info", logs(sample()), "--pp", "2"});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, HasSubstr("--pp 2 contradicts the logs, which say 4"));
   EXPECT_EQ(run({"info", "x", "--pp", "0"}).exitCode, 2);
 }
 

@@ -144,7 +144,7 @@ TEST_F(ShellFiles, FishOffersTheSame) {
   std::filesystem::create_directory(path("my logs"));
   const auto offered = [&](const std::string& line) { return shells_.fish(line); };
   EXPECT_THAT(offered("pipe-trace sh"), ElementsAre("show"));
-  EXPECT_THAT(offered("pipe-trace --for"), ElementsAre("--format"));
+  EXPECT_THAT(offered("pipe-trace --form"), ElementsAre("--format"));
   EXPECT_THAT(offered("pipe-trace --format "),
               testing::UnorderedElementsAre("json", "pftrace", "sqlite", "csv", "svg"));
   EXPECT_THAT(offered("pipe-trace plan --schedule 1F"), ElementsAre("1F1B"));

@@ -66,7 +66,16 @@ inline constexpr std::string_view kLogThreadCost = "log_thread_ns";
 
 // Keys that profiles have and logs lack.
 inline constexpr std::string_view kClockReadings = "clock_readings";
+inline constexpr std::string_view kPipelineRanks = "pipeline_ranks";
 inline constexpr std::string_view kPartBegins = "part_begins_ns";
+inline constexpr std::string_view kEventsWithoutTime = "events_without_time";
+inline constexpr std::string_view kOverruns = "overruns";
+inline constexpr std::string_view kOverrunTime = "overrun_ns";
+inline constexpr std::string_view kClockApart = "clock_apart_ns";
+inline constexpr std::string_view kJobsFound = "jobs_found";
+inline constexpr std::string_view kJobsByOrder = "jobs_by_order";
+inline constexpr std::string_view kRunsUnplaced = "runs_unplaced";
+inline constexpr std::string_view kUnplacedTime = "unplaced_ns";
 inline constexpr std::string_view kSelected = "selected";
 inline constexpr std::string_view kSeen = "seen";
 inline constexpr std::string_view kNone;  ///< the key of fields that no file keeps
@@ -89,6 +98,7 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, keys::kNumChunks, kIfGiven>(), &RankInfo::numChunks);
   visit(RankField<kMeta, keys::kNumMicroBatches, kIfGiven>(), &RankInfo::numMicroBatches);
   visit(RankField<kMeta, keys::kRanksOfStage, kIfGiven>(), &RankInfo::ranksOfStage);
+  visit(RankField<kProfile, keys::kPipelineRanks, kIfGiven>(), &RankInfo::pipelineRanks);
   visit(RankField<kMeta, keys::kBlocks, kIfGiven>(), &RankInfo::blocks);
   visit(RankField<kMeta, keys::kRecomputedBlocks, kIfGiven>(), &RankInfo::recomputedBlocks);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::firstStep);
@@ -101,6 +111,15 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, keys::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);
   visit(RankField<kClock, keys::kClockReadings, kIfGiven>(), &RankInfo::clockReadings);
   visit(RankField<kProfile, keys::kPartBegins, kIfGiven>(), &RankInfo::partBegins);
+  visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::groups);
+  visit(RankField<kProfile, keys::kEventsWithoutTime, kIfGiven>(), &RankInfo::eventsWithoutTime);
+  visit(RankField<kProfile, keys::kOverruns, kIfGiven>(), &RankInfo::overruns);
+  visit(RankField<kProfile, keys::kOverrunTime, kIfGiven>(), &RankInfo::overrunTime);
+  visit(RankField<kProfile, keys::kClockApart, kIfGiven>(), &RankInfo::clockApart);
+  visit(RankField<kProfile, keys::kJobsFound, kIfGiven>(), &RankInfo::jobsFound);
+  visit(RankField<kProfile, keys::kJobsByOrder, kIfGiven>(), &RankInfo::jobsByOrder);
+  visit(RankField<kProfile, keys::kRunsUnplaced, kIfGiven>(), &RankInfo::runsUnplaced);
+  visit(RankField<kProfile, keys::kUnplacedTime, kIfGiven>(), &RankInfo::unplacedTime);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::runs);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::isRecording);
   visit(RankField<kProfile, keys::kSelected, kIfGiven>(), &RankInfo::isSelected);

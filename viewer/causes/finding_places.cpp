@@ -22,8 +22,11 @@ QString wordsFor(const Evidence& evidence, const Finding& finding, const GraphPl
   };
   switch (evidence.role) {
     case Evidence::Role::kCulprit:
-      if (finding.bubbleClass == BubbleClass::kBlocked) {
-        return QStringLiteral("message in front: %1 on rank %2%3")
+      if (finding.bubbleClass == BubbleClass::kBlocked ||
+          finding.culprit.lateMessage != JobGraph::kNone) {
+        return (finding.bubbleClass == BubbleClass::kBlocked
+                    ? QStringLiteral("message in front: %1 on rank %2%3")
+                    : QStringLiteral("late message: %1 on rank %2%3"))
             .arg(QString::fromStdString(messageName(*evidence.event, evidence.event->microBatch)))
             .arg(evidence.rank)
             .arg(stepText(finding.culprit.step));

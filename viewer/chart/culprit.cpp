@@ -26,10 +26,14 @@ std::size_t nearest(const LaneIndex& lane, const Event& bubble, bool mayBeLater,
 std::optional<ChartHit> culpritOf(const ChartModel& model, const Event& bubble) {
   if (bubble.kind != JobKind::kBubble || bubble.peer == kNotGiven) return std::nullopt;
   const std::string name = BubbleText(model.timeline(), bubble).job();
-  // The number of a message in front is that of its job.
-  const bool hasNumber = bubble.job != kNotGiven && bubble.bubbleClass != BubbleClass::kBlocked;
+  // Messages in front and those that were posted late have names such as "0SEND_F1". Their numbers
+  // are those of their jobs.
+  const bool isOfMessage = bubble.bubbleClass == BubbleClass::kBlocked ||
+                           name.find("SEND_") != std::string::npos ||
+                           name.find("RECV_") != std::string::npos;
+  const bool hasNumber = bubble.job != kNotGiven && !isOfMessage;
   const auto isCulprit = [&](const Event& job) {
-    if (bubble.bubbleClass == BubbleClass::kBlocked) {
+    if (isOfMessage) {
       return isTransfer(job.kind) && messageName(job, job.microBatch) == name;
     }
     if (!isComputeLane(job.kind)) return false;

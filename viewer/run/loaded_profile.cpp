@@ -47,6 +47,7 @@ std::string profileName(const std::vector<std::string>& inputs) {
 
 void LoadedProfile::add(FoundBubbles found) {
   isClassified_ = true;
+  doubts_ = std::move(found.doubts);
   if (found.lanes.tracks.empty()) return;
   run_.join(std::move(found.lanes));
   model_->add(std::move(found.indexed));
@@ -67,6 +68,7 @@ FoundBubbles findBubbles(const LoadedProfile& profile) {
   const Run& run = profile.run();
   run.bubbles();
   FoundBubbles found;
+  found.doubts = doubtsOf(run, profile.diagnostics());
   if (hasBubbles(run.timeline())) return found;
   found.lanes = run.bubbleLanes();
   found.indexed = ChartModel::indexed(found.lanes.tracks);

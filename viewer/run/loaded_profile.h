@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/run/doubts.h"
 #include "analysis/run/run.h"
 #include "chart/chart_model.h"
 #include "ingest/load_run.h"
@@ -17,6 +18,7 @@ namespace pipetrace {
 struct FoundBubbles {
   BubbleLanes lanes;  ///< empty if the run came with bubbles
   ChartModel::IndexedBubbles indexed;
+  std::vector<Doubt> doubts;  ///< about the run
 };
 
 /// A run that is ready to be drawn. The picture comes first, its bubbles later: it stays as it is
@@ -35,6 +37,8 @@ class LoadedProfile {
   /// Empty before isClassified().
   const RunSummary& summary() const;
   const Diagnostics& diagnostics() const { return diagnostics_; }
+  /// Empty before isClassified().
+  const std::vector<Doubt>& doubts() const { return doubts_; }
   const ChartModel& model() const { return *model_; }
   /// Draws the run in other colours, which are no part of it. On the thread that draws it, while no
   /// other thread asks the model for loads.
@@ -54,6 +58,7 @@ class LoadedProfile {
   std::string name_;
   Run run_;
   Diagnostics diagnostics_;
+  std::vector<Doubt> doubts_;
   std::unique_ptr<ChartModel> model_;
   bool isClassified_ = false;
 };

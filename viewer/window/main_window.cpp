@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analysis/present/diagnostic_lines.h"
+#include "analysis/present/doubt_sentences.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
@@ -168,7 +169,18 @@ void MainWindow::showSummary() {
   } else if (!profile_->isClassified()) {
     text += tr("   finding the causes of idle time …");
   }
+  // Doubts come first, with what to do.
+  const std::vector<Doubt>& doubts = profile_->doubts();
+  QStringList lines;
+  for (const Doubt& doubt : doubts) lines.push_back(QString::fromStdString(doubtLine(doubt)));
+  if (doubts.size() == 1) text = lines.front() + "   " + text;
+  if (doubts.size() > 1) {
+    text = countedText(doubts.size(), tr("doubt")) + tr(" about this run, the first: ") +
+           QString::fromStdString(doubtText(doubts.front())) + "   " + text;
+  }
   summary_->setText(text);
+  summary_->setToolTip(lines.isEmpty() ? QString()
+                                       : "<pre>" + lines.join('\n').toHtmlEscaped() + "</pre>");
 }
 
 /// The profile on the screen has got its bubbles.

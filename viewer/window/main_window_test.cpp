@@ -330,6 +330,24 @@ TEST(MainWindowTest, ALogThatIsCutOffOpensWithANote) {
   EXPECT_THAT(allTexts(window.statusBar()).toStdString(), HasSubstr("on the input"));
 }
 
+TEST(MainWindowTest, TheStatusBeginsWithWhatCannotBe) {
+  const TestLogs logs;
+  QFile file(QString::fromStdString(logs.file("workerlog.2")));
+  ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+  ASSERT_TRUE(file.resize(file.size() * 5 / 6));
+  file.close();
+  MainWindow window;
+  showActive(window);
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.profile()->isClassified(); }, 20'000));
+  const auto* summary = window.statusBar()->findChild<ElidedLabel*>();
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return summary->text().startsWith("doubt: step 2 is incomplete"); }, 20'000))
+      << summary->text().toStdString();
+  EXPECT_THAT(summary->toolTip().toStdString(), HasSubstr("leave it out of comparisons"));
+}
+
 TEST(MainWindowTest, MenusHaveWhatTheDocumentationLists) {
   MainWindow window;
   QStringList entries;

@@ -95,6 +95,7 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   const std::optional<GivenBlocks> blocks = options.blocks.given();
   Diagnostics diagnostics;
   const Run run = loadAndReport(options.load, readers, diagnostics);
+  const std::vector<Doubt> doubts = doubtAndReport(options.load, run, diagnostics);
   AdviceQuestion question{.steps = options.load.selection.steps,
                           .activationLimit = options.limitActivations,
                           .logs = inputsOfCommand(app, options.load),
@@ -103,10 +104,8 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   if (options.limit) question.limitBytes = *options.limit * kBytesOfGb;
   if (options.activationGb) question.activationBytes = *options.activationGb * kBytesOfGb;
   const AdviceList list = adviceWithBar(run, std::move(question), options.load.quiet);
-  if (!options.load.quiet || options.json) {
-    writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
-  }
-  return exitCodeOf(options.load, diagnostics);
+  writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
+  return exitCodeOf(options.load, diagnostics, doubts);
 }
 
 }  // namespace pipetrace

@@ -29,16 +29,19 @@ int convertCommand(int argc, char** argv, const Program& program, const TraceRea
   if (!options.devices.empty()) return runPaddleConversion(options);
   if (options.follow) return runFollow(options, readers);
   checkOutputs(options.profiles, options.load);
+  options.load.beginsWithDoubts = printsSummary(options.profiles, options.load);
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
   Run run = loadAndReport(options.load, readers, diagnostics, &files);
   checkOutputs(options.profiles.names, files);
   const int threads = options.load.reading.threads;
-  return writeAndReport(std::move(run), options.profiles, options.load, diagnostics,
-                        [&](const Timeline& timeline, const RunSummary& summary) {
-                          return options.profiles.json ? jsonReport(timeline, summary, threads)
-                                                       : textReport(timeline, summary, threads);
-                        });
+  return writeAndReport(
+      std::move(run), options.profiles, options.load, diagnostics,
+      [&](const Timeline& timeline, const RunSummary& summary, const std::vector<Doubt>& doubts) {
+        return options.profiles.json ? jsonReport(timeline, summary, threads, doubts)
+                                     : textReport(timeline, summary, threads, doubts);
+      },
+      options.force);
 }
 
 }  // namespace pipetrace

@@ -7,6 +7,7 @@
 #include "apps/cli/profile_format.h"
 #include "apps/cli/program.h"
 #include "apps/cli/selection_options.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -82,8 +83,9 @@ void addFollow(CLI::App& app, ConvertOptions& options) {
       "Follow job logs that still grow: NAME.json gets each step once every rank has finished it "
       "and can be opened at any time; ends with the run, or at Ctrl-C. Times are as logged "
       "(--align none), since later readings of the clocks would move what is written already");
-  for (const char* name : {"--json", "--run", "--pp", "--dp", "--vpp", "--tp", "--absolute-time",
-                           "--pattern", "--time-unit", "--kinds", "--pipeline-logger"}) {
+  for (const char* name :
+       {"--json", "--force", "--run", "--pp", "--dp", "--vpp", "--tp", "--absolute-time",
+        "--pattern", "--time-unit", "--kinds", "--pipeline-logger"}) {
     if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
   }
 }
@@ -111,6 +113,7 @@ void addConvertOptions(CommandApp& app, ConvertOptions& options, const Program& 
          })
       ->group("");
   app.add_flag("--json", options.profiles.json, "Print the summary as JSON");
+  addForce(app, options.force);
   addFollow(app, options);
   adviseOnFormats(app);
   addPaddleOptions(app, options);

@@ -16,6 +16,7 @@ struct ConvertOptions {
   LoadRunOptions load;
   ProfileOutputs profiles;
   bool follow = false;
+  bool force = false;  ///< print a summary that means nothing
 
   // PaddlePaddle's spelling. With devices given there are no inputs and outputs.
   std::vector<int> devices;

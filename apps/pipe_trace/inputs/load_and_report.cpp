@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "analysis/present/doubt_sentences.h"
+#include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
 #include "apps/cli/progress_bar.h"
 #include "ingest/load_run.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -21,12 +24,14 @@ Run loadWithBar(const LoadRunOptions& options, const TraceReaders& readers,
   return loadRun(request, readers, diagnostics, files, alignment);
 }
 
-/// Findings about all inputs say which run they are about.
-Diagnostics named(const Diagnostics& diagnostics, const std::string& run) {
-  if (run.empty()) return diagnostics;
+/// Those that are printed. Findings about all inputs say which run they are about.
+Diagnostics printed(const Diagnostics& diagnostics, const LoadRunOptions& options) {
+  const std::string& run = options.name;
+  if (run.empty() && !options.beginsWithDoubts) return diagnostics;
   Diagnostics result;
   for (Diagnostic each : diagnostics.list()) {
-    if (each.file.empty()) each.message = run + ": " + each.message;
+    if (options.beginsWithDoubts && each.doubt != DoubtKind::kNone) continue;
+    if (each.file.empty() && !run.empty()) each.message = run + ": " + each.message;
     result.add(std::move(each));
   }
   return result;
@@ -39,8 +44,29 @@ Severity lowestSeverity(const LoadRunOptions& options) {
   return options.strict ? Severity::kWarning : Severity::kError;
 }
 
-int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics) {
-  return options.strict && diagnostics.hasFindings() ? kExitFindings : 0;
+int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics,
+               const std::vector<Doubt>& doubts) {
+  const bool areFindings = diagnostics.hasFindings() || !doubts.empty();
+  return options.strict && areFindings ? kExitFindings : 0;
+}
+
+std::vector<Doubt> doubtAndReport(const LoadRunOptions& options, const Run& run,
+                                  const Diagnostics& diagnostics) {
+  std::vector<Doubt> doubts = doubtsOf(run, diagnostics);
+  Diagnostics late;
+  for (const Doubt& doubt : doubts) {
+    if (doubt.said.empty()) late.add({.message = doubtText(doubt), .advice = doubtAdvice(doubt)});
+  }
+  printDiagnostics(printed(late, options), lowestSeverity(options));
+  return doubts;
+}
+
+void addForce(CommandApp& app, bool& force) {
+  app.add_flag("--force", force, "Print figures also where they mean nothing, with the doubts");
+}
+
+void requireMeaning(const std::vector<Doubt>& doubts, bool force) {
+  if (!force && areMeaningless(doubts)) throw Error(noFiguresText(doubts));
 }
 
 Run loadAndReport(const LoadRunOptions& options, const TraceReaders& readers,
@@ -48,10 +74,12 @@ Run loadAndReport(const LoadRunOptions& options, const TraceReaders& readers,
   const Severity lowest = lowestSeverity(options);
   try {
     Run run = loadWithBar(options, readers, diagnostics, files, alignment);
-    printDiagnostics(named(diagnostics, options.name), lowest);
+    printDiagnostics(printed(diagnostics, options), lowest);
     return run;
   } catch (...) {
-    printDiagnostics(named(diagnostics, options.name), lowest);
+    LoadRunOptions all = options;
+    all.beginsWithDoubts = false;
+    printDiagnostics(printed(diagnostics, all), lowest);
     throw;
   }
 }

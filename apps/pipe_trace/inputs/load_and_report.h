@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "analysis/run/doubts.h"
 #include "analysis/run/run.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
 #include "parser/load_timeline.h"
@@ -15,8 +16,20 @@ class TraceReaders;
 /// --strict also the findings that make the exit code 1.
 Severity lowestSeverity(const LoadRunOptions& options);
 
-/// 0, or under --strict 1 when there were findings.
-int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics);
+/// 0, or under --strict 1 when there were findings, of which doubts are some.
+int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics,
+               const std::vector<Doubt>& doubts = {});
+
+/// doubtsOf() the run, printed to standard error as warnings under the same conditions, but for
+/// those that loadAndReport() has printed.
+std::vector<Doubt> doubtAndReport(const LoadRunOptions& options, const Run& run,
+                                  const Diagnostics& diagnostics);
+
+/// Declares --force. `force` must outlive `app`.
+void addForce(CommandApp& app, bool& force);
+
+/// Throws Error where doubts make figures meaningless, unless `force`.
+void requireMeaning(const std::vector<Doubt>& doubts, bool force);
 
 /// loadRun() with a progress bar. Prints the findings to standard error, even when loading fails.
 /// `readers`, `files` and `alignment` are as for loadRun().

@@ -64,7 +64,10 @@ void addLoadRunOptions(CommandApp& app, LoadRunOptions& options) {
   addReadingOptions(app, options);
   addSelectionOptions(app, options.selection);
   app.add_flag("--strict", options.strict, "Exit with 1 if something is wrong in the input");
-  app.add_flag("-q,--quiet", options.quiet, "Print errors only, and with --strict its findings");
+  app.add_flag(
+      "-q,--quiet", options.quiet,
+      "Hide notes and progress, and print no report that -o writes; with --strict warnings "
+      "are shown");
 }
 
 void refuseParts(CommandApp& app, const std::string& what) {

@@ -14,6 +14,9 @@ class CommandApp;
 struct LoadRunOptions : RunRequest {
   bool strict = false;  ///< findings make the exit code 1
   bool quiet = false;
+  /// The command says what makes figures doubtful where people read the figures, so that is not
+  /// printed with the other findings.
+  bool beginsWithDoubts = false;
   std::string name = {};  ///< of the run, in findings that name no file; empty: it needs none
   std::chrono::steady_clock::time_point begin =
       std::chrono::steady_clock::now();  ///< start of the work

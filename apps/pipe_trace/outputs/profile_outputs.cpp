@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "analysis/present/doubt_sentences.h"
 #include "apps/cli/checks.h"
+#include "apps/cli/command_line.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/theme_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
@@ -167,8 +169,18 @@ WrittenProfiles writeProfiles(const Timeline& timeline, const Picture& picture,
   return written;
 }
 
+bool printsSummary(const ProfileOutputs& outputs, const LoadRunOptions& load) {
+  const auto& names = outputs.names;
+  return !outputs.json && (!load.quiet || names.empty()) &&
+         std::find(names.begin(), names.end(), "-") == names.end();
+}
+
 int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions& load,
-                   const Diagnostics& diagnostics, const SummaryText& report) {
+                   const Diagnostics& diagnostics, const SummaryText& report, bool force) {
+  const std::vector<Doubt> doubts =
+      load.beginsWithDoubts ? doubtsOf(run, diagnostics) : doubtAndReport(load, run, diagnostics);
+  if (outputs.names.empty() || outputs.json) requireMeaning(doubts, force);
+  const bool isMeaningless = !force && areMeaningless(doubts);
   const BubbleChoice bubbles = bubblesFor(run, load);
   auto [timeline, summary] = std::move(run).ready(bubbles);
   const Selection& selection = load.selection;
@@ -184,9 +196,10 @@ int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions&
   const bool toStdout = std::find(names.begin(), names.end(), "-") != names.end();
   std::string results;
   if (outputs.json) {
-    results = report(timeline, summary);
-  } else if (!toStdout && !load.quiet) {
-    results = report(timeline, summary) + (written.lines.empty() ? "" : "\n" + written.lines);
+    results = report(timeline, summary, doubts);
+  } else if (printsSummary(outputs, load)) {
+    results = (isMeaningless ? noFiguresText(doubts) + "\n" : report(timeline, summary, doubts)) +
+              (written.lines.empty() ? "" : "\n" + written.lines);
   }
   if (!results.empty()) outputFiles.add("-", results);
   outputFiles.commit();
@@ -194,7 +207,7 @@ int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions&
     std::fputs(written.advice.c_str(), stderr);
     if (toStdout || outputs.json) std::fputs(written.lines.c_str(), stderr);
   }
-  return exitCodeOf(load, diagnostics);
+  return isMeaningless ? kExitCouldNot : exitCodeOf(load, diagnostics, doubts);
 }
 
 }  // namespace pipetrace

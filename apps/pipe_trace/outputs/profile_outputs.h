@@ -61,12 +61,17 @@ WrittenProfiles writeProfiles(const Timeline& timeline, const Picture& picture,
                               const ProfileOutputs& outputs, const LoadRunOptions& load,
                               OutputSet& files);
 
+/// Whether a text about the run goes to standard output.
+bool printsSummary(const ProfileOutputs& outputs, const LoadRunOptions& load);
+
 /// Makes the text to print about the selected part of a run: JSON under ProfileOutputs::json.
-using SummaryText = std::function<std::string(const Timeline&, const RunSummary&)>;
+using SummaryText = std::function<std::string(const Timeline&, const RunSummary&,
+                                              const std::vector<Doubt>& doubts)>;
 
 /// Writes the outputs of a loaded run (all or none), and prints `report` and a line for each.
-/// Returns the exit code.
+/// Returns the exit code. Where doubts make figures meaningless and `force` is not set, they stand
+/// in place of `report`: as an Error where there is no output.
 int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions& load,
-                   const Diagnostics& diagnostics, const SummaryText& report);
+                   const Diagnostics& diagnostics, const SummaryText& report, bool force = true);
 
 }  // namespace pipetrace

@@ -39,6 +39,12 @@ void addReportOutputs(CommandApp& app, ReportOutputs& outputs, const char* schem
   app.add_flag("--json", outputs.json, fmt::format("Print it as JSON ({})", schema));
 }
 
+bool wantsPage(const ReportOutputs& outputs) {
+  return std::any_of(outputs.names.begin(), outputs.names.end(), [&](const std::string& name) {
+    return reportFormatOf(name, outputs) == ReportFormat::kPage;
+  });
+}
+
 void checkReportOutputs(const ReportOutputs& outputs) {
   for (const std::string& output : outputs.names) reportFormatOf(output, outputs);
 }
@@ -58,7 +64,8 @@ void writeReports(const ReportOutputs& outputs,
   const bool isAsked =
       std::find(outputs.names.begin(), outputs.names.end(), "-") != outputs.names.end();
   std::string printed;
-  if (outputs.json || isAsked || !outputs.quiet) printed = textOf(reportFormatOf("-", outputs));
+  const bool isPrinted = outputs.json || isAsked || !outputs.quiet || outputs.names.empty();
+  if (isPrinted) printed = textOf(reportFormatOf("-", outputs));
   const bool addsLines = !outputs.json && !isAsked && !outputs.quiet;
   if (addsLines && !lines.empty()) printed += "\n" + lines;
   if (!printed.empty()) files.add("-", printed);

@@ -16,7 +16,7 @@ struct ReportOutputs {
   const char* what = "report";  ///< in messages
   std::vector<std::string> names;
   bool json = false;
-  bool quiet = false;  ///< set by the command
+  bool quiet = false;  ///< set by the command: print nothing where a file has it
 };
 
 /// Adds the options -o and --json. `schema`: the file that describes the JSON.
@@ -25,6 +25,9 @@ void addReportOutputs(CommandApp& app, ReportOutputs& outputs, const char* schem
 /// By the ending of the output's name, in any case; that of standard output by --json. Throws Error
 /// for another ending.
 ReportFormat reportFormatOf(const std::string& output, const ReportOutputs& outputs);
+
+/// Whether one of the outputs is a page.
+bool wantsPage(const ReportOutputs& outputs);
 
 /// Throws Error for a name whose ending says no format. Call it before anything is read.
 void checkReportOutputs(const ReportOutputs& outputs);

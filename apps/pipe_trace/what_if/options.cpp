@@ -199,8 +199,8 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
       ->check(range(0.0, kMostActivations))
       ->needs(schedule);
   plan("--comm-streams", options.commStreams, "LINES",
-       "On which lines messages run one after the other: message, peer or rank (default: as in "
-       "the run)");
+       "On which lines messages run one after the other: message, edge, peer, direction or rank "
+       "(pipe-trace plan --help; default: as in the run)");
   plan("--transfers", options.transfers, "HOW",
        "Messages in the order of their times (in-time), or where torch.distributed.pipelining "
        "posts them (torch)");

@@ -50,6 +50,7 @@ int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> loaded;
   Run run = loadAndReport(load, readers, diagnostics, &loaded);
+  const std::vector<Doubt> doubts = doubtAndReport(load, run, diagnostics);
   std::vector<std::string> toWrite = options.profiles.names;
   if (!options.csv.empty()) toWrite.push_back(options.csv);
   checkOutputs(toWrite, loaded);
@@ -70,14 +71,14 @@ int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
   }
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
   if (!options.json && !written.lines.empty()) text += "\n" + written.lines;
-  if (!(toStdout && isAnswered) && !(load.quiet && !options.json)) files.add("-", text);
+  const bool isPrinted = options.json || !load.quiet || (outputs.empty() && options.csv.empty());
+  if (!(toStdout && isAnswered) && isPrinted) files.add("-", text);
   files.commit();
   if (!load.quiet) {
     std::fputs(written.advice.c_str(), stderr);
     if (toStdout || options.json) std::fputs(written.lines.c_str(), stderr);
   }
-  if (isAnswered) return exitCodeOf(load, diagnostics);
-  const bool isPrinted = options.json || !load.quiet;
+  if (isAnswered) return exitCodeOf(load, diagnostics, doubts);
   if (!isPrinted) std::fputs(("pipe-trace what-if: " + answer.refusal + "\n").c_str(), stderr);
   return kExitNoAnswer;
 }

@@ -21,6 +21,16 @@ constexpr Word kWords[] = {{"user_annotation", KinetoCategory::kAnnotation},
                            {"gpu_memset", KinetoCategory::kCopy},
                            {"gpu_user_annotation", KinetoCategory::kDeviceAnnotation}};
 
+/// Functions of Megatron-LM, of torch.distributed.pipelining and of DeepSpeed that run one job, as
+/// they end the names of Python calls: "megatron/…/schedules.py(321): forward_step".
+constexpr std::string_view kJobCalls[] = {"): forward_step",
+                                          "): backward_step",
+                                          "): forward_one_chunk",
+                                          "): backward_one_chunk",
+                                          "): backward_weight_one_chunk",
+                                          "): _exec_forward_pass",
+                                          "): _exec_backward_pass"};
+
 constexpr std::string_view kStepName = "ProfilerStep#";
 constexpr std::string_view kAutogradName = "autograd::engine::";
 
@@ -42,9 +52,9 @@ KinetoWords::KinetoWords(const ForeignTrace& trace, const ForeignNames& names)
   }
 }
 
-std::uint8_t KinetoWords::traitsOf(std::string_view name) {
+std::uint16_t KinetoWords::traitsOf(std::string_view name) {
   const auto begins = [&](std::string_view start) { return name.starts_with(start); };
-  std::uint8_t traits = 0;
+  std::uint16_t traits = 0;
   if (begins(kStepName)) traits |= kStep;
   if (begins(kAutogradName)) traits |= kAutograd;
   if (isCommunicationName(name)) traits |= kCommunication;
@@ -52,6 +62,12 @@ std::uint8_t KinetoWords::traitsOf(std::string_view name) {
   if (begins("gloo:send") || begins("nccl:send")) traits |= kSend;
   if (begins("c10d::") || name == "record_param_comms") traits |= kProcessGroup;
   if (begins("c10d::recv") || name == "c10d::send") traits |= kPost;
+  if (std::any_of(std::begin(kJobCalls), std::end(kJobCalls),
+                  [&](std::string_view end) { return name.ends_with(end); })) {
+    traits |= kJobCall;
+  }
+  if (begins(kAutogradName) && name.ends_with("::GraphRoot")) traits |= kGraphRoot;
+  if (begins("Optimizer.") || begins("enumerate(DataLoader")) traits |= kAside;
   return traits;
 }
 

@@ -35,6 +35,11 @@ class KinetoWords {
   std::optional<std::int32_t> stepOf(const Event& event) const;
   /// An operator of autograd's engine, which runs a backward pass.
   bool isAutograd(const Event& event) const { return has(event.name, kAutograd); }
+  /// The operator of autograd's engine that a backward begins with. It is that of no operator of a
+  /// forward.
+  bool isGraphRoot(const Event& event) const { return has(event.name, kGraphRoot); }
+  /// The call of a function that runs one job (`with_stack=True`), such as `forward_step`.
+  bool isJobCall(const Event& event) const { return has(event.name, kJobCall); }
   /// A kernel of NCCL or RCCL.
   bool isCommunication(const Event& event) const { return has(event.name, kCommunication); }
 
@@ -48,6 +53,8 @@ class KinetoWords {
   bool isOfProcessGroup(const Event& event) const { return has(event.name, kProcessGroup); }
   /// Such an operator that posts a message.
   bool isPost(const Event& event) const { return has(event.name, kPost); }
+  /// An annotation of torch's own around what is no job: the optimizer and the data loader.
+  bool isAside(const Event& event) const { return has(event.name, kAside); }
 
   /// Numbers among an event's arguments; nothing where it has none.
   struct Numbers {
@@ -59,7 +66,7 @@ class KinetoWords {
   Numbers numbersOf(const Event& event) const;
 
  private:
-  enum Trait : std::uint8_t {
+  enum Trait : std::uint16_t {
     kStep = 1,
     kAutograd = 2,
     kCommunication = 4,
@@ -67,16 +74,19 @@ class KinetoWords {
     kSend = 16,
     kProcessGroup = 32,
     kPost = 64,
+    kAside = 128,
+    kGraphRoot = 256,
+    kJobCall = 512,
   };
 
-  static std::uint8_t traitsOf(std::string_view name);
+  static std::uint16_t traitsOf(std::string_view name);
 
   bool has(StringId name, Trait trait) const { return (traits_[name] & trait) != 0; }
 
   const Timeline& timeline_;
   const ForeignNames& names_;
   std::array<StringId, 6> categories_{};
-  std::vector<std::uint8_t> traits_;  // by name
+  std::vector<std::uint16_t> traits_;  // by name
   bool hasMessages_ = false;
   StringId externalId_;
   StringId correlation_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "parser/foreign/names/group_names.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
@@ -47,27 +48,17 @@ std::vector<std::int64_t> numbersIn(std::string_view list) {
 struct CommunicationCalls::Facts {
   bool isSend = false;
   bool isRecv = false;
+  bool reduces = false;                     // a collective that adds up
   std::optional<std::int64_t> peer;         // a rank of the run
   std::optional<std::int64_t> peerInGroup;  // its place in the group
   std::optional<std::int64_t> elements;
   std::string_view type;
   std::string_view groupRanks;
+  std::string_view groupName;
+  std::string_view groupPurpose;
   const JobName* inPipeline = nullptr;
 
   std::int64_t bytes() const { return elements.value_or(0) * sizeOf(type); }
-
-  /// The peer among the ranks of the run; without a list of the group's, its place counts as rank.
-  std::int32_t peerRank() const {
-    std::optional<std::int64_t> found = peer;
-    if (!found && peerInGroup) {
-      const std::vector<std::int64_t> ranks = numbersIn(groupRanks);
-      const auto place = static_cast<std::size_t>(*peerInGroup);
-      if (ranks.empty()) found = peerInGroup;
-      if (place < ranks.size()) found = ranks[place];
-    }
-    const bool isRank = found && *found >= 0 && *found <= kHighestRank;
-    return isRank ? static_cast<std::int32_t>(*found) : std::int32_t{kNotGiven};
-  }
 };
 
 /// A send or a receive as the host posted it.
@@ -78,7 +69,7 @@ struct CommunicationCalls::Post {
   std::int64_t bytes = 0;
   const JobName* inPipeline = nullptr;
   std::optional<bool> isForward;  // where the peer's place in the group decides
-  std::string_view groupRanks;
+  std::vector<std::int64_t> groupRanks;
 };
 
 CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> threads,
@@ -87,24 +78,117 @@ CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> thre
     : timeline_(trace.timeline),
       names_(names),
       jobs_(jobs),
+      info_(trace.kineto),
       calls_(threads.size()),
       launches_(threads.size()) {
   if (!threads.empty()) rank_ = threads.front()->rank;
   for (std::size_t t = 0; t < threads.size(); ++t) {
+    processes_.push_back(static_cast<std::uint32_t>(threads[t]->process));
     for (const Event& event : threads[t]->thread->events) {
       const std::string_view name = timeline_.strings[event.name];
       const bool isCall =
           name == kCall || name.starts_with(kSendName) || name.starts_with(kRecvName) ||
           (name.starts_with(kPipelineName) && isTransfer(names.known(event.name).kind));
       if (isCall) calls_[t].push_back({event.begin, event.end, event});
+      if (name != kCall) continue;
+      Facts facts;
+      addFacts(event, facts);
+      addUse(facts, facts.reduces, HostPlace{static_cast<std::uint32_t>(t), event.begin});
     }
   }
+  areUsesOfCalls_ = !uses_.empty();
 }
 
-void CommunicationCalls::addLaunch(const Launch& launch) {
-  if (launch.thread >= launches_.size()) return;
-  std::vector<Nanoseconds>& launches = launches_[launch.thread];
-  launches.insert(std::upper_bound(launches.begin(), launches.end(), launch.time), launch.time);
+void CommunicationCalls::addKernel(const Event& kernel, const Launch* launch) {
+  const bool isOnHost = launch != nullptr && launch->thread < launches_.size();
+  if (isOnHost) {
+    std::vector<Nanoseconds>& launches = launches_[launch->thread];
+    launches.insert(std::upper_bound(launches.begin(), launches.end(), launch->time), launch->time);
+  }
+  if (areUsesOfCalls_) return;
+  Facts facts;
+  addFacts(kernel, facts);
+  const bool reduces = kernel.kind == JobKind::kAllReduce || kernel.kind == JobKind::kReduceScatter;
+  const auto at = isOnHost ? std::optional(HostPlace{launch->thread, launch->time}) : std::nullopt;
+  addUse(facts, reduces, at);
+}
+
+void CommunicationCalls::addUse(const Facts& facts, bool reduces,
+                                const std::optional<HostPlace>& at) {
+  if (facts.groupRanks.empty()) return;
+  const auto [found, isNew] = uses_.try_emplace({facts.groupRanks, facts.groupName});
+  GroupUse& use = found->second;
+  if (isNew) {
+    for (const std::int64_t rank : ranksOf(facts)) {
+      if (rank >= 0 && rank <= kHighestRank) use.group.ranks.push_back(static_cast<int>(rank));
+    }
+  }
+  if (use.group.axis == GroupAxis::kUnknown) use.group.axis = axisOfGroupName(facts.groupPurpose);
+  use.group.reduces = use.group.reduces || reduces;
+  if (!at) return;
+  if (facts.isSend && !isInJob(*at)) use.sendsBetweenJobs = true;
+  const std::int32_t job = reduces ? jobs_.openAt(at->thread, at->time) : HostJobs::kNone;
+  if (job != HostJobs::kNone && jobs_[job].kind == JobKind::kForward) ++use.reductionsInForwards;
+}
+
+/// The ranks of the group; PyTorch cuts long lists, but not those of `pg_config`.
+std::vector<std::int64_t> CommunicationCalls::ranksOf(const Facts& facts) const {
+  constexpr std::string_view kCut = "...";
+  if (facts.groupRanks.find(kCut) == std::string_view::npos) return numbersIn(facts.groupRanks);
+  const auto known = info_.ranksOfGroups.find(facts.groupName);
+  if (known == info_.ranksOfGroups.end()) return {};
+  return {known->second.begin(), known->second.end()};
+}
+
+/// The peer among the ranks of the run; without a list of the group's, its place counts as rank.
+std::int32_t CommunicationCalls::peerRank(const Facts& facts) const {
+  std::optional<std::int64_t> found = facts.peer;
+  if (!found && facts.peerInGroup) {
+    const std::vector<std::int64_t> ranks = ranksOf(facts);
+    const auto place = static_cast<std::size_t>(*facts.peerInGroup);
+    if (facts.groupRanks.empty()) found = facts.peerInGroup;
+    if (place < ranks.size()) found = ranks[place];
+  }
+  const bool isRank = found && *found >= 0 && *found <= kHighestRank;
+  return isRank ? static_cast<std::int32_t>(*found) : std::int32_t{kNotGiven};
+}
+
+bool CommunicationCalls::isInJob(const HostPlace& at) const {
+  return jobs_.openAt(at.thread, at.time) != HostJobs::kNone ||
+         !jobs_.backwardsOpenAt(processes_[at.thread], at.time).empty();
+}
+
+/// Whether a message is one between ranks that share a stage.
+bool CommunicationCalls::isOfStage(const Facts& facts, const Launch* launch) const {
+  const bool isOnHost = launch != nullptr && launch->thread < processes_.size();
+  const auto use = uses_.find({facts.groupRanks, facts.groupName});
+  const bool isKnown = use != uses_.end();
+  GroupAxis axis = isKnown ? use->second.group.axis : GroupAxis::kUnknown;
+  if (axis == GroupAxis::kUnknown) axis = axisOfGroupName(facts.groupPurpose);
+  if (axis != GroupAxis::kUnknown) {
+    return axis != GroupAxis::kPipeline && axis != GroupAxis::kOther;
+  }
+  if (!isKnown || facts.inPipeline != nullptr || !isOnHost) return false;
+  if (!isInJob({launch->thread, launch->time})) return false;
+  return !use->second.sendsBetweenJobs &&
+         std::any_of(uses_.begin(), uses_.end(),
+                     [](const auto& each) { return each.second.sendsBetweenJobs; });
+}
+
+std::vector<CommunicationGroup> CommunicationCalls::groups() const {
+  std::int64_t forwards = 0;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[static_cast<std::int32_t>(i)].kind == JobKind::kForward) ++forwards;
+  }
+  std::vector<CommunicationGroup> groups;
+  for (const auto& [ranks, use] : uses_) {
+    if (use.group.ranks.empty()) continue;
+    CommunicationGroup group = use.group;
+    // A sum of losses is in some of them only.
+    group.reducesInForwards = forwards > 0 && use.reductionsInForwards >= forwards;
+    groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 /// "nccl:send 0->1" and "nccl:recv 1<-0": places in the group.
@@ -128,9 +212,16 @@ void CommunicationCalls::addFacts(const Event& event, Facts& facts) const {
       if (key == "Collective name") {
         facts.isSend = facts.isSend || text == "send";
         facts.isRecv = facts.isRecv || text == "recv";
+        // "allreduce", "_reduce_scatter_base", "allreduce_coalesced", "reduce_scatter_tensor"
+        facts.reduces = facts.reduces || text.find("allreduce") != std::string_view::npos ||
+                        text.find("reduce_scatter") != std::string_view::npos;
       }
       if (key == "dtype" && facts.type.empty()) facts.type = text;
       if (key == "Process Group Ranks" && facts.groupRanks.empty()) facts.groupRanks = text;
+      if (key == "Process Group Name" && facts.groupName.empty()) facts.groupName = text;
+      if (key == "Process Group Description" && facts.groupPurpose.empty()) {
+        facts.groupPurpose = text;
+      }
     } else if (argument.type == ArgumentType::kInteger) {
       if (key == "Src Rank") source = argument.integer;
       if (key == "Dst Rank") target = argument.integer;
@@ -183,15 +274,15 @@ std::vector<CommunicationCalls::Post> CommunicationCalls::postedInGroup(
     const Nanoseconds end = call->end;
     const Nanoseconds begin = call->begin;
     for (; call != calls.end() && call->begin < end; ++call) addCall(*call, facts);
-    if (facts.isSend == facts.isRecv) continue;
-    const std::int32_t peer = facts.peerRank();
+    if (facts.isSend == facts.isRecv || isOfStage(facts, &launch)) continue;
+    const std::int32_t peer = peerRank(facts);
     const auto same = std::find_if(posts.begin(), posts.end(), [&](const Post& p) {
       return p.isSend == facts.isSend && p.peer == peer;
     });
     if (same != posts.end()) {
       same->bytes += facts.bytes();
     } else {
-      posts.push_back({facts.isSend, begin, peer, facts.bytes(), nullptr, {}, facts.groupRanks});
+      posts.push_back({facts.isSend, begin, peer, facts.bytes(), nullptr, {}, ranksOf(facts)});
     }
   }
   return posts;
@@ -205,7 +296,7 @@ void CommunicationCalls::setDirections(std::vector<Post>& posts) const {
     if (std::count_if(posts.begin(), posts.end(), isOfKind) < 2) continue;
     for (Post& post : posts) {
       if (post.isSend != isSend) continue;
-      const std::vector<std::int64_t> ranks = numbersIn(post.groupRanks);
+      const std::vector<std::int64_t>& ranks = post.groupRanks;
       const auto own = std::find(ranks.begin(), ranks.end(), rank_);
       const auto peer = std::find(ranks.begin(), ranks.end(), post.peer);
       if (own == ranks.end() || peer == ranks.end()) continue;
@@ -239,12 +330,13 @@ std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& ker
   if (posts.empty()) {
     const bool sends = facts.isSend || (inPipeline != nullptr && isSend(inPipeline->kind));
     const bool receives = facts.isRecv || (inPipeline != nullptr && isRecv(inPipeline->kind));
-    if (sends == receives) {  // a collective, or nobody knows
+    // A collective, or nobody knows.
+    if (sends == receives || isOfStage(facts, launch)) {
       addBytes(kernel, facts.bytes());
       return {};
     }
     const Nanoseconds posted = launch != nullptr ? launch->time : kernel.begin;
-    posts.push_back({sends, posted, facts.peerRank(), facts.bytes(), nullptr, {}, {}});
+    posts.push_back({sends, posted, peerRank(facts), facts.bytes(), nullptr, {}, {}});
   }
   std::vector<Message> messages;
   for (Post& post : posts) {

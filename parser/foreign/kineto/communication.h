@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parser/device_time/host_jobs.h"
 #include "parser/device_time/launches.h"
 #include "parser/foreign/kineto/categories.h"
+#include "parser/foreign/kineto_trace.h"
 
 namespace pipetrace {
 
@@ -20,8 +23,9 @@ class CommunicationCalls {
   CommunicationCalls(std::span<ForeignTrace::Lane* const> threads, const ForeignTrace& trace,
                      ForeignNames& names, const HostJobs& jobs);
 
-  /// Notes the launch of a kernel of NCCL. Call it for all of them before describe().
-  void addLaunch(const Launch& launch);
+  /// Notes a kernel of NCCL and its launch (null: not known): the group that it is of, and what the
+  /// group is used for. Call it for all of them before describe().
+  void addKernel(const Event& kernel, const Launch* launch);
 
   /// A send or a receive that a kernel of NCCL ran, for one peer.
   struct Message {
@@ -34,8 +38,13 @@ class CommunicationCalls {
   /// (torch.distributed.batch_isend_irecv). They give the peer and the argument `bytes`. The job
   /// that a message was posted for gives kind, micro-batch and stage. Returns the sends and
   /// receives that the kernel ran. There are none for a collective, which gets its bytes, and where
-  /// the trace gives no direction.
+  /// the trace gives no direction. Nor are there any between ranks that share a stage,
+  /// as where attention sends around the ranks of a sequence. The name of their group says so, or
+  /// its use: it sends inside jobs only, while another one sends between them.
   std::vector<Message> describe(Event& kernel, const Launch* launch) const;
+
+  /// The groups of ranks that kernels and calls name, and what they are used for.
+  std::vector<CommunicationGroup> groups() const;
 
  private:
   struct Call {
@@ -45,11 +54,26 @@ class CommunicationCalls {
   };
   struct Facts;
   struct Post;
+  struct HostPlace {
+    std::uint32_t thread = 0;
+    Nanoseconds time = 0;
+  };
+  /// How this rank uses a group.
+  struct GroupUse {
+    CommunicationGroup group;
+    std::int64_t reductionsInForwards = 0;
+    bool sendsBetweenJobs = false;
+  };
 
   void addFacts(const Event& event, Facts& facts) const;
   void addNamed(std::string_view name, Facts& facts) const;
   void addCall(const Call& call, Facts& facts) const;
   void addAround(const Launch& launch, Facts& facts) const;
+  std::vector<std::int64_t> ranksOf(const Facts& facts) const;
+  std::int32_t peerRank(const Facts& facts) const;
+  void addUse(const Facts& facts, bool reduces, const std::optional<HostPlace>& at);
+  bool isInJob(const HostPlace& at) const;
+  bool isOfStage(const Facts& facts, const Launch* launch) const;
   std::vector<Post> postedInGroup(const Launch& launch) const;
   void setDirections(std::vector<Post>& posts) const;
   Message messageOf(const Event& kernel, const Post& post, const Launch* launch) const;
@@ -59,7 +83,11 @@ class CommunicationCalls {
   Timeline& timeline_;
   ForeignNames& names_;
   const HostJobs& jobs_;
+  const KinetoInfo& info_;
   int rank_ = 0;
+  std::vector<std::uint32_t> processes_;                                    // by thread
+  std::map<std::pair<std::string_view, std::string_view>, GroupUse> uses_;  // by ranks and name
+  bool areUsesOfCalls_ = false;                                             // else of kernels
   std::vector<std::vector<Call>> calls_;            // by thread, in the order of their begins
   std::vector<std::vector<Nanoseconds>> launches_;  // by thread
 };

@@ -294,5 +294,93 @@ TEST(KinetoCommunication, PlaceInASubgroupIsNoRank) {
   EXPECT_EQ(r.events(1, kSendLane)[0].peer, 9);
 }
 
+/// The groups of the only rank, such as "pipeline 0 2".
+std::vector<std::string> groupsOf(const test::Reading& r) {
+  std::vector<std::string> list;
+  for (const CommunicationGroup& group : r.timeline.ranks.begin()->second.groups) {
+    constexpr const char* kAxes[] = {"unknown", "pipeline", "tensor", "context",
+                                     "expert",  "data",     "other"};
+    std::string text = kAxes[static_cast<std::size_t>(group.axis)];
+    for (const int rank : group.ranks) text += " " + std::to_string(rank);
+    list.push_back(text + (group.reducesInForwards ? " reduces" : ""));
+  }
+  return list;
+}
+
+std::string configOf(const std::string& name, const std::string& purpose,
+                     const std::string& ranks) {
+  return R"({"pg_name":")" + name + R"(","pg_desc":")" + purpose + R"(","pg_size":2,"ranks":[)" +
+         ranks + "]}";
+}
+
+TEST(KinetoGroups, AreThoseOfTheFileByTheirRanksWithTheAxisThatANameSays) {
+  KinetoText trace = rank1();
+  trace.rank(1, 4,
+             R"({"pg_name":"0","pg_desc":"default_pg","pg_size":4,"ranks":[]},)" +
+                 configOf("1", "mesh_pp", "1, 3") + "," + configOf("2", "mesh_tp", "0, 1") + "," +
+                 configOf("3", "mesh_loss_mesh", "0, 1") + "," +
+                 configOf("4", "TENSOR_AND_DATA_PARALLEL_GROUP", "1, 2") + "," +
+                 configOf("5", "mesh_dim_0", "0, 2, 1"));
+  EXPECT_THAT(groupsOf(readKineto(trace)),
+              testing::ElementsAre("unknown 0 1 2 3", "pipeline 1 3", "tensor 0 1", "other 1 2",
+                                   "unknown 0 2 1"))
+      << "the list of all ranks may be empty, and one set of ranks is one group";
+}
+
+TEST(KinetoGroups, CallsNameThemAndShowWhatTheyAreUsedFor) {
+  KinetoText trace = rank1();  // a forward from 10 to 30
+  const auto call = [](const std::string& what, const std::string& ranks) {
+    return R"(,"Collective name":")" + what + R"(","Process Group Name":"7",)" +
+           R"("Process Group Description":"undefined","Process Group Ranks":")" + ranks + "\"";
+  };
+  trace.operation("record_param_comms", {.begin = 12, .length = 2}, call("allreduce", "[0, 1]"))
+      .operation("record_param_comms", {.begin = 40, .length = 2}, call("allreduce", "[1, 3]"));
+  EXPECT_THAT(groupsOf(readKineto(trace)),
+              testing::ElementsAre("unknown 0 1 reduces", "unknown 1 3"));
+}
+
+/// A send in the middle of forward 3, in a group of that name and purpose.
+KinetoText sendInForward(const std::string& purpose) {
+  KinetoText trace = rank1();
+  const std::string group = R"(,"Process Group Description":")" + purpose +
+                            R"(","Process Group Ranks":"[0, 1]","dtype":"Float")";
+  trace
+      .operation("record_param_comms", {.begin = 14, .length = 10},
+                 R"(,"Collective name":"send","Src Rank":1,"Dst Rank":0)" + group)
+      .launch(2, {.begin = 16, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 104, .length = 3}, kSendRecv);
+  return trace;
+}
+
+TEST(KinetoGroups, SendsBetweenRanksOfASequenceAreNoMessagesOfThePipeline) {
+  EXPECT_THAT(readKineto(sendInForward("mesh_cp")).events(1, kSendLane), IsEmpty());
+  EXPECT_THAT(readKineto(sendInForward("mesh_pp")).events(1, kSendLane), SizeIs(1));
+  KinetoText trace = sendInForward("undefined");
+  EXPECT_THAT(readKineto(trace).events(1, kSendLane), SizeIs(1)) << "nothing says otherwise";
+  trace
+      .operation("record_param_comms", {.begin = 40, .length = 10},
+                 R"(,"Collective name":"send","Src Rank":1,"Dst Rank":3,)"
+                 R"("Process Group Description":"undefined","Process Group Ranks":"[1, 3]")")
+      .launch(3, {.begin = 42, .length = 2})
+      .kernel(3, {.stream = 20, .begin = 120, .length = 5}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, kSendLane), SizeIs(1)) << "another group sends between jobs";
+  EXPECT_EQ(r.events(1, kSendLane)[0].peer, 3);
+}
+
+TEST(KinetoGroups, APeerInAGroupWhoseListIsCutIsFoundInTheFilesOwnList) {
+  KinetoText trace = rank1();
+  trace.rank(1, 40, configOf("9", "mesh_pp", "5, 6, 7, 8"));
+  trace
+      .operation("record_param_comms", {.begin = 40, .length = 14},
+                 R"(,"Process Group Name":"9","Process Group Ranks":"[5, 6, ...]")")
+      .annotation("nccl:send 1->3", {.begin = 45, .length = 8})
+      .launch(2, {.begin = 47, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, kSendLane), SizeIs(1));
+  EXPECT_EQ(r.events(1, kSendLane)[0].peer, 8);
+}
+
 }  // namespace
 }  // namespace pipetrace

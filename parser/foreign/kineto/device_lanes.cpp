@@ -26,16 +26,24 @@ void learnDevices(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords&
 LaunchFindings findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
                         const Launches& launches) {
   LaunchFindings findings;
+  std::vector<StreamWork> stream;
+  std::vector<LaunchedBy> launched;
   for (Event& event : lane.thread->events) {
     if (!isWork(words.categoryOf(event))) continue;
-    LaunchedBy by;
+    LaunchedBy& by = launched.emplace_back();
     if (const auto correlation = words.numbersOf(event).correlation) {
       by = launches.find(*correlation, event.begin, static_cast<std::uint32_t>(lane.process));
     }
     event.job = by.job;
-    findings.beforeLaunch += by.isBeforeLaunch ? 1 : 0;
-    if (!words.isCommunication(event)) ++findings[by.origin];
+    stream.push_back({.event = &event, .launch = by.launch});
   }
+  findings.faults = correctStream(stream);
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    if (stream[i].hasNoTime) continue;
+    findings.beforeLaunch += launched[i].isBeforeLaunch ? 1 : 0;
+    if (!words.isCommunication(*stream[i].event)) ++findings[launched[i].origin];
+  }
+  removeWithoutTime(stream, lane.thread->events);
   return findings;
 }
 

@@ -68,6 +68,16 @@ TEST(KinetoDeviceTime, JobLastsFromTheFirstStartToTheLastEndOfItsWork) {
       Contains(HasSubstr("1 of 4 kernels and copies belong to no job: 1 launched outside")));
 }
 
+TEST(KinetoDeviceTime, DataLoaderInsideAJobIsAJobOfTheHost) {
+  KinetoText trace;
+  trace.annotation("PP:0F3", {.begin = 10, .length = 90})
+      .annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                  {.begin = 12, .length = 50})
+      .launch(1, {.begin = 70, .length = 2})
+      .kernel(1, {.begin = 100, .length = 10});
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("data -1: 12 to 62", "forward 3: 100 to 110"));
+}
+
 TEST(KinetoDeviceTime, AnnotationsOfJobsStayOnTheLaneHostWithTheNumbersOfTheirJobs) {
   KinetoText trace;
   trace.annotation("forward", {.begin = 10, .length = 20})

@@ -14,6 +14,7 @@ bool NestedJobs::areInside(const std::vector<Event>& events, const std::vector<s
   if (!isScheduleName(timeline_.strings[outer.name])) return false;
   for (++n; n < named.size() && events[named[n]].begin < outer.end; ++n) {
     const Event& inner = events[named[n]];
+    if (inner.end > outer.end) continue;  // the next one, which begins too early by rounding
     if (words_.categoryOf(inner) == KinetoCategory::kAnnotation && isStageJob(inner)) return true;
   }
   return false;

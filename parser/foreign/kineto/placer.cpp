@@ -6,16 +6,19 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "parser/device_time/job_arguments.h"
 #include "parser/device_time/launch_findings.h"
+#include "parser/foreign/found_jobs/number_jobs.h"
 #include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
 #include "parser/foreign/kineto/host/host_only.h"
 #include "parser/foreign/kineto/host/host_threads.h"
+#include "parser/foreign/kineto/host_facts.h"
 #include "parser/foreign/kineto/nested_jobs.h"
 #include "parser/foreign/kineto_trace.h"
 #include "trace/message_arguments.h"
@@ -23,6 +26,10 @@
 
 namespace pipetrace {
 namespace {
+
+/// Microseconds since the epoch are exact to a quarter where a program kept them as doubles, so a
+/// job may seem to begin before the one before it has ended.
+constexpr Nanoseconds kRounding = kNsPerUs;
 
 /// Collectives that ran on a stream with other kernels.
 constexpr std::string_view kCommunicationLane = "nccl";
@@ -49,6 +56,7 @@ class KinetoPlacer {
     splitLanes();
     nameProcess();
     readHost();
+    if (!hasComputeJob() && isDeviceTimeAllowed()) takeGraphJobs();
     if (words_.hasMessages() && !hasComputeJob()) {
       reportNoJobs(timeline_.strings, trace_.file, trace_.diagnostics);
     }
@@ -59,7 +67,10 @@ class KinetoPlacer {
     for (auto& [name, events] : made_) {
       if (!events.empty()) addLane(name, std::move(events));
     }
-    if (!jobs_.empty()) addLane(kComputeLane, std::move(jobs_));
+    if (!jobs_.empty()) {
+      append(loads_, jobs_);
+      addLane(kComputeLane, std::move(jobs_));
+    }
     std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
   }
 
@@ -73,6 +84,7 @@ class KinetoPlacer {
     }
     RankInfo& info = timeline_.ranks[rank_];
     info.worldSize = info_.worldSize;
+    info.groups = info_.groups;
     for (ForeignTrace::Process& process : trace_.processes) process.rank = rank_;
     for (ForeignTrace::Lane& lane : trace_.lanes) {
       const ChromeProcess& process = *trace_.processes[lane.process].contents;
@@ -106,8 +118,8 @@ class KinetoPlacer {
   bool isDeviceTimeAllowed() const { return trace_.jobTime != JobTime::kHost; }
 
   bool hasComputeJob() const {
-    return std::any_of(jobs_.begin(), jobs_.end(),
-                       [](const Event& job) { return isCompute(job.kind); });
+    return hasGraphJobs_ || std::any_of(jobs_.begin(), jobs_.end(),
+                                        [](const Event& job) { return isCompute(job.kind); });
   }
 
   bool wantsDeviceTime() const {
@@ -121,6 +133,7 @@ class KinetoPlacer {
   void readHost() {
     const bool withLaunches = !devices_.empty() && isDeviceTimeAllowed();
     threads_.resize(host_.size());
+    taken_.resize(host_.size());
     inParallel(trace_.threads, host_.size(), [&](std::size_t i) {
       threads_[i] = readHostThread(*host_[i], static_cast<std::uint32_t>(i), words_, steps_,
                                    names_.isAsked(), withLaunches);
@@ -131,6 +144,146 @@ class KinetoPlacer {
       takeJobs(static_cast<std::uint32_t>(i));
     }
     std::sort(stepOf_.begin(), stepOf_.end());
+    if (!names_.isAsked() && !host_.empty()) findJobsWithoutAnnotation();
+    for (std::uint32_t i = 0; i < host_.size(); ++i) {
+      for (const TakenJob& job : taken_[i]) addJob(job, i);
+    }
+    taken_.clear();
+  }
+
+  /// A job of a thread before it has its number.
+  struct TakenJob {
+    Event event;
+    Event recorded;            // the annotation
+    HostSpan scope;            // it, or the schedule's own around it
+    std::vector<Event> inner;  // annotations inside
+    std::vector<Event> loads;  // batches that it loads: work of the host, and jobs of their own
+  };
+
+  /// All annotated jobs of the host, by begin.
+  std::vector<const TakenJob*> annotatedJobs() const {
+    std::vector<const TakenJob*> all;
+    for (const auto& jobs : taken_) {
+      for (const TakenJob& job : jobs) all.push_back(&job);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const TakenJob* a, const TakenJob* b) {
+      return a->event.begin < b->event.begin;
+    });
+    return all;
+  }
+
+  /// Makes jobs and messages of kernels that name theirs themselves. Those of CUDA graphs do, where
+  /// torch has merged the annotations into the trace (`args.name`). All kernels with one name in
+  /// one launch of a graph are one job. Streams say nothing: graphs give them other numbers when
+  /// they are replayed.
+  void takeGraphJobs() {
+    const StringId key = timeline_.strings.intern("name");
+    std::map<std::tuple<std::int64_t, std::int32_t, StringId>, Event> jobs;
+    std::map<std::string_view, std::vector<Event>> messages;
+    for (ForeignTrace::Lane* const lane : devices_) {
+      std::erase_if(lane->thread->events, [&](Event& event) {
+        if (words_.categoryOf(event) != KinetoCategory::kKernel) return false;
+        const StringId text = textArgument(event, key);
+        if (text == 0) return false;
+        const JobName& name = names_.known(text);
+        const bool isMessage = isTransfer(name.kind);
+        if (!isMessage && !isCompute(name.kind)) return false;
+        const KinetoWords::Numbers numbers = words_.numbersOf(event);
+        Event job;
+        job.begin = event.begin;
+        job.end = event.end;
+        job.kind = name.kind;
+        job.name = text;
+        job.step = numbers.externalId ? stepOf(*numbers.externalId) : steps_.at(event.begin);
+        names_.give(job, name);
+        if (isMessage) {
+          messages[isSend(name.kind) ? kSendLane : kRecvLane].push_back(job);
+          return true;
+        }
+        if (words_.isCommunication(event)) return false;  // a collective of the job
+        const auto [known, isNew] =
+            jobs.try_emplace({numbers.correlation.value_or(0), job.step, text}, job);
+        known->second.begin = std::min(known->second.begin, job.begin);
+        known->second.end = std::max(known->second.end, job.end);
+        return false;
+      });
+    }
+    for (auto& [lane, events] : messages) append(events, made_[lane]);
+    std::vector<Event>& made = made_[kComputeLane];
+    for (const auto& [of, job] : jobs) made.push_back(job);
+    std::sort(made.begin(), made.end(), startsBefore);
+    for (std::size_t i = 0; i < made.size(); ++i) made[i].job = static_cast<std::int64_t>(i);
+    hasGraphJobs_ = !made.empty();
+  }
+
+  StringId textArgument(const Event& event, StringId key) const {
+    for (const Argument& argument : timeline_.argumentsOf(event)) {
+      if (argument.key == key && argument.type == ArgumentType::kText) return argument.text;
+    }
+    return 0;
+  }
+
+  /// Adds the jobs that no annotation names.
+  void findJobsWithoutAnnotation() {
+    const std::vector<const TakenJob*> annotated = annotatedJobs();
+    std::vector<AnnotatedSpan> spans;
+    std::vector<Nanoseconds> optimizers;
+    for (const TakenJob* const job : annotated) {
+      spans.push_back({job->event.begin, job->event.end, job->event.kind});
+      if (job->event.kind == JobKind::kOptimizer) optimizers.push_back(job->event.begin);
+    }
+    if (!hasUnannotatedWork(host_, words_, spans)) return;
+    const FactsOfThreads read = readHostFacts(host_, words_, spans);
+    const FoundJobs found = findJobs(read.facts);
+    RankInfo& info = timeline_.ranks[rank_];
+    info.runsUnplaced = found.runsUnplaced;
+    info.unplacedTime = found.unplacedTime;
+    const std::vector<JobNumbers> numbers = numberByOrder(
+        found.jobs, [&](Nanoseconds time) { return steps_.at(time); }, optimizers);
+    std::map<std::int32_t, const TakenJob*> named;  // by pass
+    for (const FoundJob& job : found.jobs) {
+      if (job.annotated == HostOperator::kNoJob || job.pass == FoundJob::kNoPass) continue;
+      named[job.pass] = annotated[static_cast<std::size_t>(job.annotated)];
+    }
+    std::vector<TakenJob> jobs;
+    for (std::size_t i = 0; i < found.jobs.size(); ++i) {
+      const FoundJob& job = found.jobs[i];
+      if (job.annotated != HostOperator::kNoJob) continue;
+      Event event;
+      event.begin = job.begin;
+      event.end = job.end;
+      event.kind = job.kind;
+      event.step = numbers[i].step;
+      event.microBatch = numbers[i].microBatch;
+      if (const auto other = named.find(job.pass); other != named.end()) {
+        event.stage = other->second->event.stage;
+        event.chunk = other->second->event.chunk;
+        if (other->second->event.microBatch != kNotGiven) {
+          event.microBatch = other->second->event.microBatch;
+        }
+      } else if (!named.empty()) {
+        event.stage = onlyStageOf(named);
+      }
+      Event recorded = event;
+      recorded.kind = JobKind::kOther;
+      recorded.name = timeline_.strings.intern("found " + std::string(logName(job.kind)));
+      jobs.push_back({event, recorded, {job.begin, job.end}, {}, {}});
+    }
+    info.jobsFound = static_cast<std::int64_t>(jobs.size());
+    std::vector<TakenJob>& all = taken_[read.thread];
+    all.insert(all.end(), jobs.begin(), jobs.end());
+    std::stable_sort(all.begin(), all.end(), [](const TakenJob& a, const TakenJob& b) {
+      return a.event.begin < b.event.begin;
+    });
+  }
+
+  /// The stage that all of them name, or kNotGiven.
+  static std::int32_t onlyStageOf(const std::map<std::int32_t, const TakenJob*>& jobs) {
+    std::int32_t stage = jobs.begin()->second->event.stage;
+    for (const auto& [pass, job] : jobs) {
+      if (job->event.stage != stage) stage = kNotGiven;
+    }
+    return stage;
   }
 
   /// Whether the annotation is a job; if so, the event gets the kind and numbers in its name.
@@ -160,10 +313,21 @@ class KinetoPlacer {
       }
       const Event asRecorded = event;
       const bool isJob = describeAnnotation(event);
-      const bool isInside = event.begin < around.end;
+      const bool isInside = event.begin < around.end && event.end <= around.end;
+      if (isJob && !isInside && event.begin < jobEnd && event.end > jobEnd) {
+        cutLastJob(taken_[thread].back(), event.begin);
+        jobEnd = event.begin;
+      }
       if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
+        if (event.begin < jobEnd) {
+          TakenJob& job = taken_[thread].back();
+          job.inner.push_back(asRecorded);
+          const bool isLoad = isJob && loadsData(event.kind);
+          if (isLoad && isDeviceTimeAllowed() && isCompute(job.event.kind)) {
+            job.loads.push_back(event);
+          }
+        }
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it
-        if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});
         continue;
       }
       if (nested_.isEmptyCollective(events, named[n])) event.kind = JobKind::kOther;
@@ -176,15 +340,32 @@ class KinetoPlacer {
       jobEnd = event.end;
       if (isInside) nested_.takeNameOf(around, event);
       names_.give(event, names_.known(event.name));
-      scopes_.push_back(isInside ? HostSpan{around.begin, around.end}
-                                 : HostSpan{event.begin, event.end});
-      addJob(event, asRecorded, thread);
+      const Event& scope = isInside ? around : event;
+      taken_[thread].push_back({event, asRecorded, {scope.begin, scope.end}, {}, {}});
       taken.push_back(named[n]);
     }
     removeAt(events, taken);
   }
 
-  void addJob(Event event, const Event& asRecorded, std::uint32_t thread) {
+  /// A thread does one thing at a time: what begins in a job and goes on after it is the next one.
+  void cutLastJob(TakenJob& job, Nanoseconds end) {
+    const Nanoseconds by = job.event.end - end;
+    if (by > kRounding) {
+      RankInfo& info = timeline_.ranks[rank_];
+      ++info.overruns;
+      info.overrunTime += by;
+    }
+    job.event.end = job.scope.end = end;
+  }
+
+  void addJob(const TakenJob& job, std::uint32_t thread) {
+    Event event = job.event;
+    for (const Event& inner : job.inner) inner_.emplace_back(inner, hostJobs_.size());
+    for (const Event& load : job.loads) {
+      loads_.push_back(load);
+      loadsOf_[hostJobs_.size()].push_back({load.begin, load.end});
+    }
+    scopes_.push_back(job.scope);
     event.job = hostJobs_.add({.begin = event.begin,
                                .end = event.end,
                                .thread = thread,
@@ -193,7 +374,7 @@ class KinetoPlacer {
                                .stage = event.stage,
                                .microBatch = event.microBatch});
     jobs_.push_back(event);
-    recorded_.push_back(asRecorded);
+    recorded_.push_back(job.recorded);
   }
 
   /// Gives the jobs of each thread the times of their operators, and finds their messages.
@@ -203,7 +384,7 @@ class KinetoPlacer {
     OperatorShares shares;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint32_t thread = hostJobs_[static_cast<std::int32_t>(i)].thread;
-      jobs.push_back({all[i], recorded_[i], scopes_[i]});
+      jobs.push_back({all[i], recorded_[i], scopes_[i], std::move(loadsOf_[i])});
       const bool isLast =
           i + 1 == all.size() || hostJobs_[static_cast<std::int32_t>(i + 1)].thread != thread;
       if (!isLast) continue;
@@ -255,6 +436,7 @@ class KinetoPlacer {
     DeviceJobs device(jobs_.size());
     LaunchFindings findings = readWork(devices_, words_, launches, trace_.threads, device);
     findings.jobsWithoutWork = setDeviceTimes(jobs_, device, timeline_);
+    findings.faults.addTo(timeline_.ranks[rank_]);
     reportLaunches(findings, trace_.file, trace_.diagnostics);
   }
 
@@ -315,10 +497,11 @@ class KinetoPlacer {
     };
     for (const ForeignTrace::Lane* lane : devices_) {
       for (const Event& event : lane->thread->events) {
-        const Launch* const launch = isComm(event) ? launchOf(event, *lane) : nullptr;
-        if (launch != nullptr) calls.addLaunch(*launch);
+        if (isComm(event)) calls.addKernel(event, launchOf(event, *lane));
       }
     }
+    for (const CommunicationGroup& group : calls.groups())
+      addGroup(timeline_.ranks[rank_].groups, group);
     for (const ForeignTrace::Lane* lane : devices_) {
       std::vector<Event>& events = lane->thread->events;
       const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {
@@ -377,18 +560,22 @@ class KinetoPlacer {
   StepSpans steps_;
   NestedJobs nested_;
   int rank_ = 0;
+  bool hasGraphJobs_ = false;  // kernels named them
   std::vector<ForeignTrace::Lane*> all_;
   Lanes host_;
   Lanes devices_;
   std::vector<HostThread> threads_;                            // of host_
   std::vector<std::pair<std::int64_t, std::int32_t>> stepOf_;  // external id, step
+  std::vector<std::vector<TakenJob>> taken_;                   // by thread, until they have numbers
   HostJobs hostJobs_;
   std::optional<Launches> launches_;
   std::vector<Event> jobs_;                           // of hostJobs_
   std::vector<Event> recorded_;                       // the same as they were recorded
   std::vector<std::pair<Event, std::size_t>> inner_;  // annotations inside a job, and the job
   std::vector<HostSpan> scopes_;  // of jobs_: their annotation, or the schedule's own around it
-  std::map<std::string_view, std::vector<Event>> made_;  // lanes besides the compute lane
+  std::vector<Event> loads_;      // data loaders inside of compute jobs
+  std::map<std::size_t, std::vector<HostSpan>> loadsOf_;  // the same, by index in jobs_
+  std::map<std::string_view, std::vector<Event>> made_;   // lanes besides the compute lane
 };
 
 }  // namespace

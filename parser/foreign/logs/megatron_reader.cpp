@@ -62,7 +62,10 @@ class RankReader {
     Nanoseconds time = 0;
     const auto since = integerIn(entry, mf::kRelativeTime);
     if (!since || __builtin_add_overflow(*since, begin_, &time)) {
-      return complain("an entry has no time that can be used and was left out", line);
+      return diagnostics_.add({.file = file_,
+                               .line = line,
+                               .message = "an entry has no time that can be used and was left out",
+                               .doubt = DoubtKind::kNoTime});
     }
     phase == "B" ? begin(entry, name, time, line) : end(entry, name, time, line);
   }
@@ -218,6 +221,7 @@ ReadOutcome MegatronReader::read(ByteSource& source, const ReadRequest& request,
   }
   ReadOutcome outcome;
   outcome.events = reader.finish();
+  outcome.process.isRankGuessed = request.isRankGuessed();
   if (outcome.events == 0) {
     outcome.whyNone = "it holds " + std::to_string(count) + " entries of MegatronApp's tracer, " +
                       "none of them a pair of B and E";

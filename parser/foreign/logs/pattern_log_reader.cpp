@@ -43,6 +43,7 @@ class LogReader {
       : pattern_(pattern),
         file_(file),
         rank_(request.rankOfFile()),
+        isRankGuessed_(request.isRankGuessed()),
         diagnostics_(diagnostics),
         timeline_(timeline),
         names_(request.kinds) {}
@@ -63,6 +64,7 @@ class LogReader {
 
   ReadOutcome finish() {
     ReadOutcome outcome;
+    outcome.process.isRankGuessed = isRankGuessed_ && usesRankOfFile_;
     for (auto& [place, events] : lanes_) {
       outcome.events += static_cast<std::int64_t>(events.size());
       std::vector<Event>& lane = timeline_.track(place.first, place.second).events;
@@ -192,6 +194,7 @@ class LogReader {
       event.name = timeline_.strings.intern(job.name);
     }
     if (!list_.empty()) timeline_.setArguments(event, list_);
+    if (!job.rank) usesRankOfFile_ = true;
     lanes_[{job.rank.value_or(rank_), laneOf(job)}].push_back(event);
   }
 
@@ -207,6 +210,8 @@ class LogReader {
   const LinePattern& pattern_;
   const std::string& file_;
   int rank_;
+  bool isRankGuessed_;
+  bool usesRankOfFile_ = false;
   Diagnostics& diagnostics_;
   Timeline& timeline_;
   JobNames names_;

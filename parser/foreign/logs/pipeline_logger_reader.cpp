@@ -120,6 +120,7 @@ class LoggerReader {
       return complain("an entry is no valid JSON and was left out", line);
     }
     const std::int64_t rank = entry.rank.value_or(request_.rankOfFile());
+    isRankGuessed_ = isRankGuessed_ || (!entry.rank && request_.isRankGuessed());
     const std::int64_t miniBatch = entry.miniBatch.value_or(kNotGiven);
     const bool fits = rank >= 0 && rank <= kHighestRank && miniBatch >= kNotGiven &&
                       miniBatch <= std::numeric_limits<std::int32_t>::max();
@@ -140,6 +141,8 @@ class LoggerReader {
                         .message = "an event that neither starts nor ends something was left out"});
     }
   }
+
+  bool isRankGuessed() const { return isRankGuessed_; }
 
   std::int64_t finish() {
     for (const auto& [key, begins] : open_) {
@@ -197,6 +200,7 @@ class LoggerReader {
   Timeline& timeline_;
   Diagnostics& diagnostics_;
   std::map<Key, std::vector<Begin>> open_;
+  bool isRankGuessed_ = false;
   std::int64_t otherFields_ = 0;
   std::int64_t count_ = 0;
 };
@@ -234,6 +238,7 @@ ReadOutcome PipelineLoggerReader::read(ByteSource& source, const ReadRequest& re
   }
   ReadOutcome outcome;
   outcome.events = reader.finish();
+  outcome.process.isRankGuessed = reader.isRankGuessed();
   if (outcome.events == 0) {
     outcome.whyNone = "it is JSON with " + std::to_string(count) +
                       " entries, none of them a pair of \"<job>_start\" and \"<job>_end\"";

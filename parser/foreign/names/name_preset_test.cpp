@@ -246,8 +246,7 @@ TEST(NamePresetTest, NamesThatAreKnownWithoutAPresetMeanTheSameWithEveryPreset) 
 TEST(NamePresetTest, AmbiguousNamesNeedTheirPreset) {
   JobNames names(nullptr);
   for (const char* name : {"F3", "B3", "F3_VP1", "step", "optim", "layer_3f", "layer_3f-layer_5b",
-                           "Gradient Backward", "fetching_batch", "batch_input", "model_forward",
-                           "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"}) {
+                           "Gradient Backward", "batch_input", "model_forward"}) {
     EXPECT_EQ(names[name].kind, JobKind::kOther) << name;
   }
 }
@@ -259,6 +258,13 @@ TEST(NamePresetTest, UnambiguousNamesNeedNoPreset) {
   EXPECT_EQ(names["megatron.microbatch.forward"].kind, JobKind::kForward);
   EXPECT_EQ(names["nemo.core.optim.mcore_optim.step.step"].kind, JobKind::kOptimizer);
   EXPECT_EQ(names["PP:(0F7;7B3)OVERLAP_F_B"], ofStage(JobKind::kForwardBackward, 0, 7));
+  for (const char* name : {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                           "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                           "DataLoader.__next__", "torch.utils.data.DataLoader.__next__",
+                           "ParallelAwareDataloader.__next__", "RerunDataIterator.__next__",
+                           "batch-generator", "fetching_batch", "post_dataloading_process"}) {
+    EXPECT_EQ(names[name].kind, JobKind::kData) << name;
+  }
 }
 
 }  // namespace

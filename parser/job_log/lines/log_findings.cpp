@@ -9,6 +9,7 @@ struct Wording {
   Severity severity;
   const char* message;
   const char* advice;
+  DoubtKind doubt = DoubtKind::kNone;
 };
 
 constexpr std::array<Wording, kLogFindingCount> kWordings = {{
@@ -18,9 +19,9 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
      "docs/log-format.md says what each should look like; two programs writing one file mix "
      "their lines"},
     {Severity::kWarning, "a number is too large for its field; the line was left out",
-     "times are milliseconds since 1970, other numbers at most 2147483647"},
+     "times are milliseconds since 1970, other numbers at most 2147483647", DoubtKind::kNoTime},
     {Severity::kWarning, "a job ends before it starts and was left out",
-     "the clock was set back, or two clocks were mixed"},
+     "the clock was set back, or two clocks were mixed", DoubtKind::kNoTime},
     {Severity::kWarning, "a part of a line is no `key = value` and was left out",
      "quote values that hold blanks or commas as JSON strings"},
     {Severity::kWarning, "a value does not fit its key and was left out",
@@ -87,7 +88,8 @@ void LogFindings::report(const std::string& file, Diagnostics& diagnostics) cons
                      .line = seen_[i].line,
                      .message = wording.message,
                      .advice = wording.advice,
-                     .count = seen_[i].count});
+                     .count = seen_[i].count,
+                     .doubt = wording.doubt});
   }
 }
 

@@ -1,5 +1,7 @@
 // pipe-trace report, as users run it.
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "tests/pipe_trace/explain/slow_run_fixture.h"
 #include "trace/testing/folders.h"
@@ -72,7 +74,8 @@ TEST_F(ReportCommand, EachFindingHasTheCommandThatShowsIt) {
 TEST_F(ReportCommand, FindingsComeFirstAndNameTheSlowStage) {
   const ProgramRun result = report({slowLogs()});
   EXPECT_EQ(result.exitCode, 0) << result.err;
-  EXPECT_THAT(result.out, StartsWith("4 ranks, 4 steps, 256 compute jobs\nschedule: 1F1B"));
+  EXPECT_THAT(result.out, StartsWith("4 ranks, 4 steps, 256 compute jobs\na step takes "));
+  EXPECT_THAT(result.out, HasSubstr("\nschedule: 1F1B"));
   EXPECT_THAT(result.out, HasSubstr("\nfindings\n  1. stage 2 (rank 2) takes 1.30 times as long"));
   EXPECT_THAT(result.out, AllOf(HasSubstr("who costs whom"), HasSubstr("critical path consists")));
 }
@@ -107,14 +110,46 @@ TEST_F(ReportCommand, MessagesThatHoldUpOthersAreTheFirstFindingWithTheirGain) {
 
 TEST_F(ReportCommand, JsonFollowsItsSchema) {
   const std::string folder = slowLogs();
-  for (const std::vector<std::string>& more :
-       {std::vector<std::string>{}, {"--all"}, {"--tokens-per-step", "4096"}, {"--steps", "1:3"}}) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{},
+                                               {"--all"},
+                                               {"--tokens-per-step", "4096"},
+                                               {"--steps", "1:3"},
+                                               {"--by-name"}}) {
     std::vector<std::string> arguments = {"report", folder, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramRun result = run(arguments);
     ASSERT_EQ(result.exitCode, 0) << result.err;
     expectValid(result.out, "report.schema.json");
   }
+}
+
+TEST_F(ReportCommand, QuietHidesNotesButNotTheReport) {
+  const std::string folder = slowLogs();
+  const ProgramRun quiet = report({folder, "-q"});
+  EXPECT_EQ(quiet.exitCode, 0);
+  EXPECT_EQ(quiet.out, report({folder}).out);
+  EXPECT_THAT(quiet.out, HasSubstr("findings"));
+  EXPECT_EQ(quiet.err, "");
+}
+
+TEST_F(ReportCommand, ByNameListsCallsAndTimesOfEachNameAndRank) {
+  const std::string folder = slowLogs();
+  EXPECT_FALSE(reportOf({folder}).contains("by_name"));
+  const json run = reportOf({folder, "--by-name"});
+  std::map<std::pair<std::string, int>, json> rows;
+  for (const json& row : run["by_name"]) {
+    rows[{row["name"].get<std::string>(), row["rank"].get<int>()}] = row;
+  }
+  // Four steps of 8 micro-batches: forwards of 10 ms, those of stage 2 of 13 ms.
+  for (const int rank : {0, 2}) {
+    const json& forwards = rows.at({"forward", rank});
+    EXPECT_EQ(forwards["calls"], 32);
+    EXPECT_EQ(forwards["total_ns"], 32 * (rank == 2 ? 13 : 10) * kNsPerMs);
+    EXPECT_EQ(forwards["own_ns"], forwards["total_ns"]);
+  }
+  EXPECT_THAT(report({folder, "--by-name"}).out,
+              HasSubstr("\n  832.0 ms  832.0 ms     32     2  backward\n"));
+  EXPECT_THAT(report({folder}).out, Not(HasSubstr("time by name")));
 }
 
 TEST_F(ReportCommand, BubblesOfARankAddUpToItsIdleTime) {
@@ -190,7 +225,8 @@ TEST_F(ReportCommand, PauseThatALoadOfDataFillsNamesItsRank) {
                    [](const json& each) { return each["evidence"].contains("pause"); });
   ASSERT_NE(finding, run["findings"].end()) << run["findings"];
   EXPECT_THAT(finding->at("text").get<std::string>(),
-              HasSubstr("; rank 1 loads data for 420.0 ms of that"));
+              StartsWith("rank 1's data loader: 420.0 ms a step in 1 of 3 steps: pauses between "
+                         "steps cost "));
   const json& pause = finding->at("evidence")["pause"];
   EXPECT_EQ(pause["reason"], "data");
   EXPECT_EQ(pause["rank"], 1);

@@ -138,7 +138,7 @@ TEST_F(WhatIfCommand, WithoutAModelThatHoldsThereIsNoAnswerAboutAnotherPlan) {
                                 HasSubstr("no answer about another plan: "),
                                 HasSubstr("\nthe run is asynchronous: the step is the whole run"),
                                 Not(HasSubstr("a step is a median"))));
-  EXPECT_THAT(whatIf({input, "--schedule", "GPipe", "--quiet"}).err, HasSubstr("asynchronous"));
+  EXPECT_THAT(whatIf({input, "--schedule", "GPipe", "--quiet"}).out, HasSubstr("asynchronous"));
   EXPECT_THAT(names(), Not(Contains("never.json")));
   EXPECT_THAT(answerOf({input, "--schedule", "GPipe"}, 2)["refusal"].get<std::string>(),
               HasSubstr("asynchronous"));

@@ -28,6 +28,26 @@ TEST_F(PlanCommand, MessagesInLineTakeLongerAndInTimeNearlyAsLongAsOnTheirOwn) {
               HasSubstr("micro-batches, a line of messages for each rank\n"));
 }
 
+// A separate program has computed these lengths too, from the plan's own file.
+TEST_F(PlanCommand, MoreCommunicatorsThanOneHoldUpFewerMessages) {
+  const auto length = [&](const char* schedule, const char* lines, const char* transfer = "1") {
+    const json plan = jsonOf(schedule, {"--forward-ms", "10", "--backward-ms", "20",
+                                        "--transfer-ms", transfer, "--comm-streams", lines});
+    EXPECT_EQ(plan.at("comm_streams"), lines);
+    return plan.at("length_ns").get<std::int64_t>();
+  };
+  EXPECT_EQ(length("LoopedBFS", "edge"), 576'000'000);
+  EXPECT_EQ(length("LoopedBFS", "direction"), 854'000'000);
+  EXPECT_EQ(length("Interleaved1F1B", "edge"), 584'000'000);
+  EXPECT_EQ(length("Interleaved1F1B", "peer"), 584'000'000);
+  EXPECT_EQ(length("Interleaved1F1B", "direction"), 726'000'000);
+  EXPECT_EQ(length("Interleaved1F1B", "rank"), 737'000'000);
+  EXPECT_EQ(length("1F1B", "edge", "8"), 458'000'000);
+  EXPECT_EQ(length("1F1B", "peer", "8"), 474'000'000);
+  EXPECT_EQ(length("1F1B", "direction", "8"), 458'000'000);
+  EXPECT_EQ(length("1F1B", "rank", "8"), 480'000'000);
+}
+
 TEST_F(PlanCommand, OneRankHasNoMessagesThatCouldWait) {
   for (const char* how : {"in-time", "torch"}) {
     const ProgramRun result = run({"plan", "--schedule", "1F1B", "--ranks", "1", "--micro-batches",
@@ -65,7 +85,7 @@ TEST_F(PlanCommand, MessagesInLineAreOnOneLaneOfTheirRank) {
 TEST_F(PlanCommand, WrongLinesAndOrdersOfMessagesAreErrors) {
   expectError(planOf("1F1B", {"--transfers", "soon"}), "--transfers soon", "in-time, torch");
   expectError(planOf("1F1B", {"--comm-streams", "two"}), "--comm-streams two",
-              "it is message, peer or rank");
+              "it is message, edge, peer, direction or rank");
   expectError(planOf("1F1B", {"--credits", "2", "--transfers", "torch"}), "",
               "torch has no credits");
 }

@@ -1,7 +1,6 @@
 #include "parser/foreign/kineto/host/host_only.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "parser/device_time/job_arguments.h"
@@ -32,6 +31,7 @@ class HostOnlyPlacer {
     for (std::size_t i = 0; i < annotated_.size(); ++i) addJob(i);
     meanings_ = MessageJobs(jobs_, work_).ofAll();
     readReceives();
+    findStrayWaits();
     cutPairs();
     placeJobs();
     addMessages();
@@ -66,7 +66,7 @@ class HostOnlyPlacer {
                                     std::to_string(microBatch));
   }
 
-  /// Finds when the receives of each job ended.
+  /// Finds when the receives of each job ended, and its data loaders.
   void readReceives() {
     received_.assign(jobs_.size(), kNsMin);
     for (std::size_t i = 0; i < work_.messages.size(); ++i) {
@@ -76,6 +76,21 @@ class HostOnlyPlacer {
       if (!jobs_[job].span.holds(message.end)) continue;  // its annotation begins after the wait
       received_[job] = std::max(received_[job], message.end);
     }
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (i > 0 && isPair(i - 1)) continue;
+      for (const HostSpan& load : annotated_[jobs_[i].job].loads) {
+        if (isMostAfter(load, jobs_[i].span)) received_[i] = std::max(received_[i], load.end);
+      }
+    }
+  }
+
+  /// Whether the operators of a job take longer after the load than before it.
+  bool isMostAfter(const HostSpan& load, const HostSpan& job) const {
+    const auto lengthOf = [&](const HostSpan& span) {
+      const auto found = work_.within(span);
+      return found ? found->end - found->begin : 0;
+    };
+    return lengthOf({load.end, job.end}) > lengthOf({job.begin, load.begin});
   }
 
   bool isPair(std::size_t first) const {
@@ -98,6 +113,28 @@ class HostOnlyPlacer {
         isDropped_[i + 1] = true;
       }
     }
+  }
+
+  /// The ends of the thread's waits for messages that belong to no job, ascending.
+  void findStrayWaits() {
+    for (std::size_t i = 0; i < work_.messages.size(); ++i) {
+      const HostWork::Message& message = work_.messages[i];
+      if (message.isSend || meanings_[i]) continue;
+      const Nanoseconds begin = std::max(message.posted.end, work_.lastEndBy(message.end));
+      if (message.end - begin > kSoon) strayWaits_.push_back(message.end);
+    }
+    std::sort(strayWaits_.begin(), strayWaits_.end());
+  }
+
+  /// Says that a job followed such a wait, where no other job ran in between.
+  void markStrayWait(Event& job) {
+    const auto next = std::upper_bound(strayWaits_.begin(), strayWaits_.end(), job.begin);
+    if (next != strayWaits_.begin() && *std::prev(next) > lastJobEnd_) {
+      const Argument argument = Argument::ofInteger(
+          timeline_.strings.intern(message_arguments::kAfterWait), job.begin - *std::prev(next));
+      timeline_.addArguments(job, {&argument, 1});
+    }
+    lastJobEnd_ = std::max(lastJobEnd_, job.end);
   }
 
   void placeJobs() {
@@ -131,6 +168,7 @@ class HostOnlyPlacer {
         markHostTimes(event, timeline_);
       }
     }
+    markStrayWait(event);
     event.job = numbers_[i] = nextJob_++;
     lanes_.jobs.push_back(event);
   }
@@ -173,7 +211,7 @@ class HostOnlyPlacer {
       return;
     }
     event.begin = message.posted.begin;
-    if (message.end - waitBegin(message, meaning) <= kSoon) markEarly(event);
+    markWait(event, message.end - waitBegin(message, meaning));
     lanes_.receives.push_back(event);
   }
 
@@ -188,11 +226,13 @@ class HostOnlyPlacer {
     return begin;
   }
 
-  void markEarly(Event& receive) {
-    const std::array early = {
-        Argument::ofText(timeline_.strings.intern(message_arguments::kArrived),
-                         timeline_.strings.intern(message_arguments::kEarly))};
-    timeline_.setArguments(receive, early);
+  void markWait(Event& receive, Nanoseconds wait) {
+    StringTable& strings = timeline_.strings;
+    const Argument argument =
+        wait <= kSoon ? Argument::ofText(strings.intern(message_arguments::kArrived),
+                                         strings.intern(message_arguments::kEarly))
+                      : Argument::ofInteger(strings.intern(message_arguments::kWaited), wait);
+    timeline_.setArguments(receive, {&argument, 1});
   }
 
   const std::vector<AnnotatedJob>& annotated_;
@@ -203,8 +243,10 @@ class HostOnlyPlacer {
   std::vector<HostOnlyJob> jobs_;                              // compute jobs
   std::vector<std::optional<MessageJobs::Meaning>> meanings_;  // by message
   std::vector<Nanoseconds> received_;                          // by job
-  std::vector<bool> isDropped_;                                // by job
-  std::vector<std::int64_t> numbers_;                          // by job: Event::job, or kNoJob
+  std::vector<Nanoseconds> strayWaits_;
+  Nanoseconds lastJobEnd_ = kNsMin;    // of those placed so far
+  std::vector<bool> isDropped_;        // by job
+  std::vector<std::int64_t> numbers_;  // by job: Event::job, or kNoJob
   HostOnlyLanes lanes_;
 };
 

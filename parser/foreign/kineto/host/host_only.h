@@ -9,9 +9,10 @@ namespace pipetrace {
 
 /// A job on a thread of the host, and where its messages may be.
 struct AnnotatedJob {
-  Event event;     ///< with the times of its annotation
-  Event recorded;  ///< the annotation as it was recorded
-  HostSpan scope;  ///< the annotation, or the schedule's own around it
+  Event event;                    ///< with the times of its annotation
+  Event recorded;                 ///< the annotation as it was recorded
+  HostSpan scope;                 ///< the annotation, or the schedule's own around it
+  std::vector<HostSpan> loads{};  ///< data loaders inside it, in order
 };
 
 /// The jobs and messages of one thread of a trace without a device.
@@ -27,7 +28,8 @@ struct HostOnlyLanes {
 ///
 /// A job that torch.distributed.pipelining annotates, or in which a receive ends, lasts from the
 /// first to the last of its operators after the end of its receives. Without one it begins at the
-/// end of its receives. A fused pair becomes a forward, and a backward that begins after the end of
+/// end of its receives. It also begins after a data loader inside it, if most of its operators come
+/// after that. A fused pair becomes a forward, and a backward that begins after the end of
 /// its receive, else with autograd. A half of a backward (`PP:0I3`) without an operator is no job:
 /// the other half does its work.
 ///
@@ -35,7 +37,8 @@ struct HostOnlyLanes {
 /// to the job inside of which it is posted. Else a receive belongs to the next job, and a send to
 /// the one before it. Messages that belong to none stay where they are.
 ///
-/// A receive that was over as soon as its job waited for it is marked (trace/message_arguments.h).
+/// A receive that was over as soon as its job waited for it is marked, others say how long the
+/// thread waited (trace/message_arguments.h).
 /// A send ends when the wait for it did, and has its span as host_begin and host_end: its true end
 /// is that of its receive (endSendsWithReceives).
 ///

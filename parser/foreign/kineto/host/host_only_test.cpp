@@ -3,6 +3,7 @@
 
 #include "parser/testing/read_chrome.h"
 #include "trace/device_arguments.h"
+#include "trace/message_arguments.h"
 
 namespace pipetrace {
 namespace {
@@ -96,6 +97,58 @@ TEST(KinetoHostOnly, JobWithoutOperatorsKeepsTheTimesAfterItsReceiveAndSaysSo) {
             device_arguments::kTimeOfHost);
 }
 
+constexpr const char* kLoader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+
+TEST(KinetoHostOnly, DataLoaderInsideAJobIsAJobOfItsOwnBeforeIt) {
+  KinetoText trace;
+  trace.annotation("PP:0F3", {.begin = 0, .length = 1000})
+      .operation("aten::zeros", {.begin = 5, .length = 1})
+      .annotation(kLoader, {.begin = 10, .length = 500})
+      .operation("aten::randint", {.begin = 400, .length = 100})  // of the loader
+      .operation("aten::mm", {.begin = 600, .length = 300});
+  EXPECT_THAT(stageJobs(readKineto(trace)),
+              ElementsAre("data -1/-1: 10 to 510", "forward 0/3: 600 to 900"));
+}
+
+TEST(KinetoHostOnly, DataLoaderBehindTheWorkOfAJobDoesNotMoveIt) {
+  KinetoText trace;
+  trace.annotation("PP:0F3", {.begin = 0, .length = 1000})
+      .operation("aten::mm", {.begin = 10, .length = 300})
+      .annotation(kLoader, {.begin = 400, .length = 500})
+      .operation("aten::zeros", {.begin = 950, .length = 10});
+  EXPECT_THAT(stageJobs(readKineto(trace)),
+              ElementsAre("forward 0/3: 10 to 960", "data -1/-1: 400 to 900"));
+}
+
+TEST(KinetoHostOnly, DataLoaderBeforeTheFirstJobIsAJob) {
+  KinetoText trace;
+  trace.annotation(kLoader, {.begin = 10, .length = 500})
+      .annotation("PP:0F3", {.begin = 600, .length = 100})
+      .operation("aten::mm", {.begin = 610, .length = 50});
+  EXPECT_THAT(stageJobs(readKineto(trace)),
+              ElementsAre("data -1/-1: 10 to 510", "forward 0/3: 610 to 660"));
+}
+
+/// A call that receives the messages of two later jobs at once.
+TEST(KinetoHostOnly, JobSaysHowLongAfterAWaitForAMessageOfNobodyItBegins) {
+  KinetoText trace;
+  trace.annotation("PP:0F2", {.begin = 0, .length = 100})
+      .operation("aten::mm", {.begin = 10, .length = 80})
+      .receive({.posted = 110, .end = 900})
+      .annotation("PP:0F3", {.begin = 910, .length = 100})
+      .operation("aten::mm", {.begin = 920, .length = 80});
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(stageJobs(r), ElementsAre("forward 0/2: 10 to 90", "forward 0/3: 920 to 1000"));
+  const auto after = [&](const Event& job) {
+    for (const Argument& each : r.timeline.argumentsOf(job)) {
+      if (r.timeline.strings[each.key] == message_arguments::kAfterWait) return each.integer;
+    }
+    return std::int64_t{-1};
+  };
+  EXPECT_EQ(after(r.events(0, kComputeLane)[0]), -1);
+  EXPECT_EQ(after(r.events(0, kComputeLane)[1]), 20'000) << "ns";
+}
+
 TEST(KinetoHostOnly, InputHalfOfABackwardWithoutOperatorsIsNoJob) {
   KinetoText trace;
   trace.annotation("PP:0I3", {.begin = 0, .length = 500})
@@ -106,6 +159,40 @@ TEST(KinetoHostOnly, InputHalfOfABackwardWithoutOperatorsIsNoJob) {
   EXPECT_THAT(r.events(0, "thread 1"),
               Contains(testing::Field(&Event::end, KinetoText::kBegin + 500'000)))
       << "its annotation stays on the thread";
+}
+
+TEST(KinetoHostOnly, JobsThatOverlapByRoundingFollowEachOther) {
+  KinetoText trace;
+  trace.annotation("PP:0F0", {.begin = 0, .length = 1000})
+      .operation("aten::mm", {.begin = 0, .length = 900})
+      .annotation("PP:0F1", {.begin = 999, .length = 1000})
+      .operation("aten::mm", {.begin = 1000, .length = 900});
+  EXPECT_THAT(stageJobs(readKineto(trace)),
+              ElementsAre("forward 0/0: 0 to 900", "forward 0/1: 1000 to 1900"));
+}
+
+TEST(KinetoHostOnly, JobsThatGoOnAfterTheNextOneHasBegunAreCutAndCounted) {
+  KinetoText trace;
+  trace.annotation("PP:0F0", {.begin = 0, .length = 1500})
+      .operation("aten::mm", {.begin = 0, .length = 900})
+      .annotation("PP:0F1", {.begin = 1000, .length = 1000})
+      .operation("aten::mm", {.begin = 1000, .length = 900});
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(stageJobs(r), ElementsAre("forward 0/0: 0 to 900", "forward 0/1: 1000 to 1900"));
+  EXPECT_EQ(r.timeline.ranks.at(0).overruns, 1);
+  EXPECT_EQ(r.timeline.ranks.at(0).overrunTime, 500 * kNsPerUs);
+}
+
+TEST(KinetoHostOnly, EventsThatAreThereTwiceAreOneJob) {
+  KinetoText trace;
+  for (int i = 0; i < 2; ++i) {
+    trace.annotation("PP:0F0", {.begin = 0, .length = 1000})
+        .operation("aten::mm", {.begin = 0, .length = 900})
+        .annotation("PP:0F1", {.begin = 999, .length = 1000})
+        .operation("aten::mm", {.begin = 1000, .length = 900});
+  }
+  EXPECT_THAT(stageJobs(readKineto(trace)),
+              ElementsAre("forward 0/0: 0 to 900", "forward 0/1: 1000 to 1900"));
 }
 
 KinetoText fusedPair() {

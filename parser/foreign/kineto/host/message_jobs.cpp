@@ -10,6 +10,8 @@ namespace {
 
 /// Where at most one job in four has a receive, these are no jobs that receive.
 constexpr std::int64_t kJobsPerStray = 4;
+/// The same of jobs that name no stage: some of their chunks may have receives and others none.
+constexpr std::int64_t kMostStrays = 2;
 
 }  // namespace
 
@@ -91,7 +93,9 @@ std::vector<std::optional<MessageJobs::Meaning>> MessageJobs::ofAll() const {
     guessed[{job.stage, job.kind}].push_back(i);
   }
   for (const auto& [group, receives] : guessed) {
-    if (static_cast<std::int64_t>(receives.size()) * kJobsPerStray > jobs[group]) continue;
+    const auto count = static_cast<std::int64_t>(receives.size());
+    const bool isOfOneStage = group.first != kNotGiven;
+    if (count * kJobsPerStray > jobs[group] || (!isOfOneStage && count > kMostStrays)) continue;
     for (const std::size_t i : receives) meanings[i] = std::nullopt;
   }
   return meanings;

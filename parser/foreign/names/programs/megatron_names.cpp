@@ -28,7 +28,7 @@ std::span<const NameRow> megatronNames() {
       {R"((?:forward|backward)-send-backward-recv)", JobKind::kRecvBackward, kAlways},
       {R"(optimizer-clip-main-grad)", JobKind::kAllReduce, kAlways},  // a norm over all ranks
       {R"(all-grads-sync)", JobKind::kAllReduce, kAlways},
-      {R"(batch-generator)", JobKind::kData},
+      {R"(batch-generator|(?:\w+\.)*RerunDataIterator\.__next__)", JobKind::kData, kAlways},
       // The layers of the combined 1F1B schedule.
       {R"(layer_(?P<part>[0-9]+)f)", JobKind::kForward},
       {R"(layer_(?P<part>[0-9]+)b)", JobKind::kBackward},

@@ -101,16 +101,29 @@ void placeAscendTrace(ForeignTrace& trace);
 bool isMegatronTrace(const ForeignTrace& trace);
 void placeMegatronTrace(ForeignTrace& trace);
 
+/// A plan as torch.distributed.pipelining's `_dump_chrometrace` writes it: actions (`0F0`) of the
+/// categories "computation" and "communication", with the rank as process and as thread. Each takes
+/// a microsecond; a warning says that it is no recording.
+bool isTorchPlanTrace(const ForeignTrace& trace);
+void placeTorchPlanTrace(ForeignTrace& trace);
+
+/// The records of PaddlePaddle's dynamic-graph pipeline (`profiling` of `pp_configs`), all of the
+/// category "pipeline timeline": those of one rank, or of all. Stages are threads of one process,
+/// counted from 1, and become ranks. Their milliseconds become microseconds.
+bool isPaddleTrace(const ForeignTrace& trace);
+void placePaddleTrace(ForeignTrace& trace);
+
 /// All programs: those with a preset in the order of the help, those with a reader in the order in
 /// which they are asked.
 inline constexpr TracedProgram kTracedPrograms[] = {
     {.preset = "torch", .rows = torchNames, .traces = {isKinetoTrace, placeKinetoTrace, true}},
+    {.traces = {isTorchPlanTrace, placeTorchPlanTrace, true}},
     {.traces = {isStragglerTrace, placeStragglerTrace}},
     {.traces = {isAscendTrace, placeAscendTrace}},
     {.preset = "megatron", .rows = megatronNames, .traces = {isMegatronTrace, placeMegatronTrace}},
     {.preset = "deepspeed", .rows = deepspeedNames},
     {.preset = "torchtitan", .rows = torchtitanNames, .libraryRows = torchNames},
-    {.preset = "paddle", .rows = paddleNames},
+    {.preset = "paddle", .rows = paddleNames, .traces = {isPaddleTrace, placePaddleTrace, true}},
     {.preset = "nemo", .rows = nemoNames, .libraryRows = megatronNames},
 };
 

@@ -27,7 +27,8 @@ std::span<const NameRow> torchNames() {
       {R"((?:FullyShardedDataParallel|DataParallel)\.forward)", JobKind::kForward},
       {R"(FSDP::all_gather(?: \(.*\))?)", JobKind::kAllGather, kAlways},
       {R"(FSDP::post_backward_reduce(?: \(.*\))?)", JobKind::kReduceScatter, kAlways},
-      {R"(enumerate\(DataLoader\)#.*\.__next__)", JobKind::kData},
+      {R"(enumerate\(DataLoader\)#.*|(?:\w+\.)*\w*Data[Ll]oader(?:Iter)?\.__next__)",
+       JobKind::kData, kAlways},
       {R"(gloo:(?:sparse_)?all_reduce)", JobKind::kAllReduce, kAlways},
       {R"(gloo:all_gather)", JobKind::kAllGather, kAlways},
   };

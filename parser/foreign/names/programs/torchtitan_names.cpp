@@ -10,7 +10,7 @@ std::span<const NameRow> torchtitanNames() {
       {R"(model_forward)", JobKind::kForward},
       {R"(model_backward)", JobKind::kBackward},
       {R"(optim)", JobKind::kOptimizer},
-      {R"(fetching_batch|post_dataloading_process)", JobKind::kData},
+      {R"(fetching_batch|post_dataloading_process)", JobKind::kData, NameUse::kAlways},
       {R"(collect_dist_metrics)", JobKind::kAllReduce},
       {R"(gc_collect)", JobKind::kDefault},
   };

@@ -1,0 +1,48 @@
+#include "analysis/events_without_time.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
+constexpr Nanoseconds kYears = 3 * 365 * kDay;
+
+bool isAtZero(const Event& event) { return event.begin < kDay; }
+
+struct CountsOfTimes {
+  std::size_t atZero = 0;
+  std::size_t later = 0;
+};
+
+}  // namespace
+
+void leaveOutEventsWithoutTime(Timeline& timeline, int threads) {
+  std::vector<CountsOfTimes> ofTracks(timeline.tracks.size());
+  inParallel(threads, ofTracks.size(), [&](std::size_t i) {
+    for (const Event& event : timeline.tracks[i].events) {
+      if (isAtZero(event)) ++ofTracks[i].atZero;
+      if (event.begin > kYears) ++ofTracks[i].later;
+    }
+  });
+  std::map<int, CountsOfTimes> ofRanks;
+  for (std::size_t i = 0; i < ofTracks.size(); ++i) {
+    CountsOfTimes& rank = ofRanks[timeline.tracks[i].rank];
+    rank.atZero += ofTracks[i].atZero;
+    rank.later += ofTracks[i].later;
+  }
+  constexpr std::size_t kFew = 9;  // for each of those at 0
+  for (const auto& [rank, counts] : ofRanks) {
+    if (counts.atZero == 0 || counts.later < kFew * counts.atZero) continue;
+    for (Track& track : timeline.tracks) {
+      if (track.rank == rank) std::erase_if(track.events, isAtZero);
+    }
+    timeline.ranks[rank].eventsWithoutTime += static_cast<std::int64_t>(counts.atZero);
+  }
+}
+
+}  // namespace pipetrace

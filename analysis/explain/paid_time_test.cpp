@@ -1,0 +1,367 @@
+// The wall time of steps, ranks that load data, and ranks that send late.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/explain/beside_others.h"
+#include "analysis/explain/findings.h"
+#include "analysis/present/finding_sentences.h"
+#include "analysis/present/run_report.h"
+#include "analysis/testing/explained_run.h"
+#include "analysis/testing/faulty_run.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
+#include "analysis/testing/sentences_of.h"
+#include "trace/message_arguments.h"
+
+namespace pipetrace {
+namespace {
+
+using test::completedRun;
+using test::costsOf;
+using test::sentencesOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+using enum JobKind;
+
+constexpr Nanoseconds kOneMs = kNsPerMs;
+
+/// Six steps of 1F1B whose stage 2 takes 1.2 times as long, each `pauseMs` after the one before.
+/// Rank 1 loads data then.
+Timeline pausedRun(Nanoseconds pauseMs) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 2, 1.2);
+  Timeline run = completedRun(plan, costs, 6);
+  std::vector<Nanoseconds> begins(6, kNsMax);
+  for (Track& track : run.tracks) {
+    for (Event& event : track.events) {
+      event.begin += event.step * pauseMs * kOneMs;
+      event.end += event.step * pauseMs * kOneMs;
+      if (isCompute(event.kind)) begins[event.step] = std::min(begins[event.step], event.begin);
+    }
+  }
+  for (std::int32_t step = 1; step < 6; ++step) {
+    Event load;
+    load.kind = kData;
+    load.step = step;
+    load.end = begins[step] - kOneMs;
+    load.begin = load.end - (pauseMs - 1) * kOneMs;
+    run.track(1, kComputeLane).events.push_back(load);
+  }
+  run.sort();
+  return run;
+}
+
+TEST(PaidTime, PausesAreFindingsByTheirCostLikeAllOthers) {
+  const std::vector<std::string> small = sentencesOf(pausedRun(10));
+  EXPECT_THAT(small[0], StartsWith("stage 2 (rank 2) takes 1.20 times as long"));
+  EXPECT_THAT(small[1], StartsWith("rank 1's data loader: 9.000 ms a step: pauses between steps "
+                                   "cost "));
+  const std::vector<std::string> large = sentencesOf(pausedRun(300));
+  EXPECT_THAT(large[0], StartsWith("rank 1's data loader: 299.0 ms a step: pauses between steps "
+                                   "cost "));
+  EXPECT_THAT(large[1], StartsWith("stage 2 (rank 2) takes 1.20 times as long"));
+}
+
+TEST(PaidTime, TheCostOfAPauseIsItsLengthOnAllRanksOfTheSteps) {
+  const auto run = explainRun(pausedRun(300), {});
+  const Finding& finding = run.findings.at(0);
+  Nanoseconds between = 0;
+  Nanoseconds wall = 0;
+  for (const ExplainedStep& step : run.steps) {
+    between += 4 * step.summary.betweenSteps;
+    wall += 4 * step.summary.wall();
+  }
+  EXPECT_EQ(finding.time, between);
+  EXPECT_DOUBLE_EQ(finding.shareOfSteps, static_cast<double>(between) / static_cast<double>(wall));
+  EXPECT_EQ(finding.severity, Severity::kWarning);
+}
+
+TEST(PaidTime, TheHeadlineOfAStepIsItsWallTimeFromItsBeginToTheNextOnes) {
+  const auto head = [](const Timeline& timeline) {
+    const Diagnostics none;
+    const auto run = explainRun(timeline, {});
+    return runHeadLines({.explanation = run, .diagnostics = none}).at(1);
+  };
+  HandMadeTimeline made;
+  for (std::int32_t step = 0; step < 4; ++step) {
+    made.add(0, kForward, step * 164 * kOneMs, (step * 164 + 103) * kOneMs, step);
+  }
+  made.timeline.sort();
+  EXPECT_EQ(head(made.timeline),
+            "a step takes 164.0 ms of wall time, to the next one's begin; 103.0 ms from its first "
+            "job to its last (medians)");
+  HandMadeTimeline one;
+  one.add(0, kForward, 0, 103 * kOneMs, 0);
+  EXPECT_EQ(head(one.timeline),
+            "a step takes 103.0 ms from its first job to its last; no step follows, so what passes "
+            "between steps is not known");
+}
+
+TEST(PaidTime, TokensASecondAreThoseOfStepsWithTheirPauses) {
+  HandMadeTimeline made;
+  for (std::int32_t step = 0; step < 3; ++step) {
+    made.add(0, kForward, step * 200 * kOneMs, (step * 200 + 100) * kOneMs, step);
+  }
+  made.timeline.sort();
+  const auto run = explainRun(made.timeline, {.tokensPerStep = 1000});
+  EXPECT_DOUBLE_EQ(run.tokensPerSecond.value_or(0), 5000) << "1000 in 200 ms";
+}
+
+/// 1F1B of two ranks and two micro-batches, three steps. `late`: how long after forward 0 of rank 0
+/// its message is posted, by its sender or by its receiver.
+Timeline lateSends(Nanoseconds late, bool isReceiverLate = false) {
+  HandMadeTimeline made;
+  for (int step = 0; step < 3; ++step) {
+    const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
+                         std::string_view lane = kComputeLane) {
+      const Nanoseconds at = step * 200;
+      made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, microBatch, lane)
+          .stage = rank;
+    };
+    const Nanoseconds t = 10 + late;  // the first message begins
+    const Nanoseconds second = std::max<Nanoseconds>(20, t + 1);
+    add(0, kForward, 0, 10, 0);
+    add(0, kForward, 10, 20, 1);
+    add(0, kSendForward, isReceiverLate ? 10 : t, t + 1, 0, "send_forward");
+    add(1, kRecvForward, isReceiverLate ? t : 1, t + 1, 0, "recv_forward");
+    add(0, kSendForward, second, second + 1, 1, "send_forward");
+    add(1, kRecvForward, 2, second + 1, 1, "recv_forward");
+    add(1, kForward, t + 1, t + 11, 0);
+    add(1, kBackward, t + 11, t + 31, 0);
+    add(1, kForward, t + 31, t + 41, 1);
+    add(1, kBackward, t + 41, t + 61, 1);
+    add(1, kSendBackward, t + 31, t + 32, 0, "send_backward");
+    add(0, kRecvBackward, 3, t + 32, 0, "recv_backward");
+    add(1, kSendBackward, t + 61, t + 62, 1, "send_backward");
+    add(0, kRecvBackward, 4, t + 62, 1, "recv_backward");
+    add(0, kBackward, t + 32, t + 52, 0);
+    add(0, kBackward, t + 62, t + 82, 1);
+  }
+  made.timeline.sort();
+  return made.timeline;
+}
+
+TEST(PaidTime, ALateSendIsTheSendersAndNamesTheMessage) {
+  const auto run = explainRun(lateSends(10), {});
+  const auto late = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::kLateMessages;
+  });
+  ASSERT_NE(late, run.findings.end());
+  EXPECT_THAT(findingText(*late), StartsWith("rank 0 posts 0SEND_F0 10.00 ms after its data are "
+                                             "there: late starts cost "));
+  EXPECT_THAT(remedyText(*late), HasSubstr("the network is not to blame"));
+  EXPECT_EQ(late->bubbleClass, BubbleClass::kLateStart);
+  std::set<std::string> culprits;
+  for (const auto& bubbles : run.bubbles.byRank) {
+    for (const Bubble& bubble : bubbles) {
+      if (bubble.bubbleClass != BubbleClass::kLateStart) continue;
+      culprits.insert(culpritName(run.of.timeline(), *run.graph, bubble));
+      EXPECT_EQ(run.graph->ranks()[culpritRankOf(*run.graph, bubble)].number, 0);
+    }
+  }
+  EXPECT_THAT(culprits, ElementsAre("0SEND_F0"));
+  EXPECT_THAT(sentencesOf(lateSends(10)), Not(Contains(HasSubstr("begins 0F0 later"))));
+}
+
+TEST(PaidTime, AReceiveThatIsPostedLateIsTheReceivers) {
+  EXPECT_THAT(sentencesOf(lateSends(10, true)),
+              Contains(StartsWith("rank 1 posts 1RECV_F0 10.00 ms after its data are there")));
+}
+
+TEST(PaidTime, SendsInTimeAreNoFinding) {
+  EXPECT_THAT(sentencesOf(lateSends(0)), Not(Contains(HasSubstr("post"))));
+}
+
+TEST(PaidTime, WhereSendsAreNotRecordedLateOnesLookLikeASlowLink) {
+  Timeline timeline = lateSends(10);
+  std::erase_if(timeline.tracks, [](const Track& track) { return track.lane.starts_with("send"); });
+  const auto run = explainRun(timeline, {});
+  const auto link = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.bubbleClass == BubbleClass::kTransfer;
+  });
+  ASSERT_NE(link, run.findings.end());
+  EXPECT_THAT(findingText(*link), HasSubstr("when they were sent is not recorded, so late sends "
+                                            "look like slow messages"));
+  EXPECT_THAT(remedyText(*link), StartsWith("record the sends"));
+}
+
+/// Three ranks in a row. Messages from 0 to 1 take 1 ms, those from 1 to 2 as `lengths` say, in us.
+LinkTimes linksOf(const std::vector<Nanoseconds>& lengths) {
+  HandMadeTimeline made;
+  const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int step,
+                       std::string_view lane = kComputeLane) {
+    Event& event = made.add(rank, kind, begin, end, step, 0, lane);
+    event.stage = rank;
+  };
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const auto step = static_cast<int>(i);
+    const Nanoseconds at = step * 100 * kOneMs;
+    const auto message = [&](int from, Nanoseconds begin, Nanoseconds end) {
+      add(from, kSendForward, begin, end, step, "send_forward");
+      add(from + 1, kRecvForward, begin, end, step, "recv_forward");
+    };
+    add(0, kForward, at, at + 10 * kOneMs, step);
+    message(0, at + 10 * kOneMs, at + 11 * kOneMs);
+    add(1, kForward, at + 11 * kOneMs, at + 20 * kOneMs, step);
+    const Nanoseconds arrived = at + 20 * kOneMs + lengths[i] * 1000;
+    message(1, at + 20 * kOneMs, arrived);
+    add(2, kForward, arrived, arrived + 10 * kOneMs, step);
+  }
+  made.timeline.sort();
+  const Run run = asRun(made.timeline);
+  return LinkTimes(run.graph());
+}
+
+TEST(PaidTime, ALinkIsSlowOnlyByMoreThanItsOwnScatter) {
+  const LinkTimes::Link link(1, 2);
+  const LinkTimes steady = linksOf({1500, 1510, 1490, 1500, 1505, 1495, 1500, 1500});
+  EXPECT_EQ(steady.of(link), 1500 * 1000);
+  EXPECT_TRUE(steady.isSlow(link));
+  const LinkTimes scattered = linksOf({500, 2800, 700, 1500, 3000, 1500, 600, 2500});
+  EXPECT_EQ(scattered.of(link), 1500 * 1000);
+  EXPECT_GT(scattered.scatterOf(link), 500 * 1000);
+  EXPECT_FALSE(scattered.isSlow(link));
+}
+
+/// The first rank of two runs forward 1, which needs no message. Before that it waits for the
+/// gradient of micro-batch 0, in a call that sends and receives.
+Timeline waitsForALaterMessage(bool knowsWhose) {
+  HandMadeTimeline made;
+  StringTable& strings = made.timeline.strings;
+  for (std::int32_t step = 0; step < 3; ++step) {
+    const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
+                         std::string_view lane = kComputeLane) -> Event& {
+      const Nanoseconds at = step * 200;
+      Event& event =
+          made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, microBatch, lane);
+      event.stage = rank;
+      return event;
+    };
+    const auto say = [&](Event& event, std::string_view key, Nanoseconds time) {
+      const Argument argument = Argument::ofInteger(strings.intern(key), time * kOneMs);
+      made.timeline.setArguments(event, {&argument, 1});
+    };
+    add(0, kForward, 0, 10, 0);
+    add(0, kSendForward, 10, 11, 0, "send");
+    add(1, kRecvForward, 0, 11, 0, "recv");
+    add(1, kForward, 11, 21, 0);
+    add(1, kBackward, 21, 81, 0);
+    if (knowsWhose) {
+      add(1, kSendBackward, 81, 82, 0, "send");
+      say(add(0, kRecvBackward, 11, 82, 0, "recv"), message_arguments::kWaited, 71);
+    }
+    Event& next = add(0, kForward, 83, 93, 1);
+    if (!knowsWhose) say(next, message_arguments::kAfterWait, 1);
+    add(0, kBackward, 93, 153, 0);
+    add(0, kSendForward, 93, 94, 1, "send");
+    add(1, kRecvForward, 82, 94, 1, "recv");
+    add(1, kForward, 94, 104, 1);
+    add(1, kBackward, 104, 164, 1);
+    if (knowsWhose) {
+      add(1, kSendBackward, 164, 165, 1, "send");
+      say(add(0, kRecvBackward, 153, 165, 1, "recv"), message_arguments::kWaited, 12);
+    }
+    add(0, kBackward, 166, 196, 1);
+  }
+  made.timeline.sort();
+  return made.timeline;
+}
+
+Nanoseconds timeOf(const Explanation& run, BubbleClass bubbleClass) {
+  return run.ranks.at(0).bubbles[static_cast<std::size_t>(bubbleClass)];
+}
+
+TEST(PaidTime, AWaitForTheMessageOfALaterJobIsNoLateStart) {
+  const auto run = explainRun(waitsForALaterMessage(true), {});
+  EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 2 * kOneMs) << "1 ms after each wait";
+}
+
+/// Rank 1 loads data until `loadedMs`; its input is there after 31 ms.
+Timeline loadsWhileItWaits(Nanoseconds loadedMs) {
+  HandMadeTimeline made;
+  for (std::int32_t step = 0; step < 3; ++step) {
+    const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
+                         std::string_view lane = kComputeLane) {
+      const Nanoseconds at = step * 400;
+      made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, 0, lane).stage = rank;
+    };
+    const Nanoseconds begin = std::max<Nanoseconds>(31, loadedMs);
+    add(0, kForward, 0, 30);
+    add(0, kSendForward, 30, 31, "send");
+    add(1, kRecvForward, 0, 31, "recv");
+    add(1, kData, 0, loadedMs);
+    add(1, kForward, begin, begin + 30);
+    add(1, kBackward, begin + 30, begin + 90);
+    add(1, kSendBackward, begin + 90, begin + 91, "send");
+    add(0, kRecvBackward, 31, begin + 91, "recv");
+    add(0, kBackward, begin + 91, begin + 151);
+  }
+  made.timeline.sort();
+  return made.timeline;
+}
+
+TEST(PaidTime, LoadingDataCostsOnlyWhatTheNextJobWaitsBeyondItsInputs) {
+  for (const auto& [loaded, cost] : {std::pair(25, 0), std::pair(50, 3 * (50 - 31))}) {
+    const auto run = explainRun(loadsWhileItWaits(loaded), {});
+    const ClassTimes& ofRank = run.ranks.at(1).bubbles;
+    EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], cost * kOneMs) << loaded;
+    EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kUnknown)], 0) << loaded;
+  }
+  EXPECT_THAT(
+      sentencesOf(loadsWhileItWaits(50)),
+      Contains(StartsWith("rank 1's data loader: 50.00 ms a step, up to 50.00 ms at once")));
+  EXPECT_THAT(sentencesOf(loadsWhileItWaits(25)), Not(Contains(HasSubstr("data loader"))));
+}
+
+TEST(PaidTime, AMessageThatWasThereEarlyIsNoTransfer) {
+  Timeline timeline = lateSends(0);
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      // Forward 1 begins 3 ms after the job before it, and its message came long before.
+      if (track.rank == 1 && event.kind == kForward && event.microBatch == 1) {
+        event.begin += 3 * kOneMs;
+      }
+      if (!isTransfer(event.kind) || !isForwardTransfer(event.kind) || event.microBatch != 1) {
+        continue;
+      }
+      const Argument early = Argument::ofText(timeline.strings.intern(message_arguments::kArrived),
+                                              timeline.strings.intern(message_arguments::kEarly));
+      timeline.setArguments(event, {&early, 1});
+    }
+  }
+  const auto run = explainRun(timeline, {});
+  const auto& nodes = run.graph->nodes();
+  const auto job = std::find_if(nodes.begin(), nodes.end(), [](const JobGraph::Node& node) {
+    return node.rank == 1 && node.kind == kForward && node.microBatch == 1;
+  });
+  ASSERT_NE(job, nodes.end());
+  EXPECT_TRUE(job->gotDataEarly);
+  const ClassTimes& ofRank = run.ranks.at(1).bubbles;
+  EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], 3 * 3 * kOneMs);
+}
+
+TEST(PaidTime, AWaitForAMessageOfNobodyIsUnknownAndSaysHowToRecordIt) {
+  const auto run = explainRun(waitsForALaterMessage(false), {});
+  EXPECT_GT(timeOf(run, BubbleClass::kUnknown), 0);
+  const auto unknown = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::kUnknown;
+  });
+  ASSERT_NE(unknown, run.findings.end());
+  EXPECT_THAT(findingText(*unknown), HasSubstr("ranks wait for messages of which the traces do not "
+                                               "say whose they are"));
+  EXPECT_THAT(remedyText(*unknown), HasSubstr("record_function"));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,207 @@
+// Traces of trainings in which nobody annotated a job, as users see them. Simulated plans are the
+// truth.
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "tests/pipe_trace/explain/made_training.h"
+#include "tests/pipe_trace/explain/slow_run_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class FoundJobs : public SlowRuns {
+ protected:
+  static Simulation training(const char* schedule, int ranks, int microBatches, int chunks = 1) {
+    Costs costs = Costs::equal(ranks * chunks, {10 * kNsPerMs, 20 * kNsPerMs});
+    for (StageCosts& stage : costs.stages) {
+      stage.backwardInput = 11 * kNsPerMs;
+      stage.backwardWeight = 9 * kNsPerMs;
+    }
+    costs.transfer = kNsPerMs / 10;
+    costs.optimizer = 2 * kNsPerMs;
+    return simulate(buildSchedule(schedule, ranks, microBatches, chunks), costs,
+                    {.steps = 2, .begin = kBegin, .stepsStartTogether = true});
+  }
+
+  std::string recorded(const Simulation& run, const test::TrainingShape& shape) const {
+    std::filesystem::create_directories(path("traces"));
+    test::MadeTraining made(run, shape);
+    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+      write("traces/rank" + std::to_string(rank) + ".json", made.textOf(static_cast<int>(rank)));
+    }
+    return path("traces");
+  }
+
+  /// Kind, stage, micro-batch and step of each job of a rank, with its times in microseconds.
+  using Jobs = std::map<std::tuple<std::string, int, int, int>, std::pair<double, double>>;
+
+  /// The jobs of the profile that pipe-trace makes of the traces, by rank.
+  std::map<int, Jobs> readJobs(const std::string& traces) const {
+    const ProgramRun result = run({traces, "-o", path("profile.json"), "-q"});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    const json profile = json::parse(contents(path("profile.json")));
+    const double origin =
+        std::stod(profile["otherData"]["pipetrace"]["origin_ns"].get<std::string>().substr(9));
+    std::map<int, Jobs> ranks;
+    for (const json& event : profile["traceEvents"]) {
+      const std::string kind = event.value("cat", "");
+      const bool isJob = event["ph"] == "X" && (kind == "forward" || kind.starts_with("backward"));
+      if (!isJob) continue;
+      const json& numbers = event["args"];
+      const double begin = event["ts"].get<double>() + origin / 1000;
+      const bool isNew =
+          ranks[event["pid"].get<int>() - 1]
+              .try_emplace({kind, numbers.value("stage", -1), numbers.value("micro_batch", -1),
+                            numbers.value("step", -1)},
+                           begin, begin + event["dur"].get<double>())
+              .second;
+      EXPECT_TRUE(isNew) << event.dump();
+    }
+    return ranks;
+  }
+
+  /// Expects every job of the run and no other, with times within `tolerance` microseconds.
+  void expectAll(const Simulation& run, const test::TrainingShape& shape, double tolerance,
+                 std::set<JobKind> without = {}) {
+    const std::map<int, Jobs> read = readJobs(recorded(run, shape));
+    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+      const auto number = static_cast<int>(rank);
+      ASSERT_TRUE(read.contains(number)) << rank;
+      const Jobs& jobs = read.at(number);
+      std::size_t count = 0;
+      for (const Event& job : run.timeline.findTrack(number, kComputeLane)->events) {
+        if (!isCompute(job.kind) || without.contains(job.kind)) continue;
+        ++count;
+        const auto found =
+            jobs.find({std::string(logName(job.kind)), job.stage, job.microBatch, job.step + 2});
+        ASSERT_NE(found, jobs.end()) << "rank " << rank << ": " << logName(job.kind) << " "
+                                     << job.stage << " " << job.microBatch << " " << job.step;
+        EXPECT_NEAR(found->second.first, micros(job.begin), tolerance);
+        EXPECT_NEAR(found->second.second, micros(job.end), tolerance);
+      }
+      EXPECT_EQ(jobs.size(), count) << "of rank " << rank;
+    }
+  }
+
+  /// Since a second that doubles can tell nanoseconds from.
+  static double micros(Nanoseconds time) {
+    return static_cast<double>(time % 10'000'000'000) / 1000.0;
+  }
+
+  static constexpr Nanoseconds kBegin = 1'700'000'001'000'000'000;
+  static constexpr double kOfTheHost = 45;  // see MadeTraining
+  static constexpr double kExact = 0.01;
+};
+
+TEST_F(FoundJobs, HostsOperatorsGiveEveryJobOf1F1B) {
+  expectAll(training("1F1B", 4, 6), {}, kOfTheHost);
+  const ProgramRun report = ask("report", {path("traces")});
+  EXPECT_THAT(report.out, StartsWith("doubt: no annotation names the jobs of ranks 0 to 3: 96 jobs "
+                                     "were found by operators and messages; all 4 ranks follow "
+                                     "1F1B, 96 of 96 jobs;"));
+}
+
+TEST_F(FoundJobs, ModelWhoseForwardHasTwoOperatorsIsRead) {
+  expectAll(training("1F1B", 2, 4), {.operators = 2}, kOfTheHost);
+}
+
+TEST_F(FoundJobs, ChunksAreThoseThatTheMessagesLeadTo) {
+  expectAll(training("Interleaved1F1B", 4, 4, 2), {}, kOfTheHost);
+}
+
+TEST_F(FoundJobs, ChunksOfADeviceWithReceivesPostedEarlyAreThoseOfTheSchedule) {
+  expectAll(training("Interleaved1F1B", 4, 4, 2), {.onDevice = true, .ahead = 2}, kExact);
+}
+
+TEST_F(FoundJobs, HalvesOfBackwardsAreJobs) {
+  expectAll(training("ZB-H1", 4, 6), {.onDevice = true, .ahead = 2}, kExact);
+}
+
+TEST_F(FoundJobs, DevicesWorkHasItsTimesHoweverEarlyItWasLaunched) {
+  expectAll(training("1F1B", 4, 6), {.onDevice = true, .ahead = 3}, kExact);
+}
+
+TEST_F(FoundJobs, ForwardsWithoutBackwardsAreRead) {
+  expectAll(training("ForwardOnly", 4, 6), {}, kOfTheHost);
+}
+
+TEST_F(FoundJobs, JobsWithoutAnnotationAreFoundBesideThoseThatHaveOne) {
+  const auto isEven = [](const Event& job) { return job.microBatch % 2 == 0; };
+  const auto isForward = [](const Event& job) { return job.kind == JobKind::kForward; };
+  expectAll(training("1F1B", 2, 4), {.isAnnotated = isEven}, kOfTheHost);
+  expectAll(training("1F1B", 2, 4), {.onDevice = true, .isAnnotated = isEven}, kExact);
+  expectAll(training("1F1B", 2, 4), {.isAnnotated = isForward}, kOfTheHost);
+  EXPECT_THAT(ask("report", {path("traces")}).out, HasSubstr("16 jobs were found"));
+}
+
+TEST_F(FoundJobs, AnnotatedTracesHaveNoSuchDoubt) {
+  const Simulation run = training("1F1B", 2, 4);
+  const auto all = [](const Event&) { return true; };
+  for (const bool onDevice : {false, true}) {
+    recorded(run, {.onDevice = onDevice, .isAnnotated = all});
+    EXPECT_THAT(ask("report", {path("traces")}).out, Not(HasSubstr("doubt:"))) << onDevice;
+  }
+}
+
+TEST_F(FoundJobs, MicroBatchesOfOneRankWithoutAPipelineAreFound) {
+  for (const bool onDevice : {false, true}) {
+    expectAll(training("1F1B", 1, 4), {.onDevice = onDevice}, onDevice ? kExact : kOfTheHost);
+    EXPECT_THAT(ask("report", {path("traces")}).out,
+                AllOf(HasSubstr("the micro-batches of one rank follow each other, without a "
+                                "pipeline"),
+                      HasSubstr("1 rank, 2 steps, 16 compute jobs")));
+  }
+}
+
+TEST_F(FoundJobs, ScheduleAndIdleTimeAreThoseOfTheAnnotatedRun) {
+  const Simulation run = training("1F1B", 4, 6);
+  recorded(run, {});
+  const json found = jsonOf("report", {path("traces")});
+  expectValid(found.dump(), "report.schema.json");
+  recorded(run, {.isAnnotated = [](const Event&) { return true; }});
+  const json annotated = jsonOf("report", {path("traces")});
+  EXPECT_EQ(found["findings"].size(), annotated["findings"].size());
+  ASSERT_EQ(found["steps"].size(), annotated["steps"].size());
+  for (std::size_t i = 0; i < found["steps"].size(); ++i) {
+    EXPECT_NEAR(found["steps"][i]["bubble_ratio"].get<double>(),
+                annotated["steps"][i]["bubble_ratio"].get<double>(), 0.01);
+  }
+}
+
+/// Real traces beside the repository; see ../shared/data/README.md.
+TEST_F(FoundJobs, RealTracesHaveTheJobsThatTheirAnnotationsRecorded) {
+  const std::string folder = test::inSources("../shared/data/unannotated/");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "there is no " << folder;
+  for (const char* const name : {"torch_1f1b_pp2", "megatron_pp2"}) {
+    const std::map<int, Jobs> read = readJobs(folder + name);
+    std::map<int, std::size_t> counts;
+    std::ifstream truth(folder + name + "/truth.csv");
+    std::string line;
+    std::getline(truth, line);
+    while (std::getline(truth, line)) {
+      std::stringstream cells(line);
+      std::vector<std::string> row;
+      for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+      const int rank = std::stoi(row[0]);
+      ++counts[rank];
+      const auto job =
+          read.at(rank).find({row[2], std::stoi(row[3]), std::stoi(row[5]), std::stoi(row[1])});
+      ASSERT_NE(job, read.at(rank).end()) << name << ": " << line;
+      const double length = static_cast<double>(std::stoll(row[7]) - std::stoll(row[6])) / 1000;
+      EXPECT_NEAR(job->second.second - job->second.first, length, std::max(0.1 * length, 400.0))
+          << name << ": " << line;
+    }
+    for (const auto& [rank, count] : counts) EXPECT_EQ(read.at(rank).size(), count) << name;
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

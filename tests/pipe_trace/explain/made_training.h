@@ -1,0 +1,254 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "schedule/simulate/simulate.h"
+#include "trace/timeline.h"
+
+namespace pipetrace::test {
+
+/// How a training of a simulated run is recorded.
+struct TrainingShape {
+  bool onDevice = false;  ///< GPUs and NCCL; else the work is the host's, and messages Gloo's
+  int ahead = 1;          ///< how many receives are posted before their use; on GPUs
+  int operators = 5;      ///< of a forward
+  bool namesSteps = true;
+  /// Which jobs have an annotation (`PP:1F3`).
+  std::function<bool(const Event&)> isAnnotated = [](const Event&) { return false; };
+};
+
+/// Writes traces of the ranks of a simulated run as torch.profiler would. The run's jobs are the
+/// truth. On GPUs their work has their times. Else operators begin up to 0.02 ms after a job and
+/// end up to 0.04 ms before it does.
+///
+/// A forward has operators with rising sequence numbers. Autograd runs its backward in the reverse
+/// order, by the same numbers; on GPUs on a thread of its own. A micro-batch's forward is preceded
+/// by an operator that makes its data, and the first one of a step by several that set it up.
+class MadeTraining {
+ public:
+  MadeTraining(const Simulation& run, const TrainingShape& shape) : run_(run), shape_(shape) {}
+
+  std::string textOf(int rank) {
+    rank_ = rank;
+    events_.clear();
+    number_ = 100;
+    correlation_ = 1000;
+    numbers_.clear();
+    const Track* const compute = run_.timeline.findTrack(rank, kComputeLane);
+    std::map<std::int32_t, std::vector<Event>> steps;
+    for (const Event& event : compute->events) {
+      if (isCompute(event.kind) || event.kind == JobKind::kOptimizer) {
+        steps[event.step].push_back(event);
+      }
+    }
+    for (const auto& [step, jobs] : steps) addStep(step, jobs);
+    return R"({"schemaVersion": 1, "distributedInfo": {"backend": ")" +
+           std::string(shape_.onDevice ? "nccl" : "gloo") + R"(", "rank": )" +
+           std::to_string(rank) + ", \"world_size\": " + std::to_string(run_.ranks.size()) +
+           "},\n\"baseTimeNanoseconds\": 0,\n\"traceEvents\": [\n" + events_ + "\n]}";
+  }
+
+ private:
+  static constexpr Nanoseconds kUs = kNsPerUs;
+  using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // step, stage, micro-batch
+
+  static std::string micros(Nanoseconds time) {
+    std::string part = std::to_string(time % 1000);
+    part.insert(0, 3 - part.size(), '0');
+    return std::to_string(time / 1000) + "." + part;
+  }
+
+  void add(const char* category, const std::string& name, int process, int thread,
+           Nanoseconds begin, Nanoseconds end, const std::string& arguments = "") {
+    if (!events_.empty()) events_ += ",\n";
+    events_ += R"({"ph":"X","cat":")" + std::string(category) + R"(","name":")" + name +
+               R"(","pid":)" + std::to_string(process) + ",\"tid\":" + std::to_string(thread) +
+               ",\"ts\":" + micros(begin) + ",\"dur\":" + micros(end - begin) + ",\"args\":{" +
+               arguments + "}}";
+  }
+
+  void host(const char* category, const std::string& name, Nanoseconds begin, Nanoseconds end,
+            const std::string& arguments = "", int thread = 1) {
+    add(category, name, 900, thread, begin, end, arguments);
+  }
+
+  static bool isForwardOf(JobKind kind) { return kind == JobKind::kForward; }
+
+  /// The message that a job receives or sends, or null.
+  const Event* messageOf(const Event& job, bool isSend) const {
+    if (job.kind == JobKind::kBackwardWeight || job.kind == JobKind::kOptimizer) return nullptr;
+    const Track* const track = run_.timeline.findTrack(rank_, isSend ? kSendLane : kRecvLane);
+    if (track == nullptr) return nullptr;
+    const JobKind kind = transferKind(isSend, isForwardOf(job.kind));
+    for (const Event& event : track->events) {
+      if (event.kind == kind && event.step == job.step && event.stage == job.stage &&
+          event.microBatch == job.microBatch) {
+        return &event;
+      }
+    }
+    return nullptr;
+  }
+
+  /// The operators of a job: their names and numbers, in order.
+  std::vector<std::pair<std::string, std::int64_t>> operatorsOf(const Event& job) {
+    std::vector<std::pair<std::string, std::int64_t>> list;
+    const Key key{job.step, job.stage, job.microBatch};
+    if (job.kind == JobKind::kForward) {
+      list.emplace_back("aten::arange", -1);  // its data
+      numbers_[key] = number_;
+      for (int i = 0; i < shape_.operators; ++i) {
+        list.emplace_back("aten::op" + std::to_string(i % 3), number_++);
+      }
+      list.emplace_back("aten::detach", number_);  // makes nothing that counts
+      return list;
+    }
+    const std::int64_t first = numbers_.at(key);
+    for (int i = shape_.operators; i-- > 0;) {
+      list.emplace_back(
+          "autograd::engine::evaluate_function: Op" + std::to_string(i % 3) + "Backward0",
+          first + i);
+      list.emplace_back("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", -1);
+    }
+    return list;
+  }
+
+  static std::string numberText(std::int64_t number) {
+    return number < 0 ? "" : "\"Sequence number\":" + std::to_string(number);
+  }
+
+  static std::string nameOf(const Event& job) {
+    const char letter = job.kind == JobKind::kForward         ? 'F'
+                        : job.kind == JobKind::kBackward      ? 'B'
+                        : job.kind == JobKind::kBackwardInput ? 'I'
+                                                              : 'W';
+    return "PP:" + std::to_string(job.stage) + letter + std::to_string(job.microBatch);
+  }
+
+  void addStep(std::int32_t step, const std::vector<Event>& jobs) {
+    const Nanoseconds begin = jobs.front().begin - (shape_.onDevice ? 3000 : 200) * kUs;
+    if (shape_.namesSteps) {
+      host("user_annotation", "ProfilerStep#" + std::to_string(step + 2), begin,
+           jobs.back().end - 2 * kUs);
+    }
+    // Operators that set the step up.
+    for (int i = 0; i < 3; ++i) {
+      host("cpu_op", "aten::item", begin + (10 + 20 * i) * kUs, begin + (20 + 20 * i) * kUs,
+           numberText(number_));
+    }
+    shape_.onDevice ? addOnDevice(jobs, begin + 100 * kUs) : addOnHost(jobs);
+  }
+
+  void addOnHost(const std::vector<Event>& jobs) {
+    Nanoseconds free = jobs.front().begin - 100 * kUs;  // when the thread has no more to do
+    for (const Event& job : jobs) {
+      if (job.kind == JobKind::kOptimizer) {
+        host("user_annotation", "Optimizer.step#SGD.step", job.begin + 4 * kUs, job.end - 4 * kUs);
+        host("cpu_op", "aten::add_", job.begin + 5 * kUs, job.end - 5 * kUs);
+        continue;
+      }
+      if (const Event* const message = messageOf(job, false)) {
+        const Nanoseconds end = std::clamp(message->end, free + 6 * kUs, job.begin + 8 * kUs);
+        host("cpu_op", "c10d::recv_", free, free + 4 * kUs);
+        host("user_annotation", "gloo:recv", free + 3 * kUs, end);
+      }
+      const auto operators = operatorsOf(job);
+      const Nanoseconds first = job.begin + 10 * kUs;
+      const Nanoseconds each =
+          (job.end - 30 * kUs - first) / static_cast<Nanoseconds>(operators.size());
+      for (std::size_t i = 0; i < operators.size(); ++i) {
+        const Nanoseconds at = first + static_cast<Nanoseconds>(i) * each;
+        host("cpu_op", operators[i].first, at, at + each - 2 * kUs,
+             numberText(operators[i].second));
+      }
+      if (shape_.isAnnotated(job)) {
+        host("user_annotation", nameOf(job), first - kUs, job.end - 25 * kUs);
+      }
+      if (const Event* const message = messageOf(job, true)) {
+        host("cpu_op", "c10d::send", job.end - 20 * kUs, job.end - 16 * kUs);
+        host("user_annotation", "gloo:send", job.end - 17 * kUs,
+             std::max(message->end, job.end - 10 * kUs));
+      }
+      free = job.end - 8 * kUs;
+    }
+  }
+
+  /// Posts a message at a time of the host, and runs it on its stream.
+  void post(const Event& message, Nanoseconds at) {
+    const bool sends = isSend(message.kind);
+    const int from = sends ? rank_ : message.peer;
+    const int to = sends ? message.peer : rank_;
+    host("cpu_op", sends ? "c10d::send" : "c10d::recv_", at, at + 8 * kUs);
+    host("cpu_op", "record_param_comms", at + kUs, at + 7 * kUs,
+         R"("Collective name":")" + std::string(sends ? "send" : "recv") +
+             R"(","dtype":"BFloat16","In msg nelems":1024,"Out msg nelems":1024,"Src Rank":)" +
+             std::to_string(from) + ",\"Dst Rank\":" + std::to_string(to));
+    const std::string correlation = "\"correlation\":" + std::to_string(++correlation_);
+    host("cuda_runtime", "cudaLaunchKernel", at + 2 * kUs, at + 4 * kUs, correlation);
+    add("kernel", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 0, sends ? 21 : 20,
+        message.begin, message.end, correlation + ",\"device\":0,\"stream\":20");
+  }
+
+  void addOnDevice(const std::vector<Event>& jobs, Nanoseconds now) {
+    std::vector<const Event*> receives;
+    for (const Event& job : jobs) {
+      if (const Event* const message = messageOf(job, false)) receives.push_back(message);
+    }
+    std::size_t posted = 0;
+    std::size_t used = 0;
+    const auto postUpTo = [&](std::size_t count) {
+      for (; posted < std::min(count, receives.size()); ++posted, now += 10 * kUs) {
+        post(*receives[posted], now);
+      }
+    };
+    postUpTo(static_cast<std::size_t>(shape_.ahead));
+    for (const Event& job : jobs) {
+      if (job.kind == JobKind::kOptimizer) {
+        host("user_annotation", "Optimizer.step#SGD.step", now, now + 10 * kUs);
+        const std::string update = "\"correlation\":" + std::to_string(++correlation_);
+        host("cuda_runtime", "cudaLaunchKernel", now + 2 * kUs, now + 4 * kUs, update);
+        add("kernel", "multi_tensor_apply", 0, 7, job.begin, job.end,
+            update + ",\"device\":0,\"stream\":7");
+        now += 12 * kUs;
+        continue;
+      }
+      const bool isForward = job.kind == JobKind::kForward;
+      const Nanoseconds begin = now;
+      const auto operators = operatorsOf(job);
+      const auto count = static_cast<Nanoseconds>(operators.size());
+      for (Nanoseconds i = 0; i < count; ++i, now += 6 * kUs) {
+        const auto& [name, number] = operators[static_cast<std::size_t>(i)];
+        const int thread = isForward ? 1 : 2;
+        const std::string correlation = "\"correlation\":" + std::to_string(++correlation_);
+        host("cpu_op", name, now, now + 5 * kUs, numberText(number), thread);
+        host("cuda_runtime", "cudaLaunchKernel", now + kUs, now + 3 * kUs, correlation, thread);
+        add("kernel", "gemm", 0, 7, job.begin + job.duration() * i / count,
+            job.begin + job.duration() * (i + 1) / count,
+            correlation + ",\"device\":0,\"stream\":7");
+      }
+      if (shape_.isAnnotated(job)) host("user_annotation", nameOf(job), begin - kUs, now);
+      if (messageOf(job, false) != nullptr) ++used;
+      now += 2 * kUs;
+      if (const Event* const message = messageOf(job, true)) {
+        post(*message, now);
+        now += 10 * kUs;
+      }
+      postUpTo(used + static_cast<std::size_t>(shape_.ahead));
+    }
+  }
+
+  const Simulation& run_;
+  const TrainingShape& shape_;
+  int rank_ = 0;
+  std::string events_;
+  std::int64_t number_ = 0;
+  std::int64_t correlation_ = 0;
+  std::map<Key, std::int64_t> numbers_;  // the first of each forward
+};
+
+}  // namespace pipetrace::test
