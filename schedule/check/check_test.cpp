@@ -39,8 +39,8 @@ TEST(Check, HalfABackwardPassIsNoBackwardPass) {
   EXPECT_THAT(problemsOf("0F0,0I0\n"),
               ElementsAre("rank 0: 0W0 is missing: the plan has only the half 0I0 of that "
                           "backward pass"));
-  EXPECT_THAT(problemsOf("0F0,0B0,0W0\n"),
-              ElementsAre("rank 0, cell 2: 0W0 is done already by the whole backward pass 0B0"));
+  EXPECT_THAT(problemsOf("0F0,0F1,0B0,0W0,0B1\n"),
+              ElementsAre("rank 0, cell 3: 0W0 is done already by the whole backward pass 0B0"));
 }
 
 TEST(Check, DoubledWorkIsNamedWithBothPlaces) {

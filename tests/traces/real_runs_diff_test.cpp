@@ -15,6 +15,7 @@
 #include "analysis/testing/run_of_timeline.h"
 #include "parser/testing/load_timeline.h"
 #include "trace/testing/folders.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
@@ -81,12 +82,13 @@ TEST_P(RealRunDiff, EvenAndOddStepsAreAlike) {
   EXPECT_FALSE(isAlarm(diff)) << diffAnswer(diff);
 }
 
-TEST_P(RealRunDiff, AtMostFiveOfAHundredRandomHalvesDiffer) {
+// Intervals of 95 % leave five of a hundred out, and chance makes that ten once in fifty times.
+TEST_P(RealRunDiff, RandomHalvesDifferNoMoreOftenThanTheirIntervalsSay) {
   std::mt19937_64 random(1);  // NOLINT: the same every time
   std::vector<std::size_t> steps(run_.steps.size());
   std::iota(steps.begin(), steps.end(), std::size_t{0});
   int alarms = 0;
-  for (int split = 0; split < 100; ++split) {
+  for (int split = 0; split < test::drawn(100); ++split) {
     std::shuffle(steps.begin(), steps.end(), random);
     const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
     std::vector<std::size_t> a(steps.begin(), middle);
@@ -95,7 +97,7 @@ TEST_P(RealRunDiff, AtMostFiveOfAHundredRandomHalvesDiffer) {
     std::sort(b.begin(), b.end());
     alarms += isAlarm(compare(a, b)) ? 1 : 0;
   }
-  EXPECT_LE(alarms, 5);
+  EXPECT_LE(alarms, test::drawn(10));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RealRunDiff,
