@@ -39,10 +39,17 @@ std::string thatStage(const Finding& finding) {
   return isOneStage(finding) ? "that stage" : "these stages";
 }
 
+/// "ranks 0 and 1". Where a rank waits for itself, it was the last member of a collective.
+std::string linkText(int first, int second) {
+  return first == second ? "collectives of rank " + std::to_string(first)
+                         : "ranks " + std::to_string(first) + " and " + std::to_string(second);
+}
+
 /// "messages between ranks 0 and 1".
 std::string messagesOf(const Finding& finding) {
-  return "messages between ranks " + std::to_string(finding.culprit.rank) + " and " +
-         std::to_string(finding.culprit.peer);
+  const int rank = finding.culprit.rank;
+  const int peer = finding.culprit.peer;
+  return (rank == peer ? "" : "messages between ") + linkText(rank, peer);
 }
 
 std::string costOf(const Finding& finding) {
@@ -56,8 +63,7 @@ std::string sharesOf(const Finding& finding) {
   for (const auto& [rank, time] : finding.ranks)
     shares.emplace_back("rank " + std::to_string(rank), time);
   for (const auto& [link, time] : finding.links) {
-    shares.emplace_back(
-        "ranks " + std::to_string(link.first) + " and " + std::to_string(link.second), time);
+    shares.emplace_back(linkText(link.first, link.second), time);
   }
   constexpr std::size_t kMost = 4;
   if (shares.size() < 2) return {};

@@ -51,6 +51,16 @@ TEST(FindingSentences, RanksAreNamedWithTheirShares) {
             "30.00 ms of idle time, 25.0 % of all (rank 3: 66.7 %, rank 1: 33.3 %)");
 }
 
+TEST(FindingSentences, NoRankHasALinkWithItself) {
+  Finding finding = findingOf(FindingKind::kMessages, Remedy::kFewerMessages);
+  finding.ranks.clear();
+  finding.links = {{{0, 4}, 20 * kNsPerMs}, {{4, 4}, 10 * kNsPerMs}};
+  EXPECT_TRUE(
+      findingText(finding).ends_with("(ranks 0 and 4: 66.7 %, collectives of rank 4: "
+                                     "33.3 %)"))
+      << findingText(finding);
+}
+
 TEST(FindingSentences, OneLongJobIsItAndSeveralAreThem) {
   Finding finding = findingOf(FindingKind::kLongJobs, Remedy::kThatMoment);
   finding.facts = BlamedJob{

@@ -398,11 +398,16 @@ std::string shortened(const std::string& name) {
   return name.size() <= kMost ? name : name.substr(0, kMost - 3) + "...";
 }
 
-/// Empty where nobody asked.
-std::string nameTable(const RunReport& report) {
-  if (report.names == nullptr) return {};
-  const std::vector<TimeByName>& names = *report.names;
-  const std::size_t shown = report.all ? names.size() : std::min(names.size(), kMostRows);
+/// The best advice.
+std::string lastLine(const RunReport& report) {
+  if (report.advice == nullptr) return {};
+  return "\nadvice: " + firstAdvice(*report.advice) + "; pipe-trace advise says more\n";
+}
+
+}  // namespace
+
+std::string timeByNameText(const std::vector<TimeByName>& names, bool all) {
+  const std::size_t shown = all ? names.size() : std::min(names.size(), kMostRows);
   TextTable table({"own", "total", "calls", "rank", ""});
   for (std::size_t i = 0; i < shown; ++i) {
     const TimeByName& each = names[i];
@@ -425,23 +430,17 @@ std::string nameTable(const RunReport& report) {
   return text;
 }
 
-/// The best advice.
-std::string lastLine(const RunReport& report) {
-  if (report.advice == nullptr) return {};
-  return "\nadvice: " + firstAdvice(*report.advice) + "; pipe-trace advise says more\n";
-}
-
-}  // namespace
-
 std::string runReportText(const RunReport& report) {
   const Explanation& run = report.explanation;
   const std::string path = textOfLines(pathLines(run));
   Lines slowdown = slowdownLines(run);
   for (std::size_t i = 1; i < slowdown.size(); ++i) slowdown[i].insert(0, "  ");
+  const std::string names =
+      report.names == nullptr ? std::string() : timeByNameText(*report.names, report.all);
   return textOfLines(doubtLines(report)) + textOfLines(runHeadLines(report)) +
          findingsText(report) + rankTable(run) + costTable(run) + stepTable(run) +
          (path.empty() ? "" : "\n" + path) + slackTable(run) + "\n" + textOfLines(slowdown) +
-         textOfLines(communicationLines(run)) + nameTable(report) + lastLine(report);
+         textOfLines(communicationLines(run)) + names + lastLine(report);
 }
 
 }  // namespace pipetrace

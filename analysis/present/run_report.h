@@ -37,6 +37,10 @@ std::string runReportText(const RunReport& report);
 /// nanoseconds. Ends with a newline.
 std::string runReportJson(const RunReport& report);
 
+/// The time by operator, kernel or job and rank, as a table below a line of its own. The first
+/// rows, or all.
+std::string timeByNameText(const std::vector<TimeByName>& names, bool all);
+
 // The words that all forms of a report share: lines, which have no newline.
 
 using Lines = std::vector<std::string>;

@@ -1,5 +1,6 @@
 #include "apps/pipe_trace/report.h"
 
+#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "analysis/page/run_page.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/run_report.h"
+#include "analysis/time_by_name.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
@@ -121,6 +123,10 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   if (options.peakTflops) choices.peakFlops = *options.peakTflops * 1e12;
   const Explanation explanation(run, choices);
   if (explanation.ranks.empty()) {
+    if (options.byName) {
+      std::cout << timeByNameText(timesByName(run.timeline(), run.threads()), options.all).substr(1)
+                << std::flush;
+    }
     throw Error("the inputs hold no compute job, so there is nothing to explain");
   }
   if (options.peakTflops && !explanation.modelFlopsUtilization) {

@@ -106,4 +106,24 @@ void reportNoJobs(const StringTable& names, const std::string& file, Diagnostics
                    .advice = advice});
 }
 
+void reportGraphsWithoutJobs(const std::string& file, Diagnostics& diagnostics) {
+  diagnostics.add({.severity = Severity::kWarning,
+                   .file = file,
+                   .message = "the kernels of the trace were launched by CUDA graphs, which say"
+                              " nothing of jobs",
+                   .advice = "annotate the kernels while the graph is captured, or record a few"
+                             " steps without graphs (docs/inputs/torch.md)"});
+}
+
+void reportTurnsOfJobs(const std::string& file, Diagnostics& diagnostics) {
+  diagnostics.add({.severity = Severity::kWarning,
+                   .file = file,
+                   .message =
+                       "operators of a forward and of another micro-batch's backward take turns"
+                       " between messages, as in Megatron-LM's combined 1F1B; such jobs are"
+                       " not told apart",
+                   .advice = "annotate the jobs, or record a few steps without"
+                             " --overlap-moe-expert-parallel-comm (docs/inputs/megatron.md)"});
+}
+
 }  // namespace pipetrace

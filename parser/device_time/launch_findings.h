@@ -42,4 +42,10 @@ void reportNoDevice(const std::string& file, Diagnostics& diagnostics);
 /// they tell the program (recorded `with_stack`), the report leads to its page.
 void reportNoJobs(const StringTable& names, const std::string& file, Diagnostics& diagnostics);
 
+/// Says that the kernels of a trace without a compute job are of CUDA graphs, which name none.
+void reportGraphsWithoutJobs(const std::string& file, Diagnostics& diagnostics);
+
+/// Says that a rank's forwards and backwards take turns inside of what lies between two messages.
+void reportTurnsOfJobs(const std::string& file, Diagnostics& diagnostics);
+
 }  // namespace pipetrace

@@ -5,26 +5,10 @@
 #include <set>
 
 #include "parser/foreign/names/programs/programs.h"
+#include "parser/foreign/overlap.h"
 
 namespace pipetrace {
 namespace {
-
-constexpr double kMostOverlap = 0.01;  // jobs that touch are no overlap
-
-/// How much of the time in compute jobs, which get sorted, lies under others; 0 without any.
-double overlapOf(std::vector<Timeline::Span>& jobs) {
-  std::sort(jobs.begin(), jobs.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  Nanoseconds all = 0;
-  Nanoseconds hidden = 0;
-  Nanoseconds upTo = kNsMin;
-  for (const Timeline::Span& job : jobs) {
-    all += job.end - job.begin;
-    if (upTo > job.begin) hidden += std::min(upTo, job.end) - job.begin;
-    upTo = std::max(upTo, job.end);
-  }
-  return all > 0 ? static_cast<double>(hidden) / static_cast<double>(all) : 0;
-}
 
 /// The threads of a process that each drive a device of their own. Each has forwards and backwards,
 /// one at a time, and they run at the same time as those of the others. Else empty.
@@ -41,11 +25,11 @@ std::vector<std::size_t> threadsThatAreRanks(const ForeignTrace& trace, std::siz
       jobs.push_back({event.begin, event.end});
       (event.kind == JobKind::kForward ? hasForward : hasBackward) = true;
     }
-    if (!hasForward || !hasBackward || overlapOf(jobs) > kMostOverlap) continue;
+    if (!hasForward || !hasBackward || doOverlap(jobs)) continue;
     threads.push_back(i);
     all.insert(all.end(), jobs.begin(), jobs.end());
   }
-  if (threads.size() < 2 || overlapOf(all) <= kMostOverlap) threads.clear();
+  if (threads.size() < 2 || !doOverlap(all)) threads.clear();
   return threads;
 }
 

@@ -55,6 +55,10 @@ class JobFinder {
     listNumbers();
     cutForwards();
     findOwners();
+    if (areTurns()) {
+      found_.areTurns = true;
+      return std::move(found_);
+    }
     joinCalls();
     const bool areLinked = std::any_of(calls_.begin(), calls_.end(),
                                        [](const Run& call) { return call.owner != kNone; });
@@ -255,6 +259,40 @@ class JobFinder {
       part.end = i + 1;
     }
     cut.push_back(part);
+  }
+
+  /// Whether forwards and backwards of different micro-batches take turns between two cuts: calls
+  /// go back through runs that came before, and runs with a backward of their own stand between.
+  bool areTurns() const {
+    std::size_t cuts = 0;  // between which they do
+    std::size_t forward = 0;
+    for (std::size_t c = 0; c < calls_.size();) {
+      const std::size_t first = c++;
+      while (c < calls_.size() && !isCutBetween(calls_[c - 1].end - 1, calls_[c].first)) ++c;
+      const std::span<const Run> calls(calls_.data() + first, c - first);
+      if (goBackWithTurns(calls, forward)) ++cuts;
+    }
+    return cuts > 1;
+  }
+
+  /// Whether calls without a cut between them do. `forward` goes on with them.
+  bool goBackWithTurns(std::span<const Run> calls, std::size_t& forward) const {
+    std::int32_t owner = kNone;
+    int owners = 0;
+    int turns = 0;
+    while (forward < forwards_.size() && forwards_[forward].first < calls.front().first) ++forward;
+    const std::size_t before = forward;
+    for (const Run& call : calls) {
+      for (; forward < forwards_.size() && forwards_[forward].first < call.first; ++forward) {
+        if (isLinked(forward)) ++turns;
+      }
+      if (call.owner == kNone) continue;
+      const bool isBack = owner == kNone || call.owner <= owner;
+      if (!isBack || static_cast<std::size_t>(call.owner) >= before) return false;
+      if (call.owner != owner) ++owners;
+      owner = call.owner;
+    }
+    return owners > 1 && turns > 0;
   }
 
   /// Whether a backward refers to an operator of the run.

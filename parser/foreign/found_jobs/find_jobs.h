@@ -61,6 +61,8 @@ struct FoundJobs {
   /// Runs of operators that are as long as a forward, and that nothing shows to be one.
   std::int64_t runsUnplaced = 0;
   Nanoseconds unplacedTime = 0;
+  /// Parts of a forward and parts of another one's backward take turns, so no job was looked for.
+  bool areTurns = false;
 };
 
 /// Finds the jobs of a rank.
@@ -72,6 +74,9 @@ struct FoundJobs {
 /// operators is cut where the numbers of different calls do not overlap. Operators before or behind
 /// those that other micro-batches have are no part of a job. A forward with several backwards has
 /// an input half and weight halves.
+///
+/// Where a backward goes back through runs of one forward, and linked runs of another forward are
+/// between its calls, without a cut, neither is found (FoundJobs::areTurns).
 ///
 /// Where no backward refers to a forward and there are messages, forwards are the runs between cuts
 /// that take most of the time.

@@ -126,6 +126,31 @@ TEST(FindJobs, SecondBackwardOfAForwardIsItsWeightHalf) {
                                        "W1 210-268", "W0 270-348"));
 }
 
+// Megatron-LM's combined 1F1B: a layer of a forward, a layer of another micro-batch's backward.
+TEST(FindJobs, ForwardsAndBackwardsThatTakeTurnsAreNotToldApartAndSaidSo) {
+  Host host;
+  host.forward(6).message();
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int layer = 0; layer < 3; ++layer) {
+      host.forward(2, static_cast<StringId>(1 + 2 * layer));
+      if (pass == 0) host.backward(0, 4 - 2 * layer, 6 - 2 * layer);
+      if (pass > 0) host.backward(3 * pass - layer, 0, 2);
+    }
+    host.message();
+  }
+  for (int layer = 0; layer < 3; ++layer) host.backward(9 - layer, 0, 2);
+  EXPECT_TRUE(findJobs(host.facts()).areTurns);
+  EXPECT_THAT(host.jobs(), IsEmpty());
+}
+
+TEST(FindJobs, BackwardsOfEarlierForwardsBetweenForwardsAreFound) {
+  Host host;
+  host.forward(2).forward(2);
+  for (int pass = 0; pass < 4; ++pass) host.backward(pass, 0, 2).forward(2);
+  EXPECT_FALSE(findJobs(host.facts()).areTurns);
+  EXPECT_THAT(host.jobs(), testing::SizeIs(10));
+}
+
 TEST(FindJobs, ForwardWhoseBackwardTheTraceLacksIsKnownByItsOperators) {
   Host host;
   for (int i = 0; i < 4; ++i) host.forward(3).message();

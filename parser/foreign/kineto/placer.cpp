@@ -20,6 +20,7 @@
 #include "parser/foreign/kineto/host/host_threads.h"
 #include "parser/foreign/kineto/host_facts.h"
 #include "parser/foreign/kineto/nested_jobs.h"
+#include "parser/foreign/kineto/ranks_in_process.h"
 #include "parser/foreign/kineto_trace.h"
 #include "trace/message_arguments.h"
 #include "trace/threads/in_parallel.h"
@@ -52,6 +53,7 @@ class KinetoPlacer {
 
   void place() {
     rank_ = info_.rank.value_or(trace_.onlyRank());
+    ranks_ = RanksInProcess(rank_);
     nameLanes();
     splitLanes();
     nameProcess();
@@ -59,18 +61,17 @@ class KinetoPlacer {
     if (!hasComputeJob() && isDeviceTimeAllowed()) takeGraphJobs();
     if (words_.hasMessages() && !hasComputeJob()) {
       reportNoJobs(timeline_.strings, trace_.file, trace_.diagnostics);
+    } else if (!hasComputeJob() && hasGraphKernels()) {
+      reportGraphsWithoutJobs(trace_.file, trace_.diagnostics);
     }
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
     if (devices_.empty() && isDeviceTimeAllowed()) placeWithoutDevice();
     describeDeviceEvents();
     if (isDeviceTimeAllowed()) moveCommunication();
-    for (auto& [name, events] : made_) {
-      if (!events.empty()) addLane(name, std::move(events));
-    }
-    if (!jobs_.empty()) {
-      append(loads_, jobs_);
-      addLane(kComputeLane, std::move(jobs_));
-    }
+    findRanks();
+    for (auto& [name, events] : made_) addLanes(name, std::move(events));
+    append(loads_, jobs_);
+    addLanes(kComputeLane, std::move(jobs_));
     std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
   }
 
@@ -216,6 +217,18 @@ class KinetoPlacer {
     hasGraphJobs_ = !made.empty();
   }
 
+  bool hasGraphKernels() const {
+    const StringId key = timeline_.strings.intern("graph node id");
+    return std::any_of(devices_.begin(), devices_.end(), [&](const ForeignTrace::Lane* lane) {
+      const std::vector<Event>& events = lane->thread->events;
+      return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+        const auto arguments = timeline_.argumentsOf(event);
+        return std::any_of(arguments.begin(), arguments.end(),
+                           [&](const Argument& argument) { return argument.key == key; });
+      });
+    });
+  }
+
   StringId textArgument(const Event& event, StringId key) const {
     for (const Argument& argument : timeline_.argumentsOf(event)) {
       if (argument.key == key && argument.type == ArgumentType::kText) return argument.text;
@@ -235,6 +248,7 @@ class KinetoPlacer {
     if (!hasUnannotatedWork(host_, words_, spans)) return;
     const FactsOfThreads read = readHostFacts(host_, words_, spans);
     const FoundJobs found = findJobs(read.facts);
+    if (found.areTurns) reportTurnsOfJobs(trace_.file, trace_.diagnostics);
     RankInfo& info = timeline_.ranks[rank_];
     info.runsUnplaced = found.runsUnplaced;
     info.unplacedTime = found.unplacedTime;
@@ -391,6 +405,7 @@ class KinetoPlacer {
       std::vector<Event>& events = host_[thread]->thread->events;
       const auto firstJob = static_cast<std::int64_t>(jobs_.size());
       const HostOnlyLanes placed = placeHostOnly(jobs, events, firstJob, words_, names_, timeline_);
+      for (const Event& job : placed.jobs) placeOf_[job.job] = {false, thread};
       append(placed.jobs, jobs_);
       append(placed.sends, made_[kSendLane]);
       append(placed.receives, made_[kRecvLane]);
@@ -544,11 +559,66 @@ class KinetoPlacer {
     return found != stepOf_.end() && found->first == id ? found->second : kNotGiven;
   }
 
-  void addLane(std::string_view name, std::vector<Event> events) {
+  /// Makes ranks of the devices or threads of a process that computes on several.
+  void findRanks() {
+    const auto isOfOne = [&](const ForeignTrace::Lane* lane) {
+      return lane->process == devices_.front()->process;
+    };
+    if (std::all_of(devices_.begin(), devices_.end(), isOfOne) && !devices_.empty()) return;
+    for (const ForeignTrace::Lane* const lane : devices_) {
+      const RanksInProcess::Place device = placeOfDevice(*lane);
+      for (const Event& event : lane->thread->events) {
+        const bool isWork = event.job >= 0 && words_.categoryOf(event) == KinetoCategory::kKernel;
+        if (isWork) placeOf_.try_emplace(event.job, device);
+      }
+    }
+    ranks_ = RanksInProcess(rank_, jobs_, placeOf_);
+    if (!ranks_.areSeveral()) return;
+    const RankInfo all = timeline_.ranks[rank_];
+    timeline_.ranks.erase(rank_);
+    for (const auto& [place, rank] : ranks_.ranks()) {
+      RankInfo& info = timeline_.ranks[rank];
+      info.rank = rank;
+      info.host = all.host;
+    }
+    for (ForeignTrace::Lane* const lane : devices_) {
+      lane->rank = ranks_.rankOfPlace(placeOfDevice(*lane));
+      timeline_.ranks[lane->rank].device = trace_.processes[lane->process].contents->labels;
+    }
+    for (std::size_t i = 0; i < host_.size(); ++i) {
+      host_[i]->rank = ranks_.rankOfPlace({false, static_cast<std::int64_t>(i)});
+    }
+    const auto& [place, first] = *ranks_.ranks().begin();
+    trace_.diagnostics.add({.severity = Severity::kNote,
+                            .file = trace_.file,
+                            .message = std::string(place.isDevice ? "devices" : "threads") +
+                                       " of one process whose jobs run at the same time are taken"
+                                       " for ranks " +
+                                       std::to_string(first) + " to " +
+                                       std::to_string(ranks_.ranks().rbegin()->second) +
+                                       ", in the order of their numbers"});
+  }
+
+  RanksInProcess::Place placeOfDevice(const ForeignTrace::Lane& lane) const {
+    const ChromeId& pid = *trace_.processes[lane.process].pid;
+    return {true, pid.isText ? static_cast<std::int64_t>(lane.process) : pid.number};
+  }
+
+  /// Adds a lane with these events for each of their ranks.
+  void addLanes(std::string_view name, std::vector<Event> events) {
+    if (!ranks_.areSeveral()) return addLane(name, rank_, std::move(events));
+    std::map<int, std::vector<Event>> byRank;
+    for (const Event& event : events) byRank[ranks_.rankOfJob(event.job)].push_back(event);
+    for (auto& [rank, ofRank] : byRank) addLane(name, rank, std::move(ofRank));
+  }
+
+  void addLane(std::string_view name, int rank, std::vector<Event> events) {
+    if (events.empty()) return;
     trace_.made.emplace_back().events = std::move(events);
     ForeignTrace::Lane lane = trace_.lanes.front();
     lane.thread = &trace_.made.back();
     lane.name = name;
+    lane.rank = rank;
     trace_.lanes.push_back(lane);
   }
 
@@ -560,7 +630,9 @@ class KinetoPlacer {
   StepSpans steps_;
   NestedJobs nested_;
   int rank_ = 0;
-  bool hasGraphJobs_ = false;  // kernels named them
+  RanksInProcess ranks_;
+  std::map<std::int64_t, RanksInProcess::Place> placeOf_;  // by number of a job
+  bool hasGraphJobs_ = false;                              // kernels named them
   std::vector<ForeignTrace::Lane*> all_;
   Lanes host_;
   Lanes devices_;

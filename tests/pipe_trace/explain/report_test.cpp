@@ -281,6 +281,11 @@ TEST_F(ReportCommand, RunWithoutJobsIsRefused) {
   const ProgramRun result = report({path("workerlog.0")});
   EXPECT_EQ(result.exitCode, 2);
   EXPECT_THAT(result.err, HasSubstr("no compute job, so there is nothing to explain"));
+  EXPECT_EQ(result.out, "");
+  const ProgramRun byName = report({path("workerlog.0"), "--by-name"});
+  EXPECT_EQ(byName.exitCode, 2);
+  EXPECT_THAT(byName.out, HasSubstr("time by name and rank"));
+  EXPECT_THAT(byName.out, HasSubstr("1.000 us  1.000 us      1     0  lr"));
 }
 
 TEST_F(ReportCommand, OptionsThatChangeNothingAreRefused) {
