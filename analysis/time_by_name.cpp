@@ -1,6 +1,8 @@
 #include "analysis/time_by_name.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -25,6 +27,13 @@ struct Sum {
 /// Jobs have the times of their work, which lies on other lanes, or are all that a log has.
 bool isJob(const Event& event) { return isComputeLane(event.kind); }
 
+/// The name of a step without its number: "ProfilerStep#7" is "ProfilerStep#".
+std::string withoutNumber(std::string name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  if (last != std::string::npos && name[last] == '#') name.resize(last + 1);
+  return name;
+}
+
 /// The events of one rank.
 class RankNames {
  public:
@@ -48,13 +57,18 @@ class RankNames {
 
   std::vector<TimeByName> take(int rank) {
     addJobs();
-    std::vector<TimeByName> list;
+    std::map<std::string, TimeByName> byName;
     for (const auto& [key, sum] : sums_) {
       const Event& event = *sum.first;
-      std::string name =
-          event.name != 0 ? displayName(timeline_, event) : std::string(logName(event.kind));
-      list.push_back({std::move(name), rank, sum.calls, sum.own, sum.total});
+      const std::string name = withoutNumber(event.name != 0 ? displayName(timeline_, event)
+                                                             : std::string(logName(event.kind)));
+      TimeByName& all = byName.try_emplace(name, TimeByName{name, rank}).first->second;
+      all.calls += sum.calls;
+      all.own += sum.own;
+      all.total += sum.total;
     }
+    std::vector<TimeByName> list;
+    for (auto& [name, all] : byName) list.push_back(std::move(all));
     return list;
   }
 

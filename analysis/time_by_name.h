@@ -10,7 +10,9 @@ namespace pipetrace {
 
 /// The time of the events of one name on one rank, such as an operator, a kernel or a job.
 struct TimeByName {
-  std::string name;  ///< as displayName() has it, without numbers where events have no own name
+  /// As displayName() has it, without numbers where events have no own name, and without that of a
+  /// step ("ProfilerStep#").
+  std::string name;
   int rank = 0;
   std::int64_t calls = 0;
   /// The part of the total in which nothing else ran inside it. Inside an operator are those on

@@ -162,7 +162,8 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
   list.microBatches = model.plan().numMicroBatches;
   const std::optional<double> limit = limitOf(question, model, list.notes);
   try {
-    PlanAdvisor advisor(model, list.step, threads, question.logs, blockOptions, question.progress);
+    PlanAdvisor advisor(model, {.step = list.step, .pause = list.paid() - list.step}, threads,
+                        question.logs, blockOptions, question.progress);
     list.simulatedStep = advisor.step();
     list.modelError = static_cast<double>(advisor.step()) / static_cast<double>(list.step) - 1;
     list.peak = advisor.peak();
@@ -205,6 +206,7 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
   AdviceList list{.notes = counted.leftOutTexts()};
   const MedianStep step = medianStepOf(run.summary(), counted);
   list.step = step.window;
+  if (step.hasPauses()) list.wall = step.wall;
   list.isWholeRun = step.isWholeRun;
   if (list.step <= 0) throw Error("no step that counts has any length");
   const RunAgain again(run, counted);
@@ -214,6 +216,7 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
                                          .again = again,
                                          .counted = counted,
                                          .step = list.step,
+                                         .wall = list.wall,
                                          .progress = question.progress,
                                          .logs = question.logs});
   list.tried = static_cast<int>(all.size());

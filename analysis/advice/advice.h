@@ -52,6 +52,7 @@ struct Advice {
     kLaunches,
     kLengths,  ///< of micro-batches
     kPauses,
+    kData,
   };
 
   Of of = Of::kSchedule;
@@ -59,7 +60,7 @@ struct Advice {
   std::string command;  ///< that shows it: "pipe-trace what-if LOGS --schedule ZB-H1"; may be empty
   /// Whether it follows from a simulation (RunModel), not from the run itself again (RunAgain).
   bool isByModel = false;
-  /// Predicted, for as many samples as a step of the run has: AdviceList::step · (1 − gain).
+  /// Predicted, for as many samples as a step of the run has: AdviceList::paid() · (1 − gain).
   Nanoseconds step = 0;
   double gain = 0;   ///< 1 − the step with the change over that of the run as it was, found alike
   double error = 0;  ///< of the prediction, a share of the step
@@ -72,7 +73,9 @@ struct Advice {
 
 /// The advice on a run.
 struct AdviceList {
-  Nanoseconds step = 0;     ///< MedianStep::window of the run
+  Nanoseconds step = 0;  ///< MedianStep::window of the run
+  /// MedianStep::wall, where that is what gains are a share of (MedianStep::hasPauses()).
+  std::optional<Nanoseconds> wall;
   bool isWholeRun = false;  ///< MedianStep::isWholeRun: times of steps are those of the whole run
   std::string schedule;     ///< that it followed, as people say it
   int microBatches = 0;     ///< 0: not known
@@ -88,16 +91,19 @@ struct AdviceList {
   /// Why there is less advice than there could be. Sentences without a full stop.
   std::vector<std::string> notes;
 
+  /// The time that a change shortens: the wall time where much passes between steps.
+  Nanoseconds paid() const { return wall.value_or(step); }
+
   /// A change that gains no more than this is none.
   static constexpr double kLeastGain = 0.02;
   static constexpr std::size_t kMostAdvice = 3;
 };
 
-/// Computes what each change of a run would bring, and chooses. Changes of the run
-/// itself (stages balanced, a rank as fast as its peers, a link as fast as the others, no launches)
-/// run the run again. Another schedule, more micro-batches, another order of messages and deeper
-/// warm-ups are simulated, unless the simulation of the run as it was is off by more than
-/// WhatIfAnswer::kMostError. A change that gains less than its own error is none.
+/// Computes what each change of a run would bring, and chooses. Changes of the run itself run the
+/// run again: stages balanced, a rank as fast as its peers, a link as fast as the others, no
+/// launches, no data to load. Another schedule, more micro-batches, another order of
+/// messages and deeper warm-ups are simulated, unless the simulation of the run as it was is off by
+/// more than WhatIfAnswer::kMostError. A change that gains less than its own error is none.
 ///
 /// Throws Error where the run has no step that counts, and where nothing says what an activation
 /// takes of AdviceQuestion::limitBytes.

@@ -12,6 +12,7 @@
 
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/loads_between_steps.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/compare/split_costs.h"
@@ -397,6 +398,33 @@ TEST(AdviceOnRuns, ThatAreAsynchronousIsOfTheRunItself) {
   for (const Advice& advice : list.best) EXPECT_FALSE(advice.isByModel) << advice.what;
   EXPECT_THAT(adviceText(list), StartsWith("the run takes "));
   EXPECT_THAT(adviceText(list), HasSubstr(" equally long: the run takes "));
+}
+
+TEST(AdviceOnPauses, DataLoadersComeFirstWhereStepsWaitForThemAndGainsAreOfTheWallTime) {
+  constexpr Nanoseconds kLoad = 200 * kNsPerMs;
+  Timeline timeline =
+      withLoadsBetweenSteps(simulate(CheckedPlan(buildSchedule("1F1B", 4, 8)), evenCosts(4),
+                                     {.steps = 5, .begin = kNsPerMs, .stepsStartTogether = true})
+                                .timeline,
+                            kLoad);
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  const AdviceList list = adviceOn(asRun(timeline), {});
+  ASSERT_TRUE(list.wall);
+  EXPECT_EQ(*list.wall - list.step, kLoad);
+  ASSERT_FALSE(list.best.empty());
+  const Advice& first = list.best.front();
+  EXPECT_EQ(first.of, Advice::Of::kData);
+  EXPECT_EQ(first.step, list.step);
+  const auto wall = static_cast<double>(*list.wall);
+  EXPECT_NEAR(first.gain, static_cast<double>(kLoad) / wall, 1e-9);
+  const auto schedule = std::find_if(list.best.begin(), list.best.end(), [](const Advice& each) {
+    return each.of == Advice::Of::kSchedule;
+  });
+  ASSERT_NE(schedule, list.best.end());
+  EXPECT_GT(schedule->step, kLoad) << "the pause stays";
+  EXPECT_NEAR(static_cast<double>(schedule->step), wall * (1 - schedule->gain), 1);
+  EXPECT_THAT(adviceText(list), HasSubstr(" of wall time, "));
 }
 
 }  // namespace

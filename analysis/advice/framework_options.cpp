@@ -179,6 +179,11 @@ std::vector<FrameworkOption> optionsOfTokens() {
               "with \"max_tokens\"")};
 }
 
+std::vector<FrameworkOption> optionsOfLoading() {
+  return {can(kTorch, "DataLoader(num_workers=8, prefetch_factor=4, persistent_workers=True)"),
+          can(kMegatron, "--num-workers 8")};
+}
+
 std::vector<FrameworkOption> optionsOfCollection() {
   return {can(kTorch, "gc.disable(), and gc.collect() at the same step on all ranks"),
           can(kTitan, "training.gc_freq, which is always on"),

@@ -40,6 +40,8 @@ std::vector<FrameworkOption> optionsOfWarmUp(const ScheduleInfo* like);
 std::vector<FrameworkOption> optionsOfLaunches();
 /// Those that give all micro-batches as many tokens.
 std::vector<FrameworkOption> optionsOfTokens();
+/// Those that load batches ahead of the steps that need them.
+std::vector<FrameworkOption> optionsOfLoading();
 /// Those that collect garbage at the same step on all ranks.
 std::vector<FrameworkOption> optionsOfCollection();
 

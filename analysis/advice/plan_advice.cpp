@@ -53,8 +53,8 @@ std::string withoutZeros(std::string number) {
 
 }  // namespace
 
-PlanAdvisor::PlanAdvisor(const RunModel& model, Nanoseconds measured, int threads, std::string logs,
-                         std::string blockOptions, AdviceProgress* progress)
+PlanAdvisor::PlanAdvisor(const RunModel& model, const Measured& measured, int threads,
+                         std::string logs, std::string blockOptions, AdviceProgress* progress)
     : model_(model),
       measured_(measured),
       threads_(threads),
@@ -83,11 +83,12 @@ PlanAdvisor::Simulated PlanAdvisor::simulated(const PlanChanges& changes) const 
 }
 
 double PlanAdvisor::gainOf(const Simulated& plan) const {
-  return 1 - static_cast<double>(plan.step) / static_cast<double>(own_.step);
+  const double ofStep = 1 - static_cast<double>(plan.step) / static_cast<double>(own_.step);
+  return ofStep * measured_.share();
 }
 
 Nanoseconds PlanAdvisor::predicted(const Simulated& plan) const {
-  return std::llround(static_cast<double>(measured_) * (1 - gainOf(plan)));
+  return std::llround(static_cast<double>(measured_.all()) * (1 - gainOf(plan)));
 }
 
 bool PlanAdvisor::isWithin(const Simulated& plan, double limit) const {
@@ -353,7 +354,7 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error,
     made.isByModel = true;
     made.step = predicted(one.simulated);
     made.gain = gainOf(one.simulated);
-    made.error = error;
+    made.error = error * measured_.share();
     made.peak = one.simulated.peak;
     made.messages = one.simulated.messages;
     if (made.peak > limit + kPeakRounding) {

@@ -11,9 +11,18 @@ namespace pipetrace {
 /// Says what other plans of a run's jobs would gain, by simulations with the run's medians.
 class PlanAdvisor {
  public:
-  /// The model must outlive it, and have no reason() against it. `measured`: the step of the run,
-  /// ns. `logs` and `blockOptions` are those of AdviceQuestion.
-  PlanAdvisor(const RunModel& model, Nanoseconds measured, int threads, std::string logs,
+  /// The step of the run, and the time after it that counts with it and that no plan changes.
+  struct Measured {
+    Nanoseconds step = 0;
+    Nanoseconds pause = 0;
+
+    Nanoseconds all() const { return step + pause; }
+    double share() const { return static_cast<double>(step) / static_cast<double>(all()); }
+  };
+
+  /// The model must outlive it, and have no reason() against it. `logs` and `blockOptions` are
+  /// those of AdviceQuestion.
+  PlanAdvisor(const RunModel& model, const Measured& measured, int threads, std::string logs,
               std::string blockOptions, AdviceProgress* progress = nullptr);
 
   /// The step of the run as it was, simulated.
@@ -88,7 +97,7 @@ class PlanAdvisor {
   std::vector<int> deepened(std::vector<int> depths, double limit) const;
 
   const RunModel& model_;
-  Nanoseconds measured_;
+  Measured measured_;
   int threads_;
   std::string logs_;
   std::string blockOptions_;

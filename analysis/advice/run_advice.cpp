@@ -33,6 +33,7 @@ class RunAdvisor {
     launches();
     lengths();
     pauses();
+    loads();
     return std::move(all_);
   }
 
@@ -56,11 +57,14 @@ class RunAdvisor {
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
     if (run_.progress != nullptr) ++run_.progress->tried;
     try {
-      advice.step = medianStepOf(run_.again.run(changes), run_.run.topology(), run_.counted).window;
+      const MedianStep step =
+          medianStepOf(run_.again.run(changes), run_.run.topology(), run_.counted);
+      advice.step = step.window;
+      if (run_.wall) advice.step = step.wall.value_or(step.window + *run_.wall - run_.step);
     } catch (const Error&) {
       return;  // such as jobs that name no stages
     }
-    advice.gain = 1 - static_cast<double>(advice.step) / static_cast<double>(run_.step);
+    advice.gain = 1 - static_cast<double>(advice.step) / paid();
     if (!options.empty()) advice.command = "pipe-trace what-if " + run_.logs + " " + options;
     all_.push_back(std::move(advice));
   }
@@ -148,7 +152,16 @@ class RunAdvisor {
     return hosts.size() == 1 && !hosts.begin()->empty();
   }
 
+  /// Whether ranks have no logs: what jobs waited for there is not known.
+  bool lacksRanks() const {
+    const auto lacks = [&](const JobGraph::Node& node) {
+      return node.lacksInput && run_.counted.contains(node.step);
+    };
+    return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), lacks);
+  }
+
   void launches() {
+    if (lacksRanks()) return;
     Advice advice{.of = Advice::Of::kLaunches,
                   .what = "begin jobs as soon as their inputs are there, without launches between"};
     if (runsOnProcessors(run_.run.timeline())) {
@@ -190,10 +203,24 @@ class RunAdvisor {
     const double together = std::ceil(static_cast<double>(pauses.count()) / ranks);
     const double mean = meanOf(without) + together * static_cast<double>(pauses.median()) /
                                               static_cast<double>(without.size());
-    advice.gain = 1 - mean / measured;
-    advice.step = std::llround(static_cast<double>(run_.step) * mean / measured);
+    const auto step = static_cast<double>(run_.step);
+    advice.gain = step / paid() * (1 - mean / measured);
+    advice.step = std::llround(paid() * (1 - advice.gain));
     all_.push_back(std::move(advice));
   }
+
+  void loads() {
+    const auto isLoad = [](const JobGraph::Node& node) { return loadsData(node.kind); };
+    if (std::none_of(graph_.nodes().begin(), graph_.nodes().end(), isLoad)) return;
+    Advice advice{.of = Advice::Of::kData,
+                  .what = "load batches ahead of the steps that need them",
+                  .options = optionsOfLoading()};
+    advice.notes.emplace_back("or give them faster storage, or less work for each sample");
+    add(std::move(advice), {.scales = {parseScale("kind=data:0", ZeroScale::kOfKinds)}},
+        "--scale kind=data:0");
+  }
+
+  double paid() const { return static_cast<double>(run_.wall.value_or(run_.step)); }
 
   const RunAdviceInputs& run_;
   const JobGraph& graph_;

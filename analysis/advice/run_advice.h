@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ struct RunAdviceInputs {
   const Run& run;
   const RunAgain& again;
   const CountedSteps& counted;
-  Nanoseconds step = 0;  ///< AdviceList::step
+  Nanoseconds step = 0;             ///< AdviceList::step
+  std::optional<Nanoseconds> wall;  ///< AdviceList::wall
   AdviceProgress* progress = nullptr;
   std::string logs;  ///< AdviceQuestion::logs
 };
@@ -27,6 +29,7 @@ bool runsOnProcessors(const Timeline& timeline);
 /// - a rank that is slower than its peers (SlowerRanks) were as fast as they are, for each of them;
 /// - a link took no longer than the others in the median, for each that takes longer;
 /// - launches were gone;
+/// - no rank waited for its data loader;
 /// - micro-batches that are of uneven length (UnevenMicroBatches) were of equal length;
 /// - pauses that ranks make at different steps (ScatteredPauses) were at the same steps: as many of
 ///   their median length as a rank makes in the mean.

@@ -410,11 +410,29 @@ class CulpritFacts {
     for (const Id input : {message.inputs[0], message.before}) {
       if (input != JobGraph::kNone) ready = std::max(ready, graph_.node(input).end);
     }
-    return {.name = messageName(isSend ? *ends.send : *ends.receive, message.microBatch),
-            .rank = group.rank,
-            .step = isOneStep(group) && !isOnlyStep() ? message.step : -1,
-            .late = ready == kNsMin ? 0 : message.begin - ready,
-            .isOnlyOne = isOneJob(group)};
+    LateMessage late{.name = messageName(isSend ? *ends.send : *ends.receive, message.microBatch),
+                     .rank = group.rank,
+                     .step = isOneStep(group) && !isOnlyStep() ? message.step : -1,
+                     .late = ready == kNsMin ? 0 : message.begin - ready,
+                     .isOnlyOne = isOneJob(group)};
+    if (isSend && late.late > 0) late.behind = receivedIn({ready, message.begin}, group.rank);
+    return late;
+  }
+
+  /// The message that a rank on a processor received for most of that time; empty: none.
+  std::string receivedIn(const Timeline::Span& span, int rank) const {
+    const auto info = run_.of.timeline().ranks.find(rank);
+    if (info == run_.of.timeline().ranks.end() || info->second.device != "cpu") return {};
+    for (Id id = static_cast<Id>(graph_.jobCount()); id < graph_.messageEnd(); ++id) {
+      const Event* const receive = graph_.message(id).receive;
+      if (receive == nullptr || graph_.ranks()[graph_.node(id).rank].number != rank) continue;
+      const Nanoseconds both =
+          std::min(receive->end, span.end) - std::max(receive->begin, span.begin);
+      if (2 * both > span.end - span.begin) {
+        return messageName(*receive, graph_.node(id).microBatch);
+      }
+    }
+    return {};
   }
 
   BlamedJob loaded(const CulpritGroup& group) const {

@@ -139,6 +139,9 @@ struct LateMessage {
   int rank = -1;           ///< whose end that is
   std::int32_t step = -1;  ///< of the one step that has it; -1: several do
   Nanoseconds late = 0;    ///< since its data and its rank were there
+  /// The message that the rank received in most of that time, where it ran on processors: its host
+  /// waited for that first. Empty: none.
+  std::string behind;
   bool isOnlyOne = false;  ///< four fifths of the time are of this message, over all steps
 };
 

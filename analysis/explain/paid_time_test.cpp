@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -172,6 +173,28 @@ TEST(PaidTime, ALateSendIsTheSendersAndNamesTheMessage) {
   }
   EXPECT_THAT(culprits, ElementsAre("0SEND_F0"));
   EXPECT_THAT(sentencesOf(lateSends(10)), Not(Contains(HasSubstr("begins 0F0 later"))));
+}
+
+TEST(PaidTime, ASendBehindAReceiveNamesIt) {
+  Timeline timeline = lateSends(10);
+  timeline.ranks[0].device = "cpu";
+  std::optional<Event> send;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      const bool isLate = track.rank == 0 && event.kind == JobKind::kSendForward;
+      if (isLate && !send) send = event;
+    }
+  }
+  ASSERT_TRUE(send);
+  Event receive = *send;
+  receive.kind = JobKind::kRecvBackward;
+  receive.begin = send->begin - 8 * kNsPerMs;
+  receive.end = send->begin;
+  receive.microBatch = 7;
+  timeline.track(0, "recv").events.push_back(receive);
+  timeline.sort();
+  EXPECT_THAT(sentencesOf(timeline), Contains(HasSubstr("its data are there, behind its 0RECV_B7: "
+                                                        "late starts cost ")));
 }
 
 TEST(PaidTime, AReceiveThatIsPostedLateIsTheReceivers) {

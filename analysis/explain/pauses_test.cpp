@@ -163,8 +163,7 @@ TEST_F(AllPausesTest, PausesInWhichSeveralRanksLoadDataAreOneFindingWhoeverTakes
   EXPECT_EQ(found[0].count, 5);
   EXPECT_EQ(found[0].ranks, 2);
   EXPECT_THAT(sentenceOf(found[0]),
-              testing::HasSubstr("'s data loader: 148.6 ms a step, the longest of 2 ranks that "
-                                 "load data: "));
+              testing::HasSubstr("data loaders of 2 ranks: 148.6 ms a step, the longest on rank "));
 }
 
 TEST_F(AllPausesTest, PausesWithOneReasonAreOneFinding) {

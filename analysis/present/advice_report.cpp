@@ -29,6 +29,7 @@ const char* kindName(Advice::Of of) {
     case Advice::Of::kLaunches: return "launches";
     case Advice::Of::kLengths: return "lengths";
     case Advice::Of::kPauses: return "pauses";
+    case Advice::Of::kData: return "data";
   }
   return "";
 }
@@ -37,8 +38,8 @@ const char* kindName(Advice::Of of) {
 const char* subjectOf(const AdviceList& list) { return list.isWholeRun ? "the run" : "the step"; }
 
 std::string sentenceOf(const Advice& advice, const AdviceList& list) {
-  return advice.what + ": " + subjectOf(list) + " takes " + formatDuration(advice.step) + ", " +
-         percentOfRun(advice.gain) + " less";
+  return advice.what + ": " + subjectOf(list) + " takes " + formatDuration(advice.step) +
+         (list.wall ? " of wall time, " : ", ") + percentOfRun(advice.gain) + " less";
 }
 
 std::string priceOf(const Advice& advice, const AdviceList& list) {
@@ -92,8 +93,10 @@ std::vector<AdviceSentence> adviceSentences(const AdviceList& list) {
 
 std::string adviceText(const AdviceList& list) {
   std::string text = std::string(subjectOf(list)) + " takes " + formatDuration(list.step) +
-                     (list.isWholeRun ? " while its pipeline is full" : " in the median") +
-                     ", schedule " + list.schedule;
+                     (list.isWholeRun ? " while its pipeline is full" : " in the median");
+  if (list.wall)
+    text += ", " + formatDuration(*list.wall) + " of wall time to the next one's begin";
+  text += ", schedule " + list.schedule;
   if (list.microBatches > 0)
     text += ", " + countText(list.microBatches, "micro-batch", "micro-batches");
   text += "\n";
@@ -126,6 +129,7 @@ std::string adviceText(const AdviceList& list) {
 std::string adviceJson(const AdviceList& list) {
   Json json;
   json["step_ns"] = list.step;
+  json["step_wall_ns"] = list.wall ? Json(*list.wall) : Json(nullptr);
   if (list.isWholeRun) json["whole_run"] = true;
   json["schedule"] = list.schedule;
   json["micro_batches"] = list.microBatches > 0 ? Json(list.microBatches) : Json(nullptr);

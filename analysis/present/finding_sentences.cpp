@@ -242,6 +242,7 @@ std::string lateMessagesText(const Finding& finding) {
             "such as rank " + std::to_string(message.rank) + " " + message.name + late;
   }
   if (message.step >= 0) text += " in step " + std::to_string(message.step);
+  if (!message.behind.empty()) text += ", behind its " + message.behind;
   return text + ": late starts cost " + costOf(finding) + sharesOf(finding);
 }
 
@@ -345,11 +346,11 @@ std::string costOfPauses(const Finding& finding) {
 
 /// "rank 1's data loader: 150.1 ms a step, …".
 std::string loaderPausesText(const Finding& finding, const Pauses& facts) {
-  std::string text =
-      loaderOf(facts.rank) + formatDuration(facts.workTime / facts.count) + aStepText(facts);
-  if (facts.ranks > 1) {
-    text += ", the longest of " + std::to_string(facts.ranks) + " ranks that load data";
-  }
+  const std::string time = formatDuration(facts.workTime / facts.count) + aStepText(facts);
+  const std::string text = facts.ranks > 1 ? "data loaders of " + std::to_string(facts.ranks) +
+                                                 " ranks: " + time + ", the longest on rank " +
+                                                 std::to_string(facts.rank)
+                                           : loaderOf(facts.rank) + time;
   return text + ": pauses between steps cost " + costOfPauses(finding);
 }
 
@@ -485,6 +486,15 @@ std::string hostOfRank(const Finding& finding) {
          (factsOf<SlowerRanks::Rank>(finding).change ? ", and what changed at that step" : "");
 }
 
+std::string soonerMessages(const Finding& finding) {
+  if (!factsOf<LateMessage>(finding).behind.empty()) {
+    return "the rank waits for another message before it sends that one: post the send first, or "
+           "both at once (isend, irecv); the network is not to blame";
+  }
+  return "see what the host does between the end of that job and the posting of its message: "
+         "work, waits for the device, a lock; the network is not to blame";
+}
+
 std::string orderOfMessages(const Finding& finding) {
   const auto& inTime = factsOf<HeldLines>(finding).inTime;
   if (!inTime || inTime->schedule.empty()) {
@@ -541,9 +551,7 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
     {Remedy::kDataAhead,
      "load batches ahead of the step that needs them: more workers, faster storage"},
     {Remedy::kSoonerLaunches, rowOf(BubbleClass::kLateStart).advice},
-    {Remedy::kSoonerMessages,
-     "see what the host does between the end of that job and the posting of its message: work, "
-     "waits for the device, a lock; the network is not to blame"},
+    {Remedy::kSoonerMessages, nullptr, soonerMessages},
     {Remedy::kOrderOfMessages, nullptr, orderOfMessages},
     {Remedy::kThatLink, "look at that link: its route, its network card, other traffic on it"},
     {Remedy::kNetworkAtThatTime,

@@ -221,7 +221,7 @@ TEST_F(ReportByHand, CommunicationAndThroughputAreLinesWhereTheyAreKnown) {
   run_.tokensPerSecond = 1234.5;
   run_.modelFlopsUtilization = 0.375;
   EXPECT_THAT(text(), HasSubstr(" everywhere\ncommunication takes 40.00 ms on all ranks, 25.0 % of "
-                                "it with no compute job meanwhile\n1234 tokens a second\nmodel "
+                                "it outside of compute jobs\n1234 tokens a second\nmodel "
                                 "FLOPs utilization 0.3750\n"));
   const json summary = toJson()["summary"];
   EXPECT_EQ(summary["communication_ns"], 40 * kMs);

@@ -235,7 +235,7 @@ Lines slowdownLines(const Explanation& run) {
     most(slowdown.byKind, "kind", [](const std::string& kind) { return kind; });
     if (isMoreThanAll) alone += " (more than all together: other work is shorter than its ideal)";
     if (!alone.empty()) lines.push_back(std::move(alone));
-    if (slowdown.mW && slowdown.worstRanks.size() < slowdown.ranks.size()) {
+    if (slowdown.mW && *slowdown.mW > 0 && slowdown.worstRanks.size() < slowdown.ranks.size()) {
       lines.push_back("without what is special about " + ranksText(slowdown.worstRanks) +
                       " it would be " +
                       ratioText(slowdown.total - *slowdown.mW * (slowdown.total - 1)));
@@ -255,7 +255,7 @@ Lines communicationLines(const Explanation& run) {
     lines.push_back("communication takes " + formatDuration(run.communication.all) +
                     " on all ranks, " +
                     percentText(run.communication.exposed, run.communication.all) +
-                    " of it with no compute job meanwhile");
+                    " of it outside of compute jobs");
   }
   if (run.tokensPerSecond) {
     lines.push_back(std::to_string(static_cast<long long>(*run.tokensPerSecond)) +

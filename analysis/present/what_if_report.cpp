@@ -61,9 +61,12 @@ std::string signedPercent(double share) {
 }
 
 void addRow(TextTable& table, const char* name, const WhatIfFigures& figures,
-            const std::string& change) {
-  table.addRow({name, formatDuration(figures.step), change, fixedText(figures.bubbleRatio, 4),
-                fixedText(figures.perSecond, 2)});
+            const std::string& change, bool isOfWall) {
+  std::vector<std::string> row = {name, formatDuration(figures.step)};
+  if (isOfWall) row.push_back(figures.wall ? formatDuration(*figures.wall) : "");
+  row.insert(row.end(),
+             {change, fixedText(figures.bubbleRatio, 4), fixedText(figures.perSecond, 2)});
+  table.addRow(std::move(row));
 }
 
 struct Difference {
@@ -141,7 +144,9 @@ std::string errorsText(const WhatIfAnswer& answer) {
 }
 
 Json jsonOf(const WhatIfFigures& figures, bool isInTokens) {
-  Json json{{"step_ns", figures.step}, {"bubble_ratio", figures.bubbleRatio}};
+  Json json{{"step_ns", figures.step}, {"step_wall_ns", nullptr}};
+  if (figures.wall) json["step_wall_ns"] = *figures.wall;
+  json["bubble_ratio"] = figures.bubbleRatio;
   json[isInTokens ? "tokens_per_second" : "steps_per_second"] = figures.perSecond;
   for (const Rank& rank : figures.ranks) {
     Json bubbles = Json::object();
@@ -167,14 +172,17 @@ std::string whatIfText(const WhatIfReport& report) {
   for (const std::string& each : report.asked) asked += (asked.empty() ? "" : " ") + each;
   std::string text =
       answer.schedule + (asked.empty() ? ", nothing changed" : ": " + asked) + "\n\n";
-  TextTable table(
-      {"", "step", "change", "bubble ratio", answer.isInTokens ? "tokens/s" : "steps/s"});
-  addRow(table, "measured", answer.measured, "");
+  const bool isOfWall = answer.isOfWall;
+  std::vector<std::string> head = {"", "step"};
+  if (isOfWall) head.emplace_back("wall time");
+  head.insert(head.end(), {"change", "bubble ratio", answer.isInTokens ? "tokens/s" : "steps/s"});
+  TextTable table(std::move(head));
+  addRow(table, "measured", answer.measured, "", isOfWall);
   if (answer.isByModel ? answer.modelError.has_value() : true) {
-    addRow(table, answer.isByModel ? "simulated" : "run again", answer.unchanged, "");
+    addRow(table, answer.isByModel ? "simulated" : "run again", answer.unchanged, "", isOfWall);
   }
   if (answer.refusal.empty() && !report.asked.empty()) {
-    addRow(table, "changed", answer.changed, signedPercent(answer.change()));
+    addRow(table, "changed", answer.changed, signedPercent(answer.change()), isOfWall);
   }
   text += table.toText();
   text += std::string(answer.isWholeRun
@@ -182,7 +190,8 @@ std::string whatIfText(const WhatIfReport& report) {
                             "pipeline is full; "
                           : "a step is a median, ") +
           (answer.isInTokens ? "tokens/s" : "steps/s") +
-          " are means with the pauses between steps\n\n" + errorsText(answer);
+          " are means with the pauses between steps" +
+          (isOfWall ? "; the change is that of the wall time" : "") + "\n\n" + errorsText(answer);
   if (!answer.refusal.empty()) return text + "\n" + answer.refusal + "\n";
   text += differencesText(answer);
   if (!answer.peaks.empty()) {

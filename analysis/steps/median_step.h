@@ -28,6 +28,11 @@ struct MedianStep {
   std::int32_t step = kNotGiven;
   std::size_t count = 0;    ///< how many steps it is of; a step of several pipelines is one
   bool isWholeRun = false;  ///< the run is asynchronous: the step is the whole window of the run
+
+  /// Whether more than a hundredth of the wall time passes between steps. Then that is the time of
+  /// which changes save a share; else it is the window.
+  bool hasPauses() const { return wall && (*wall - window) * 100 > *wall; }
+  Nanoseconds paid() const { return hasPauses() ? *wall : window; }
 };
 
 /// `counted`: of the run; where it holds steps that lack jobs, these are left out here.

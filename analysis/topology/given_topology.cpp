@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/run_contents.h"
 #include "trace/error.h"
 #include "trace/text/count_text.h"
+#include "trace/text/ranks_text.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
@@ -140,7 +143,10 @@ class Completion {
       const std::int64_t stages = std::int64_t{*pipelineRanks_} * *info.numChunks;
       if (!info.numStages && stages <= kMostStages) info.numStages = static_cast<int>(stages);
     }
-    if (fits && pipelineRanks_ && replicas_) giveIndices();
+    if (fits && pipelineRanks_ && replicas_) {
+      giveIndices();
+      checkStages();
+    }
   }
 
  private:
@@ -225,6 +231,36 @@ class Completion {
       if (tensorRanks_ && !info.tensorParallelIndex) {
         info.tensorParallelIndex = pipeline % shape.tensorRanks;
       }
+    }
+  }
+
+  /// Throws Error where jobs of one pipeline name other stages than those of another.
+  void checkStages() const {
+    std::map<std::pair<int, int>, std::set<std::int32_t>> stages;  // of pipelines
+    std::map<std::pair<int, int>, std::vector<int>> members;
+    for (const Track& track : timeline_.tracks) {
+      const RankInfo& info = timeline_.ranks.at(track.rank);
+      const std::pair pipeline{info.dataParallelIndex.value_or(0),
+                               info.tensorParallelIndex.value_or(0)};
+      for (const Event& event : track.events) {
+        if (!isCompute(event.kind)) continue;
+        if (event.stage == kNotGiven) return;
+        stages[pipeline].insert(event.stage);
+        std::vector<int>& ranks = members[pipeline];
+        if (ranks.empty() || ranks.back() != track.rank) ranks.push_back(track.rank);
+      }
+    }
+    for (const auto& [pipeline, own] : stages) {
+      const auto& [first, others] = *stages.begin();
+      const bool areParts =  // where a log lacks jobs
+          std::includes(own.begin(), own.end(), others.begin(), others.end()) ||
+          std::includes(others.begin(), others.end(), own.begin(), own.end());
+      if (areParts) continue;
+      throw Error("--pp " + std::to_string(*pipelineRanks_) + " contradicts the jobs: ranks " +
+                  numbersText(members.at(first)) + " would be a pipeline with stages " +
+                  numbersText({others.begin(), others.end()}) + ", and ranks " +
+                  numbersText(members.at(pipeline)) + " one with stages " +
+                  numbersText({own.begin(), own.end()}) + "; leave the option out");
     }
   }
 

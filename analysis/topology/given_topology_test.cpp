@@ -137,6 +137,13 @@ TEST_F(GivenTopologyTest, AContradictionIsAnErrorThatNamesBoth) {
   EXPECT_THAT(reported(), IsEmpty());
 }
 
+TEST_F(GivenTopologyTest, StagesThatPipelinesDoNotShareContradictTheOption) {
+  addStages({0, 1, 2, 3});
+  expectRefused({.pipelineRanks = 2},
+                "--pp 2 contradicts the jobs: ranks 0 and 1 would be a pipeline with stages 0 and "
+                "1, and ranks 2 and 3 one with stages 2 and 3");
+}
+
 TEST_F(GivenTopologyTest, NumbersThatDoNotFitTheRanksAreReportedAndNotUsed) {
   addRanks(6);
   give({.pipelineRanks = 4});

@@ -29,12 +29,25 @@ std::map<int, std::set<std::int32_t>> stagesByPosition(const JobGraph& graph) {
   return stages;
 }
 
+/// The mean time between steps, in ns; 0 where none is followed by another.
+double meanPauseOf(const RunSummary& summary, const CountedSteps& counted) {
+  double sum = 0;
+  double count = 0;
+  for (const StepSummary& step : summary.steps) {
+    if (!counted.contains(step.step) || !step.isFollowed) continue;
+    sum += static_cast<double>(step.betweenSteps);
+    ++count;
+  }
+  return ratio(sum, count);
+}
+
 WhatIfFigures figuresOf(const Run& run, const CountedSteps& counted, std::optional<double> pause,
                         double perStep) {
   const JobGraph& graph = run.graph();
   WhatIfFigures figures;
   double count = 0;
   double length = 0;  // with the pauses after them
+  const double meanPause = pause ? *pause : meanPauseOf(run.summary(), counted);
   double steps = 0;
   double busy = 0;
   double idle = 0;
@@ -52,7 +65,8 @@ WhatIfFigures figuresOf(const Run& run, const CountedSteps& counted, std::option
     if (!counted.contains(step.step)) continue;
     ++count;
     length += static_cast<double>(step.window());
-    length += pause.value_or(static_cast<double>(step.betweenSteps));
+    const bool isKnown = !pause && step.isFollowed;
+    length += isKnown ? static_cast<double>(step.betweenSteps) : meanPause;
     steps += stepsIn(graph, step);
     for (const RankStep& rank : step.ranks) {
       busy += static_cast<double>(rank.busy);
@@ -73,22 +87,12 @@ WhatIfFigures figuresOf(const Run& run, const CountedSteps& counted, std::option
     for (double& time : rank.bubbles) time /= std::max(count, 1.0);
     figures.ranks.push_back(std::move(rank));
   }
-  figures.step = medianStepOf(run.summary(), counted).window;
+  const MedianStep median = medianStepOf(run.summary(), counted);
+  figures.step = median.window;
+  figures.wall = pause ? median.window + std::llround(*pause) : median.wall;
   figures.bubbleRatio = ratio(idle, busy + idle);
   figures.perSecond = perStep * 1e9 * ratio(steps, length);
   return figures;
-}
-
-/// The mean time between steps, in ns.
-double meanPause(const RunSummary& summary, const CountedSteps& counted) {
-  double sum = 0;
-  double count = 0;
-  for (const StepSummary& step : summary.steps) {
-    if (!counted.contains(step.step)) continue;
-    sum += static_cast<double>(step.betweenSteps);
-    ++count;
-  }
-  return ratio(sum, count);
 }
 
 std::optional<double> tokensOf(const Timeline& timeline, const WhatIfQuestion& question) {
@@ -177,9 +181,10 @@ double WhatIfFigures::work() const {
 }
 
 double WhatIfAnswer::change() const {
-  return unchanged.step > 0
-             ? static_cast<double>(changed.step) / static_cast<double>(unchanged.step) - 1
-             : 0;
+  const auto paid = [&](const WhatIfFigures& figures) {
+    return static_cast<double>(isOfWall ? figures.wall.value_or(figures.step) : figures.step);
+  };
+  return paid(unchanged) > 0 ? paid(changed) / paid(unchanged) - 1 : 0;
 }
 
 WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
@@ -195,7 +200,9 @@ WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
   const double perStep = tokens.value_or(1);
   answer.measured = figuresOf(run, counted, {}, perStep);
   if (answer.measured.step <= 0) throw Error("no step that counts has any length");
-  answer.isWholeRun = medianStepOf(run.summary(), counted).isWholeRun;
+  const MedianStep median = medianStepOf(run.summary(), counted);
+  answer.isWholeRun = median.isWholeRun;
+  answer.isOfWall = median.hasPauses();
   if (answer.isWholeRun) {
     answer.restsOn.emplace_back(
         "the run is asynchronous: the step is the whole run, while its pipeline is full");
@@ -216,7 +223,7 @@ WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
   if (question.blocks) blocks = runBlocks(*question.blocks, timeline);
   const RunModel model(run, again, counted, blocks ? &*blocks : nullptr);
   answer.noModel = model.reason();
-  const double pause = meanPause(run.summary(), counted);
+  const double pause = meanPauseOf(run.summary(), counted);
   const CountedSteps all;
   WhatIfFigures simulated;
   if (answer.noModel.empty()) {

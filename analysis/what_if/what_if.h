@@ -34,6 +34,8 @@ struct WhatIfFigures {
   };
 
   Nanoseconds step = 0;  ///< MedianStep::window
+  /// MedianStep::wall; of a simulated run, with the mean pause of the run. Empty: not known.
+  std::optional<Nanoseconds> wall;
   double bubbleRatio = 0;
   /// Tokens, or steps of as many samples as the run's where nobody knows those; of all pipelines,
   /// with the pauses between steps.
@@ -51,6 +53,7 @@ struct WhatIfAnswer {
   bool isByModel = false;
   bool isInTokens = false;  ///< WhatIfFigures::perSecond
   bool isWholeRun = false;  ///< MedianStep::isWholeRun
+  bool isOfWall = false;    ///< MedianStep::hasPauses()
   std::string schedule;     ///< that the run followed, as people say it
   WhatIfFigures measured;
   WhatIfFigures unchanged;  ///< the run again, or its simulation, as it was
@@ -70,7 +73,7 @@ struct WhatIfAnswer {
   Plan order;  ///< RunModel::SimulatedRun::order of the changed run; empty where the order stays
   Run run;     ///< the changed one; empty with a refusal
 
-  /// changed / unchanged − 1 of the step.
+  /// changed / unchanged − 1 of the wall time if isOfWall, else of the step.
   double change() const;
 
   /// From this model error on no answer about another plan is given.

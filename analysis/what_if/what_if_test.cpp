@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/loads_between_steps.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/order_messages.h"
@@ -50,6 +51,27 @@ Nanoseconds stepOf(const Plan& plan, const Costs& costs,
 const Timeline& oneFOneBRun() {
   static const Timeline run = runOf(buildSchedule("1F1B", 4, 8), fourStages());
   return run;
+}
+
+TEST(WhatIf, WithoutTheDataLoaderTheWallTimeIsShorterByThePauses) {
+  constexpr Nanoseconds kLoad = 6'000'000;
+  Timeline timeline =
+      withLoadsBetweenSteps(simulate(CheckedPlan(buildSchedule("1F1B", 4, 8)), fourStages(),
+                                     {.steps = 5, .begin = 1'000'000, .stepsStartTogether = true})
+                                .timeline,
+                            kLoad);
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  WhatIfQuestion question;
+  question.run.scales.push_back(parseScale("kind=data:0", ZeroScale::kOfKinds));
+  const WhatIfAnswer answer = whatIf(asRun(timeline), question);
+  EXPECT_TRUE(answer.isOfWall);
+  ASSERT_TRUE(answer.measured.wall && answer.changed.wall);
+  EXPECT_EQ(answer.changed.step, answer.measured.step);
+  EXPECT_EQ(*answer.measured.wall - *answer.changed.wall, kLoad);
+  const auto wall = static_cast<double>(*answer.measured.wall);
+  EXPECT_NEAR(answer.change(), -static_cast<double>(kLoad) / wall, 1e-9);
+  EXPECT_NEAR(answer.measured.perSecond, 1e9 / wall, 1e-6) << "also after the last step";
 }
 
 TEST(WhatIf, ASimulatedRunHasNoErrorOfEitherKind) {

@@ -105,6 +105,9 @@ void KinetoInfo::readField(std::string_view key, std::string_view json) {
   if (!object.is_object()) return;
   rank = numberIn(object, "rank", 0);
   worldSize = numberIn(object, "world_size", 1);
+  if (const auto found = object.find("backend"); found != object.end() && found->is_string()) {
+    backend = found->get<std::string>();
+  }
   readGroups(object, *this);
   object.erase("rank");
   run = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

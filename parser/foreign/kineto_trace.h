@@ -18,6 +18,7 @@ struct ForeignTrace;
 struct KinetoInfo {
   bool isThere = false;  ///< one of its fields was
   std::optional<int> rank;
+  std::string backend;  ///< of torch.distributed; empty: not given
   std::optional<int> worldSize;
   std::string run;   ///< `distributedInfo` without the rank, as JSON; empty: not there
   std::string host;  ///< `host_name`

@@ -62,8 +62,8 @@ TEST_F(RealHybrid, DataThatAllRanksLoadIsTheFirstFindingAndPartOfTheStep) {
   EXPECT_NEAR(inMs(*step.wall), truth("t_fsdp_dataall", "step_wall_ms"), 20);
   EXPECT_NEAR(inMs(step.window), truth("t_fsdp_dataall", "step_wall_ms") - 600, 30);
   const Finding& first = run.findings.at(0);
-  EXPECT_THAT(findingText(first), MatchesRegex("rank [0-3]'s data loader: 600\\.[0-9] ms a step, "
-                                               "the longest of 4 ranks that load data: .*"));
+  EXPECT_THAT(findingText(first), MatchesRegex("data loaders of 4 ranks: 600\\.[0-9] ms a step, "
+                                               "the longest on rank [0-3]: .*"));
   // Nobody knows what follows the last step.
   EXPECT_NEAR(first.shareOfSteps, 4 * 600.5 / (4 * 600.5 + 5 * 1033), 0.01);
 }

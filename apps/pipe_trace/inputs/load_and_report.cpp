@@ -40,8 +40,7 @@ Diagnostics printed(const Diagnostics& diagnostics, const LoadRunOptions& option
 }  // namespace
 
 Severity lowestSeverity(const LoadRunOptions& options) {
-  if (!options.quiet) return Severity::kNote;
-  return options.strict ? Severity::kWarning : Severity::kError;
+  return options.quiet ? Severity::kWarning : Severity::kNote;
 }
 
 int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics,

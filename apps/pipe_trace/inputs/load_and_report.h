@@ -12,8 +12,7 @@ namespace pipetrace {
 
 class TraceReaders;
 
-/// The lowest severity that is printed to standard error. Under --quiet these are errors, and with
-/// --strict also the findings that make the exit code 1.
+/// The lowest severity that is printed to standard error. --quiet hides notes, and no doubt.
 Severity lowestSeverity(const LoadRunOptions& options);
 
 /// 0, or under --strict 1 when there were findings, of which doubts are some.

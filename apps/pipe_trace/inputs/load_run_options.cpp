@@ -58,16 +58,15 @@ void addReadingOptions(CommandApp& app, LoadRunOptions& options) {
 
 void addLoadRunOptions(CommandApp& app, LoadRunOptions& options) {
   app.add_option("INPUT", options.inputs,
-                 "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
+                 "Folders or files: job logs, traces of torch.profiler, Nsight Systems and others "
+                 "(docs/inputs.md), profiles; - is standard input")
       ->type_name("")
       ->required();
   addReadingOptions(app, options);
   addSelectionOptions(app, options.selection);
   app.add_flag("--strict", options.strict, "Exit with 1 if something is wrong in the input");
-  app.add_flag(
-      "-q,--quiet", options.quiet,
-      "Hide notes and progress, and print no report that -o writes; with --strict warnings "
-      "are shown");
+  app.add_flag("-q,--quiet", options.quiet,
+               "Hide notes and progress, and print no report that -o writes");
 }
 
 void refuseParts(CommandApp& app, const std::string& what) {

@@ -85,6 +85,7 @@ class KinetoPlacer {
     }
     RankInfo& info = timeline_.ranks[rank_];
     info.worldSize = info_.worldSize;
+    if (devices.empty() && info_.backend == "gloo") info.device = "cpu";
     info.groups = info_.groups;
     for (ForeignTrace::Process& process : trace_.processes) process.rank = rank_;
     for (ForeignTrace::Lane& lane : trace_.lanes) {

@@ -1,5 +1,8 @@
 #include "parser/foreign/kineto/ranks_in_process.h"
 
+#include <set>
+#include <utility>
+
 #include "parser/foreign/overlap.h"
 #include "trace/job_kind.h"
 
@@ -17,13 +20,13 @@ RanksInProcess::RanksInProcess(int rank, const std::vector<Event>& jobs,
     spans.push_back({job.begin, job.end});
   }
   if (!doOverlap(std::move(spans))) return;
-  for (const auto& [stage, place] : ofStage) ranks_.try_emplace(place, 0);
-  if (ranks_.size() < 2) return ranks_.clear();
-  const auto count = static_cast<int>(ranks_.size());
-  if (rank > kHighestRank / count - 1) return ranks_.clear();
+  std::set<Place> places;
+  for (const auto& [stage, place] : ofStage) places.insert(place);
+  const auto count = static_cast<int>(places.size());
+  if (count < 2 || rank > kHighestRank / count - 1) return;
   rank_ = rank * count;
   int next = rank_;
-  for (auto& [place, number] : ranks_) number = next++;
+  for (const Place& place : places) ranks_[place] = next++;
   placeOf_ = placeOf;
 }
 
