@@ -99,9 +99,9 @@ struct AdviceList {
   static constexpr std::size_t kMostAdvice = 3;
 };
 
-/// Computes what each change of a run would bring, and chooses. Changes of the run itself run the
-/// run again: stages balanced, a rank as fast as its peers, a link as fast as the others, no
-/// launches, no data to load. Another schedule, more micro-batches, another order of
+/// Computes what each change of a run would bring, and chooses. The run itself is run again with
+/// stages balanced, a rank as fast as its peers, or a link as fast as the others. So it is without
+/// launches, and without data to load. Another schedule, more micro-batches, another order of
 /// messages and deeper warm-ups are simulated, unless the simulation of the run as it was is off by
 /// more than WhatIfAnswer::kMostError. A change that gains less than its own error is none.
 ///

@@ -9,6 +9,8 @@
 namespace pipetrace {
 namespace {
 
+constexpr Nanoseconds kMostBetween = 30LL * 24 * 3600 * kNsPerSecond;  ///< parts of a run
+
 std::string_view folderOf(std::string_view path) {
   return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
 }
@@ -166,6 +168,7 @@ class RunFinder {
   /// Whether the sitting is a later part of the run.
   bool isPartOf(const Sitting& run, const Sitting& later) const {
     if (!run.isDated() || !later.isDated() || run.span.end > later.span.begin) return false;
+    if (later.span.begin - run.span.end > kMostBetween) return false;
     const auto isSameRank = [](const auto& a, const auto& b) { return a.first == b.first; };
     const auto hasBefore = [&](const FileFacts& file) {
       return anyOfItsRanks(run, file, [&](const FileFacts& other) {

@@ -80,6 +80,19 @@ TEST(FindRuns, LaterFilesOfTheSameProcessesArePartsOfTheRun) {
   EXPECT_THAT(findRuns(files), ElementsAre(testing::SizeIs(8), testing::SizeIs(4)));
 }
 
+TEST(FindRuns, FilesThatAreMonthsApartAreOfDifferentRuns) {
+  constexpr int kDay = 24 * 3600;
+  for (const int days : {29, 31}) {
+    Files files;
+    for (const int from : {0, days * kDay}) {
+      for (int rank = 0; rank < 4; ++rank) {
+        files.push_back(trace(rank, from, from + 60, std::to_string(rank)));
+      }
+    }
+    EXPECT_THAT(findRuns(files), testing::SizeIs(days < 30 ? 1 : 2));
+  }
+}
+
 TEST(FindRuns, PartsOfRanksThatAreSkewedInTimeAreOneRun) {
   EXPECT_THAT(findRuns(Files{trace(0, 0, 10, "1"), trace(1, 5, 15, "2"), trace(0, 11, 20, "1"),
                              trace(1, 16, 25, "2")}),
