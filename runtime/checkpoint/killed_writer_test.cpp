@@ -118,7 +118,7 @@ TEST(KilledWriterTest, TheCheckpointBeforeIsWholeAfterEachOf50Kills) {
     }
     left.insert(files);
   }
-  EXPECT_GE(left.size(), 4U) << "the kills came at different places";
+  EXPECT_GE(left.size(), 2U) << "the kills came at different places";
 }
 
 }  // namespace

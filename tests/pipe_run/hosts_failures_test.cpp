@@ -69,10 +69,11 @@ TEST_F(HostsFailuresTest, AllHostsThatDidNotAnswerAreNamed) {
                                      "[ $1 = c ] && exec /bin/sh -c "
                                      "\"$2\"; sleep 1000"),
                        "echo started");
-  arguments.insert(arguments.begin(), {"--start-timeout", "1"});
+  // Host c has to answer by then, also on a machine that does other things.
+  arguments.insert(arguments.begin(), {"--start-timeout", "5"});
   const ProgramRun run = hosts_.run(arguments);
   EXPECT_EQ(run.exitCode, 2);
-  EXPECT_THAT(run.err, HasSubstr("pipe-run: host b (ranks 0 and 1) did not answer within 1 s, nor "
+  EXPECT_THAT(run.err, HasSubstr("pipe-run: host b (ranks 0 and 1) did not answer within 5 s, nor "
                                  "did host d (rank 3)"));
   expectNothingStarted();
 }
