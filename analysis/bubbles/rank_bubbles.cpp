@@ -9,10 +9,6 @@
 namespace pipetrace {
 namespace {
 
-/// The excess of a gap over the plan, which is one of medians, may be as many times as long as the
-/// causes on its path take.
-constexpr Nanoseconds kMostTimes = 2;
-
 /// Divides `time` by the weights, of which one is not 0; rounded down, the largest gets the
 /// remainder.
 template <std::size_t N>
@@ -118,9 +114,8 @@ void RankBubbles::classify(const Gap& gap) {
     if (caused > 0) shareExcess(caused, collected);
     addCause(BubbleClass::kSync, excess - missed - caused, met);
   } else if (hasCause) {
-    // Causes that are far too small for it are not those of all of it.
-    const Nanoseconds times = window.hasPlan ? kMostTimes : 1;
-    const Nanoseconds caused = std::min(excess, times * collected.total());
+    // Without a plan the schedule's own share is in it, and nobody knows how much.
+    const Nanoseconds caused = window.hasPlan ? excess : std::min(excess, collected.total());
     shareExcess(caused, collected);
     addCause(BubbleClass::kUnknown, excess - caused, JobGraph::kNone);
   } else {

@@ -54,6 +54,7 @@ TEST(FindingSentences, RanksAreNamedWithTheirShares) {
 TEST(FindingSentences, NoRankHasALinkWithItself) {
   Finding finding = findingOf(FindingKind::kMessages, Remedy::kFewerMessages);
   finding.ranks.clear();
+  finding.facts = LinkBesideOthers{};
   finding.links = {{{0, 4}, 20 * kNsPerMs}, {{4, 4}, 10 * kNsPerMs}};
   EXPECT_TRUE(
       findingText(finding).ends_with("(ranks 0 and 4: 66.7 %, collectives of rank 4: "

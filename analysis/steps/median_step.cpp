@@ -1,6 +1,7 @@
 #include "analysis/steps/median_step.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,9 +20,14 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
   std::vector<Nanoseconds> windows;
   std::vector<Nanoseconds> pauses;
   std::set<std::int32_t> numbers;
+  std::map<std::int32_t, Nanoseconds> least;  // of pipelines, by step
   for (const StepWindow& step : steps) {
     windows.push_back(step.window());
-    if (step.isFollowed && !step.isWholeRun) pauses.push_back(step.betweenSteps);
+    if (step.isFollowed && !step.isWholeRun) {
+      pauses.push_back(step.betweenSteps);
+      Nanoseconds& ofStep = least.try_emplace(step.step, step.betweenSteps).first->second;
+      ofStep = std::min(ofStep, step.betweenSteps);
+    }
     numbers.insert(step.step);
     result.isWholeRun = result.isWholeRun || step.isWholeRun;
   }
@@ -33,6 +39,9 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
       walls.push_back(step.isFollowed ? step.wall() : step.window() + *result.between);
     }
     result.wall = medianOf(walls);
+    std::vector<Nanoseconds> ofAll;
+    for (const auto& [step, pause] : least) ofAll.push_back(pause);
+    result.pause = medianOf(ofAll);
   }
   result.count = numbers.size();
   const auto isShorter = [](const StepWindow& a, const StepWindow& b) {
