@@ -198,8 +198,8 @@ struct DoubtSentence {
 };
 
 constexpr const char* kOneClock =
-    "--align causal puts clocks right by the order of jobs and messages; do jobs count the receive "
-    "of their data? --pp, --dp and --tp say how ranks are arranged";
+    "--align causal puts clocks right by the order of jobs and messages; or jobs count the receive "
+    "of their data; --pp, --dp and --tp say how ranks are arranged";
 
 constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
     {DoubtKind::kNone, none, ""},

@@ -138,8 +138,8 @@ Lines runHeadLines(const RunReport& report) {
   std::string text = countText(run.ranks, "rank");
   if (run.pipelines > 1) text += " in " + std::to_string(run.pipelines) + " pipelines";
   if (run.tensorRanks > 1) {
-    text += " (" + countText(run.replicas, "replica") + " of " + std::to_string(run.tensorRanks) +
-            " tensor-parallel ranks each)";
+    text += " (" + countText(run.replicas, "replica") + ", " + std::to_string(run.tensorRanks) +
+            " tensor-parallel ranks on each stage)";
   }
   text += ", " + countText(run.steps.size(), "step") + ", " + countText(run.jobs, "compute job");
   const RunSummary& summary = report.explanation.summary;

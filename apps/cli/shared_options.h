@@ -27,9 +27,9 @@ inline constexpr SharedOption kRanks{"--ranks", "LIST",
                                      "Only these ranks, as in 0,2,4-7; may be given several times"};
 inline constexpr SharedOption kAlign{
     "--align", "none|log|causal",
-    "Times in rank 0's clock, by what the logs know of it (log) or by the order of messages "
-    "(causal), or as logged (none). Default: log where the logs know it, causal where they name "
-    "several hosts, else none"};
+    "Times in rank 0's clock, by what the logs know of it (log) or by the order of jobs and "
+    "messages (causal), or as logged (none). Default: log where the logs know it, causal where "
+    "they name several hosts or jobs begin before their inputs, else none"};
 
 // A plan that is made (others: schedule/options/schedule_options.h).
 inline constexpr SharedOption kStepCount{"--steps", "N", "Steps to run"};
