@@ -41,7 +41,7 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
     result.wall = medianOf(walls);
     std::vector<Nanoseconds> ofAll;
     for (const auto& [step, pause] : least) ofAll.push_back(pause);
-    result.pause = medianOf(ofAll);
+    if (2 * ofAll.size() >= numbers.size()) result.pause = medianOf(ofAll);
   }
   result.count = numbers.size();
   const auto isShorter = [](const StepWindow& a, const StepWindow& b) {

@@ -42,6 +42,8 @@ TEST(MedianStep, HasTheWallTimeFromBeginToBegin) {
   // From begin to begin: 20, 30 and 20. Nothing follows the last one, of 100.
   const MedianStep median = medianStepOf(runOf({{0, 10}, {20, 45}, {50, 64}, {70, 170}}), {});
   EXPECT_EQ(median.between, 6) << "of 10, 5 and 6";
+  EXPECT_EQ(median.pause, 6);
+  EXPECT_TRUE(median.hasPauses());
   EXPECT_EQ(median.wall, 25) << "between 20 and 30, as the last one takes 106";
   EXPECT_EQ(medianStepOf(runOf({{0, 10}}), {}).wall, std::nullopt);
   EXPECT_EQ(medianStepOf(runOf({{0, 30}, {10, 30}}), {}).wall, 15)
