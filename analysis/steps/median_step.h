@@ -23,8 +23,8 @@ struct MedianStep {
   /// The median of their wall times. Steps that are not followed, as the last one, count with
   /// `between`. Empty: nobody knows what passes between steps.
   std::optional<Nanoseconds> wall;
-  /// The median time between steps in which no pipeline has one; 0 where less than half of the
-  /// steps are followed by another, as where a recording has steps here and there.
+  /// The median time between steps in which no pipeline has one. It is 0 where less than half of
+  /// the steps are followed by another, as in a recording of single steps.
   Nanoseconds pause = 0;
   /// The step with the window that is nearest to the median: of an even count the shorter of the
   /// middle two, of windows as long the first. kNotGiven without steps.
