@@ -37,9 +37,11 @@ class Export {
     return add("CUPTI_ACTIVITY_KIND_RUNTIME VALUES (" + list({begin, begin + 2, 0}) + ", " +
                id(thread) + ", " + list({correlation, 0}) + ")");
   }
-  Export& kernel(int correlation, int begin, int end, int stream = 7, int name = 1) {
-    return add("CUPTI_ACTIVITY_KIND_KERNEL VALUES (" + list({begin, end, 0, stream, correlation}) +
-               ", " + id(0) + ", " + list({name, 0}) + ")");
+  Export& kernel(int correlation, int begin, int end, int stream = 7, int name = 1,
+                 int device = 0) {
+    return add("CUPTI_ACTIVITY_KIND_KERNEL VALUES (" +
+               list({begin, end, device, stream, correlation}) + ", " + id(0) + ", " +
+               list({name, 0}) + ")");
   }
   Export& graph(int correlation, int begin, int end) {
     sql_ +=
@@ -138,6 +140,27 @@ TEST(NsysJobs, KernelsOfNcclAreNoPartOfAJob) {
   const test::Reading r = file.read();
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 100 to 110"));
   EXPECT_EQ(r.events(0, "device 0 stream 20").at(0).kind, JobKind::kAllReduce);
+}
+
+TEST(NsysJobs, DevicesOfAProcessThatRunStagesOfTheirOwnAreRanks) {
+  Export file;
+  int launch = 0;
+  const auto job = [&](const char* name, int thread, int begin, int end) {
+    ++launch;
+    file.range(name, thread, begin, begin + 10)
+        .launch(launch, thread, begin + 1)
+        .kernel(launch, begin + 20, end, 7, 1, thread);
+  };
+  job("forward 0", 1, 100, 220);
+  job("forward 1", 1, 210, 330);
+  job("forward 0", 2, 210, 330);
+  job("backward 0", 2, 320, 440);
+  job("backward 0", 1, 430, 550);
+  const test::Reading r = file.read();
+  EXPECT_THAT(r.events(0, kComputeLane), SizeIs(3));
+  EXPECT_THAT(r.events(1, kComputeLane), SizeIs(2));
+  EXPECT_THAT(r.events(1, "device 2 stream 7"), SizeIs(2));
+  EXPECT_THAT(r.diagnostics, Contains(HasSubstr("taken for ranks 0 to 1")));
 }
 
 TEST(NsysJobs, WholeGraphIsWorkOfTheJobThatLaunchedIt) {

@@ -1,11 +1,13 @@
 #include "parser/sqlite/nsys_tables.h"
 
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "parser/foreign/names/foreign_names.h"
+#include "parser/foreign/ranks_in_process.h"
 #include "parser/sqlite/nsys_jobs.h"
 #include "trace/text/utf8.h"
 
@@ -163,6 +165,7 @@ class ExportReader {
     if (rows.isInteger(5)) event.job = NsysJobs::launchOf(process, rows.integer(5));
     const Lane lane(
         process, "device " + std::to_string(device) + " stream " + std::to_string(rows.integer(3)));
+    deviceOf_[lane] = device;
     lanes_[lane].push_back(event);
   }
 
@@ -278,21 +281,65 @@ class ExportReader {
   }
 
   bool addTo() {
-    std::map<std::int64_t, int> ranks;
-    for (const auto& [lane, events] : lanes_) ranks.emplace(lane.first, 0);
+    struct Numbered {
+      RanksInProcess ranks;
+      int first = 0;
+    };
+    std::map<std::int64_t, Numbered> ranks;  // by process
+    for (const auto& [lane, events] : lanes_) ranks.try_emplace(lane.first);
     int next = ranks.size() == 1 ? request_.rankOfFile() : request_.nextRank;
-    for (auto& [process, rank] : ranks) {
-      rank = next++;
-      RankInfo& info = timeline_.ranks[rank];
-      info.rank = rank;
-      info.device = "process " + std::to_string(process);
-      jobs_.faultsOf(process).addTo(info);
+    for (auto& [process, of] : ranks) {
+      of.ranks = ranksOf(process);
+      const int count = static_cast<int>(of.ranks.count());
+      of.first = ranks.size() == 1 && next <= kHighestRank / count - 1 ? next * count : next;
+      next = of.first + count;
+      for (int rank = of.first; rank < next; ++rank) {
+        RankInfo& info = timeline_.ranks[rank];
+        info.rank = rank;
+        info.device = "process " + std::to_string(process);
+      }
+      jobs_.faultsOf(process).addTo(timeline_.ranks[of.first]);
+      if (of.ranks.areSeveral()) {
+        diagnostics_.add(
+            {.severity = Severity::kNote, .file = file_, .message = of.ranks.note(of.first)});
+      }
     }
     for (auto& [lane, events] : lanes_) {
-      std::vector<Event>& target = timeline_.track(ranks.at(lane.first), lane.second).events;
-      target.insert(target.end(), events.begin(), events.end());
+      const Numbered& of = ranks.at(lane.first);
+      const auto device = deviceOf_.find(lane);
+      if (!of.ranks.areSeveral() || device != deviceOf_.end()) {
+        const int rank =
+            of.first +
+            (device == deviceOf_.end() ? 0 : of.ranks.rankOfPlace({true, device->second}));
+        std::vector<Event>& target = timeline_.track(rank, lane.second).events;
+        target.insert(target.end(), events.begin(), events.end());
+        continue;
+      }
+      for (const Event& event : events) {
+        const int rank = of.first + of.ranks.rankOfJob(event.job);
+        timeline_.track(rank, lane.second).events.push_back(event);
+      }
     }
     return ranks.size() == 1 ? request_.isRankGuessed() : request_.nextRank > 0;
+  }
+
+  /// The devices of a process are ranks where each runs stages of its own.
+  RanksInProcess ranksOf(std::int64_t process) const {
+    std::map<std::int64_t, RanksInProcess::Place> placeOf;
+    std::set<std::int64_t> devices;
+    for (const auto& [lane, device] : deviceOf_) {
+      if (lane.first == process) devices.insert(device);
+    }
+    const auto jobs = lanes_.find({process, std::string(kComputeLane)});
+    if (devices.size() < 2 || jobs == lanes_.end()) return RanksInProcess();
+    for (const auto& [lane, device] : deviceOf_) {
+      if (lane.first != process) continue;
+      for (const Event& event : lanes_.at(lane)) {
+        const bool isWork = event.job >= 0 && event.kind == JobKind::kKernel;
+        if (isWork) placeOf.try_emplace(event.job, RanksInProcess::Place{true, device});
+      }
+    }
+    return {0, jobs->second, placeOf};
   }
 
   const SqliteDatabase& database_;
@@ -306,6 +353,7 @@ class ExportReader {
   std::unordered_map<std::int64_t, StringId> threadNames_;
   NsysJobs jobs_;
   NsysJobs::Lanes lanes_;
+  std::map<NsysJobs::Lane, std::int64_t> deviceOf_;  // by lane of a stream
   Nanoseconds origin_ = 0;
 };
 

@@ -20,8 +20,8 @@
 #include "parser/foreign/kineto/host/host_threads.h"
 #include "parser/foreign/kineto/host_facts.h"
 #include "parser/foreign/kineto/nested_jobs.h"
-#include "parser/foreign/kineto/ranks_in_process.h"
 #include "parser/foreign/kineto_trace.h"
+#include "parser/foreign/ranks_in_process.h"
 #include "trace/message_arguments.h"
 #include "trace/threads/in_parallel.h"
 
@@ -589,15 +589,9 @@ class KinetoPlacer {
     for (std::size_t i = 0; i < host_.size(); ++i) {
       host_[i]->rank = ranks_.rankOfPlace({false, static_cast<std::int64_t>(i)});
     }
-    const auto& [place, first] = *ranks_.ranks().begin();
     trace_.diagnostics.add({.severity = Severity::kNote,
                             .file = trace_.file,
-                            .message = std::string(place.isDevice ? "devices" : "threads") +
-                                       " of one process whose jobs run at the same time are taken"
-                                       " for ranks " +
-                                       std::to_string(first) + " to " +
-                                       std::to_string(ranks_.ranks().rbegin()->second) +
-                                       ", in the order of their numbers"});
+                            .message = ranks_.note(ranks_.ranks().begin()->second)});
   }
 
   RanksInProcess::Place placeOfDevice(const ForeignTrace::Lane& lane) const {

@@ -1,33 +1,49 @@
-#include "parser/foreign/kineto/ranks_in_process.h"
+#include "parser/foreign/ranks_in_process.h"
 
 #include <set>
 #include <utility>
 
 #include "parser/foreign/overlap.h"
+#include "parser/trace_reader.h"
 #include "trace/job_kind.h"
 
 namespace pipetrace {
+
 RanksInProcess::RanksInProcess(int rank, const std::vector<Event>& jobs,
                                const std::map<std::int64_t, Place>& placeOf)
     : rank_(rank) {
   std::map<std::int32_t, Place> ofStage;
+  std::set<Place> places;
+  std::set<Place> withForwards;
+  std::set<Place> withBackwards;
   std::vector<Timeline::Span> spans;
   for (const Event& job : jobs) {
-    const auto place = placeOf.find(job.job);
-    if (!isCompute(job.kind) || place == placeOf.end()) continue;
-    if (job.stage == kNotGiven) return;
-    if (ofStage.try_emplace(job.stage, place->second).first->second != place->second) return;
+    const auto found = placeOf.find(job.job);
+    if (!isCompute(job.kind) || found == placeOf.end()) continue;
+    const Place& place = found->second;
+    places.insert(place);
+    (job.kind == JobKind::kForward ? withForwards : withBackwards).insert(place);
+    const bool isNamed = job.stage != kNotGiven;
+    if (isNamed && ofStage.try_emplace(job.stage, place).first->second != place) return;
     spans.push_back({job.begin, job.end});
   }
+  const bool areNamed = !ofStage.empty();
+  if (!areNamed && (withForwards != places || withBackwards != places)) return;
   if (!doOverlap(std::move(spans))) return;
-  std::set<Place> places;
-  for (const auto& [stage, place] : ofStage) places.insert(place);
   const auto count = static_cast<int>(places.size());
   if (count < 2 || rank > kHighestRank / count - 1) return;
   rank_ = rank * count;
   int next = rank_;
   for (const Place& place : places) ranks_[place] = next++;
   placeOf_ = placeOf;
+}
+
+std::string RanksInProcess::note(int first) const {
+  return std::string(ranks_.begin()->first.isDevice ? "devices" : "threads") +
+         " of one process whose jobs run at the same time are taken for ranks " +
+         std::to_string(first) + " to " +
+         std::to_string(first + static_cast<int>(ranks_.size()) - 1) +
+         ", in the order of their numbers";
 }
 
 int RanksInProcess::rankOfPlace(const Place& place) const {

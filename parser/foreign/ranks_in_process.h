@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
-#include "parser/foreign/foreign_trace.h"
+#include "trace/event.h"
 
 namespace pipetrace {
 
@@ -25,14 +27,19 @@ class RanksInProcess {
 
   /// `jobs`: of the process, each with its number in Event::job. `placeOf`: by that number, where
   /// it is known. Places are ranks if no stage is in two of them, and jobs of different places run
-  /// at the same time. The first of N gets the number rank · N.
+  /// at the same time. Where no job names its stage, each place has forwards and backwards. The
+  /// first of N gets the number rank · N.
   RanksInProcess(int rank, const std::vector<Event>& jobs,
                  const std::map<std::int64_t, Place>& placeOf);
 
   bool areSeveral() const { return !ranks_.empty(); }
+  std::size_t count() const { return areSeveral() ? ranks_.size() : 1; }
   int rankOfPlace(const Place& place) const;
   int rankOfJob(std::int64_t job) const;
   const std::map<Place, int>& ranks() const { return ranks_; }
+  /// "devices of one process whose jobs run at the same time are taken for ranks 0 to 3, in the
+  /// order of their numbers", counted from `first` on. There must be several.
+  std::string note(int first) const;
 
  private:
   int rank_;
