@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "parser/testing/files.h"
 #include "parser/testing/timelines.h"
 #include "trace/log/ring_format.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
@@ -41,7 +43,8 @@ TEST_F(FuzzSeedsTest, SeedsAndDamagedCopiesBreakNoReader) {
     const fuzz::Target& target = fuzz::targets().at(name);
     for (const std::string& input : inputs) {
       target.run(input);
-      for (int i = 0; i < target.damagedSeeds; ++i) target.run(mutated(input, random));
+      const int damaged = std::max(1, test::drawn(target.damagedSeeds));
+      for (int i = 0; i < damaged; ++i) target.run(mutated(input, random));
     }
   }
   EXPECT_EQ(seeds.size(), fuzz::targets().size());

@@ -8,6 +8,7 @@
 #include "schedule/forward_part.h"
 #include "schedule/fuzz/targets.h"
 #include "schedule/with_recompute.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
@@ -42,7 +43,7 @@ TEST(ScheduleFuzzSeeds, DamagedPlansBreakNothing) {
   std::mt19937 random(23);
   for (const std::string& name : scheduleNames()) {
     const std::string text = toCsv(buildSchedule(name, 2, 3));
-    for (int i = 0; i < 40; ++i) fuzz::readAsScheduleFile(mutated(text, random));
+    for (int i = 0; i < test::drawn(40); ++i) fuzz::readAsScheduleFile(mutated(text, random));
   }
 }
 
