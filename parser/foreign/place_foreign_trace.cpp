@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "parser/device_time/overlap.h"
 #include "parser/foreign/names/programs/programs.h"
-#include "parser/foreign/overlap.h"
 
 namespace pipetrace {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "parser/device_time/ranks_in_process.h"
 #include "parser/foreign/names/foreign_names.h"
-#include "parser/foreign/ranks_in_process.h"
 #include "parser/sqlite/nsys_jobs.h"
 #include "trace/text/utf8.h"
 

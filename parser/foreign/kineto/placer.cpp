@@ -12,6 +12,7 @@
 
 #include "parser/device_time/job_arguments.h"
 #include "parser/device_time/launch_findings.h"
+#include "parser/device_time/ranks_in_process.h"
 #include "parser/foreign/found_jobs/number_jobs.h"
 #include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/device_images.h"
@@ -21,7 +22,6 @@
 #include "parser/foreign/kineto/host_facts.h"
 #include "parser/foreign/kineto/nested_jobs.h"
 #include "parser/foreign/kineto_trace.h"
-#include "parser/foreign/ranks_in_process.h"
 #include "trace/message_arguments.h"
 #include "trace/threads/in_parallel.h"
 

@@ -1,4 +1,4 @@
-#include "parser/foreign/overlap.h"
+#include "parser/device_time/overlap.h"
 
 #include <algorithm>
 

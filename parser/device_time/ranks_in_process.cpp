@@ -1,10 +1,9 @@
-#include "parser/foreign/ranks_in_process.h"
+#include "parser/device_time/ranks_in_process.h"
 
 #include <set>
 #include <utility>
 
-#include "parser/foreign/overlap.h"
-#include "parser/trace_reader.h"
+#include "parser/device_time/overlap.h"
 #include "trace/job_kind.h"
 
 namespace pipetrace {
@@ -31,9 +30,9 @@ RanksInProcess::RanksInProcess(int rank, const std::vector<Event>& jobs,
   if (!areNamed && (withForwards != places || withBackwards != places)) return;
   if (!doOverlap(std::move(spans))) return;
   const auto count = static_cast<int>(places.size());
-  if (count < 2 || rank > kHighestRank / count - 1) return;
-  rank_ = rank * count;
-  int next = rank_;
+  int next = 0;
+  if (count < 2 || __builtin_mul_overflow(rank, count, &next)) return;
+  rank_ = next;
   for (const Place& place : places) ranks_[place] = next++;
   placeOf_ = placeOf;
 }

@@ -1,5 +1,5 @@
 // Processes that drive several devices, or compute on several threads.
-#include "parser/foreign/ranks_in_process.h"
+#include "parser/device_time/ranks_in_process.h"
 
 #include <gmock/gmock.h>
 
