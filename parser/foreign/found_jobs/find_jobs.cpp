@@ -420,6 +420,7 @@ class JobFinder {
     for (const auto& [names, runs] : alike) {
       if (runs.size() >= kEnough) {
         known.emplace_back(&names, trim(runs));
+        giveEnds(runs, known.back().second);
       } else {
         few.insert(few.end(), runs.begin(), runs.end());
       }
@@ -489,6 +490,30 @@ class JobFinder {
       run.end = std::min(run.end, core.end + margins.after);
     }
     return margins;
+  }
+
+  /// Gives runs that were cut only because another forward follows the operators that the others
+  /// have behind theirs.
+  void giveEnds(const std::vector<std::size_t>& runs, const Margins& margins) {
+    const auto endOf = [&](std::size_t f) {
+      return namesOf({.first = cores_[f].end, .end = cores_[f].end + margins.after});
+    };
+    const auto hasEnd = [&](std::size_t f) {
+      return forwards_[f].end == cores_[f].end + margins.after;
+    };
+    const auto usual = std::find_if(runs.begin(), runs.end(), hasEnd);
+    if (margins.after == 0 || usual == runs.end()) return;
+    const Names names = endOf(*usual);
+    for (const std::size_t f : runs) {
+      const std::size_t next = f + 1;
+      const std::size_t end = cores_[f].end + margins.after;
+      const bool isHandedOver = next < forwards_.size() && isLinked(next) &&
+                                !whole_[next].isCutBefore && whole_[next].first == whole_[f].end &&
+                                end <= cores_[next].first;
+      if (hasEnd(f) || !isHandedOver || endOf(f) != names) continue;
+      forwards_[f].end = end;
+      forwards_[next].first = std::max(forwards_[next].first, end);
+    }
   }
 
   bool makesItsGradient(const Run& call) const {

@@ -126,6 +126,27 @@ TEST(FindJobs, SecondBackwardOfAForwardIsItsWeightHalf) {
                                        "W1 210-268", "W0 270-348"));
 }
 
+// As where a V hands over to its second half: nothing stands between two forwards of a rank.
+TEST(FindJobs, ForwardThatAnotherFollowsAtOnceEndsAsTheOthersDo) {
+  Host host;
+  int forwards = 0;
+  const auto forward = [&] {
+    host.other(1).forward(2).other(1, 60);
+    return forwards++;
+  };
+  for (int i = 0; i < 2; ++i) forward();
+  host.message();
+  for (int i = 0; i < 6; ++i) {
+    forward();
+    host.message();
+  }
+  for (int i = 0; i < forwards; ++i) host.backward(i, 0, 2).message();
+  const std::vector<std::string> jobs = host.jobs();
+  ASSERT_GE(jobs.size(), 3U);
+  EXPECT_THAT((std::vector<std::string>{jobs[0], jobs[1], jobs[2]}),
+              ElementsAre("F0 0-38", "F1 40-78", "F2 90-128"));
+}
+
 // Megatron-LM's combined 1F1B: a layer of a forward, a layer of another micro-batch's backward.
 TEST(FindJobs, ForwardsAndBackwardsThatTakeTurnsAreNotToldApartAndSaidSo) {
   Host host;
