@@ -261,6 +261,24 @@ void keepLongest(Examples& examples) {
   examples.resize(std::min(examples.size(), kMostExamples));
 }
 
+/// Adds up the times of those that are there several times, as with bubbles of two classes. The
+/// largest come first.
+template <typename Whose>
+void addUp(std::vector<std::pair<Whose, Nanoseconds>>& times) {
+  std::vector<std::pair<Whose, Nanoseconds>> sums;
+  std::map<Whose, std::size_t> places;
+  for (const auto& [whose, time] : times) {
+    const auto [place, isNew] = places.try_emplace(whose, sums.size());
+    if (isNew) sums.emplace_back(whose, 0);
+    sums[place->second].second += time;
+  }
+  if (sums.size() < times.size()) {
+    std::stable_sort(sums.begin(), sums.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    times = std::move(sums);
+  }
+}
+
 /// Findings of groups with a culprit, without their facts; the most expensive first.
 std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepTime) {
   const SlowReplicas replicas(run.of.graph(), run.ranks);
@@ -293,6 +311,8 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
   }
   for (Finding& finding : findings) {
     keepLongest(finding.culprit.examples);
+    addUp(finding.ranks);
+    addUp(finding.links);
     std::sort(finding.stages.begin(), finding.stages.end());
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {

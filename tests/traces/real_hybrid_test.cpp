@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "analysis/diff/run_diff.h"
@@ -66,6 +67,19 @@ TEST_F(RealHybrid, DataThatAllRanksLoadIsTheFirstFindingAndPartOfTheStep) {
                                                "the longest on rank [0-3]: .*"));
   // Nobody knows what follows the last step.
   EXPECT_NEAR(first.shareOfSteps, 4 * 600.5 / (4 * 600.5 + 5 * 1033), 0.01);
+}
+
+TEST_F(RealHybrid, NoFindingNamesARankTwice) {
+  std::size_t several = 0;
+  const auto run = explainRun(runOf("t_fsdp"), {});
+  for (const Finding& finding : run.findings) {
+    std::set<int> ranks;
+    for (const auto& [rank, time] : finding.ranks) {
+      EXPECT_TRUE(ranks.insert(rank).second) << findingText(finding);
+    }
+    several += ranks.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GT(several, 0U);
 }
 
 TEST_F(RealHybrid, DataThatOneRankLoadsIsTheFirstFinding) {
