@@ -386,5 +386,26 @@ TEST(Bubbles, ATransferThatIsNotLoggedIsBlamedOnTheSenderThatWasDoneLast) {
   EXPECT_EQ(inputs, (std::set<int>{0, 1}));
 }
 
+// Rank 1 waits in the drain for rank 0's last backward, of which a message of 0.1 ms is a part.
+TEST(Bubbles, WithoutAPlanNoCauseGetsMoreThanItsOwnTime) {
+  Costs costs = Costs::equal(4, {10 * kMs, 20 * kMs});
+  costs.transfer = kMs / 10;
+  constexpr int kSteps = 3;
+  Timeline timeline = simulate(CheckedPlan(buildSchedule("1F1B", 4, 8)), costs,
+                               {.steps = kSteps, .stepsStartTogether = true})
+                          .timeline;
+  std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
+  timeline.ranks.erase(2);
+  for (auto& [rank, info] : timeline.ranks) info.numStages = std::nullopt;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const Bubbles bubbles = classifyBubbles(RunBasis(graph, summarize(timeline)));
+  for (const ClassTimes& times : bubbles.times) {
+    EXPECT_LT(times[static_cast<std::size_t>(BubbleClass::kTransfer)], kSteps * 2 * kMs);
+    EXPECT_GT(times[static_cast<std::size_t>(BubbleClass::kUnknown)], kSteps * 60 * kMs);
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -1,12 +1,33 @@
 #include "parser/device_time/ranks_in_process.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
-#include "parser/device_time/overlap.h"
 #include "trace/job_kind.h"
 
 namespace pipetrace {
+
+bool doOverlap(std::vector<Timeline::Span> spans) {
+  constexpr Nanoseconds kPart = 100;
+  std::sort(spans.begin(), spans.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  Nanoseconds all = 0;
+  Nanoseconds hidden = 0;
+  Nanoseconds upTo = kNsMin;
+  for (const Timeline::Span& span : spans) {
+    all += span.end - span.begin;
+    if (upTo > span.begin) hidden += std::min(upTo, span.end) - span.begin;
+    upTo = std::max(upTo, span.end);
+  }
+  return hidden > all / kPart;
+}
+
+std::string ranksInProcessNote(bool areDevices, int first, int last) {
+  return std::string(areDevices ? "devices" : "threads") +
+         " of one process whose jobs run at the same time are taken for ranks " +
+         std::to_string(first) + " to " + std::to_string(last) + ", in the order of their numbers";
+}
 
 RanksInProcess::RanksInProcess(int rank, const std::vector<Event>& jobs,
                                const std::map<std::int64_t, Place>& placeOf)
@@ -38,11 +59,8 @@ RanksInProcess::RanksInProcess(int rank, const std::vector<Event>& jobs,
 }
 
 std::string RanksInProcess::note(int first) const {
-  return std::string(ranks_.begin()->first.isDevice ? "devices" : "threads") +
-         " of one process whose jobs run at the same time are taken for ranks " +
-         std::to_string(first) + " to " +
-         std::to_string(first + static_cast<int>(ranks_.size()) - 1) +
-         ", in the order of their numbers";
+  const int last = first + static_cast<int>(ranks_.size()) - 1;
+  return ranksInProcessNote(ranks_.begin()->first.isDevice, first, last);
 }
 
 int RanksInProcess::rankOfPlace(const Place& place) const {

@@ -6,9 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "trace/event.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
+
+/// Whether spans run at the same time as others of them, for more than a hundredth of the time of
+/// all: jobs that touch do not.
+bool doOverlap(std::vector<Timeline::Span> spans);
+
+/// Says that devices, or threads, of one process are taken for these ranks.
+std::string ranksInProcessNote(bool areDevices, int first, int last);
 
 /// The ranks of a process that drives several devices, or several threads that compute, each with
 /// stages of its own: each of them is a rank.

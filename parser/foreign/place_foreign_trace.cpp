@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "parser/device_time/overlap.h"
+#include "parser/device_time/ranks_in_process.h"
 #include "parser/foreign/names/programs/programs.h"
 
 namespace pipetrace {
@@ -62,12 +62,9 @@ void placeByProcess(ForeignTrace& trace) {
       trace.lanes[threads[i][t]].rank = first + static_cast<int>(t);
     }
     const int last = first + static_cast<int>(threads[i].size()) - 1;
-    trace.diagnostics.add(
-        {.severity = Severity::kNote,
-         .file = trace.file,
-         .message = "threads of one process whose jobs run at the same time are taken for ranks " +
-                    std::to_string(first) + " to " + std::to_string(last) +
-                    ", in the order of their numbers"});
+    trace.diagnostics.add({.severity = Severity::kNote,
+                           .file = trace.file,
+                           .message = ranksInProcessNote(false, first, last)});
   }
 }
 
