@@ -69,14 +69,6 @@ TEST(AdviceOnLaunches, NamesNoOptionsOfGpusToRunsOnProcessorsOrEmulatedDevices) 
   }
 }
 
-TEST(AdviceOnLaunches, IsNotGivenWhereARankHasNoLog) {
-  Timeline timeline = lateRun("", 3 * kNsPerMs, 0);
-  std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
-  timeline.ranks.erase(2);
-  const AdviceList list = adviceOn(asRun(timeline), {});
-  EXPECT_EQ(launchesIn(list), list.best.end()) << adviceText(list);
-}
-
 TEST(AdviceOnLaunches, StandsBehindAllOtherWhereTheRunCannotBeSimulated) {
   const AdviceList list = adviceOn(asRun(lateRun("cuda:0", 0, 40 * kNsPerMs)), {});
   ASSERT_THAT(list.notes, Contains(HasSubstr("the simulation of the run as it was is off by")));

@@ -8,7 +8,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "analysis/advice/advice.h"
 #include "analysis/diff/run_diff.h"
 #include "analysis/present/diff_report.h"
 #include "analysis/present/finding_sentences.h"
@@ -104,6 +106,24 @@ TEST_F(RealHybrid, ASoundRunHasNoFindingAboutASlowLink) {
     const bool isOfLink = finding.bubbleClass == BubbleClass::kTransfer;
     EXPECT_TRUE(!isOfLink || finding.shareOfSteps < 0.01) << findingText(finding);
     EXPECT_NE(finding.kind, FindingKind::kSlowLink) << findingText(finding);
+  }
+}
+
+// What jobs of rank 3 waited for there is not known: begun at once, the step would be shorter than
+// its jobs one after the other.
+TEST(LateSendsWithoutARank, GetNoAdviceOnLaunches) {
+  const fs::path folder =
+      fs::path(test::inSources("../shared/data/public_reports/15-zb73-late-sends")) / "traces";
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  std::vector<std::string> files;
+  for (const char* const rank : {"0", "1", "3"}) {
+    files.push_back((folder / (std::string("rank") + rank + "_trace.json")).string());
+  }
+  Diagnostics diagnostics;
+  Timeline timeline = test::loadTimeline(files, {.threads = 1}, diagnostics);
+  completeTimeline(timeline, diagnostics);
+  for (const Advice& advice : adviceOn(asRun(timeline), {}).best) {
+    EXPECT_NE(advice.of, Advice::Of::kLaunches) << advice.what;
   }
 }
 
