@@ -109,8 +109,8 @@ TEST_F(RealHybrid, ASoundRunHasNoFindingAboutASlowLink) {
   }
 }
 
-// What jobs of rank 3 waited for there is not known: begun at once, the step would be shorter than
-// its jobs one after the other.
+// Nobody knows what rank 3 waited for. If its jobs began at once, the step would be shorter than
+// they are one after the other.
 TEST(LateSendsWithoutARank, GetNoAdviceOnLaunches) {
   const fs::path folder =
       fs::path(test::inSources("../shared/data/public_reports/15-zb73-late-sends")) / "traces";
