@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "trace/threads/in_parallel.h"
+#include "trace/untimed_steps.h"
 
 namespace pipetrace {
 namespace {
@@ -38,9 +40,15 @@ void leaveOutEventsWithoutTime(Timeline& timeline, int threads) {
   constexpr std::size_t kFew = 9;  // for each of those at 0
   for (const auto& [rank, counts] : ofRanks) {
     if (counts.atZero == 0 || counts.later < kFew * counts.atZero) continue;
+    std::set<std::int32_t> steps;
     for (Track& track : timeline.tracks) {
-      if (track.rank == rank) std::erase_if(track.events, isAtZero);
+      if (track.rank != rank) continue;
+      for (const Event& event : track.events) {
+        if (isAtZero(event)) steps.insert(event.step);
+      }
+      std::erase_if(track.events, isAtZero);
     }
+    for (const std::int32_t step : steps) addUntimedStep(timeline.ranks[rank], step);
     timeline.ranks[rank].eventsWithoutTime += static_cast<std::int64_t>(counts.atZero);
   }
 }

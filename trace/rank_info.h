@@ -71,7 +71,9 @@ struct RankInfo {
   std::vector<CommunicationGroup> groups;  ///< those that it is in, as far as its file names them
   // Times that a reader found to be impossible, and changed.
   std::int64_t eventsWithoutTime = 0;  ///< left out: they were at 0, or far before their launch
-  std::int64_t overruns = 0;           ///< work on a stream, cut where the next one began there
+  /// The steps with such events, as in "3,7", as far as they are known.
+  std::string untimedSteps;
+  std::int64_t overruns = 0;  ///< work on a stream, cut where the next one began there
   Nanoseconds overrunTime = 0;         ///< how much was cut
   /// By how much at least its clock was apart from another rank's, before times were moved by the
   /// order of jobs; 0: they were not.
@@ -79,6 +81,9 @@ struct RankInfo {
   // Jobs of a trace in which nobody annotated them.
   std::int64_t jobsFound = 0;     ///< compute jobs that it found by their operators and messages
   std::int64_t jobsByOrder = 0;   ///< those of them whose numbers follow from their order alone
+  /// Those of ranks on which no message parts a forward from its backward. Their kernels parted
+  /// them, or a forward has its backward in it.
+  std::int64_t jobsInPairs = 0;
   std::int64_t runsUnplaced = 0;  ///< runs of work that may be jobs, and were not placed
   Nanoseconds unplacedTime = 0;   ///< how long those last
   int runs = 1;                   ///< the number of runs in its log; this is one of them

@@ -271,6 +271,11 @@ Topology topologyOf(const Timeline& timeline, int threads) {
     const bool chunksAreGiven = shape.chunks || (place.chunks == 1 && hasRankPerStage(info));
     topology.inferred = topology.inferred || (!isAlone && (!chunksAreGiven || !shape.stages));
   }
+  // Groups of ranks name whole pipelines.
+  const bool areStated = !ranks.empty() && std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    return !statedPipeline(infoOf(timeline, rank)).empty();
+  });
+  topology.inferred = topology.inferred && !areStated;
   topology.ranksOfStage = statedStageRanks(timeline);
   const int sharing = static_cast<int>(rankCount(topology.ranksOfStage));
   for (const auto& [replica, members] : topology.replicas()) {

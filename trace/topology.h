@@ -18,7 +18,7 @@ struct Topology {
 
   /// The place of each rank that has a compute job.
   std::map<int, Place> places;
-  /// Whether a part of it was not in the logs.
+  /// Whether a part of it was not in the logs. Where groups of ranks name all pipelines, it is not.
   bool inferred = false;
 
   /// The ranks that share the work of one stage (tensor parallelism), as far as the logs name them.

@@ -110,6 +110,15 @@ TEST_F(TopologyTest, OneStageForEachRankIsOnePipeline) {
   EXPECT_TRUE(topologyOf(timeline_).inferred) << "there may be a replica";
 }
 
+TEST_F(TopologyTest, PipelinesThatGroupsNameAreNotInferred) {
+  for (const int rank : {0, 1, 2, 3}) {
+    addRank(rank).pipelineRanks = rank % 2 == 0 ? "0/2" : "1/3";
+  }
+  EXPECT_FALSE(topologyOf(timeline_).inferred);
+  timeline_.ranks[3].pipelineRanks.clear();
+  EXPECT_TRUE(topologyOf(timeline_).inferred);
+}
+
 TEST_F(TopologyTest, PartsThatLogsDoNotNameAreInferred) {
   const auto isInferredWithout = [&](auto RankInfo::*field) {
     timeline_ = {};

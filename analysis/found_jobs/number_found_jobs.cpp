@@ -33,6 +33,7 @@ struct FoundPass {
 struct RankOfStep {
   std::vector<FoundPass> passes;  // by their order
   std::vector<Event*> jobs;       // all found compute jobs
+  bool isByOrder = false;         // only their order says whose backwards are whose
   std::size_t receives = 0;       // messages that it gets in all steps, of both directions
 };
 
@@ -112,6 +113,12 @@ class StepOfPipeline {
       }
     }
     return false;
+  }
+
+  /// Whether the order of some rank's jobs alone says whose its backwards are.
+  bool isByOrder() const {
+    return std::any_of(ranks_.begin(), ranks_.end(),
+                       [](const RankOfStep& rank) { return rank.isByOrder; });
   }
 
   void forget() {
@@ -206,6 +213,11 @@ class StepOfPipeline {
     return true;
   }
 
+  /// Of a backward, in the order of a rank's jobs. `forward`: the number of its forward.
+  static int backwardOf(int forward, const RankOfStep& rank) {
+    return rank.isByOrder ? -1 : -1 - forward;
+  }
+
   /// The order of a rank's jobs: for each the number of its forward, below 0 for a backward.
   static std::vector<int> orderOf(const RankOfStep& rank) {
     std::map<const Event*, int> numbers;
@@ -213,7 +225,7 @@ class StepOfPipeline {
       const auto number = static_cast<int>(i);
       numbers[rank.passes[i].forward] = number;
       if (!rank.passes[i].backwards.empty())
-        numbers[rank.passes[i].backwards.front()] = -1 - number;
+        numbers[rank.passes[i].backwards.front()] = backwardOf(number, rank);
     }
     std::vector<int> order;
     for (const Event* const job : rank.jobs) {
@@ -241,7 +253,7 @@ class StepOfPipeline {
           forwards.push_back(&action);
         } else if (action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput) {
           if (!numbers.contains(key)) return false;
-          if (begun.insert(key).second) order.push_back(-1 - numbers[key]);
+          if (begun.insert(key).second) order.push_back(backwardOf(numbers[key], rank));
         } else if (action.kind == JobKind::kForwardBackward) {
           return false;
         }
@@ -251,8 +263,33 @@ class StepOfPipeline {
         rank.passes[i].stage = forwards[i]->stage;
         rank.passes[i].microBatch = forwards[i]->microBatch;
       }
+      if (rank.isByOrder && !pairAs(plan.ranks[position], numbers, rank)) return false;
     }
     return true;
+  }
+
+  /// Gives backwards to the passes that a plan has them for. Both have them in their order.
+  static bool pairAs(const std::vector<Action>& row,
+                     const std::map<std::pair<int, int>, int>& numbers, RankOfStep& rank) {
+    std::map<bool, std::vector<Event*>> jobs;  // weight halves, and others
+    for (Event* const job : rank.jobs) {
+      if (job->kind != JobKind::kForward) {
+        jobs[job->kind == JobKind::kBackwardWeight].push_back(job);
+      }
+    }
+    for (FoundPass& pass : rank.passes) pass.backwards.clear();
+    std::map<bool, std::size_t> next;
+    for (const Action& action : row) {
+      const bool isWeight = action.kind == JobKind::kBackwardWeight;
+      const bool isBackward =
+          isWeight || action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput;
+      if (!isBackward) continue;
+      if (next[isWeight] == jobs[isWeight].size()) return false;
+      Event* const job = jobs[isWeight][next[isWeight]++];
+      const auto pass = static_cast<std::size_t>(numbers.at({action.stage, action.microBatch}));
+      rank.passes[pass].backwards.push_back(job);
+    }
+    return next[true] == jobs[true].size() && next[false] == jobs[false].size();
   }
 
   std::vector<RankOfStep> ranks_;  // by position
@@ -292,6 +329,11 @@ class FoundJobNumbers {
     }
     if (rankAt.size() != members.size() || rankAt.size() < 2) return;
     if (std::prev(rankAt.end())->first + 1 != rankAt.size()) return;
+    settlePairs(rankAt);
+    areByOrder_.clear();
+    for (const auto& [position, rank] : rankAt) {
+      if (std::exchange(timeline_.ranks.at(rank).jobsByOrder, 0) > 0) areByOrder_.insert(rank);
+    }
     std::set<std::int32_t> steps;
     for (const auto& [position, rank] : rankAt) {
       const Track* const lane = laneOf(rank, kComputeLane);
@@ -306,6 +348,49 @@ class FoundJobNumbers {
     }
     if (areAll) giveMessagesOfPipeline(rankAt);
     nameFirstWeightHalves(rankAt);
+  }
+
+  /// Settles what jobs are that no message parts from their backwards. In a pipeline that trains,
+  /// other ranks than the last one run forwards that no backward follows at once. Where none does,
+  /// what a reader took for a forward and its backward is one forward. Else a forward of which no
+  /// backward was parted holds it, and is not placed.
+  void settlePairs(const std::map<std::size_t, int>& rankAt) {
+    const auto arePairs = [&](const auto& at) {
+      return timeline_.ranks.at(at.second).jobsInPairs > 0;
+    };
+    const bool areForwards = std::all_of(rankAt.begin(), rankAt.end(), arePairs);
+    for (const auto& at : rankAt) {
+      Track* const lane = laneOf(at.second, kComputeLane);
+      if (lane == nullptr || !arePairs(at)) continue;
+      areForwards ? joinPairs(*lane) : leaveUnparted(*lane);
+    }
+  }
+
+  void joinPairs(Track& lane) {
+    RankInfo& info = timeline_.ranks.at(lane.rank);
+    Event* forward = nullptr;
+    for (Event& event : lane.events) {
+      if (event.kind == JobKind::kForward) forward = &event;
+      if (event.kind == JobKind::kBackward && forward != nullptr) forward->end = event.end;
+    }
+    info.jobsFound -= static_cast<std::int64_t>(std::erase_if(
+        lane.events, [](const Event& event) { return event.kind == JobKind::kBackward; }));
+    info.jobsInPairs = 0;
+  }
+
+  void leaveUnparted(Track& lane) {
+    RankInfo& info = timeline_.ranks.at(lane.rank);
+    if (std::any_of(lane.events.begin(), lane.events.end(),
+                    [](const Event& event) { return event.kind == JobKind::kBackward; })) {
+      return;
+    }
+    std::erase_if(lane.events, [&](const Event& event) {
+      if (event.kind != JobKind::kForward) return false;
+      ++info.runsUnplaced;
+      info.unplacedTime += event.duration();
+      return true;
+    });
+    info.jobsFound = info.jobsInPairs = 0;
   }
 
   /// Where backwards are in halves, that of the first stage is a weight half: it has no gradient to
@@ -329,6 +414,7 @@ class FoundJobNumbers {
 
   RankOfStep rankStep(int rank, std::int32_t step) {
     RankOfStep result;
+    result.isByOrder = areByOrder_.contains(rank);
     std::map<std::int32_t, std::size_t> passes;  // by the micro-batch that its order gives
     for (Event& event : laneOf(rank, kComputeLane)->events) {
       if (!isFoundJob(event) || event.step != step) continue;
@@ -366,19 +452,25 @@ class FoundJobNumbers {
       return true;
     }
     // With one chunk the order is right as it stands.
+    std::vector<int> fitting;  // numbers of chunks
     for (int chunks = 1; chunks <= kMostFoundChunks; ++chunks) {
       pipeline.forget();
       if (forwards % static_cast<std::size_t>(chunks) != 0) continue;
       if (!pipeline.followSchedule(chunks)) continue;
-      pipeline.give();
-      return true;
+      fitting.push_back(chunks);
+      if (!pipeline.isByOrder()) break;
     }
     pipeline.forget();
-    for (std::size_t position = 0; position < pipeline.size(); ++position) {
-      timeline_.ranks.at(rankAt.at(position)).jobsByOrder +=
-          static_cast<std::int64_t>(pipeline.rank(position).jobs.size());
+    if (fitting.size() != 1) {
+      for (std::size_t position = 0; position < pipeline.size(); ++position) {
+        timeline_.ranks.at(rankAt.at(position)).jobsByOrder +=
+            static_cast<std::int64_t>(pipeline.rank(position).jobs.size());
+      }
     }
-    return false;
+    if (fitting.empty()) return false;
+    pipeline.followSchedule(fitting.front());
+    pipeline.give();
+    return true;
   }
 
   /// A message as two numbered jobs say that it must have been.
@@ -524,6 +616,7 @@ class FoundJobNumbers {
 
   Timeline& timeline_;
   Topology topology_;
+  std::set<int> areByOrder_;  // ranks of the pipeline
 };
 
 }  // namespace

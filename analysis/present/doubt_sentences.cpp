@@ -177,6 +177,14 @@ std::string foundJobsText(const Doubt& doubt) {
     text +=
         "; the micro-batches of " + countText(doubt.byOrder, "job") + " are counted by their order";
   }
+  if (!doubt.parted.empty()) {
+    text += "; no message shows where the backwards of " + ranksText(doubt.parted) +
+            " begin: they begin here where the kernels are of another kind";
+  }
+  if (!doubt.unparted.empty()) {
+    text += "; the forwards of " + ranksText(doubt.unparted) +
+            " may have their backwards in them, as no message parts the two";
+  }
   if (doubt.unplaced > 0) {
     text += "; " + countText(doubt.unplaced, "run of operators", "runs of operators") + " (" +
             formatDuration(doubt.time) + ") that may be a job " +

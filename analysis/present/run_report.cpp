@@ -99,8 +99,9 @@ std::string countedLine(const Explanation& run, std::size_t steps) {
     return run.counted.leftOutText() + " of all figures and findings; --steps " +
            std::to_string(run.counted.leftOut()->step) + ": has it";
   }
-  return "all figures and findings are about " + std::to_string(countedSteps(run)) + " of " +
-         countText(steps, "step");
+  const std::string untimed = run.counted.untimedText();
+  return (untimed.empty() ? "" : untimed + "; ") + "all figures and findings are about " +
+         std::to_string(countedSteps(run)) + " of " + countText(steps, "step");
 }
 
 /// How long a step takes by a clock on the wall, and what of it its jobs take.

@@ -576,15 +576,24 @@ class Doubting {
     if (!doubt.ranks.empty()) doubts_.push_back(std::move(doubt));
   }
 
+  bool hasBackwards(int rank) const {
+    const Track* const lane = timeline_.findTrack(rank, kComputeLane);
+    return lane != nullptr &&
+           std::any_of(lane->events.begin(), lane->events.end(),
+                       [](const Event& event) { return event.kind == JobKind::kBackward; });
+  }
+
   void addFoundJobs() {
     Doubt doubt{.kind = DoubtKind::kFoundJobs};
     for (const auto& [rank, info] : timeline_.ranks) {
-      if (info.jobsFound == 0) continue;
+      if (info.jobsFound == 0 && info.runsUnplaced == 0) continue;
       doubt.ranks.push_back(rank);
       doubt.count += info.jobsFound;
       doubt.byOrder += info.jobsByOrder;
       doubt.unplaced += info.runsUnplaced;
       doubt.time += info.unplacedTime;
+      if (info.jobsInPairs > 0)
+        (hasBackwards(rank) ? doubt.parted : doubt.unparted).push_back(rank);
     }
     if (doubt.ranks.empty()) return;
     const Topology& topology = run_.topology();

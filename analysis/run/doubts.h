@@ -57,6 +57,10 @@ struct Doubt {
   std::int64_t fitting = 0;
   std::int64_t byOrder = 0;
   std::int64_t unplaced = 0;
+  /// kFoundJobs: ranks with jobs of RankInfo::jobsInPairs: those whose kernels parted them, and
+  /// those where they did not.
+  std::vector<int> parted{};
+  std::vector<int> unparted{};
   bool isWithoutPipeline = false;  ///< kFoundJobs: each rank runs the whole model
   /// Kinds that a reader or an earlier check has said: its message and its advice.
   std::string said{};

@@ -9,6 +9,7 @@
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/error.h"
 #include "trace/threads/turns.h"
+#include "trace/untimed_steps.h"
 
 namespace pipetrace {
 namespace {
@@ -128,6 +129,7 @@ const FollowedSchedule& Run::schedule() const {
 }
 
 CountedSteps Run::countedSteps(std::vector<NumberRange> chosen) const {
+  const std::vector<std::int32_t> untimed = untimedSteps(timeline());
   std::vector<CountedSteps::Step> steps;
   for (const PipelineBasis& pipeline : basis().pipelines()) {
     std::map<std::int32_t, const BubbleWindow*> windows;
@@ -136,7 +138,8 @@ CountedSteps Run::countedSteps(std::vector<NumberRange> chosen) const {
       if (step.replica != pipeline.replica) continue;
       const auto window = windows.find(step.step);
       const bool isWhole = window != windows.end() && window->second->isWhole;
-      steps.push_back({step.step, step.window(), isWhole, step.isWholeRun});
+      const bool isTimed = !std::binary_search(untimed.begin(), untimed.end(), step.step);
+      steps.push_back({step.step, step.window(), isWhole, step.isWholeRun, isTimed});
     }
   }
   return {std::move(chosen), steps};
@@ -144,11 +147,13 @@ CountedSteps Run::countedSteps(std::vector<NumberRange> chosen) const {
 
 CountedSteps Run::usualSteps(std::vector<NumberRange> chosen) const {
   const std::vector<std::int32_t> incomplete = incompleteSteps(timeline(), topology(), threads());
+  const std::vector<std::int32_t> untimed = untimedSteps(timeline());
   std::vector<CountedSteps::Step> steps;
   for (const StepSummary& step : summary().steps) {
     if (step.step == kNotGiven) continue;
     const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
-    steps.push_back({step.step, step.window(), isWhole, step.isWholeRun});
+    const bool isTimed = !std::binary_search(untimed.begin(), untimed.end(), step.step);
+    steps.push_back({step.step, step.window(), isWhole, step.isWholeRun, isTimed});
   }
   return CountedSteps(std::move(chosen), steps).wholeOnes();
 }

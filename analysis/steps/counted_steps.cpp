@@ -25,7 +25,15 @@ CountedSteps::CountedSteps(std::vector<NumberRange> chosen, const std::vector<St
     Step& sum = byNumber.try_emplace(step.number, step).first->second;
     sum.length = std::max(sum.length, step.length);
     sum.isWhole = sum.isWhole && step.isWhole;
+    sum.isTimed = sum.isTimed && step.isTimed;
   }
+  bool isOneLeft = false;
+  for (const auto& [number, step] : byNumber) {
+    if (!step.isTimed) untimed_.push_back(number);
+    isOneLeft = isOneLeft || (step.isTimed && step.isWhole);
+  }
+  if (!isOneLeft) untimed_.clear();
+  for (const std::int32_t step : untimed_) byNumber.erase(step);
   for (const auto& [number, step] : byNumber) {
     if (!step.isWhole) incomplete_.push_back(number);
   }
@@ -48,6 +56,12 @@ std::string CountedSteps::leftOutText() const {
          " times the median of the others, and is left out";
 }
 
+std::string CountedSteps::untimedText() const {
+  if (untimed_.empty()) return {};
+  return "work has no time in " +
+         countText(untimed_.size(), "step, which is left out", "steps, which are left out");
+}
+
 CountedSteps CountedSteps::wholeOnes() const {
   CountedSteps whole = *this;
   whole.lacking_ = incomplete_;
@@ -57,6 +71,7 @@ CountedSteps CountedSteps::wholeOnes() const {
 std::vector<std::string> CountedSteps::leftOutTexts() const {
   std::vector<std::string> texts;
   if (leftOut_) texts.push_back(leftOutText());
+  if (!untimed_.empty()) texts.push_back(untimedText());
   if (!lacking_.empty()) texts.push_back(incompleteStepsText(lacking_.size()));
   return texts;
 }

@@ -47,6 +47,18 @@ TEST(CountedSteps, StepsThatLackJobsAreNoMeasureForTheFirst) {
   EXPECT_TRUE(CountedSteps({}, oneIsWhole).contains(0));
 }
 
+TEST(CountedSteps, StepsWithWorkThatHasNoTimeAreLeftOutIfOthersAreLeft) {
+  const Step untimed{.number = 1, .length = 100, .isTimed = false};
+  const CountedSteps counted({}, {{0, 100}, untimed, {2, 100}});
+  EXPECT_FALSE(counted.contains(1));
+  EXPECT_TRUE(counted.contains(2));
+  EXPECT_FALSE(counted.areAll());
+  EXPECT_EQ(counted.untimedText(), "work has no time in 1 step, which is left out");
+  EXPECT_THAT(counted.leftOutTexts(), testing::ElementsAre(counted.untimedText()));
+  EXPECT_TRUE(CountedSteps({}, {untimed, {2, 100, false}}).contains(1)) << "no other is whole";
+  EXPECT_TRUE(CountedSteps({{1, 2}}, {untimed, {2, 100}}).contains(1)) << "it is asked for";
+}
+
 TEST(CountedSteps, WholeOnesLeaveOutStepsThatLackJobs) {
   const CountedSteps counted({}, {{0, 200}, {1, 100}, {2, 100}, {3, 10, false}, {3, 100}});
   EXPECT_TRUE(counted.contains(3));

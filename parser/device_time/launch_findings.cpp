@@ -27,6 +27,8 @@ LaunchFindings& LaunchFindings::operator+=(const LaunchFindings& other) {
   beforeLaunch += other.beforeLaunch;
   jobsWithoutWork += other.jobsWithoutWork;
   faults += other.faults;
+  jobsWithoutTime.insert(jobsWithoutTime.end(), other.jobsWithoutTime.begin(),
+                         other.jobsWithoutTime.end());
   return *this;
 }
 
@@ -110,7 +112,7 @@ void reportGraphsWithoutJobs(const std::string& file, Diagnostics& diagnostics) 
   diagnostics.add({.severity = Severity::kWarning,
                    .file = file,
                    .message = "the kernels of the trace were launched by CUDA graphs, which say"
-                              " nothing of jobs",
+                              " nothing of jobs, and their order does not tell any",
                    .advice = "annotate the kernels while the graph is captured, or record a few"
                              " steps without graphs (docs/inputs/torch.md)"});
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "parser/device_time/launches.h"
 #include "parser/device_time/stream_times.h"
@@ -18,6 +19,7 @@ struct LaunchFindings {
   std::int64_t beforeLaunch = 0;  ///< work that began before its launch, communication too
   std::int64_t jobsWithoutWork = 0;
   StreamFaults faults;  ///< of work, communication too
+  std::vector<std::int32_t> jobsWithoutTime;  ///< jobs with work that has none, in any order
 
   std::int64_t& operator[](LaunchOrigin origin) { return work[static_cast<std::size_t>(origin)]; }
   std::int64_t operator[](LaunchOrigin origin) const {
@@ -42,7 +44,7 @@ void reportNoDevice(const std::string& file, Diagnostics& diagnostics);
 /// they tell the program (recorded `with_stack`), the report leads to its page.
 void reportNoJobs(const StringTable& names, const std::string& file, Diagnostics& diagnostics);
 
-/// Says that the kernels of a trace without a compute job are of CUDA graphs, which name none.
+/// Says that the kernels of a trace are of CUDA graphs that name no job and do not tell any.
 void reportGraphsWithoutJobs(const std::string& file, Diagnostics& diagnostics);
 
 /// Says that a rank's forwards and backwards take turns inside of what lies between two messages.

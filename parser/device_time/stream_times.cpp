@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/untimed_steps.h"
+
 namespace pipetrace {
 namespace {
 
@@ -38,6 +40,7 @@ StreamFaults& StreamFaults::operator+=(const StreamFaults& other) {
   withoutTime += other.withoutTime;
   overruns += other.overruns;
   overrunTime += other.overrunTime;
+  steps.insert(other.steps.begin(), other.steps.end());
   return *this;
 }
 
@@ -45,6 +48,7 @@ void StreamFaults::addTo(RankInfo& info) const {
   info.eventsWithoutTime += withoutTime;
   info.overruns += overruns;
   info.overrunTime += overrunTime;
+  for (const std::int32_t step : steps) addUntimedStep(info, step);
 }
 
 StreamFaults correctStream(std::span<StreamWork> work) {

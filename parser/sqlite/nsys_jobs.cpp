@@ -131,9 +131,14 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
       event.job = by.job;
       pieces.push_back({.event = &event, .launch = by.launch});
     }
-    faults_[processes[lane]] += correctStream(pieces);
+    StreamFaults& faults = faults_[processes[lane]];
+    faults += correctStream(pieces);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (pieces[i].hasNoTime) continue;
+      if (pieces[i].hasNoTime) {
+        const std::int32_t job = launched[i].job;
+        if (job >= 0) faults.steps.insert(jobs.events[static_cast<std::size_t>(job)].step);
+        continue;
+      }
       const Event& event = *pieces[i].event;
       const bool communicates = isCommunication(event, timeline);
       findings.beforeLaunch += launched[i].isBeforeLaunch ? 1 : 0;

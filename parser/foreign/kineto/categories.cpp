@@ -45,6 +45,7 @@ KinetoWords::KinetoWords(const ForeignTrace& trace, const ForeignNames& names)
   correlation_ = strings.intern("correlation");
   sequence_ = strings.intern("Sequence number");
   forwardThread_ = strings.intern("Fwd thread id");
+  graphNode_ = strings.intern("graph node id");
   traits_.resize(strings.size());
   for (StringId id = 0; id < traits_.size(); ++id) {
     traits_[id] = traitsOf(strings[id]);
@@ -104,6 +105,7 @@ KinetoWords::Numbers KinetoWords::numbersOf(const Event& event) const {
     if (argument.key == correlation_) numbers.correlation = argument.integer;
     if (argument.key == sequence_) numbers.sequence = argument.integer;
     if (argument.key == forwardThread_) numbers.forwardThread = argument.integer;
+    if (argument.key == graphNode_) numbers.graphNode = argument.integer;
   }
   return numbers;
 }

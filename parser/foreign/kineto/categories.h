@@ -62,6 +62,7 @@ class KinetoWords {
     std::optional<std::int64_t> correlation;  ///< of a launch and of its work
     std::optional<std::int64_t> sequence;     ///< of an operator and of its backward
     std::optional<std::int64_t> forwardThread;
+    std::optional<std::int64_t> graphNode;  ///< of the CUDA graph that ran a kernel
   };
   Numbers numbersOf(const Event& event) const;
 
@@ -92,6 +93,7 @@ class KinetoWords {
   StringId correlation_;
   StringId sequence_;
   StringId forwardThread_;
+  StringId graphNode_;
 };
 
 }  // namespace pipetrace

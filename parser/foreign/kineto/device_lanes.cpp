@@ -39,7 +39,10 @@ LaunchFindings findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
   }
   findings.faults = correctStream(stream);
   for (std::size_t i = 0; i < stream.size(); ++i) {
-    if (stream[i].hasNoTime) continue;
+    if (stream[i].hasNoTime) {
+      if (launched[i].job >= 0) findings.jobsWithoutTime.push_back(launched[i].job);
+      continue;
+    }
     findings.beforeLaunch += launched[i].isBeforeLaunch ? 1 : 0;
     if (!words.isCommunication(*stream[i].event)) ++findings[launched[i].origin];
   }

@@ -17,6 +17,7 @@
 #include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
+#include "parser/foreign/kineto/graph_work.h"
 #include "parser/foreign/kineto/host/host_only.h"
 #include "parser/foreign/kineto/host/host_threads.h"
 #include "parser/foreign/kineto/host_facts.h"
@@ -61,7 +62,7 @@ class KinetoPlacer {
     if (!hasComputeJob() && isDeviceTimeAllowed()) takeGraphJobs();
     if (words_.hasMessages() && !hasComputeJob()) {
       reportNoJobs(timeline_.strings, trace_.file, trace_.diagnostics);
-    } else if (!hasComputeJob() && hasGraphKernels()) {
+    } else if (!hasComputeJob() && hasGraphKernels_) {
       reportGraphsWithoutJobs(trace_.file, trace_.diagnostics);
     }
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
@@ -174,67 +175,22 @@ class KinetoPlacer {
     return all;
   }
 
-  /// Makes jobs and messages of kernels that name theirs themselves. Those of CUDA graphs do, where
-  /// torch has merged the annotations into the trace (`args.name`). All kernels with one name in
-  /// one launch of a graph are one job. Streams say nothing: graphs give them other numbers when
-  /// they are replayed.
+  /// Makes jobs and messages of kernels of CUDA graphs, which have none on the host.
   void takeGraphJobs() {
-    const StringId key = timeline_.strings.intern("name");
-    std::map<std::tuple<std::int64_t, std::int32_t, StringId>, Event> jobs;
-    std::map<std::string_view, std::vector<Event>> messages;
-    for (ForeignTrace::Lane* const lane : devices_) {
-      std::erase_if(lane->thread->events, [&](Event& event) {
-        if (words_.categoryOf(event) != KinetoCategory::kKernel) return false;
-        const StringId text = textArgument(event, key);
-        if (text == 0) return false;
-        const JobName& name = names_.known(text);
-        const bool isMessage = isTransfer(name.kind);
-        if (!isMessage && !isCompute(name.kind)) return false;
-        const KinetoWords::Numbers numbers = words_.numbersOf(event);
-        Event job;
-        job.begin = event.begin;
-        job.end = event.end;
-        job.kind = name.kind;
-        job.name = text;
-        job.step = numbers.externalId ? stepOf(*numbers.externalId) : steps_.at(event.begin);
-        names_.give(job, name);
-        if (isMessage) {
-          messages[isSend(name.kind) ? kSendLane : kRecvLane].push_back(job);
-          return true;
-        }
-        if (words_.isCommunication(event)) return false;  // a collective of the job
-        const auto [known, isNew] =
-            jobs.try_emplace({numbers.correlation.value_or(0), job.step, text}, job);
-        known->second.begin = std::min(known->second.begin, job.begin);
-        known->second.end = std::max(known->second.end, job.end);
-        return false;
-      });
-    }
-    for (auto& [lane, events] : messages) append(events, made_[lane]);
-    std::vector<Event>& made = made_[kComputeLane];
-    for (const auto& [of, job] : jobs) made.push_back(job);
-    std::sort(made.begin(), made.end(), startsBefore);
-    for (std::size_t i = 0; i < made.size(); ++i) made[i].job = static_cast<std::int64_t>(i);
-    hasGraphJobs_ = !made.empty();
-  }
-
-  bool hasGraphKernels() const {
-    const StringId key = timeline_.strings.intern("graph node id");
-    return std::any_of(devices_.begin(), devices_.end(), [&](const ForeignTrace::Lane* lane) {
-      const std::vector<Event>& events = lane->thread->events;
-      return std::any_of(events.begin(), events.end(), [&](const Event& event) {
-        const auto arguments = timeline_.argumentsOf(event);
-        return std::any_of(arguments.begin(), arguments.end(),
-                           [&](const Argument& argument) { return argument.key == key; });
-      });
-    });
-  }
-
-  StringId textArgument(const Event& event, StringId key) const {
-    for (const Argument& argument : timeline_.argumentsOf(event)) {
-      if (argument.key == key && argument.type == ArgumentType::kText) return argument.text;
-    }
-    return 0;
+    const auto stepOfKernel = [&](const Event& event) {
+      const auto id = words_.numbersOf(event).externalId;
+      return id ? stepOf(*id) : steps_.at(event.begin);
+    };
+    GraphWork work = graphWork(devices_, words_, names_, stepOfKernel, timeline_);
+    RankInfo& info = timeline_.ranks[rank_];
+    info.jobsFound += work.jobsFound;
+    info.jobsByOrder += work.jobsFound;
+    info.jobsInPairs = work.arePairs ? work.jobsFound : 0;
+    hasGraphJobs_ = !work.jobs.empty();
+    hasGraphKernels_ = work.hasGraphs;
+    append(work.sends, made_[kSendLane]);
+    append(work.receives, made_[kRecvLane]);
+    made_[kComputeLane] = std::move(work.jobs);
   }
 
   /// Adds the jobs that no annotation names.
@@ -452,6 +408,9 @@ class KinetoPlacer {
     DeviceJobs device(jobs_.size());
     LaunchFindings findings = readWork(devices_, words_, launches, trace_.threads, device);
     findings.jobsWithoutWork = setDeviceTimes(jobs_, device, timeline_);
+    for (const std::int32_t job : findings.jobsWithoutTime) {
+      findings.faults.steps.insert(jobs_[static_cast<std::size_t>(job)].step);
+    }
     findings.faults.addTo(timeline_.ranks[rank_]);
     reportLaunches(findings, trace_.file, trace_.diagnostics);
   }
@@ -627,7 +586,8 @@ class KinetoPlacer {
   int rank_ = 0;
   RanksInProcess ranks_;
   std::map<std::int64_t, RanksInProcess::Place> placeOf_;  // by number of a job
-  bool hasGraphJobs_ = false;                              // kernels named them
+  bool hasGraphJobs_ = false;                              // of kernels of CUDA graphs
+  bool hasGraphKernels_ = false;
   std::vector<ForeignTrace::Lane*> all_;
   Lanes host_;
   Lanes devices_;

@@ -129,6 +129,37 @@ TEST_F(FoundJobs, DevicesWorkHasItsTimesHoweverEarlyItWasLaunched) {
   expectAll(training("1F1B", 4, 6), {.onDevice = true, .ahead = 3}, kExact);
 }
 
+TEST_F(FoundJobs, KernelsOfGraphsGiveTheJobsOfSchedules) {
+  const test::TrainingShape shape{.onDevice = true, .inGraphs = true};
+  for (const char* const schedule : {"1F1B", "GPipe", "ZB-H1"}) {
+    SCOPED_TRACE(schedule);
+    expectAll(training(schedule, 4, 6), shape, kExact);
+  }
+  const ProgramRun report = ask("report", {path("traces")});
+  EXPECT_THAT(report.out, HasSubstr("all 4 ranks follow ZB-H1"));
+}
+
+TEST_F(FoundJobs, ChunksInGraphsAreThoseOfTheOnlyScheduleWithTheirOrder) {
+  expectAll(training("Interleaved1F1B", 4, 8, 2), {.onDevice = true, .inGraphs = true}, kExact);
+  const ProgramRun report = ask("report", {path("traces")});
+  EXPECT_THAT(report.out, HasSubstr("all 4 ranks follow Interleaved1F1B, 256 of 256 jobs;"));
+  recorded(training("LoopedBFS", 4, 4, 2), {.onDevice = true, .inGraphs = true});
+  EXPECT_THAT(ask("report", {path("traces")}).out, HasSubstr("are counted by their order"))
+      << "GPipe has the same order";
+}
+
+TEST_F(FoundJobs, KernelsOfGraphsWithOneNameGiveThemByTheirLengths) {
+  expectAll(training("1F1B", 4, 6), {.onDevice = true, .inGraphs = true, .hasOneKernelName = true},
+            kExact);
+  const ProgramRun report = ask("report", {path("traces")});
+  EXPECT_THAT(report.out, HasSubstr("all 4 ranks follow 1F1B, 96 of 96 jobs; no message shows "
+                                    "where the backwards of rank 3 begin"));
+}
+
+TEST_F(FoundJobs, GraphsThatOnlyRunForwardsAreRead) {
+  expectAll(training("ForwardOnly", 4, 6), {.onDevice = true, .inGraphs = true}, kExact);
+}
+
 TEST_F(FoundJobs, ForwardsWithoutBackwardsAreRead) {
   expectAll(training("ForwardOnly", 4, 6), {}, kOfTheHost);
 }

@@ -19,6 +19,9 @@ struct TrainingShape {
   int ahead = 1;          ///< how many receives are posted before their use; on GPUs
   int operators = 5;      ///< of a forward
   bool namesSteps = true;
+  /// A CUDA graph runs each step: the host launches it, and kernels name neither job nor peer.
+  bool inGraphs = false;
+  bool hasOneKernelName = false;  ///< in graphs: all kernels but those of messages have one name
   /// Which jobs have an annotation (`PP:1F3`).
   std::function<bool(const Event&)> isAnnotated = [](const Event&) { return false; };
 };
@@ -141,6 +144,7 @@ class MadeTraining {
       host("cpu_op", "aten::item", begin + (10 + 20 * i) * kUs, begin + (20 + 20 * i) * kUs,
            numberText(number_));
     }
+    if (shape_.inGraphs) return addInGraph(jobs, begin + 100 * kUs);
     shape_.onDevice ? addOnDevice(jobs, begin + 100 * kUs) : addOnHost(jobs);
   }
 
@@ -239,6 +243,51 @@ class MadeTraining {
         now += 10 * kUs;
       }
       postUpTo(used + static_cast<std::size_t>(shape_.ahead));
+    }
+  }
+
+  /// The kernels of a job, in order.
+  std::vector<std::string> kernelsOf(const Event& job) const {
+    static const std::map<JobKind, std::vector<std::string>> kOfLayer = {
+        {JobKind::kForward, {"norm", "gemm_nt", "attention"}},
+        {JobKind::kBackward, {"attention_backward", "gemm_nn", "gemm_tn", "norm_backward"}},
+        {JobKind::kBackwardInput, {"attention_backward", "gemm_nn", "norm_backward"}},
+        {JobKind::kBackwardWeight, {"gemm_tn", "reduce"}},
+        {JobKind::kOptimizer, {"multi_tensor_apply"}}};
+    std::vector<std::string> kernels;
+    constexpr int kLayers = 4;
+    for (int layer = 0; layer < kLayers; ++layer) {
+      for (const std::string& name : kOfLayer.at(job.kind)) {
+        kernels.push_back(shape_.hasOneKernelName ? "gemm" : name);
+      }
+    }
+    return kernels;
+  }
+
+  /// Nodes count in the order of the capture. Their streams say nothing.
+  void addInGraph(const std::vector<Event>& jobs, Nanoseconds now) {
+    const std::string launch = "\"correlation\":" + std::to_string(++correlation_);
+    host("cuda_runtime", "cudaGraphLaunch", now, now + 20 * kUs, launch);
+    int node = 0;
+    const auto addNode = [&](const std::string& name, Nanoseconds begin, Nanoseconds end) {
+      ++node;
+      add("kernel", name, 0, 7 + node % 2, begin, end,
+          launch + ",\"device\":0,\"graph id\":3,\"graph node id\":" + std::to_string(node));
+    };
+    const auto addMessage = [&](const Event* message) {
+      if (message == nullptr) return;
+      addNode("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", message->begin,
+              message->end);
+    };
+    for (const Event& job : jobs) {
+      addMessage(messageOf(job, false));
+      const std::vector<std::string> kernels = kernelsOf(job);
+      const auto count = static_cast<Nanoseconds>(kernels.size());
+      for (Nanoseconds i = 0; i < count; ++i) {
+        addNode(kernels[static_cast<std::size_t>(i)], job.begin + job.duration() * i / count,
+                job.begin + job.duration() * (i + 1) / count);
+      }
+      addMessage(messageOf(job, true));
     }
   }
 
