@@ -7,7 +7,7 @@
 #include "parser/json/text_buffer.h"
 #include "parser/profile/argument_json.h"
 #include "trace/text/display_name.h"
-#include "trace/text/utf8.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -23,6 +23,14 @@ void addText(TextBuffer& out, std::string_view text) {
   out.add('"');
 }
 
+/// A text from a log, as a cell.
+std::string cellOf(std::string_view text, bool isSafe) {
+  constexpr std::string_view kFormula = "=+-@\t";
+  std::string cell = fitToPrint(text);
+  const bool isFormula = !cell.empty() && kFormula.find(cell.front()) != std::string_view::npos;
+  return isSafe && isFormula ? "'" + cell : cell;
+}
+
 void addNumber(TextBuffer& out, std::int64_t value) {
   out.addNumber(value);
   out.add(',');
@@ -34,13 +42,13 @@ void addGiven(TextBuffer& out, std::int64_t value) {
 }
 
 void addEvent(TextBuffer& out, const Timeline& timeline, const Track& track,
-              const std::string& lane, const Event& event) {
+              const std::string& lane, const Event& event, bool isSafe) {
   addNumber(out, track.rank);
   addText(out, lane);
   out.add(',');
   out.add(logName(event.kind));
   out.add(',');
-  addText(out, toUtf8(displayName(timeline, event)));
+  addText(out, cellOf(displayName(timeline, event), isSafe));
   out.add(',');
   addNumber(out, event.begin);
   addNumber(out, event.end);
@@ -63,15 +71,15 @@ void addEvent(TextBuffer& out, const Timeline& timeline, const Track& track,
 
 }  // namespace
 
-ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out) {
+ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out, bool isSafe) {
   ProfileSummary summary;
   out.write(kCsvHeader);
   TextBuffer line;
   for (const Track& track : timeline.tracks) {
-    const std::string lane = toUtf8(track.lane);
+    const std::string lane = cellOf(track.lane, isSafe);
     for (const Event& event : track.events) {
       line.clear();
-      addEvent(line, timeline, track, lane, event);
+      addEvent(line, timeline, track, lane, event, isSafe);
       out.write(line.text());
       summary.add(track, event);
     }

@@ -11,6 +11,10 @@ namespace pipetrace {
 /// Unix epoch. Fields that an event lacks are empty; arguments are one JSON object. Counters and
 /// arrows are not written, and the file is not read back. `timeline` must be sorted. The caller
 /// commits `out`.
-ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out);
+///
+/// Names hold no control characters (fitToPrint()). `isSafe`: a name that a spreadsheet would take
+/// for a formula, as it begins with `=`, `+`, `-`, `@` or a tab, gets an apostrophe in front.
+/// Source: OWASP, "CSV Injection".
+ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out, bool isSafe = false);
 
 }  // namespace pipetrace

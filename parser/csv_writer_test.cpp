@@ -12,12 +12,13 @@ class CsvWriterTest : public test::FolderTest {
  protected:
   std::string text(const Timeline& timeline) {
     OutputFile out(path("p.csv"));
-    summary_ = writeCsv(timeline, out);
+    summary_ = writeCsv(timeline, out, isSafe_);
     out.commit();
     return contents("p.csv");
   }
 
   ProfileSummary summary_;
+  bool isSafe_ = false;
 };
 
 constexpr const char* kHeader =
@@ -61,6 +62,29 @@ TEST_F(CsvWriterTest, NamesWithCommasQuotesAndLineEndsAreQuoted) {
   t.track(0, "x,y").events.push_back(e);
   EXPECT_EQ(text(t),
             std::string(kHeader) + "0,\"x,y\",other,\"a,\"\"b\"\"\nc\",0,0,0,,,,,,,,,,,\n");
+}
+
+TEST_F(CsvWriterTest, NamesHaveNoControlCharacters) {
+  Timeline t;
+  Event e;
+  e.name = t.strings.intern(std::string_view("a\x1b[2J\0b", 7));
+  t.track(0, "x\x07").events.push_back(e);
+  EXPECT_EQ(text(t), std::string(kHeader) + "0,x?,other,a?[2J?b,0,0,0,,,,,,,,,,,\n");
+}
+
+TEST_F(CsvWriterTest, NamesThatAreFormulasAreTextIfAskedFor) {
+  Timeline t;
+  for (const char* const name : {"=1+2", "+3", "-4", "@SUM(A1)", "\t=5", "a=6"}) {
+    Event e;
+    e.name = t.strings.intern(name);
+    t.track(0, "=lane").events.push_back(e);
+  }
+  EXPECT_THAT(text(t), testing::HasSubstr("\n0,=lane,other,=1+2,"));
+  isSafe_ = true;
+  const std::string safe = text(t);
+  for (const char* const cell : {"'=1+2", "'+3", "'-4", "'@SUM(A1)", "'\t=5", "a=6"}) {
+    EXPECT_THAT(safe, testing::HasSubstr(std::string("\n0,'=lane,other,") + cell + ","));
+  }
 }
 
 TEST_F(CsvWriterTest, EveryEventHasALineWithAllFields) {

@@ -73,14 +73,14 @@ struct RankInfo {
   std::int64_t eventsWithoutTime = 0;  ///< left out: they were at 0, or far before their launch
   /// The steps with such events, as in "3,7", as far as they are known.
   std::string untimedSteps;
-  std::int64_t overruns = 0;  ///< work on a stream, cut where the next one began there
-  Nanoseconds overrunTime = 0;         ///< how much was cut
+  std::int64_t overruns = 0;    ///< work on a stream, cut where the next one began there
+  Nanoseconds overrunTime = 0;  ///< how much was cut
   /// By how much at least its clock was apart from another rank's, before times were moved by the
   /// order of jobs; 0: they were not.
   Nanoseconds clockApart = 0;
   // Jobs of a trace in which nobody annotated them.
-  std::int64_t jobsFound = 0;     ///< compute jobs that it found by their operators and messages
-  std::int64_t jobsByOrder = 0;   ///< those of them whose numbers follow from their order alone
+  std::int64_t jobsFound = 0;    ///< compute jobs that it found by their operators and messages
+  std::int64_t jobsByOrder = 0;  ///< those of them whose numbers follow from their order alone
   /// Those of ranks on which no message parts a forward from its backward. Their kernels parted
   /// them, or a forward has its backward in it.
   std::int64_t jobsInPairs = 0;

@@ -1,6 +1,7 @@
 #include "trace/timeline.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -41,6 +42,10 @@ void sortEvents(std::vector<Event>& events) {
   }
 }
 
+std::size_t hashOf(int rank, std::string_view lane) {
+  return std::hash<std::string_view>()(lane) * 31 + static_cast<std::size_t>(rank);
+}
+
 }  // namespace
 
 bool laneComesBefore(std::string_view a, std::string_view b) {
@@ -48,14 +53,35 @@ bool laneComesBefore(std::string_view a, std::string_view b) {
 }
 
 Track& Timeline::track(int rank, std::string_view lane) {
-  for (Track& t : tracks) {
-    if (t.rank == rank && t.lane == lane) return t;
+  constexpr std::size_t kMany = 64;
+  const bool areMany = tracks.size() >= kMany;
+  if (!areMany) {
+    for (Track& t : tracks) {
+      if (t.rank == rank && t.lane == lane) return t;
+    }
+  } else {
+    if (table_.first != tracks.data() || table_.count != tracks.size()) {
+      table_ = TrackTable();
+      for (std::size_t i = 0; i < tracks.size(); ++i) addToTable(i);
+    }
+    const auto [from, to] = table_.places.equal_range(hashOf(rank, lane));
+    for (auto place = from; place != to; ++place) {
+      Track& t = tracks[place->second];
+      if (t.rank == rank && t.lane == lane) return t;
+    }
   }
   ranks[rank].rank = rank;
   Track& added = tracks.emplace_back();
   added.rank = rank;
   added.lane = std::string(lane);
+  if (areMany) addToTable(tracks.size() - 1);
   return added;
+}
+
+void Timeline::addToTable(std::size_t place) {
+  table_.places.emplace(hashOf(tracks[place].rank, tracks[place].lane), place);
+  table_.first = tracks.data();
+  table_.count = tracks.size();
 }
 
 const Track* Timeline::findTrack(int rank, std::string_view lane) const {

@@ -3,6 +3,8 @@
 #include <map>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "trace/argument.h"
@@ -24,7 +26,8 @@ class Timeline {
   std::vector<CounterSeries> counters;
 
   /// The track of (rank, lane), which is made if missing. The reference is valid until the next
-  /// track is made.
+  /// track is made. Of many tracks it keeps a table. That is made anew when `tracks` was changed
+  /// otherwise, but for ranks and lanes of as many tracks at the same place.
   Track& track(int rank, std::string_view lane);
   const Track* findTrack(int rank, std::string_view lane) const;
 
@@ -47,6 +50,33 @@ class Timeline {
   Span span(int threads = 1) const;
 
   std::size_t eventCount() const;
+
+ private:
+  /// Finds tracks by rank and lane. Copies are empty.
+  struct TrackTable {
+    TrackTable() = default;
+    TrackTable(const TrackTable& /*other*/) {}
+    TrackTable(TrackTable&& other) noexcept { swap(other); }
+    TrackTable& operator=(TrackTable other) noexcept {
+      swap(other);
+      return *this;
+    }
+    ~TrackTable() = default;
+
+    void swap(TrackTable& other) noexcept {
+      places.swap(other.places);
+      std::swap(first, other.first);
+      std::swap(count, other.count);
+    }
+
+    std::unordered_multimap<std::size_t, std::size_t> places;  // by hash
+    const Track* first = nullptr;                              // of the tracks that it has
+    std::size_t count = 0;
+  };
+
+  void addToTable(std::size_t place);
+
+  TrackTable table_;
 };
 
 }  // namespace pipetrace

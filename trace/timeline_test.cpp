@@ -73,6 +73,32 @@ TEST(TimelineTest, EventsOfEqualTimesKeepTheirOrder) {
   }
 }
 
+TEST(TimelineTest, ManyTracksAreFoundHoweverTheListWasChanged) {
+  Timeline t;
+  const auto laneOf = [](int i) { return "lane " + std::to_string(i * 7919 % 500); };
+  for (int i = 0; i < 500; ++i) t.track(i % 3, laneOf(i)).events.resize(1);
+  const auto expectAll = [&](Timeline& timeline, std::size_t count) {
+    for (int i = 0; i < 500; ++i) {
+      const Track& track = timeline.track(i % 3, laneOf(i));
+      EXPECT_EQ(track.rank, i % 3);
+      EXPECT_EQ(track.lane, laneOf(i));
+    }
+    EXPECT_EQ(timeline.tracks.size(), count);
+  };
+  expectAll(t, 500);
+  t.sort();
+  expectAll(t, 500);
+  std::erase_if(t.tracks, [](const Track& track) { return track.rank == 1; });
+  Timeline copy = t;
+  expectAll(t, 500);
+  expectAll(copy, 500);
+  const Timeline moved = std::move(copy);
+  EXPECT_EQ(moved.tracks.size(), 500U);
+  copy = Timeline();
+  for (int i = 0; i < 100; ++i) copy.track(0, laneOf(i));
+  EXPECT_EQ(copy.tracks.size(), 100U);
+}
+
 TEST(TimelineTest, TheSpanOfAnEmptyTimelineIsEmpty) {
   EXPECT_EQ(Timeline{}.span().begin, 0);
   EXPECT_EQ(Timeline{}.span().end, 0);

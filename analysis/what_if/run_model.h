@@ -133,7 +133,8 @@ class RunModel {
   bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
   void findLinks(const RunAgain& again, const CountedSteps& counted);
-  std::vector<int> ownStagesOf(int position) const;
+  /// The stages that stand on one rank alone, by its position.
+  std::vector<std::vector<int>> ownStages() const;
   void findSlowRanks(const JobGraph& graph, const CountedSteps& counted);
   void doubtSlowStage(const Timeline& timeline, const JobGraph& graph, const CountedSteps& counted);
   Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;

@@ -22,20 +22,23 @@ ScaleOption scaleOfRank(int position, double factor) {
 
 }  // namespace
 
-/// The stages that stand on this rank alone.
-std::vector<int> RunModel::ownStagesOf(int position) const {
-  std::vector<int> own;
+std::vector<std::vector<int>> RunModel::ownStages() const {
+  std::vector<std::vector<int>> own(std::max(plan_.ranks.size(), rankNumbers_.size()));
   for (int stage = 0; stage < plan_.numStages; ++stage) {
-    if (plan_.ranksOf(stage) == std::vector<int>{position}) own.push_back(stage);
+    const std::vector<int> ranks = plan_.ranksOf(stage);
+    if (ranks.size() != 1) continue;
+    const auto rank = static_cast<std::size_t>(ranks.front());
+    if (rank < own.size()) own[rank].push_back(stage);
   }
   return own;
 }
 
 void RunModel::findSlowRanks(const JobGraph& graph, const CountedSteps& counted) {
   const SlowerRanks slower(graph, counted);
+  const std::vector<std::vector<int>> own = ownStages();
   for (std::size_t position = 0; position < rankNumbers_.size(); ++position) {
     const int number = rankNumbers_[position];
-    if (number < 0 || ownStagesOf(static_cast<int>(position)).empty()) continue;
+    if (number < 0 || own[position].empty()) continue;
     const double factor = slower.of(number).factor;
     if (factor < SlowerRanks::kSlow) continue;
     slowRanks_.push_back(scaleOfRank(static_cast<int>(position), factor));
@@ -51,10 +54,11 @@ void RunModel::doubtSlowStage(const Timeline& timeline, const JobGraph& graph,
   const UsualTimes usual(graph, 1, counted);
   const SlowerStages stages(timeline, graph, usual);
   if (stages.count() < 2 || rankNumbers_.size() < 2) return;
+  const std::vector<std::vector<int>> ofRanks = ownStages();
   double most = kSlowStages;
   int slowest = -1;
   for (int position = 0; position < static_cast<int>(rankNumbers_.size()); ++position) {
-    const std::vector<int> own = ownStagesOf(position);
+    const std::vector<int>& own = ofRanks[static_cast<std::size_t>(position)];
     if (own.empty()) continue;
     const SlowerStages::Factor factor = stages.besideOthers({own.begin(), own.end()});
     if (!factor.isKnown || factor.times < most) continue;
@@ -62,7 +66,7 @@ void RunModel::doubtSlowStage(const Timeline& timeline, const JobGraph& graph,
     slowest = position;
   }
   if (slowest < 0) return;
-  const std::vector<int> own = ownStagesOf(slowest);
+  const std::vector<int>& own = ofRanks[static_cast<std::size_t>(slowest)];
   const std::string rank = std::to_string(rankNumbers_[static_cast<std::size_t>(slowest)]);
   std::string options;
   for (const int stage : own) {
@@ -76,9 +80,11 @@ void RunModel::doubtSlowStage(const Timeline& timeline, const JobGraph& graph,
 }
 
 void RunModel::takeSlownessFrom(Costs& costs) const {
+  if (slowRanks_.empty()) return;
+  const std::vector<std::vector<int>> own = ownStages();
   for (const ScaleOption& slow : slowRanks_) {
     const ScaleOption faster = scaleOfRank(slow.number, 1 / slow.factor());
-    for (const int stage : ownStagesOf(slow.number)) {
+    for (const int stage : own[static_cast<std::size_t>(slow.number)]) {
       for (const JobKind kind : kStageKinds) {
         Nanoseconds& time = timeOf(costs.stages[static_cast<std::size_t>(stage)], kind);
         if (time > 0) time = faster.scaled(time);

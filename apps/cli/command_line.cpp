@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/cli/command_app.h"
+#include "apps/cli/print.h"
 #include "apps/cli/shared_options.h"
 #include "trace/files/output_file.h"
 #include "trace/text/suggestions.h"
@@ -63,7 +64,7 @@ int exitOf(const CommandApp& app, const CLI::ParseError& error) {
   }
   std::ostringstream out;
   const int code = app.exit(givenTwice(error).value_or(error), out, std::cerr);
-  if (!out.str().empty()) writeWholeFile("-", out.str());
+  if (!out.str().empty()) printText(out.str());
   return code == 0 ? 0 : kExitCouldNot;
 }
 

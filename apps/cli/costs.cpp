@@ -18,7 +18,7 @@
 #include "analysis/costs/measured_costs.h"
 #include "analysis/topology/rank_agreement.h"
 #include "analysis/what_if/run_model.h"
-#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/print.h"
 #include "ingest/load_run.h"
 #include "parser/load_timeline.h"
 #include "parser/reader_registry.h"

@@ -78,7 +78,7 @@ ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                             .threads = options.threads},
                            out);
     case ProfileFormat::kSqlite: return writeSqlite(timeline, out);
-    case ProfileFormat::kCsv: return writeCsv(timeline, out);
+    case ProfileFormat::kCsv: return writeCsv(timeline, out, options.csvSafe);
     case ProfileFormat::kChromeJson:
     case ProfileFormat::kSvg: break;
   }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/print.h"
 #include "trace/error.h"
 #include "trace/files/standard_streams.h"
 #include "trace/text/suggestions.h"
@@ -84,7 +84,7 @@ int runProgram(const Program& program, int argc, char** argv) {
     name += " " + command->name;
     return command->run(argc - 1, argv + 1);
   } catch (const std::exception& error) {
-    std::fputs((name + ": " + error.what() + "\n").c_str(), stderr);
+    printError(name + ": " + error.what());
     return kExitCouldNot;
   }
 }

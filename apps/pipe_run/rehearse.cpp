@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -17,7 +16,7 @@
 #include "apps/cli/costs.h"
 #include "apps/cli/fault_options.h"
 #include "apps/cli/message_options.h"
-#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/print.h"
 #include "apps/cli/schedule_options.h"
 #include "apps/cli/shared_options.h"
 #include "apps/pipe_run/plan_comparison.h"
@@ -209,8 +208,6 @@ Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& pl
   return costs;
 }
 
-void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
-
 /// Returns the signal that ended it, 0 for none.
 int rehearseUntilStopped(RehearsalOptions& rehearsal) {
   StopSignal stop;
@@ -226,13 +223,13 @@ int rehearseUntilStopped(RehearsalOptions& rehearsal) {
 
 /// Prints the comparison and returns the exit code.
 int report(const PlanComparison& comparison, const std::vector<std::string>& faults, bool strict) {
-  writeWholeFile("-", toText(comparison) + (faults.empty() ? "" : faultsLine(faults) + "\n"));
+  printText(toText(comparison) + (faults.empty() ? "" : faultsLine(faults) + "\n"));
   if (std::abs(comparison.stepDeviation()) > kKeptUp) {
-    say("pipe-run: this machine cannot keep up; take fewer ranks or longer jobs");
+    printError("pipe-run: this machine cannot keep up; take fewer ranks or longer jobs");
   }
   const std::vector<std::string> findings = comparison.findings();
   if (!strict || findings.empty()) return 0;
-  for (const std::string& finding : findings) say("pipe-run: --strict: " + finding);
+  for (const std::string& finding : findings) printError("pipe-run: --strict: " + finding);
   return 1;
 }
 
@@ -256,12 +253,13 @@ int runRehearse(const RehearseOptions& options) {
   clearLogFolder(options.logDirectory);
   const Plan& run = **plan;
   const std::string lines = options.messages.linesText();
-  say(fmt::format("rehearsing {} on {}: {} of {}{}", run.name,
-                  countText(run.numRanks(), "emulated device"), countText(options.steps, "step"),
-                  countText(run.numMicroBatches, "micro-batch", "micro-batches"),
-                  lines.empty() ? "" : ", " + lines));
+  printError(fmt::format("rehearsing {} on {}: {} of {}{}", run.name,
+                         countText(run.numRanks(), "emulated device"),
+                         countText(options.steps, "step"),
+                         countText(run.numMicroBatches, "micro-batch", "micro-batches"),
+                         lines.empty() ? "" : ", " + lines));
   if (const int signal = rehearseUntilStopped(rehearsal)) {
-    say("pipe-run: stopped by " + signalText(signal));
+    printError("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
   return report(

@@ -7,6 +7,7 @@
 #include "analysis/present/contents_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/print.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "parser/profile/arrow.h"
 #include "trace/files/output_file.h"
@@ -77,7 +78,7 @@ int infoCommand(int argc, char** argv, const TraceReaders& readers) {
   if (options.json) {
     writeWholeFile("-", contentsJson(contents, diagnostics));
   } else {
-    writeWholeFile("-", contentsText(contents, diagnostics));
+    printText(contentsText(contents, diagnostics));
   }
   return exitCodeOf(options.load, diagnostics);
 }

@@ -1,6 +1,5 @@
 #include "apps/pipe_trace/report.h"
 
-#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,7 +11,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
-#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/print.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
 #include "apps/pipe_trace/outputs/output_files.h"
@@ -124,8 +123,7 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   const Explanation explanation(run, choices);
   if (explanation.ranks.empty()) {
     if (options.byName) {
-      std::cout << timeByNameText(timesByName(run.timeline(), run.threads()), options.all).substr(1)
-                << std::flush;
+      printText(timeByNameText(timesByName(run.timeline(), run.threads()), options.all).substr(1));
     }
     throw Error("the inputs hold no compute job, so there is nothing to explain");
   }

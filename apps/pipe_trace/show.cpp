@@ -17,6 +17,7 @@
 #include "chart/text/text_chart.h"
 #include "ingest/load_run.h"
 #include "trace/files/output_file.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -72,8 +73,10 @@ int showCommand(int argc, char** argv, const TraceReaders& readers) {
   const std::string chart =
       textChart(timeline, {.width = width, .range = steps.span(), .colors = showsColors()});
   const std::string waits = waitsReport(timeline, steps.span());
-  writeWholeFile("-", steps.headline(summary) + "\n" + chart +
-                          (waits.empty() ? "" : "\nidle time with a culprit\n" + waits));
+  // The chart has colours, and no name.
+  writeWholeFile("-",
+                 fitToPrint(steps.headline(summary)) + "\n" + chart +
+                     (waits.empty() ? "" : "\nidle time with a culprit\n" + fitToPrint(waits)));
   return exitCodeOf(options.load, diagnostics, doubts);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "trace/files/standard_streams.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -35,7 +36,7 @@ void say(std::FILE* stream, std::string_view line) noexcept {
   const std::lock_guard lock(shown.mutex);
   if (!shown.line.empty()) write(stdout, kClear);
   // One call, so that lines of several processes do not mix.
-  std::fprintf(stream, "%.*s\n", static_cast<int>(line.size()), line.data());
+  std::fprintf(stream, "%s\n", fitToPrint(line).c_str());
   std::fflush(stream);
   if (!shown.line.empty()) write(stdout, shown.line);
 }

@@ -1,8 +1,16 @@
 #include "trace/text/ranks_text.h"
 
+#include <algorithm>
+#include <set>
+
 namespace pipetrace {
 
-std::string numbersText(const std::vector<int>& numbers) {
+std::string numbersText(const std::vector<int>& list) {
+  std::vector<int> numbers;
+  std::set<int> known;
+  for (const int number : list) {
+    if (known.insert(number).second) numbers.push_back(number);
+  }
   constexpr std::size_t kMost = 8;
   std::string text;
   std::size_t parts = 0;
@@ -23,7 +31,9 @@ std::string numbersText(const std::vector<int>& numbers) {
 }
 
 std::string ranksText(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + numbersText(ranks);
+  const bool isOne =
+      std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return rank == ranks.front(); });
+  return (isOne && !ranks.empty() ? "rank " : "ranks ") + numbersText(ranks);
 }
 
 }  // namespace pipetrace

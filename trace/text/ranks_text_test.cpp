@@ -19,6 +19,12 @@ TEST(RanksText, ThreeOrMoreInARowAreARange) {
 
 TEST(RanksText, OtherOrdersStayAsTheyAre) { EXPECT_EQ(numbersText({3, 2, 1}), "3, 2 and 1"); }
 
+TEST(RanksText, NumberCountsOnce) {
+  EXPECT_EQ(ranksText({0, 0, 0, 1, 1}), "ranks 0 and 1");
+  EXPECT_EQ(ranksText({3, 3}), "rank 3");
+  EXPECT_EQ(numbersText({0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3}), "0 to 3");
+}
+
 TEST(RanksText, NumbersAfterEightPartsAreCounted) {
   std::vector<int> numbers;
   for (int number = 0; number < 200; number += 2) numbers.push_back(number);

@@ -11,6 +11,7 @@
 #include "chart/search/job_search.h"
 #include "chart/search/parse_query.h"
 #include "trace/error.h"
+#include "trace/text/fit_to_print.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/start/sample_run.h"
 #include "viewer/window/app_icon.h"
@@ -67,7 +68,7 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   }
   const auto profile = loadProfile(inputs, options.align);
   for (const std::string& line : diagnosticLines(profile->diagnostics())) {
-    std::fprintf(stderr, "pipe-view: %s\n", line.c_str());
+    std::fprintf(stderr, "pipe-view: %s\n", fitToPrint(line).c_str());
   }
   ExportOptions picture = options.picture;
   if (!options.find.empty()) picture.steps = stepOfMatch(*profile, options.find);
@@ -75,7 +76,7 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   const QGuiApplication application(argc, argv);
   OutputSet files;
   addPicture(*profile, picture, files);
-  files.add("-", "wrote " + options.picture.path + "\n");
+  files.add("-", fitToPrint("wrote " + options.picture.path + "\n"));
   files.commit();
   return 0;
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "apps/cli/print.h"
 #include "apps/pipe_run/config/config_ranks.h"
 #include "apps/pipe_run/config/configured_program.h"
 #include "apps/pipe_run/config/program_check.h"
@@ -126,7 +126,7 @@ int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
     makeRunFolderAt(options.logDirectory);
   }
   writeRunFiles(launch.logDirectory, run.config.file, run.commandTexts());
-  std::fputs(fmt::format("pipe-run: logs go to {}\n", launch.logDirectory).c_str(), stderr);
+  printError(fmt::format("pipe-run: logs go to {}", launch.logDirectory));
   return launchAgain(options.restarts, [&](int restart) {
     launch.restart = restart;
     return pipetrace::launch(launch);
@@ -141,15 +141,15 @@ int runConfigFile(const PipeRunOptions& options) {
   requireRunFolder(options.logDirectory.empty() ? run.config.logDirectory : options.logDirectory);
   const ProgramCheck check = checkProgram(run.command, run.plan->numRanks());
   if (check.signal != 0) {
-    std::fputs(fmt::format("pipe-run: stopped by {}\n", signalText(check.signal)).c_str(), stderr);
+    printError(fmt::format("pipe-run: stopped by {}", signalText(check.signal)));
     return 128 + check.signal;
   }
   if (options.dryRun) {
-    writeWholeFile("-", dryText(run, options) + check.output);
+    printText(dryText(run, options) + check.output);
     return 0;
   }
   for (const std::string& note : linesWith("note: ", check.output)) {
-    std::fputs(fmt::format("pipe-run: note: {}\n", note).c_str(), stderr);
+    printError(fmt::format("pipe-run: note: {}", note));
   }
   return launchChecked(run, options);
 }

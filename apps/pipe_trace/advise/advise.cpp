@@ -9,6 +9,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/print.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/pipe_trace/inputs/blocks_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
@@ -104,7 +105,11 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   if (options.limit) question.limitBytes = *options.limit * kBytesOfGb;
   if (options.activationGb) question.activationBytes = *options.activationGb * kBytesOfGb;
   const AdviceList list = adviceWithBar(run, std::move(question), options.load.quiet);
-  writeWholeFile("-", options.json ? adviceJson(list) : adviceText(list));
+  if (options.json) {
+    writeWholeFile("-", adviceJson(list));
+  } else {
+    printText(adviceText(list));
+  }
   return exitCodeOf(options.load, diagnostics, doubts);
 }
 

@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "apps/cli/command_line.h"
-#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/print.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "ingest/followable.h"
@@ -71,16 +71,16 @@ const std::string& outputOf(const ConvertOptions& options) {
 
 void reportWaiting(const RunFollower& follower) {
   const std::string what = follower.waitsFor();
-  if (!what.empty()) fmt::print(stderr, "pipe-trace: waiting for {}\n", what);
+  if (!what.empty()) printError(fmt::format("pipe-trace: waiting for {}", what));
 }
 
 void reportOutOfSight(RunFollower& follower) {
   const std::string ranks = follower.newlyOutOfSight();
   if (ranks.empty()) return;
-  fmt::print(stderr,
-             "pipe-trace: logs of another host ({}): this host cannot see whether they are still "
-             "written; following until they are closed, or Ctrl-C\n",
-             ranks);
+  printError(fmt::format(
+      "pipe-trace: logs of another host ({}): this host cannot see whether they are still "
+      "written; following until they are closed, or Ctrl-C",
+      ranks));
 }
 
 }  // namespace
@@ -130,8 +130,8 @@ int runFollow(const ConvertOptions& options, const TraceReaders& readers) {
   }
   profile.close();
   if (!options.load.quiet) {
-    writeWholeFile("-", fmt::format("wrote {}: {} steps, {}\n", output, follower.stepCount(),
-                                    summaryText(profile.summary())));
+    printText(fmt::format("wrote {}: {} steps, {}\n", output, follower.stepCount(),
+                          summaryText(profile.summary())));
   }
   return options.load.strict && hasFindings ? kExitFindings : 0;
 }

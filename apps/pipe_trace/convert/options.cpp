@@ -85,7 +85,7 @@ void addFollow(CLI::App& app, ConvertOptions& options) {
       "(--align none), since later readings of the clocks would move what is written already");
   for (const char* name :
        {"--json", "--force", "--run", "--pp", "--dp", "--vpp", "--tp", "--absolute-time",
-        "--pattern", "--time-unit", "--kinds", "--pipeline-logger"}) {
+        "--csv-safe", "--pattern", "--time-unit", "--kinds", "--pipeline-logger"}) {
     if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
   }
 }

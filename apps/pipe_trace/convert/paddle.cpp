@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/print.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "parser/paddle/paddle_profile.h"
 #include "trace/files/output_set.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -37,7 +38,7 @@ int runPaddleConversion(const ConvertOptions& options) {
   if (!options.load.quiet) {
     std::string what = fmt::format("{} jobs, {} steps", written.jobs, written.steps);
     if (options.multiMachine) what += fmt::format(", {} machines", written.machines);
-    files.add("-", fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
+    files.add("-", fitToPrint(fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
                                written.perfettoProfile, what));
   }
   files.commit();

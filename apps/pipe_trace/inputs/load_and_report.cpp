@@ -5,7 +5,7 @@
 #include "analysis/present/doubt_sentences.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
-#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/print.h"
 #include "apps/cli/progress_bar.h"
 #include "ingest/load_run.h"
 #include "trace/error.h"

@@ -10,6 +10,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/print.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/open/trace_server.h"
 #include "trace/error.h"
@@ -88,7 +89,7 @@ int openCommand(int argc, char** argv) {
   checkUiShows(options.file);
   endOnInterrupt();
   TraceServer server(options.file, options.port);
-  writeWholeFile("-", server.link() + "\n");
+  printText(server.link() + "\n");
   if (!options.noBrowser) openInBrowser(server.link());
   server.serveOnce();
   return 0;

@@ -13,6 +13,7 @@
 #include "analysis/present/doubt_sentences.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/print.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/theme_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
@@ -20,6 +21,7 @@
 #include "apps/pipe_trace/outputs/pipeline_loggers.h"
 #include "ingest/load_run.h"
 #include "trace/error.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -70,6 +72,7 @@ ProfileSummary writeOne(const Timeline& timeline, const ProfileOutputs& outputs,
   const ProfileSummary summary = writeProfile(timeline, formatOf(output, outputs),
                                               {.flows = outputs.flows,
                                                .absoluteTime = outputs.absoluteTime,
+                                               .csvSafe = outputs.csvSafe,
                                                .threads = load.reading.threads},
                                               file);
   if (!file.target().empty()) file.prepare();  // so that all its bytes are counted
@@ -105,6 +108,9 @@ void addProfileOutputs(CLI::App& app, ProfileOutputs& outputs, LoadRunOptions& l
   app.add_option("--large-json", outputs.largeJson)->group("");
   addSwitch(app, "flows", outputs.flows, "Write profiles with arrows between the jobs (default)",
             "... without them");
+  app.add_flag("--csv-safe", outputs.csvSafe,
+               "Write CSV for spreadsheets: an apostrophe before names that they would run as "
+               "formulas");
   app.add_flag(
       "--absolute-time", outputs.absoluteTime,
       "Write profiles whose times are those of the clock, not counted from the first event: "
@@ -198,14 +204,15 @@ int writeAndReport(Run run, const ProfileOutputs& outputs, const LoadRunOptions&
   if (outputs.json) {
     results = report(timeline, summary, doubts);
   } else if (printsSummary(outputs, load)) {
-    results = (isMeaningless ? noFiguresText(doubts) + "\n" : report(timeline, summary, doubts)) +
-              (written.lines.empty() ? "" : "\n" + written.lines);
+    results = fitToPrint(
+        (isMeaningless ? noFiguresText(doubts) + "\n" : report(timeline, summary, doubts)) +
+        (written.lines.empty() ? "" : "\n" + written.lines));
   }
   if (!results.empty()) outputFiles.add("-", results);
   outputFiles.commit();
   if (!load.quiet) {
-    std::fputs(written.advice.c_str(), stderr);
-    if (toStdout || outputs.json) std::fputs(written.lines.c_str(), stderr);
+    printError(written.advice);
+    if (toStdout || outputs.json) printError(written.lines);
   }
   return isMeaningless ? kExitCouldNot : exitCodeOf(load, diagnostics, doubts);
 }

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "apps/cli/print.h"
 #include "trace/error.h"
 #include "trace/files/output_set.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 
@@ -50,7 +52,11 @@ void checkReportOutputs(const ReportOutputs& outputs) {
 }
 
 void writeReports(const ReportOutputs& outputs,
-                  const std::function<std::string(ReportFormat)>& textOf) {
+                  const std::function<std::string(ReportFormat)>& contentsOf) {
+  const auto textOf = [&](ReportFormat format) {
+    std::string text = contentsOf(format);
+    return format == ReportFormat::kText ? fitToPrint(text) : text;
+  };
   OutputSet files;
   std::string lines;
   for (const std::string& output : outputs.names) {
@@ -67,10 +73,10 @@ void writeReports(const ReportOutputs& outputs,
   const bool isPrinted = outputs.json || isAsked || !outputs.quiet || outputs.names.empty();
   if (isPrinted) printed = textOf(reportFormatOf("-", outputs));
   const bool addsLines = !outputs.json && !isAsked && !outputs.quiet;
-  if (addsLines && !lines.empty()) printed += "\n" + lines;
+  if (addsLines && !lines.empty()) printed += "\n" + fitToPrint(lines);
   if (!printed.empty()) files.add("-", printed);
   files.commit();
-  if (!addsLines && !outputs.quiet) std::fputs(lines.c_str(), stderr);
+  if (!addsLines && !outputs.quiet) printError(lines);
 }
 
 std::string inputsTitle(const std::vector<std::string>& inputs) {

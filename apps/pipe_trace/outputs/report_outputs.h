@@ -32,10 +32,10 @@ bool wantsPage(const ReportOutputs& outputs);
 /// Throws Error for a name whose ending says no format. Call it before anything is read.
 void checkReportOutputs(const ReportOutputs& outputs);
 
-/// Writes the outputs and prints the text or the JSON, or none of it. `textOf` makes the whole file
-/// of a format.
+/// Writes the outputs and prints the text or the JSON, or none of it. `contentsOf` makes the whole
+/// file of a format. Text is made fit to print.
 void writeReports(const ReportOutputs& outputs,
-                  const std::function<std::string(ReportFormat)>& textOf);
+                  const std::function<std::string(ReportFormat)>& contentsOf);
 
 /// The inputs as the title of a page.
 std::string inputsTitle(const std::vector<std::string>& inputs);

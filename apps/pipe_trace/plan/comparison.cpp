@@ -8,6 +8,7 @@
 
 #include "analysis/present/comparison_report.h"
 #include "apps/cli/costs.h"
+#include "apps/cli/print.h"
 #include "apps/cli/terminal.h"
 #include "schedule/compare/compare_plans.h"
 #include "schedule/compare/split_costs.h"
@@ -102,8 +103,11 @@ int runComparison(const PlanOptions& options) {
   const auto [input, run] = questionOf(options);
   const ComparedPlans compared = comparePlans(input);
   const int width = std::min(options.width.value_or(lineColumns()), kWidestProse);
-  writeWholeFile("-", options.json ? comparisonJson(input, compared, run)
-                                   : comparisonText(input, compared, width, run));
+  if (options.json) {
+    writeWholeFile("-", comparisonJson(input, compared, run));
+  } else {
+    printText(comparisonText(input, compared, width, run));
+  }
   return 0;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 
 #include "analysis/clocks/wrong_clocks.h"
 #include "analysis/costs/costs_file.h"
@@ -14,6 +13,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/costs.h"
+#include "apps/cli/print.h"
 #include "apps/cli/terminal.h"
 #include "apps/pipe_trace/plan/comparison.h"
 #include "apps/pipe_trace/plan/options.h"
@@ -30,6 +30,7 @@
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -100,8 +101,8 @@ std::string chartText(const Simulation& simulation, const PlanOptions& options,
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  return titleOf(report.plan, options) + "\n" + drawn + "\n" +
-         planText(report, std::min(chart.width, kWidestProse));
+  return fitToPrint(titleOf(report.plan, options)) + "\n" + drawn + "\n" +
+         fitToPrint(planText(report, std::min(chart.width, kWidestProse)));
 }
 
 std::string jobLists(const Plan& plan, const PaddleJobListOptions& options) {
@@ -165,7 +166,7 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
       text += toText(problem) + "\n";
     }
     if (problems.empty()) text = titleOf(plan, options) + ": nothing is wrong\n";
-    writeWholeFile("-", text);
+    printText(text);
   }
   return problems.empty() ? 0 : kExitFindings;
 }
@@ -182,7 +183,7 @@ void requireAskedSize(const CheckedPlan& plan, const CheckOptions& checks) {
 std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& checks) {
   std::vector<Problem> problems = checkLimits(plan, checks);
   for (const Problem& problem : problems) {
-    std::fputs(("pipe-trace plan: " + toText(problem) + "\n").c_str(), stderr);
+    printError("pipe-trace plan: " + toText(problem));
   }
   return problems;
 }
@@ -191,11 +192,10 @@ std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& 
 void warnOfDeadlockInLine(const CheckedPlan& plan) {
   const std::vector<Problem> stuck = checkLimits(plan, {.commStreams = CommStreams::kRank});
   if (stuck.empty()) return;
-  std::fputs(("pipe-trace plan: warning: where NCCL runs the messages of a rank one after the "
-              "other, this plan deadlocks; with --transfers in-time it does not (" +
-              toText(stuck.front()) + ")\n")
-                 .c_str(),
-             stderr);
+  printError(
+      "pipe-trace plan: warning: where NCCL runs the messages of a rank one after the "
+      "other, this plan deadlocks; with --transfers in-time it does not (" +
+      toText(stuck.front()) + ")");
 }
 
 /// No host may log times before 0.
@@ -221,7 +221,7 @@ int runPlan(PlanOptions options) {
   requireOneResult(options);
   requireKnownReader(options.csvFor);
   if (options.list) {
-    writeWholeFile("-", scheduleList());
+    printText(scheduleList());
     return 0;
   }
   requireChunksOfSchedule(options);
@@ -286,11 +286,11 @@ int runPlan(PlanOptions options) {
     outputs.addText("-", jobLists(*plan, options.jobs));
   } else if (printsChart) {
     const std::string& lines = outputs.lines();
-    outputs.addText("-",
-                    chartText(simulation, options, report) + (lines.empty() ? "" : "\n" + lines));
+    outputs.addText("-", chartText(simulation, options, report) +
+                             (lines.empty() ? "" : "\n" + fitToPrint(lines)));
   }
   outputs.commit();
-  if (!printsChart) std::fputs(outputs.lines().c_str(), stderr);
+  if (!printsChart) printError(outputs.lines());
   return 0;
 }
 

@@ -1,7 +1,6 @@
 #include "apps/pipe_trace/what_if/what_if.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -9,11 +8,13 @@
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/print.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/what_if/options.h"
 #include "schedule/file/schedule_writer.h"
 #include "trace/files/output_set.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -72,14 +73,15 @@ int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
   if (!options.json && !written.lines.empty()) text += "\n" + written.lines;
   const bool isPrinted = options.json || !load.quiet || (outputs.empty() && options.csv.empty());
-  if (!(toStdout && isAnswered) && isPrinted) files.add("-", text);
+  if (!(toStdout && isAnswered) && isPrinted)
+    files.add("-", options.json ? text : fitToPrint(text));
   files.commit();
   if (!load.quiet) {
-    std::fputs(written.advice.c_str(), stderr);
-    if (toStdout || options.json) std::fputs(written.lines.c_str(), stderr);
+    printError(written.advice);
+    if (toStdout || options.json) printError(written.lines);
   }
   if (isAnswered) return exitCodeOf(load, diagnostics, doubts);
-  if (!isPrinted) std::fputs(("pipe-trace what-if: " + answer.refusal + "\n").c_str(), stderr);
+  if (!isPrinted) printError("pipe-trace what-if: " + answer.refusal);
   return kExitNoAnswer;
 }
 
