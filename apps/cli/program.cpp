@@ -1,10 +1,13 @@
 #include "apps/cli/program.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <atomic>
 #include <csignal>
 #include <exception>
 #include <filesystem>
+#include <new>
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
@@ -14,6 +17,26 @@
 #include "trace/text/suggestions.h"
 
 namespace pipetrace {
+
+namespace {
+
+std::atomic<const char*> doing = nullptr;
+
+/// What people can do about it, and what it took.
+std::string outOfMemoryText() {
+  const char* const what = doing;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const double gib = static_cast<double>(usage.ru_maxrss) / (1024 * 1024);
+  return fmt::format(
+      "memory ran out{}{}, with {:.2f} GiB in use; --steps and --ranks read less, and "
+      "fewer threads (--threads) need less",
+      what == nullptr ? "" : " while ", what == nullptr ? "" : what, gib);
+}
+
+}  // namespace
+
+void nowDoing(const char* what) noexcept { doing = what; }
 
 const Command* Program::find(std::string_view command) const {
   for (const Command& each : commands) {
@@ -83,6 +106,9 @@ int runProgram(const Program& program, int argc, char** argv) {
     }
     name += " " + command->name;
     return command->run(argc - 1, argv + 1);
+  } catch (const std::bad_alloc&) {
+    printError(name + ": " + outOfMemoryText());
+    return kExitCouldNot;
   } catch (const std::exception& error) {
     printError(name + ": " + error.what());
     return kExitCouldNot;

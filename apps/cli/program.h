@@ -51,6 +51,10 @@ struct Program {
 /// Program::insteadOf.
 void refuseMistypedCommand(const Program& program, const std::string& word);
 
+/// Notes what a command does from now on, as in "reading the inputs": the message says it where
+/// memory runs out. `what` must live as long as the program, as literals do. Any thread.
+void nowDoing(const char* what) noexcept;
+
 /// Runs what the arguments of main() ask for, prints what it throws, and returns the exit code.
 int runProgram(const Program& program, int argc, char** argv);
 

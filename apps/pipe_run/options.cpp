@@ -62,8 +62,9 @@ static void addConfigOptions(CommandApp& app, PipeRunOptions& options) {
       ->check(notEmpty())
       ->group(kGroup);
   app.add_flag("--dry-run,--quiet", options.dryRun,
-               "Check all of it, print the maps, the ranks, their commands and the plan, and start "
-               "nothing; the second is the drivers' word")
+               "Check all of it, also by running the program with --dry-run, print the maps, the "
+               "ranks, their commands and the plan, and start no rank; the second is the drivers' "
+               "word")
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--resume", [&options](const std::string& from) { options.resume = from; },

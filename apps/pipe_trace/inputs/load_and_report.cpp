@@ -6,6 +6,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
+#include "apps/cli/program.h"
 #include "apps/cli/progress_bar.h"
 #include "ingest/load_run.h"
 #include "trace/error.h"
@@ -71,9 +72,11 @@ void requireMeaning(const std::vector<Doubt>& doubts, bool force) {
 Run loadAndReport(const LoadRunOptions& options, const TraceReaders& readers,
                   Diagnostics& diagnostics, std::vector<LoadedFile>* files, Alignment* alignment) {
   const Severity lowest = lowestSeverity(options);
+  nowDoing("reading the inputs");
   try {
     Run run = loadWithBar(options, readers, diagnostics, files, alignment);
     printDiagnostics(printed(diagnostics, options), lowest);
+    nowDoing("explaining the run");
     return run;
   } catch (...) {
     LoadRunOptions all = options;

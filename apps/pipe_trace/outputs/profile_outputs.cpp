@@ -14,6 +14,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
+#include "apps/cli/program.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/theme_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
@@ -65,6 +66,7 @@ void refuseIdleFormat(const ProfileOutputs& outputs) {
 ProfileSummary writeOne(const Timeline& timeline, const ProfileOutputs& outputs,
                         const LoadRunOptions& load, const std::string& output, OutputFile& file,
                         std::atomic<std::int64_t>& bytes) {
+  nowDoing("writing a profile");
   const std::atomic<std::int64_t> notKnown{0};
   const ProgressBar bar("writing " + std::filesystem::path(output).filename().string(), bytes,
                         notKnown, {.begin = load.begin, .quiet = load.quiet || output == "-"});
