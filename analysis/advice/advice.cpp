@@ -178,7 +178,7 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
       return;
     }
     std::vector<Advice> ofPlans =
-        advisor.advice(list.limit, std::abs(*list.modelError), list.notes);
+        advisor.advice(list.limit, std::abs(*list.modelError), list.notes, question.mostJobs);
     for (const std::string& ground : model.restsOn()) {
       list.notes.push_back("in the simulations " + ground);
     }

@@ -29,6 +29,9 @@ struct AdviceQuestion {
   /// None: by the table of blocks.
   std::optional<double> limitBytes;
   std::optional<double> activationBytes;
+  /// About how many jobs the simulations of other plans may have together; those with the fewest
+  /// come first, and a note counts the others. 0: any number.
+  std::int64_t mostJobs = 0;
   AdviceProgress* progress = nullptr;  ///< may be null
   std::string logs = "LOGS";           ///< the inputs, as a shell reads them, for commands
   /// The blocks of the model. None: as the logs name them, those of a stage alike; stages are cut

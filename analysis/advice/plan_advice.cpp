@@ -328,13 +328,35 @@ void PlanAdvisor::addCommandOfPlanFile(Advice& advice) const {
   }
 }
 
-std::vector<Advice> PlanAdvisor::advice(double limit, double error,
-                                        std::vector<std::string>& notes) {
+std::int64_t PlanAdvisor::jobsOf(const Try& one) const {
+  const int chunks = one.changes.chunks > 0 ? one.changes.chunks : chunks_;
+  const int count =
+      one.changes.microBatches > 0 ? one.changes.microBatches : model_.plan().numMicroBatches;
+  return std::int64_t{3} * model_.plan().numRanks() * chunks * count;
+}
+
+void PlanAdvisor::leaveLargeOnes(std::int64_t mostJobs, std::vector<Try>& tries,
+                                 std::vector<std::string>& notes) const {
+  std::stable_sort(tries.begin(), tries.end(),
+                   [&](const Try& a, const Try& b) { return jobsOf(a) < jobsOf(b); });
+  std::int64_t jobs = 0;
+  std::size_t kept = 0;
+  while (kept < tries.size() && (jobs += jobsOf(tries[kept])) <= mostJobs) ++kept;
+  if (kept == tries.size()) return;
+  notes.push_back(
+      countText(tries.size() - kept, "change of the plan was", "changes of the plan were") +
+      " not tried, as the run is large: pipe-trace advise " + logs_ + " tries all");
+  tries.resize(kept);
+}
+
+std::vector<Advice> PlanAdvisor::advice(double limit, double error, std::vector<std::string>& notes,
+                                        std::int64_t mostJobs) {
   std::vector<Try> tries = schedules(limit, notes);
   for (auto more :
        {microBatches(), messageOrders(), messageLines(), warmUps(limit), partitions(limit)}) {
     std::move(more.begin(), more.end(), std::back_inserter(tries));
   }
+  if (mostJobs > 0) leaveLargeOnes(mostJobs, tries, notes);
   if (progress_ != nullptr) {
     progress_->inAll = progress_->tried + static_cast<std::int64_t>(tries.size());
   }

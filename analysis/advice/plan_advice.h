@@ -48,9 +48,13 @@ class PlanAdvisor {
   /// A predicted step is the measured one times what the change brings in simulation, so that it
   /// fits the gain.
   ///
+  /// Of several changes the simulations have about `mostJobs` jobs together (0: any number), the
+  /// searches for a partition and for warm-ups apart.
+  ///
   /// Plans that need more than `limit` activations on a rank are left out, and `notes` gets a
   /// sentence for those that would have been shorter. `error` is that of the model.
-  std::vector<Advice> advice(double limit, double error, std::vector<std::string>& notes);
+  std::vector<Advice> advice(double limit, double error, std::vector<std::string>& notes,
+                             std::int64_t mostJobs = 0);
 
   /// The schedules that advice() left out as they need more than the limit, the shortest first.
   const std::vector<Advice>& schedulesOverLimit() const { return overLimit_; }
@@ -85,6 +89,9 @@ class PlanAdvisor {
   void addCommandOfPlanFile(Advice& advice) const;
   void addStepsInLine(double limit, std::vector<Try>& tries) const;
   std::vector<Try> schedules(double limit, std::vector<std::string>& notes) const;
+  std::int64_t jobsOf(const Try& one) const;
+  void leaveLargeOnes(std::int64_t mostJobs, std::vector<Try>& tries,
+                      std::vector<std::string>& notes) const;
   std::vector<Try> microBatches() const;
   std::vector<Try> messageOrders() const;
   std::vector<Try> messageLines() const;

@@ -81,9 +81,10 @@ std::string textOf(const RunReport& report, ReportFormat format, const ReportOpt
 std::optional<AdviceList> adviceFor(const Run& run, const ExplainOptions& choices,
                                     const std::string& logs) {
   constexpr JobGraph::Id kMostJobs = 100'000;
+  constexpr std::int64_t kMostSimulatedJobs = 1'000'000;  // seconds
   if (run.graph().jobCount() > kMostJobs) return std::nullopt;
   try {
-    return adviceOn(run, {.steps = choices.steps, .logs = logs});
+    return adviceOn(run, {.steps = choices.steps, .mostJobs = kMostSimulatedJobs, .logs = logs});
   } catch (const Error&) {
     return std::nullopt;  // such as no step that counts
   }
