@@ -6,10 +6,16 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 add_custom_target(fuzzers) # all of them
 
-# pipetrace_fuzzed(LIBRARY ...): compiled for fuzzers. Programs that are none link what counts lines,
-# which is in no library without a sanitizer.
+# pipetrace_fuzzed(LIBRARY ... [OPTIMIZED LIBRARY ...]): compiled for fuzzers. Programs that are none
+# link what counts lines, which is in no library without a sanitizer. OPTIMIZED: not in Debug builds,
+# whose tests would take longer with it than the few seconds of their fuzzers are worth.
 function(pipetrace_fuzzed)
-  foreach(library ${ARGN})
+  cmake_parse_arguments(ARG "" "" "OPTIMIZED" ${ARGN})
+  set(libraries ${ARG_UNPARSED_ARGUMENTS})
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    list(APPEND libraries ${ARG_OPTIMIZED})
+  endif()
+  foreach(library ${libraries})
     target_compile_options(pipetrace_${library} PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(pipetrace_${library} INTERFACE -fsanitize=fuzzer-no-link)
   endforeach()
