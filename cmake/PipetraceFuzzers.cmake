@@ -6,14 +6,15 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 add_custom_target(fuzzers) # all of them
 
-# pipetrace_fuzzed(LIBRARY ... [OPTIMIZED LIBRARY ...]): compiled for fuzzers. Programs that are none
-# link what counts lines, which is in no library without a sanitizer. OPTIMIZED: not in Debug builds,
-# whose tests would take longer with it than the few seconds of their fuzzers are worth.
+# pipetrace_fuzzed(LIBRARY ... [LONG LIBRARY ...]): compiled for fuzzers. Programs that are none link
+# what counts lines, which is in no library without a sanitizer. LONG: only with
+# PIPETRACE_FUZZ_LONG, as of tools/fuzz.sh: tests would take longer by it than the few seconds of
+# their fuzzers are worth.
 function(pipetrace_fuzzed)
-  cmake_parse_arguments(ARG "" "" "OPTIMIZED" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LONG" ${ARGN})
   set(libraries ${ARG_UNPARSED_ARGUMENTS})
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-    list(APPEND libraries ${ARG_OPTIMIZED})
+  if(PIPETRACE_FUZZ_LONG)
+    list(APPEND libraries ${ARG_LONG})
   endif()
   foreach(library ${libraries})
     target_compile_options(pipetrace_${library} PRIVATE -fsanitize=fuzzer-no-link)

@@ -61,7 +61,7 @@ build() {
   mkdir -p "$folder"
   {
     cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
-      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+      -DPIPETRACE_FUZZ_LONG=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
       -DPIPETRACE_FUZZERS=ON -DPIPETRACE_TESTS=ON -DPIPETRACE_SANITIZE="$flags" -DPIPETRACE_WERROR=ON \
       -DPIPETRACE_VIEWER=OFF -DPIPETRACE_RUNTIME=OFF -DPIPETRACE_CUDA=OFF &&
       cmake --build "$folder" --target fuzzers --parallel "$build_jobs"
