@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "trace/device_arguments.h"
 #include "trace/threads/in_parallel.h"
-#include "trace/untimed_steps.h"
 
 namespace pipetrace {
 namespace {
@@ -40,17 +40,29 @@ void leaveOutEventsWithoutTime(Timeline& timeline, int threads) {
   constexpr std::size_t kFew = 9;  // for each of those at 0
   for (const auto& [rank, counts] : ofRanks) {
     if (counts.atZero == 0 || counts.later < kFew * counts.atZero) continue;
-    std::set<std::int32_t> steps;
     for (Track& track : timeline.tracks) {
-      if (track.rank != rank) continue;
-      for (const Event& event : track.events) {
-        if (isAtZero(event)) steps.insert(event.step);
-      }
-      std::erase_if(track.events, isAtZero);
+      if (track.rank == rank) std::erase_if(track.events, isAtZero);
     }
-    for (const std::int32_t step : steps) addUntimedStep(timeline.ranks[rank], step);
     timeline.ranks[rank].eventsWithoutTime += static_cast<std::int64_t>(counts.atZero);
   }
+}
+
+std::vector<std::int32_t> stepsWithUntimedWork(const Timeline& timeline) {
+  const auto key = timeline.strings.find(device_arguments::kUntimed);
+  if (!key) return {};
+  std::set<std::int32_t> steps;
+  for (const Track& track : timeline.tracks) {
+    const auto info = timeline.ranks.find(track.rank);
+    const bool mayHave = track.lane == kComputeLane && info != timeline.ranks.end() &&
+                         info->second.eventsWithoutTime > 0;
+    if (!mayHave) continue;
+    for (const Event& event : track.events) {
+      for (const Argument& argument : timeline.argumentsOf(event)) {
+        if (argument.key == *key) steps.insert(event.step);
+      }
+    }
+  }
+  return {steps.begin(), steps.end()};
 }
 
 }  // namespace pipetrace

@@ -13,6 +13,8 @@ inline constexpr std::string_view kKernels = "kernels";         ///< their numbe
 inline constexpr std::string_view kDeviceBusy = "device_busy";  ///< the union of its work
 /// The part of the rest of the job in which a collective ran that the job launched.
 inline constexpr std::string_view kCommInside = "comm_inside";
+/// How much of its work has no time and was left out, where there is any.
+inline constexpr std::string_view kUntimed = "untimed";
 /// "host" for a job without work of its own in the trace, which has the host's times.
 inline constexpr std::string_view kTime = "time";
 inline constexpr std::string_view kTimeOfHost = "host";

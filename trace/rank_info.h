@@ -71,10 +71,8 @@ struct RankInfo {
   std::vector<CommunicationGroup> groups;  ///< those that it is in, as far as its file names them
   // Times that a reader found to be impossible, and changed.
   std::int64_t eventsWithoutTime = 0;  ///< left out: they were at 0, or far before their launch
-  /// The steps with such events, as in "3,7", as far as they are known.
-  std::string untimedSteps;
-  std::int64_t overruns = 0;    ///< work on a stream, cut where the next one began there
-  Nanoseconds overrunTime = 0;  ///< how much was cut
+  std::int64_t overruns = 0;           ///< work on a stream, cut where the next one began there
+  Nanoseconds overrunTime = 0;         ///< how much was cut
   /// By how much at least its clock was apart from another rank's, before times were moved by the
   /// order of jobs; 0: they were not.
   Nanoseconds clockApart = 0;

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <utility>
 
+#include "analysis/events_without_time.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/error.h"
 #include "trace/threads/turns.h"
-#include "trace/untimed_steps.h"
 
 namespace pipetrace {
 namespace {
@@ -129,7 +129,7 @@ const FollowedSchedule& Run::schedule() const {
 }
 
 CountedSteps Run::countedSteps(std::vector<NumberRange> chosen) const {
-  const std::vector<std::int32_t> untimed = untimedSteps(timeline());
+  const std::vector<std::int32_t> untimed = stepsWithUntimedWork(timeline());
   std::vector<CountedSteps::Step> steps;
   for (const PipelineBasis& pipeline : basis().pipelines()) {
     std::map<std::int32_t, const BubbleWindow*> windows;
@@ -147,7 +147,7 @@ CountedSteps Run::countedSteps(std::vector<NumberRange> chosen) const {
 
 CountedSteps Run::usualSteps(std::vector<NumberRange> chosen) const {
   const std::vector<std::int32_t> incomplete = incompleteSteps(timeline(), topology(), threads());
-  const std::vector<std::int32_t> untimed = untimedSteps(timeline());
+  const std::vector<std::int32_t> untimed = stepsWithUntimedWork(timeline());
   std::vector<CountedSteps::Step> steps;
   for (const StepSummary& step : summary().steps) {
     if (step.step == kNotGiven) continue;

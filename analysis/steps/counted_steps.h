@@ -27,7 +27,7 @@ class CountedSteps {
     Nanoseconds length = 0;  ///< StepWindow::window()
     bool isWhole = true;     ///< false: jobs of it are missing
     bool isWholeRun = false;
-    bool isTimed = true;  ///< false: some work of it has no time (untimedSteps())
+    bool isTimed = true;  ///< false: some work of it has no time (stepsWithUntimedWork())
   };
   /// The first step, where it is left out.
   struct LeftOut {

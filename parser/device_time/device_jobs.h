@@ -45,6 +45,12 @@ class DeviceJobs {
   /// that is no communication.
   void addStream(std::span<const Work> stream);
 
+  /// Notes work of a job whose time nobody knows.
+  void addUntimed(std::int32_t job) { ++jobs_[static_cast<std::size_t>(job)].untimed; }
+  std::int64_t untimedOf(std::int32_t job) const {
+    return jobs_[static_cast<std::size_t>(job)].untimed;
+  }
+
   /// Whether the job had any work but communication.
   bool hasWork(std::int32_t job) const;
 
@@ -58,6 +64,7 @@ class DeviceJobs {
     std::vector<Interval> copies;  // on streams without a kernel
     std::vector<Interval> communication;
     std::int64_t kernels = 0;
+    std::int64_t untimed = 0;
   };
   std::vector<Job> jobs_;
 };

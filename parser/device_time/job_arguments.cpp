@@ -39,6 +39,9 @@ std::int64_t setDeviceTimes(std::span<Event> jobs, const DeviceJobs& device, Tim
       markHostTimes(jobs[i], timeline);
       without += loadsData(jobs[i].kind) ? 0 : 1;
     }
+    if (const std::int64_t untimed = device.untimedOf(number); untimed > 0) {
+      timeline.addArguments(jobs[i], std::array{integer(keys::kUntimed, untimed, timeline)});
+    }
   }
   return without;
 }

@@ -18,7 +18,7 @@ struct LaunchFindings {
   std::array<std::int64_t, static_cast<std::size_t>(LaunchOrigin::kCount)> work{};
   std::int64_t beforeLaunch = 0;  ///< work that began before its launch, communication too
   std::int64_t jobsWithoutWork = 0;
-  StreamFaults faults;  ///< of work, communication too
+  StreamFaults faults;                        ///< of work, communication too
   std::vector<std::int32_t> jobsWithoutTime;  ///< jobs with work that has none, in any order
 
   std::int64_t& operator[](LaunchOrigin origin) { return work[static_cast<std::size_t>(origin)]; }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "trace/untimed_steps.h"
-
 namespace pipetrace {
 namespace {
 
@@ -40,7 +38,6 @@ StreamFaults& StreamFaults::operator+=(const StreamFaults& other) {
   withoutTime += other.withoutTime;
   overruns += other.overruns;
   overrunTime += other.overrunTime;
-  steps.insert(other.steps.begin(), other.steps.end());
   return *this;
 }
 
@@ -48,7 +45,6 @@ void StreamFaults::addTo(RankInfo& info) const {
   info.eventsWithoutTime += withoutTime;
   info.overruns += overruns;
   info.overrunTime += overrunTime;
-  for (const std::int32_t step : steps) addUntimedStep(info, step);
 }
 
 StreamFaults correctStream(std::span<StreamWork> work) {

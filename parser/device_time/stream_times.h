@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -23,7 +22,6 @@ struct StreamFaults {
   std::int64_t withoutTime = 0;
   std::int64_t overruns = 0;
   Nanoseconds overrunTime = 0;
-  std::set<std::int32_t> steps;  ///< of jobs with work without a time; correctStream() adds none
 
   StreamFaults& operator+=(const StreamFaults& other);
   void addTo(RankInfo& info) const;

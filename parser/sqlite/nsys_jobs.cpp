@@ -131,12 +131,10 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
       event.job = by.job;
       pieces.push_back({.event = &event, .launch = by.launch});
     }
-    StreamFaults& faults = faults_[processes[lane]];
-    faults += correctStream(pieces);
+    faults_[processes[lane]] += correctStream(pieces);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (pieces[i].hasNoTime) {
-        const std::int32_t job = launched[i].job;
-        if (job >= 0) faults.steps.insert(jobs.events[static_cast<std::size_t>(job)].step);
+        if (launched[i].job >= 0) device.addUntimed(launched[i].job);
         continue;
       }
       const Event& event = *pieces[i].event;

@@ -69,7 +69,6 @@ inline constexpr std::string_view kClockReadings = "clock_readings";
 inline constexpr std::string_view kPipelineRanks = "pipeline_ranks";
 inline constexpr std::string_view kPartBegins = "part_begins_ns";
 inline constexpr std::string_view kEventsWithoutTime = "events_without_time";
-inline constexpr std::string_view kUntimedSteps = "untimed_steps";
 inline constexpr std::string_view kOverruns = "overruns";
 inline constexpr std::string_view kOverrunTime = "overrun_ns";
 inline constexpr std::string_view kClockApart = "clock_apart_ns";
@@ -115,7 +114,6 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kProfile, keys::kPartBegins, kIfGiven>(), &RankInfo::partBegins);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::groups);
   visit(RankField<kProfile, keys::kEventsWithoutTime, kIfGiven>(), &RankInfo::eventsWithoutTime);
-  visit(RankField<kProfile, keys::kUntimedSteps, kIfGiven>(), &RankInfo::untimedSteps);
   visit(RankField<kProfile, keys::kOverruns, kIfGiven>(), &RankInfo::overruns);
   visit(RankField<kProfile, keys::kOverrunTime, kIfGiven>(), &RankInfo::overrunTime);
   visit(RankField<kProfile, keys::kClockApart, kIfGiven>(), &RankInfo::clockApart);

@@ -62,6 +62,7 @@ LaunchFindings readWork(std::span<ForeignTrace::Lane* const> lanes, const Kineto
   std::vector<DeviceJobs::Work> stream;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     findings += ofLanes[i];
+    for (const std::int32_t job : ofLanes[i].jobsWithoutTime) jobs.addUntimed(job);
     stream.clear();
     for (const Event& event : lanes[i]->thread->events) {
       const KinetoCategory category = words.categoryOf(event);

@@ -408,9 +408,6 @@ class KinetoPlacer {
     DeviceJobs device(jobs_.size());
     LaunchFindings findings = readWork(devices_, words_, launches, trace_.threads, device);
     findings.jobsWithoutWork = setDeviceTimes(jobs_, device, timeline_);
-    for (const std::int32_t job : findings.jobsWithoutTime) {
-      findings.faults.steps.insert(jobs_[static_cast<std::size_t>(job)].step);
-    }
     findings.faults.addTo(timeline_.ranks[rank_]);
     reportLaunches(findings, trace_.file, trace_.diagnostics);
   }

@@ -228,6 +228,17 @@ TEST_F(DoubtfulRuns, KernelsWithTimeZeroAreLeftOutAndSaid) {
   EXPECT_THAT(run({folder}).out, StartsWith("doubt: 4 events of rank 1 have no time"));
 }
 
+TEST_F(DoubtfulRuns, StepsWithKernelsOfTimeZeroDoNotCount) {
+  const std::string folder =
+      torchTraces([](int rank, int kernel, Nanoseconds& begin, Nanoseconds& length) {
+        if (rank == 1 && kernel == 3) begin = length = 0;  // half of a job of the first step
+      });
+  const ProgramRun report = ask("report", {folder});
+  EXPECT_THAT(report.out,
+              HasSubstr("work has no time in 1 step, which is left out; all figures and "
+                        "findings are about 1 of 2 steps"));
+}
+
 TEST_F(DoubtfulRuns, KernelsThatGoOnIntoTheNextAreCutAndCounted) {
   const std::string right = torchTraces([](int, int, Nanoseconds&, Nanoseconds&) {});
   const json sound = json::parse(run({right, "--json"}).out);
