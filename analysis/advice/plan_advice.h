@@ -48,8 +48,8 @@ class PlanAdvisor {
   /// A predicted step is the measured one times what the change brings in simulation, so that it
   /// fits the gain.
   ///
-  /// Of several changes the simulations have about `mostJobs` jobs together (0: any number), the
-  /// searches for a partition and for warm-ups apart.
+  /// All simulations together have about `mostJobs` jobs (0: any number). Searches for a partition
+  /// and for warm-ups do not count.
   ///
   /// Plans that need more than `limit` activations on a rank are left out, and `notes` gets a
   /// sentence for those that would have been shorter. `error` is that of the model.

@@ -213,7 +213,7 @@ class StepOfPipeline {
     return true;
   }
 
-  /// Of a backward, in the order of a rank's jobs. `forward`: the number of its forward.
+  /// The entry of a backward in the order of a rank's jobs. `forward`: the number of its forward.
   static int backwardOf(int forward, const RankOfStep& rank) {
     return rank.isByOrder ? -1 : -1 - forward;
   }

@@ -15,9 +15,9 @@ namespace pipetrace {
 /// rank of the pipeline.
 ///
 /// Where messages are missing or contradict that, all ranks of a step together are compared with
-/// the schedules that are known. Where a reader knew only the order of backwards
-/// (RankInfo::jobsByOrder), the schedule says whose they are; if schedules of several numbers of
-/// chunks fit, those of the least count, and jobsByOrder stays. A step that fits none keeps its numbers by order, and
+/// the schedules that are known. A reader may know only the order of backwards
+/// (RankInfo::jobsByOrder). Then the schedule says whose they are. If schedules of several numbers
+/// of chunks fit, the least count holds, and jobsByOrder stays. A step that fits none keeps its numbers by order, and
 /// RankInfo::jobsByOrder counts it.
 ///
 /// `timeline`: sorted, with steps. Does nothing more when it is called again.

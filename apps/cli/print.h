@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-// What programs print for people. Names in logs and of files may hold anything, so all of it goes
-// through fitToPrint(). JSON does not: it is written with writeWholeFile("-", …).
+// Names in logs and of files may hold anything. So all that programs print for people goes through
+// fitToPrint(). JSON does not: it is written with writeWholeFile("-", …).
 
 /// Prints to standard output; throws Error if it cannot.
 void printText(std::string_view text);

@@ -22,7 +22,7 @@ namespace {
 
 std::atomic<const char*> doing = nullptr;
 
-/// What people can do about it, and what it took.
+/// Says what took the memory, how much, and what people can do about it.
 std::string outOfMemoryText() {
   const char* const what = doing;
   rusage usage{};

@@ -62,7 +62,7 @@ static void addConfigOptions(CommandApp& app, PipeRunOptions& options) {
       ->check(notEmpty())
       ->group(kGroup);
   app.add_flag("--dry-run,--quiet", options.dryRun,
-               "Check all of it, also by running the program with --dry-run, print the maps, the "
+               "Check all of it, also by running the program with --dry-run. Print the maps, the "
                "ranks, their commands and the plan, and start no rank; the second is the drivers' "
                "word")
       ->group(kGroup);

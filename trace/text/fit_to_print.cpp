@@ -7,9 +7,9 @@
 namespace pipetrace {
 namespace {
 
-bool isPlain(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
+bool isOrdinaryAscii(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
 
-bool isFit(char32_t c) {
+bool isFitCharacter(char32_t c) {
   if (c < 0x20) return c == '\n' || c == '\t';
   const bool isControl = c >= 0x7f && c <= 0x9f;
   // Unicode's Bidi_Control, and U+2028 and U+2029.
@@ -24,7 +24,7 @@ std::string fitToPrint(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const auto odd = std::find_if_not(text.begin(), text.end(), isPlain);
+    const auto odd = std::find_if_not(text.begin(), text.end(), isOrdinaryAscii);
     const auto plain = static_cast<std::size_t>(odd - text.begin());
     out += text.substr(0, plain);
     text.remove_prefix(plain);
@@ -32,7 +32,7 @@ std::string fitToPrint(std::string_view text) {
     const std::string_view rest = text;
     const bool isText = utf8Length(text) > 0;
     const char32_t character = takeCharacter(text);
-    if (isText && isFit(character)) {
+    if (isText && isFitCharacter(character)) {
       out += rest.substr(0, rest.size() - text.size());
     } else {
       out += '?';

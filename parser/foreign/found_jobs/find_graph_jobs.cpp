@@ -12,13 +12,13 @@
 namespace pipetrace {
 namespace {
 
-using Word = std::vector<std::int32_t>;  // the symbols of kernels that follow each other
+using SymbolRun = std::vector<std::int32_t>;  // the symbols of kernels that follow each other
 
 /// Nodes are in the order of the capture if at least this part, in per cent, of neighbours ran so.
 constexpr std::size_t kInOrderPercent = 90;
 /// Usual lengths of kernels with one name are of two kinds from this ratio on, in per cent.
 constexpr Nanoseconds kOtherLengthPercent = 130;
-/// What takes less than this part of the longest run is no job.
+/// A run that takes less than this part of the longest one is no job.
 constexpr double kTinyPart = 0.05;
 /// Jobs of one kind have at least this part of their time in the same kernels.
 constexpr double kAlike = 0.7;
@@ -144,7 +144,7 @@ class GraphJobFinder {
     }
   }
 
-  Word wordOf(const Stretch& stretch) const {
+  SymbolRun wordOf(const Stretch& stretch) const {
     return {symbols_.begin() + static_cast<std::ptrdiff_t>(stretch.first),
             symbols_.begin() + static_cast<std::ptrdiff_t>(stretch.end)};
   }
@@ -167,7 +167,7 @@ class GraphJobFinder {
   /// Cuts off what stands alone elsewhere, and leaves out what is too short for a job.
   std::vector<Stretch> cutStretches() const {
     Nanoseconds longest = 0;
-    std::map<Word, std::size_t> counts;
+    std::map<SymbolRun, std::size_t> counts;
     for (const Stretch& stretch : stretches_) longest = std::max(longest, busyOf(stretch));
     const auto isTiny = [&](const Stretch& stretch) {
       return static_cast<double>(busyOf(stretch)) < kTinyPart * static_cast<double>(longest);
@@ -175,14 +175,14 @@ class GraphJobFinder {
     for (const Stretch& stretch : stretches_) {
       if (!isTiny(stretch)) ++counts[wordOf(stretch)];
     }
-    std::vector<const Word*> words;
+    std::vector<const SymbolRun*> words;
     for (const auto& [word, count] : counts) {
       if (count > 1) words.push_back(&word);
     }
     std::stable_sort(words.begin(), words.end(),
-                     [](const Word* a, const Word* b) { return a->size() < b->size(); });
-    std::vector<const Word*> alone;  // the shortest first; none consists of others
-    for (const Word* const word : words) {
+                     [](const SymbolRun* a, const SymbolRun* b) { return a->size() < b->size(); });
+    std::vector<const SymbolRun*> alone;  // the shortest first; none consists of others
+    for (const SymbolRun* const word : words) {
       if (cut({0, word->size()}, *word, alone).size() == 1) alone.push_back(word);
     }
     std::vector<Stretch> parts;
@@ -196,8 +196,8 @@ class GraphJobFinder {
   }
 
   /// The parts of a stretch with these symbols, and what is left of it between them.
-  static std::vector<Stretch> cut(Stretch rest, const Word& word,
-                                  const std::vector<const Word*>& alone) {
+  static std::vector<Stretch> cut(Stretch rest, const SymbolRun& word,
+                                  const std::vector<const SymbolRun*>& alone) {
     const std::size_t offset = rest.first;
     std::vector<Stretch> before;
     std::vector<Stretch> behind;
@@ -208,7 +208,7 @@ class GraphJobFinder {
     while (goesOn) {
       goesOn = false;
       for (auto it = alone.rbegin(); it != alone.rend() && !goesOn; ++it) {
-        const Word& each = **it;
+        const SymbolRun& each = **it;
         const std::size_t size = each.size();
         if (rest.end - rest.first <= size) continue;
         goesOn = true;
@@ -255,7 +255,7 @@ class GraphJobFinder {
   /// A number for each part: parts of one kind have the same. Kinds count from 0, the one that
   /// comes first first.
   std::vector<std::int32_t> kindsOf(const std::vector<Stretch>& parts) const {
-    std::map<Word, std::pair<std::size_t, std::size_t>> words;  // how many; the first one
+    std::map<SymbolRun, std::pair<std::size_t, std::size_t>> words;  // how many; the first one
     for (std::size_t i = 0; i < parts.size(); ++i) {
       ++words.try_emplace(wordOf(parts[i]), 0, i).first->second.first;
     }
@@ -265,7 +265,7 @@ class GraphJobFinder {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
     std::vector<Times> kinds;
-    std::map<Word, std::int32_t> kindOf;
+    std::map<SymbolRun, std::int32_t> kindOf;
     for (const auto& [count, first] : byCount) {
       const Times times = timesOf(parts[first]);
       const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const Times& kind) {
@@ -283,7 +283,7 @@ class GraphJobFinder {
     return result;
   }
 
-  /// What a rank runs in a step, in its order.
+  /// The parts that a rank runs in a step, in its order.
   struct Part {
     Stretch stretch;
     std::int32_t kind = 0;

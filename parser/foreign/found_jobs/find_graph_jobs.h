@@ -41,8 +41,8 @@ struct GraphJobs {
 /// Finds the compute jobs of a rank whose work runs in CUDA graphs.
 ///
 /// A program captures its calls in their order, so a message, or the end of a graph, parts two
-/// jobs. What stands between two messages is one job, or several that others show to be such: a
-/// run of kernels that stands alone elsewhere. Jobs of a kind have about the same kernels. The kind
+/// jobs. The kernels between two messages are one job, or several: a run of kernels that stands
+/// alone elsewhere is cut off. Jobs of a kind have about the same kernels. The kind
 /// that comes first is the forward, the next one the backward, and a third one the weight half of
 /// the backward. Where each forward has its backward right behind it, as in the last stage, they
 /// part where the kernels before and behind have the least in common.

@@ -77,7 +77,7 @@ TEST(FindGraphJobs, KernelsOfLossArePartedAsJobsUsuallyAre) {
   EXPECT_THAT(jobsOf(replays("|ablmxyz||ablmxyz|")), ElementsAre("F0 10-80", "F1 100-170"));
 }
 
-TEST(FindGraphJobs, KernelsOfOneNameAreToldApartByTheirLengths) {
+TEST(FindGraphJobs, KernelsOfOneNameAreOfTwoKindsIfTheirLengthsAre) {
   EXPECT_THAT(
       jobsOf(replays("aa|aa|AAaa|AA|AA")),
       ElementsAre("F0 0-20", "F1 30-50", "B0 60-100", "F2 100-120", "B1 130-170", "B2 180-220"));
@@ -97,7 +97,7 @@ TEST(FindGraphJobs, HalvesOfBackwardsAreThirdKind) {
       ElementsAre("F0 0-20", "F1 30-50", "I0 60-80", "W0 90-110", "I1 120-140", "W1 150-170"));
 }
 
-TEST(FindGraphJobs, WhatComesOnceInStepIsNoJob) {
+TEST(FindGraphJobs, RunThatComesOnceInStepIsNoJob) {
   EXPECT_THAT(jobsOf(replays("ab|ab|xy|xyooooo")),
               ElementsAre("F0 0-20", "F1 30-50", "B0 60-80", "B1 90-110"));
 }
@@ -130,7 +130,7 @@ TEST(FindGraphJobs, NothingIsFoundWhereKindsHaveOtherCounts) {
   EXPECT_THAT(jobsOf(replays("ab|ab|ab|xy|xy|")), IsEmpty());
 }
 
-TEST(FindGraphJobs, WhatKernelsDoNotPartIsOneForward) {
+TEST(FindGraphJobs, PairThatKernelsDoNotPartIsOneForward) {
   EXPECT_TRUE(findGraphJobs(replays("|aaaa||aaaa|")).arePairs);
   EXPECT_THAT(jobsOf(replays("|aaaa||aaaa|")), ElementsAre("F0 10-50", "F1 70-110"));
 }

@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// What kernels of CUDA graphs tell of a rank's work.
+/// A rank's work, as far as kernels of CUDA graphs tell it.
 struct GraphWork {
   std::vector<Event> jobs;  ///< by begin, with numbers from 0
   std::vector<Event> sends;
