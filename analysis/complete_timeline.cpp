@@ -269,7 +269,14 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   for (const auto& [rank, tracks] : ranks) each.emplace_back(&tracks, &timeline.ranks.at(rank));
   inParallel(threads, each.size(),
              [&](std::size_t i) { completeOtherLanes(*each[i].first, *each[i].second); });
-  numberFoundJobs(timeline, threads);
+  if (std::vector<int> left = numberFoundJobs(timeline, threads); !left.empty()) {
+    std::sort(left.begin(), left.end());
+    diagnostics.add({.message = "the CUDA graphs of " + ranksText(left) +
+                                " do not tell where backwards of the last stage begin, so none of"
+                                " their jobs was taken",
+                     .advice = "annotate the kernels while the graph is captured, or record a few"
+                               " steps without graphs (docs/inputs/torch.md)"});
+  }
   givePeers(timeline);  // between stages that jobs name: they show which ranks make up a pipeline
   const Topology topology = topologyOf(timeline, threads);
   const auto [looped, unplaced] = completeStages(topology, ranks, threads);

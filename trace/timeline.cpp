@@ -55,27 +55,38 @@ bool laneComesBefore(std::string_view a, std::string_view b) {
 Track& Timeline::track(int rank, std::string_view lane) {
   constexpr std::size_t kMany = 64;
   const bool areMany = tracks.size() >= kMany;
-  if (!areMany) {
-    for (Track& t : tracks) {
-      if (t.rank == rank && t.lane == lane) return t;
-    }
-  } else {
-    if (table_.first != tracks.data() || table_.count != tracks.size()) {
-      table_ = TrackTable();
-      for (std::size_t i = 0; i < tracks.size(); ++i) addToTable(i);
-    }
-    const auto [from, to] = table_.places.equal_range(hashOf(rank, lane));
-    for (auto place = from; place != to; ++place) {
-      Track& t = tracks[place->second];
-      if (t.rank == rank && t.lane == lane) return t;
-    }
-  }
+  Track* const known =
+      areMany ? trackInTable(rank, lane) : const_cast<Track*>(findTrack(rank, lane));
+  if (known != nullptr) return *known;
   ranks[rank].rank = rank;
   Track& added = tracks.emplace_back();
   added.rank = rank;
   added.lane = std::string(lane);
   if (areMany) addToTable(tracks.size() - 1);
   return added;
+}
+
+Track* Timeline::trackInTable(int rank, std::string_view lane) {
+  const std::size_t hash = hashOf(rank, lane);
+  bool isCurrent = table_.first == tracks.data() && table_.count == tracks.size();
+  while (true) {
+    if (!isCurrent) {
+      table_ = TrackTable();
+      for (std::size_t i = 0; i < tracks.size(); ++i) addToTable(i);
+    }
+    bool hasMoved = false;  // a track of the table is at another place now
+    const auto [from, to] = table_.places.equal_range(hash);
+    for (auto place = from; place != to; ++place) {
+      Track& t = tracks[place->second];
+      if (t.rank == rank && t.lane == lane) return &t;
+      hasMoved = hasMoved || hashOf(t.rank, t.lane) != hash;
+    }
+    if (isCurrent && hasMoved) {
+      isCurrent = false;
+      continue;
+    }
+    return nullptr;
+  }
 }
 
 void Timeline::addToTable(std::size_t place) {

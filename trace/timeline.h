@@ -27,7 +27,7 @@ class Timeline {
 
   /// The track of (rank, lane), which is made if missing. The reference is valid until the next
   /// track is made. It keeps a table of many tracks, and makes another one when `tracks` was changed
-  /// otherwise. Whoever gives tracks of the same list other ranks or lanes does not call it after.
+  /// otherwise. Whoever gives many tracks other ranks or lanes does not call it after that.
   Track& track(int rank, std::string_view lane);
   const Track* findTrack(int rank, std::string_view lane) const;
 
@@ -74,6 +74,7 @@ class Timeline {
     std::size_t count = 0;
   };
 
+  Track* trackInTable(int rank, std::string_view lane);
   void addToTable(std::size_t place);
 
   TrackTable table_;

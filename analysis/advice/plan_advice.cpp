@@ -328,7 +328,7 @@ void PlanAdvisor::addCommandOfPlanFile(Advice& advice) const {
   }
 }
 
-std::int64_t PlanAdvisor::jobsOf(const Try& one) const {
+std::int64_t PlanAdvisor::jobsOfTry(const Try& one) const {
   const int chunks = one.changes.chunks > 0 ? one.changes.chunks : chunks_;
   const int count =
       one.changes.microBatches > 0 ? one.changes.microBatches : model_.plan().numMicroBatches;
@@ -338,10 +338,10 @@ std::int64_t PlanAdvisor::jobsOf(const Try& one) const {
 void PlanAdvisor::leaveLargeOnes(std::int64_t mostJobs, std::vector<Try>& tries,
                                  std::vector<std::string>& notes) const {
   std::stable_sort(tries.begin(), tries.end(),
-                   [&](const Try& a, const Try& b) { return jobsOf(a) < jobsOf(b); });
+                   [&](const Try& a, const Try& b) { return jobsOfTry(a) < jobsOfTry(b); });
   std::int64_t jobs = 0;
   std::size_t kept = 0;
-  while (kept < tries.size() && (jobs += jobsOf(tries[kept])) <= mostJobs) ++kept;
+  while (kept < tries.size() && (jobs += jobsOfTry(tries[kept])) <= mostJobs) ++kept;
   if (kept == tries.size()) return;
   notes.push_back(
       countText(tries.size() - kept, "change of the plan was", "changes of the plan were") +

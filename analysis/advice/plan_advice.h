@@ -89,7 +89,7 @@ class PlanAdvisor {
   void addCommandOfPlanFile(Advice& advice) const;
   void addStepsInLine(double limit, std::vector<Try>& tries) const;
   std::vector<Try> schedules(double limit, std::vector<std::string>& notes) const;
-  std::int64_t jobsOf(const Try& one) const;
+  std::int64_t jobsOfTry(const Try& one) const;
   void leaveLargeOnes(std::int64_t mostJobs, std::vector<Try>& tries,
                       std::vector<std::string>& notes) const;
   std::vector<Try> microBatches() const;

@@ -95,24 +95,35 @@ class StepOfPipeline {
     return isComplete();
   }
 
-  /// Compares the order of jobs with schedules of that many chunks.
-  bool followSchedule(int chunks) {
-    const std::size_t forwards = ranks_[0].passes.size();
-    const auto count = static_cast<int>(forwards) / chunks;
-    for (const ScheduleInfo& info : knownSchedules()) {
-      const bool mayFit = !info.dependsOnCosts && info.leastChunks <= chunks &&
-                          chunks <= info.mostChunks && !info.isBidirectional;
-      if (!mayFit) continue;
-      try {
-        const Plan plan =
-            buildSchedule(info.name, PlanSize{static_cast<int>(size()), count, chunks});
-        if (take(plan) && agreesWithMessages()) return true;
+  /// Compares the order of jobs with all schedules, those of few chunks first, and takes the
+  /// numbers of the first one that fits. Where a rank's order alone says whose its backwards are,
+  /// several may fit and give other numbers. Of those with the fewest chunks it then takes one in
+  /// which micro-batches come back in their order, if there is one. Returns how many give other
+  /// numbers.
+  std::size_t followSchedule() {
+    const auto forwards = static_cast<int>(ranks_[0].passes.size());
+    std::map<std::vector<std::int32_t>, Plan> fitting;  // by the numbers that they give
+    std::optional<std::pair<int, bool>> best;           // chunks, and whether out of order
+    std::vector<std::int32_t> chosen;
+    for (int chunks = 1; chunks <= kMostFoundChunks; ++chunks) {
+      if (forwards % chunks != 0) continue;
+      for (const ScheduleInfo& info : knownSchedules()) {
+        const std::optional<Plan> plan = planOf(info, forwards / chunks, chunks);
         forget();
-      } catch (const Error&) {
-        continue;  // it cannot be had in that size
+        if (!plan || !take(*plan) || !agreesWithMessages()) continue;
+        if (!isByOrder()) return 1;
+        const std::pair rank(chunks, !isInOrder());
+        const std::vector<std::int32_t> numbers = numbersOfJobs();
+        if (!best || rank < *best) {
+          best = rank;
+          chosen = numbers;
+        }
+        fitting.try_emplace(numbers, *plan);
       }
     }
-    return false;
+    forget();
+    if (best) take(fitting.at(chosen));
+    return fitting.size();
   }
 
   /// Whether the order of some rank's jobs alone says whose its backwards are.
@@ -167,6 +178,51 @@ class StepOfPipeline {
         silent.erase(std::prev(after));
         next[{position, from}] = {position, i};
         isContinued_.insert({position, i});
+      }
+    }
+    return true;
+  }
+
+  std::optional<Plan> planOf(const ScheduleInfo& info, int count, int chunks) const {
+    const bool mayFit = !info.dependsOnCosts && info.leastChunks <= chunks &&
+                        chunks <= info.mostChunks && !info.isBidirectional;
+    if (!mayFit) return {};
+    try {
+      return buildSchedule(info.name, PlanSize{static_cast<int>(size()), count, chunks});
+    } catch (const Error&) {
+      return {};  // it cannot be had in that size
+    }
+  }
+
+  /// Stage and micro-batch of each job.
+  std::vector<std::int32_t> numbersOfJobs() const {
+    std::vector<std::int32_t> numbers;
+    for (const RankOfStep& rank : ranks_) {
+      std::map<const Event*, const FoundPass*> passes;
+      for (const FoundPass& pass : rank.passes) {
+        passes[pass.forward] = &pass;
+        for (const Event* const each : pass.backwards) passes[each] = &pass;
+      }
+      for (const Event* const job : rank.jobs) {
+        const auto pass = passes.find(job);
+        if (pass == passes.end()) continue;
+        numbers.push_back(pass->second->stage);
+        numbers.push_back(pass->second->microBatch);
+      }
+    }
+    return numbers;
+  }
+
+  /// Whether the backwards of each stage come in the order of its forwards.
+  bool isInOrder() const {
+    for (const RankOfStep& rank : ranks_) {
+      std::map<std::int32_t, Nanoseconds> last;  // by stage: the begin of its latest backward
+      for (const FoundPass& pass : rank.passes) {
+        if (pass.backwards.empty()) continue;
+        const Nanoseconds begin = pass.backwards.front()->begin;
+        const auto [known, isNew] = last.try_emplace(pass.stage, begin);
+        if (!isNew && begin < known->second) return false;
+        known->second = begin;
       }
     }
     return true;
@@ -229,6 +285,10 @@ class StepOfPipeline {
     }
     std::vector<int> order;
     for (const Event* const job : rank.jobs) {
+      const bool isBackward =
+          job->kind == JobKind::kBackward || job->kind == JobKind::kBackwardInput;
+      if (rank.isByOrder && isBackward) order.push_back(backwardOf(0, rank));
+      if (rank.isByOrder && job->kind != JobKind::kForward) continue;
       if (const auto found = numbers.find(job); found != numbers.end()) {
         order.push_back(found->second);
       }
@@ -268,7 +328,8 @@ class StepOfPipeline {
     return true;
   }
 
-  /// Gives backwards to the passes that a plan has them for. Both have them in their order.
+  /// Gives backwards to the passes that a plan has them for. Both have them in their order. A rank
+  /// may have halves of backwards that nothing parts, as the first stage does, as one.
   static bool pairAs(const std::vector<Action>& row,
                      const std::map<std::pair<int, int>, int>& numbers, RankOfStep& rank) {
     std::map<bool, std::vector<Event*>> jobs;  // weight halves, and others
@@ -281,6 +342,7 @@ class StepOfPipeline {
     std::map<bool, std::size_t> next;
     for (const Action& action : row) {
       const bool isWeight = action.kind == JobKind::kBackwardWeight;
+      if (isWeight && jobs[true].empty()) continue;
       const bool isBackward =
           isWeight || action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput;
       if (!isBackward) continue;
@@ -302,9 +364,11 @@ class FoundJobNumbers {
   FoundJobNumbers(Timeline& timeline, int threads)
       : timeline_(timeline), topology_(topologyOf(timeline, threads)) {}
 
-  void give() {
+  /// Returns the ranks whose jobs it left out.
+  std::vector<int> give() {
     for (const auto& [replica, ranks] : topology_.replicas()) numberPipeline(ranks);
     giveMessages();
+    return std::move(leftOut_);
   }
 
  private:
@@ -329,7 +393,13 @@ class FoundJobNumbers {
     }
     if (rankAt.size() != members.size() || rankAt.size() < 2) return;
     if (std::prev(rankAt.end())->first + 1 != rankAt.size()) return;
-    settlePairs(rankAt);
+    for (const auto& [position, rank] : rankAt) {
+      if (laneOf(rank, kComputeLane) == nullptr) return;
+    }
+    if (!settlePairs(rankAt)) {
+      for (const auto& [position, rank] : rankAt) leftOut_.push_back(rank);
+      return;
+    }
     areByOrder_.clear();
     for (const auto& [position, rank] : rankAt) {
       if (std::exchange(timeline_.ranks.at(rank).jobsByOrder, 0) > 0) areByOrder_.insert(rank);
@@ -353,17 +423,34 @@ class FoundJobNumbers {
   /// Settles what jobs are that no message parts from their backwards. In a pipeline that trains,
   /// other ranks than the last one run forwards that no backward follows at once. Where none does,
   /// what a reader took for a forward and its backward is one forward. Else a forward of which no
-  /// backward was parted holds it, and is not placed.
-  void settlePairs(const std::map<std::size_t, int>& rankAt) {
+  /// backward was parted holds it. Where backwards are in halves, the last stage's forward and the
+  /// input half behind it stand as one job before a weight half. Then no job of the pipeline is
+  /// taken. Returns whether they are settled.
+  bool settlePairs(const std::map<std::size_t, int>& rankAt) {
     const auto arePairs = [&](const auto& at) {
       return timeline_.ranks.at(at.second).jobsInPairs > 0;
     };
-    const bool areForwards = std::all_of(rankAt.begin(), rankAt.end(), arePairs);
-    for (const auto& at : rankAt) {
-      Track* const lane = laneOf(at.second, kComputeLane);
-      if (lane == nullptr || !arePairs(at)) continue;
-      areForwards ? joinPairs(*lane) : leaveUnparted(*lane);
+    const auto hasHalves = [&](const auto& at) { return has(at.second, JobKind::kBackwardInput); };
+    if (std::all_of(rankAt.begin(), rankAt.end(), arePairs)) {
+      for (const auto& [position, rank] : rankAt) joinPairs(*laneOf(rank, kComputeLane));
+      return true;
     }
+    const auto holdsBackwards = [&](const auto& at) {
+      return arePairs(at) && !has(at.second, JobKind::kBackward);
+    };
+    const auto& last = *rankAt.rbegin();
+    const bool isLastUnknown = timeline_.ranks.at(last.second).jobsByOrder > 0 &&
+                               !hasHalves(last) &&
+                               std::any_of(rankAt.begin(), rankAt.end(), hasHalves);
+    if (!isLastUnknown && std::none_of(rankAt.begin(), rankAt.end(), holdsBackwards)) return true;
+    for (const auto& [position, rank] : rankAt) leaveOut(*laneOf(rank, kComputeLane));
+    return false;
+  }
+
+  bool has(int rank, JobKind kind) {
+    const Track* const lane = laneOf(rank, kComputeLane);
+    return lane != nullptr && std::any_of(lane->events.begin(), lane->events.end(),
+                                          [&](const Event& event) { return event.kind == kind; });
   }
 
   void joinPairs(Track& lane) {
@@ -378,19 +465,16 @@ class FoundJobNumbers {
     info.jobsInPairs = 0;
   }
 
-  void leaveUnparted(Track& lane) {
+  /// Takes the jobs of a rank away again.
+  void leaveOut(Track& lane) {
     RankInfo& info = timeline_.ranks.at(lane.rank);
-    if (std::any_of(lane.events.begin(), lane.events.end(),
-                    [](const Event& event) { return event.kind == JobKind::kBackward; })) {
-      return;
-    }
     std::erase_if(lane.events, [&](const Event& event) {
-      if (event.kind != JobKind::kForward) return false;
+      if (!isCompute(event.kind)) return false;
       ++info.runsUnplaced;
       info.unplacedTime += event.duration();
       return true;
     });
-    info.jobsFound = info.jobsInPairs = 0;
+    info.jobsFound = info.jobsInPairs = info.jobsByOrder = 0;
   }
 
   /// Where backwards are in halves, that of the first stage is a weight half: it has no gradient to
@@ -451,24 +535,14 @@ class FoundJobNumbers {
       pipeline.give();
       return true;
     }
-    // With one chunk the order is right as it stands.
-    std::vector<int> fitting;  // numbers of chunks
-    for (int chunks = 1; chunks <= kMostFoundChunks; ++chunks) {
-      pipeline.forget();
-      if (forwards % static_cast<std::size_t>(chunks) != 0) continue;
-      if (!pipeline.followSchedule(chunks)) continue;
-      fitting.push_back(chunks);
-      if (!pipeline.isByOrder()) break;
-    }
-    pipeline.forget();
-    if (fitting.size() != 1) {
+    const std::size_t fitting = pipeline.followSchedule();
+    if (fitting != 1) {
       for (std::size_t position = 0; position < pipeline.size(); ++position) {
         timeline_.ranks.at(rankAt.at(position)).jobsByOrder +=
             static_cast<std::int64_t>(pipeline.rank(position).jobs.size());
       }
     }
-    if (fitting.empty()) return false;
-    pipeline.followSchedule(fitting.front());
+    if (fitting == 0) return false;
     pipeline.give();
     return true;
   }
@@ -617,14 +691,15 @@ class FoundJobNumbers {
   Timeline& timeline_;
   Topology topology_;
   std::set<int> areByOrder_;  // ranks of the pipeline
+  std::vector<int> leftOut_;
 };
 
 }  // namespace
 
-void numberFoundJobs(Timeline& timeline, int threads) {
+std::vector<int> numberFoundJobs(Timeline& timeline, int threads) {
   const bool areAny = std::any_of(timeline.ranks.begin(), timeline.ranks.end(),
                                   [](const auto& each) { return each.second.jobsFound > 0; });
-  if (areAny) FoundJobNumbers(timeline, threads).give();
+  return areAny ? FoundJobNumbers(timeline, threads).give() : std::vector<int>();
 }
 
 }  // namespace pipetrace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -16,11 +18,14 @@ namespace pipetrace {
 ///
 /// Where messages are missing or contradict that, all ranks of a step together are compared with
 /// the schedules that are known. A reader may know only the order of backwards
-/// (RankInfo::jobsByOrder). Then the schedule says whose they are. If schedules of several numbers
-/// of chunks fit, the least count holds, and jobsByOrder stays. A step that fits none keeps its numbers by order, and
-/// RankInfo::jobsByOrder counts it.
+/// (RankInfo::jobsByOrder). Then the schedule says whose they are. If several fit that say other
+/// things, one of the fewest chunks holds, and jobsByOrder stays. A step that fits none keeps its
+/// numbers by order, and RankInfo::jobsByOrder counts it.
+///
+/// Kernels of CUDA graphs may not tell where the backwards of a last stage begin
+/// (RankInfo::jobsInPairs). Then no rank of that pipeline keeps jobs. Returns these ranks.
 ///
 /// `timeline`: sorted, with steps. Does nothing more when it is called again.
-void numberFoundJobs(Timeline& timeline, int threads = 1);
+std::vector<int> numberFoundJobs(Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace

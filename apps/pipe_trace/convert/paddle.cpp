@@ -39,7 +39,7 @@ int runPaddleConversion(const ConvertOptions& options) {
     std::string what = fmt::format("{} jobs, {} steps", written.jobs, written.steps);
     if (options.multiMachine) what += fmt::format(", {} machines", written.machines);
     files.add("-", fitToPrint(fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
-                               written.perfettoProfile, what));
+                                          written.perfettoProfile, what)));
   }
   files.commit();
   return exitCodeOf(options.load, diagnostics);

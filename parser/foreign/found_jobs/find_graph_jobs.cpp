@@ -89,18 +89,21 @@ class GraphJobFinder {
     return inOrder * 100 >= neighbours * kInOrderPercent;
   }
 
-  /// Where a step is not known, each launch of a graph with messages is one.
+  /// A launch is of the first step that a kernel of it has. Where one has none, each is a step.
   void giveSteps() {
-    if (std::all_of(kernels_.begin(), kernels_.end(),
-                    [](const GraphKernel& kernel) { return kernel.step >= 0; })) {
-      return;
+    std::map<std::int64_t, std::int32_t> steps;  // of launches
+    for (const GraphKernel& kernel : kernels_) {
+      std::int32_t& step = steps.try_emplace(kernel.launch, kernel.step).first->second;
+      if (step < 0) step = kernel.step;
     }
-    std::int32_t step = -1;
+    const bool areKnown = std::all_of(steps.begin(), steps.end(),
+                                      [](const auto& launch) { return launch.second >= 0; });
+    std::int32_t count = 0;
     std::optional<std::int64_t> launch;
     for (GraphKernel& kernel : kernels_) {
-      if (kernel.launch != launch) ++step;
+      if (!areKnown && kernel.launch != launch) steps[kernel.launch] = count++;
       launch = kernel.launch;
-      kernel.step = step;
+      kernel.step = steps.at(kernel.launch);
     }
   }
 

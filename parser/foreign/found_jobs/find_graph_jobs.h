@@ -15,7 +15,7 @@ struct GraphKernel {
   Nanoseconds end = 0;
   std::int64_t launch = 0;  ///< the correlation of the graph's launch
   std::int64_t node = 0;    ///< its node: nodes count in the order of the capture
-  std::int32_t step = -1;   ///< below 0: not known
+  std::int32_t step = -1;   ///< below 0: not known, or that of another kernel of the launch
   StringId name = 0;
   bool isMessage = false;  ///< it sends or receives between two ranks
 };
