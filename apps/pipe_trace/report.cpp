@@ -15,8 +15,8 @@
 #include "apps/cli/print_diagnostics.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
-#include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/outputs/report_outputs.h"
+#include "ingest/output_files.h"
 #include "trace/error.h"
 
 namespace pipetrace {

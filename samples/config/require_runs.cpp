@@ -9,6 +9,7 @@
 #include "runtime/train/model/model_cut.h"
 #include "samples/sample_task.h"
 #include "trace/files/output_file.h"
+#include "trace/files/output_names.h"
 
 namespace pipetrace {
 namespace {
@@ -47,6 +48,8 @@ void requireRuns(const SampleOptions& options, const Strategy& strategy,
   }
   if (!options.blocksOut.empty()) {
     aboutOption({"--blocks-out"}, [&] {
+      refuseInput(options.blocksOut, {options.configFile, options.partitionFile,
+                                      options.autoPartition, options.plan.scheduleFile});
       const OutputFile tried(options.blocksOut);  // throws where it cannot be made; makes none
     });
   }

@@ -10,8 +10,8 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
-#include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/what_if/options.h"
+#include "ingest/output_files.h"
 #include "schedule/file/schedule_writer.h"
 #include "trace/files/output_set.h"
 
