@@ -59,8 +59,8 @@ std::string requestOf(const std::string& method, const std::string& path, int po
 /// Runs `pipe-trace open` and talks to it.
 class OpenCommand : public PipeTrace {
  protected:
-  /// Calls `talk` with the port and the path of the link; the program is ended if it does not end
-  /// by itself after that.
+  /// Calls `talk` with the port and the path of the link. The program has to end by itself after
+  /// that, unless stopAfterwards_ is set.
   ProgramRun open(const std::string& file,
                   const std::function<void(int port, const std::string& path)>& talk) {
     write("link", "");
@@ -74,7 +74,7 @@ class OpenCommand : public PipeTrace {
         ::usleep(1000);
       }
       if (!match.empty()) talk(std::stoi(match[1]), match[2]);
-      if (stopAfterwards_) ::kill(program, SIGTERM);
+      if (stopAfterwards_ || HasFatalFailure()) ::kill(program, SIGTERM);
     };
     return run({"open", file, "--port", "0"},
                {.outFile = path("link"), .inChild = inChild_, .meanwhile = meanwhile});
