@@ -11,7 +11,7 @@ namespace pipetrace {
 /// file that this user can write.
 inline constexpr int kNotThroughLinks = O_NOFOLLOW | O_CLOEXEC;
 
-/// What to do about open(2) with kNotThroughLinks that failed with ELOOP.
+/// Advice where open(2) with kNotThroughLinks has failed with ELOOP.
 inline constexpr const char* kLinkAdvice =
     "it is a symbolic link, and its target is not written; remove the link, or choose another "
     "folder";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kNewline = "\r\n";
 
-/// What stands before the first `mark`; both are removed from `text`.
+/// The text before the first `mark`; both are removed from `text`.
 std::string_view takeUntil(std::string_view& text, std::string_view mark) {
   const std::size_t at = std::min(text.find(mark), text.size());
   const std::string_view taken = text.substr(0, at);
