@@ -32,6 +32,14 @@ void requirePartition(const Strategy& strategy, int blocks) {
   aboutOption({"--partition"}, [&] { return partitionOf(strategy, blocks, stages); });
 }
 
+void requireNoInput(const SampleOptions& options) {
+  if (options.blocksOut.empty()) return;
+  aboutOption({"--blocks-out"}, [&] {
+    refuseInput(options.blocksOut, {options.configFile, options.plan.scheduleFile,
+                                    options.partitionFile, options.autoPartition});
+  });
+}
+
 void requireRuns(const SampleOptions& options, const Strategy& strategy,
                  const TrainingPlan& training, const SampleTask& task) {
   const Plan& plan = *training.plan;
@@ -48,8 +56,6 @@ void requireRuns(const SampleOptions& options, const Strategy& strategy,
   }
   if (!options.blocksOut.empty()) {
     aboutOption({"--blocks-out"}, [&] {
-      refuseInput(options.blocksOut, {options.configFile, options.partitionFile,
-                                      options.autoPartition, options.plan.scheduleFile});
       const OutputFile tried(options.blocksOut);  // throws where it cannot be made; makes none
     });
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/run/doubts.h"
 #include "analysis/run/run.h"
 #include "apps/cli/large_json.h"
 #include "apps/cli/profile_format.h"
