@@ -41,6 +41,9 @@ std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
   return number && *number >= 0 && *number <= kHighestRank ? number : std::nullopt;
 }
 
+// Below a link that leads out of the folder, as that may lead anywhere: a run, its machines,
+// theirs.
+constexpr int kMostFoldersBelowLink = 3;
 constexpr std::string_view kCompressed = ".gz";
 constexpr const char* kHowToReadFifo = "read it as a stream: pipe-trace - < ";
 constexpr std::string_view kTraceEndings[] = {".json", ".json.gz", ".pftrace", ".sqlite"};
@@ -70,6 +73,12 @@ std::string glimpse(const fs::path& folder) {
   return names.size() > kNames ? text + ", …" : text;
 }
 
+/// Whether `path` is `folder`, or in it; both without links.
+bool isIn(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
 /// Walks a folder and those in it.
 class FolderSearch {
  public:
@@ -79,7 +88,10 @@ class FolderSearch {
   void search(const fs::path& folder) {
     struct stat status {};
     if (::stat(folder.c_str(), &status) == 0) seen_.emplace(status.st_dev, status.st_ino);
-    lookInto(folder, true, nullptr);
+    fileSystem_ = status.st_dev;
+    std::error_code error;
+    root_ = fs::canonical(folder, error);
+    lookInto({.path = folder}, true, nullptr);
   }
 
   std::vector<FoundLog> take() {
@@ -89,21 +101,32 @@ class FolderSearch {
   }
 
  private:
+  struct Folder {
+    fs::path path;
+    fs::path link = {};  ///< the link that led out of the folder that is searched; empty: none did
+    int belowLink = 0;   ///< how many folders it is below that link's target
+  };
   /// The entries of a folder, each kind in natural order.
   struct Contents {
     std::vector<std::pair<int, fs::path>> logs;  ///< by their number
     std::vector<fs::path> traces;
-    std::vector<fs::path> machines;
-    std::vector<fs::path> folders;
+    std::vector<Folder> machines;
+    std::vector<Folder> folders;
   };
 
-  void report(const fs::path& path, std::string message, std::string advice = {}) {
-    diagnostics_.add(
-        {.file = path.string(), .message = std::move(message), .advice = std::move(advice)});
+  void report(const fs::path& path, std::string message, std::string advice = {},
+              Severity severity = Severity::kWarning) {
+    diagnostics_.add({.severity = severity,
+                      .file = path.string(),
+                      .message = std::move(message),
+                      .advice = std::move(advice)});
+  }
+  void note(const fs::path& path, std::string message, std::string advice = {}) {
+    report(path, std::move(message), std::move(advice), Severity::kNote);
   }
 
   /// `nextRank`: in the folder of a machine, the rank of its first log.
-  void lookInto(const fs::path& folder, bool isRoot, int* nextRank) {
+  void lookInto(const Folder& folder, bool isRoot, int* nextRank) {
     const Contents contents = contentsOf(folder, isRoot);
     for (const auto& [number, path] : contents.logs) {
       logs_.push_back(
@@ -114,16 +137,17 @@ class FolderSearch {
     }
     if (contents.logs.empty()) {
       int rank = 0;
-      for (const fs::path& machine : contents.machines) lookInto(machine, false, &rank);
+      for (const Folder& machine : contents.machines) lookInto(machine, false, &rank);
     } else if (!contents.machines.empty()) {
-      report(contents.machines.front(),
+      report(contents.machines.front().path,
              "folders of machines beside logs were left out: their ranks would be counted twice",
              "name such a folder to read it");
     }
-    for (const fs::path& inner : contents.folders) lookInto(inner, false, nullptr);
+    for (const Folder& inner : contents.folders) lookInto(inner, false, nullptr);
   }
 
-  Contents contentsOf(const fs::path& folder, bool isRoot) {
+  Contents contentsOf(const Folder& from, bool isRoot) {
+    const fs::path& folder = from.path;
     Contents contents;
     std::error_code error;
     std::vector<fs::path> entries;
@@ -138,7 +162,7 @@ class FolderSearch {
     std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
       return naturallyBefore(a.filename().native(), b.filename().native());
     });
-    for (const fs::path& entry : entries) sortIn(entry, contents);
+    for (const fs::path& entry : entries) sortIn(entry, from, contents);
     std::stable_sort(contents.logs.begin(), contents.logs.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     leaveOutCopies(contents);
@@ -160,7 +184,35 @@ class FolderSearch {
     });
   }
 
-  void sortIn(const fs::path& path, Contents& contents) {
+  /// A folder in `from`, if it is to be searched; a note says that it is not.
+  std::optional<Folder> folderAt(const fs::path& path, const Folder& from, dev_t fileSystem) {
+    Folder folder{.path = path, .link = from.link, .belowLink = from.belowLink};
+    std::error_code error;
+    if (fs::is_symlink(fs::symlink_status(path, error))) {
+      const fs::path target = fs::canonical(path, error);
+      if (isIn(root_, target) || isIn(fs::canonical(from.path, error), target)) {
+        note(path, "is a link to a folder that it is in, and was left out");
+        return std::nullopt;
+      }
+      if (isIn(target, root_)) return Folder{.path = path};
+      if (from.link.empty()) folder.link = path;
+    }
+    if (folder.link.empty()) return folder;
+    if (fileSystem != fileSystem_) {
+      note(path, "is on another file system, where links are not followed to, and was left out",
+           "name it to read it as well");
+      return std::nullopt;
+    }
+    if (!from.link.empty()) ++folder.belowLink;
+    if (folder.belowLink <= kMostFoldersBelowLink) return folder;
+    note(folder.link,
+         "is a link, and folders more than " + std::to_string(kMostFoldersBelowLink) +
+             " below it were left out",
+         "name its target to search all of it");
+    return std::nullopt;
+  }
+
+  void sortIn(const fs::path& path, const Folder& from, Contents& contents) {
     const std::string name = path.filename().string();
     if (name.starts_with('.')) return;
     const std::optional<int> rank = rankOfLogName(name);
@@ -178,11 +230,15 @@ class FolderSearch {
           path, "is no plain file and was left out",
           isFifoOfRank ? kHowToReadFifo + path.string() : "name it to read it all the same");
     }
-    if (!seen_.emplace(status.st_dev, status.st_ino).second) return;
     if (S_ISDIR(status.st_mode)) {
+      const std::optional<Folder> folder = folderAt(path, from, status.st_dev);
+      if (!folder || !seen_.emplace(status.st_dev, status.st_ino).second) return;
       (numberAfter(lf::kMachinePrefix, name) ? contents.machines : contents.folders)
-          .push_back(path);
-    } else if (rank) {
+          .push_back(*folder);
+      return;
+    }
+    if (!seen_.emplace(status.st_dev, status.st_ino).second) return;
+    if (rank) {
       contents.logs.emplace_back(*rank, path);
     } else {
       contents.traces.push_back(path);
@@ -193,6 +249,8 @@ class FolderSearch {
   std::span<const std::string_view> endings_;
   std::vector<FoundLog> logs_;
   std::vector<FoundLog> traces_;
+  fs::path root_;         // without links
+  dev_t fileSystem_ = 0;  // of the root
   std::set<std::pair<dev_t, ino_t>> seen_;
 };
 

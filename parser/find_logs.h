@@ -43,11 +43,14 @@ void refuseFifo(const std::string& path);
 ///   unless the same is there without `.gz` (reported).
 /// - `*.json`, `*.json.gz`, `*.pftrace`, `*.sqlite`.
 ///
-/// Names that start with a dot are passed over. Links are followed, but each folder and each file
-/// is taken once, under the first name that leads to it, so links that lead back cannot trap the
-/// search. Entries with a fitting name that are no files (FIFOs, sockets, devices, links to
-/// nowhere) are reported in `diagnostics`, and so are inner folders that cannot be read. Throws
-/// Error when `folder` itself cannot be read or nothing was found.
+/// Names that start with a dot are passed over. Each folder and each file is taken once, under the
+/// first name that leads to it. Links are followed, but not to a folder that they are in. Where
+/// they lead out of `folder`, they are not followed to another file system, nor more than three
+/// folders below their target. A note in `diagnostics` names what is left out.
+///
+/// Entries with a fitting name that are no files (FIFOs, sockets, devices, links to nowhere) are
+/// reported as well, and so are inner folders that cannot be read. Throws Error when `folder`
+/// itself cannot be read or nothing was found.
 ///
 /// `asTexts`: logs of any program are searched: `*.log`, `*.out` and `*.txt`, gzipped or not, take
 /// the place of the traces.

@@ -113,8 +113,49 @@ TEST_F(FindLogsTest, LinksThatLeadBackDoNotTrapTheSearch) {
   write("machine2/workerlog.0", "");
   std::filesystem::create_directory_symlink("..", path("machine2/up"));
   EXPECT_THAT(found(), ElementsAre(Pair("machine2/workerlog.0", 0)));
+  const auto leftOut = [&](const std::string& name) {
+    return AllOf(HasSubstr(path(name) + ": note: "), HasSubstr("was left out"));
+  };
   EXPECT_THAT(reported(),
-              ElementsAre(AllOf(HasSubstr("workerlog.1"), HasSubstr("symbolic links"))));
+              UnorderedElementsAre(leftOut("machine0"), leftOut("self"), leftOut("machine2/up"),
+                                   AllOf(HasSubstr("workerlog.1"), HasSubstr("symbolic links"))));
+}
+
+TEST_F(FindLogsTest, ALinkToAFolderAboveIsLeftOutWithANote) {
+  std::filesystem::create_directory_symlink("/", path("all"));
+  std::filesystem::create_directory_symlink(folder_.parent_path(), path("above"));
+  write("workerlog.0", "");
+  EXPECT_THAT(found(), ElementsAre(Pair("workerlog.0", 0)));
+  EXPECT_THAT(reported(),
+              ElementsAre(AllOf(HasSubstr(path("above") + ": note: "), HasSubstr("left out")),
+                          AllOf(HasSubstr(path("all") + ": note: "), HasSubstr("left out"))));
+}
+
+TEST_F(FindLogsTest, ALinkIsNotFollowedToAnotherFileSystem) {
+  struct stat here {};
+  struct stat there {};
+  ASSERT_EQ(::stat(folder_.c_str(), &here), 0);
+  if (::stat("/proc/self", &there) != 0 || here.st_dev == there.st_dev) GTEST_SKIP() << "no /proc";
+  std::filesystem::create_directory_symlink("/proc/self", path("process"));
+  write("workerlog.0", "");
+  EXPECT_THAT(found(), ElementsAre(Pair("workerlog.0", 0)));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr(path("process") + ": note: "),
+                                            HasSubstr("another file system"))));
+}
+
+TEST_F(FindLogsTest, ALinkOutOfTheFolderIsFollowedThreeFoldersDeep) {
+  write("elsewhere/1/2/3/workerlog.0", "");
+  write("elsewhere/1/2/3/4/workerlog.1", "");
+  write("elsewhere/1/2/3/5/workerlog.2", "");
+  write("logs/a/b/c/d/e/workerlog.3", "");
+  std::filesystem::create_directory_symlink(path("elsewhere"), path("logs/run"));
+  std::filesystem::create_directory_symlink(path("logs/a"), path("logs/0"));
+  folder_ = path("logs");
+  EXPECT_THAT(found(),
+              ElementsAre(Pair("0/b/c/d/e/workerlog.3", 3), Pair("run/1/2/3/workerlog.0", 0)));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr(path("run") + ": note: "),
+                                            HasSubstr("more than 3 below it"))));
+  folder_ = folder_.parent_path();
 }
 
 TEST_F(FindLogsTest, AFolderUnderTwoNamesIsSearchedOnce) {

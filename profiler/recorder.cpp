@@ -15,6 +15,7 @@
 #include "profiler/ring/short_text.h"
 #include "profiler/ring/text_pool.h"
 #include "trace/error.h"
+#include "trace/files/shared_folder.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -52,6 +53,16 @@ void sayHowToSwitchOn(const RecorderOptions& options) {
                "pipetrace: recording is off; set PIPETRACE=1 to record into %s, or PIPETRACE=0 to "
                "leave this line out\n",
                options.logDirectory.c_str());
+}
+
+/// Says so once in a process, and for rank 0 alone: ranks share their folder.
+void sayWhoElseWrites(const RecorderOptions& options, const std::string& logPath) {
+  static std::atomic_flag said;
+  if (options.info.rank != 0 || said.test()) return;
+  const std::string warning =
+      sharedFolderWarning(std::filesystem::path(logPath).parent_path().string());
+  if (warning.empty() || said.test_and_set()) return;
+  std::fprintf(stderr, "pipetrace: warning: %s\n", warning.c_str());
 }
 
 }  // namespace
@@ -103,6 +114,7 @@ Recorder::Recorder(RecorderOptions options) {
   impl_ = std::make_unique<Impl>(options, pathOfLog(options), ticks, *this);
   state_ = &impl_->state;
   impl_->sayWhyNoRing();
+  sayWhoElseWrites(options, impl_->path);
 }
 
 Recorder::~Recorder() = default;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -44,6 +45,31 @@ class NoRoomForThreads {
  private:
   pthread_attr_t before_;
 };
+
+TEST(RecorderErrorsTest, ALinkInThePlaceOfTheLogIsRefusedAndItsTargetStaysAsItIs) {
+  RecordedLog log;
+  std::ofstream(log.folder() + "/target") << "mine\n";
+  std::filesystem::create_symlink("target", log.path());
+  EXPECT_THAT(refusalOf(log.folder()),
+              AllOf(HasSubstr("cannot open the job log " + log.path()),
+                    HasSubstr("it is a symbolic link"), HasSubstr("remove the link")));
+  EXPECT_EQ(test::fileText(log.folder() + "/target"), "mine\n");
+  EXPECT_FALSE(std::filesystem::exists(log.path() + ".ring"));
+}
+
+TEST(RecorderErrorsTest, AFolderThatOthersMayWriteToIsSaidInOneLine) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the line comes once in a process
+  RecordedLog log;
+  std::filesystem::permissions(log.folder(), std::filesystem::perms::all);
+  const auto recordTwice = [&] {
+    for (int i = 0; i < 2; ++i) const Recorder recorder({.logDirectory = log.folder()});
+    std::exit(0);
+  };
+  EXPECT_EXIT(recordTwice(), testing::ExitedWithCode(0),
+              testing::MatchesRegex("pipetrace: warning: other users can replace files in [^\n]*: "
+                                    "they may write to it; chmod go-w it, or choose another "
+                                    "folder\n"));
+}
 
 TEST(RecorderErrorsTest, WithoutAFreeThreadTheErrorNamesTheLimitToRaise) {
   RecordedLog log;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <ctime>
 #include <thread>
 
@@ -273,9 +274,13 @@ TEST(RecorderLossTest, ALogFolderThatVanishesIsReportedAtTheEndAndHarmsNothing) 
 
 TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {
   RecordedLog log;
-  std::filesystem::create_symlink("/dev/full", log.path());
-  EXPECT_THAT(messageOf([&] { Recorder recorder(optionsFor(log)); }),
-              AllOf(HasSubstr(log.path()), HasSubstr("No space left on device")));
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    const FileSizeLimit full(0);
+    EXPECT_THAT(messageOf([&] { Recorder recorder(optionsFor(log)); }),
+                AllOf(HasSubstr(log.path()), HasSubstr("File too large")));
+  }
+  std::signal(SIGXFSZ, before);
   RecorderOptions options = optionsFor(log);
   options.logDirectory = log.path() + "/logs";  // below something that is no folder
   EXPECT_THAT(messageOf([&] { Recorder recorder(options); }), HasSubstr(options.logDirectory));

@@ -157,6 +157,7 @@ PreparedRun preparedRun(const SampleOptions& options, const std::function<Sample
   torch::manual_seed(options.seed);
   run.task = makeTask();
   run.note = withoutTies(run.task.model, run.strategy);
+  requireNoInput(options);
   requirePartition(run.strategy, static_cast<int>(run.task.model.blocks.size()));
   if (options.dryRun) printPlan(options, run.strategy, run.task);
   return run;

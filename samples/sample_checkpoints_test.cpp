@@ -164,6 +164,10 @@ TEST(SampleCostTest, TheBestPartitionIsMeasuredWrittenAndTrainedWith) {
               HasSubstr("--limit requires --auto-partition"));
   EXPECT_THAT(runProcess(with({"--auto-partition", file, "--blocks-out", "no/folder/b"})).output,
               HasSubstr("cannot create no/folder/b: "));
+  const std::string link = folder.path("link.json");
+  std::filesystem::create_symlink(file, link);
+  EXPECT_THAT(runProcess(with({"--auto-partition", file, "--blocks-out", link})).output,
+              HasSubstr(link + " is an input"));
   const ProcessEnd tight = runProcess(with({"--auto-partition", file, "--limit", "1e-6"}));
   EXPECT_EQ(tight.exitCode, 2);
   EXPECT_THAT(tight.output, HasSubstr("no partition fits into 0.0 MB a rank"));

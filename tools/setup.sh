@@ -25,10 +25,9 @@ done
 packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
   nlohmann-json3-dev libre2-dev zlib1g-dev libprotozero-dev libsqlite3-dev libfmt-dev libcli11-dev
   libyaml-cpp-dev
-  libcpp-httplib-dev
   qt6-base-dev libgl-dev fonts-dejavu-core
   libgloo-dev libicu-dev)
-[ $tests = no ] || packages+=(ccache libgtest-dev libgmock-dev chromium chromium-driver xvfb xauth
+[ $tests = no ] || packages+=(ccache libgtest-dev libgmock-dev libcpp-httplib-dev chromium chromium-driver xvfb xauth
   clang-format-14 clang-16 libclang-rt-16-dev lld codespell git groff-base locales openssl util-linux procps
   python3-jsonschema zsh fish iproute2 faketime
   desktop-file-utils appstream shared-mime-info poppler-utils librsvg2-bin imagemagick

@@ -1,10 +1,13 @@
 #include "apps/cli/command_app.h"
 
+#include <filesystem>
 #include <memory>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "apps/cli/help_formatter.h"
+#include "trace/files/output_names.h"
 
 namespace pipetrace {
 namespace {
@@ -67,6 +70,20 @@ void CommandApp::offer(const CLI::Option* option, std::vector<std::string> words
 
 void CommandApp::offerFiles(const CLI::Option* argument, std::vector<std::string> endings) {
   endings_[argument] = std::move(endings);
+}
+
+void CommandApp::refuseInputs() const {
+  std::vector<std::string> inputs;
+  for (const CLI::Option* const option : get_options()) {
+    if (outputs_.contains(option)) continue;
+    for (const std::string& value : option->results()) {
+      std::error_code error;  // most values are no files
+      if (std::filesystem::is_regular_file(value, error)) inputs.push_back(value);
+    }
+  }
+  for (const CLI::Option* const option : outputs_) {
+    for (const std::string& output : option->results()) refuseInput(output, inputs);
+  }
 }
 
 std::vector<std::string> CommandApp::wordsOf(const CLI::Option* option) const {

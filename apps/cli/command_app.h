@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,11 @@ class CommandApp : public CLI::App {
   void offer(const CLI::Option* option, std::vector<std::string> words);
   /// They offer files with these endings, without the dot, for a positional argument.
   void offerFiles(const CLI::Option* argument, std::vector<std::string> endings);
+  /// Says that the option names an output. parseCommandLine() refuses outputs that are a file of
+  /// another option or argument.
+  void writes(const CLI::Option* option) { outputs_.insert(option); }
+  /// Throws Error for such an output.
+  void refuseInputs() const;
   /// Those that were offered; empty for others.
   std::vector<std::string> wordsOf(const CLI::Option* option) const;
   std::vector<std::string> endingsOf(const CLI::Option* argument) const;
@@ -55,6 +61,7 @@ class CommandApp : public CLI::App {
   std::vector<Advice> advice_;
   std::map<const CLI::Option*, std::vector<std::string>> words_;
   std::map<const CLI::Option*, std::vector<std::string>> endings_;
+  std::set<const CLI::Option*> outputs_;
   std::string program_;
 };
 

@@ -76,6 +76,7 @@ std::optional<int> parseCommandLine(CommandApp& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return exitOf(app, error);
   }
+  app.refuseInputs();
   return std::nullopt;
 }
 

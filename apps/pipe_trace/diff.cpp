@@ -13,8 +13,8 @@
 #include "apps/pipe_trace/inputs/glob_inputs.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
-#include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/outputs/report_outputs.h"
+#include "ingest/output_files.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -57,6 +57,7 @@ void addPicture(CommandApp& app, CLI::Option* find, ExportOptions& to) {
                                         "of opening a window; needs no display")
                              ->type_name("FILE")
                              ->excludes("--follow");
+  app.writes(picture);
   app.add_option_function<std::string>(
          "--size", [&to](const std::string& text) { readSize(text, to); },
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")

@@ -164,6 +164,7 @@ class Converter {
       const std::string path =
           (fs::path(folder) / (std::string(log_format::kFilePrefix) + std::to_string(device)))
               .string();
+      logs_.push_back(path);
       const PaddleLog log = readPaddleLog(contentsOf(path), path, diagnostics_);
       startStep = log.startStep;
       std::string tid = "GPU" + std::to_string(device);
@@ -338,6 +339,9 @@ class Converter {
     summary.jobs = jobs_;
     summary.steps = static_cast<std::int64_t>(steps_.size());
     summary.machines = machines_;
+    for (const std::string& output : {summary.profile, summary.perfettoProfile}) {
+      refuseInput(output, logs_);
+    }
     writeTo(files_.add(summary.profile), {}, "");
     writeTo(files_.add(summary.perfettoProfile), replacedNames(), names());
     return summary;
@@ -349,6 +353,7 @@ class Converter {
   const PaddleRequest& request_;
   OutputSet& files_;
   Diagnostics& diagnostics_;
+  std::vector<std::string> logs_;  // that were read
   std::vector<PaddleEvent> events_;
   std::vector<Step> steps_;
   std::int64_t startStep_ = 0;

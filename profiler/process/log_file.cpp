@@ -21,6 +21,8 @@
 
 #include "trace/error.h"
 #include "trace/files/file_locks.h"
+#include "trace/files/shared_folder.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 namespace {
@@ -68,6 +70,7 @@ const char* adviceFor(int error) {
   switch (error) {
     case EMFILE:
     case ENFILE: return "raise the limit of open files (ulimit -n)";
+    case ELOOP: return kLinkAdvice;
     case ENOSPC:
     case EDQUOT: return "make room there, or choose another log folder";
     default: return "choose a log folder that can be written to";
@@ -85,7 +88,7 @@ LogFile::LogFile(std::string path) : path_(std::move(path)) {
                 adviceFor(error.value()));
   }
   // Opening a pipe without a reader would wait.
-  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | kNotThroughLinks, 0644);
   if (fd_ < 0) {
     const int why = errno;
     throw Error("cannot open the job log " + path_ + ": " + std::strerror(why) + "; " +
@@ -161,16 +164,9 @@ void LogFile::abandon() noexcept {
 }
 
 bool LogFile::writeAll(std::string_view& rest) noexcept {
-  while (!rest.empty()) {
-    const ssize_t n = write(fd_, rest.data(), rest.size());
-    if (n > 0) {
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    } else if (n < 0 && errno != EINTR) {
-      if (firstError_ == 0) firstError_ = errno;
-      return false;
-    }
-  }
-  return true;
+  if (pipetrace::writeAll(fd_, rest)) return true;
+  if (firstError_ == 0) firstError_ = errno;
+  return false;
 }
 
 bool LogFile::removeLast(std::size_t bytes) noexcept {

@@ -11,7 +11,7 @@ namespace pipetrace {
 /// the rank's output) do not tear ours. Not thread-safe.
 class LogFile {
  public:
-  /// Makes the folder if it is missing. Throws Error.
+  /// Makes the folder if it is missing. Throws Error, also for a symbolic link: it is not followed.
   explicit LogFile(std::string path);
   ~LogFile();
   LogFile(const LogFile&) = delete;

@@ -11,6 +11,7 @@
 
 #include "profiler/testing/recorded_log.h"
 #include "profiler/testing/resource_limit.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -43,9 +44,13 @@ TEST(LogFileTest, ALineThatCannotBeTakenOutIsClosedBeforeTheNext) {
   const int memory = memfd_create("log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_GE(memory, 0);
   ASSERT_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);  // as if others had written after it
-  const std::string path = "/proc/self/fd/" + std::to_string(memory);
   {
-    LogFile file(path);
+    const int number = dup(memory);  // which the log's file gets next
+    close(number);
+    RecordedLog log;
+    LogFile file(log.path());
+    ASSERT_EQ(dup2(memory, number), number);
+    fcntl(number, F_SETFL, O_APPEND);
     EXPECT_EQ(appendTorn(file), 2);
     EXPECT_EQ(file.append(kThird, false), 0);  // such a file counts as deleted
     EXPECT_EQ(file.append(kFirst, false), 0);
@@ -56,6 +61,20 @@ TEST(LogFileTest, ALineThatCannotBeTakenOutIsClosedBeforeTheNext) {
   text.resize(static_cast<std::size_t>(size));
   EXPECT_EQ(text, kFirst + kSecond.substr(0, 5) + "\n" + kThird + kFirst);
   close(memory);
+}
+
+TEST(LogFileTest, ALinkIsNotFollowed) {
+  RecordedLog log;
+  const std::string target = log.folder() + "/target";
+  std::ofstream(target) << kFirst;
+  for (const char* const to : {"target", "missing"}) {
+    std::filesystem::remove(log.path());
+    std::filesystem::create_symlink(to, log.path());
+    EXPECT_THAT([&] { LogFile(log.path()); },
+                testing::ThrowsMessage<Error>(testing::HasSubstr("it is a symbolic link")));
+  }
+  EXPECT_EQ(test::fileText(target), kFirst);
+  EXPECT_FALSE(std::filesystem::exists(log.folder() + "/missing"));
 }
 
 TEST(LogFileTest, AFileThatWasDeletedTakesNothingMore) {

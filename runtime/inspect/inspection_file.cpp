@@ -1,5 +1,7 @@
 #include "runtime/inspect/inspection_file.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -11,6 +13,8 @@
 #include <vector>
 
 #include "trace/error.h"
+#include "trace/files/shared_folder.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 namespace {
@@ -94,19 +98,19 @@ InspectionFile::InspectionFile(const std::string& folder, int rank, int ranks)
   std::filesystem::create_directories(folder, error);
   if (error) throw Error("cannot make the folder " + folder + ": " + error.message());
   if (rank == 0) removeFilesFrom(ranks, folder);
-  errno = 0;
-  out_.open(path_, std::ios::binary | std::ios::trunc);
-  if (!out_) {
-    throw Error("cannot write " + path_ + ": " + std::strerror(errno) +
-                "; choose another folder with --log-dir");
+  file_ = OwnedFd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | kNotThroughLinks, 0666));
+  if (!file_.isOpen()) {
+    const int why = errno;
+    throw Error("cannot write " + path_ + ": " + std::strerror(why) + "; " +
+                (why == ELOOP ? kLinkAdvice : "choose another folder with --log-dir"));
   }
 }
 
 void InspectionFile::write(const StepInspection& step) {
   if (!failure_.empty()) return;
-  errno = 0;
-  out_ << inspectionLines(step, rank_) << std::flush;
-  if (out_) return;
+  const std::string lines = inspectionLines(step, rank_);
+  std::string_view rest = lines;
+  if (writeAll(file_.get(), rest)) return;
   failure_ = path_ + " is incomplete from step " + std::to_string(step.step) +
              " on: " + std::strerror(errno);
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <fstream>
 #include <string>
 
 #include "runtime/inspect/step_inspection.h"
+#include "trace/sockets/owned_fd.h"
 
 namespace pipetrace {
 
@@ -30,7 +30,7 @@ class InspectionFile {
  private:
   const int rank_;
   const std::string path_;
-  std::ofstream out_;
+  OwnedFd file_;
   std::string failure_;
 };
 

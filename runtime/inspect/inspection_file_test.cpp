@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
+#include "profiler/testing/resource_limit.h"
 #include "runtime/testing/rank_processes.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
@@ -76,12 +78,28 @@ TEST(InspectionFileTest, FilesOfRanksThatTheRunDoesNotHaveAreRemoved) {
 
 TEST(InspectionFileTest, AFullDiskIsNamedWithTheStepFromWhichOnLinesAreMissing) {
   const testing::ScratchFolder folder;
-  std::filesystem::create_symlink("/dev/full", folder.path("inspect_rank0.jsonl"));
   InspectionFile file(folder.path(), 0, 1);
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  const FileSizeLimit full(0);
   file.write(madeUpInspection());
-  EXPECT_THAT(file.failure(), HasSubstr("inspect_rank0.jsonl is incomplete from step 20 on: No "
-                                        "space left on device"));
+  std::signal(SIGXFSZ, before);
+  EXPECT_THAT(file.failure(),
+              HasSubstr("inspect_rank0.jsonl is incomplete from step 20 on: File too large"));
   file.write(madeUpInspection());
+}
+
+TEST(InspectionFileTest, ALinkInItsPlaceIsRefusedAndTheTargetStaysAsItIs) {
+  const testing::ScratchFolder folder;
+  std::ofstream(folder.path("target")) << "mine";
+  std::filesystem::create_symlink("target", folder.path("inspect_rank0.jsonl"));
+  try {
+    InspectionFile(folder.path(), 0, 1);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("inspect_rank0.jsonl: Too many levels of symbolic links; "
+                                        "it is a symbolic link"));
+  }
+  EXPECT_EQ(std::filesystem::file_size(folder.path("target")), 4U);
 }
 
 TEST(InspectionFileTest, AFolderThatCannotBeMadeIsNamed) {

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
+#include "profiler/testing/resource_limit.h"
 #include "runtime/testing/shell_ranks.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
@@ -65,11 +67,38 @@ TEST(LaunchLogFolderTest, ALogFolderThatCannotBeMadeIsNamed) {
 
 TEST(LaunchLogFolderTest, AFullDiskForTheLogsIsReportedAndStopsNothing) {
   RecordedLog log;
-  std::filesystem::create_symlink("/dev/full", log.path(0));
-  const LaunchResult result = launch(shellRanks(log, 1, "echo lost; echo also lost"));
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  LaunchResult result;
+  {
+    const FileSizeLimit full(0);
+    result = launch(shellRanks(log, 1, "echo lost; echo also lost"));
+  }
+  std::signal(SIGXFSZ, before);
   EXPECT_EQ(result.exitCode, 0);
   ASSERT_EQ(result.warnings.size(), 1u);
-  EXPECT_THAT(result.warnings[0], AllOf(HasSubstr(log.path(0)), HasSubstr("No space left")));
+  EXPECT_THAT(result.warnings[0], AllOf(HasSubstr(log.path(0)), HasSubstr("File too large")));
+}
+
+TEST(LaunchLogFolderTest, ALinkInThePlaceOfALogIsRefusedAndItsTargetStaysAsItIs) {
+  RecordedLog log;
+  std::ofstream(log.folder() + "/target") << "mine\n";
+  std::filesystem::create_symlink("target", log.path(0));
+  try {
+    launch(shellRanks(log, 1, "echo planted"));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(log.path(0)), HasSubstr("symbolic link")));
+  }
+  EXPECT_EQ(test::fileText(log.folder() + "/target"), "mine\n");
+}
+
+TEST(LaunchLogFolderTest, AFolderThatOthersMayWriteToIsSaidInOneWarning) {
+  RecordedLog log;
+  std::filesystem::permissions(log.folder(), std::filesystem::perms::all);
+  const LaunchResult result = launch(shellRanks(log, 2, "true"));
+  EXPECT_EQ(result.exitCode, 0);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_THAT(result.warnings[0], AllOf(HasSubstr(log.folder()), HasSubstr("chmod go-w")));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "runtime/launch/local_ranks.h"
 #include "runtime/launch/signal_inbox.h"
 #include "trace/error.h"
+#include "trace/files/shared_folder.h"
 
 namespace pipetrace {
 namespace {
@@ -250,6 +251,9 @@ LaunchResult Launch::result() const {
     result.exitCode = 2;
   }
   result.reason = reason();
+  // A recorder of rank 0 says so itself.
+  const std::string shared = options_.recording ? "" : sharedFolderWarning(options_.logDirectory);
+  if (!shared.empty()) result.warnings.push_back(shared);
   for (const auto& group : groups_) {
     const std::vector<std::string> warnings = group->warnings();
     result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());

@@ -9,6 +9,7 @@
 #include "runtime/train/model/model_cut.h"
 #include "samples/sample_task.h"
 #include "trace/files/output_file.h"
+#include "trace/files/output_names.h"
 
 namespace pipetrace {
 namespace {
@@ -29,6 +30,14 @@ void requirePartition(const Strategy& strategy, int blocks) {
   if (strategy.partitionFile.empty()) return;
   const int stages = planOf(strategy)->numStages;
   aboutOption({"--partition"}, [&] { return partitionOf(strategy, blocks, stages); });
+}
+
+void requireNoInput(const SampleOptions& options) {
+  if (options.blocksOut.empty()) return;
+  aboutOption({"--blocks-out"}, [&] {
+    refuseInput(options.blocksOut, {options.configFile, options.plan.scheduleFile,
+                                    options.partitionFile, options.autoPartition});
+  });
 }
 
 void requireRuns(const SampleOptions& options, const Strategy& strategy,

@@ -11,6 +11,9 @@ struct SampleTask;
 /// Throws Error if the partition does not fit the model.
 void requirePartition(const Strategy& strategy, int blocks);
 
+/// Throws Error where the file of --blocks-out is one of another option.
+void requireNoInput(const SampleOptions& options);
+
 /// For a dry run: throws Error for what the run would be refused for, as far as this process can
 /// know it without others. The engine's checks are of the plan, the model, the number of processes
 /// and the rows of a step. Then come the checkpoint to go on from and the partition to be measured.

@@ -94,6 +94,16 @@ TEST_F(PipeTrace, FilesOfPipelineLoggerMixNoRuns) {
   EXPECT_EQ(contents(path("vpipe/pipeline_rank0.json")), before);
 }
 
+TEST_F(PipeTrace, AFileOfPipelineLoggerThatWouldReplaceALogIsRefused) {
+  const std::string folder = logs(sample());
+  const std::string before = contents(folder + "/workerlog.0");
+  std::filesystem::create_directory(path("vpipe"));
+  std::filesystem::create_symlink(folder + "/workerlog.0", path("vpipe/pipeline_rank0.json"));
+  expectError(run({folder, "--pipeline-logger", path("vpipe")}), path("vpipe/pipeline_rank0.json"),
+              "is an input");
+  EXPECT_EQ(contents(folder + "/workerlog.0"), before);
+}
+
 TEST_F(PipeTrace, FormatIsForNamesWithoutAnEnding) {
   const std::string folder = logs(sample());
   run({folder, "-q", "-o", path("a.pftrace"), "-o", path("a.csv")});

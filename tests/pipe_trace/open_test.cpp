@@ -1,12 +1,16 @@
+#include <arpa/inet.h>
 #include <httplib.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <csignal>
 #include <regex>
+#include <thread>
 
 #include "tests/pipe_trace/fixture.h"
+#include "trace/sockets/owned_fd.h"
 
 namespace pipetrace {
 namespace {
@@ -14,14 +18,49 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::MatchesRegex;
+using testing::StartsWith;
 
 constexpr const char* kUi = "https://ui.perfetto.dev";
+
+/// A connection to a port of this machine, which gives up after 5 s without an answer.
+OwnedFd connectHere(int port) {
+  OwnedFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval limit{.tv_sec = 5, .tv_usec = 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
+  return fd;
+}
+
+/// Whether the bytes could be sent.
+bool say(const OwnedFd& connection, const std::string& bytes) {
+  return ::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0;
+}
+
+/// All that comes until the other side closes, or is silent for too long.
+std::string allFrom(const OwnedFd& connection) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  ssize_t n = 0;
+  while ((n = ::recv(connection.get(), piece.data(), piece.size(), 0)) > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
+std::string requestOf(const std::string& method, const std::string& path, int port) {
+  return method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) + "\r\n";
+}
 
 /// Runs `pipe-trace open` and talks to it.
 class OpenCommand : public PipeTrace {
  protected:
-  /// Calls `talk` with the port and the path of the link; the program is ended if it does not end
-  /// by itself after that.
+  /// Calls `talk` with the port and the path of the link. The program has to end by itself after
+  /// that, unless stopAfterwards_ is set.
   ProgramRun open(const std::string& file,
                   const std::function<void(int port, const std::string& path)>& talk) {
     write("link", "");
@@ -35,11 +74,10 @@ class OpenCommand : public PipeTrace {
         ::usleep(1000);
       }
       if (!match.empty()) talk(std::stoi(match[1]), match[2]);
-      if (stopAfterwards_) ::kill(program, SIGTERM);
+      if (stopAfterwards_ || HasFatalFailure()) ::kill(program, SIGTERM);
     };
-    return run({"open", file, "--port", "0"}, {.outFile = path("link"),
-                                               .inChild = [] { ::unsetenv("DISPLAY"); },
-                                               .meanwhile = meanwhile});
+    return run({"open", file, "--port", "0"},
+               {.outFile = path("link"), .inChild = inChild_, .meanwhile = meanwhile});
   }
 
   /// Whether the program has ended; its exit code stays to be fetched.
@@ -51,13 +89,14 @@ class OpenCommand : public PipeTrace {
 
   std::string link_;
   bool stopAfterwards_ = false;
+  std::function<void()> inChild_ = [] { ::unsetenv("DISPLAY"); };
 };
 
 TEST_F(OpenCommand, TheUiGetsTheFileAndThenItEnds) {
   const std::string bytes(1'000'000, 'x');
   write("my profile.json", bytes);
   const ProgramRun result = open(path("my profile.json"), [&](int port, const std::string& name) {
-    EXPECT_EQ(name, "/my_profile.json");
+    EXPECT_THAT(name, MatchesRegex("/[0-9a-f]{32}/my_profile\\.json"));
     httplib::Client client("127.0.0.1", port);
     const auto answer = client.Get(name, {{"Origin", kUi}});
     ASSERT_TRUE(answer);
@@ -102,6 +141,146 @@ TEST_F(OpenCommand, RangesMayComeInAnyOrder) {
   EXPECT_EQ(result.exitCode, 0) << result.err;
 }
 
+TEST_F(OpenCommand, ARangeIsCutAtTheEndOfTheFileAndOneBehindItIsRefused) {
+  write("a.pftrace", "0123456789");
+  const ProgramRun result = open(path("a.pftrace"), [&](int port, const std::string& name) {
+    const auto get = [&](const std::string& range) {
+      return httplib::Client("127.0.0.1", port).Get(name, {{"Origin", kUi}, {"Range", range}});
+    };
+    for (const auto& [range, part] : {std::pair("bytes=1-99999999999", "123456789"),
+                                      {"bytes=1-99999999999999999999999", "123456789"},
+                                      {"bytes=-3", "789"},
+                                      {"bytes=-99999999999", "0123456789"}}) {
+      const auto answer = get(range);
+      ASSERT_TRUE(answer) << range;
+      EXPECT_EQ(answer->status, 206) << range;
+      EXPECT_EQ(answer->get_header_value("Content-Length"), std::to_string(answer->body.size()));
+      EXPECT_EQ(answer->body, part) << range;
+    }
+  });
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  stopAfterwards_ = true;
+  open(path("a.pftrace"), [&](int port, const std::string& name) {
+    for (const char* range : {"bytes=10-", "bytes=99999999999-", "bytes=-0"}) {
+      httplib::Client client("127.0.0.1", port);
+      const auto answer = client.Get(name, {{"Origin", kUi}, {"Range", range}});
+      ASSERT_TRUE(answer) << range;
+      EXPECT_EQ(answer->status, 416) << range;
+      EXPECT_EQ(answer->get_header_value("Content-Range"), "bytes */10");
+    }
+  });
+}
+
+TEST_F(OpenCommand, OnlyTheLinkLeadsToTheFile) {
+  write("a.json", "secret");
+  const std::string file = path("a.json");
+  std::string earlier;
+  for (int i = 0; i < 2; ++i) {
+    const ProgramRun result = open(file, [&](int port, const std::string& name) {
+      std::string almost = name;
+      almost[1] = almost[1] == '0' ? '1' : '0';
+      for (const std::string& other :
+           {std::string("/a.json"), name.substr(0, 34), name.substr(0, 33), almost, earlier}) {
+        if (other.empty()) continue;
+        httplib::Client client("127.0.0.1", port);
+        const auto answer = client.Get(other);
+        ASSERT_TRUE(answer) << other;
+        EXPECT_EQ(answer->status, 404) << other;
+        EXPECT_THAT(answer->body, IsEmpty());
+      }
+      httplib::Client client("127.0.0.1", port);
+      const auto answer = client.Get(name, {{"Origin", kUi}});
+      ASSERT_TRUE(answer);  // none of these was the one fetch
+      EXPECT_EQ(answer->body, "secret");
+      earlier = name;
+    });
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+  }
+}
+
+TEST_F(OpenCommand, AnotherUserWhoSeesTheLinkAsAnArgumentCannotFetchTheFile) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can connect as another user";
+  write("a.json", "secret");
+  write("xdg-open", "#!/bin/sh\n");
+  std::filesystem::permissions(path("xdg-open"), std::filesystem::perms::owner_all);
+  inChild_ = [programs = folder_.string()] {
+    ::setenv("DISPLAY", ":99", 1);
+    ::setenv("PATH", (programs + ":/usr/bin:/bin").c_str(), 1);
+  };
+  const ProgramRun result = open(path("a.json"), [&](int port, const std::string& name) {
+    const std::string request = requestOf("GET", name, port) + "\r\n";
+    const pid_t stranger = ::fork();
+    if (stranger == 0) {
+      constexpr uid_t kNobody = 65534;
+      if (::setuid(kNobody) != 0) ::_exit(2);
+      const OwnedFd connection = connectHere(port);
+      say(connection, request);
+      ::_exit(allFrom(connection).starts_with("HTTP/1.1 403 ") ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(stranger, &status, 0);
+    EXPECT_EQ(status, 0);
+    const OwnedFd own = connectHere(port);
+    say(own, request);
+    EXPECT_THAT(allFrom(own), StartsWith("HTTP/1.1 200 "));
+  });
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+}
+
+TEST_F(OpenCommand, ABodyIsNotWaitedFor) {
+  write("a.json", "[]");
+  stopAfterwards_ = true;
+  open(path("a.json"), [&](int port, const std::string& name) {
+    for (const auto& [path, status] : {std::pair(name, "405"), {std::string("/"), "404"}}) {
+      const OwnedFd connection = connectHere(port);
+      say(connection, requestOf("POST", path, port) + "Content-Length: 629145600\r\n\r\nfirst");
+      EXPECT_THAT(allFrom(connection), StartsWith(std::string("HTTP/1.1 ") + status));
+    }
+  });
+}
+
+TEST_F(OpenCommand, ARequestWithoutAnEndIsNotKept) {
+  write("a.json", "[]");
+  stopAfterwards_ = true;
+  open(path("a.json"), [&](int port, const std::string& name) {
+    const OwnedFd connection = connectHere(port);
+    const std::string line = "X: " + std::string(1021, 'x') + "\r\n";
+    say(connection, requestOf("GET", name, port));
+    int lines = 0;
+    while (lines < 10'000 && say(connection, line)) ++lines;
+    EXPECT_LT(lines, 10'000);
+  });
+}
+
+TEST_F(OpenCommand, ConnectionsThatSayNothingOrLittleDelayNeitherTheUiNorTheEnd) {
+  write("a.json", "[]");
+  std::vector<OwnedFd> strangers;
+  std::thread dripping;
+  std::atomic<bool> dripsToTheEnd = false;
+  const ProgramRun result = open(path("a.json"), [&](int port, const std::string& name) {
+    for (int i = 0; i < 80; ++i) {
+      strangers.push_back(connectHere(port));
+      if (i % 2 == 0) say(strangers.back(), requestOf("GET", "/", port) + "X: ");
+    }
+    dripping = std::thread([&] {
+      constexpr int kDrips = 200;
+      int drips = 0;
+      while (drips < kDrips && say(strangers.front(), "x")) {
+        ++drips;
+        ::usleep(100'000);
+      }
+      dripsToTheEnd = drips == kDrips;
+    });
+    httplib::Client client("127.0.0.1", port);  // which waits 5 s for an answer
+    const auto answer = client.Get(name, {{"Origin", kUi}});
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->body, "[]");
+  });
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  dripping.join();
+  EXPECT_FALSE(dripsToTheEnd);  // the program ended while they were still there
+}
+
 TEST_F(OpenCommand, AFormatThatTheUiCannotShowIsNotServed) {
   for (const char* name : {"a.csv", "a.sqlite"}) {
     write(name, "some");
@@ -132,8 +311,8 @@ TEST_F(OpenCommand, OtherPagesAndPathsAreRefused) {
   stopAfterwards_ = true;
   const ProgramRun result = open(path("a.json"), [&](int port, const std::string& name) {
     httplib::Client client("127.0.0.1", port);
-    for (const char* other : {"/", "/b.json", "/../b.json", "/%2e%2e/a.json", "//a.json", "/status",
-                              "/a.json/", "/a.json/../b.json"}) {
+    for (const char* other : {"/", "/a.json", "/b.json", "/../b.json", "/%2e%2e/a.json", "//a.json",
+                              "/status", "/a.json/", "/a.json/../b.json"}) {
       const auto answer = client.Get(other, {{"Origin", kUi}});
       ASSERT_TRUE(answer) << other;
       EXPECT_EQ(answer->status, 404) << other;
@@ -152,7 +331,7 @@ TEST_F(OpenCommand, OtherPagesAndPathsAreRefused) {
     }
     const auto posted = client.Post(name, {{"Origin", kUi}}, "x", "text/plain");
     ASSERT_TRUE(posted);
-    EXPECT_EQ(posted->status, 404);
+    EXPECT_EQ(posted->status, 405);
     const auto preflight = client.Options(name, {{"Origin", kUi}});
     ASSERT_TRUE(preflight);
     EXPECT_EQ(preflight->status, 204);

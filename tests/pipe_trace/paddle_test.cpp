@@ -63,6 +63,15 @@ TEST_F(PaddleSpelling, WritesBothFilesIntoTheLogFolder) {
   EXPECT_EQ(contents(path("d/pipeline_profile.json")), before);
 }
 
+TEST_F(PaddleSpelling, AProfileThatWouldReplaceALogIsRefused) {
+  writeLog("d/workerlog.0", 1000);
+  const std::string before = contents(path("d/workerlog.0"));
+  std::filesystem::create_symlink("workerlog.0", path("d/pipeline_profile_perfetto.json"));
+  expectError(run({"--devices", "0", "--log_dir", path("d")}),
+              path("d/pipeline_profile_perfetto.json"), "is an input");
+  EXPECT_EQ(contents(path("d/workerlog.0")), before);
+}
+
 TEST_F(PaddleSpelling, MachinesAreFoldersOfTheLogFolder) {
   writeLog("d/machine0/workerlog.0", 1000);
   writeLog("d/machine1/workerlog.0", 2000);

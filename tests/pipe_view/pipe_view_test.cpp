@@ -235,6 +235,21 @@ TEST_F(PipeViewTest, AFullDiskLeavesNothingBehind) {
   EXPECT_EQ(run({logs(), "--export", out("no/such/a.png")}).exitCode, 2);
 }
 
+TEST_F(PipeViewTest, APictureThatWouldReplaceAnInputIsRefused) {
+  const std::string log = logs() + "/workerlog.1";
+  const std::string before = test::fileText(log);
+  fs::create_symlink(log, out("soft.png"));
+  fs::create_hard_link(log, out("hard.svg"));
+  for (const std::string& input : {logs(), log}) {
+    for (const char* name : {"soft.png", "hard.svg"}) {
+      const ProgramRun result = run({input, "--export", out(name)});
+      EXPECT_EQ(result.exitCode, 2) << name;
+      EXPECT_THAT(result.err, AllOf(HasSubstr(out(name)), HasSubstr("choose another name")));
+      EXPECT_EQ(test::fileText(log), before);
+    }
+  }
+}
+
 TEST_F(PipeViewTest, WhereStandardOutputIsFullTheOldPictureStays) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full on this system";
   std::ofstream(out("a.svg")) << "old";

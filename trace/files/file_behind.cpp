@@ -22,4 +22,9 @@ std::string fileBehind(const std::string& path) {
   return (error ? fs::absolute(path, error) : real).string();
 }
 
+bool isSameFile(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error) || fileBehind(a) == fileBehind(b);
+}
+
 }  // namespace pipetrace

@@ -9,4 +9,8 @@ namespace pipetrace {
 /// stay as they are.
 std::string fileBehind(const std::string& path);
 
+/// Whether both names lead to one file, through links of either kind: by device and inode. Files
+/// that do not exist have one path.
+bool isSameFile(const std::string& a, const std::string& b);
+
 }  // namespace pipetrace

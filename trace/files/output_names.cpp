@@ -16,4 +16,16 @@ void OutputNames::add(const std::string& path) {
   files_.push_back(std::move(file));
 }
 
+void refuseInput(const std::string& output, const std::vector<std::string>& inputs) {
+  if (output == "-") return;
+  const bool isRead = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
+    return input != "-" && isSameFile(input, output);
+  });
+  if (isRead) refuseAsInput(output);
+}
+
+void refuseAsInput(const std::string& output) {
+  throw Error(output + " is an input; choose another name for the output");
+}
+
 }  // namespace pipetrace

@@ -16,4 +16,11 @@ class OutputNames {
   std::vector<std::string> files_;  // the files that the names lead to
 };
 
+/// Throws Error for an output that would replace one of the inputs, whatever its names ("-" is a
+/// standard stream). Every program asks this of all its outputs.
+void refuseInput(const std::string& output, const std::vector<std::string>& inputs);
+
+/// Throws that Error.
+[[noreturn]] void refuseAsInput(const std::string& output);
+
 }  // namespace pipetrace

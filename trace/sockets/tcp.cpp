@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <random>
 
 #include "trace/sockets/socket_error.h"
 
@@ -184,10 +184,10 @@ bool isAddress(const std::string& host) {
 }
 
 std::string randomToken() {
-  std::random_device random;
+  std::array<unsigned, 4> bits{};
+  if (getrandom(bits.data(), sizeof bits, 0) != sizeof bits) throw failure("no random numbers");
   std::array<char, 33> text{};
-  std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", random(), random(), random(),
-                random());
+  std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", bits[0], bits[1], bits[2], bits[3]);
   return text.data();
 }
 

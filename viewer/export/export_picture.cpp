@@ -149,6 +149,7 @@ std::unique_ptr<Drawing> drawingOf(const LoadedProfile& profile, const ExportOpt
 
 void addPicture(const LoadedProfile& profile, const ExportOptions& options, OutputSet& files) {
   checkExportName(options.path);
+  profile.checkOutput(options.path);
   const ColoursForExport colours(profile, options);
   files.add(options.path,
             pictureFile(*drawingOf(profile, options), pictureOf(profile, options).title,

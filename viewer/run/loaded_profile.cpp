@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ingest/output_files.h"
 #include "parser/reader_registry.h"
 
 namespace pipetrace {
@@ -35,6 +36,16 @@ LoadedProfile::LoadedProfile(std::string name, Run run, Diagnostics diagnostics,
   if (isClassified) run_.summary();  // which the window must not wait for
 }
 
+void LoadedProfile::cameFrom(std::vector<std::string> inputs, std::vector<LoadedFile> files) {
+  inputs_ = std::move(inputs);
+  files_ = std::move(files);
+}
+
+void LoadedProfile::checkOutput(const std::string& path) const {
+  checkOutputFiles({path}, {.inputs = inputs_});
+  checkOutputs({path}, files_);
+}
+
 const RunSummary& LoadedProfile::summary() const {
   static const RunSummary none;
   return isClassified_ ? run_.summary() : none;
@@ -59,9 +70,12 @@ std::unique_ptr<LoadedProfile> readProfile(const std::vector<std::string>& input
   request.reading.program = "pipe-view";
   request.reading.progress = progress;
   Diagnostics diagnostics;
-  Run run = loadRun(request, makeTraceReaders(), diagnostics);
-  return std::make_unique<LoadedProfile>(profileName(inputs), std::move(run),
-                                         std::move(diagnostics));
+  std::vector<LoadedFile> files;
+  Run run = loadRun(request, makeTraceReaders(), diagnostics, &files);
+  auto profile =
+      std::make_unique<LoadedProfile>(profileName(inputs), std::move(run), std::move(diagnostics));
+  profile->cameFrom(inputs, std::move(files));
+  return profile;
 }
 
 FoundBubbles findBubbles(const LoadedProfile& profile) {

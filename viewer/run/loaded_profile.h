@@ -10,6 +10,7 @@
 #include "analysis/run/run.h"
 #include "chart/chart_model.h"
 #include "ingest/load_run.h"
+#include "parser/load_timeline.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -29,6 +30,11 @@ class LoadedProfile {
   LoadedProfile(std::string name, Run run, Diagnostics diagnostics, bool isClassified = false);
   LoadedProfile(const LoadedProfile&) = delete;
   LoadedProfile& operator=(const LoadedProfile&) = delete;
+
+  /// Says what it was read from: the inputs and, where they are known, the files in them.
+  void cameFrom(std::vector<std::string> inputs, std::vector<LoadedFile> files = {});
+  /// Throws Error for an output that would replace some of it.
+  void checkOutput(const std::string& path) const;
 
   /// The name of its input, for titles.
   const std::string& name() const { return name_; }
@@ -56,6 +62,8 @@ class LoadedProfile {
 
  private:
   std::string name_;
+  std::vector<std::string> inputs_;
+  std::vector<LoadedFile> files_;
   Run run_;
   Diagnostics diagnostics_;
   std::vector<Doubt> doubts_;

@@ -147,8 +147,10 @@ class RunWatcher::Watch {
   void publish() {
     const auto begin = Clock::now();
     whole_.sort();
-    last_ = std::make_shared<const LoadedProfile>(
+    auto profile = std::make_shared<LoadedProfile>(
         profileName(request_.inputs), Run(whole_, request_.reading.threads), diagnostics_, true);
+    profile->cameFrom(request_.inputs);
+    last_ = std::move(profile);
     const bool isFirst = shared_.publish(last_);
     if (isFirst) voice_.say([](RunWatcher& watcher) { emit watcher.grew(); });
     hasNew_ = false;

@@ -11,7 +11,7 @@
 #include "apps/pipe_trace/convert/options.h"
 #include "apps/pipe_trace/convert/paddle.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
-#include "apps/pipe_trace/outputs/output_files.h"
+#include "ingest/output_files.h"
 
 namespace pipetrace {
 

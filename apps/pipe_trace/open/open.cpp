@@ -30,9 +30,10 @@ bool isSet(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// Opens the link if there is a display; without one the user still has the printed link.
+/// Without a display the user still has the printed link.
+bool hasDisplay() { return isSet("DISPLAY") || isSet("WAYLAND_DISPLAY"); }
+
 void openInBrowser(const std::string& link) {
-  if (!isSet("DISPLAY") && !isSet("WAYLAND_DISPLAY")) return;
   posix_spawn_file_actions_t quiet;
   posix_spawn_file_actions_init(&quiet);
   posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -62,7 +63,8 @@ void endOnInterrupt() { std::signal(SIGINT, SIG_DFL); }
 void addOpenOptions(CommandApp& app, OpenOptions& options) {
   app.description(
       "Serves a profile on this machine, to Perfetto's UI (https://ui.perfetto.dev) only, and\n"
-      "prints the link that loads it there. Ends when the UI has fetched it, or at Ctrl-C.");
+      "prints the link that loads it there. Nobody without the link can fetch it. Ends when the\n"
+      "UI has fetched it, or at Ctrl-C.");
   app.describeEnd({{"0", "the profile was fetched"}, {"2", "could not"}},
                   {"pipe-trace open profile.pftrace"});
   app.offerFiles(app.add_option("FILE", options.file, "The profile")->type_name("")->required(),
@@ -90,7 +92,10 @@ int openCommand(int argc, char** argv) {
   endOnInterrupt();
   TraceServer server(options.file, options.port);
   printText(server.link() + "\n");
-  if (!options.noBrowser) openInBrowser(server.link());
+  if (!options.noBrowser && hasDisplay()) {
+    server.refuseOtherUsers();
+    openInBrowser(server.link());
+  }
   server.serveOnce();
   return 0;
 }

@@ -1,26 +1,48 @@
 #include "apps/pipe_trace/open/trace_server.h"
 
 #include <fcntl.h>
-#include <httplib.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "apps/pipe_trace/open/http_request.h"
 #include "trace/error.h"
+#include "trace/nanoseconds.h"
+#include "trace/sockets/newcomers.h"
+#include "trace/sockets/owned_fd.h"
+#include "trace/sockets/socket_error.h"
+#include "trace/sockets/socket_user.h"
+#include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 namespace {
 
 constexpr const char* kAddress = "127.0.0.1";
 constexpr std::size_t kPiece = std::size_t{1} << 18;
+constexpr std::size_t kMostAnswers = 64;  // to programs that do not know the link
+// Browsers open connections before they need them.
+constexpr Newcomers::Limits kLimits{
+    .most = 128, .longest = std::size_t{1} << 14, .patience = 5 * kNsPerSecond};
+constexpr Nanoseconds kFarewell = kNsPerSecond;    // for the other side to close
+constexpr Nanoseconds kStall = 60 * kNsPerSecond;  // without a byte that goes out
+constexpr int kTickMs = 200;
+
+Nanoseconds now() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// A name that needs no escapes in a link.
 std::string plainName(const std::string& file) {
@@ -38,30 +60,22 @@ class ServedFile {
  public:
   explicit ServedFile(const std::string& path)
       : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (fd_ < 0) fail(path, std::strerror(errno));
+    if (!fd_.isOpen()) fail(path, std::strerror(errno));
     struct stat status {};
-    if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
-      ::close(fd_);
+    if (::fstat(fd_.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
       fail(path, "it is no file; name a profile");
     }
     size_ = static_cast<std::size_t>(status.st_size);
-    if (size_ > 0) return;
-    ::close(fd_);
-    fail(path, "it is empty");
+    if (size_ == 0) fail(path, "it is empty");
   }
-  ~ServedFile() { ::close(fd_); }
-  ServedFile(const ServedFile&) = delete;
-  ServedFile& operator=(const ServedFile&) = delete;
 
   std::size_t size() const { return size_; }
 
-  /// Sends what is at `offset`, at most `length` bytes; returns how many, 0 when it cannot.
-  std::size_t send(std::size_t offset, std::size_t length, httplib::DataSink& sink) const {
-    std::array<char, kPiece> piece;
-    const ssize_t n =
-        ::pread(fd_, piece.data(), std::min(length, piece.size()), static_cast<off_t>(offset));
-    if (n <= 0 || !sink.write(piece.data(), static_cast<std::size_t>(n))) return 0;
-    return static_cast<std::size_t>(n);
+  /// A part of the file, which holds until the next call; empty where it cannot be read.
+  std::string_view read(std::size_t offset, std::size_t length) {
+    const ssize_t n = ::pread(fd_.get(), piece_.data(), std::min(length, piece_.size()),
+                              static_cast<off_t>(offset));
+    return {piece_.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
   }
 
  private:
@@ -69,111 +83,232 @@ class ServedFile {
     throw Error("cannot open " + path + ": " + why);
   }
 
-  int fd_;
+  OwnedFd fd_;
   std::size_t size_ = 0;
+  std::array<char, kPiece> piece_{};
 };
+
+/// The bytes of a file that have been sent, in any order.
+class SentBytes {
+ public:
+  void add(std::size_t begin, std::size_t end) {
+    ahead_.emplace(begin, end);
+    while (!ahead_.empty() && ahead_.begin()->first <= sent_) {
+      sent_ = std::max(sent_, ahead_.begin()->second);
+      ahead_.erase(ahead_.begin());
+    }
+  }
+  /// Without a gap from the start.
+  std::size_t sent() const { return sent_; }
+
+ private:
+  std::size_t sent_ = 0;
+  std::set<std::pair<std::size_t, std::size_t>> ahead_;  // behind a gap
+};
+
+/// A connection whose request is there.
+struct Answer {
+  OwnedFd fd;
+  std::string text;      // to be sent first
+  WantedBytes bytes{};   // of the file, behind it
+  bool isFetch = false;  // of the file
+  bool hasSaidAll = false;
+  Nanoseconds end = 0;
+};
+
+OwnedFd listenOn(int port) {
+  try {
+    return listenAt(kAddress, port);
+  } catch (const SocketError& error) {
+    if (error.number() != EADDRINUSE) throw;
+    throw Error("cannot listen on " + std::string(kAddress) + ":" + std::to_string(port) +
+                ": the port is in use; end the program that has it (another pipe-trace open, or "
+                "trace_processor)");
+  }
+}
 
 }  // namespace
 
 class TraceServer::Impl {
  public:
-  Impl(const std::string& file, int port) : file_(file), path_("/" + plainName(file)) {
-    setRules();
-    // The library's own way would let two servers share the port.
-    server_.set_socket_options([](socket_t socket) {
-      const int on = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    });
-    server_.set_keep_alive_max_count(1);
-    if (port == 0) {
-      port_ = server_.bind_to_any_port(kAddress);
-    } else {
-      port_ = server_.bind_to_port(kAddress, port) ? port : -1;
-    }
-    if (port_ > 0) return;
-    throw Error("cannot listen on " + std::string(kAddress) + ":" + std::to_string(port) +
-                ": the port is in use; end the program that has it (another pipe-trace open, or "
-                "trace_processor)");
-  }
+  Impl(const std::string& file, int port)
+      : file_(file),
+        path_("/" + randomToken() + "/" + plainName(file)),
+        listener_(listenOn(port)),
+        port_(portOf(listener_)) {}
 
   std::string link() const {
     return std::string(kPerfettoOrigin) + "/#!/?url=http://" + kAddress + ":" +
            std::to_string(port_) + path_;
   }
 
-  void serve() { server_.listen_after_bind(); }
+  void refuseOtherUsers() { refusesOtherUsers_ = true; }
+
+  void serve() {
+    while (sent_.sent() < file_.size() || isFetching()) {
+      await();
+      const auto isRequest = [](const std::string& received) {
+        return received.find(HttpRequest::kEnd) == std::string::npos ? Newcomers::Answer::kWait
+                                                                     : Newcomers::Answer::kAdmit;
+      };
+      for (Newcomers::Admitted& one : newcomers_.admit(listener_, now(), isRequest)) {
+        begin(std::move(one));
+      }
+      std::erase_if(answers_, [this](Answer& answer) { return isOver(answer); });
+    }
+  }
 
  private:
-  void setRules() {
-    server_.set_pre_routing_handler(
-        [this](const httplib::Request& request, httplib::Response& response) {
-          return admit(request, response) ? httplib::Server::HandlerResponse::Unhandled
-                                          : httplib::Server::HandlerResponse::Handled;
-        });
-    const std::string anything = ".*";
-    server_.Get(anything, [this](const httplib::Request& request, httplib::Response& response) {
-      if (request.path != path_) {
-        response.status = 404;
-        return;
-      }
-      response.set_header("Cache-Control", "no-cache");
-      response.set_content_provider(
-          file_.size(), "application/octet-stream",
-          [this](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
-            const std::size_t n = file_.send(offset, length, sink);
-            noteSent(offset, n);
-            return n > 0;
-          },
-          [this](bool) { stopWhenAllIsSent(); });
-    });
+  bool isFetching() const {
+    return std::any_of(answers_.begin(), answers_.end(),
+                       [](const Answer& answer) { return answer.isFetch; });
+  }
+
+  void await() {
+    std::vector<pollfd> waiting{{.fd = listener_.get(), .events = POLLIN, .revents = 0}};
+    newcomers_.addTo(waiting);
+    for (const Answer& answer : answers_) {
+      const short events = answer.hasSaidAll ? POLLIN : POLLOUT;
+      waiting.push_back({.fd = answer.fd.get(), .events = events, .revents = 0});
+    }
+    ::poll(waiting.data(), waiting.size(), waiting.size() > 1 ? kTickMs : -1);
+  }
+
+  void begin(Newcomers::Admitted one) {
+    Answer answer{.fd = std::move(one.fd), .text = {}, .end = now() + kFarewell};
+    answerTo(HttpRequest(one.received), answer);
+    if (answer.isFetch) {
+      answer.end = now() + kStall;
+    } else {
+      makeRoom();
+    }
+    answers_.push_back(std::move(answer));
+  }
+
+  void makeRoom() {
+    const auto isOther = [](const Answer& answer) { return !answer.isFetch; };
+    if (std::count_if(answers_.begin(), answers_.end(), isOther) <
+        static_cast<std::ptrdiff_t>(kMostAnswers)) {
+      return;
+    }
+    answers_.erase(std::find_if(answers_.begin(), answers_.end(), isOther));
+  }
+
+  void answerTo(const HttpRequest& request, Answer& answer) const {
+    if (request.method().empty()) return say("400 Bad Request", {}, answer);
+    if (!isAdmitted(request)) return say("403 Forbidden", {}, answer);
+    const std::string forUi =
+        std::string("Access-Control-Allow-Origin: ") + kPerfettoOrigin + "\r\nVary: Origin\r\n";
+    if (request.path() != path_) return say("404 Not Found", forUi, answer);
+    if (refusesOtherUsers_ && isOtherUsers(answer.fd)) return say("403 Forbidden", forUi, answer);
+    const bool isGet = request.method() == "GET";
+    if (isGet || request.method() == "HEAD") return sayFile(request, isGet, forUi, answer);
+    constexpr std::string_view kMethods = "GET, HEAD, OPTIONS\r\n";
+    if (request.method() != "OPTIONS") {
+      return say("405 Method Not Allowed", forUi + "Allow: " + std::string(kMethods), answer);
+    }
     // A browser sends this request before a page of the internet may talk to this machine.
-    server_.Options(anything, [this](const httplib::Request& request, httplib::Response& response) {
-      response.status = request.path == path_ ? 204 : 404;
-      response.set_header("Access-Control-Allow-Methods", "GET, HEAD");
-      response.set_header("Access-Control-Allow-Headers", "Range");
-      response.set_header("Access-Control-Allow-Private-Network", "true");
-    });
+    say("204 No Content",
+        forUi + "Access-Control-Allow-Methods: GET, HEAD\r\n" +
+            "Access-Control-Allow-Headers: Range\r\n" +
+            "Access-Control-Allow-Private-Network: true\r\n",
+        answer);
+  }
+
+  void sayFile(const HttpRequest& request, bool isGet, const std::string& forUi,
+               Answer& answer) const {
+    const std::string size = std::to_string(file_.size());
+    const auto bytes = wantedBytes(isGet ? request.header("Range") : "", file_.size());
+    if (!bytes) {
+      return say("416 Range Not Satisfiable", forUi + "Content-Range: bytes */" + size + "\r\n",
+                 answer);
+    }
+    std::string headers = forUi + "Cache-Control: no-cache\r\nAccept-Ranges: bytes\r\n" +
+                          "Content-Type: application/octet-stream\r\n";
+    if (bytes->isPart) {
+      headers += "Content-Range: bytes " + std::to_string(bytes->begin) + "-" +
+                 std::to_string(bytes->end - 1) + "/" + size + "\r\n";
+    }
+    say(bytes->isPart ? "206 Partial Content" : "200 OK", headers, answer,
+        bytes->end - bytes->begin);
+    answer.isFetch = isGet;
+    if (isGet) answer.bytes = *bytes;
+  }
+
+  /// `headers`: whole lines.
+  static void say(std::string_view status, const std::string& headers, Answer& answer,
+                  std::size_t length = 0) {
+    answer.text = "HTTP/1.1 " + std::string(status) + "\r\nConnection: close\r\n" + headers;
+    if (!status.starts_with("204")) {
+      answer.text += "Content-Length: " + std::to_string(length) + "\r\n";
+    }
+    answer.text += "\r\n";
   }
 
   /// Refuses pages of other sites, even when their host name leads to this machine.
-  bool admit(const httplib::Request& request, httplib::Response& response) const {
-    const std::string host = request.get_header_value("Host");
+  bool isAdmitted(const HttpRequest& request) const {
+    const std::string_view host = request.header("Host");
     const std::string port = ":" + std::to_string(port_);
-    const std::string origin = request.get_header_value("Origin");
+    const std::string_view origin = request.header("Origin");
     const bool isHere = host == kAddress + port || host == "localhost" + port;
-    const bool isOther = origin.empty() ? request.get_header_value("Sec-Fetch-Site") == "cross-site"
+    const bool isOther = origin.empty() ? request.header("Sec-Fetch-Site") == "cross-site"
                                         : origin != kPerfettoOrigin;
-    if (!isHere || isOther) {
-      response.status = 403;
-      return false;
-    }
-    response.set_header("Access-Control-Allow-Origin", kPerfettoOrigin);
-    response.set_header("Vary", "Origin");
-    return true;
+    return isHere && !isOther;
   }
 
-  void noteSent(std::size_t offset, std::size_t length) {
-    const std::lock_guard lock(mutex_);
-    // The answer to the next request may be noted first.
-    ahead_.emplace(offset, offset + length);
-    while (!ahead_.empty() && ahead_.begin()->first <= sent_) {
-      sent_ = std::max(sent_, ahead_.begin()->second);
-      ahead_.erase(ahead_.begin());
-    }
+  static bool isOtherUsers(const OwnedFd& connection) {
+    const auto user = userBehind(connection);
+    return user && *user != 0 && *user != ::geteuid();
   }
 
-  void stopWhenAllIsSent() {
-    const std::lock_guard lock(mutex_);
-    if (sent_ >= file_.size()) server_.stop();
+  /// Goes on with an answer, and says whether nothing is left to do.
+  bool isOver(Answer& answer) {
+    if (now() >= answer.end) return true;
+    if (answer.hasSaidAll) return hasClosed(answer);
+    if (answer.text.empty()) {
+      const std::string_view piece =
+          file_.read(answer.bytes.begin, answer.bytes.end - answer.bytes.begin);
+      if (piece.empty()) return true;
+      const auto n = send(answer, piece);
+      if (!n) return true;
+      if (*n > 0) sent_.add(answer.bytes.begin, answer.bytes.begin + *n);
+      answer.bytes.begin += *n;
+    } else {
+      const auto n = send(answer, answer.text);
+      if (!n) return true;
+      answer.text.erase(0, *n);
+    }
+    answer.hasSaidAll = answer.text.empty() && answer.bytes.begin == answer.bytes.end;
+    if (!answer.hasSaidAll) return false;
+    ::shutdown(answer.fd.get(), SHUT_WR);
+    answer.end = now() + kFarewell;
+    return false;
+  }
+
+  /// How many bytes have gone, 0 if none can go now; nothing: nobody is there any more.
+  static std::optional<std::size_t> send(Answer& answer, std::string_view bytes) {
+    const ssize_t n =
+        ::send(answer.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) return std::nullopt;
+    if (n > 0 && answer.isFetch) answer.end = now() + kStall;
+    return static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  }
+
+  /// Drops all that still comes. A connection that is closed with unread bytes loses the answer.
+  static bool hasClosed(const Answer& answer) {
+    std::array<char, 1 << 16> dropped{};
+    const ssize_t n = ::recv(answer.fd.get(), dropped.data(), dropped.size(), MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
   }
 
   ServedFile file_;
   std::string path_;
+  OwnedFd listener_;
   int port_ = -1;
-  httplib::Server server_;
-  std::mutex mutex_;
-  std::size_t sent_ = 0;  // bytes that have been fetched without a gap from the start
-  std::set<std::pair<std::size_t, std::size_t>> ahead_;  // begins and ends of pieces after a gap
+  bool refusesOtherUsers_ = false;
+  Newcomers newcomers_{kLimits};
+  std::vector<Answer> answers_;
+  SentBytes sent_;
 };
 
 TraceServer::TraceServer(const std::string& file, int port)
@@ -182,6 +317,8 @@ TraceServer::TraceServer(const std::string& file, int port)
 TraceServer::~TraceServer() = default;
 
 std::string TraceServer::link() const { return impl_->link(); }
+
+void TraceServer::refuseOtherUsers() { impl_->refuseOtherUsers(); }
 
 void TraceServer::serveOnce() { impl_->serve(); }
 

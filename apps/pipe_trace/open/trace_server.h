@@ -1,14 +1,17 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace pipetrace {
 
 /// Serves one file over HTTP on 127.0.0.1, to Perfetto's UI only. It answers GET and HEAD of the
-/// one path that holds the file, also for ranges of it. Headers let a page of `kPerfettoOrigin`
-/// read it. All other paths are not found; pages of other origins are refused.
+/// one path that holds the file, also for a range of it. The path has a random part, so only who
+/// knows the link finds it. Headers let a page of `kPerfettoOrigin` read it. All other paths are
+/// not found; pages of other origins are refused.
+///
+/// Any program of this machine can connect. So connections without a whole request are few, short
+/// and soon closed, no body is read, and none of them is waited for.
 class TraceServer {
  public:
   static constexpr const char* kPerfettoOrigin = "https://ui.perfetto.dev";
@@ -24,6 +27,10 @@ class TraceServer {
 
   /// The page that loads the file.
   std::string link() const;
+
+  /// From now on programs of other users are refused, root's aside. For a link that was an
+  /// argument of a program: all users can see those.
+  void refuseOtherUsers();
 
   /// Serves until every byte of the file has been fetched.
   void serveOnce();

@@ -21,10 +21,9 @@ bool isLoggerName(const std::string& name) {
 
 /// Throws Error for a file of another run, which would be read as part of this one.
 void refuseOthers(const std::string& folder, const std::set<std::string>& own) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!isLoggerName(name) || own.contains(name)) continue;
+  for (const std::string& file : pipelineLoggersIn(folder)) {
+    const std::string name = fs::path(file).filename().string();
+    if (own.contains(name)) continue;
     throw Error(fmt::format(
         "{} holds {}, of a rank that is not written now; choose another folder, or move it away",
         folder, name));
@@ -51,6 +50,15 @@ void requireOutside(const std::string& folder, const std::vector<std::string>& i
                     "the run; choose another folder",
                     folder, rest == behind.end() ? "" : "in ", input));
   }
+}
+
+std::vector<std::string> pipelineLoggersIn(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (isLoggerName(entry.path().filename().string())) files.push_back(entry.path().string());
+  }
+  return files;
 }
 
 std::string addPipelineLoggers(const Timeline& timeline, const std::string& folder,

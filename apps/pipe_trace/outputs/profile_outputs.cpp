@@ -12,15 +12,16 @@
 
 #include "analysis/present/doubt_sentences.h"
 #include "apps/cli/checks.h"
+#include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "apps/cli/program.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/theme_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
-#include "apps/pipe_trace/outputs/output_files.h"
 #include "apps/pipe_trace/outputs/pipeline_loggers.h"
 #include "ingest/load_run.h"
+#include "ingest/output_files.h"
 #include "trace/error.h"
 #include "trace/text/fit_to_print.h"
 
@@ -84,7 +85,7 @@ ProfileSummary writeOne(const Timeline& timeline, const ProfileOutputs& outputs,
 
 }  // namespace
 
-void addProfileOutputs(CLI::App& app, ProfileOutputs& outputs, LoadRunOptions& load) {
+void addProfileOutputs(CommandApp& app, ProfileOutputs& outputs, LoadRunOptions& load) {
   CLI::Option* const output =
       app.add_option(
              "-o,--output", outputs.names,
@@ -94,6 +95,7 @@ void addProfileOutputs(CLI::App& app, ProfileOutputs& outputs, LoadRunOptions& l
           ->type_name("FILE")
           ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
           ->allow_extra_args(false);
+  app.writes(output);
   addThemeOptions(app, output, outputs.theme, outputs.isDark);
   app.add_option("--format", outputs.format,
                  "Format of outputs whose name does not say it, as of -")
@@ -140,7 +142,10 @@ ProfileFormat formatOf(const std::string& output, const ProfileOutputs& outputs)
 }
 
 void checkOutputs(const ProfileOutputs& outputs, const LoadRunOptions& load) {
-  if (!outputs.pipelineLogger.empty()) requireOutside(outputs.pipelineLogger, load.inputs);
+  if (!outputs.pipelineLogger.empty()) {
+    requireOutside(outputs.pipelineLogger, load.inputs);
+    checkOutputFiles(pipelineLoggersIn(outputs.pipelineLogger), load);
+  }
   refuseIdleFormat(outputs);
   for (const std::string& output : outputs.names) {
     if (output == "-" && outputs.json) {

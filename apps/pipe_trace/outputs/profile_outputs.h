@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/run/doubts.h"
 #include "analysis/run/run.h"
 #include "apps/cli/large_json.h"
 #include "apps/cli/profile_format.h"
@@ -15,11 +16,9 @@
 #include "trace/files/output_set.h"
 #include "trace/timeline.h"
 
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace pipetrace {
+
+class CommandApp;
 
 /// The profiles and pictures of a run that are wanted: -o and what goes with it.
 struct ProfileOutputs {
@@ -37,7 +36,7 @@ struct ProfileOutputs {
 
 /// Declares -o and what the profiles of -o are like, with --bubbles of `load`. All must outlive
 /// `app`.
-void addProfileOutputs(CLI::App& app, ProfileOutputs& outputs, LoadRunOptions& load);
+void addProfileOutputs(CommandApp& app, ProfileOutputs& outputs, LoadRunOptions& load);
 
 /// The format that an output's name ends in, else that of --format; Chrome JSON for standard
 /// output. Throws Error when neither says it.

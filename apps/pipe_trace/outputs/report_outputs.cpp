@@ -31,13 +31,14 @@ ReportFormat reportFormatOf(const std::string& output, const ReportOutputs& outp
 }
 
 void addReportOutputs(CommandApp& app, ReportOutputs& outputs, const char* schema) {
-  app.add_option("-o,--output", outputs.names,
-                 "File to write as well: NAME.html (one page for browsers, with charts, that needs "
-                 "no network), NAME.txt, NAME.json, or - for standard output; may be given several "
-                 "times")
-      ->type_name("FILE")
-      ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
-      ->allow_extra_args(false);
+  app.writes(
+      app.add_option("-o,--output", outputs.names,
+                     "File to write as well: NAME.html (one page for browsers, with charts, that "
+                     "needs no network), NAME.txt, NAME.json, or - for standard output; may be "
+                     "given several times")
+          ->type_name("FILE")
+          ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
+          ->allow_extra_args(false));
   app.add_flag("--json", outputs.json, fmt::format("Print it as JSON ({})", schema));
 }
 

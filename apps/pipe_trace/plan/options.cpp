@@ -90,10 +90,10 @@ class PlanFlags {
           group == kTimesGroup || (group == kMemoryGroup && option->get_name() != "--limit");
       if (givesCosts) blocks_->excludes(option);
     }
-    value(kGroup, "--partition-out", to_.partitionOut, "FILE.json",
-          "Write the partition as a file that trainings read; - is standard output")
-        ->check(notEmpty())
-        ->needs(blocks_);
+    app_.writes(value(kGroup, "--partition-out", to_.partitionOut, "FILE.json",
+                      "Write the partition as a file that trainings read; - is standard output")
+                    ->check(notEmpty())
+                    ->needs(blocks_));
   }
 
   void addOutputs() {
@@ -104,6 +104,7 @@ class PlanFlags {
                   ", or DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given "
                   "several times")
             ->allow_extra_args(false);
+    app_.writes(output_);
     addThemeOptions(app_, output_, to_.theme, to_.isDark);
     addShared(app_, shared::kStepCount, to_.steps,
               " (default: 1); every plan drains at the end of a step, also one that is "
@@ -113,12 +114,14 @@ class PlanFlags {
     csv_ = value(kGroup, "--csv", to_.csv, "FILE",
                  "Write the plan itself as a schedule file, a row a rank; - is standard output")
                ->check(notEmpty());
+    app_.writes(csv_);
     value(kGroup, "--for", to_.csvFor, "torch",
           "Write it as that program loads it: torch.distributed.pipelining, with --transfers")
         ->needs(csv_);
     costsOut_ = value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
                       "Write the costs as a costs file, to go on from")
                     ->check(notEmpty());
+    app_.writes(costsOut_);
     json_ = app_.add_flag("--json", to_.json, "Print all figures as JSON instead of the chart")
                 ->group(kGroup);
     jobList_ = app_.add_flag("--job-list", to_.jobList,

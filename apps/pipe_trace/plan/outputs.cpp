@@ -33,10 +33,8 @@ PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs, const Theme& t
     : theme_(theme) {
   OutputNames names;
   for (const std::string& path : outputs) {
-    std::error_code error;
-    const bool isFolder = path.ends_with('/') || fs::is_directory(path, error);
-    const auto format = isFolder ? std::nullopt : profileFormatOfFile(path);
-    if (!isFolder && !format) {
+    const auto format = isFolder(path) ? std::nullopt : profileFormatOfFile(path);
+    if (!isFolder(path) && !format) {
       throw Error(fmt::format(
           "cannot write {}: a plan is written as {} or DIR/ (job logs); --csv writes the schedule",
           path.empty() ? "\"\"" : path, profileFormatList()));
@@ -44,6 +42,11 @@ PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs, const Theme& t
     names.add(path);
     targets_.push_back({path, format});
   }
+}
+
+bool PlanOutputs::isFolder(const std::string& output) {
+  std::error_code error;
+  return output.ends_with('/') || fs::is_directory(output, error);
 }
 
 void PlanOutputs::addRun(const Timeline& timeline, const Timeline& asLogged,

@@ -19,6 +19,9 @@ class PlanOutputs {
   /// is not supported, and for an output that is named twice.
   PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme);
 
+  /// Whether an output is a folder for job logs.
+  static bool isFolder(const std::string& output);
+
   /// `timeline` must have its bubbles; `caption` stands under the title of a picture. Job logs and
   /// profiles show it `asLogged`, in the clocks of its hosts. Throws Error for a folder that holds
   /// the logs of a real run.

@@ -21,6 +21,7 @@
 #include "apps/pipe_trace/plan/partition.h"
 #include "apps/pipe_trace/plan/source.h"
 #include "chart/text/text_chart.h"
+#include "ingest/output_files.h"
 #include "schedule/check/check.h"
 #include "schedule/file/check_file.h"
 #include "schedule/file/paddle_job_list.h"
@@ -217,6 +218,18 @@ Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nan
   return simulation;
 }
 
+/// Throws Error where a file to write is of a run whose costs are read.
+void requireOutsideRuns(const PlanOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& output : options.outputs) {
+    if (!PlanOutputs::isFolder(output)) files.push_back(output);
+  }
+  for (const std::string& output : {options.csv, options.costsOut, options.partitionOut}) {
+    if (!output.empty()) files.push_back(output);
+  }
+  checkOutputFiles(files, {.inputs = options.costs.measured});
+}
+
 int runPlan(PlanOptions options) {
   requireOneResult(options);
   requireKnownReader(options.csvFor);
@@ -227,6 +240,7 @@ int runPlan(PlanOptions options) {
   requireChunksOfSchedule(options);
   if (options.compare) return runComparison(options);
   PlanOutputs outputs(options.outputs, themeOf(options.theme, options.isDark));
+  requireOutsideRuns(options);
   PlanInput input = readInput(options);
   input.checks.costs = &input.costs;
   if (options.check) {

@@ -211,12 +211,14 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
           ->type_name("OUT")
           ->allow_extra_args(false)
           ->group(kOutput);
+  app.writes(output);
   addThemeOptions(app, output, options.profiles.theme, options.profiles.isDark);
-  app.add_option("--csv", options.csv,
-                 "Write the changed plan as a schedule file, a row a rank, which trainings take")
-      ->type_name("FILE")
-      ->check(notEmpty())
-      ->group(kOutput);
+  app.writes(app.add_option(
+                    "--csv", options.csv,
+                    "Write the changed plan as a schedule file, a row a rank, which trainings take")
+                 ->type_name("FILE")
+                 ->check(notEmpty())
+                 ->group(kOutput));
   app.add_flag("--json", options.json, "Print all figures as JSON")->group(kOutput);
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")

@@ -1,14 +1,21 @@
 #include "runtime/launch/hosts/remote_ranks.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <fstream>
+#include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "profiler/clock/wall_clock.h"
 #include "runtime/launch/launch_log_folder.h"
 #include "runtime/launch/local_ranks.h"
+#include "trace/files/shared_folder.h"
+#include "trace/files/write_all.h"
+#include "trace/sockets/owned_fd.h"
 #include "trace/text/ranks_text.h"
 
 namespace pipetrace {
@@ -85,10 +92,10 @@ void RemoteRanks::take(const MessageReader::Received& received, std::vector<Rank
 void RemoteRanks::store(const std::string& name, const std::string& bytes) {
   if (!isRingFile(name)) return;
   const std::string path = logFolder_ + "/" + name;
-  std::ofstream out(path, std::ios::binary | std::ios::app);
-  out << bytes;
-  out.close();
-  if (!out) warnings_.push_back("not all of " + path + " could be stored");
+  const OwnedFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kNotThroughLinks, 0666));
+  std::string_view rest = bytes;
+  if (file.isOpen() && writeAll(file.get(), rest)) return;
+  warnings_.push_back("not all of " + path + " could be stored: " + std::strerror(errno));
 }
 
 void RemoteRanks::endLogs() {

@@ -377,6 +377,33 @@ TEST_F(PlanCommand, AnOutputThatFailsLeavesLogsThatTheNewPlanDoesNotHave) {
   EXPECT_EQ(contents(path("plan/workerlog.3")), log);
 }
 
+TEST_F(PlanCommand, AnOutputThatIsAFileOfAnotherOptionIsRefused) {
+  const std::string costs = R"({"forward_ms": 1, "backward_ms": 2})";
+  write("costs.json", costs);
+  std::filesystem::create_symlink("costs.json", path("soft.json"));
+  std::filesystem::create_hard_link(path("costs.json"), path("hard.json"));
+  for (const char* name : {"costs.json", "soft.json", "hard.json"}) {
+    for (const char* option : {"-o", "--costs-out", "--csv"}) {
+      expectError(planOf("1F1B", {"--costs", path("costs.json"), option, path(name)}), path(name),
+                  "is an input; choose another name");
+    }
+  }
+  EXPECT_EQ(contents(path("costs.json")), costs);
+}
+
+TEST_F(PlanCommand, AnOutputThatIsALogOfTheMeasuredRunIsRefused) {
+  const std::string folder = logs(sample());
+  const std::string log = folder + "/workerlog.0";
+  const std::string before = contents(log);
+  std::filesystem::create_symlink(log, path("soft.json"));
+  std::filesystem::create_hard_link(log, path("hard.json"));
+  for (const char* name : {"soft.json", "hard.json"}) {
+    expectError(planOf("1F1B", {"--costs-from", folder, "-o", path(name)}), path(name),
+                "choose another name");
+  }
+  EXPECT_EQ(contents(log), before);
+}
+
 TEST_F(PlanCommand, FullDeviceIsAnErrorAndAClosedPipeIsNone) {
   for (const char* result : {"--width=100", "--json", "--job-list", "--check", "--csv=-"}) {
     const std::vector<std::string> arguments = {"--schedule",      "1F1B", "--ranks", "4",

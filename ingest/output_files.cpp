@@ -1,6 +1,4 @@
-#include "apps/pipe_trace/outputs/output_files.h"
-
-#include <fmt/format.h>
+#include "ingest/output_files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -26,21 +24,10 @@ bool isBelow(const fs::path& file, const fs::path& folder) {
   return inFolder == folder.end() && inFile != file.end();
 }
 
-/// Whether both are one file, whatever its names.
-bool isSame(const fs::path& a, const fs::path& b) {
-  std::error_code error;
-  return a == b || fs::equivalent(a, b, error);
-}
-
-[[noreturn]] void refuseInput(const std::string& output) {
-  throw Error(fmt::format("{} is an input; choose another name for the output", output));
-}
-
-/// Whether writing `output` would replace something that `input` names.
-bool isRead(const fs::path& output, const std::string& input) {
+/// Whether writing `output` would replace a log, or make one, in the folder that `input` names.
+bool isLogIn(const std::string& input, const fs::path& output) {
   if (input == "-") return false;
   const fs::path behind = fileBehind(input);
-  if (isSame(behind, output)) return true;
   std::error_code error;
   return fs::is_directory(behind, error) && isBelow(output, behind) &&
          output.filename().string().starts_with(log_format::kFilePrefix);
@@ -52,7 +39,7 @@ bool isFoundIn(const std::string& folder, const fs::path& file, bool asTexts) {
     Diagnostics unused;  // reading the folder reports the same
     const std::vector<FoundLog> found = findLogs(folder, unused, asTexts);
     return std::any_of(found.begin(), found.end(),
-                       [&](const FoundLog& log) { return isSame(fileBehind(log.path), file); });
+                       [&](const FoundLog& log) { return isSameFile(log.path, file); });
   } catch (const Error&) {
     return false;  // nothing in it; reading it reports that
   }
@@ -67,42 +54,38 @@ bool isOwn(const fs::path& file) {
 }
 
 /// Throws Error for a file in a folder among the inputs, unless pipe-trace wrote the file.
-void refuseFound(const std::string& output, const fs::path& file, const LoadRunOptions& load) {
+void refuseFound(const std::string& output, const fs::path& file, const RunRequest& request) {
   std::error_code error;
   if (!fs::is_regular_file(file, error) || isOwn(file)) return;
-  for (const std::string& input : load.inputs) {
+  for (const std::string& input : request.inputs) {
     if (input == "-" || !fs::is_directory(input, error)) continue;
-    if (!isFoundIn(input, file, !load.reading.pattern.empty())) continue;
-    throw Error(fmt::format(
-        "{} is in the input folder {} and is no profile that pipe-trace wrote; choose another name "
-        "for the output, or move that file away",
-        output, input));
+    if (!isFoundIn(input, file, !request.reading.pattern.empty())) continue;
+    throw Error(output + " is in the input folder " + input +
+                " and is no profile that pipe-trace wrote; choose another name for the output, or "
+                "move that file away");
   }
 }
 
 }  // namespace
 
-void checkOutputFiles(const std::vector<std::string>& outputs, const LoadRunOptions& load) {
+void checkOutputFiles(const std::vector<std::string>& outputs, const RunRequest& request) {
   OutputNames names;
   for (const std::string& output : outputs) {
     names.add(output);
     if (output == "-") continue;
+    refuseInput(output, request.inputs);
     const fs::path file = fileBehind(output);
-    for (const std::string& input : load.inputs) {
-      if (isRead(file, input)) refuseInput(output);
+    for (const std::string& input : request.inputs) {
+      if (isLogIn(input, file)) refuseAsInput(output);
     }
-    refuseFound(output, file, load);
+    refuseFound(output, file, request);
   }
 }
 
 void checkOutputs(const std::vector<std::string>& outputs, const std::vector<LoadedFile>& loaded) {
-  for (const std::string& output : outputs) {
-    if (output == "-") continue;
-    const fs::path file = fileBehind(output);
-    for (const LoadedFile& input : loaded) {
-      if (isSame(fileBehind(input.path), file)) refuseInput(output);
-    }
-  }
+  std::vector<std::string> read;
+  for (const LoadedFile& file : loaded) read.push_back(file.path);
+  for (const std::string& output : outputs) refuseInput(output, read);
 }
 
 }  // namespace pipetrace
