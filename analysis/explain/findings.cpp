@@ -698,7 +698,7 @@ class Findings {
     addPauses();
     std::stable_sort(findings_.begin() + first, findings_.end(),
                      [](const Finding& a, const Finding& b) { return a.time > b.time; });
-    addClasses(FindingKind::kSchedule, Remedy::kOtherSchedule,
+    addClasses(FindingKind::kSchedule, Remedy::kAnotherSchedule,
                {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
     if (graph_.nodes().size() > graph_.messageEnd()) {
       addClasses(FindingKind::kOptimizersAndCollectives, Remedy::kUpdatesAndReductions,

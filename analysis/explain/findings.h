@@ -88,7 +88,7 @@ enum class Remedy : std::uint8_t {
   kFewerCheckpoints,
   kFewerEvaluations,
   kProgramBetweenSteps,
-  kOtherSchedule,
+  kAnotherSchedule,
   kFasterUpdates,
   kUpdatesAndReductions,
   kOfClass,  ///< what the row of the class says (trace/bubble_class.h)
@@ -185,7 +185,7 @@ struct Evidence {
 /// An observation about a run, as facts. analysis/present/ makes sentences, JSON and pages of them.
 struct Finding {
   FindingKind kind = FindingKind::kSchedule;
-  Remedy remedy = Remedy::kOtherSchedule;
+  Remedy remedy = Remedy::kAnotherSchedule;
   Severity severity = Severity::kNote;
   BubbleClass bubbleClass = BubbleClass::kNone;  ///< kNone: of several classes, or of none
   std::vector<BubbleClass> classes;              ///< all that `time` is of

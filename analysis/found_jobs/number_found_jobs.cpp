@@ -97,8 +97,8 @@ class StepOfPipeline {
 
   /// Compares the order of jobs with all schedules, those of few chunks first, and takes the
   /// numbers of the first one that fits. Where a rank's order alone says whose its backwards are,
-  /// several may fit and give other numbers. Of those with the fewest chunks it then takes one in
-  /// which micro-batches come back in their order, if there is one. Returns how many give other
+  /// several may fit and give other numbers. Then one of the fewest chunks holds, if there is
+  /// one in which micro-batches come back in their order. Returns how many give other
   /// numbers.
   std::size_t followSchedule() {
     const auto forwards = static_cast<int>(ranks_[0].passes.size());
@@ -216,7 +216,7 @@ class StepOfPipeline {
   /// Whether the backwards of each stage come in the order of its forwards.
   bool isInOrder() const {
     for (const RankOfStep& rank : ranks_) {
-      std::map<std::int32_t, Nanoseconds> last;  // by stage: the begin of its latest backward
+      std::map<std::int32_t, Nanoseconds> last;  // by stage: when its latest backward began
       for (const FoundPass& pass : rank.passes) {
         if (pass.backwards.empty()) continue;
         const Nanoseconds begin = pass.backwards.front()->begin;

@@ -579,7 +579,7 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
      "number"},
     {Remedy::kProgramBetweenSteps,
      "see what the program does between these steps: record it as jobs, or look at its output"},
-    {Remedy::kOtherSchedule, rowOf(BubbleClass::kWarmUp).advice},
+    {Remedy::kAnotherSchedule, rowOf(BubbleClass::kWarmUp).advice},
     {Remedy::kFasterUpdates,
      "see whether weights can be updated faster: a fused optimizer, or several ranks that update "
      "a part each"},
