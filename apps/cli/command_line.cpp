@@ -1,7 +1,6 @@
 #include "apps/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -52,6 +51,16 @@ std::optional<CLI::ParseError> givenTwice(const CLI::ParseError& error) {
   return CLI::ParseError(text.substr(0, at) + " was given more than once", error.get_exit_code());
 }
 
+/// Prints what CLI11 says of an end, and returns its exit code.
+int printEnd(const CommandApp& app, const CLI::Error& error) {
+  std::ostringstream out;
+  std::ostringstream errors;
+  const int code = app.exit(error, out, errors);
+  if (!out.str().empty()) printText(out.str());
+  printError(errors.str());
+  return code;
+}
+
 /// An unknown option is reported in place of a missing INPUT, as it may be the reason.
 int exitOf(const CommandApp& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining();
@@ -59,12 +68,10 @@ int exitOf(const CommandApp& app, const CLI::ParseError& error) {
   const bool isUnexpected = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   const bool reportsUnknown = isUnexpected || error.get_name() == "RequiredError";
   if (!unknown.empty() && reportsUnknown) {
-    app.exit(unexpected(app, unknown));
+    printEnd(app, unexpected(app, unknown));
     return kExitCouldNot;
   }
-  std::ostringstream out;
-  const int code = app.exit(givenTwice(error).value_or(error), out, std::cerr);
-  if (!out.str().empty()) printText(out.str());
+  const int code = printEnd(app, givenTwice(error).value_or(error));
   return code == 0 ? 0 : kExitCouldNot;
 }
 

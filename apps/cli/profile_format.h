@@ -35,7 +35,7 @@ std::optional<ProfileFormat> profileFormatOfFile(const std::string& path);
 struct ProfileOptions {
   bool flows = true;          ///< arrows, in the formats that have them
   bool absoluteTime = false;  ///< see ChromeOptions; SQLite and CSV always have times of the epoch
-  bool csvSafe = false;  ///< see writeCsv()
+  bool csvSafe = false;       ///< see writeCsv()
   int threads = 0;  ///< how many may write, in the formats that can share the work; 0: all cores
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "trace/files/standard_streams.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -60,9 +61,9 @@ std::string progressLine(const std::string& what, std::int64_t done, std::int64_
   return text.substr(0, static_cast<std::size_t>(std::max(columns - 1, 0)));
 }
 
-ProgressBar::ProgressBar(std::string what, const std::atomic<std::int64_t>& done,
+ProgressBar::ProgressBar(std::string_view what, const std::atomic<std::int64_t>& done,
                          const std::atomic<std::int64_t>& total, const Setting& setting)
-    : what_(std::move(what)), done_(done), total_(total), setting_(setting) {
+    : what_(fitToPrint(what)), done_(done), total_(total), setting_(setting) {
   if (setting_.quiet || ::isatty(setting_.fd) == 0) return;
   thread_ = std::thread([this] { draw(); });
 }

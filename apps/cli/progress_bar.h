@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace pipetrace {
@@ -32,7 +33,7 @@ class ProgressBar {
   };
 
   /// `done` and `total` are looked at ten times a second, and must outlive it.
-  ProgressBar(std::string what, const std::atomic<std::int64_t>& done,
+  ProgressBar(std::string_view what, const std::atomic<std::int64_t>& done,
               const std::atomic<std::int64_t>& total, const Setting& setting);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;

@@ -1,4 +1,5 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include "tests/bench/bench_data.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/our_conversion.h"
+#include "tests/testing/program_run.h"
+#include "trace/testing/folders.h"
 
 namespace pipetrace::bench {
 namespace {
@@ -70,6 +73,21 @@ TEST_F(Memory, AChromeTraceTakesAtMostOneAndAHalfTimesItsFile) {
   makeChromeTrace(trace, 300'000);
   const auto size = static_cast<double>(fs::file_size(trace));
   EXPECT_LE(1024 * 1024 * measure([&] { load(trace, {.threads = 2}); }).peakMiB, 1.5 * size);
+}
+
+TEST_F(Memory, ProgramThatRunsOutOfItSaysInWhatAndWhatTakesLess) {
+  const std::string logs = path("logs");
+  makeLogs(logs, {.jobsPerDevice = 250'000});
+  const ProgramRun result = runProgram(
+      {test::inBuild("bin/pipe-trace"), "report", logs, "--threads", "1"}, {.inChild = [] {
+        constexpr rlim_t kBytes = 96 << 20;
+        const rlimit limit{kBytes, kBytes};
+        ::setrlimit(RLIMIT_AS, &limit);
+      }});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, testing::HasSubstr("pipe-trace report: memory ran out while reading the "
+                                             "inputs, with 0.0"));
+  EXPECT_THAT(result.err, testing::HasSubstr("--steps and --ranks read less"));
 }
 
 }  // namespace

@@ -95,5 +95,17 @@ TEST(CommandsTest, ACommandThatReachesAnotherThroughASharedHeaderIsFound) {
   EXPECT_THAT(othersReached(tree, "a/two.h"), IsEmpty());
 }
 
+TEST(Commands, TextForPeopleLeavesInOnePlace) {
+  static const std::regex kPrints(R"((^|[^/\w])(stderr|stdout)\b|std::(cerr|cout)\b)");
+  std::vector<std::string> others;
+  for (const auto& [path, text] : treeOf({"apps"})) {
+    const bool isForPeople =
+        path.ends_with(".cpp") && !path.ends_with("_test.cpp") && path.find("/bench/") == path.npos;
+    std::string code = std::regex_replace(text, std::regex("//[^\n]*"), "");
+    if (isForPeople && std::regex_search(code, kPrints)) others.push_back(path);
+  }
+  EXPECT_THAT(others, ElementsAre("apps/cli/print.cpp")) << "through fitToPrint()";
+}
+
 }  // namespace
 }  // namespace pipetrace::layers
