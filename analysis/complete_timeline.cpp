@@ -258,6 +258,24 @@ StageFindings completeStages(const Topology& topology, const std::map<int, Track
   return findings;
 }
 
+void reportLeftOut(LeftOutJobs left, Diagnostics& diagnostics) {
+  std::sort(left.unparted.begin(), left.unparted.end());
+  std::sort(left.lackNeighbours.begin(), left.lackNeighbours.end());
+  if (!left.unparted.empty()) {
+    diagnostics.add({.message = "the CUDA graphs of " + ranksText(left.unparted) +
+                                " do not tell where backwards of the last stage begin, so none of"
+                                " their jobs was taken",
+                     .advice = "annotate the kernels while the graph is captured, or record a few"
+                               " steps without graphs (docs/inputs/torch.md)"});
+  }
+  if (!left.lackNeighbours.empty()) {
+    diagnostics.add({.message = "the CUDA graphs of " + ranksText(left.lackNeighbours) +
+                                " do not say whom they wait for, and other ranks have no file, so"
+                                " none of their jobs was taken",
+                     .advice = "give the files of all ranks"});
+  }
+}
+
 }  // namespace
 
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads) {
@@ -269,14 +287,7 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   for (const auto& [rank, tracks] : ranks) each.emplace_back(&tracks, &timeline.ranks.at(rank));
   inParallel(threads, each.size(),
              [&](std::size_t i) { completeOtherLanes(*each[i].first, *each[i].second); });
-  if (std::vector<int> left = numberFoundJobs(timeline, threads); !left.empty()) {
-    std::sort(left.begin(), left.end());
-    diagnostics.add({.message = "the CUDA graphs of " + ranksText(left) +
-                                " do not tell where backwards of the last stage begin, so none of"
-                                " their jobs was taken",
-                     .advice = "annotate the kernels while the graph is captured, or record a few"
-                               " steps without graphs (docs/inputs/torch.md)"});
-  }
+  reportLeftOut(numberFoundJobs(timeline, threads), diagnostics);
   givePeers(timeline);  // between stages that jobs name: they show which ranks make up a pipeline
   const Topology topology = topologyOf(timeline, threads);
   const auto [looped, unplaced] = completeStages(topology, ranks, threads);

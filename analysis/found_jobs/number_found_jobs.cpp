@@ -364,8 +364,7 @@ class FoundJobNumbers {
   FoundJobNumbers(Timeline& timeline, int threads)
       : timeline_(timeline), topology_(topologyOf(timeline, threads)) {}
 
-  /// Returns the ranks whose jobs it left out.
-  std::vector<int> give() {
+  LeftOutJobs give() {
     for (const auto& [replica, ranks] : topology_.replicas()) numberPipeline(ranks);
     giveMessages();
     return std::move(leftOut_);
@@ -385,6 +384,13 @@ class FoundJobNumbers {
   }
 
   void numberPipeline(const std::vector<int>& members) {
+    if (mayLackNeighbours(members)) {
+      for (const int rank : members) {
+        if (Track* const lane = laneOf(rank, kComputeLane)) leaveOut(*lane);
+        leftOut_.lackNeighbours.push_back(rank);
+      }
+      return;
+    }
     std::map<std::size_t, int> rankAt;
     for (const int rank : members) {
       const int position = topology_.places.at(rank).position;
@@ -392,12 +398,13 @@ class FoundJobNumbers {
       rankAt[static_cast<std::size_t>(position)] = rank;
     }
     if (rankAt.size() != members.size() || rankAt.size() < 2) return;
-    if (std::prev(rankAt.end())->first + 1 != rankAt.size()) return;
+    const int depth = topology_.places.at(members.front()).depth;
+    if (static_cast<std::size_t>(depth) != rankAt.size()) return;  // a rank has no file
     for (const auto& [position, rank] : rankAt) {
       if (laneOf(rank, kComputeLane) == nullptr) return;
     }
     if (!settlePairs(rankAt)) {
-      for (const auto& [position, rank] : rankAt) leftOut_.push_back(rank);
+      for (const auto& [position, rank] : rankAt) leftOut_.unparted.push_back(rank);
       return;
     }
     areByOrder_.clear();
@@ -445,6 +452,16 @@ class FoundJobNumbers {
     if (!isLastUnknown && std::none_of(rankAt.begin(), rankAt.end(), holdsBackwards)) return true;
     for (const auto& [position, rank] : rankAt) leaveOut(*laneOf(rank, kComputeLane));
     return false;
+  }
+
+  /// Whether jobs that name no peer may wait for ranks that have no file, in a pipeline that no
+  /// group names.
+  bool mayLackNeighbours(const std::vector<int>& members) const {
+    return std::any_of(members.begin(), members.end(), [&](int rank) {
+      const RankInfo& info = timeline_.ranks.at(rank);
+      const auto world = static_cast<std::size_t>(std::max(info.worldSize.value_or(0), 0));
+      return info.jobsByOrder > 0 && world > timeline_.ranks.size() && statedPipeline(info).empty();
+    });
   }
 
   bool has(int rank, JobKind kind) {
@@ -691,15 +708,15 @@ class FoundJobNumbers {
   Timeline& timeline_;
   Topology topology_;
   std::set<int> areByOrder_;  // ranks of the pipeline
-  std::vector<int> leftOut_;
+  LeftOutJobs leftOut_;
 };
 
 }  // namespace
 
-std::vector<int> numberFoundJobs(Timeline& timeline, int threads) {
+LeftOutJobs numberFoundJobs(Timeline& timeline, int threads) {
   const bool areAny = std::any_of(timeline.ranks.begin(), timeline.ranks.end(),
                                   [](const auto& each) { return each.second.jobsFound > 0; });
-  return areAny ? FoundJobNumbers(timeline, threads).give() : std::vector<int>();
+  return areAny ? FoundJobNumbers(timeline, threads).give() : LeftOutJobs();
 }
 
 }  // namespace pipetrace

@@ -6,6 +6,14 @@
 
 namespace pipetrace {
 
+/// Ranks whose found jobs were taken away again.
+struct LeftOutJobs {
+  /// Kernels do not tell where the backwards of their last stage begin (RankInfo::jobsInPairs).
+  std::vector<int> unparted;
+  /// Other ranks of the run have no file, and no group says which ranks make up the pipeline.
+  std::vector<int> lackNeighbours;
+};
+
 /// Gives jobs that a reader found without annotations (RankInfo::jobsFound) their stages, chunks
 /// and micro-batches, where ranks have several chunks. Until then their micro-batch is the place of
 /// their forward among those of their rank and step.
@@ -22,10 +30,10 @@ namespace pipetrace {
 /// things, one of the fewest chunks holds, and jobsByOrder stays. A step that fits none keeps its
 /// numbers by order, and RankInfo::jobsByOrder counts it.
 ///
-/// Kernels of CUDA graphs may not tell where the backwards of a last stage begin
-/// (RankInfo::jobsInPairs). Then no rank of that pipeline keeps jobs. Returns these ranks.
+/// Jobs of CUDA graphs name no peers, and may not be enough (LeftOutJobs). Then no rank of that
+/// pipeline keeps jobs.
 ///
 /// `timeline`: sorted, with steps. Does nothing more when it is called again.
-std::vector<int> numberFoundJobs(Timeline& timeline, int threads = 1);
+LeftOutJobs numberFoundJobs(Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace

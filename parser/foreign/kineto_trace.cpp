@@ -59,8 +59,11 @@ void readGroups(const nlohmann::json& object, KinetoInfo& info) {
     if (!group.is_object()) continue;
     const std::vector<int> ranks = ranksIn(group, info.worldSize);
     if (ranks.empty()) continue;
-    info.ranksOfGroups.emplace(textIn(group, "pg_name"), ranks);
-    addGroup(info.groups, {.ranks = ranks, .axis = axisOfGroupName(textIn(group, "pg_desc"))});
+    const std::string name = textIn(group, "pg_name");
+    const std::string purpose = textIn(group, "pg_desc");
+    info.ranksOfGroups.emplace(name, ranks);
+    addGroup(info.groups,
+             {.ranks = ranks, .axis = axisOfGroupName(purpose.empty() ? name : purpose)});
   }
 }
 

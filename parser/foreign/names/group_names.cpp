@@ -11,6 +11,11 @@ struct GroupName {
 };
 
 constexpr GroupName kGroupNames[] = {
+    {"pp", GroupAxis::kPipeline},
+    {"tp", GroupAxis::kTensor},
+    {"cp", GroupAxis::kContext},
+    {"ep", GroupAxis::kExpert},
+    {"dp", GroupAxis::kData},
     {"mesh_pp", GroupAxis::kPipeline},
     {"mesh_pipe", GroupAxis::kPipeline},
     {"mesh_pipeline", GroupAxis::kPipeline},

@@ -168,6 +168,16 @@ TEST_F(FoundJobs, KernelsOfGraphsWithOneNameGiveThemByTheirLengths) {
                                     "where the backwards of rank 3 begin"));
 }
 
+TEST_F(FoundJobs, GraphsWithoutTheFilesOfAllRanksHaveNoJobs) {
+  const std::string traces = recorded(training("1F1B", 4, 6), {.onDevice = true, .inGraphs = true});
+  std::filesystem::remove(traces + "/rank3.json");
+  const ProgramRun report = ask("report", {traces});
+  EXPECT_EQ(report.exitCode, 2);
+  EXPECT_THAT(report.err,
+              HasSubstr("the CUDA graphs of ranks 0 to 2 do not say whom they wait for, "
+                        "and other ranks have no file"));
+}
+
 TEST_F(FoundJobs, GraphsThatOnlyRunForwardsAreRead) {
   expectAll(training("ForwardOnly", 4, 6), {.onDevice = true, .inGraphs = true}, kExact);
 }
