@@ -1,5 +1,7 @@
 #include "parser/csv_writer.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -13,8 +15,8 @@ namespace pipetrace {
 namespace {
 
 /// Adds a text, in quotes where it needs them, with quotes doubled.
-void addText(TextBuffer& out, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return out.add(text);
+void addText(TextBuffer& out, std::string_view text, bool isQuoted = false) {
+  if (!isQuoted && text.find_first_of(",\"\r\n") == std::string_view::npos) return out.add(text);
   out.add('"');
   for (const char c : text) {
     if (c == '"') out.add('"');
@@ -25,10 +27,19 @@ void addText(TextBuffer& out, std::string_view text) {
 
 /// A text from a log, as a cell.
 std::string cellOf(std::string_view text, bool isSafe) {
-  constexpr std::string_view kFormula = "=+-@\t";
+  constexpr std::string_view kBegins[] = {"=", "+", "-", "@", "\t", "＝", "＋", "－", "＠"};
+  constexpr std::string_view kBlanks[] = {" ", "\n", "\u00a0", "\ufeff"};
   std::string cell = fitToPrint(text);
-  const bool isFormula = !cell.empty() && kFormula.find(cell.front()) != std::string_view::npos;
-  return isSafe && isFormula ? "'" + cell : cell;
+  if (!isSafe) return cell;
+  std::string_view rest = cell;
+  const auto begins = [&](std::string_view start) { return rest.starts_with(start); };
+  const std::string_view* blank = nullptr;
+  while ((blank = std::find_if(std::begin(kBlanks), std::end(kBlanks), begins)) !=
+         std::end(kBlanks)) {
+    rest.remove_prefix(blank->size());
+  }
+  const bool isFormula = std::any_of(std::begin(kBegins), std::end(kBegins), begins);
+  return isFormula ? "'" + cell : cell;
 }
 
 void addNumber(TextBuffer& out, std::int64_t value) {
@@ -44,11 +55,11 @@ void addGiven(TextBuffer& out, std::int64_t value) {
 void addEvent(TextBuffer& out, const Timeline& timeline, const Track& track,
               const std::string& lane, const Event& event, bool isSafe) {
   addNumber(out, track.rank);
-  addText(out, lane);
+  addText(out, lane, isSafe);
   out.add(',');
   out.add(logName(event.kind));
   out.add(',');
-  addText(out, cellOf(displayName(timeline, event), isSafe));
+  addText(out, cellOf(displayName(timeline, event), isSafe), isSafe);
   out.add(',');
   addNumber(out, event.begin);
   addNumber(out, event.end);

@@ -12,8 +12,9 @@ namespace pipetrace {
 /// arrows are not written, and the file is not read back. `timeline` must be sorted. The caller
 /// commits `out`.
 ///
-/// Names hold no control characters (fitToPrint()). `isSafe`: a name that a spreadsheet would take
-/// for a formula, as it begins with `=`, `+`, `-`, `@` or a tab, gets an apostrophe in front.
+/// Names hold no control characters (fitToPrint()). `isSafe`: lanes and names are in quotes. Those
+/// that a spreadsheet may take for a formula get an apostrophe in front: they begin with `=`, `+`,
+/// `-`, `@` (also wide ones) or a tab, behind blanks too.
 /// Source: OWASP, "CSV Injection".
 ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out, bool isSafe = false);
 

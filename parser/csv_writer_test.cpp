@@ -74,17 +74,20 @@ TEST_F(CsvWriterTest, NamesHaveNoControlCharacters) {
 
 TEST_F(CsvWriterTest, NamesThatAreFormulasAreTextIfAskedFor) {
   Timeline t;
-  for (const char* const name : {"=1+2", "+3", "-4", "@SUM(A1)", "\t=5", "a=6"}) {
+  const std::vector<std::string> formulas = {"=1+2", "+3", "-4", "@SUM(A1)", "\t=5", " =6", "＝7"};
+  for (const std::string& name : formulas) {
     Event e;
     e.name = t.strings.intern(name);
     t.track(0, "=lane").events.push_back(e);
   }
+  t.tracks[0].events.emplace_back().name = t.strings.intern("x;=8");
   EXPECT_THAT(text(t), testing::HasSubstr("\n0,=lane,other,=1+2,"));
   isSafe_ = true;
   const std::string safe = text(t);
-  for (const char* const cell : {"'=1+2", "'+3", "'-4", "'@SUM(A1)", "'\t=5", "a=6"}) {
-    EXPECT_THAT(safe, testing::HasSubstr(std::string("\n0,'=lane,other,") + cell + ","));
+  for (const std::string& name : formulas) {
+    EXPECT_THAT(safe, testing::HasSubstr("\n0,\"'=lane\",other,\"'" + name + "\","));
   }
+  EXPECT_THAT(safe, testing::HasSubstr(",\"x;=8\","));
 }
 
 TEST_F(CsvWriterTest, EveryEventHasALineWithAllFields) {

@@ -237,6 +237,11 @@ class FolderSearch {
           .push_back(*folder);
       return;
     }
+    // Such as a link into /proc, where reading may wait for ever.
+    if (status.st_size == 0 && status.st_dev != fileSystem_) {
+      return report(path, "is an empty file on another file system and was left out",
+                    "name it to read it all the same");
+    }
     if (!seen_.emplace(status.st_dev, status.st_ino).second) return;
     if (rank) {
       contents.logs.emplace_back(*rank, path);

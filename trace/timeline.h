@@ -26,8 +26,8 @@ class Timeline {
   std::vector<CounterSeries> counters;
 
   /// The track of (rank, lane), which is made if missing. The reference is valid until the next
-  /// track is made. It keeps a table of many tracks, and makes another one when `tracks` was changed
-  /// otherwise. Whoever gives many tracks other ranks or lanes does not call it after that.
+  /// track is made. It keeps a table of many tracks, and makes another one when `tracks` was
+  /// changed otherwise. Whoever gives many tracks other ranks or lanes does not call it after that.
   Track& track(int rank, std::string_view lane);
   const Track* findTrack(int rank, std::string_view lane) const;
 

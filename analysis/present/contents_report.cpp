@@ -4,6 +4,7 @@
 
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fit_to_print.h"
 #include "trace/text/stage_ranks_text.h"
 
 namespace pipetrace {
@@ -51,7 +52,7 @@ Json toJson(const Diagnostic& diagnostic) {
 std::string line(std::string name, const std::string& value) {
   constexpr std::size_t kColumn = 10;
   name.resize(std::max(name.size() + 1, kColumn), ' ');
-  return name + value + "\n";
+  return name + fitInLine(value) + "\n";
 }
 
 /// "12", "12, of them 3 evaluate and 1 predict".

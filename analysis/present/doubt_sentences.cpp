@@ -160,7 +160,7 @@ std::string contradictText(const Doubt& doubt) {
 std::string foundJobsText(const Doubt& doubt) {
   std::string text = "no annotation names the jobs of " + ranksText(doubt.ranks) + ": " +
                      countText(doubt.count, "job was", "jobs were") +
-                     " found by operators and messages";
+                     " found by operators, kernels and messages";
   if (doubt.isWithoutPipeline) {
     text += "; the micro-batches of one rank follow each other, without a pipeline";
   } else if (!doubt.schedule.empty()) {
@@ -179,7 +179,7 @@ std::string foundJobsText(const Doubt& doubt) {
   }
   if (!doubt.parted.empty()) {
     text += "; no message shows where the backwards of " + ranksText(doubt.parted) +
-            " begin: they begin here where the kernels are of another kind";
+            " begin: they begin here where kernels have other names or lengths";
   }
   if (!doubt.unparted.empty()) {
     text += "; the forwards of " + ranksText(doubt.unparted) +
@@ -243,7 +243,8 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
      "name each file by its rank (rank0.json, rank1.json), or record with a profiler that writes "
      "the rank into the file"},
     {DoubtKind::kFoundJobs, foundJobsText,
-     "`record_function` around each job leaves no doubt (docs/inputs/torch.md)"},
+     "`record_function` around each job, or annotations of the capture of a graph, leave no doubt "
+     "(docs/inputs/torch.md)"},
 }};
 
 static_assert(

@@ -111,20 +111,28 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
         .all = 96,
         .schedule = "1F1B",
         .fitting = 96},
-       "no annotation names the jobs of ranks 0 to 3: 96 jobs were found by operators and "
-       "messages; all 4 ranks follow 1F1B, 96 of 96 jobs"},
+       "no annotation names the jobs of ranks 0 to 3: 96 jobs were found by operators, kernels "
+       "and messages; all 4 ranks follow 1F1B, 96 of 96 jobs"},
       {{.kind = DoubtKind::kFoundJobs, .ranks = {1}, .count = 8, .byOrder = 4},
-       std::string("no annotation names the jobs of rank 1: 8 jobs were found by operators and "
-                   "messages; they fit no known schedule; ") +
+       std::string(
+           "no annotation names the jobs of rank 1: 8 jobs were found by operators, kernels "
+           "and messages; they fit no known schedule; ") +
            "the micro-batches of 4 jobs are counted by their order"},
       {{.kind = DoubtKind::kFoundJobs,
         .ranks = {1},
         .time = 3 * kNsPerMs,
         .count = 8,
         .unplaced = 1},
-       std::string("no annotation names the jobs of rank 1: 8 jobs were found by operators and "
-                   "messages; they fit no known schedule; ") +
+       std::string(
+           "no annotation names the jobs of rank 1: 8 jobs were found by operators, kernels "
+           "and messages; they fit no known schedule; ") +
            "1 run of operators (3.000 ms) that may be a job was not placed"},
+      {{.kind = DoubtKind::kFoundJobs, .ranks = {1, 3}, .count = 8, .parted = {3}, .unparted = {1}},
+       std::string("no annotation names the jobs of ranks 1 and 3: 8 jobs were found by operators, "
+                   "kernels and messages; they fit no known schedule; ") +
+           "no message shows where the backwards of rank 3 begin: they begin here where kernels " +
+           "have other names or lengths; the forwards of rank 1 may have their backwards in them, "
+           "as no message parts the two"},
   };
   for (const auto& [doubt, text] : said) {
     EXPECT_EQ(doubtText(doubt), text);

@@ -1,8 +1,16 @@
 #include "analysis/present/text_table.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
+
+void TextTable::addRow(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = fitInLine(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string TextTable::toText() const {
   std::vector<std::size_t> widths(rows_.front().size(), 0);

@@ -11,8 +11,8 @@ class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
 
-  /// `cells` has as many entries as the header.
-  void addRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// `cells` has as many entries as the header. Each stays in its line (fitInLine()).
+  void addRow(std::vector<std::string> cells);
   std::string toText() const;
 
  private:

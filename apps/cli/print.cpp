@@ -19,7 +19,7 @@ void printError(std::string_view text) {
 }
 
 void printDiagnostics(const Diagnostics& diagnostics, Severity lowest) {
-  for (const std::string& line : diagnosticLines(diagnostics, lowest)) printError(line);
+  for (const std::string& line : diagnosticLines(diagnostics, lowest)) printError(fitInLine(line));
 }
 
 }  // namespace pipetrace

@@ -13,6 +13,9 @@ namespace {
 
 namespace cf = common_format;
 
+/// No event lasts a year, or lies beyond the year 2200: sums of times stay whole numbers.
+constexpr Nanoseconds kLongest = 366 * 86'400 * kNsPerSecond;
+constexpr Nanoseconds kLatest = 230 * kLongest;
 constexpr const char* kNoTime = "an event has no time that can be used and was left out";
 
 bool isEndOfArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
@@ -91,8 +94,11 @@ ParsedChromeBlock::Row& ParsedChromeBlock::filledRowOf(const ChromeEvent& event)
 }
 
 void ParsedChromeBlock::addSpan(const ChromeEvent& event, const ChromePlace& place) {
-  if (event.badTime || !event.ts || (event.dur && *event.dur < 0)) {
-    return complain(kNoTime, place, "`ts` and `dur` are microseconds, `dur` not below 0");
+  const bool isKnown = !event.badTime && event.ts && *event.ts <= kLatest &&
+                       *event.ts >= -kLatest && event.dur.value_or(0) >= 0 &&
+                       event.dur.value_or(0) <= kLongest;
+  if (!isKnown) {
+    return complain(kNoTime, place, "`ts` and `dur` are microseconds, `dur` from 0 to a year");
   }
   if (event.category != latestCategory_) {
     latestCategory_ = event.category;

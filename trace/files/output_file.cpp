@@ -61,7 +61,15 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   // The file that a link names is replaced, not the link.
-  if (std::filesystem::is_symlink(path_, ignored)) path_ = fileBehind(path_);
+  if (std::filesystem::is_symlink(path_, ignored)) {
+    struct stat link {};
+    const bool isKnown = ::lstat(path_.c_str(), &link) == 0;
+    if (isKnown && link.st_uid != ::geteuid() && link.st_uid != 0) {
+      throw Error("cannot write " + path_ +
+                  ": it is a link that another user made; remove it, or name another file");
+    }
+    path_ = fileBehind(path_);
+  }
   temporary_ = path_ + ".part-";
   {
     const SignalsHeldBack heldBack;

@@ -41,4 +41,11 @@ std::string fitToPrint(std::string_view text) {
   return out;
 }
 
+std::string fitInLine(std::string_view text) {
+  std::string fit = fitToPrint(text);
+  std::replace_if(
+      fit.begin(), fit.end(), [](char c) { return c == '\n' || c == '\t'; }, '?');
+  return fit;
+}
+
 }  // namespace pipetrace

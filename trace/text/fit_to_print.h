@@ -15,4 +15,8 @@ namespace pipetrace {
 /// Linear; any thread.
 std::string fitToPrint(std::string_view text);
 
+/// The same of a text that stays in its line: newlines and tabs are question marks, too. A name
+/// could else look like lines of the program.
+std::string fitInLine(std::string_view text);
+
 }  // namespace pipetrace

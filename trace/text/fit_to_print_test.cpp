@@ -17,6 +17,10 @@ TEST(FitToPrint, ControlCharactersAreQuestionMarks) {
   EXPECT_EQ(fitToPrint("a\u009b31mb\u0085c"), "a?31mb?c") << "C1";
 }
 
+TEST(FitToPrint, TextOfOneLineStaysInIt) {
+  EXPECT_EQ(fitInLine("a\nerror: b\tc\x1b"), "a?error: b?c?");
+}
+
 TEST(FitToPrint, ChangesOfDirectionAreQuestionMarks) {
   EXPECT_EQ(fitToPrint("a\u202eb\u2066c\u200fd\u061ce\u2028f"), "a?b?c?d?e?f");
 }

@@ -29,7 +29,7 @@ struct ProfileOutputs {
   bool flows = true;
   ThemeName theme = ThemeName::kPaper;  ///< of pictures
   bool isDark = false;                  ///< the dark form of the theme
-  bool csvSafe = false;       ///< no cell of a CSV file is a formula
+  bool csvSafe = false;                 ///< no cell of a CSV file is a formula
   bool absoluteTime = false;  ///< profiles count from the epoch, not from their first event
   std::int64_t largeJson = kLargeJson;  ///< bytes from which a JSON output gets advice
 };

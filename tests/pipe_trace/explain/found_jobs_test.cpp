@@ -104,9 +104,10 @@ class FoundJobs : public SlowRuns {
 TEST_F(FoundJobs, HostsOperatorsGiveEveryJobOf1F1B) {
   expectAll(training("1F1B", 4, 6), {}, kOfTheHost);
   const ProgramRun report = ask("report", {path("traces")});
-  EXPECT_THAT(report.out, StartsWith("doubt: no annotation names the jobs of ranks 0 to 3: 96 jobs "
-                                     "were found by operators and messages; all 4 ranks follow "
-                                     "1F1B, 96 of 96 jobs;"));
+  EXPECT_THAT(report.out,
+              StartsWith("doubt: no annotation names the jobs of ranks 0 to 3: 96 jobs "
+                         "were found by operators, kernels and messages; all 4 ranks follow "
+                         "1F1B, 96 of 96 jobs;"));
 }
 
 TEST_F(FoundJobs, ModelWhoseForwardHasTwoOperatorsIsRead) {
