@@ -13,9 +13,8 @@ namespace {
 
 namespace cf = common_format;
 
-/// No event lasts a year, or lies beyond the year 2200: sums of times stay whole numbers.
+/// No event lasts longer: sums of lengths stay whole numbers.
 constexpr Nanoseconds kLongest = 366 * 86'400 * kNsPerSecond;
-constexpr Nanoseconds kLatest = 230 * kLongest;
 constexpr const char* kNoTime = "an event has no time that can be used and was left out";
 
 bool isEndOfArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
@@ -94,9 +93,8 @@ ParsedChromeBlock::Row& ParsedChromeBlock::filledRowOf(const ChromeEvent& event)
 }
 
 void ParsedChromeBlock::addSpan(const ChromeEvent& event, const ChromePlace& place) {
-  const bool isKnown = !event.badTime && event.ts && *event.ts <= kLatest &&
-                       *event.ts >= -kLatest && event.dur.value_or(0) >= 0 &&
-                       event.dur.value_or(0) <= kLongest;
+  const Nanoseconds length = event.dur.value_or(0);
+  const bool isKnown = !event.badTime && event.ts && length >= 0 && length <= kLongest;
   if (!isKnown) {
     return complain(kNoTime, place, "`ts` and `dur` are microseconds, `dur` from 0 to a year");
   }
