@@ -90,11 +90,20 @@ class JobsOfRank {
   std::vector<std::pair<std::int64_t, const Event*>> byId_;  // empty if isById_
 };
 
+/// The ranks that have a lane of that name.
+std::set<int> ranksWithComputeLane(const Timeline& timeline) {
+  std::set<int> ranks;
+  for (const Track& track : timeline.tracks) {
+    if (track.lane == kComputeLane) ranks.insert(track.rank);
+  }
+  return ranks;
+}
+
 /// Whether it is the rank's compute lane. In a rank without a lane of that name, lanes with compute
 /// jobs are.
-bool holdsTheJobs(const Timeline& timeline, const Track& track) {
+bool holdsTheJobs(const std::set<int>& withComputeLane, const Track& track) {
   if (track.lane == kComputeLane) return true;
-  return timeline.findTrack(track.rank, kComputeLane) == nullptr &&
+  return !withComputeLane.contains(track.rank) &&
          std::any_of(track.events.begin(), track.events.end(),
                      [](const Event& e) { return isCompute(e.kind); });
 }
@@ -127,13 +136,14 @@ void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
   for (const auto& [rank, info] : timeline.ranks) {
     first = std::max(first, info.firstStep.value_or(0));
   }
+  const std::set<int> withComputeLane = ranksWithComputeLane(timeline);
   std::vector<char> isCut(timeline.tracks.size());
   std::vector<std::int32_t> lastSteps(timeline.tracks.size(), kNotGiven);
   const std::size_t parts = partBeginsOf(timeline).size() + 1;
   for (std::size_t part = 0; part < parts; ++part) {
     inParallel(threads, isCut.size(), [&](std::size_t i) {
       Track& track = timeline.tracks[i];
-      if (!holdsTheJobs(timeline, track)) return;
+      if (!holdsTheJobs(withComputeLane, track)) return;
       const std::span<Event> jobs = jobsOfPart(track, timeline, part);
       if (giveSteps(jobs, first)) isCut[i] = 1;
       if (parts > 1) lastSteps[i] = std::max(lastSteps[i], lastStep(jobs));

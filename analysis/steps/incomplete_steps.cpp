@@ -52,9 +52,10 @@ struct LackingSteps {
 
 StepCounts countSteps(const Timeline& timeline, int rank, Phase phase) {
   PerStep<JobCounts> steps;
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
-    for (const Event& event : track.events) {
+  const auto begin = std::partition_point(timeline.tracks.begin(), timeline.tracks.end(),
+                                          [&](const Track& track) { return track.rank < rank; });
+  for (auto track = begin; track != timeline.tracks.end() && track->rank == rank; ++track) {
+    for (const Event& event : track->events) {
       if (event.phase != phase) continue;
       if (isCompute(event.kind)) {
         ++steps[event.step].compute;

@@ -71,8 +71,9 @@ RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& co
     reason_ = error.what();
   }
   if (!reason_.empty()) return;
+  const std::int64_t activation = kActivation / chunks();
   for (StageCosts& stage : costs_.stages) {
-    stage.activation = kActivation / chunks();
+    stage.activation = activation;
     stage.reduction = 0;
   }
   costs_.agreement = 0;
