@@ -143,6 +143,19 @@ TEST_F(FindLogsTest, ALinkIsNotFollowedToAnotherFileSystem) {
                                             HasSubstr("another file system"))));
 }
 
+TEST_F(FindLogsTest, ALinkToAnEmptyFileOfAnotherFileSystemIsLeftOut) {
+  struct stat here {};
+  struct stat there {};
+  ASSERT_EQ(::stat(folder_.c_str(), &here), 0);
+  const bool isThere = ::stat("/proc/self/status", &there) == 0 && there.st_size == 0;
+  if (!isThere || here.st_dev == there.st_dev) GTEST_SKIP() << "no /proc";
+  std::filesystem::create_symlink("/proc/self/status", path("workerlog.1"));
+  write("workerlog.0", "");
+  EXPECT_THAT(found(), ElementsAre(Pair("workerlog.0", 0)));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr(path("workerlog.1")),
+                                            HasSubstr("empty file on another file system"))));
+}
+
 TEST_F(FindLogsTest, ALinkOutOfTheFolderIsFollowedThreeFoldersDeep) {
   write("elsewhere/1/2/3/workerlog.0", "");
   write("elsewhere/1/2/3/4/workerlog.1", "");

@@ -382,6 +382,16 @@ TEST(AdviceOnPauses, AtDifferentStepsIsToCollectGarbageTogether) {
   }
 }
 
+TEST(AdviceOnRuns, LargeChangesAreLeftOutAndCountedWhereFewJobsMayBeSimulated) {
+  const auto run = simulated(buildSchedule("1F1B", {4, 8}), evenCosts(4), CommStreams::kAsReached);
+  const AdviceList all = adviceOn(asRun(run.timeline), {});
+  const AdviceList few = adviceOn(asRun(run.timeline), {.mostJobs = 500, .logs = "LOGS"});
+  const auto says = HasSubstr("not tried, as the run is large: pipe-trace advise LOGS tries all");
+  EXPECT_THAT(few.notes, Contains(says));
+  EXPECT_THAT(all.notes, testing::Not(Contains(says)));
+  EXPECT_LT(few.tried, all.tried);
+}
+
 TEST(AdviceOnRuns, ThatGainNothingSaysSo) {
   const AdviceList list =
       adviceFor({.schedule = "1F1B", .ranks = 2, .microBatches = 64, .costs = evenCosts(2, 0)});

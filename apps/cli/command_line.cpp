@@ -8,7 +8,6 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/print.h"
 #include "apps/cli/shared_options.h"
-#include "trace/files/output_file.h"
 #include "trace/text/suggestions.h"
 
 namespace pipetrace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "analysis/present/diagnostic_lines.h"
-#include "trace/files/output_set.h"
+#include "trace/files/output_file.h"
 #include "trace/text/fit_to_print.h"
 
 namespace pipetrace {

@@ -203,13 +203,14 @@ TEST(ForeignChromeJsonTest, EventsWithoutTimeOrLengthAreReported) {
 {"ph":"X","name":"no time","pid":1,"tid":1,"dur":1},
 {"ph":"X","name":"backwards","pid":1,"tid":1,"ts":1,"dur":-1},
 {"ph":"X","name":"far","pid":1,"tid":1,"ts":9e15,"dur":9e15},
+{"ph":"X","name":"285 years","pid":1,"tid":1,"ts":1,"dur":9e15},
 {"ph":"i","name":"instant","pid":1,"tid":1,"ts":1},
 {"name":"no phase"},
 [1],
 12])");
   EXPECT_EQ(r.timeline.eventCount(), 1U);
   EXPECT_THAT(r.diagnostics,
-              ElementsAre(HasSubstr("no time that can be used and was left out (3 times)"),
+              ElementsAre(HasSubstr("no time that can be used and was left out (4 times)"),
                           HasSubstr("no span of one thread"), HasSubstr("no phase"),
                           HasSubstr("no valid JSON and was left out (2 times)")));
 }

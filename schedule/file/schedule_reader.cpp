@@ -16,6 +16,7 @@
 #include "schedule/file/plan_header.h"
 #include "schedule/file/schedule_cell.h"
 #include "trace/error.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -25,10 +26,7 @@ constexpr std::size_t kShownErrors = 10;
 /// The cell as an error message shows it: short, and without bytes that upset a terminal.
 std::string shown(std::string_view cell) {
   constexpr std::size_t kLongest = 40;
-  std::string text(cell.substr(0, kLongest));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c == 0x7f; }, '?');
-  return "\"" + text + (cell.size() > kLongest ? "…" : "") + "\"";
+  return "\"" + fitInLine(cell.substr(0, kLongest)) + (cell.size() > kLongest ? "…" : "") + "\"";
 }
 
 class Reading {

@@ -100,6 +100,18 @@ TEST_F(OutputFileTest, ALinkIsWrittenThrough) {
   EXPECT_EQ(test::fileText(path("real")), "new");
 }
 
+TEST_F(OutputFileTest, ALinkOfAnotherUserIsNotWrittenThrough) {
+  writeWholeFile(path("real"), "old");
+  fs::create_symlink(path("real"), path("link"));
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() != 0 || ::lchown(path("link").c_str(), kNobody, kNobody) != 0) {
+    GTEST_SKIP() << "needs root, to make a link of another user";
+  }
+  EXPECT_THAT([&] { writeWholeFile(path("link"), "new"); },
+              ThrowsMessage<Error>(HasSubstr("it is a link that another user made")));
+  EXPECT_EQ(test::fileText(path("real")), "old");
+}
+
 TEST_F(OutputFileTest, AMissingFolderAndAFolderInPlaceOfTheFileAreNamed) {
   EXPECT_THAT([&] { OutputFile(path("none/profile.json")); },
               ThrowsMessage<Error>(

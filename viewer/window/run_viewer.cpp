@@ -68,7 +68,7 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   }
   const auto profile = loadProfile(inputs, options.align);
   for (const std::string& line : diagnosticLines(profile->diagnostics())) {
-    std::fprintf(stderr, "pipe-view: %s\n", fitToPrint(line).c_str());
+    std::fprintf(stderr, "pipe-view: %s\n", fitInLine(line).c_str());
   }
   ExportOptions picture = options.picture;
   if (!options.find.empty()) picture.steps = stepOfMatch(*profile, options.find);

@@ -327,6 +327,12 @@ TEST(KinetoGroups, AreThoseOfTheFileByTheirRanksWithTheAxisThatANameSays) {
       << "the list of all ranks may be empty, and one set of ranks is one group";
 }
 
+TEST(KinetoGroups, NumberOfAGroupThatIsANameCountsWhereNoPurposeIsGiven) {
+  KinetoText trace = rank1();
+  trace.rank(1, 4, R"({"pg_name":"pp","ranks":[1,3]},{"pg_name":"7","ranks":[0,1]})");
+  EXPECT_THAT(groupsOf(readKineto(trace)), testing::ElementsAre("pipeline 1 3", "unknown 0 1"));
+}
+
 TEST(KinetoGroups, CallsNameThemAndShowWhatTheyAreUsedFor) {
   KinetoText trace = rank1();  // a forward from 10 to 30
   const auto call = [](const std::string& what, const std::string& ranks) {

@@ -18,6 +18,7 @@
 
 #include "runtime/engine/config/yaml_mistakes.h"
 #include "trace/error.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -161,11 +162,7 @@ std::string placeIn(const std::string& file, int line) { return file + ":" + std
 
 std::string shownText(std::string_view text) {
   constexpr std::size_t kMost = 60;
-  std::string shown(text.substr(0, kMost));
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return shown + (text.size() > kMost ? " ..." : "");
+  return fitInLine(text.substr(0, kMost)) + (text.size() > kMost ? " ..." : "");
 }
 
 std::string jsonOf(const ConfigValue& value) {
