@@ -38,12 +38,19 @@ void leaveOutEventsWithoutTime(Timeline& timeline, int threads) {
     rank.later += ofTracks[i].later;
   }
   constexpr std::size_t kFew = 9;  // for each of those at 0
-  for (const auto& [rank, counts] : ofRanks) {
-    if (counts.atZero == 0 || counts.later < kFew * counts.atZero) continue;
-    for (Track& track : timeline.tracks) {
-      if (track.rank == rank) std::erase_if(track.events, isAtZero);
-    }
-    timeline.ranks[rank].eventsWithoutTime += static_cast<std::int64_t>(counts.atZero);
+  const auto isLater = [&](int rank) {
+    const auto found = ofRanks.find(rank);
+    return found != ofRanks.end() && found->second.later > 0 &&
+           found->second.later >= kFew * found->second.atZero;
+  };
+  for (Track& track : timeline.tracks) {
+    if (!isLater(track.rank)) continue;
+    const auto count = static_cast<std::int64_t>(std::erase_if(track.events, isAtZero));
+    if (count > 0) timeline.ranks[track.rank].eventsWithoutTime += count;
+  }
+  for (CounterSeries& counter : timeline.counters) {
+    if (!isLater(counter.rank)) continue;
+    std::erase_if(counter.samples, [](const CounterSample& each) { return each.time < kDay; });
   }
 }
 

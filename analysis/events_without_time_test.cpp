@@ -24,6 +24,18 @@ TEST(EventsWithoutTime, AFewAtZeroAreLeftOutAndCounted) {
   EXPECT_EQ(made.timeline.ranks[1].eventsWithoutTime, 0);
 }
 
+TEST(EventsWithoutTime, SamplesOfCountersAtZeroAreLeftOut) {
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, kNow, kNow + 1);
+  made.add(1, JobKind::kForward, 5, 6);
+  made.timeline.counters = {{0, "memory", "bytes", {{0, 1.0}, {kNow, 2.0}}},
+                            {1, "memory", "bytes", {{0, 1.0}, {6, 2.0}}}};
+  leaveOutEventsWithoutTime(made.timeline);
+  ASSERT_EQ(made.timeline.counters[0].samples.size(), 1U);
+  EXPECT_EQ(made.timeline.counters[0].samples[0].time, kNow);
+  EXPECT_EQ(made.timeline.counters[1].samples.size(), 2U);
+}
+
 TEST(EventsWithoutTime, RunsAtZeroKeepTheirs) {
   HandMadeTimeline made;
   for (int i = 0; i < 20; ++i) made.add(0, JobKind::kForward, i, i + 1);

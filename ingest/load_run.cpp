@@ -6,6 +6,7 @@
 #include "analysis/events_without_time.h"
 #include "analysis/topology/group_places.h"
 #include "parser/trace_reader.h"
+#include "trace/checked_span.h"
 
 namespace pipetrace {
 namespace {
@@ -42,6 +43,7 @@ Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics&
   std::vector<LoadedFile> read;
   Timeline timeline = loadTimeline(request.inputs, readers, request.reading, diagnostics, &read);
   leaveOutEventsWithoutTime(timeline, request.reading.threads);
+  checkedSpan(timeline, request.reading.threads);
   placeByGroups(timeline, diagnostics);
   giveTopology(timeline, request.topology, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);

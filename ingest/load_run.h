@@ -12,13 +12,13 @@ namespace pipetrace {
 class TraceReaders;
 
 /// Reads a whole run, on request.reading.threads threads: loadTimeline(),
-/// leaveOutEventsWithoutTime(), placeByGroups(), giveTopology(), aligned(), completeTimeline(). It
-/// warns in `diagnostics` where there is no compute job and where the selection names parts that
-/// the run lacks. readyToShow() applies the selection. A run of which it chooses steps of an
-/// evaluation alone is that phase's already (inPhaseOf()).
+/// leaveOutEventsWithoutTime(), checkedSpan(), placeByGroups(), giveTopology(), aligned(),
+/// completeTimeline(). It warns in `diagnostics` where there is no compute job and where the
+/// selection names parts that the run lacks. readyToShow() applies the selection. A run of which it
+/// chooses steps of an evaluation alone is that phase's already (inPhaseOf()).
 ///
-/// `readers`, `files` and the errors it throws are as for loadTimeline(); `diagnostics` holds the
-/// findings even when it throws.
+/// `readers` and `files` are as for loadTimeline(). It throws what the functions above throw;
+/// `diagnostics` holds the findings even then.
 Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics& diagnostics,
             std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
 

@@ -7,6 +7,7 @@
 #include "parser/chrome/write/writer.h"
 #include "parser/reader_registry.h"
 #include "parser/testing/files.h"
+#include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/log/write_job_logs.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 using test::describe;
 using test::runOfTwoHosts;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 constexpr Nanoseconds kBehind = 7'000'123;
 
@@ -54,6 +57,17 @@ TEST_F(LoadRunTest, RunOfTwoHostsIsTheSameWhateverTheirClocksShow) {
             describe(readyToShow(asRun(run), request).timeline));
   EXPECT_EQ(load({.inputs = {logs(kBehind)}, .align = AlignBy::kNone}).span().begin,
             run.span().begin - kBehind);
+}
+
+/// Later parts add up times of all steps and ranks.
+TEST_F(LoadRunTest, TimesTooFarApartToAddUpAreAnError) {
+  const std::string job = "Profiler Info: Job (0), type = forward, micro_batch_id = 0, ";
+  const std::string log = write(
+      "workerlog.0",
+      job + "job_start_time = 1697793307213.000000, job_end_time = 1697793307214.000000\n" + job +
+          "job_start_time = 1797793307213.000000, job_end_time = 1797793307214.000000\n");
+  EXPECT_THAT([&] { load({.inputs = {log}}); },
+              ThrowsMessage<Error>(HasSubstr("more than a year apart")));
 }
 
 TEST_F(LoadRunTest, ProfilesClocksAreAlignedOnlyWhereItNeedNotStayAsWritten) {

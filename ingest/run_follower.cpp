@@ -14,6 +14,7 @@
 #include "parser/job_log/lines/log_meta.h"
 #include "parser/job_log/profiler_lines.h"
 #include "trace/append.h"
+#include "trace/checked_span.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 #include "trace/log/rank_info_fields.h"
@@ -247,6 +248,7 @@ bool RunFollower::isOver() const {
 /// The pending events, completed. Where the log gives no steps, they are counted on from the steps
 /// already dropped.
 Timeline RunFollower::completed() const {
+  checkedSpan(pending_);
   Timeline timeline = pending_;
   bool hasSteps = false;
   for (const Track& track : timeline.tracks) {

@@ -7,6 +7,7 @@
 
 #include "trace/text/stage_ranks_text.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
 namespace {
@@ -37,8 +38,7 @@ struct Named {
 Named namedBy(const Timeline& timeline, int rank) {
   Named named;
   int latest = kNotGiven;
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
+  for (const Track& track : tracksOf(timeline, rank)) {
     for (const Event& event : track.events) {
       named.chunks = std::max(named.chunks, event.chunk + 1);
       if (!isTransfer(event.kind) || event.peer == latest) continue;
@@ -175,8 +175,7 @@ bool placeAsStated(const RankInfo& info, int rank, Topology::Place& place) {
 /// The stages that the compute jobs of a rank name.
 std::set<int> stagesOn(const Timeline& timeline, int rank) {
   std::set<int> stages;
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
+  for (const Track& track : tracksOf(timeline, rank)) {
     for (const Event& event : track.events) {
       if (isCompute(event.kind) && event.stage >= 0) stages.insert(event.stage);
     }

@@ -40,10 +40,14 @@ class TopologyTest : public testing::Test {
     Event event{.begin = 10, .end = 12, .peer = to, .kind = kSendForward};
     timeline_.track(from, kSendLane).events.push_back(event);
   }
+  Topology topology() {
+    timeline_.sort();
+    return topologyOf(timeline_);
+  }
   /// The places in the order of ranks.
   std::vector<Place> places() {
     std::vector<Place> list;
-    for (const auto& [rank, place] : topologyOf(timeline_).places) list.push_back(place);
+    for (const auto& [rank, place] : topology().places) list.push_back(place);
     return list;
   }
   std::vector<int> replicas() {
@@ -70,10 +74,10 @@ TEST_F(TopologyTest, LogsThatNameAllOfItLeaveNothingToInfer) {
   }
   EXPECT_THAT(places(), ElementsAre(Place{0, 0, 2, 3}, Place{1, 0, 2, 3}, Place{0, 1, 2, 3},
                                     Place{1, 1, 2, 3}));
-  const Topology topology = topologyOf(timeline_);
-  EXPECT_FALSE(topology.inferred);
-  EXPECT_EQ(topology.tensorRanks, 1);
-  EXPECT_THAT(topology.replicas(),
+  const Topology found = topology();
+  EXPECT_FALSE(found.inferred);
+  EXPECT_EQ(found.tensorRanks, 1);
+  EXPECT_THAT(found.replicas(),
               ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(1, 3))));
 }
 
@@ -86,16 +90,16 @@ TEST_F(TopologyTest, RanksThatShareAStageHaveTheirOwnPlaces) {
     info.dataParallelIndex = rank / 3;
     info.ranksOfStage = "0,2/1";
   }
-  const Topology topology = topologyOf(timeline_);
-  EXPECT_FALSE(topology.inferred);
-  EXPECT_THAT(topology.ranksOfStage, ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
-  EXPECT_EQ(topology.places.at(5), (Place{1, 2, 3, 1}));
+  const Topology found = topology();
+  EXPECT_FALSE(found.inferred);
+  EXPECT_THAT(found.ranksOfStage, ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+  EXPECT_EQ(found.places.at(5), (Place{1, 2, 3, 1}));
   timeline_.tracks.erase(timeline_.tracks.begin() + 4);
-  EXPECT_EQ(topologyOf(timeline_).places.at(5), (Place{1, 2, 3, 1})) << "without the log of rank 4";
+  EXPECT_EQ(topology().places.at(5), (Place{1, 2, 3, 1})) << "without the log of rank 4";
   timeline_.ranks[1].ranksOfStage = "0,1/2";
-  EXPECT_THAT(topologyOf(timeline_).ranksOfStage, IsEmpty()) << "the logs disagree";
+  EXPECT_THAT(topology().ranksOfStage, IsEmpty()) << "the logs disagree";
   for (auto& [rank, info] : timeline_.ranks) info.ranksOfStage = "0,3/3,0";
-  EXPECT_THAT(topologyOf(timeline_).ranksOfStage, IsEmpty()) << "a rank has several stages";
+  EXPECT_THAT(topology().ranksOfStage, IsEmpty()) << "a rank has several stages";
 }
 
 TEST_F(TopologyTest, OneStageForEachRankIsOnePipeline) {
@@ -105,18 +109,18 @@ TEST_F(TopologyTest, OneStageForEachRankIsOnePipeline) {
     info.numStages = 3;
   }
   EXPECT_THAT(places(), ElementsAre(Place{0, 0, 3, 1}, Place{0, 1, 3, 1}, Place{0, 2, 3, 1}));
-  EXPECT_FALSE(topologyOf(timeline_).inferred);
+  EXPECT_FALSE(topology().inferred);
   timeline_.ranks[1].worldSize = 4;
-  EXPECT_TRUE(topologyOf(timeline_).inferred) << "there may be a replica";
+  EXPECT_TRUE(topology().inferred) << "there may be a replica";
 }
 
 TEST_F(TopologyTest, PipelinesThatGroupsNameAreNotInferred) {
   for (const int rank : {0, 1, 2, 3}) {
     addRank(rank).pipelineRanks = rank % 2 == 0 ? "0/2" : "1/3";
   }
-  EXPECT_FALSE(topologyOf(timeline_).inferred);
+  EXPECT_FALSE(topology().inferred);
   timeline_.ranks[3].pipelineRanks.clear();
-  EXPECT_TRUE(topologyOf(timeline_).inferred);
+  EXPECT_TRUE(topology().inferred);
 }
 
 TEST_F(TopologyTest, PartsThatLogsDoNotNameAreInferred) {
@@ -130,7 +134,7 @@ TEST_F(TopologyTest, PartsThatLogsDoNotNameAreInferred) {
       info.dataParallelIndex = 0;
       if (rank == 1) (info.*field).reset();
     }
-    return topologyOf(timeline_).inferred;
+    return topology().inferred;
   };
   EXPECT_TRUE(isInferredWithout(&RankInfo::numStages));
   EXPECT_TRUE(isInferredWithout(&RankInfo::numChunks));
@@ -141,9 +145,9 @@ TEST_F(TopologyTest, PartsThatLogsDoNotNameAreInferred) {
 TEST_F(TopologyTest, TheOnlyRankOfARunIsItsPipeline) {
   addRank(7).worldSize = 1;
   EXPECT_THAT(places(), ElementsAre(Place{0, 0, 1, 1}));
-  EXPECT_FALSE(topologyOf(timeline_).inferred);
+  EXPECT_FALSE(topology().inferred);
   timeline_.ranks[7].worldSize = 2;
-  EXPECT_TRUE(topologyOf(timeline_).inferred);
+  EXPECT_TRUE(topology().inferred);
 }
 
 TEST_F(TopologyTest, RanksWithoutAComputeJobHaveNoPlace) {
@@ -161,7 +165,7 @@ TEST_F(TopologyTest, RanksThatSendToEachOtherMakeUpAPipeline) {
   EXPECT_THAT(replicas(), ElementsAre(0, 1, 0, 1, 0, 1));
   EXPECT_THAT(positions(), ElementsAre(0, 0, 1, 1, 2, 2));
   EXPECT_EQ(places()[5].depth, 3);
-  EXPECT_TRUE(topologyOf(timeline_).inferred);
+  EXPECT_TRUE(topology().inferred);
 }
 
 TEST_F(TopologyTest, PipelinesOfUnequalSizesAreOne) {
@@ -279,21 +283,21 @@ TEST_F(TensorRanksTest, EachIndexHasPipelinesOfItsOwn) {
   }
   EXPECT_THAT(replicas(), ElementsAre(0, 1, 0, 1, 2, 3, 2, 3));
   EXPECT_THAT(positions(), ElementsAre(0, 0, 1, 1, 0, 0, 1, 1));
-  const Topology topology = topologyOf(timeline_);
-  EXPECT_EQ(topology.tensorRanks, 2);
-  EXPECT_EQ(topology.dataParallelIndex(3), 1);
-  EXPECT_EQ(topology.tensorParallelIndex(3), 1);
+  const Topology found = topology();
+  EXPECT_EQ(found.tensorRanks, 2);
+  EXPECT_EQ(found.dataParallelIndex(3), 1);
+  EXPECT_EQ(found.tensorParallelIndex(3), 1);
 }
 
 TEST_F(TensorRanksTest, InferredPipelinesOfAnIndexAreNumberedByThemselves) {
   addPairs({0, 0, 1, 1, 0, 0, 1, 1});
   EXPECT_THAT(replicas(), ElementsAre(0, 2, 1, 3, 0, 2, 1, 3));
-  EXPECT_EQ(topologyOf(timeline_).tensorRanks, 2);
+  EXPECT_EQ(topology().tensorRanks, 2);
 }
 
 TEST_F(TensorRanksTest, APipelineWithSeveralIndicesHasNone) {
   addPairs({0, 0, 1, 1, 0, 0, 1, 0});
-  EXPECT_EQ(topologyOf(timeline_).tensorRanks, 1);
+  EXPECT_EQ(topology().tensorRanks, 1);
 }
 
 TEST_F(TensorRanksTest, IndicesThatARankLacksOrThatMakeNoSenseDoNotCount) {
@@ -306,7 +310,7 @@ TEST_F(TensorRanksTest, IndicesThatARankLacksOrThatMakeNoSenseDoNotCount) {
     }
     timeline_.ranks[1].tensorParallelIndex = index;
     timeline_.ranks[1].dataParallelIndex = replica;
-    return topologyOf(timeline_).tensorRanks;
+    return topology().tensorRanks;
   };
   EXPECT_EQ(tensorRanksWith(1, 0), 2);
   EXPECT_EQ(tensorRanksWith(999, 0), 1000);
@@ -316,7 +320,7 @@ TEST_F(TensorRanksTest, IndicesThatARankLacksOrThatMakeNoSenseDoNotCount) {
   EXPECT_EQ(tensorRanksWith(1, 1'000'000), 1);
   EXPECT_EQ(tensorRanksWith(1, -1), 1);
   timeline_.ranks[1] = {};
-  EXPECT_EQ(topologyOf(timeline_).tensorRanks, 1);
+  EXPECT_EQ(topology().tensorRanks, 1);
 }
 
 }  // namespace

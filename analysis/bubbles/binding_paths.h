@@ -208,6 +208,11 @@ class PathsOfRank {
   Path from(Id node) { return walk(node, {}); }
   /// Lets go of what is kept. Paths of later steps seldom come to it, and it takes memory.
   void forget() { known_.clear(); }
+  /// The same, and gives the memory back: ranks may be many, and their paths long.
+  void letGo() {
+    known_ = KnownPaths();
+    segments_ = decltype(segments_)();  // in place of {}, which keeps the memory
+  }
 
  private:
   /// Paths by the node where they begin. They are all forgotten at once, and often.

@@ -65,6 +65,7 @@ RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
 void RankBubbles::classifyUpTo(std::size_t window) {
   const std::size_t end = std::min(window, basis_.windows.size());
   for (; window_ < end; ++window_) classifyWindow(basis_.windows[window_]);
+  paths_.letGo();
 }
 
 void RankBubbles::classifyWindow(const BubbleWindow& window) {

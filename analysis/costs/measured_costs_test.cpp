@@ -138,6 +138,7 @@ TEST(MeasuredCosts, AReductionTakesNoTimeBeforeItsLastRankIsThere) {
   addReduction(0, 60, 69, "0 1");
   addReduction(1, 58, 69, "0 1");
   addReduction(2, 0, 100, nullptr);
+  made.timeline.sort();
   const Costs costs = measuredCosts(asRun(made.timeline));
   ASSERT_EQ(costs.stages.size(), 2U);
   EXPECT_EQ(costs.stages[0].reduction, 7) << "the median of 5 and 9";

@@ -498,14 +498,16 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerS
   std::vector<RankCulprits::Singles> found(ranks.size());
   inParallel(threads, ranks.size(),
              [&](std::size_t r) { found[r] = ranks[r].singles(candidates, most); });
-  for (auto& [key, collecting] : groups) {
-    std::vector<RankCulprits::Single> singles;
-    for (const auto& ofRank : found) {
-      const auto list = ofRank.find(key);
-      if (list == ofRank.end()) continue;
-      singles.insert(singles.end(), list->second.begin(), list->second.end());
+  RankCulprits::Singles singles;
+  for (RankCulprits::Singles& ofRank : found) {
+    for (const auto& [key, list] : ofRank) {
+      std::vector<RankCulprits::Single>& all = singles[key];
+      all.insert(all.end(), list.begin(), list.end());
     }
-    findJob(collecting.group, singles);
+    ofRank = {};
+  }
+  for (auto& [key, collecting] : groups) {
+    findJob(collecting.group, singles[key]);
     culprits.groups.push_back(finished(graph, alike, key, collecting));
   }
   std::stable_sort(culprits.groups.begin(), culprits.groups.end(),

@@ -19,9 +19,6 @@
 namespace pipetrace {
 namespace {
 
-/// On the critical path; more make a line that nobody reads.
-constexpr std::size_t kMostNamedStages = 16;
-
 std::string cardsHtml(const Explanation& run) {
   std::string cards;
   for (const RunCard& card : runCards(run)) {
@@ -69,8 +66,7 @@ std::string findingsHtml(const RunReport& report) {
             ", of which each costs little</summary>\n<ol class=\"findings\" start=\"" +
             std::to_string(shown.list.size() + 1) + "\">\n" + others + "</ol></details>\n";
   }
-  for (const Lines& lines :
-       {slowdownLines(run), pathLines(run, kMostNamedStages), communicationLines(run)}) {
+  for (const Lines& lines : {slowdownLines(run), pathLines(run), communicationLines(run)}) {
     for (const std::string& line : lines) html += paragraphHtml(sentenceText(line));
   }
   return html;

@@ -6,6 +6,7 @@
 #include "analysis/present/run_report.h"
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fit_to_print.h"
 #include "trace/text/fixed_text.h"
 
 namespace pipetrace {
@@ -64,12 +65,13 @@ std::string textOf(const Advice& advice, int number, const AdviceList& list) {
   for (const FrameworkOption& option : advice.options) {
     width = std::max(width, option.framework.size());
   }
-  std::string text = std::to_string(number) + ". " + sentenceOf(advice, list) + "\n";
+  std::string text = fitLine(std::to_string(number) + ". " + sentenceOf(advice, list));
   text += kIndent + priceOf(advice, list) + "\n";
-  for (const std::string& note : advice.notes) text += kIndent + note + "\n";
+  for (const std::string& note : advice.notes) text += fitLine(kIndent + note);
   for (const FrameworkOption& option : advice.options) {
-    text += kIndent + option.framework + std::string(width + 2 - option.framework.size(), ' ') +
-            (option.exists ? "" : "cannot: ") + option.text + "\n";
+    text +=
+        fitLine(kIndent + option.framework + std::string(width + 2 - option.framework.size(), ' ') +
+                (option.exists ? "" : "cannot: ") + option.text);
   }
   if (!advice.command.empty()) text += kIndent + std::string("look: ") + advice.command + "\n";
   return text;
@@ -96,7 +98,7 @@ std::string adviceText(const AdviceList& list) {
                      (list.isWholeRun ? " while its pipeline is full" : " in the median");
   if (list.wall)
     text += ", " + formatDuration(*list.wall) + " of wall time to the next one's begin";
-  text += ", schedule " + list.schedule;
+  text += ", schedule " + fitInLine(list.schedule);
   if (list.microBatches > 0)
     text += ", " + countText(list.microBatches, "micro-batch", "micro-batches");
   text += "\n";
@@ -122,7 +124,7 @@ std::string adviceText(const AdviceList& list) {
     text += textOf(advice, ++number, list);
   }
   if (!list.notes.empty()) text += "\n";
-  for (const std::string& note : list.notes) text += note + "\n";
+  for (const std::string& note : list.notes) text += fitLine(note);
   return text;
 }
 

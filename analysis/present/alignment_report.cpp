@@ -5,6 +5,7 @@
 
 #include "analysis/present/text_table.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fit_to_print.h"
 #include "trace/text/fixed_text.h"
 
 namespace pipetrace {
@@ -46,7 +47,7 @@ std::string alignmentText(const Alignment& alignment) {
                   std::to_string(host.messages), std::to_string(host.violationsBefore),
                   std::to_string(host.violationsAfter), formatDuration(host.residual)});
   }
-  return table.toText() + sentence(alignment) + "\n";
+  return table.toText() + fitLine(sentence(alignment));
 }
 
 std::string alignmentJson(const Alignment& alignment) {

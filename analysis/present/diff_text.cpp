@@ -9,6 +9,7 @@
 #include "analysis/ratio.h"
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
 namespace {
@@ -140,9 +141,9 @@ std::string diffTextOfB(const DiffReport& report) {
 
 std::string diffText(const DiffReport& report) {
   const RunDiff& diff = report.diff;
-  std::string text = diffAnswer(diff) + "\n\n";
-  text += "A  " + diffTextOfA(report) + "\nB  " + diffTextOfB(report) + "\n";
-  for (const std::string& note : diffNotes(diff)) text += "   " + note + "\n";
+  std::string text = fitLine(diffAnswer(diff)) + "\n";
+  text += fitLine("A  " + diffTextOfA(report)) + fitLine("B  " + diffTextOfB(report));
+  for (const std::string& note : diffNotes(diff)) text += fitLine("   " + note);
   if (diff.how.refusal.empty()) text += sumsTable(diff) + partsTable(diff);
   return text + changesTable(diff);
 }

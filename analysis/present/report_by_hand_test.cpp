@@ -71,6 +71,13 @@ TEST_F(ReportByHand, TheHeadlineCountsPipelinesAndNamesTheSchedule) {
                                 "rank 3 in step 7\n"));
 }
 
+TEST_F(ReportByHand, NamesStayInTheirLines) {
+  run_.schedule.given = "1F1B\n  1. rank 0 is slow";
+  EXPECT_THAT(text(), HasSubstr("the logs name 1F1B?  1. rank 0 is slow\n"));
+  const std::vector<TimeByName> names = {{.name = "gemm\n  1. rank 0 is slow"}};
+  EXPECT_THAT(timeByNameText(names, true), HasSubstr("gemm?  1. rank 0 is slow\n"));
+}
+
 TEST_F(ReportByHand, ReplicasAreCountedAsPipelines) {
   // Each rank by itself runs a plan of one rank.
   Timeline alone = test::completedRun(buildSchedule("1F1B", 1, 2), Costs::equal(1, {10, 20}), 1);

@@ -20,6 +20,7 @@
 #include "chart/search/exact_query.h"
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fit_to_print.h"
 #include "trace/text/ranks_text.h"
 #include "trace/text/shell_word.h"
 #include "trace/text/stage_ranks_text.h"
@@ -67,6 +68,7 @@ namespace {
 
 /// Without --all.
 constexpr std::size_t kMostFindings = 8;
+constexpr std::size_t kMostNamedStages = 16;
 
 /// "schedule 1F1B (as PipeDream)": recognised from the order of jobs.
 std::string scheduleLine(const RunReport& report) {
@@ -176,10 +178,10 @@ std::string noFindings(const Explanation& run) {
 
 std::string findCommandOf(const RunReport& report, const Finding& finding) {
   const std::string query = report.viewCommand.empty() ? "" : findQueryOf(report, finding);
-  return query.empty() ? "" : report.viewCommand + " --find " + shellWord(query);
+  return query.empty() ? "" : report.viewCommand + " --find " + printedShellWord(query);
 }
 
-Lines pathLines(const Explanation& run, std::size_t mostStages) {
+Lines pathLines(const Explanation& run) {
   Nanoseconds all = 0;
   for (const auto& [kind, time] : run.pathShares.byKind) all += time;
   if (all == 0) return {};
@@ -193,14 +195,22 @@ Lines pathLines(const Explanation& run, std::size_t mostStages) {
     first += kinds[i].first + " " + percentText(kinds[i].second, all);
   }
   Lines lines = {std::move(first)};
-  if (run.pathShares.byStage.size() > 1 && run.pathShares.byStage.size() <= mostStages) {
-    std::string stages;
-    for (const auto& [stage, time] : run.pathShares.byStage) {
-      stages += (stages.empty() ? "by stage: " : ", ") + std::to_string(stage) + " " +
-                percentText(time, all);
-    }
-    lines.push_back(std::move(stages));
+  std::vector<std::pair<int, Nanoseconds>> stages(run.pathShares.byStage.begin(),
+                                                  run.pathShares.byStage.end());
+  if (stages.size() < 2) return lines;
+  const std::size_t left = stages.size() > kMostNamedStages ? stages.size() - kMostNamedStages : 0;
+  if (left > 0) {
+    std::stable_sort(stages.begin(), stages.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    stages.resize(kMostNamedStages);
   }
+  std::string line;
+  for (const auto& [stage, time] : stages) {
+    line +=
+        (line.empty() ? "by stage: " : ", ") + std::to_string(stage) + " " + percentText(time, all);
+  }
+  if (left > 0) line += ", and less of each of " + std::to_string(left) + " more";
+  lines.push_back(std::move(line));
   return lines;
 }
 
@@ -280,8 +290,8 @@ std::string findingsText(const RunReport& report) {
   const ShownFindings findings = shownFindings(report);
   std::size_t number = 0;
   for (const Finding* const finding : findings.list) {
-    text += "  " + std::to_string(++number) + ". " + findingText(*finding) + "\n";
-    text += "     next: " + remedyText(*finding) + "\n";
+    text += fitLine("  " + std::to_string(++number) + ". " + findingText(*finding));
+    text += fitLine("     next: " + remedyText(*finding));
     const std::string command = findCommandOf(report, *finding);
     if (!command.empty()) text += "     " + command + "\n";
   }
@@ -402,7 +412,7 @@ std::string shortened(const std::string& name) {
 /// The best advice.
 std::string lastLine(const RunReport& report) {
   if (report.advice == nullptr) return {};
-  return "\nadvice: " + firstAdvice(*report.advice) + "; pipe-trace advise says more\n";
+  return "\n" + fitLine("advice: " + firstAdvice(*report.advice) + "; pipe-trace advise says more");
 }
 
 }  // namespace
@@ -422,7 +432,7 @@ std::string timeByNameText(const std::vector<TimeByName>& names, bool all) {
   for (std::size_t at = 0; at < lines.size(); ++row) {
     const std::size_t end = lines.find('\n', at);
     text +=
-        lines.substr(at, end - at) + (row == 0 ? "name" : shortened(names[row - 1].name)) + "\n";
+        fitLine(lines.substr(at, end - at) + (row == 0 ? "name" : shortened(names[row - 1].name)));
     at = end + 1;
   }
   if (shown < names.size()) {

@@ -66,9 +66,9 @@ std::string noFindings(const Explanation& run);
 /// The command that shows the evidence of a finding; empty where there is none.
 std::string findCommandOf(const RunReport& report, const Finding& finding);
 
-/// The parts of the critical path, and its stages if they are not more than that; none where it is
-/// not known.
-Lines pathLines(const Explanation& run, std::size_t mostStages = SIZE_MAX);
+/// The parts of the critical path, by kind of job and by stage; none where it is not known. It
+/// names at most 16 stages: those with the most of it, the largest first.
+Lines pathLines(const Explanation& run);
 
 /// How much slower the run is than its ideal; then the stage, replica and kind that cost most of
 /// it, and what the slowest ranks cost.

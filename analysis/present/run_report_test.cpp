@@ -69,6 +69,16 @@ TEST_F(RunReportTest, TableOfCostsHasTheMostExpensiveRanks) {
               AllOf(HasSubstr("who costs whom"), Not(HasSubstr("these have most of it"))));
 }
 
+TEST_F(RunReportTest, CriticalPathsOfManyStagesNameThoseWithMost) {
+  const Plan plan = buildSchedule("1F1B", {20, 40});
+  const std::string text = textOf(completedRun(plan, costsOf(plan, 2), 2));
+  const std::size_t begin = text.find("by stage: ");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string line = text.substr(begin, text.find('\n', begin) - begin);
+  EXPECT_EQ(std::count(line.begin(), line.end(), '%'), 16);
+  EXPECT_THAT(line, testing::EndsWith(", and less of each of 4 more"));
+}
+
 TEST_F(RunReportTest, MessagesOfTheCriticalPathHaveTheNameOfTheirKind) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   const json report = jsonOf(completedRun(plan, costsOf(plan, 5)));

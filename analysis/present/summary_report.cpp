@@ -14,6 +14,7 @@
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
+#include "trace/text/fit_to_print.h"
 #include "trace/text/fixed_text.h"
 #include "trace/text/ranks_text.h"
 #include "trace/topology.h"
@@ -76,7 +77,7 @@ std::vector<std::string> phaseLines(const RunSummary& summary) {
 
 std::string textOfLines(const std::vector<std::string>& lines) {
   std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& line : lines) text += fitLine(line);
   return text;
 }
 
@@ -129,7 +130,7 @@ std::string headline(const Timeline& timeline, const RunSummary& summary) {
   if (info.numMicroBatches) {
     text += ", " + countText(std::max(0, *info.numMicroBatches), "micro-batch", "micro-batches");
   }
-  return text + "\n" + textOfLines(phaseLines(summary));
+  return fitLine(text) + textOfLines(phaseLines(summary));
 }
 
 /// The contents of a run in which nothing can be measured: "1 rank, 2 streams (recv, send), 480
@@ -326,7 +327,7 @@ std::string ratioText(double ratio) { return fixedText(ratio, 4); }
 std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads,
                        const std::vector<Doubt>& doubts) {
   std::string text;
-  for (const Doubt& doubt : doubts) text += doubtLine(doubt) + "\n";
+  for (const Doubt& doubt : doubts) text += fitLine(doubtLine(doubt));
   if (summary.ranks.empty()) {
     return text + contentsLine(timeline) +
            "no forward or backward jobs, so there are no steps and nothing to measure\n";

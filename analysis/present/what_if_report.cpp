@@ -8,6 +8,7 @@
 
 #include "analysis/present/text_table.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fit_to_print.h"
 #include "trace/text/fixed_text.h"
 
 namespace pipetrace {
@@ -112,8 +113,8 @@ std::string differencesText(const WhatIfAnswer& answer) {
     std::string lines;
     for (const Difference& each : all) {
       if ((each.time < 0) != goes) continue;
-      lines += "  " + nameOf(each.what) + " " + signedTimeText(each.time) +
-               (each.most.empty() ? "" : ", most at " + each.most) + "\n";
+      lines += fitLine("  " + nameOf(each.what) + " " + signedTimeText(each.time) +
+                       (each.most.empty() ? "" : ", most at " + each.most));
     }
     if (lines.empty()) continue;
     text += std::string(goes ? "\nWhat goes away" : "\nWhat appears") +
@@ -192,7 +193,7 @@ std::string whatIfText(const WhatIfReport& report) {
           (answer.isInTokens ? "tokens/s" : "steps/s") +
           " are means with the pauses between steps" +
           (isOfWall ? "; the change is that of the wall time" : "") + "\n\n" + errorsText(answer);
-  if (!answer.refusal.empty()) return text + "\n" + answer.refusal + "\n";
+  if (!answer.refusal.empty()) return text + "\n" + fitLine(answer.refusal);
   text += differencesText(answer);
   if (!answer.peaks.empty()) {
     text += "\npeak activations by rank: " + peaksText(answer.peaks);
@@ -202,7 +203,7 @@ std::string whatIfText(const WhatIfReport& report) {
     text += "\n";
   }
   if (!answer.restsOn.empty()) text += "\nThe answer rests on this:\n";
-  for (const std::string& each : answer.restsOn) text += "  - " + each + "\n";
+  for (const std::string& each : answer.restsOn) text += fitLine("  - " + each);
   return text;
 }
 

@@ -14,6 +14,7 @@
 #include "analysis/graph/job_name.h"
 #include "analysis/ratio.h"
 #include "trace/text/count_text.h"
+#include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
 namespace {
@@ -56,8 +57,7 @@ bool isAlone(JobKind kind) { return isCompute(kind) && kind != JobKind::kRecompu
 /// The lanes of a rank with compute jobs that do not overlap on their lane; 0 if some do.
 std::int64_t lanesAlone(const Timeline& timeline, int rank) {
   std::int64_t lanes = 0;
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
+  for (const Track& track : tracksOf(timeline, rank)) {
     Overlap overlap;
     for (const Event& event : track.events) {
       if (isAlone(event.kind)) overlap.add(event);

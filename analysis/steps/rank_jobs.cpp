@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "trace/tracks_of_rank.h"
+
 namespace pipetrace {
 
 RankJobs::RankJobs(const Timeline& timeline, int rank, bool (*isWanted)(JobKind))
     : isWanted_(isWanted) {
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
+  for (const Track& track : tracksOf(timeline, rank)) {
     const Event* const begin = track.events.data();
     Lane lane{begin, begin + track.events.size(), lanes_.size()};
     skipUnwanted(lane);

@@ -125,6 +125,8 @@ class Completion {
   Completion(Timeline& timeline, const GivenTopology& given, Diagnostics& diagnostics)
       : timeline_(timeline), diagnostics_(diagnostics), ranks_(ranksWithEvents(timeline)) {
     StatedTopology logs = statedTopology(timeline);
+    isOption_ = (given.pipelineRanks && !logs.pipelineRanks) ||
+                (given.replicas && !logs.replicas) || (given.tensorRanks && !logs.tensorRanks);
     chunks_ = agreed(timeline, logs.chunks, given.chunks, "--vpp");
     pipelineRanks_ = agreed(timeline, logs.pipelineRanks, given.pipelineRanks, "--pp");
     tensorRanks_ = agreed(timeline, logs.tensorRanks, given.tensorRanks, "--tp");
@@ -210,10 +212,13 @@ class Completion {
     return tensorRanks_ ? " times " + countText(*tensorRanks_, "tensor-parallel rank") : "";
   }
 
-  /// Warns that the numbers are not used. Returns false.
+  /// Throws Error where an option does not fit. Warns where the numbers are those of the logs
+  /// alone, of which some may not be there, and returns false.
   bool refuse(const std::string& what) {
-    const char* const names = tensorRanks_ ? "; --pp, --dp and --tp" : "; --pp and --dp";
-    diagnostics_.add({.message = what + names + " are not used",
+    if (isOption_) {
+      throw Error(what + "; correct --pp, --dp or --tp, or read the logs of all ranks together");
+    }
+    diagnostics_.add({.message = what + ", as the logs say; that is not used",
                       .advice = "read the logs of all ranks together"});
     return false;
   }
@@ -303,6 +308,7 @@ class Completion {
   Timeline& timeline_;
   Diagnostics& diagnostics_;
   const std::vector<int> ranks_;
+  bool isOption_ = false;  // an option gives what the logs do not
   std::optional<int> pipelineRanks_;
   std::optional<int> replicas_;
   std::optional<int> chunks_;

@@ -17,7 +17,7 @@ struct GivenTopology {
 
 /// Completes, in a sorted timeline, the topology that the logs do not give: RankInfo's numStages,
 /// numChunks, dataParallelIndex and tensorParallelIndex. Throws Error where a value differs from
-/// that of the logs, or of groups (placeByGroups()).
+/// that of the logs, or of groups (placeByGroups()), or does not fit the ranks of the input.
 ///
 /// Pipelines are the groups of ranks that send to each other, if their number and size are as
 /// given. Else, where jobs name as many stages as a pipeline has ranks, the n-th rank of each stage
@@ -31,7 +31,8 @@ struct GivenTopology {
 /// Either of pp and dp follows from the other, tp and the number of ranks. With tp alone, pp is the
 /// size of the groups that send to each other or the number of stages that jobs name; else all
 /// ranks are one replica. If pp is given and the number of chunks is not, the chunks are those that
-/// jobs name. Numbers that do not fit the ranks of the input are reported and not used.
+/// jobs name. Numbers of the logs that do not fit the ranks of the input are reported and
+/// not used.
 void giveTopology(Timeline& timeline, const GivenTopology& given, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

@@ -12,7 +12,6 @@
 namespace pipetrace {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -144,17 +143,24 @@ TEST_F(GivenTopologyTest, StagesThatPipelinesDoNotShareContradictTheOption) {
                 "1, and ranks 2 and 3 one with stages 2 and 3");
 }
 
-TEST_F(GivenTopologyTest, NumbersThatDoNotFitTheRanksAreReportedAndNotUsed) {
+TEST_F(GivenTopologyTest, OptionsThatDoNotFitTheRanksAreAnError) {
   addRanks(6);
-  give({.pipelineRanks = 4});
-  give({.replicas = 4});
-  give({.pipelineRanks = 4, .replicas = 2});
-  EXPECT_THAT(replicas(), ElementsAre(-1, -1, -1, -1, -1, -1));
-  EXPECT_FALSE(made_.timeline.ranks[0].numStages);
-  EXPECT_THAT(reported(),
-              AllOf(SizeIs(3), ElementsAre(HasSubstr("4 ranks per pipeline do not divide"),
-                                           HasSubstr("4 pipelines do not divide the 6"),
-                                           HasSubstr("2 pipelines of 4 ranks are not"))));
+  expectRefused({.pipelineRanks = 4}, "4 ranks per pipeline do not divide the 6 ranks");
+  expectRefused({.replicas = 4}, "4 pipelines do not divide the 6 ranks");
+  expectRefused({.pipelineRanks = 4, .replicas = 2}, "2 pipelines of 4 ranks are not the 6 ranks");
+}
+
+TEST_F(GivenTopologyTest, NumbersOfLogsOfWhichSomeAreMissingAreReportedAndNotUsed) {
+  addRanks(3);
+  for (auto& [rank, info] : made_.timeline.ranks) {
+    info.numStages = 2;
+    info.numChunks = 1;
+    info.worldSize = 4;
+  }
+  give({.chunks = 1});
+  EXPECT_THAT(replicas(), ElementsAre(-1, -1, -1));
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("the 3 ranks of the input, as the logs say; that "
+                                                "is not used")));
 }
 
 TEST_F(GivenTopologyTest, RanksOfOneStageAreInDifferentPipelines) {
@@ -245,15 +251,12 @@ TEST_F(GivenTopologyTest, TensorParallelIndicesOfTheLogsGoFirst) {
   EXPECT_THAT(tensorIndices(), ElementsAre(0, 0, 1, 1));
 }
 
-TEST_F(GivenTopologyTest, TensorParallelRanksThatDoNotFitAreReportedAndNotUsed) {
+TEST_F(GivenTopologyTest, TensorParallelRanksThatDoNotFitAreAnError) {
   addRanks(6);
-  give({.pipelineRanks = 2, .tensorRanks = 2});
-  give({.tensorRanks = 4});
-  EXPECT_THAT(tensorIndices(), ElementsAre(-1, -1, -1, -1, -1, -1));
-  EXPECT_THAT(reported(),
-              ElementsAre(HasSubstr("2 ranks per pipeline times 2 tensor-parallel ranks do not "
-                                    "divide the 6 ranks of the input; --pp, --dp and --tp"),
-                          HasSubstr("4 tensor-parallel ranks do not divide the 6 ranks")));
+  expectRefused({.pipelineRanks = 2, .tensorRanks = 2},
+                "2 ranks per pipeline times 2 tensor-parallel ranks do not divide the 6 ranks of "
+                "the input; correct --pp, --dp or --tp");
+  expectRefused({.tensorRanks = 4}, "4 tensor-parallel ranks do not divide the 6 ranks");
 }
 
 TEST_F(GivenTopologyTest, MetricsCountEachPipelineByItself) {

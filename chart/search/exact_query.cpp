@@ -5,6 +5,7 @@
 #include "chart/search/job_matcher.h"
 #include "chart/search/parse_query.h"
 #include "trace/text/decimal_time.h"
+#include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
 namespace {
@@ -14,8 +15,8 @@ bool isExact(const Timeline& timeline, const std::string& query, int rank, std::
              const Event& event) {
   JobMatcher matcher(timeline, parseQuery(query));
   std::size_t others = 0;
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank || !matcher.allowsLane(rank, track.lane)) continue;
+  for (const Track& track : tracksOf(timeline, rank)) {
+    if (!matcher.allowsLane(rank, track.lane)) continue;
     for (const Event& each : track.events) {
       if (!matcher.matches(each)) continue;
       const bool isIt = &each == &event || (track.lane == lane && each.begin == event.begin &&

@@ -18,6 +18,7 @@
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
+#include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
 namespace {
@@ -96,8 +97,7 @@ class TextChart {
   /// The all-reduces in the range whose members the log names: sums of gradients.
   std::vector<const Event*> reductionsOf(int rank) const {
     std::vector<const Event*> reductions;
-    for (const Track& track : timeline_.tracks) {
-      if (track.rank != rank) continue;
+    for (const Track& track : tracksOf(timeline_, rank)) {
       for (const Event& event : track.events) {
         if (event.kind != JobKind::kAllReduce || event.end <= scale_.range.begin) continue;
         const auto arguments = timeline_.argumentsOf(event);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 /// A path as an argument: a leading `-` would make it an option.
 std::string argument(const std::string& path) {
-  return shellWord(path.starts_with('-') && path != "-" ? "./" + path : path);
+  return printedShellWord(path.starts_with('-') && path != "-" ? "./" + path : path);
 }
 
 /// "2026-03-01 12:00:01 UTC".
@@ -137,9 +137,9 @@ class RunText {
       if (fits && !paths_.contains(path)) return {};
       if (fits) ++found;
     }
-    return found == paths_.size()
-               ? argument(prefix) + "*" + (suffix.empty() ? std::string() : shellWord(suffix))
-               : std::string();
+    return found == paths_.size() ? argument(prefix) + "*" +
+                                        (suffix.empty() ? std::string() : printedShellWord(suffix))
+                                  : std::string();
   }
 
   std::span<const FileFacts> files_;

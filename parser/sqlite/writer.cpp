@@ -13,6 +13,7 @@
 #include "parser/profile/profile_metadata.h"
 #include "parser/sqlite/database.h"
 #include "parser/sqlite/format.h"
+#include "trace/checked_span.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
 #include "trace/text/display_name.h"
@@ -171,12 +172,7 @@ void copyFile(int from, OutputFile& to) {
 }  // namespace
 
 ProfileSummary writeSqlite(const Timeline& timeline, OutputFile& out) {
-  const Timeline::Span span = timeline.span();
-  if (Nanoseconds length = 0; __builtin_sub_overflow(span.end, span.begin, &length)) {
-    throw Error(
-        "cannot write a profile that spans more than 292 years: the clock of one of its logs is "
-        "wrong; leave that log out");
-  }
+  checkedSpan(timeline);
   ProfileSummary summary;
   const SqliteDatabase database = SqliteDatabase::temporary();
   for (const std::string_view table : sf::kTables) database.run(table);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "tests/bench/bench_data.h"
@@ -46,6 +47,15 @@ class Memory : public testing::Test {
     return 1024 * 1024 * least;
   }
 
+  /// A report on one thread, in that many MiB of address space.
+  static ProgramRun reportWithin(rlim_t most, const std::string& logs) {
+    return runProgram({test::inBuild("bin/pipe-trace"), "report", logs, "--threads", "1"},
+                      {.inChild = [most] {
+                        const rlimit limit{most << 20U, most << 20U};
+                        ::setrlimit(RLIMIT_AS, &limit);
+                      }});
+  }
+
   /// The memory that each further job takes at the peak, in bytes.
   double bytesPerJob(const ConversionOptions& options) const {
     constexpr std::int64_t kFew = 72'000;
@@ -56,7 +66,6 @@ class Memory : public testing::Test {
     return (many - few) / (kMany - kFew);
   }
 
- private:
   fs::path folder_;
 };
 
@@ -75,15 +84,25 @@ TEST_F(Memory, AChromeTraceTakesAtMostOneAndAHalfTimesItsFile) {
   EXPECT_LE(1024 * 1024 * measure([&] { load(trace, {.threads = 2}); }).peakMiB, 1.5 * size);
 }
 
+/// The idle time of each rank goes back over the jobs of all that come before it.
+TEST_F(Memory, PathsOfThousandsOfRanksAreNotKept) {
+  constexpr int kRanks = 6000;
+  fs::create_directories(folder_);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const std::string at = std::to_string(rank);
+    std::ofstream(path("workerlog." + at))
+        << "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = " << at
+        << ".000000, job_end_time = " << at << ".200000\n";
+  }
+  const ProgramRun result = reportWithin(128, folder_.string());
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, testing::HasSubstr("6000 ranks, 1 step, 6000 compute jobs"));
+}
+
 TEST_F(Memory, ProgramThatRunsOutOfItSaysInWhatAndWhatTakesLess) {
   const std::string logs = path("logs");
   makeLogs(logs, {.jobsPerDevice = 250'000});
-  const ProgramRun result = runProgram(
-      {test::inBuild("bin/pipe-trace"), "report", logs, "--threads", "1"}, {.inChild = [] {
-        constexpr rlim_t kBytes = 96 << 20;
-        const rlimit limit{kBytes, kBytes};
-        ::setrlimit(RLIMIT_AS, &limit);
-      }});
+  const ProgramRun result = reportWithin(96, logs);
   EXPECT_EQ(result.exitCode, 2);
   EXPECT_THAT(result.err,
               testing::ContainsRegex("pipe-trace report: memory ran out while "

@@ -9,6 +9,7 @@
 #include "trace/files/output_set.h"
 #include "trace/log/log_format.h"
 #include "trace/log/log_writer.h"
+#include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
 namespace {
@@ -56,8 +57,8 @@ class RankLog {
     const RankInfo& info = timeline_.ranks.at(rank_);
     writer_.appendMeta(out_, info);
     for (const ClockReading& reading : info.clockReadings) writer_.append(out_, reading);
-    for (const Track& track : timeline_.tracks) {
-      if (track.rank != rank_ || track.lane == kBubbleLane) continue;
+    for (const Track& track : tracksOf(timeline_, rank_)) {
+      if (track.lane == kBubbleLane) continue;
       for (const Event& event : track.events) appendEvent(track, event);
     }
     for (const CounterSeries& series : timeline_.counters) {

@@ -41,6 +41,8 @@ std::string fitToPrint(std::string_view text) {
   return out;
 }
 
+std::string fitLine(std::string_view text) { return fitInLine(text) + "\n"; }
+
 std::string fitInLine(std::string_view text) {
   std::string fit = fitToPrint(text);
   std::replace_if(

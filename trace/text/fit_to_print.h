@@ -19,4 +19,7 @@ std::string fitToPrint(std::string_view text);
 /// could else look like lines of the program.
 std::string fitInLine(std::string_view text);
 
+/// fitInLine() and a newline.
+std::string fitLine(std::string_view text);
+
 }  // namespace pipetrace

@@ -19,5 +19,12 @@ TEST(ShellWord, AQuoteInsideEndsTheQuotedPartAndIsEscaped) {
   EXPECT_EQ(shellWord("it's"), "'it'\\''s'");
 }
 
+TEST(ShellWord, CharactersThatATerminalWouldObeyAreEscapesInCommandsToCopy) {
+  EXPECT_EQ(printedShellWord("two words"), "'two words'");
+  EXPECT_EQ(printedShellWord("größe"), "'größe'");
+  EXPECT_EQ(printedShellWord("a\n'b'\\\x1b"), "$'a\\x0a\\'b\\'\\\\\\x1b'");
+  EXPECT_EQ(printedShellWord("\xe2\x80\xae"), "$'\\xe2\\x80\\xae'");
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -42,7 +42,7 @@ std::string BlocksOptions::words() const {
   std::string words = "--blocks " + (blocks == kAlike ? blocks : inputWord(blocks));
   if (runPartition.empty()) return words;
   return words + " --run-partition " +
-         (isPartitionText(runPartition) ? shellWord(runPartition) : inputWord(runPartition));
+         (isPartitionText(runPartition) ? printedShellWord(runPartition) : inputWord(runPartition));
 }
 
 void addBlocksOptions(CommandApp& app, BlocksOptions& options, const std::string& group) {

@@ -12,7 +12,7 @@ namespace pipetrace {
 
 std::string inputWord(const std::string& input) {
   // A name with a dash in front would be an option.
-  return shellWord(input.starts_with('-') ? "./" + input : input);
+  return printedShellWord(input.starts_with('-') ? "./" + input : input);
 }
 
 std::string inputsOfCommand(const CLI::App& app, const LoadRunOptions& options) {
@@ -31,7 +31,8 @@ std::string inputsOfCommand(const CLI::App& app, const LoadRunOptions& options) 
     if (std::find(kOthers.begin(), kOthers.end(), name) != kOthers.end()) continue;
     const CLI::Option* const given = app.get_option_no_throw(name);
     if (given == nullptr) continue;
-    for (const std::string& value : given->results()) words += " " + name + " " + shellWord(value);
+    for (const std::string& value : given->results())
+      words += " " + name + " " + printedShellWord(value);
   }
   return words;
 }

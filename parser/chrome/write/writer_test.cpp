@@ -355,11 +355,11 @@ TEST_F(ChromeWriterTest, NumbersThatAreNotFiniteAreNotWrittenAsSamples) {
   EXPECT_EQ(summary_.counters, 1);
 }
 
-TEST_F(ChromeWriterTest, ATimelineOfMoreThanThreeCenturiesIsRefused) {
+TEST_F(ChromeWriterTest, ATimelineOfMoreThanAYearIsRefused) {
   Timeline t;
-  add(t, 0, "compute", JobKind::kForward, kNsMin, kNsMin);
-  add(t, 0, "compute", JobKind::kForward, kNsMax, kNsMax);
-  EXPECT_THAT([&] { text(t); }, ThrowsMessage<Error>(HasSubstr("292 years")));
+  add(t, 0, "compute", JobKind::kForward, 0, 1);
+  add(t, 0, "compute", JobKind::kForward, 367 * 86'400 * kNsPerSecond, 367 * 86'400 * kNsPerSecond);
+  EXPECT_THAT([&] { text(t); }, ThrowsMessage<Error>(HasSubstr("more than a year apart")));
 }
 
 TEST_F(ChromeWriterTest, AnEmptyTimelineIsAnEmptyProfile) {
@@ -380,7 +380,8 @@ TEST_F(ChromeWriterTest, TheTextDoesNotDependOnTheNumberOfThreads) {
 
 TEST_F(ChromeWriterTest, AnArrowFromAJobAtTheEarliestPossibleTimeLeavesInsideIt) {
   Timeline t;
-  for (const Nanoseconds begin : {kNsMin, kNsMin + 5}) {
+  constexpr Nanoseconds kEarliest = -(Nanoseconds{1} << 62);
+  for (const Nanoseconds begin : {kEarliest, kEarliest + 5}) {
     Event& e = add(t, 0, "compute", JobKind::kForward, begin, begin + 2);
     e.step = e.microBatch = 0;
   }
