@@ -284,6 +284,14 @@ void reportLeftOut(LeftOutJobs left, Diagnostics& diagnostics) {
                                 " none of their jobs was taken",
                      .advice = "give the files of all ranks"});
   }
+  std::sort(left.takeTurns.begin(), left.takeTurns.end());
+  if (!left.takeTurns.empty()) {
+    diagnostics.add({.message = "forwards and backwards of " + ranksText(left.takeTurns) +
+                                " take turns in an order that no known schedule has, so " +
+                                countText(left.jobsInTurns, "job was", "jobs were") + " not taken",
+                     .advice = "annotate the jobs (docs/inputs/megatron.md), and give the files of"
+                               " all ranks"});
+  }
 }
 
 }  // namespace

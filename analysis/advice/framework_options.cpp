@@ -61,9 +61,14 @@ FrameworkOption answerOf(const char* framework, AskFramework ask, const Schedule
     const FrameworkAnswer answer = (schedule.*ask)(size);
     return {framework, answer.text, answer.exists};
   }
-  std::string names;
+  std::vector<std::string_view> known;
   for (const ScheduleInfo& each : knownSchedules()) {
-    if (each.*ask != nullptr) names += (names.empty() ? "" : " and ") + std::string(each.name);
+    if (each.*ask != nullptr) known.push_back(each.name);
+  }
+  std::string names;
+  for (const std::string_view& each : known) {
+    const bool isLast = &each == &known.back();
+    names += (names.empty() ? "" : isLast ? " and " : ", ") + std::string(each);
   }
   return cannot(framework, "it has " + names + " only");
 }

@@ -54,7 +54,7 @@ TEST(FrameworkOptions, DeepSpeedHasDualPipeVFromTwoMicroBatchesARankOn) {
 
 TEST(FrameworkOptions, AFrameworkWithoutAScheduleHasThoseThatItsRowsKnow) {
   const auto options = optionsOfSchedule("DualPipe", 1, 4, 8);
-  EXPECT_EQ(of(options, "Megatron-LM").text, "it has 1F1B and Interleaved1F1B only");
+  EXPECT_EQ(of(options, "Megatron-LM").text, "it has 1F1B, Interleaved1F1B and Combined1F1B only");
   EXPECT_EQ(of(options, "DeepSpeed").text, "it has 1F1B and DualPipeV only");
   EXPECT_EQ(of(options, "torch").text, "a stage cannot stand on two ranks");
   EXPECT_TRUE(of(optionsOfSchedule("V-Min", 2, 4, 8), "torch").takesPlanFile);

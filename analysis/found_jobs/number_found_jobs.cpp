@@ -5,13 +5,17 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "schedule/action.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
+#include "trace/log/fused_pair.h"
+#include "trace/log/log_format.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
@@ -29,12 +33,18 @@ struct FoundPass {
   std::int32_t microBatch = kNotGiven;
 };
 
+bool isPair(const Event& event) { return event.kind == JobKind::kForwardBackward; }
+bool runsForward(const Event& event) { return event.kind == JobKind::kForward || isPair(event); }
+
 /// A rank in one step.
 struct RankOfStep {
   std::vector<FoundPass> passes;  // by their order
   std::vector<Event*> jobs;       // all found compute jobs
-  bool isByOrder = false;         // only their order says whose backwards are whose
-  std::size_t receives = 0;       // messages that it gets in all steps, of both directions
+  /// Whether a fused pair runs the backward of a forward that was not found.
+  bool hasLostPairs = false;
+  bool isByOrder = false;    // only their order says whose backwards are whose
+  std::size_t receives = 0;  // messages that it gets in all steps, of both directions
+  bool namesPeers = false;   // its messages do
 };
 
 bool isFoundJob(const Event& event) { return isCompute(event.kind) && event.stage == kNotGiven; }
@@ -126,6 +136,13 @@ class StepOfPipeline {
     return fitting.size();
   }
 
+  bool havePairs() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](const RankOfStep& rank) {
+      return std::any_of(rank.jobs.begin(), rank.jobs.end(),
+                         [](const Event* job) { return isPair(*job); });
+    });
+  }
+
   /// Whether the order of some rank's jobs alone says whose its backwards are.
   bool isByOrder() const {
     return std::any_of(ranks_.begin(), ranks_.end(),
@@ -138,8 +155,9 @@ class StepOfPipeline {
     }
   }
 
-  /// Gives the jobs the numbers of their passes.
-  void give() {
+  /// Gives the jobs the numbers of their passes. Returns those of the backwards of fused pairs.
+  std::map<Event*, const FoundPass*> give() {
+    std::map<Event*, const FoundPass*> paired;
     for (RankOfStep& rank : ranks_) {
       std::set<std::int32_t> stages;
       for (const FoundPass& pass : rank.passes) stages.insert(pass.stage);
@@ -151,9 +169,12 @@ class StepOfPipeline {
           event.chunk = static_cast<std::int16_t>(chunk);
         };
         set(*pass.forward);
-        for (Event* const each : pass.backwards) set(*each);
+        for (Event* const each : pass.backwards) {
+          isPair(*each) ? void(paired.try_emplace(each, &pass)) : set(*each);
+        }
       }
     }
+    return paired;
   }
 
  private:
@@ -241,6 +262,10 @@ class StepOfPipeline {
       const auto place = places.find(stage);
       return place != places.end() && place->second != position;
     };
+    // NCCL sends both messages of a pair to one rank at once, which counts as one.
+    const bool namePeers = std::any_of(ranks_.begin(), ranks_.end(),
+                                       [](const RankOfStep& rank) { return rank.namesPeers; });
+    if (size() == 2 && namePeers && havePairs()) return true;
     for (std::size_t position = 0; position < size() && all > 0; ++position) {
       std::size_t receives = 0;
       for (const FoundPass& pass : ranks_[position].passes) {
@@ -269,21 +294,26 @@ class StepOfPipeline {
     return true;
   }
 
+  static constexpr int kNothing = -1;
+  /// A job as two numbers: the forward pass that it runs, and the one whose backward it runs. A
+  /// fused pair runs both, others one of them.
+  using JobInOrder = std::pair<int, int>;
+
   /// The entry of a backward in the order of a rank's jobs. `forward`: the number of its forward.
-  static int backwardOf(int forward, const RankOfStep& rank) {
-    return rank.isByOrder ? -1 : -1 - forward;
+  static JobInOrder backwardOf(int forward, const RankOfStep& rank) {
+    return {kNothing, rank.isByOrder ? 0 : forward};
   }
 
-  /// The order of a rank's jobs: for each the number of its forward, below 0 for a backward.
-  static std::vector<int> orderOf(const RankOfStep& rank) {
-    std::map<const Event*, int> numbers;
+  static std::vector<JobInOrder> orderOf(const RankOfStep& rank) {
+    std::map<const Event*, JobInOrder> numbers;
     for (std::size_t i = 0; i < rank.passes.size(); ++i) {
       const auto number = static_cast<int>(i);
-      numbers[rank.passes[i].forward] = number;
-      if (!rank.passes[i].backwards.empty())
-        numbers[rank.passes[i].backwards.front()] = backwardOf(number, rank);
+      numbers.try_emplace(rank.passes[i].forward, kNothing, kNothing).first->second.first = number;
+      if (rank.passes[i].backwards.empty()) continue;
+      numbers.try_emplace(rank.passes[i].backwards.front(), kNothing, kNothing)
+          .first->second.second = backwardOf(number, rank).second;
     }
-    std::vector<int> order;
+    std::vector<JobInOrder> order;
     for (const Event* const job : rank.jobs) {
       const bool isBackward =
           job->kind == JobKind::kBackward || job->kind == JobKind::kBackwardInput;
@@ -303,19 +333,24 @@ class StepOfPipeline {
       RankOfStep& rank = ranks_[position];
       std::map<std::pair<int, int>, int> numbers;  // of stage and micro-batch
       std::vector<const Action*> forwards;
-      std::vector<int> order;
+      std::vector<JobInOrder> order;
       std::set<std::pair<int, int>> begun;
       for (const Action& action : plan.ranks[position]) {
         const std::pair key(action.stage, action.microBatch);
-        if (action.kind == JobKind::kForward) {
+        const bool isPaired = action.kind == JobKind::kForwardBackward;
+        if (isPaired && rank.isByOrder) return false;
+        if (action.kind == JobKind::kForward || isPaired) {
           numbers[key] = static_cast<int>(forwards.size());
-          order.push_back(numbers[key]);
+          order.emplace_back(numbers[key], kNothing);
           forwards.push_back(&action);
+        }
+        if (isPaired) {
+          const std::pair backward(action.backwardStage, action.backwardMicroBatch);
+          if (!numbers.contains(backward) || !begun.insert(backward).second) return false;
+          order.back().second = numbers[backward];
         } else if (action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput) {
           if (!numbers.contains(key)) return false;
           if (begun.insert(key).second) order.push_back(backwardOf(numbers[key], rank));
-        } else if (action.kind == JobKind::kForwardBackward) {
-          return false;
         }
       }
       if (forwards.size() != rank.passes.size() || order != orderOf(rank)) return false;
@@ -365,7 +400,10 @@ class FoundJobNumbers {
       : timeline_(timeline), topology_(topologyOf(timeline, threads)) {}
 
   LeftOutJobs give() {
-    for (const auto& [replica, ranks] : topology_.replicas()) numberPipeline(ranks);
+    for (const auto& [replica, ranks] : topology_.replicas()) {
+      numberPipeline(ranks);
+      leaveOutUnknownPairs(ranks);
+    }
     giveMessages();
     return std::move(leftOut_);
   }
@@ -397,7 +435,9 @@ class FoundJobNumbers {
       if (position < 0 || timeline_.ranks.at(rank).jobsFound == 0) return;
       rankAt[static_cast<std::size_t>(position)] = rank;
     }
-    if (rankAt.size() != members.size() || rankAt.size() < 2) return;
+    if (rankAt.size() != members.size()) return;
+    const bool isAlone = rankAt.size() < 2;
+    if (isAlone && !has(rankAt.begin()->second, JobKind::kForwardBackward)) return;
     const int depth = topology_.places.at(members.front()).depth;
     if (static_cast<std::size_t>(depth) != rankAt.size()) return;  // a rank has no file
     for (const auto& [position, rank] : rankAt) {
@@ -422,6 +462,16 @@ class FoundJobNumbers {
     bool areAll = true;
     for (const std::int32_t step : steps) {
       areAll = numberStep(rankAt, step, steps.size()) && areAll;
+    }
+    const bool havePairs = std::any_of(rankAt.begin(), rankAt.end(), [&](const auto& at) {
+      return has(at.second, JobKind::kForwardBackward);
+    });
+    if (havePairs && !steps.empty()) {
+      leaveOutUnknownPairs(members);
+      dropMessagesOfPairs(rankAt, true);
+      giveMessagesOfPipeline(rankAt);
+      dropMessagesOfPairs(rankAt, false);
+      return;
     }
     if (areAll) giveMessagesOfPipeline(rankAt);
     nameFirstWeightHalves(rankAt);
@@ -513,6 +563,87 @@ class FoundJobNumbers {
     }
   }
 
+  /// The micro-batch of a found pair's backward, as those of forwards count.
+  std::int32_t pairedMicroBatch(const Event& pair) const {
+    for (const Argument& argument : timeline_.argumentsOf(pair)) {
+      if (timeline_.strings[argument.key] == kPairedMicroBatch)
+        return static_cast<std::int32_t>(argument.integer);
+    }
+    return kNotGiven;
+  }
+
+  /// Gives fused pairs, whose forwards have their numbers, an action that names both halves.
+  void nameActions(const std::map<Event*, const FoundPass*>& backwards) {
+    for (const auto& [pair, backward] : backwards) {
+      std::vector<Argument> arguments;
+      for (const Argument& argument : timeline_.argumentsOf(*pair)) {
+        if (timeline_.strings[argument.key] != kPairedMicroBatch) arguments.push_back(argument);
+      }
+      const std::string action =
+          toText(Action{JobKind::kForwardBackward, pair->stage, pair->microBatch, backward->stage,
+                        backward->microBatch});
+      arguments.push_back(Argument::ofText(timeline_.strings.intern(log_format::kAction),
+                                           timeline_.strings.intern(action)));
+      timeline_.setArguments(*pair, arguments);
+    }
+  }
+
+  /// Takes away the jobs of steps whose fused pairs have no stages: with these no figure is right.
+  void leaveOutUnknownPairs(const std::vector<int>& members) {
+    std::set<std::int32_t> steps;
+    for (const int rank : members) {
+      const Track* const lane = laneOf(rank, kComputeLane);
+      if (lane == nullptr || timeline_.ranks.at(rank).jobsFound == 0) continue;
+      for (const Event& event : lane->events) {
+        if (isFoundJob(event) && isPair(event)) steps.insert(event.step);
+      }
+    }
+    if (steps.empty()) return;
+    for (const int rank : members) {
+      RankInfo& info = timeline_.ranks.at(rank);
+      const std::int64_t before = leftOut_.jobsInTurns;
+      for (const std::string_view name : {kComputeLane, kSendLane, kRecvLane}) {
+        Track* const lane = laneOf(rank, name);
+        if (lane == nullptr || info.jobsFound == 0) continue;
+        std::erase_if(lane->events, [&](const Event& event) {
+          if (!steps.contains(event.step) || event.stage != kNotGiven) return false;
+          if (name != kComputeLane) return true;
+          if (!isFoundJob(event)) return false;
+          ++info.runsUnplaced;
+          info.unplacedTime += event.duration();
+          ++leftOut_.jobsInTurns;
+          return true;
+        });
+      }
+      info.jobsFound -= leftOut_.jobsInTurns - before;
+      if (leftOut_.jobsInTurns > before) leftOut_.takeTurns.push_back(rank);
+    }
+  }
+
+  /// Takes the jobs away from messages of fused pairs, as it is not known which half theirs is, or
+  /// drops the messages that have none then.
+  void dropMessagesOfPairs(const std::map<std::size_t, int>& rankAt, bool areToBeGiven) {
+    for (const auto& [position, rank] : rankAt) {
+      std::set<std::int64_t> pairs;
+      for (const Event& event : laneOf(rank, kComputeLane)->events) {
+        if (isPair(event)) pairs.insert(event.job);
+      }
+      for (const std::string_view name : {kSendLane, kRecvLane}) {
+        Track* const lane = laneOf(rank, name);
+        if (lane == nullptr) continue;
+        if (!areToBeGiven) {
+          std::erase_if(lane->events, [](const Event& e) { return e.kind == JobKind::kOther; });
+          continue;
+        }
+        for (Event& event : lane->events) {
+          if (!pairs.contains(event.job)) continue;
+          event.kind = JobKind::kOther;
+          event.job = event.microBatch = kNotGiven;
+        }
+      }
+    }
+  }
+
   RankOfStep rankStep(int rank, std::int32_t step) {
     RankOfStep result;
     result.isByOrder = areByOrder_.contains(rank);
@@ -520,15 +651,15 @@ class FoundJobNumbers {
     for (Event& event : laneOf(rank, kComputeLane)->events) {
       if (!isFoundJob(event) || event.step != step) continue;
       result.jobs.push_back(&event);
-      if (event.kind != JobKind::kForward) continue;
+      if (!runsForward(event)) continue;
       passes[event.microBatch] = result.passes.size();
       result.passes.push_back({.forward = &event, .backwards = {}});
     }
     for (Event* const event : result.jobs) {
-      const auto pass = passes.find(event->microBatch);
-      if (event->kind != JobKind::kForward && pass != passes.end()) {
-        result.passes[pass->second].backwards.push_back(event);
-      }
+      if (event->kind == JobKind::kForward) continue;
+      const auto pass = passes.find(isPair(*event) ? pairedMicroBatch(*event) : event->microBatch);
+      if (pass != passes.end()) result.passes[pass->second].backwards.push_back(event);
+      result.hasLostPairs = result.hasLostPairs || (isPair(*event) && pass == passes.end());
     }
     return result;
   }
@@ -539,7 +670,7 @@ class FoundJobNumbers {
     for (const auto& [position, rank] : rankAt) ranks.push_back(rankStep(rank, step));
     const std::size_t forwards = ranks.front().passes.size();
     const bool areEqual = std::all_of(ranks.begin(), ranks.end(), [&](const RankOfStep& rank) {
-      return rank.passes.size() == forwards;
+      return rank.passes.size() == forwards && !rank.hasLostPairs;
     });
     if (!areEqual || forwards == 0) return false;  // a step that was cut off
     StepOfPipeline pipeline(std::move(ranks), steps);
@@ -548,11 +679,17 @@ class FoundJobNumbers {
     for (std::size_t position = 0; position < pipeline.size(); ++position) {
       addMessages(rankAt, position, pipeline, sends, receives);
     }
-    if (pipeline.followMessages(sends, receives)) {
+    // A fused pair has messages of both directions, which do not say whose they are.
+    if (!pipeline.havePairs() && pipeline.followMessages(sends, receives)) {
       pipeline.give();
       return true;
     }
     const std::size_t fitting = pipeline.followSchedule();
+    if (pipeline.havePairs()) {
+      if (fitting != 1) return false;
+      nameActions(pipeline.give());
+      return true;
+    }
     if (fitting != 1) {
       for (std::size_t position = 0; position < pipeline.size(); ++position) {
         timeline_.ranks.at(rankAt.at(position)).jobsByOrder +=
@@ -564,42 +701,63 @@ class FoundJobNumbers {
     return true;
   }
 
+  /// A job, or a half of a fused pair, that passes its result on forward or backward.
+  struct Half {
+    const Event* job = nullptr;
+    bool isForward = true;
+    std::int32_t stage = kNotGiven;
+    std::int32_t microBatch = kNotGiven;
+  };
+
+  /// The halves of a job that have messages.
+  std::vector<Half> halvesOf(const Event& job) const {
+    if (job.stage == kNotGiven) return {};
+    if (const auto pair = fusedPairOf(timeline_, job)) {
+      return {{&job, true, pair->forwardStage, pair->forwardMicroBatch},
+              {&job, false, pair->backwardStage, pair->backwardMicroBatch}};
+    }
+    const auto isForward = directionOf(job.kind);
+    if (!isForward) return {};
+    return {{&job, *isForward, job.stage, job.microBatch}};
+  }
+
   /// A message as two numbered jobs say that it must have been.
   struct DueMessage {
-    const Event* from = nullptr;
-    const Event* to = nullptr;
+    Half from;
+    Half to;
   };
 
   /// Gives messages their jobs, where there are as many as the numbered jobs must have. The k-th
   /// message from one rank to another is that of the k-th job there that sends to it. Where
   /// messages do not name the other rank, a rank's receives are in the order of their use.
   void giveMessagesOfPipeline(const std::map<std::size_t, int>& rankAt) {
-    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t, bool>, const Event*> jobs;
+    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t, bool>, Half> jobs;
     std::map<const Event*, int> rankOf;
     std::map<std::int32_t, int> rankOfStage;
-    std::vector<const Event*> inOrder;
+    std::map<std::int32_t, std::int16_t> chunkOf;  // by stage
+    std::vector<Half> inOrder;
     for (const auto& [position, rank] : rankAt) {
       for (const Event& event : laneOf(rank, kComputeLane)->events) {
-        const auto isForward = directionOf(event.kind);
-        if (!isForward || event.stage == kNotGiven) continue;
-        jobs[{event.step, event.stage, event.microBatch, *isForward}] = &event;
-        rankOf[&event] = rank;
-        rankOfStage[event.stage] = rank;
-        inOrder.push_back(&event);
+        for (const Half& half : halvesOf(event)) {
+          jobs[{event.step, half.stage, half.microBatch, half.isForward}] = half;
+          rankOf[&event] = rank;
+          rankOfStage[half.stage] = rank;
+          if (half.stage == event.stage) chunkOf[half.stage] = event.chunk;
+          inOrder.push_back(half);
+        }
       }
     }
     std::map<int, std::vector<DueMessage>> sends;  // by rank, in the order of its jobs
-    for (const Event* const job : inOrder) {
-      const bool isForward = *directionOf(job->kind);
-      const std::int32_t next = job->stage + (isForward ? 1 : -1);
+    for (const Half& half : inOrder) {
+      const std::int32_t next = half.stage + (half.isForward ? 1 : -1);
       const auto place = rankOfStage.find(next);
-      if (place == rankOfStage.end() || place->second == rankOf[job]) continue;
-      const auto to = jobs.find({job->step, next, job->microBatch, isForward});
-      if (to != jobs.end()) sends[rankOf[job]].push_back({job, to->second});
+      if (place == rankOfStage.end() || place->second == rankOf[half.job]) continue;
+      const auto to = jobs.find({half.job->step, next, half.microBatch, half.isForward});
+      if (to != jobs.end()) sends[rankOf[half.job]].push_back({half, to->second});
     }
     std::map<int, std::vector<DueMessage>> receives;
     for (const auto& [rank, list] : sends) {
-      for (const DueMessage& due : list) receives[rankOf[due.to]].push_back(due);
+      for (const DueMessage& due : list) receives[rankOf[due.to.job]].push_back(due);
     }
     for (auto& [rank, list] : receives) {
       const Track* const lane = laneOf(rank, kRecvLane);
@@ -608,16 +766,17 @@ class FoundJobNumbers {
       // Those of one rank are in the order in which it sends.
       if (!namesPeers && rankAt.size() > 2) {
         std::stable_sort(list.begin(), list.end(), [](const DueMessage& a, const DueMessage& b) {
-          return a.to->begin < b.to->begin;
+          return std::pair(a.to.job->begin, !a.to.isForward) <
+                 std::pair(b.to.job->begin, !b.to.isForward);
         });
       }
-      giveLane(rank, kRecvLane, list, rankOf, namesPeers);
+      giveLane(rank, kRecvLane, list, rankOf, chunkOf, namesPeers);
     }
     for (const auto& [rank, list] : sends) {
       const Track* const lane = laneOf(rank, kSendLane);
       const bool namesPeers =
           lane != nullptr && !lane->events.empty() && lane->events.front().peer != kNotGiven;
-      giveLane(rank, kSendLane, list, rankOf, namesPeers);
+      giveLane(rank, kSendLane, list, rankOf, chunkOf, namesPeers);
     }
   }
 
@@ -629,7 +788,8 @@ class FoundJobNumbers {
   }
 
   void giveLane(int rank, std::string_view name, const std::vector<DueMessage>& list,
-                std::map<const Event*, int>& rankOf, bool namesPeers) {
+                std::map<const Event*, int>& rankOf,
+                const std::map<std::int32_t, std::int16_t>& chunkOf, bool namesPeers) {
     Track* const lane = laneOf(rank, name);
     if (lane == nullptr) return;
     const bool isSend = name == kSendLane;
@@ -639,20 +799,21 @@ class FoundJobNumbers {
       events[namesPeers ? event.peer : 0].push_back(&event);
     }
     for (const DueMessage& each : list) {
-      due[namesPeers ? rankOf[isSend ? each.to : each.from] : 0].push_back(each);
+      due[namesPeers ? rankOf[isSend ? each.to.job : each.from.job] : 0].push_back(each);
     }
     for (auto& [peer, messages] : events) {
       const std::vector<DueMessage>& of = due[peer];
       if (messages.size() != of.size()) continue;
       for (std::size_t i = 0; i < of.size(); ++i) {
-        const Event& job = isSend ? *of[i].from : *of[i].to;
+        const Half& half = isSend ? of[i].from : of[i].to;
         Event& message = *messages[i];
-        message.kind = transferKind(isSend, job.kind == JobKind::kForward);
-        message.job = job.job;
-        message.step = job.step;
-        message.stage = job.stage;
-        message.chunk = job.chunk;
-        message.microBatch = job.microBatch;
+        message.kind = transferKind(isSend, half.isForward);
+        message.job = half.job->job;
+        message.step = half.job->step;
+        message.stage = half.stage;
+        const auto chunk = chunkOf.find(half.stage);
+        message.chunk = chunk == chunkOf.end() ? std::int16_t{kNotGiven} : chunk->second;
+        message.microBatch = half.microBatch;
       }
     }
   }
@@ -670,6 +831,7 @@ class FoundJobNumbers {
       const bool isSend = lane == kSendLane;
       for (const Event& event : track->events) {
         if (!isSend) ++rank.receives;  // also those of which no kind is known yet
+        rank.namesPeers = rank.namesPeers || event.peer != kNotGiven;
         const auto pass = passes.find(event.job);
         if (pass == passes.end() || !isForwardTransfer(event.kind)) continue;
         std::size_t other = (position + (isSend ? 1 : size - 1)) % size;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "trace/timeline.h"
@@ -12,6 +13,10 @@ struct LeftOutJobs {
   std::vector<int> unparted;
   /// Other ranks of the run have no file, and no group says which ranks make up the pipeline.
   std::vector<int> lackNeighbours;
+  /// Ranks with fused pairs that no known schedule has in their order, and how many jobs were taken
+  /// away, those of all ranks in those steps.
+  std::vector<int> takeTurns;
+  std::int64_t jobsInTurns = 0;
 };
 
 /// Gives jobs that a reader found without annotations (RankInfo::jobsFound) their stages, chunks
@@ -29,6 +34,9 @@ struct LeftOutJobs {
 /// (RankInfo::jobsByOrder). Then the schedule says whose they are. If several fit that say other
 /// things, one of the fewest chunks holds, and jobsByOrder stays. A step that fits none keeps its
 /// numbers by order, and RankInfo::jobsByOrder counts it.
+///
+/// Messages do not say which half of a fused pair is theirs. So the schedules say what such pairs
+/// are, and give them their action. The jobs of a step whose pairs are in no schedule are left out.
 ///
 /// Jobs of CUDA graphs name no peers, and may not be enough (LeftOutJobs). Then no rank of that
 /// pipeline keeps jobs.

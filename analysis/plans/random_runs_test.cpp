@@ -58,7 +58,9 @@ class RandomRuns {
 };
 
 /// Whether some job names its micro-batch in its action alone.
-bool hasPairs(const Plan& plan) { return plan.name.starts_with("DualPipe"); }
+bool hasPairs(const Plan& plan) {
+  return plan.name.starts_with("DualPipe") || plan.name == "Combined1F1B";
+}
 
 /// All schedules that make exactly this plan, by comparing with each.
 std::vector<std::string> namesOf(const Plan& plan) {
@@ -109,6 +111,7 @@ TEST(RandomRuns, RunsWhoseJobsNameNoMicroBatchAreRecognisedByCounting) {
   for (int round = 0; round < 100; ++round) {
     const Plan plan = runs.plan();
     if (plan.name == "GPipe" || plan.name == "LoopedBFS" || plan.isBidirectional()) continue;
+    if (plan.name == "Combined1F1B") continue;  // pairs without an action do not say their halves
     Timeline timeline = runs.run(plan);
     Diagnostics diagnostics;
     completeTimeline(timeline, diagnostics);

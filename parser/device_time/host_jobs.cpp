@@ -62,10 +62,13 @@ std::int32_t HostJobs::ofMessage(std::uint32_t thread, Nanoseconds time, bool is
   const Thread* const found = find(thread);
   if (found == nullptr) return kNone;
   const auto isMeant = [&](std::int32_t job) {
-    return !isForward || isForwardMessageOf((*this)[job].kind) == isForward;
+    const HostJob& each = (*this)[job];
+    return !isForward || isForwardMessageOf(each.kind) == isForward ||
+           isFoundPair(each.kind, each.stage);
   };
   const std::int32_t open = openAmong(*found, time);
-  if (open != kNone && isMeant(open)) return open;
+  const bool isPosted = open != kNone && isMeant(open);
+  if (isPosted && (isSend || !isFoundPair((*this)[open].kind, (*this)[open].stage))) return open;
   const auto next = std::partition_point(jobs_.begin() + found->first, jobs_.begin() + found->end,
                                          [&](const HostJob& job) { return job.begin <= time; });
   const auto first = static_cast<std::int32_t>(next - jobs_.begin());

@@ -28,6 +28,12 @@ struct HostJob {
 /// without messages.
 std::optional<bool> isForwardMessageOf(JobKind job);
 
+/// Whether it is a fused pair that no annotation names, and so has no stage yet. It has messages of
+/// both directions. Those that are posted while it runs are of the next job.
+inline bool isFoundPair(JobKind kind, std::int32_t stage) {
+  return kind == JobKind::kForwardBackward && stage == kNotGiven;
+}
+
 /// The jobs of the host by thread and time. Jobs of one thread do not overlap.
 class HostJobs {
  public:

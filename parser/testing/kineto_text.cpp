@@ -21,9 +21,10 @@ KinetoText& KinetoText::add(const std::string& event) {
   return *this;
 }
 
-KinetoText& KinetoText::rank(int rank, int size, const std::string& groups) {
-  head_ = R"("distributedInfo": {"backend": "nccl", "rank": )" + std::to_string(rank) +
-          ", \"world_size\": " + std::to_string(size) +
+KinetoText& KinetoText::rank(int rank, int size, const std::string& groups,
+                             const std::string& backend) {
+  head_ = R"("distributedInfo": {"backend": ")" + backend + R"(", "rank": )" +
+          std::to_string(rank) + ", \"world_size\": " + std::to_string(size) +
           (groups.empty() ? "" : ", \"pg_config\": [" + groups + "]") + "},\n";
   return *this;
 }

@@ -26,7 +26,8 @@ class KinetoText {
   };
 
   /// `distributedInfo` of a rank; the world has `size` ranks. `groups`: elements of `pg_config`.
-  KinetoText& rank(int rank, int size, const std::string& groups = "");
+  KinetoText& rank(int rank, int size, const std::string& groups = "",
+                   const std::string& backend = "nccl");
   KinetoText& annotation(const std::string& name, Host at);
   /// An annotation that begins and never ends.
   KinetoText& openAnnotation(const std::string& name, Host at);

@@ -164,6 +164,19 @@ TEST(DualPipeV, TwoRanksAndFourMicroBatchesGiveTheRowsWrittenByHand) {
             "2W3,1W3");
 }
 
+// As ranks of Megatron-core 0.16.1 ran them.
+TEST(Combined1F1B, TwoRanksAndFourMicroBatchesGiveTheRowsOfMegatron) {
+  EXPECT_EQ(row(buildSchedule("Combined1F1B", {2, 4, 2}), 0),
+            "0F0,0F1,2F0,2F1,0F2,(0F3;2B0),(2F2;2B1),(2F3;0B0),0B1,2B2,2B3,0B2,0B3");
+  EXPECT_EQ(row(buildSchedule("Combined1F1B", {2, 4, 2}), 1),
+            "1F0,1F1,3F0,(3F1;3B0),(1F2;3B1),(1F3;1B0),(3F2;1B1),(3F3;3B2),3B3,1B2,1B3");
+}
+
+TEST(Combined1F1B, OneRankPairsEachForwardWithTheBackwardOfTheMicroBatchBefore) {
+  EXPECT_EQ(row(buildSchedule("Combined1F1B", {1, 4, 1}), 0),
+            "0F0,(0F1;0B0),(0F2;0B1),(0F3;0B2),0B3");
+}
+
 TEST(PipeDream, IsOneFOneBWithoutFlushAndUpdatesAfterEveryBackwardPass) {
   const Plan plan = buildSchedule("PipeDream", 4, 9);
   EXPECT_EQ(plan.ranks, buildSchedule("1F1B", 4, 9).ranks);

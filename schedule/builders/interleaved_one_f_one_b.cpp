@@ -37,6 +37,30 @@ Plan interleavedOneFOneB(const PlanSize& size) {
   return plan;
 }
 
+// Interleaved 1F1B whose steady state is fused pairs: the host runs a layer of the forward and one
+// of the backward in turn. A warm-up of one forward more leaves no pair that waits for its own
+// half. Source: Megatron-core's combined_1f1b.py, and get_pp_rank_microbatches() in its
+// schedules.py.
+Plan combinedOneFOneB(const PlanSize& size) {
+  const auto& [ranks, microBatches, chunks] = size;
+  Plan plan = emptyPlan(schedules::kCombinedOneFOneB, size);
+  const InterleavedOrder order = interleavedOrder(ranks, microBatches, chunks);
+  const int last = chunks - 1;
+  const int steps = microBatches * chunks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankRowWriter row(plan, rank);
+    auto nextForward = order.chunkOfStep.begin();
+    auto nextBackward = order.chunkOfStep.begin();
+    const int warmUp = std::min(steps, last * order.firstRound + 2 * (ranks - 1 - rank) + 1);
+    for (int i = 0; i < warmUp; ++i) row.forward(*nextForward++);
+    for (int i = warmUp; i < steps; ++i) {
+      row.forwardBackward(*nextForward++, last - *nextBackward++);
+    }
+    for (int i = 0; i < warmUp; ++i) row.backward(last - *nextBackward++);
+  }
+  return plan;
+}
+
 /// ((v - 1) max(m, p) + m + p - 1) (F + B); peak min(v m, (v - 1) r + 2 (p - s) - 1), r = the
 /// largest round, p where p divides m. Source: Narayanan et al. 2021, section 2.2.
 std::optional<ClosedForm> formOfInterleavedOneFOneB(const FormInput& given) {
@@ -51,6 +75,15 @@ FrameworkAnswer askMegatron(const PlanSize& size) {
     text += ", with a number of micro-batches that is a multiple of " + std::to_string(size.ranks);
   }
   return {text};
+}
+
+FrameworkAnswer askMegatronForPairs(const PlanSize& size) {
+  if (size.chunks == 1 && size.ranks > 1) {
+    return {"--overlap-moe-expert-parallel-comm needs several chunks a rank", false};
+  }
+  std::string text = "--overlap-moe-expert-parallel-comm";
+  if (size.chunks > 1) text += " and " + askMegatron(size).text;
+  return {text + ", for a mixture of experts"};
 }
 
 }  // namespace
@@ -68,6 +101,17 @@ const ScheduleInfo schedules::kInterleavedOneFOneB = complete({
     .torch = "Interleaved1F1B",
     .megatron = askMegatron,
     .paddleMode = "VPP",
+});
+
+const ScheduleInfo schedules::kCombinedOneFOneB = complete({
+    .name = "Combined1F1B",
+    .aliases = "combined_1f1b, combined_1f1b_schedule_for_interleaved_pipelining, "
+               "combined_1f1b_schedule_for_no_pipelining",
+    .summary = "Interleaved1F1B of fused pairs: layers of a forward and of a backward take turns",
+    .usualChunks = 2,
+    .mostChunks = ScheduleInfo::kAnyNumber,
+    .build = combinedOneFOneB,
+    .megatron = askMegatronForPairs,
 });
 
 }  // namespace pipetrace

@@ -18,6 +18,7 @@ extern const ScheduleInfo kGPipe;
 extern const ScheduleInfo kOneFOneB;
 extern const ScheduleInfo kEagerOneFOneB;
 extern const ScheduleInfo kInterleavedOneFOneB;
+extern const ScheduleInfo kCombinedOneFOneB;
 extern const ScheduleInfo kLoopedBfs;
 extern const ScheduleInfo kZbH1;
 extern const ScheduleInfo kZbH2;
@@ -38,6 +39,7 @@ inline constexpr const ScheduleInfo* kAll[] = {&kFThenB,
                                                &kOneFOneB,
                                                &kEagerOneFOneB,
                                                &kInterleavedOneFOneB,
+                                               &kCombinedOneFOneB,
                                                &kLoopedBfs,
                                                &kZbH1,
                                                &kZbH2,

@@ -62,8 +62,9 @@ TEST(BuiltPlans, FewerChunksComeFirstAndKinTogether) {
     return names;
   };
   EXPECT_TRUE(namesOf(1).starts_with(
-      "1F1B Eager1F1B FThenB GPipe ZB-H1 ZB-H2 DualPipe Interleaved1F1B LoopedBFS "));
-  EXPECT_TRUE(namesOf(2).starts_with("Interleaved1F1B LoopedBFS InterleavedZeroBubble "));
+      "1F1B Eager1F1B FThenB GPipe ZB-H1 ZB-H2 DualPipe Interleaved1F1B Combined1F1B LoopedBFS "));
+  EXPECT_TRUE(
+      namesOf(2).starts_with("Interleaved1F1B Combined1F1B LoopedBFS InterleavedZeroBubble "));
   EXPECT_TRUE(namesOf(2).ends_with("ZBV V-Half V-Min DualPipeV "));
 }
 

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "trace/timeline.h"
 
 namespace pipetrace {
+
+/// The key of an argument of a found pair whose stages are not known yet: the micro-batch of its
+/// backward, as that of its forward counts. Analysis gives it an action in place of it.
+inline constexpr std::string_view kPairedMicroBatch = "backward_micro_batch";
 
 /// The two halves of a job of kind forward_backward.
 struct FusedPair {

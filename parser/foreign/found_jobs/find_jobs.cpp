@@ -8,13 +8,16 @@
 #include <span>
 #include <utility>
 
+#include "parser/foreign/found_jobs/host_runs.h"
+#include "parser/foreign/found_jobs/join_turns.h"
+
 namespace pipetrace {
 namespace {
 
-using Operators = std::span<const HostOperator>;
-using Names = std::vector<StringId>;
+using Run = HostRun;
+using Names = HostRuns::Names;
 
-constexpr std::int32_t kNone = -1;
+constexpr std::int32_t kNone = HostRun::kNone;
 /// A call of autograd that refers to this part of a forward or less only touches it, as the one of
 /// a loss that stands by itself.
 constexpr std::int64_t kTouches = 10;
@@ -33,21 +36,12 @@ constexpr Nanoseconds kLongLoss = 500'000;
 constexpr Nanoseconds kAround = 1'000'000;
 constexpr Nanoseconds kAroundPart = 5;
 /// A run shorter than this part of the usual forward is no forward.
-constexpr Nanoseconds kShort = 5;
-
-/// Operators that follow each other without a break.
-struct Run {
-  std::size_t first = 0;
-  std::size_t end = 0;
-  bool isBackward = false;
-  std::int32_t annotated = HostOperator::kNoJob;
-  bool isCutBefore = true;     ///< by a message or the like, and not only by another run
-  std::int32_t owner = kNone;  ///< of a backward: the forward, an index of runs
-};
+constexpr Nanoseconds kShort = HostRuns::kShort;
 
 class JobFinder {
  public:
-  explicit JobFinder(const HostFacts& facts) : facts_(facts), operators_(facts.operators) {}
+  explicit JobFinder(const HostFacts& facts)
+      : facts_(facts), operators_(facts.operators), runs_(facts) {}
 
   FoundJobs find() {
     for (const Run& run : runsOf()) (run.isBackward ? calls_ : forwards_).push_back(run);
@@ -55,17 +49,21 @@ class JobFinder {
     listNumbers();
     cutForwards();
     findOwners();
-    if (areTurns()) {
-      found_.areTurns = true;
-      return std::move(found_);
-    }
-    joinCalls();
     const bool areLinked = std::any_of(calls_.begin(), calls_.end(),
                                        [](const Run& call) { return call.owner != kNone; });
+    if (auto turns = joinTurns(runs_, forwards_, cores_, calls_)) {
+      if (!turns->areTold) return FoundJobs{.areTurns = true};
+      forwards_ = std::move(turns->forwards);
+      cores_ = std::move(turns->cores);
+      calls_ = std::move(turns->calls);
+      for (const Run& run : turns->unplaced) addUnplaced(run);
+    }
+    joinCalls();
     if (!areLinked && facts_.hasMessages) {
       keepLongForwards();
     } else {
       keepLinkedForwards();
+      widenPairs();
       widenBackwards();
     }
     return jobs();
@@ -73,11 +71,11 @@ class JobFinder {
 
  private:
   const HostOperator& at(std::size_t i) const { return operators_[i]; }
-
   bool isCutBetween(std::size_t before, std::size_t after) const {
-    const auto next = std::upper_bound(facts_.cuts.begin(), facts_.cuts.end(), at(before).begin);
-    return next != facts_.cuts.end() && *next <= at(after).begin;
+    return runs_.isCutBetween(before, after);
   }
+  Names namesOf(const Run& run) const { return runs_.namesOf(run); }
+  Nanoseconds busyOf(const Run& run) const { return runs_.busyOf(run); }
 
   /// How late an operator comes after the one before it; 0 where a collective is between them.
   Nanoseconds gapBefore(std::size_t i) const {
@@ -261,40 +259,6 @@ class JobFinder {
     cut.push_back(part);
   }
 
-  /// Whether forwards and backwards of different micro-batches take turns between two cuts: calls
-  /// go back through runs that came before, and runs with a backward of their own stand between.
-  bool areTurns() const {
-    std::size_t cuts = 0;  // between which they do
-    std::size_t forward = 0;
-    for (std::size_t c = 0; c < calls_.size();) {
-      const std::size_t first = c++;
-      while (c < calls_.size() && !isCutBetween(calls_[c - 1].end - 1, calls_[c].first)) ++c;
-      const std::span<const Run> calls(calls_.data() + first, c - first);
-      if (goBackWithTurns(calls, forward)) ++cuts;
-    }
-    return cuts > 1;
-  }
-
-  /// Whether calls without a cut between them do. `forward` goes on with them.
-  bool goBackWithTurns(std::span<const Run> calls, std::size_t& forward) const {
-    std::int32_t owner = kNone;
-    int owners = 0;
-    int turns = 0;
-    while (forward < forwards_.size() && forwards_[forward].first < calls.front().first) ++forward;
-    const std::size_t before = forward;
-    for (const Run& call : calls) {
-      for (; forward < forwards_.size() && forwards_[forward].first < call.first; ++forward) {
-        if (isLinked(forward)) ++turns;
-      }
-      if (call.owner == kNone) continue;
-      const bool isBack = owner == kNone || call.owner <= owner;
-      if (!isBack || static_cast<std::size_t>(call.owner) >= before) return false;
-      if (call.owner != owner) ++owners;
-      owner = call.owner;
-    }
-    return owners > 1 && turns > 0;
-  }
-
   /// Whether a backward refers to an operator of the run.
   bool isLinked(std::size_t forward) const { return cores_[forward].end > cores_[forward].first; }
 
@@ -378,6 +342,68 @@ class JobFinder {
     }
   }
 
+  /// Gives fused pairs the operators of no forward around them, and forwards those behind them.
+  /// Between two jobs in a row, the longest pause parts them.
+  void widenPairs() {
+    std::vector<Run*> jobs;
+    bool arePairs = false;
+    for (std::size_t f = 0; f < forwards_.size(); ++f) {
+      if (isKept_[f]) jobs.push_back(&forwards_[f]);
+      arePairs = arePairs || forwards_[f].isPair();
+    }
+    if (!arePairs) return;
+    for (Run& call : calls_) jobs.push_back(&call);
+    std::sort(jobs.begin(), jobs.end(),
+              [](const Run* a, const Run* b) { return a->first < b->first; });
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      Run& job = *jobs[j];
+      if (job.isPair()) widenBefore(job, j > 0 ? jobs[j - 1]->end : 0);
+      if (job.annotated != HostOperator::kNoJob || job.isBackward) continue;
+      widenBehind(job, j + 1 < jobs.size() ? jobs[j + 1]->first : operators_.size());
+    }
+    for (std::size_t f = 0; f < forwards_.size(); ++f) {
+      if (isKept_[f]) whole_[f].end = std::max(whole_[f].end, forwards_[f].end);
+      if (forwards_[f].isPair()) whole_[f] = forwards_[f];
+    }
+  }
+
+  /// `from`: the end of the job before.
+  void widenBefore(Run& job, std::size_t from) const {
+    const Nanoseconds length = at(job.end - 1).end - at(job.first).begin;
+    const Nanoseconds most = std::max(kAround, length / kAroundPart);
+    const std::size_t first = partingOf(from, job.first);
+    while (job.first > first && isLoose(job.first - 1) && !isCutBetween(job.first - 1, job.first) &&
+           at(job.first).begin - at(job.first - 1).begin < most) {
+      --job.first;
+    }
+  }
+
+  /// `to`: the first operator of the job behind.
+  void widenBehind(Run& job, std::size_t to) const {
+    const std::size_t end = partingOf(job.end, to);
+    while (job.end < end && isLoose(job.end) && !isCutBetween(job.end - 1, job.end) &&
+           gapBefore(job.end) < kLate) {
+      ++job.end;
+    }
+  }
+
+  bool isLoose(std::size_t place) const {
+    return !at(place).isBackward && at(place).annotated == HostOperator::kNoJob;
+  }
+
+  /// The operator after the longest pause between two jobs, or after a cut.
+  std::size_t partingOf(std::size_t from, std::size_t to) const {
+    std::size_t parting = from;
+    Nanoseconds longest = kNsMin;
+    for (std::size_t i = std::max<std::size_t>(from, 1); i <= to && i < operators_.size(); ++i) {
+      const Nanoseconds gap = isCutBetween(i - 1, i) ? kNsMax : gapBefore(i);
+      if (gap <= longest) continue;
+      longest = gap;
+      parting = i;
+    }
+    return parting;
+  }
+
   /// Whether an operator is of no job and no backward.
   bool isFree(std::size_t place) const {
     if (at(place).isBackward || at(place).annotated != HostOperator::kNoJob) return false;
@@ -386,12 +412,6 @@ class JobFinder {
     if (next == whole_.begin()) return true;
     const auto forward = static_cast<std::size_t>(next - whole_.begin()) - 1;
     return !isKept_[forward] || whole_[forward].end <= place;
-  }
-
-  Names namesOf(const Run& run) const {
-    Names names;
-    for (std::size_t i = run.first; i < run.end; ++i) names.push_back(at(i).name);
-    return names;
   }
 
   static bool endsWith(const Names& names, const Names& end) {
@@ -407,7 +427,9 @@ class JobFinder {
     std::vector<Nanoseconds> lengths;
     for (std::size_t f = 0; f < forwards_.size(); ++f) {
       const Run& run = forwards_[f];
-      if (run.annotated != HostOperator::kNoJob) {
+      if (run.isPair()) {
+        isKept_[f] = true;
+      } else if (run.annotated != HostOperator::kNoJob) {
         isKept_[f] = facts_.annotated[static_cast<std::size_t>(run.annotated)] == JobKind::kForward;
       } else if (isLinked(f)) {
         isKept_[f] = true;
@@ -593,12 +615,6 @@ class JobFinder {
     return true;
   }
 
-  Nanoseconds busyOf(const Run& run) const {
-    Nanoseconds busy = 0;
-    for (std::size_t i = run.first; i < run.end; ++i) busy += at(i).end - at(i).begin;
-    return busy;
-  }
-
   /// The length that one of that many is below: 2 for the median, 4 for the lower quartile.
   static Nanoseconds partOf(std::vector<Nanoseconds> lengths, std::size_t part) {
     if (lengths.empty()) return 0;
@@ -652,6 +668,7 @@ class JobFinder {
     std::vector<std::int32_t> passes(forwards_.size(), FoundJob::kNoPass);
     std::vector<std::int32_t> patternOf;  // by pass
     std::map<Names, std::int32_t> patterns;
+    std::vector<std::size_t> pairs;  // forwards that have a backward in them
     std::int32_t count = 0;
     for (std::size_t f = 0; f < forwards_.size(); ++f) {
       if (!isKept_[f]) continue;
@@ -663,13 +680,23 @@ class JobFinder {
       if (goesOn) continue;
       const auto number = static_cast<std::int32_t>(patterns.size());
       patternOf.push_back(patterns.try_emplace(namesOf(forwards_[f]), number).first->second);
-      add(forwards_[f], JobKind::kForward, passes[f], patternOf.back());
+      add(forwards_[f], forwards_[f].isPair() ? JobKind::kForwardBackward : JobKind::kForward,
+          passes[f], patternOf.back());
+      if (forwards_[f].isPair()) pairs.push_back(f);
     }
     std::map<std::int32_t, std::int64_t> backwards;  // by pass: how many
     std::map<std::int32_t, std::int64_t> seen;
+    std::int64_t seenPairs = 0;
     const auto passOf = [&](const Run& call) {
       return call.owner == kNone ? FoundJob::kNoPass : passes[static_cast<std::size_t>(call.owner)];
     };
+    for (FoundJob& job : found_.jobs) {
+      if (job.kind != JobKind::kForwardBackward) continue;
+      const Run& pair = forwards_[pairs[static_cast<std::size_t>(seenPairs++)]];
+      job.backwardPass = passes[static_cast<std::size_t>(pair.pairedWith)];
+      ++backwards[job.backwardPass];
+      ++seen[job.backwardPass];
+    }
     for (const Run& call : calls_) ++backwards[passOf(call)];
     for (const Run& call : calls_) {
       const std::int32_t pass = passOf(call);
@@ -686,7 +713,12 @@ class JobFinder {
   }
 
   void add(const Run& run, JobKind kind, std::int32_t pass, std::int32_t pattern) {
-    found_.jobs.push_back({at(run.first).begin, lastEnd(run), kind, pass, pattern, run.annotated});
+    found_.jobs.push_back({.begin = at(run.first).begin,
+                           .end = lastEnd(run),
+                           .kind = kind,
+                           .pass = pass,
+                           .pattern = pattern,
+                           .annotated = run.annotated});
   }
 
   Nanoseconds lastEnd(const Run& run) const {
@@ -696,7 +728,8 @@ class JobFinder {
   }
 
   const HostFacts& facts_;
-  Operators operators_;
+  std::span<const HostOperator> operators_;
+  HostRuns runs_;
   std::vector<Run> forwards_;       // runs of operators that are no backward's
   std::vector<Run> whole_;          // the same before they lost what is not theirs
   std::vector<Run> calls_;          // of autograd

@@ -47,6 +47,8 @@ struct FoundJob {
   /// The forward pass that it is, or whose backward it is. Forwards count from 0 in their order.
   /// kNoPass: the trace lacks the forward.
   std::int32_t pass = kNoPass;
+  /// The forward pass whose backward a fused pair runs. Its `pass` is the one that it runs.
+  std::int32_t backwardPass = kNoPass;
   /// Which forwards have the same operators: the number of their pattern, in the order in which
   /// patterns appear. That of a backward is its forward's.
   std::int32_t pattern = 0;
@@ -61,7 +63,8 @@ struct FoundJobs {
   /// Runs of operators that are as long as a forward, and that nothing shows to be one.
   std::int64_t runsUnplaced = 0;
   Nanoseconds unplacedTime = 0;
-  /// Parts of a forward and parts of another one's backward take turns, so no job was looked for.
+  /// Parts of forwards and parts of other ones' backwards take turns, and do not tell which jobs
+  /// they are. Then there are none.
   bool areTurns = false;
 };
 
@@ -75,8 +78,11 @@ struct FoundJobs {
 /// those that other micro-batches have are no part of a job. A forward with several backwards has
 /// an input half and weight halves.
 ///
-/// Where a backward goes back through runs of one forward, and linked runs of another forward are
-/// between its calls, without a cut, neither is found (FoundJobs::areTurns).
+/// Where the host runs parts of a forward and parts of another one's backward in turn, both are one
+/// fused pair. A backward goes on from a part of its forward to the part before it; where it does
+/// not, another backward begins. A message ends it as well, unless it has only a small part on one
+/// side of it. A forward and a backward that take turns do so with no other. Where they do, or
+/// where parts contradict each other, no job is found (FoundJobs::areTurns).
 ///
 /// Where no backward refers to a forward and there are messages, forwards are the runs between cuts
 /// that take most of the time.

@@ -15,6 +15,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+constexpr int kThree = 3;  // layers
+
 /// A host that runs one operator after the other. Each takes 8 us, and 2 us pass between them.
 class Host {
  public:
@@ -37,6 +39,27 @@ class Host {
     }
     return *this;
   }
+  /// A forward of layers of two operators each.
+  Host& layers(int count) {
+    beginPass();
+    return forward(2 * count);
+  }
+  void beginPass() { passes_.push_back(number_); }
+  /// The backward of layers `from` to before `end` of the pass: a call each.
+  Host& backwardOf(int pass, int from, int end) {
+    for (int layer = end; layer-- > from;) {
+      begins_.push_back(passes_[static_cast<std::size_t>(pass)] + 2 * layer);
+      backward(static_cast<int>(begins_.size()) - 1, 0, 2);
+    }
+    return *this;
+  }
+  Host& backwardOfLayers(int pass) { return backwardOf(pass, 0, kThree); }
+  /// A layer of the next forward, and the one of the pass whose turn it is.
+  Host& turn(int pass, int layer) {
+    if (layer == 0) beginPass();
+    forward(2, static_cast<StringId>(1 + 2 * layer));
+    return backwardOf(pass, kThree - 1 - layer, kThree - layer);
+  }
   Host& message() {
     facts_.hasMessages = true;
     facts_.cuts.push_back(now_);
@@ -48,11 +71,13 @@ class Host {
   std::vector<std::string> jobs() const {
     std::vector<std::string> list;
     for (const FoundJob& job : findJobs(facts_).jobs) {
-      const char* const letter = job.kind == JobKind::kForward         ? "F"
-                                 : job.kind == JobKind::kBackward      ? "B"
-                                 : job.kind == JobKind::kBackwardInput ? "I"
-                                                                       : "W";
-      list.push_back(letter + std::to_string(job.pass) + " " +
+      const bool isPair = job.kind == JobKind::kForwardBackward;
+      const char* const letter = job.kind == JobKind::kForward || isPair ? "F"
+                                 : job.kind == JobKind::kBackward        ? "B"
+                                 : job.kind == JobKind::kBackwardInput   ? "I"
+                                                                         : "W";
+      list.push_back(letter + std::to_string(job.pass) +
+                     (isPair ? "&B" + std::to_string(job.backwardPass) : "") + " " +
                      std::to_string(job.begin / kNsPerUs) + "-" +
                      std::to_string(job.end / kNsPerUs));
     }
@@ -74,6 +99,7 @@ class Host {
   Nanoseconds now_ = 0;
   std::int64_t number_ = 700;
   std::vector<std::int64_t> begins_;
+  std::vector<std::int64_t> passes_;  // the first number of forwards of layers
 };
 
 TEST(FindJobs, BackwardIsThatOfTheForwardWithItsNumbers) {
@@ -148,20 +174,113 @@ TEST(FindJobs, ForwardThatAnotherFollowsAtOnceEndsAsTheOthersDo) {
 }
 
 // Megatron-LM's combined 1F1B: a layer of a forward, a layer of another micro-batch's backward.
-TEST(FindJobs, ForwardsAndBackwardsThatTakeTurnsAreNotToldApartAndSaidSo) {
+TEST(FindJobs, ForwardAndBackwardThatTakeTurnsAreOneFusedPair) {
   Host host;
-  host.forward(6).message();
-  for (int pass = 0; pass < 3; ++pass) {
-    for (int layer = 0; layer < 3; ++layer) {
-      host.forward(2, static_cast<StringId>(1 + 2 * layer));
-      if (pass == 0) host.backward(0, 4 - 2 * layer, 6 - 2 * layer);
-      if (pass > 0) host.backward(3 * pass - layer, 0, 2);
-    }
+  host.layers(kThree).message();
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int layer = 0; layer < kThree; ++layer) host.turn(pass, layer);
     host.message();
   }
-  for (int layer = 0; layer < 3; ++layer) host.backward(9 - layer, 0, 2);
+  host.backwardOfLayers(2);
+  EXPECT_FALSE(findJobs(host.facts()).areTurns);
+  EXPECT_THAT(host.jobs(), ElementsAre("F0 0-58", "F1&B0 70-248", "F2&B1 260-438", "B2 450-568"));
+}
+
+// As without a pipeline: nothing but the numbers parts one pair from the next.
+TEST(FindJobs, FusedPairsThatNoMessagePartsEndWhereAnotherBackwardBegins) {
+  Host host;
+  host.layers(kThree);
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int layer = 0; layer < kThree; ++layer) host.turn(pass, layer);
+  }
+  host.backwardOfLayers(3);
+  EXPECT_THAT(host.jobs(), ElementsAre("F0 0-58", "F1&B0 60-238", "F2&B1 240-418", "F3&B2 420-598",
+                                       "B3 600-718"));
+}
+
+// A loss before the wait for messages, and the embeddings' backward after those are sent.
+TEST(FindJobs, MessagesInsideAFusedPairLeaveSmallPartsOfItsBackwardToIt) {
+  Host host;
+  for (int i = 0; i < 2; ++i) host.layers(8).message();
+  for (int pass = 0; pass < 2; ++pass) {
+    host.backwardOf(pass, 7, 8).message().beginPass();
+    for (int layer = 0; layer < 6; ++layer) {
+      host.forward(2, static_cast<StringId>(1 + 2 * layer));
+      host.backwardOf(pass, 6 - layer, 7 - layer);
+    }
+    host.forward(4, 13).message();
+    host.backwardOf(pass, 0, 1).message();
+  }
+  for (int pass = 2; pass < 4; ++pass) host.backwardOf(pass, 0, 8).message();
+  EXPECT_THAT(host.jobs(), ElementsAre("F0 0-158", "F1 170-328", "F2&B0 340-838", "F3&B1 850-1348",
+                                       "B2 1360-1678", "B3 1690-2008"));
+}
+
+TEST(FindJobs, BackwardsThatAMessagePartsAreTwoWhereBothAreLong) {
+  Host host;
+  for (int i = 0; i < 3; ++i) host.layers(kThree).message();
+  for (int layer = 0; layer < kThree; ++layer) host.turn(2, layer);
+  host.message().backwardOfLayers(1).message().backwardOfLayers(0).message().backwardOfLayers(3);
+  const std::vector<std::string> jobs = host.jobs();
+  ASSERT_EQ(jobs.size(), 7U);
+  EXPECT_EQ(jobs[3].substr(0, 6), "F3&B2 ");
+  EXPECT_EQ(jobs[4].substr(0, 3), "B1 ");
+  EXPECT_EQ(jobs[5].substr(0, 3), "B0 ");
+  EXPECT_EQ(jobs[6].substr(0, 3), "B3 ");
+}
+
+TEST(FindJobs, ForwardThatTakesTurnsWithTwoBackwardsIsNotToldApartAndSaidSo) {
+  Host host;
+  for (int i = 0; i < 2; ++i) host.layers(kThree).message();
+  for (int layer = 0; layer < kThree; ++layer) host.turn(0, layer);
+  for (int layer = 0; layer < kThree; ++layer) {  // the rest of the same forward
+    host.forward(2, static_cast<StringId>(7 + 2 * layer));
+    host.backwardOf(1, kThree - 1 - layer, kThree - layer);
+  }
+  host.message();
+  for (int layer = 6; layer-- > 0;) host.backwardOf(2, layer, layer + 1);
   EXPECT_TRUE(findJobs(host.facts()).areTurns);
   EXPECT_THAT(host.jobs(), IsEmpty());
+}
+
+// The trace ends before the backward of the last forward.
+TEST(FindJobs, BackwardThatTakesTurnsWithAForwardWithoutABackwardIsNotPlaced) {
+  Host host;
+  host.layers(kThree).message();
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int layer = 0; layer < kThree; ++layer) host.turn(pass, layer);
+    host.message();
+  }
+  EXPECT_THAT(host.jobs(), ElementsAre("F0 0-58", "F1&B0 70-248"));
+  EXPECT_EQ(findJobs(host.facts()).runsUnplaced, 1);
+}
+
+// The last rank of a V: of each micro-batch two forwards follow each other, and so do its
+// backwards.
+TEST(FindJobs, ForwardsThatAMessagePartsNowAndThenShowWhereOthersEnd) {
+  Host host;
+  const auto two = [&] { return &host.layers(kThree).layers(kThree).message(); };
+  const auto pairs = [&](int pass) {
+    for (int half = 1; half >= 0; --half) {
+      for (int layer = 0; layer < kThree; ++layer) host.turn(2 * pass + half, layer);
+    }
+    host.message();
+  };
+  for (int i = 0; i < 2; ++i) two();
+  for (int pass = 0; pass < 4; pass += 2) {
+    host.layers(kThree).message().backwardOfLayers(2 * pass + 1);
+    for (int layer = 0; layer < kThree; ++layer) host.turn(2 * pass, layer);
+    host.message();
+    pairs(pass + 1);
+  }
+  for (int pass = 4; pass < 6; ++pass) {
+    host.backwardOfLayers(2 * pass + 1).backwardOfLayers(2 * pass).message();
+  }
+  std::vector<std::string> jobs;
+  for (const std::string& job : host.jobs()) jobs.push_back(job.substr(0, job.find(' ')));
+  EXPECT_THAT(jobs, ElementsAre("F0", "F1", "F2", "F3",                 //
+                                "F4", "B1", "F5&B0", "F6&B3", "F7&B2",  //
+                                "F8", "B5", "F9&B4", "F10&B7", "F11&B6", "B9", "B8", "B11", "B10"));
 }
 
 TEST(FindJobs, BackwardsOfEarlierForwardsBetweenForwardsAreFound) {
@@ -200,6 +319,17 @@ TEST(NumberByOrder, StepsEndWithOptimizersWhereNothingNamesThem) {
   EXPECT_THAT(list,
               ElementsAre(std::pair(0, 0), std::pair(0, 0), std::pair(0, 1), std::pair(0, 1),
                           std::pair(1, 0), std::pair(1, 0), std::pair(1, 1), std::pair(1, 1)));
+}
+
+TEST(NumberByOrder, FusedPairHasTheMicroBatchesOfBothOfItsHalves) {
+  const std::vector<FoundJob> jobs = {
+      {.begin = 0, .end = 1, .kind = JobKind::kForward, .pass = 0},
+      {.begin = 1, .end = 2, .kind = JobKind::kForwardBackward, .pass = 1, .backwardPass = 0},
+      {.begin = 2, .end = 3, .kind = JobKind::kBackward}};
+  const std::vector<JobNumbers> numbers = numberByOrder(jobs, [](Nanoseconds) { return 7; }, {});
+  EXPECT_EQ(numbers[1].microBatch, 1);
+  EXPECT_EQ(numbers[1].backwardMicroBatch, 0);
+  EXPECT_EQ(numbers[2].microBatch, 1) << "the only forward without a backward";
 }
 
 TEST(NumberByOrder, BackwardsWithoutNumbersAreThoseOfTheForwardsInTheirOrder) {

@@ -8,6 +8,10 @@
 namespace pipetrace {
 namespace {
 
+bool runsForward(const FoundJob& job) {
+  return job.kind == JobKind::kForward || job.kind == JobKind::kForwardBackward;
+}
+
 /// Steps that count from 0 and end with an optimizer; several in a row end one step.
 std::vector<std::int32_t> stepsByOptimizers(const std::vector<FoundJob>& jobs,
                                             std::span<const Nanoseconds> optimizers) {
@@ -32,12 +36,13 @@ void numberRest(const std::vector<FoundJob>& jobs, std::vector<JobNumbers>& numb
   };
   std::set<std::int32_t> served;  // passes
   for (const FoundJob& job : jobs) {
-    if (job.kind != JobKind::kForward) served.insert(job.pass);
+    if (!runsForward(job)) served.insert(job.pass);
+    if (job.kind == JobKind::kForwardBackward) served.insert(job.backwardPass);
   }
   std::map<std::int32_t, Rest> steps;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Rest& rest = steps[numbers[i].step];
-    if (jobs[i].kind == JobKind::kForward) {
+    if (runsForward(jobs[i])) {
       if (!served.contains(jobs[i].pass)) rest.forwards.push_back(numbers[i].microBatch);
     } else if (jobs[i].pass == FoundJob::kNoPass) {
       rest.backwards.push_back(i);
@@ -67,13 +72,15 @@ std::vector<JobNumbers> numberByOrder(const std::vector<FoundJob>& jobs,
   std::map<std::int32_t, std::int32_t> counts;        // by step
   std::map<std::int32_t, std::int32_t> microBatches;  // by pass
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (jobs[i].kind != JobKind::kForward || jobs[i].pass == FoundJob::kNoPass) continue;
+    if (!runsForward(jobs[i]) || jobs[i].pass == FoundJob::kNoPass) continue;
     numbers[i].microBatch = counts[numbers[i].step]++;
     microBatches[jobs[i].pass] = numbers[i].microBatch;
   }
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const auto found = microBatches.find(jobs[i].pass);
     if (found != microBatches.end()) numbers[i].microBatch = found->second;
+    const auto backward = microBatches.find(jobs[i].backwardPass);
+    if (backward != microBatches.end()) numbers[i].backwardMicroBatch = backward->second;
   }
   numberRest(jobs, numbers);
   return numbers;

@@ -17,6 +17,7 @@ struct JobNumbers {
   /// by number are those of the step's other forwards in their order, if there are as many; else
   /// they have kNotGiven.
   std::int32_t microBatch = kNotGiven;
+  std::int32_t backwardMicroBatch = kNotGiven;  ///< of a fused pair: that of its backward
 };
 
 /// Numbers jobs by their order. `stepAt`: the step at a time, or kNotGiven. Where it knows none,

@@ -368,7 +368,9 @@ void CommunicationCalls::giveJob(Message& message, const Post& post, std::uint32
   const std::int32_t number = jobs_.ofMessage(thread, post.time, post.isSend, post.isForward);
   if (number == HostJobs::kNone) return;
   const HostJob& job = jobs_[number];
-  const auto isForward = isForwardMessageOf(job.kind);
+  auto isForward = isForwardMessageOf(job.kind);
+  // Which of its messages are of its forward is known when it has its stages.
+  if (isFoundPair(job.kind, job.stage)) isForward = post.isForward.value_or(true);
   if (!isForward) return;
   const JobKind kind = transferKind(post.isSend, *isForward);
   Event& event = message.event;

@@ -23,6 +23,7 @@
 #include "parser/foreign/kineto/host_facts.h"
 #include "parser/foreign/kineto/nested_jobs.h"
 #include "parser/foreign/kineto_trace.h"
+#include "trace/log/fused_pair.h"
 #include "trace/message_arguments.h"
 #include "trace/threads/in_parallel.h"
 
@@ -234,6 +235,11 @@ class KinetoPlacer {
         }
       } else if (!named.empty()) {
         event.stage = onlyStageOf(named);
+      }
+      if (job.kind == JobKind::kForwardBackward) {
+        const Argument argument = Argument::ofInteger(timeline_.strings.intern(kPairedMicroBatch),
+                                                      numbers[i].backwardMicroBatch);
+        timeline_.setArguments(event, {&argument, 1});
       }
       Event recorded = event;
       recorded.kind = JobKind::kOther;

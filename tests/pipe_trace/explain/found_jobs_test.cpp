@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "schedule/action.h"
 #include "tests/pipe_trace/explain/made_training.h"
 #include "tests/pipe_trace/explain/slow_run_fixture.h"
 
@@ -40,6 +41,14 @@ class FoundJobs : public SlowRuns {
     return path("traces");
   }
 
+  /// The kind of a job; of a fused pair both halves.
+  static std::string nameOf(const Simulation& run, const Event& job) {
+    const auto pair = fusedPairOf(run.timeline, job);
+    if (!pair) return std::string(logName(job.kind));
+    return toText(Action{JobKind::kForwardBackward, pair->forwardStage, pair->forwardMicroBatch,
+                         pair->backwardStage, pair->backwardMicroBatch});
+  }
+
   /// Kind, stage, micro-batch and step of each job of a rank, with its times in microseconds.
   using Jobs = std::map<std::tuple<std::string, int, int, int>, std::pair<double, double>>;
 
@@ -53,14 +62,16 @@ class FoundJobs : public SlowRuns {
     std::map<int, Jobs> ranks;
     for (const json& event : profile["traceEvents"]) {
       const std::string kind = event.value("cat", "");
-      const bool isJob = event["ph"] == "X" && (kind == "forward" || kind.starts_with("backward"));
+      const bool isPair = kind == "forward_backward";
+      const bool isJob =
+          event["ph"] == "X" && (kind == "forward" || isPair || kind.starts_with("backward"));
       if (!isJob) continue;
       const json& numbers = event["args"];
       const double begin = event["ts"].get<double>() + origin / 1000;
       const bool isNew =
           ranks[event["pid"].get<int>() - 1]
-              .try_emplace({kind, numbers.value("stage", -1), numbers.value("micro_batch", -1),
-                            numbers.value("step", -1)},
+              .try_emplace({isPair ? numbers.value("action", "") : kind, numbers.value("stage", -1),
+                            numbers.value("micro_batch", -1), numbers.value("step", -1)},
                            begin, begin + event["dur"].get<double>())
               .second;
       EXPECT_TRUE(isNew) << event.dump();
@@ -80,10 +91,10 @@ class FoundJobs : public SlowRuns {
       for (const Event& job : run.timeline.findTrack(number, kComputeLane)->events) {
         if (!isCompute(job.kind) || without.contains(job.kind)) continue;
         ++count;
-        const auto found =
-            jobs.find({std::string(logName(job.kind)), job.stage, job.microBatch, job.step + 2});
-        ASSERT_NE(found, jobs.end()) << "rank " << rank << ": " << logName(job.kind) << " "
-                                     << job.stage << " " << job.microBatch << " " << job.step;
+        const std::string name = nameOf(run, job);
+        const auto found = jobs.find({name, job.stage, job.microBatch, job.step + 2});
+        ASSERT_NE(found, jobs.end()) << "rank " << rank << ": " << name << " " << job.stage << " "
+                                     << job.microBatch << " " << job.step;
         EXPECT_NEAR(found->second.first, micros(job.begin), tolerance);
         EXPECT_NEAR(found->second.second, micros(job.end), tolerance);
       }
@@ -124,6 +135,83 @@ TEST_F(FoundJobs, ChunksOfADeviceWithReceivesPostedEarlyAreThoseOfTheSchedule) {
 
 TEST_F(FoundJobs, HalvesOfBackwardsAreJobs) {
   expectAll(training("ZB-H1", 4, 6), {.onDevice = true, .ahead = 2}, kExact);
+}
+
+TEST_F(FoundJobs, FusedPairsOfOneRankAreFound) {
+  const Simulation run = training("Combined1F1B", 1, 5);
+  for (const bool onDevice : {false, true}) {
+    expectAll(run, {.onDevice = onDevice}, onDevice ? kExact : kOfTheHost);
+    EXPECT_THAT(ask("report", {path("traces")}).out, HasSubstr("schedule: Combined1F1B"));
+  }
+}
+
+TEST_F(FoundJobs, FusedPairsOfSeveralChunksAreThoseOfTheirSchedule) {
+  for (const auto& [ranks, microBatches] : {std::pair(2, 4), std::pair(4, 8)}) {
+    const Simulation run = training("Combined1F1B", ranks, microBatches, 2);
+    expectAll(run, {}, kOfTheHost);
+    const std::string jobs = ranks == 2 ? "48 of 48 jobs" : "192 of 192 jobs";
+    EXPECT_THAT(ask("report", {path("traces")}).out, HasSubstr("follow Combined1F1B, " + jobs));
+    expectAll(run, {.onDevice = true, .ahead = 2}, kExact);
+  }
+}
+
+TEST_F(FoundJobs, FusedPairsOfDualPipeVAreFound) {
+  for (const auto& [ranks, microBatches] : {std::pair(2, 6), std::pair(3, 7), std::pair(4, 10)}) {
+    const Simulation run = training("DualPipeV", ranks, microBatches, 2);
+    expectAll(run, {}, kOfTheHost);
+    expectAll(run, {.onDevice = true, .ahead = 2}, kExact);
+  }
+}
+
+TEST_F(FoundJobs, MessagesOfFusedPairsAreThoseOfTheirHalves) {
+  const Simulation run = training("Combined1F1B", 4, 8, 2);
+  for (const bool onDevice : {false, true}) {
+    const ProgramRun result =
+        this->run({recorded(run, {.onDevice = onDevice}), "-o", path("profile.json"), "-q"});
+    ASSERT_EQ(result.exitCode, 0) << result.err;
+    std::map<std::tuple<int, std::string, int, int, int>, int> read;
+    const json profile = json::parse(contents(path("profile.json")));
+    for (const json& event : profile["traceEvents"]) {
+      const std::string kind = event.value("cat", "");
+      if (event["ph"] != "X" || !(kind.starts_with("recv_") || kind.starts_with("send_"))) continue;
+      const json& numbers = event["args"];
+      ++read[{event["pid"].get<int>() - 1, kind, numbers.value("stage", -1),
+              numbers.value("micro_batch", -1), numbers.value("step", -1)}];
+    }
+    std::size_t count = 0;
+    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+      const auto number = static_cast<int>(rank);
+      for (const std::string_view lane : {kSendLane, kRecvLane}) {
+        for (const Event& message : run.timeline.findTrack(number, lane)->events) {
+          ++count;
+          EXPECT_EQ((read[{number, std::string(logName(message.kind)), message.stage,
+                           message.microBatch, message.step + 2}]),
+                    1)
+              << rank << " " << logName(message.kind) << " " << message.stage << " "
+              << message.microBatch << (onDevice ? " on a device" : "");
+        }
+      }
+    }
+    EXPECT_EQ(read.size(), count);
+  }
+}
+
+// Its micro-batches enter at both ends, which no schedule that is compared has.
+TEST_F(FoundJobs, FusedPairsThatNoKnownScheduleHasAreNotTakenAndSaidSo) {
+  const std::string traces = recorded(training("DualPipe", 4, 8), {});
+  const ProgramRun report = ask("report", {traces});
+  EXPECT_EQ(report.exitCode, 2);
+  EXPECT_THAT(report.err, AllOf(HasSubstr("forwards and backwards of ranks 0 to 3 take turns in an "
+                                          "order that no known schedule has, so "),
+                                HasSubstr("jobs were not taken; annotate the jobs")));
+}
+
+TEST_F(FoundJobs, FusedPairsWithoutTheFilesOfAllRanksAreNotTakenAndSaidSo) {
+  const std::string traces = recorded(training("Combined1F1B", 4, 8, 2), {});
+  std::filesystem::remove(traces + "/rank2.json");
+  const ProgramRun report = ask("report", {traces});
+  EXPECT_EQ(report.exitCode, 2);
+  EXPECT_THAT(report.err, HasSubstr("and give the files of all ranks"));
 }
 
 TEST_F(FoundJobs, DevicesWorkHasItsTimesHoweverEarlyItWasLaunched) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schedule/simulate/simulate.h"
+#include "trace/log/fused_pair.h"
 #include "trace/timeline.h"
 
 namespace pipetrace::test {
@@ -32,7 +33,9 @@ struct TrainingShape {
 ///
 /// A forward has operators with rising sequence numbers. Autograd runs its backward in the reverse
 /// order, by the same numbers; on GPUs on a thread of its own. A micro-batch's forward is preceded
-/// by an operator that makes its data, and the first one of a step by several that set it up.
+/// by an operator that makes its data, and the first one of a step by several that set it up. The
+/// operators of both halves of a fused pair take turns; its messages are those of its forward, then
+/// those of its backward.
 class MadeTraining {
  public:
   MadeTraining(const Simulation& run, const TrainingShape& shape) : run_(run), shape_(shape) {}
@@ -81,26 +84,60 @@ class MadeTraining {
     add(category, name, 900, thread, begin, end, arguments);
   }
 
-  static bool isForwardOf(JobKind kind) { return kind == JobKind::kForward; }
-
-  /// The message that a job receives or sends, or null.
-  const Event* messageOf(const Event& job, bool isSend) const {
-    if (job.kind == JobKind::kBackwardWeight || job.kind == JobKind::kOptimizer) return nullptr;
-    const Track* const track = run_.timeline.findTrack(rank_, isSend ? kSendLane : kRecvLane);
-    if (track == nullptr) return nullptr;
-    const JobKind kind = transferKind(isSend, isForwardOf(job.kind));
-    for (const Event& event : track->events) {
-      if (event.kind == kind && event.step == job.step && event.stage == job.stage &&
-          event.microBatch == job.microBatch) {
-        return &event;
-      }
-    }
-    return nullptr;
+  /// The halves of a fused pair as jobs of their own; other jobs as they are.
+  std::vector<Event> halvesOf(const Event& job) const {
+    const auto pair = fusedPairOf(run_.timeline, job);
+    if (!pair) return {job};
+    Event forward = job;
+    forward.kind = JobKind::kForward;
+    Event backward = job;
+    backward.kind = JobKind::kBackward;
+    backward.stage = pair->backwardStage;
+    backward.microBatch = pair->backwardMicroBatch;
+    return {forward, backward};
   }
 
+  /// The messages that a job receives or sends.
+  std::vector<const Event*> messagesOf(const Event& job, bool isSend) const {
+    std::vector<const Event*> messages;
+    const Track* const track = run_.timeline.findTrack(rank_, isSend ? kSendLane : kRecvLane);
+    if (track == nullptr) return messages;
+    for (const Event& half : halvesOf(job)) {
+      if (half.kind == JobKind::kBackwardWeight || half.kind == JobKind::kOptimizer) continue;
+      const JobKind kind = transferKind(isSend, half.kind == JobKind::kForward);
+      const auto found =
+          std::find_if(track->events.begin(), track->events.end(), [&](const Event& event) {
+            return event.kind == kind && event.step == half.step && event.stage == half.stage &&
+                   event.microBatch == half.microBatch;
+          });
+      if (found != track->events.end()) messages.push_back(&*found);
+    }
+    return messages;
+  }
+
+  using Operators = std::vector<std::pair<std::string, std::int64_t>>;
+
+  static bool isForward(const std::string& name) { return name.starts_with("aten::"); }
+
   /// The operators of a job: their names and numbers, in order.
-  std::vector<std::pair<std::string, std::int64_t>> operatorsOf(const Event& job) {
-    std::vector<std::pair<std::string, std::int64_t>> list;
+  Operators operatorsOf(const Event& job) {
+    const std::vector<Event> halves = halvesOf(job);
+    if (halves.size() < 2) return operatorsOfHalf(job);
+    const Operators forward = operatorsOfHalf(halves[0]);
+    const Operators backward = operatorsOfHalf(halves[1]);
+    Operators list;
+    for (std::size_t i = 0; i < std::max(forward.size(), (backward.size() + 1) / 2); ++i) {
+      if (i < forward.size()) list.push_back(forward[i]);
+      // Each of a backward is followed by one that takes a gradient.
+      for (std::size_t b = 2 * i; b < std::min(2 * i + 2, backward.size()); ++b) {
+        list.push_back(backward[b]);
+      }
+    }
+    return list;
+  }
+
+  Operators operatorsOfHalf(const Event& job) {
+    Operators list;
     const Key key{job.step, job.stage, job.microBatch};
     if (job.kind == JobKind::kForward) {
       list.emplace_back("aten::arange", -1);  // its data
@@ -134,10 +171,12 @@ class MadeTraining {
   }
 
   void addStep(std::int32_t step, const std::vector<Event>& jobs) {
-    const Nanoseconds begin = jobs.front().begin - (shape_.onDevice ? 3000 : 200) * kUs;
+    // The host is ahead of a device, also where the next step begins.
+    const Nanoseconds ahead = (shape_.onDevice ? 3000 : 200) * kUs;
+    const Nanoseconds begin = jobs.front().begin - ahead;
     if (shape_.namesSteps) {
       host("user_annotation", "ProfilerStep#" + std::to_string(step + 2), begin,
-           jobs.back().end - 2 * kUs);
+           jobs.back().end - (shape_.onDevice ? ahead : 0) - 2 * kUs);
     }
     // Operators that set the step up.
     for (int i = 0; i < 3; ++i) {
@@ -156,10 +195,11 @@ class MadeTraining {
         host("cpu_op", "aten::add_", job.begin + 5 * kUs, job.end - 5 * kUs);
         continue;
       }
-      if (const Event* const message = messageOf(job, false)) {
+      for (const Event* const message : messagesOf(job, false)) {
         const Nanoseconds end = std::clamp(message->end, free + 6 * kUs, job.begin + 8 * kUs);
         host("cpu_op", "c10d::recv_", free, free + 4 * kUs);
         host("user_annotation", "gloo:recv", free + 3 * kUs, end);
+        free += kUs;
       }
       const auto operators = operatorsOf(job);
       const Nanoseconds first = job.begin + 10 * kUs;
@@ -173,10 +213,12 @@ class MadeTraining {
       if (shape_.isAnnotated(job)) {
         host("user_annotation", nameOf(job), first - kUs, job.end - 25 * kUs);
       }
-      if (const Event* const message = messageOf(job, true)) {
-        host("cpu_op", "c10d::send", job.end - 20 * kUs, job.end - 16 * kUs);
-        host("user_annotation", "gloo:send", job.end - 17 * kUs,
+      Nanoseconds posted = job.end - 20 * kUs;
+      for (const Event* const message : messagesOf(job, true)) {
+        host("cpu_op", "c10d::send", posted, posted + 4 * kUs);
+        host("user_annotation", "gloo:send", posted + 3 * kUs,
              std::max(message->end, job.end - 10 * kUs));
+        posted += 5 * kUs;
       }
       free = job.end - 8 * kUs;
     }
@@ -201,7 +243,7 @@ class MadeTraining {
   void addOnDevice(const std::vector<Event>& jobs, Nanoseconds now) {
     std::vector<const Event*> receives;
     for (const Event& job : jobs) {
-      if (const Event* const message = messageOf(job, false)) receives.push_back(message);
+      for (const Event* const message : messagesOf(job, false)) receives.push_back(message);
     }
     std::size_t posted = 0;
     std::size_t used = 0;
@@ -221,13 +263,12 @@ class MadeTraining {
         now += 12 * kUs;
         continue;
       }
-      const bool isForward = job.kind == JobKind::kForward;
       const Nanoseconds begin = now;
       const auto operators = operatorsOf(job);
       const auto count = static_cast<Nanoseconds>(operators.size());
       for (Nanoseconds i = 0; i < count; ++i, now += 6 * kUs) {
         const auto& [name, number] = operators[static_cast<std::size_t>(i)];
-        const int thread = isForward ? 1 : 2;
+        const int thread = isForward(name) ? 1 : 2;
         const std::string correlation = "\"correlation\":" + std::to_string(++correlation_);
         host("cpu_op", name, now, now + 5 * kUs, numberText(number), thread);
         host("cuda_runtime", "cudaLaunchKernel", now + kUs, now + 3 * kUs, correlation, thread);
@@ -236,9 +277,9 @@ class MadeTraining {
             correlation + ",\"device\":0,\"stream\":7");
       }
       if (shape_.isAnnotated(job)) host("user_annotation", nameOf(job), begin - kUs, now);
-      if (messageOf(job, false) != nullptr) ++used;
+      used += messagesOf(job, false).size();
       now += 2 * kUs;
-      if (const Event* const message = messageOf(job, true)) {
+      for (const Event* const message : messagesOf(job, true)) {
         post(*message, now);
         now += 10 * kUs;
       }
@@ -274,20 +315,19 @@ class MadeTraining {
       add("kernel", name, 0, 7 + node % 2, begin, end,
           launch + ",\"device\":0,\"graph id\":3,\"graph node id\":" + std::to_string(node));
     };
-    const auto addMessage = [&](const Event* message) {
-      if (message == nullptr) return;
-      addNode("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", message->begin,
-              message->end);
+    const auto addMessage = [&](const Event& message) {
+      addNode("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", message.begin,
+              message.end);
     };
     for (const Event& job : jobs) {
-      addMessage(messageOf(job, false));
+      for (const Event* const message : messagesOf(job, false)) addMessage(*message);
       const std::vector<std::string> kernels = kernelsOf(job);
       const auto count = static_cast<Nanoseconds>(kernels.size());
       for (Nanoseconds i = 0; i < count; ++i) {
         addNode(kernels[static_cast<std::size_t>(i)], job.begin + job.duration() * i / count,
                 job.begin + job.duration() * (i + 1) / count);
       }
-      addMessage(messageOf(job, true));
+      for (const Event* const message : messagesOf(job, true)) addMessage(*message);
     }
   }
 

@@ -45,7 +45,7 @@ class CompareCommand : public PlanCommand {
 
 TEST_F(CompareCommand, EachRowHasTheFiguresOfItsPlan) {
   const json table = compared(4, 8, costsOfChunk(1));
-  ASSERT_EQ(table.at("plans").size(), 29U);
+  ASSERT_EQ(table.at("plans").size(), 33U);
   for (const json& row : table.at("plans")) {
     const json own = planOfRow(row, {});
     EXPECT_EQ(row.at("length_ns"), own.at("length_ns")) << row;

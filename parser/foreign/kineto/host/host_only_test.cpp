@@ -371,5 +371,21 @@ TEST(KinetoHostOnly, MarksOfCollectivesCountOnlyWhereSomethingIsSent) {
   EXPECT_THAT(collectives, ElementsAre("PP:5UNSHARD"));
 }
 
+// Advice and pauses depend on it: a processor has no streams that hide a late launch.
+TEST(KinetoHostOnly, RankOfGlooWithoutADeviceRunsOnAProcessor) {
+  const auto deviceOf = [](const std::string& backend, bool withKernel) {
+    KinetoText trace;
+    trace.rank(0, 2, "", backend)
+        .annotation("PP:1F0", {.begin = 20, .length = 100})
+        .operation("aten::mm", {.begin = 30, .length = 80});
+    if (withKernel)
+      trace.launch(1, {.begin = 40, .length = 5}).kernel(1, {.begin = 60, .length = 50});
+    return readKineto(trace).timeline.ranks.at(0).device;
+  };
+  EXPECT_EQ(deviceOf("gloo", false), "cpu");
+  EXPECT_NE(deviceOf("gloo", true), "cpu");
+  EXPECT_NE(deviceOf("nccl", false), "cpu");
+}
+
 }  // namespace
 }  // namespace pipetrace

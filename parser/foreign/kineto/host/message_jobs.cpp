@@ -50,7 +50,9 @@ std::optional<std::size_t> MessageJobs::around(const HostWork::Message& message)
   while (next != jobs_.begin() && std::prev(next)->scope.holds(posted)) {
     --next;
     // A scope holds one job, or several that a schedule's own annotation has inside.
-    const bool fits = message.isSend ? next->span.begin <= posted : next->span.end >= message.end;
+    const bool isPosted =
+        !isFoundPair(next->event.kind, next->event.stage) && next->span.end >= message.end;
+    const bool fits = message.isSend ? next->span.begin <= posted : isPosted;
     if (fits) found = static_cast<std::size_t>(next - jobs_.begin());
     if (fits && message.isSend) break;
   }
@@ -64,19 +66,25 @@ std::optional<std::size_t> MessageJobs::nextTo(const HostWork::Message& message)
       jobs_.begin(), jobs_.end(), [&](const HostOnlyJob& job) { return job.scope.begin < time; });
   const auto index = static_cast<std::size_t>(next - jobs_.begin());
   if (message.isSend) return index == 0 ? std::nullopt : std::optional(index - 1);
+  // One half of a fused pair may begin before the message of the other one is there.
+  if (index > 0 && isFoundPair(std::prev(next)->event.kind, std::prev(next)->event.stage) &&
+      std::prev(next)->scope.holds(time) && message.posted.begin < std::prev(next)->scope.begin) {
+    return index - 1;
+  }
   if (next == jobs_.end()) return std::nullopt;
   // Earlier messages, as those that tell the shapes of tensors, are no job's.
   const auto isNext = [&](const HostWork::Message& m) { return m.posted.begin >= time; };
   const auto isOfTheJob = [&](const HostWork::Message& other) {
     return other.posted.begin < next->scope.begin || next->scope.holds(other.end);
   };
-  bool isFollowed = false;
+  std::size_t following = 0;
   for (auto other =
            std::partition_point(work_.messages.begin(), work_.messages.end(), std::not_fn(isNext));
        other != work_.messages.end() && other->posted.begin <= next->scope.end; ++other) {
-    isFollowed = isFollowed || (!other->isSend && isOfTheJob(*other));
+    if (!other->isSend && isOfTheJob(*other)) ++following;
   }
-  return isFollowed ? std::nullopt : std::optional(index);
+  const std::size_t own = isFoundPair(next->event.kind, next->event.stage) ? 2 : 1;
+  return following >= own ? std::nullopt : std::optional(index);
 }
 
 std::vector<std::optional<MessageJobs::Meaning>> MessageJobs::ofAll() const {
@@ -109,7 +117,9 @@ std::optional<MessageJobs::Meaning> MessageJobs::of(const HostWork::Message& mes
   if (!job) job = nextTo(message);
   if (!job) return std::nullopt;
   const Event& event = jobs_[*job].event;
-  const auto isForward = isForwardMessageOf(event.kind);
+  auto isForward = isForwardMessageOf(event.kind);
+  // Which of its messages are of its forward is known when it has its stages.
+  if (isFoundPair(event.kind, event.stage)) isForward = true;
   if (!isForward) return std::nullopt;
   // The first stage gets no message of a forward, and sends none of a backward: this one is of the
   // set-up, as when torch's first step connects the ranks.
