@@ -14,7 +14,7 @@ constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
 constexpr Nanoseconds kLongest = 366 * kDay;
 /// The furthest from zero, either way.
 constexpr Nanoseconds kFurthest = Nanoseconds{1} << 62;
-/// Of all ranks together. A few such sums, or a small multiple of one, fit Nanoseconds.
+/// The limit for all ranks together. A few such sums, or a small multiple of one, fit Nanoseconds.
 constexpr Nanoseconds kMostOfRanks = Nanoseconds{1} << 61;
 
 /// Which ranks are at the ends of the span; empty where these are only counters.

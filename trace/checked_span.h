@@ -4,9 +4,10 @@
 
 namespace pipetrace {
 
-/// The span of a run whose times can be added up over steps and ranks without a check: it is at
-/// most 366 days long, all its ranks together last at most 73 years, and it lies within 146 years
-/// of the zero of its clock. Throws Error where one of these does not hold. Uses that many threads.
+/// The span of a run whose times can be added up over steps and ranks without a check. Throws Error
+/// for other runs: those of more than 366 days, those whose ranks last more than 73 years together,
+/// and those with times more than 146 years from the zero of their clock.
+/// Uses that many threads.
 Timeline::Span checkedSpan(const Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace
