@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/explain/beside_others.h"
+#include "analysis/explain/processors.h"
 #include "analysis/explain/unsteady_jobs.h"
 #include "analysis/steps/median_step.h"
 #include "trace/error.h"
@@ -231,14 +232,6 @@ class RunAdvisor {
 };
 
 }  // namespace
-
-bool runsOnProcessors(const Timeline& timeline) {
-  const auto isProcessor = [](const auto& rank) {
-    return rank.second.device == "cpu" || rank.second.device == "emulated";
-  };
-  return !timeline.ranks.empty() &&
-         std::all_of(timeline.ranks.begin(), timeline.ranks.end(), isProcessor);
-}
 
 std::vector<Advice> adviceOfRun(const RunAdviceInputs& run) { return RunAdvisor(run).advice(); }
 

@@ -20,10 +20,6 @@ struct RunAdviceInputs {
   std::string logs;  ///< AdviceQuestion::logs
 };
 
-/// Whether the logs say of all ranks that they ran on processors, or on devices that are emulated
-/// there. Options that make launches on a GPU shorter are no use to them.
-bool runsOnProcessors(const Timeline& timeline);
-
 /// Says what the run would gain if
 /// - its stages took equally long (RunChanges::balancesStages);
 /// - a rank that is slower than its peers (SlowerRanks) were as fast as they are, for each of them;

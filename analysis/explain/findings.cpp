@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/processors.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
@@ -762,6 +763,7 @@ class Findings {
         finding.time = pauses.cost;
         finding.shareOfSteps = ratio(finding.time, stepTime_);
         finding.isMinor = finding.shareOfSteps < kMinorShare;
+        finding.onProcessors = onProcessors_;
         if (pauses.rank >= 0) finding.ranks = {{pauses.rank, pauses.cost}};
       }
       addPause(pauses, finding.evidence);
@@ -805,6 +807,7 @@ class Findings {
   const JobGraph& graph_;
   ClassSums sums_;
   Nanoseconds stepTime_;
+  bool onProcessors_ = runsOnProcessors(run_.of.timeline());
   std::vector<Finding> findings_;
 };
 

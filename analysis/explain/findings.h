@@ -191,10 +191,11 @@ struct Finding {
   std::vector<BubbleClass> classes;              ///< all that `time` is of
   /// Its cost, over all ranks and steps: idle time, or the time between steps of a pause.
   Nanoseconds time = 0;
-  Nanoseconds idle = 0;     ///< the run's
-  double share = 0;         ///< of the run's idle time
-  double shareOfSteps = 0;  ///< of the steps' wall time on all ranks
-  bool isMinor = false;     ///< less than kMinorShare of the steps' time
+  Nanoseconds idle = 0;       ///< the run's
+  double share = 0;           ///< of the run's idle time
+  double shareOfSteps = 0;    ///< of the steps' wall time on all ranks
+  bool isMinor = false;       ///< less than kMinorShare of the steps' time
+  bool onProcessors = false;  ///< its run is (runsOnProcessors())
   /// Those who caused it, of transfers the links, with what each costs; the most expensive first.
   std::vector<std::pair<int, Nanoseconds>> ranks;
   std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;

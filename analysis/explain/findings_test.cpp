@@ -255,6 +255,21 @@ TEST(Findings, RankThatIsSlowerThanItsPeersIsNamedAndNotItsStage) {
   EXPECT_THAT(sentences, Not(Contains(HasSubstr("median of stages"))));
 }
 
+TEST(Findings, ARunOnProcessorsIsNotSentToItsGpu) {
+  Timeline timeline = withSlowReplica(4, 0, 4);
+  const auto remedies = [&] {
+    std::string text;
+    for (const Finding& finding : explainRun(timeline, {}).findings) {
+      text += remedyText(finding) + "\n";
+    }
+    return text;
+  };
+  EXPECT_THAT(remedies(), HasSubstr("look at the GPU and the host of that rank"));
+  for (auto& [rank, info] : timeline.ranks) info.device = "cpu";
+  EXPECT_THAT(remedies(),
+              testing::AllOf(HasSubstr("look at the host of that rank"), Not(HasSubstr("GPU"))));
+}
+
 TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 0.1);

@@ -468,8 +468,8 @@ std::string fewerLayers(const Finding& finding) {
 std::string fewerLayersOrHost(const Finding& finding) {
   return "give " + thatStage(finding) + " fewer layers; if " +
          (isOneStage(finding) ? "it has" : "they have") +
-         " no more work than the others, look at the GPU of the rank: clocks, power, "
-         "temperature, other processes";
+         " no more work than the others, look at the " + (finding.onProcessors ? "host" : "GPU") +
+         " of the rank: clocks, power, temperature, other processes";
 }
 
 std::string fewerLayersForTheSlow(const Finding& finding) {
@@ -480,10 +480,18 @@ std::string fewerLayersForTheSlow(const Finding& finding) {
 }
 
 std::string hostOfRank(const Finding& finding) {
-  return std::string("look at the GPU and the host of ") +
+  return std::string(finding.onProcessors ? "look at the host of "
+                                          : "look at the GPU and the host of ") +
          (isOneRank(finding) ? "that rank" : "these ranks") +
          ": clocks, power, temperature, memory errors, other processes" +
          (factsOf<SlowerRanks::Rank>(finding).change ? ", and what changed at that step" : "");
+}
+
+std::string soonerLaunches(const Finding& finding) {
+  if (!finding.onProcessors) return rowOf(BubbleClass::kLateStart).advice;
+  return "see what the program does before it begins these jobs: Python between jobs, a lock, "
+         "other "
+         "processes on a busy host";
 }
 
 std::string soonerMessages(const Finding& finding) {
@@ -491,8 +499,11 @@ std::string soonerMessages(const Finding& finding) {
     return "the rank waits for another message before it sends that one: post the send first, or "
            "both at once (isend, irecv); the network is not to blame";
   }
-  return "see what the host does between the end of that job and the posting of its message: "
-         "work, waits for the device, a lock; the network is not to blame";
+  return std::string(
+             "see what the host does between the end of that job and the posting of its message: "
+             "work, ") +
+         (finding.onProcessors ? "" : "waits for the device, ") +
+         "a lock; the network is not to blame";
 }
 
 std::string orderOfMessages(const Finding& finding) {
@@ -550,7 +561,7 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
      "steps (Megatron-LM: --manual-gc --manual-gc-interval N)"},
     {Remedy::kDataAhead,
      "load batches ahead of the step that needs them: more workers, faster storage"},
-    {Remedy::kSoonerLaunches, rowOf(BubbleClass::kLateStart).advice},
+    {Remedy::kSoonerLaunches, nullptr, soonerLaunches},
     {Remedy::kSoonerMessages, nullptr, soonerMessages},
     {Remedy::kOrderOfMessages, nullptr, orderOfMessages},
     {Remedy::kThatLink, "look at that link: its route, its network card, other traffic on it"},

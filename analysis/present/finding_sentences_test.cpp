@@ -2,7 +2,7 @@
 // runs are in analysis/explain/findings_test.cpp.
 #include "analysis/present/finding_sentences.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace pipetrace {
 namespace {
@@ -43,6 +43,18 @@ TEST(FindingSentences, ARemedyIsAFactAndChangesNoText) {
   EXPECT_EQ(remedyText(finding),
             "its faster ranks take that long, too, so give that stage fewer layers");
   EXPECT_EQ(findingText(finding), text);
+}
+
+TEST(FindingSentences, ARunOnProcessorsHasNoGpuToLookAt) {
+  for (const Remedy remedy :
+       {Remedy::kSoonerLaunches, Remedy::kSoonerMessages, Remedy::kFewerLayersOrHost}) {
+    Finding finding = slowStage(1.3, remedy);
+    if (remedy == Remedy::kSoonerMessages) finding.facts = LateMessage{};
+    EXPECT_THAT(remedyText(finding), testing::ContainsRegex("GPU|device"))
+        << static_cast<int>(remedy);
+    finding.onProcessors = true;
+    EXPECT_THAT(remedyText(finding), testing::Not(testing::ContainsRegex("GPU|device|launch")));
+  }
 }
 
 TEST(FindingSentences, RanksAreNamedWithTheirShares) {

@@ -1,0 +1,15 @@
+#include "analysis/explain/processors.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+
+bool runsOnProcessors(const Timeline& timeline) {
+  const auto isProcessor = [](const auto& rank) {
+    return rank.second.device == "cpu" || rank.second.device == "emulated";
+  };
+  return !timeline.ranks.empty() &&
+         std::all_of(timeline.ranks.begin(), timeline.ranks.end(), isProcessor);
+}
+
+}  // namespace pipetrace
