@@ -715,6 +715,8 @@ class Findings {
     }
     const UnknownIdle unknown = unknownIdle(run_);
     addClasses(FindingKind::kUnknown, remedyOf(unknown), {BubbleClass::kUnknown}, unknown);
+    const bool onProcessors = runsOnProcessors(run_.of.timeline());
+    for (Finding& finding : findings_) finding.onProcessors = onProcessors;
     std::stable_partition(findings_.begin(), findings_.end(),
                           [](const Finding& finding) { return !finding.isMinor; });
     return std::move(findings_);
@@ -763,7 +765,6 @@ class Findings {
         finding.time = pauses.cost;
         finding.shareOfSteps = ratio(finding.time, stepTime_);
         finding.isMinor = finding.shareOfSteps < kMinorShare;
-        finding.onProcessors = onProcessors_;
         if (pauses.rank >= 0) finding.ranks = {{pauses.rank, pauses.cost}};
       }
       addPause(pauses, finding.evidence);
@@ -807,7 +808,6 @@ class Findings {
   const JobGraph& graph_;
   ClassSums sums_;
   Nanoseconds stepTime_;
-  bool onProcessors_ = runsOnProcessors(run_.of.timeline());
   std::vector<Finding> findings_;
 };
 

@@ -102,6 +102,30 @@ class FoundJobs : public SlowRuns {
     }
   }
 
+  /// Expects the jobs of the table truth.csv beside real traces, and no other.
+  void expectTruth(const std::string& folder) const {
+    const std::map<int, Jobs> read = readJobs(folder);
+    std::map<int, std::size_t> counts;
+    std::ifstream truth(folder + "/truth.csv");
+    std::string line;
+    std::getline(truth, line);
+    while (std::getline(truth, line)) {
+      std::stringstream cells(line);
+      std::vector<std::string> row;
+      for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+      const int rank = std::stoi(row[0]);
+      ++counts[rank];
+      const auto job =
+          read.at(rank).find({row[2], std::stoi(row[3]), std::stoi(row[5]), std::stoi(row[1])});
+      ASSERT_NE(job, read.at(rank).end()) << folder << ": " << line;
+      const double length = static_cast<double>(std::stoll(row[7]) - std::stoll(row[6])) / 1000;
+      EXPECT_NEAR(job->second.second - job->second.first, length, std::max(0.1 * length, 400.0))
+          << folder << ": " << line;
+    }
+    EXPECT_FALSE(counts.empty()) << folder;
+    for (const auto& [rank, count] : counts) EXPECT_EQ(read.at(rank).size(), count) << folder;
+  }
+
   /// Since a second that doubles can tell nanoseconds from.
   static double micros(Nanoseconds time) {
     return static_cast<double>(time % 10'000'000'000) / 1000.0;
@@ -322,27 +346,12 @@ TEST_F(FoundJobs, ScheduleAndIdleTimeAreThoseOfTheAnnotatedRun) {
 TEST_F(FoundJobs, RealTracesHaveTheJobsThatTheirAnnotationsRecorded) {
   const std::string folder = test::inSources("../shared/data/unannotated/");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "there is no " << folder;
-  for (const char* const name : {"torch_1f1b_pp2", "megatron_pp2"}) {
-    const std::map<int, Jobs> read = readJobs(folder + name);
-    std::map<int, std::size_t> counts;
-    std::ifstream truth(folder + name + "/truth.csv");
-    std::string line;
-    std::getline(truth, line);
-    while (std::getline(truth, line)) {
-      std::stringstream cells(line);
-      std::vector<std::string> row;
-      for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
-      const int rank = std::stoi(row[0]);
-      ++counts[rank];
-      const auto job =
-          read.at(rank).find({row[2], std::stoi(row[3]), std::stoi(row[5]), std::stoi(row[1])});
-      ASSERT_NE(job, read.at(rank).end()) << name << ": " << line;
-      const double length = static_cast<double>(std::stoll(row[7]) - std::stoll(row[6])) / 1000;
-      EXPECT_NEAR(job->second.second - job->second.first, length, std::max(0.1 * length, 400.0))
-          << name << ": " << line;
-    }
-    for (const auto& [rank, count] : counts) EXPECT_EQ(read.at(rank).size(), count) << name;
-  }
+  for (const char* const name : {"torch_1f1b_pp2", "megatron_pp2"}) expectTruth(folder + name);
+}
+
+/// tools/record_megatron_combined.py has recorded it.
+TEST_F(FoundJobs, PairsOfARealTrainingUnderCombined1F1BAreThoseThatItRan) {
+  expectTruth(test::inSources("parser/testing/megatron_combined"));
 }
 
 }  // namespace
