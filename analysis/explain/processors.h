@@ -5,7 +5,7 @@
 namespace pipetrace {
 
 /// Whether the logs say of all ranks that they ran on processors, or on devices that are emulated
-/// there. What is said of GPUs and of launches is no use to them.
+/// there. They have no use for advice on GPUs and launches.
 bool runsOnProcessors(const Timeline& timeline);
 
 }  // namespace pipetrace
