@@ -43,12 +43,13 @@ Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics&
   std::vector<LoadedFile> read;
   Timeline timeline = loadTimeline(request.inputs, readers, request.reading, diagnostics, &read);
   leaveOutEventsWithoutTime(timeline, request.reading.threads);
-  checkedSpan(timeline, request.reading.threads);
+  subtractableSpan(timeline, request.reading.threads);
   placeByGroups(timeline, diagnostics);
   giveTopology(timeline, request.topology, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);
   timeline = aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics,
                      alignment, request.reading.threads);
+  checkedSpan(timeline, request.reading.threads);
   completeTimeline(timeline, diagnostics, request.reading.threads);
   checkForJobs(timeline, diagnostics);
   checkSelection(timeline, request.selection, diagnostics);

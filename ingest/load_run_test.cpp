@@ -59,6 +59,11 @@ TEST_F(LoadRunTest, RunOfTwoHostsIsTheSameWhateverTheirClocksShow) {
             run.span().begin - kBehind);
 }
 
+TEST_F(LoadRunTest, ClocksOfHostsThatAreDecadesApartAreAligned) {
+  constexpr Nanoseconds kDecades = 50 * 365 * 86'400 * kNsPerSecond;
+  EXPECT_EQ(describe(load({.inputs = {logs(kDecades)}})), describe(load({.inputs = {logs(0)}})));
+}
+
 /// Later parts add up times of all steps and ranks.
 TEST_F(LoadRunTest, TimesTooFarApartToAddUpAreAnError) {
   const std::string job = "Profiler Info: Job (0), type = forward, micro_batch_id = 0, ";

@@ -11,9 +11,8 @@ namespace pipetrace {
 namespace {
 
 constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
-constexpr Nanoseconds kLongest = 366 * kDay;
-/// The furthest from zero, either way.
-constexpr Nanoseconds kFurthest = Nanoseconds{1} << 62;
+/// The furthest from zero, either way, so that the difference of two times fits.
+constexpr Nanoseconds kFurthest = (Nanoseconds{1} << 62) - 1;
 /// The limit for all ranks together. A few such sums, or a small multiple of one, fit Nanoseconds.
 constexpr Nanoseconds kMostOfRanks = Nanoseconds{1} << 61;
 
@@ -34,9 +33,8 @@ std::string ranksAtEnds(const Timeline& timeline, Timeline::Span span) {
 
 }  // namespace
 
-Timeline::Span checkedSpan(const Timeline& timeline, int threads) {
+Timeline::Span subtractableSpan(const Timeline& timeline, int threads) {
   const Timeline::Span span = timeline.span(threads);
-  Nanoseconds length = 0;
   if (span.begin < -kFurthest || span.end > kFurthest) {
     const bool isLate = span.end > kFurthest;
     throw Error("a time of this run (" +
@@ -44,7 +42,13 @@ Timeline::Span checkedSpan(const Timeline& timeline, int threads) {
                 " s) is more than 146 years from the zero of its clock: it is damaged, or in "
                 "another unit; leave that log out");
   }
-  if (__builtin_sub_overflow(span.end, span.begin, &length) || length > kLongest) {
+  return span;
+}
+
+Timeline::Span checkedSpan(const Timeline& timeline, int threads) {
+  const Timeline::Span span = subtractableSpan(timeline, threads);
+  const Nanoseconds length = span.end - span.begin;
+  if (length > kLongestRun) {
     throw Error("the events of this run lie more than a year apart (at " +
                 std::to_string(span.begin / kNsPerSecond) + " s and " +
                 std::to_string(span.end / kNsPerSecond) + " s" + ranksAtEnds(timeline, span) +

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "analysis/bubbles/bubbles.h"
-#include "analysis/explain/processors.h"
+#include "analysis/explain/runs_on_processors.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"

@@ -7,6 +7,7 @@
 #include "parser/chrome/format.h"
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/profile/common_format.h"
+#include "trace/checked_span.h"
 
 namespace pipetrace {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 namespace cf = common_format;
 
 /// No event lasts longer: sums of lengths stay whole numbers.
-constexpr Nanoseconds kLongest = 366 * 86'400 * kNsPerSecond;
 constexpr const char* kNoTime = "an event has no time that can be used and was left out";
 
 bool isEndOfArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
@@ -94,7 +94,7 @@ ParsedChromeBlock::Row& ParsedChromeBlock::filledRowOf(const ChromeEvent& event)
 
 void ParsedChromeBlock::addSpan(const ChromeEvent& event, const ChromePlace& place) {
   const Nanoseconds length = event.dur.value_or(0);
-  const bool isKnown = !event.badTime && event.ts && length >= 0 && length <= kLongest;
+  const bool isKnown = !event.badTime && event.ts && length >= 0 && length <= kLongestRun;
   if (!isKnown) {
     return complain(kNoTime, place, "`ts` and `dur` are microseconds, `dur` from 0 to a year");
   }

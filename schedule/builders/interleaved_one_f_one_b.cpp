@@ -8,12 +8,11 @@
 namespace pipetrace {
 namespace {
 
-// Source: Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters
-// Using Megatron-LM", figure 4; torch's ScheduleInterleaved1F1B, PaddlePaddle's VPP. Any number of
-// micro-batches, without a longer bubble: see interleavedOrder().
-Plan interleavedOneFOneB(const PlanSize& size) {
+/// `arePairs`: a forward and a backward of the steady state are one fused pair. A warm-up of one
+/// forward more leaves no pair that waits for its own half.
+Plan interleaved(const ScheduleInfo& schedule, const PlanSize& size, bool arePairs) {
   const auto& [ranks, microBatches, chunks] = size;
-  Plan plan = emptyPlan(schedules::kInterleavedOneFOneB, size);
+  Plan plan = emptyPlan(schedule, size);
   const InterleavedOrder order = interleavedOrder(ranks, microBatches, chunks);
   const int last = chunks - 1;
   const int steps = microBatches * chunks;
@@ -24,41 +23,34 @@ Plan interleavedOneFOneB(const PlanSize& size) {
     const auto forward = [&] { row.forward(*nextForward++); };
     const auto backward = [&] { row.backward(last - *nextBackward++); };
 
-    const int warmUp = std::min(steps, last * order.firstRound + 2 * (ranks - 1 - rank));
-    const int steady = steps - warmUp;
+    const int before = last * order.firstRound + 2 * (ranks - 1 - rank);
+    const int warmUp = std::min(steps, before + (arePairs ? 1 : 0));
     const int coolDown = warmUp;
     for (int i = 0; i < warmUp; ++i) forward();
-    for (int i = 0; i < steady; ++i) {
-      forward();
-      backward();
+    for (int i = warmUp; i < steps; ++i) {
+      if (arePairs) {
+        row.forwardBackward(*nextForward++, last - *nextBackward++);
+      } else {
+        forward();
+        backward();
+      }
     }
     for (int i = 0; i < coolDown; ++i) backward();
   }
   return plan;
 }
 
-// Interleaved 1F1B whose steady state is fused pairs: the host runs a layer of the forward and one
-// of the backward in turn. A warm-up of one forward more leaves no pair that waits for its own
-// half. Source: Megatron-core's combined_1f1b.py, and get_pp_rank_microbatches() in its
-// schedules.py.
+// Source: Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters
+// Using Megatron-LM", figure 4; torch's ScheduleInterleaved1F1B, PaddlePaddle's VPP. Any number of
+// micro-batches, without a longer bubble: see interleavedOrder().
+Plan interleavedOneFOneB(const PlanSize& size) {
+  return interleaved(schedules::kInterleavedOneFOneB, size, false);
+}
+
+// The host runs a layer of the forward and one of the backward in turn. Source: Megatron-core's
+// combined_1f1b.py, and get_pp_rank_microbatches() in its schedules.py.
 Plan combinedOneFOneB(const PlanSize& size) {
-  const auto& [ranks, microBatches, chunks] = size;
-  Plan plan = emptyPlan(schedules::kCombinedOneFOneB, size);
-  const InterleavedOrder order = interleavedOrder(ranks, microBatches, chunks);
-  const int last = chunks - 1;
-  const int steps = microBatches * chunks;
-  for (int rank = 0; rank < ranks; ++rank) {
-    RankRowWriter row(plan, rank);
-    auto nextForward = order.chunkOfStep.begin();
-    auto nextBackward = order.chunkOfStep.begin();
-    const int warmUp = std::min(steps, last * order.firstRound + 2 * (ranks - 1 - rank) + 1);
-    for (int i = 0; i < warmUp; ++i) row.forward(*nextForward++);
-    for (int i = warmUp; i < steps; ++i) {
-      row.forwardBackward(*nextForward++, last - *nextBackward++);
-    }
-    for (int i = 0; i < warmUp; ++i) row.backward(last - *nextBackward++);
-  }
-  return plan;
+  return interleaved(schedules::kCombinedOneFOneB, size, true);
 }
 
 /// ((v - 1) max(m, p) + m + p - 1) (F + B); peak min(v m, (v - 1) r + 2 (p - s) - 1), r = the

@@ -380,7 +380,7 @@ TEST_F(ChromeWriterTest, TheTextDoesNotDependOnTheNumberOfThreads) {
 
 TEST_F(ChromeWriterTest, AnArrowFromAJobAtTheEarliestPossibleTimeLeavesInsideIt) {
   Timeline t;
-  constexpr Nanoseconds kEarliest = -(Nanoseconds{1} << 62);
+  constexpr Nanoseconds kEarliest = 1 - (Nanoseconds{1} << 62);
   for (const Nanoseconds begin : {kEarliest, kEarliest + 5}) {
     Event& e = add(t, 0, "compute", JobKind::kForward, begin, begin + 2);
     e.step = e.microBatch = 0;

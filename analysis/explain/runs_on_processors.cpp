@@ -1,4 +1,4 @@
-#include "analysis/explain/processors.h"
+#include "analysis/explain/runs_on_processors.h"
 
 #include <algorithm>
 
