@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, and runs every test:
-#    1. tests without LibTorch, and the fuzzers, under AddressSanitizer and UBSan (preset viewer-asan)
+#    1. what reads files, sockets and other programs' data, and the fuzzers, under AddressSanitizer
+#       and UBSan (preset core-asan)
 #    2. tests with several threads, under ThreadSanitizer (preset viewer-tsan)
-#    3. all other tests, optimized: training, the demo, the real front ends, the recorder, tests
+#    3. all other tests, optimized: analysis, viewer, training, the demo, the real front ends, tests
 #       that need a GPU (preset all-tests)
 # Tests show as skipped if this machine lacks something that they need (a GPU, reference data).
 set -euo pipefail
@@ -12,14 +13,14 @@ cd "$root"
 say() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 case ${1:-} in
   '') ;;
-  -h|--help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  -h|--help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   *) printf 'test: unknown option %s (try --help)\n' "$1" >&2; exit 2 ;;
 esac
 
 bash tools/setup.sh --tests
 
 failed=()
-# run PRESET [-D...] [-- LABEL TARGET...]: builds the targets and runs the tests with that label;
+# run PRESET [-D...] [-- LABEL TARGET]: builds the target and runs the tests with that label;
 # without a label all.
 run() {
   local preset=$1 options=() label=() targets=()
@@ -34,11 +35,8 @@ run() {
   # alone (RUN_SERIAL).
   ctest --preset "$preset" "${label[@]}" --parallel "$(($(nproc) + 1))" --no-tests=error || failed+=("$preset")
 }
-run viewer-asan -DPIPETRACE_FUZZERS=ON
-run viewer-tsan -- threads \
-  trace_threads_test parser_threads_test analysis_threads_test profiler_test profiler_cuda_test \
-  clock_exchange_test lanes_test \
-  viewer_test
+run core-asan -DPIPETRACE_FUZZERS=ON -- sanitized sanitized_tests
+run viewer-tsan -- threads thread_tests
 run all-tests -DPIPETRACE_SANITIZED_TESTS=OFF
 
 say "done"

@@ -5,10 +5,3 @@ pipetrace_library(
   FROM "^checkpoint/" "^train/optimize/lamb"
   PUBLIC pipetrace::trace pipetrace_torch
   PRIVATE nlohmann_json::nlohmann_json ZLIB::ZLIB)
-pipetrace_test(
-  checkpoint_test OWN_HEADERS
-  FROM "^checkpoint/"
-  ALSO checkpoint/testing/saved_model.cpp
-  LINK pipetrace::checkpoint
-  LABELS runtime
-  ENVIRONMENT "PIPETRACE_TORCH_PYTHON=${PIPETRACE_TORCH_PYTHON}")

@@ -10,7 +10,7 @@ if(PIPETRACE_TESTS)
 endif()
 # Ranks as threads, also under ThreadSanitizer.
 pipetrace_test(
-  control_threads_test
+  control_threads_test SANITIZED
   SOURCES control/control_mesh_test.cpp control/local_control_test.cpp
           control/start/meeting_test.cpp
           control/start/same_run_test.cpp
@@ -18,7 +18,7 @@ pipetrace_test(
   LABELS threads)
 # Ranks as processes that are killed and stopped.
 pipetrace_test(
-  control_processes_test
+  control_processes_test SANITIZED
   SOURCES control/control_processes_test.cpp control/testing/ring_run.cpp
   LINK pipetrace::control pipetrace::launcher
   LABELS runtime)
@@ -27,7 +27,7 @@ if(TARGET control_processes_test)
 endif()
 
 pipetrace_test(
-  control_test
+  control_test SANITIZED
   FROM "^control/"
   LINK pipetrace::control
   LABELS runtime)

@@ -5,7 +5,7 @@ pipetrace_library(
   PUBLIC pipetrace::trace Threads::Threads)
 
 pipetrace_test(
-  lanes_test
+  lanes_test SANITIZED
   FROM "^lanes/"
   ALSO testing/count_allocations.cpp
   LINK pipetrace::lanes

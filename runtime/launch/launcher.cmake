@@ -9,7 +9,7 @@ pipetrace_library(
   PRIVATE nlohmann_json::nlohmann_json)
 
 pipetrace_test(
-  launcher_test
+  launcher_test SANITIZED
   FROM "^launch/(hosts/)?[^/]*$"
   LINK pipetrace::launcher
   LABELS runtime)
@@ -21,7 +21,7 @@ pipetrace_library(
   PUBLIC pipetrace::trace)
 
 pipetrace_test(
-  launchers_test
+  launchers_test SANITIZED
   FROM "^launch/launchers/"
   LINK pipetrace::launchers
   LABELS runtime)
