@@ -10,7 +10,7 @@ set(PIPETRACE_COLD
     "^apps/" "^samples/" "^tests/"
     "^analysis/(advice|costs|diff|page|present|report|run_report)/"
     "^parser/(foreign/names|paddle)/"
-    "^runtime/(checkpoint|engine|launch|session)/" "^runtime/control/start/" "^runtime/train/optimize/lamb"
+    "^runtime/(checkpoint|engine|session|starting_ranks)/" "^runtime/control/start/" "^runtime/train/optimize/lamb"
     "^schedule/(builders|file|scale)/"
     "^viewer/(commands|export|panels|search|start|window|words)/")
 

@@ -16,9 +16,9 @@
 #include "runtime/rank_messages.h"
 #include "runtime/record/record_job.h"
 #include "runtime/require_fits.h"
-#include "runtime/sums/agreement.h"
 #include "runtime/sums/gradient_sums.h"
 #include "runtime/sums/loss_sums.h"
+#include "runtime/sums/scalar_all_reduce.h"
 #include "trace/error.h"
 
 namespace pipetrace {

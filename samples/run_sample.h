@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/launch/stop_signal.h"
+#include "runtime/starting_ranks/stop_signal.h"
 #include "samples/sample_options.h"
 
 namespace pipetrace {

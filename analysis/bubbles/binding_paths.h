@@ -10,7 +10,7 @@
 
 #include "analysis/bubbles/lazy_table.h"
 #include "analysis/graph/job_graph.h"
-#include "analysis/graph/usual_times.h"
+#include "analysis/graph/median_durations.h"
 
 namespace pipetrace {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "analysis/graph/median_durations.h"
 #include "analysis/graph/step_jobs.h"
-#include "analysis/graph/usual_times.h"
 
 namespace pipetrace {
 

@@ -8,8 +8,8 @@
 #include "analysis/bubbles/binding_paths.h"
 #include "analysis/bubbles/planned_idle.h"
 #include "analysis/bubbles/step_tail.h"
+#include "analysis/graph/median_durations.h"
 #include "analysis/graph/step_jobs.h"
-#include "analysis/graph/usual_times.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/interval.h"
 

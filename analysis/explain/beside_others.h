@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
-#include "analysis/graph/usual_times.h"
+#include "analysis/graph/median_durations.h"
 #include "analysis/steps/counted_steps.h"
 #include "trace/timeline.h"
 

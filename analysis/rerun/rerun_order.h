@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "analysis/graph/median_durations.h"
 #include "analysis/graph/step_jobs.h"
-#include "analysis/graph/usual_times.h"
 #include "analysis/rerun/run_work.h"
 
 namespace pipetrace {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/graph/usual_times.h"
+#include "analysis/graph/median_durations.h"
 #include "analysis/rerun/rerun_times.h"
 #include "analysis/slowdown/slowdown.h"
 #include "analysis/what_if/moved_run.h"

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "apps/pipe_run/restarts.h"
-#include "runtime/launch/hosts/agent.h"
-#include "runtime/launch/hosts/host_list.h"
-#include "runtime/launch/launcher.h"
+#include "runtime/starting_ranks/hosts/agent.h"
+#include "runtime/starting_ranks/hosts/host_list.h"
+#include "runtime/starting_ranks/launcher.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "apps/pipe_run/options.h"
-#include "runtime/launch/launcher.h"
+#include "runtime/starting_ranks/launcher.h"
 
 namespace pipetrace {
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "runtime/launch/launcher.h"
+#include "runtime/starting_ranks/launcher.h"
 
 namespace pipetrace {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "parser/profile/common_format.h"
+#include "trace/text/fallback_name.h"
 #include "trace/text/log_numbers.h"
-#include "trace/text/made_up_name.h"
 
 namespace pipetrace {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "profiler/clock/wall_clock.h"
 #include "trace/error.h"
-#include "trace/sockets/newcomers.h"
+#include "trace/sockets/pending_connections.h"
 #include "trace/sockets/socket_error.h"
 #include "trace/sockets/tcp.h"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "runtime/costs/measure_blocks.h"
-#include "runtime/launch/reuse_memory.h"
+#include "runtime/starting_ranks/reuse_memory.h"
 #include "runtime/train/model/linear.h"
 
 namespace pipetrace {

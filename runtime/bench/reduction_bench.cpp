@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/launch/local_port.h"
-#include "runtime/launch/reuse_memory.h"
+#include "runtime/starting_ranks/local_port.h"
+#include "runtime/starting_ranks/reuse_memory.h"
 #include "runtime/train/torch_work.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"

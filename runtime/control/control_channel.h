@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/control/verdict/action_progress.h"
-#include "runtime/control/verdict/jury.h"
+#include "runtime/control/verdict/failure_agreement.h"
 #include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
 

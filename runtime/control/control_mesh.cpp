@@ -17,8 +17,8 @@
 #include "runtime/control/start/open_files.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/verdict/beat.h"
+#include "runtime/control/verdict/failure_agreement.h"
 #include "runtime/control/verdict/idle_watch.h"
-#include "runtime/control/verdict/jury.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "runtime/launch/stop_signal.h"
+#include "runtime/starting_ranks/stop_signal.h"
 
 namespace pipetrace {
 

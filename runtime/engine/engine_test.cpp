@@ -14,7 +14,7 @@
 
 #include "runtime/engine/testing/resumed_case.h"
 #include "runtime/engine/training_plan.h"
-#include "runtime/launch/local_port.h"
+#include "runtime/starting_ranks/local_port.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/rank_processes.h"
 #include "runtime/testing/run_ranks.h"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/lanes/bell.h"
+#include "runtime/lanes/event_count.h"
 #include "runtime/lanes/message_header.h"
 
 namespace pipetrace {

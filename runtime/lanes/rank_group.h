@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/lanes/bell.h"
+#include "runtime/lanes/event_count.h"
 
 namespace pipetrace {
 

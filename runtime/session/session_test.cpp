@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/launch/local_port.h"
+#include "runtime/starting_ranks/local_port.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/listed_work.h"
 #include "runtime/testing/run_ranks.h"

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <thread>
 
-#include "runtime/launch/local_port.h"
+#include "runtime/starting_ranks/local_port.h"
 #include "runtime/testing/run_ranks.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"

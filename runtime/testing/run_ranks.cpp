@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "runtime/lanes/rank_threads.h"
-#include "runtime/launch/local_port.h"
+#include "runtime/starting_ranks/local_port.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "trace/error.h"

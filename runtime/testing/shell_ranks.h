@@ -3,7 +3,7 @@
 #include <string>
 
 #include "profiler/testing/recorded_log.h"
-#include "runtime/launch/launcher.h"
+#include "runtime/starting_ranks/launcher.h"
 
 namespace pipetrace {
 

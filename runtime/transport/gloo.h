@@ -6,7 +6,7 @@
 #include "profiler/clock/clock_exchange.h"
 #include "runtime/control/control_channel.h"
 #include "runtime/control/start/same_run.h"
-#include "runtime/launch/process_env.h"
+#include "runtime/starting_ranks/process_env.h"
 #include "runtime/transport/gloo_tags.h"
 #include "runtime/transport/transport.h"
 #include "trace/nanoseconds.h"

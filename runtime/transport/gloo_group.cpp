@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
-#include "runtime/transport/given_up.h"
 #include "runtime/transport/gloo_tags.h"
+#include "runtime/transport/peer_lost.h"
 
 namespace pipetrace {
 

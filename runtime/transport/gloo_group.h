@@ -9,7 +9,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <vector>
 
-#include "runtime/lanes/bell.h"
+#include "runtime/lanes/event_count.h"
 #include "runtime/transport/gloo_pairs.h"
 #include "trace/error.h"
 #include "trace/nanoseconds.h"

@@ -6,9 +6,9 @@
 #include "runtime/device/rank_device.h"
 #include "runtime/lanes/lane.h"
 #include "runtime/transport/gloo_group.h"
-#include "runtime/transport/gloo_rooms.h"
 #include "runtime/transport/gloo_tags.h"
 #include "runtime/transport/message.h"
+#include "runtime/transport/receive_buffer_sizes.h"
 
 namespace pipetrace {
 

@@ -11,7 +11,7 @@
 #include "runtime/transport/device_stage.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"
-#include "runtime/transport/gloo_rooms.h"
+#include "runtime/transport/receive_buffer_sizes.h"
 
 namespace pipetrace {
 namespace {

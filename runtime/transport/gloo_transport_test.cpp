@@ -13,13 +13,13 @@
 
 #include "runtime/control/start/run_start.h"
 #include "runtime/control/start/same_run.h"
-#include "runtime/launch/local_port.h"
+#include "runtime/starting_ranks/local_port.h"
 #include "runtime/testing/passed_messages.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/gloo_header.h"
-#include "runtime/transport/gloo_rooms.h"
 #include "runtime/transport/gloo_store.h"
+#include "runtime/transport/receive_buffer_sizes.h"
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
 

@@ -12,9 +12,9 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/lanes/tensor_shape.h"
-#include "runtime/transport/given_up.h"
 #include "runtime/transport/line_watch.h"
 #include "runtime/transport/message.h"
+#include "runtime/transport/peer_lost.h"
 #include "trace/error.h"
 
 namespace pipetrace {

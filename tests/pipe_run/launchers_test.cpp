@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "runtime/launch/launchers/launched_place.h"
+#include "runtime/starting_ranks/launchers/launched_place.h"
 #include "tests/pipe_run/config_folder.h"
 #include "trace/testing/folders.h"
 

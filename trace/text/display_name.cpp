@@ -1,6 +1,6 @@
 #include "trace/text/display_name.h"
 
-#include "trace/text/made_up_name.h"
+#include "trace/text/fallback_name.h"
 
 namespace pipetrace {
 

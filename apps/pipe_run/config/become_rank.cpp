@@ -10,7 +10,7 @@
 #include "apps/pipe_run/config/run_config_file.h"
 #include "apps/pipe_run/config/run_folder.h"
 #include "runtime/engine/config/config_plan.h"
-#include "runtime/launch/launchers/launched_place.h"
+#include "runtime/starting_ranks/launchers/launched_place.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 #include "trace/text/shell_word.h"

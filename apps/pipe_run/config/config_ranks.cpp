@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/engine/config/config_file.h"
-#include "runtime/launch/hosts/agent_connection.h"
+#include "runtime/starting_ranks/hosts/agent_connection.h"
 #include "trace/error.h"
 #include "trace/text/shell_word.h"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "runtime/engine/config/run_config.h"
-#include "runtime/launch/hosts/host_list.h"
-#include "runtime/launch/rank_environment.h"
+#include "runtime/starting_ranks/hosts/host_list.h"
+#include "runtime/starting_ranks/rank_environment.h"
 
 namespace pipetrace {
 

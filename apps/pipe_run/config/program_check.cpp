@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "profiler/clock/wall_clock.h"
-#include "runtime/launch/rank_process.h"
-#include "runtime/launch/signal_inbox.h"
+#include "runtime/starting_ranks/rank_process.h"
+#include "runtime/starting_ranks/signal_inbox.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -16,8 +16,8 @@
 #include "runtime/engine/config/config_file.h"
 #include "runtime/engine/config/config_plan.h"
 #include "runtime/engine/config/run_config.h"
-#include "runtime/launch/local_port.h"
-#include "runtime/launch/rank_process.h"
+#include "runtime/starting_ranks/local_port.h"
+#include "runtime/starting_ranks/rank_process.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 

@@ -8,7 +8,7 @@
 
 #include "parser/json/json_string.h"
 #include "parser/profile/common_format.h"
-#include "trace/text/made_up_name.h"
+#include "trace/text/fallback_name.h"
 
 namespace pipetrace {
 namespace {

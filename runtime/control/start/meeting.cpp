@@ -11,7 +11,7 @@
 #include "runtime/control/steady_time.h"
 #include "runtime/control/verdict/control_message.h"
 #include "trace/error.h"
-#include "trace/sockets/newcomers.h"
+#include "trace/sockets/pending_connections.h"
 #include "trace/sockets/tcp.h"
 #include "trace/text/ranks_text.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/control/verdict/jury.h"
+#include "runtime/control/verdict/failure_agreement.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/control/verdict/jury.h"
+#include "runtime/control/verdict/failure_agreement.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

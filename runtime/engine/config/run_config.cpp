@@ -7,7 +7,7 @@
 #include "runtime/engine/config/config_paths.h"
 #include "runtime/engine/config/config_values.h"
 #include "runtime/engine/config/driver_words.h"
-#include "runtime/launch/hosts/host_list.h"
+#include "runtime/starting_ranks/hosts/host_list.h"
 #include "schedule/options/schedule_options.h"
 #include "trace/error.h"
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/launch/local_port.h"
+#include "runtime/starting_ranks/local_port.h"
 
 namespace pipetrace::testing {
 

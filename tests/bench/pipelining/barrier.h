@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "runtime/launch/process_env.h"
+#include "runtime/starting_ranks/process_env.h"
 
 namespace pipetrace::bench {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/launch/process_env.h"
+#include "runtime/starting_ranks/process_env.h"
 
 namespace pipetrace::bench {
 

@@ -1,0 +1,17 @@
+#include "runtime/lanes/event_count.h"
+
+namespace pipetrace {
+
+void Bell::stop() noexcept {
+  stopped_.store(true);
+  rings_.fetch_add(1);
+  rings_.notify_all();
+}
+
+void Bell::wake() noexcept {
+  wakeUps_.fetch_add(1, std::memory_order_relaxed);
+  rings_.fetch_add(1);
+  rings_.notify_all();
+}
+
+}  // namespace pipetrace

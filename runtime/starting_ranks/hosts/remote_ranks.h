@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/starting_ranks/hosts/agent_connection.h"
+#include "runtime/starting_ranks/hosts/remote_log.h"
+#include "runtime/starting_ranks/ranks_on_host.h"
+
+namespace pipetrace {
+
+/// Ranks on another host, by its agent. Their logs and ring files come to the log folder here.
+class RemoteRanks : public RanksOnHost {
+ public:
+  /// `agent` is prepared to start them. `agentFolder`: where it keeps their logs. Throws Error if
+  /// a log cannot be made.
+  RemoteRanks(std::unique_ptr<AgentConnection> agent, std::string logFolder,
+              std::string agentFolder);
+  /// Ends the connection, and so the ranks, if they run.
+  ~RemoteRanks() override;
+
+  void addTo(std::vector<pollfd>& waiting, bool hasRoom) const override;
+  std::vector<RankEnd> newEnds(RanksDisplay& display) override;
+  void readOutput(RanksDisplay& display) override;
+  bool isDone() const override;
+  void signal(int number) override;
+  void finish(RanksDisplay& /*display*/) override {}
+  std::string lastLines(int rank) const override;
+  std::string loss() const override;
+  void abandon() override;
+  std::vector<std::string> warnings() const override;
+
+ private:
+  void take(const MessageReader::Received& received, std::vector<RankEnd>& ends);
+  void store(const std::string& name, const std::string& bytes);
+  void endLogs();
+  void lost();
+
+  std::unique_ptr<AgentConnection> agent_;
+  const std::string logFolder_;
+  const std::string agentFolder_;
+  std::map<int, RemoteLog> logs_;  // by rank
+  std::vector<std::string> warnings_;
+  bool isDone_ = false;
+  bool isLost_ = false;
+};
+
+/// Ends the connections to all agents, and waits until they have ended, which they do within 5 s. A
+/// remote shell that does not end is killed. `isUrgent`, called often, says not to wait.
+void endAgents(const std::vector<AgentConnection*>& agents,
+               const std::function<bool()>& isUrgent = {});
+
+}  // namespace pipetrace
