@@ -40,7 +40,7 @@ class Executor::Impl {
         control_(options.control),
         messages_(program_, transport, streams_, planned_, control_, device_),
         sums_(program_, work, messages_, streams_, planned_, device_),
-        agreement_(program_, work, messages_, streams_, planned_, device_),
+        scalarAllReduce_(program_, work, messages_, streams_, planned_, device_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
@@ -127,7 +127,7 @@ class Executor::Impl {
     }
     if (program_.updatesAtEnd) {
       sums_.addUp();
-      agreement_.run(step);
+      scalarAllReduce_.run(step);
       ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
@@ -360,7 +360,7 @@ class Executor::Impl {
   ControlChannel* const control_;
   RankMessages messages_;
   GradientSums sums_;
-  Agreement agreement_;
+  ScalarAllReduce scalarAllReduce_;
   std::array<std::vector<Message>, 2> inputs_;  // of the job that runs: forward, backward part
   std::array<std::vector<Message>, 2> outputs_;
   std::vector<Message> outgoing_;   // by transfer: made and not sent yet

@@ -48,10 +48,10 @@ class ForwardingWork : public StageWork {
   }
   void addTiedSums() override { inner_.addTiedSums(); }
   bool agrees() const override { return inner_.agrees(); }
-  std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) override {
-    return inner_.agreementTerms(stages);
+  std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>& stages) override {
+    return inner_.scalarAllReduceTerms(stages);
   }
-  void takeAgreement(double sum) override { inner_.takeAgreement(sum); }
+  void takeScalarSum(double sum) override { inner_.takeScalarSum(sum); }
   std::vector<std::pair<const char*, double>> counters() const override {
     return inner_.counters();
   }

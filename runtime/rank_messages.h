@@ -135,7 +135,7 @@ class RankMessages {
   void collect(End& end);
   bool collectFirst(End& end);
   void awaitTimes(std::uint64_t number, const MessageKey& key);
-  const std::vector<RankProgram::Copies::Peer>& peersOf(int reduction) const;
+  const std::vector<RankProgram::StageReplicas::Peer>& peersOf(int reduction) const;
   RankProgram::Sum inRound(RankProgram::Sum sum, const RankProgram::Exchange& round) const;
   Rounds& of(const RankProgram::Exchange& round);
   std::uint64_t postSum(const RankProgram::Sum& sum, int step);

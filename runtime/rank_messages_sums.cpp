@@ -19,9 +19,9 @@ RankProgram::Sum RankMessages::inRound(RankProgram::Sum sum,
   return sum;
 }
 
-const std::vector<RankProgram::Copies::Peer>& RankMessages::peersOf(int reduction) const {
-  const int copies = program_.reductions[static_cast<std::size_t>(reduction)].copies;
-  return program_.copies[static_cast<std::size_t>(copies)].peers;
+const std::vector<RankProgram::StageReplicas::Peer>& RankMessages::peersOf(int reduction) const {
+  const int replicas = program_.reductions[static_cast<std::size_t>(reduction)].stageReplicas;
+  return program_.stageReplicas[static_cast<std::size_t>(replicas)].peers;
 }
 
 RankMessages::Rounds& RankMessages::of(const RankProgram::Exchange& round) {
@@ -30,7 +30,7 @@ RankMessages::Rounds& RankMessages::of(const RankProgram::Exchange& round) {
 
 void RankMessages::startRound(const RankProgram::Exchange& round, int step,
                               std::vector<Message> toPeers) {
-  const std::vector<RankProgram::Copies::Peer>& peers = peersOf(round.reduction);
+  const std::vector<RankProgram::StageReplicas::Peer>& peers = peersOf(round.reduction);
   Rounds& own = of(round);
   own.numbers.clear();
   own.come.clear();
@@ -48,7 +48,7 @@ void RankMessages::startRound(const RankProgram::Exchange& round, int step,
 }
 
 bool RankMessages::hasCome(const RankProgram::Exchange& round) {
-  const std::vector<RankProgram::Copies::Peer>& peers = peersOf(round.reduction);
+  const std::vector<RankProgram::StageReplicas::Peer>& peers = peersOf(round.reduction);
   const Rounds& own = of(round);
   for (std::size_t i = own.come.size(); i < peers.size(); ++i) {
     const auto lane = static_cast<std::size_t>(peers[i].receive.lane);
@@ -58,7 +58,7 @@ bool RankMessages::hasCome(const RankProgram::Exchange& round) {
 }
 
 RankMessages::Exchanged RankMessages::finishRound(const RankProgram::Exchange& round, int step) {
-  const std::vector<RankProgram::Copies::Peer>& peers = peersOf(round.reduction);
+  const std::vector<RankProgram::StageReplicas::Peer>& peers = peersOf(round.reduction);
   Rounds& own = of(round);
   for (std::size_t i = own.come.size(); i < peers.size(); ++i) {
     own.come.push_back(takeSum(inRound(peers[i].receive, round), own.numbers[i], step));

@@ -55,7 +55,7 @@ class PlannedTransfers {
   /// How long the gradients of a stage are added up, once all its ranks have come to it.
   virtual Nanoseconds reductionTime(int /*stage*/) { return 0; }
   /// How long the agreement of all ranks takes, once all have come to it.
-  virtual Nanoseconds agreementTime() { return 0; }
+  virtual Nanoseconds scalarAllReduceTime() { return 0; }
   /// The rank's step does not end before that.
   virtual void awaitReduction(Nanoseconds /*end*/) {}
 };
@@ -146,11 +146,11 @@ class StageWork {
   virtual bool agrees() const { return false; }
   /// The numbers of these stages, one after the other. Called on all ranks, after the gradients
   /// were added up; one rank of a stage is asked for it, and others for no stage.
-  virtual std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) {
+  virtual std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>& stages) {
     return std::vector<std::vector<double>>(stages.size());
   }
   /// The sum over all stages, which all ranks hear before optimizerStep().
-  virtual void takeAgreement(double /*sum*/) {}
+  virtual void takeScalarSum(double /*sum*/) {}
 
   /// In plans without a flush, for the job log: the version of its weights with which a compute
   /// action runs, or, of JobKind::kOptimizer, which the update of a stage makes. Versions count

@@ -13,7 +13,7 @@ std::string cell(int stage, std::string_view letters, int microBatch) {
 }  // namespace
 
 std::string toText(const Action& action) {
-  if (isAgreement(action.kind)) return std::string(kAgreeCell);
+  if (isScalarAllReduce(action.kind)) return std::string(kAgreeCell);
   if (action.kind == JobKind::kForwardBackward) {
     return "(" + cell(action.stage, "F", action.microBatch) + ";" +
            cell(action.backwardStage, "B", action.backwardMicroBatch) + ")OVERLAP_F_B";

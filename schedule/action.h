@@ -16,7 +16,7 @@ namespace pipetrace {
 /// AGREE stands at the end of each rank's row, or of none (all_reduce). All ranks add up numbers
 /// that the optimizer's step depends on, such as the norm of all gradients. It is of no stage
 /// (-1). A rank comes to it when all else has ended, its reductions too, and waits for all others.
-/// It lasts Costs::agreement.
+/// It lasts Costs::scalarAllReduce.
 ///
 /// Each of the others has a place in its rank's row and nothing else. It has no inputs, messages or
 /// memory, and no time but what a job's own time says (Faults::jobs). REDUCE_GRAD of a stage that
@@ -27,7 +27,7 @@ constexpr bool isDataParallel(JobKind kind) {
   return isCollective(kind) || kind == JobKind::kReshard;
 }
 /// Whether it is AGREE, the word of its cells.
-constexpr bool isAgreement(JobKind kind) { return kind == JobKind::kAllReduce; }
+constexpr bool isScalarAllReduce(JobKind kind) { return kind == JobKind::kAllReduce; }
 
 inline constexpr std::string_view kAgreeCell = "AGREE";
 inline constexpr int kAllStages = -1;  ///< the stage of AGREE

@@ -59,11 +59,11 @@ struct StageCosts {
 
 /// The costs that a plan is simulated, rehearsed or compared with.
 struct Costs {
-  std::vector<StageCosts> stages;  ///< by virtual stage
-  Nanoseconds transfer = 0;        ///< of one message between two ranks, however long
-  Nanoseconds lr = 0;              ///< per rank and step; none in a forward-only plan
-  Nanoseconds optimizer = 0;       ///< the same (asynchronous plans: per update)
-  Nanoseconds agreement = 0;       ///< AGREE, once all ranks have come to it
+  std::vector<StageCosts> stages;   ///< by virtual stage
+  Nanoseconds transfer = 0;         ///< of one message between two ranks, however long
+  Nanoseconds lr = 0;               ///< per rank and step; none in a forward-only plan
+  Nanoseconds optimizer = 0;        ///< the same (asynchronous plans: per update)
+  Nanoseconds scalarAllReduce = 0;  ///< AGREE, once all ranks have come to it
   /// Bytes a second from one rank to another, in each direction, message after message. 0: any
   /// number of messages at once, none longer than `transfer`.
   double bandwidth = 0;

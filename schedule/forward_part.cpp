@@ -6,7 +6,7 @@ namespace pipetrace {
 namespace {
 
 bool isOfParameters(JobKind kind) {
-  return isDataParallel(kind) && kind != JobKind::kReduceScatter && !isAgreement(kind);
+  return isDataParallel(kind) && kind != JobKind::kReduceScatter && !isScalarAllReduce(kind);
 }
 
 }  // namespace

@@ -129,9 +129,9 @@ void requireAgrees(const Plan& plan, const std::string& who) {
   }
 }
 
-Plan withAgreement(Plan plan, const std::string& who) {
+Plan withScalarAllReduce(Plan plan, const std::string& who) {
   requireAgrees(plan, who);
-  if (plan.hasAny(isAgreement)) return plan;
+  if (plan.hasAny(isScalarAllReduce)) return plan;
   for (std::vector<Action>& row : plan.ranks) row.push_back({JobKind::kAllReduce, kAllStages, -1});
   return plan;
 }
@@ -139,7 +139,7 @@ Plan withAgreement(Plan plan, const std::string& who) {
 Plan asRanksRun(Plan plan) {
   for (std::vector<Action>& row : plan.ranks) {
     std::erase_if(row, [&](const Action& action) {
-      if (!isDataParallel(action.kind) || isAgreement(action.kind)) return false;
+      if (!isDataParallel(action.kind) || isScalarAllReduce(action.kind)) return false;
       const bool isReduction = action.kind == JobKind::kReduceScatter && action.stage >= 0 &&
                                action.stage < plan.numStages;
       return !isReduction || plan.ranksOf(action.stage).size() < 2;

@@ -23,7 +23,7 @@ std::vector<Action> withReductions(const std::vector<Action>& row,
 Plan withReductions(Plan plan, int buckets = 1);
 
 /// The plan with AGREE at the end of each rank's row, unless it has it. Throws as requireAgrees().
-Plan withAgreement(Plan plan, const std::string& who = "an agreement of all ranks");
+Plan withScalarAllReduce(Plan plan, const std::string& who = "an agreement of all ranks");
 /// Throws Error where ranks have no time to agree: in a plan without a flush, and a forward-only
 /// one. `who` asks for it: "--clip-grad-norm".
 void requireAgrees(const Plan& plan, const std::string& who);

@@ -106,11 +106,11 @@ TEST(TimelineTest, TheSpanOfAnEmptyTimelineIsEmpty) {
 
 TEST(TimelineTest, AMadeUpNameOfAnEarlierVersionIsKnown) {
   const Event late{.kind = JobKind::kBubble, .bubbleClass = BubbleClass::kLateStart};
-  EXPECT_TRUE(isMadeUpName(late, "bubble late_start"));
-  EXPECT_TRUE(isMadeUpName(late, "bubble launch"));
-  EXPECT_FALSE(isMadeUpName(late, "bubble sync"));
-  EXPECT_FALSE(
-      isMadeUpName({.kind = JobKind::kBubble, .bubbleClass = BubbleClass::kSync}, "bubble launch"));
+  EXPECT_TRUE(isFallbackName(late, "bubble late_start"));
+  EXPECT_TRUE(isFallbackName(late, "bubble launch"));
+  EXPECT_FALSE(isFallbackName(late, "bubble sync"));
+  EXPECT_FALSE(isFallbackName({.kind = JobKind::kBubble, .bubbleClass = BubbleClass::kSync},
+                              "bubble launch"));
 }
 
 TEST(TimelineTest, AMadeUpNameHasTheKindFirstAndNumbersAfterIt) {

@@ -180,7 +180,7 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
     }
     std::vector<Advice> ofPlans =
         advisor.advice(list.limit, std::abs(*list.modelError), list.notes, question.mostJobs);
-    for (const std::string& ground : model.restsOn()) {
+    for (const std::string& ground : model.assumptions()) {
       list.notes.push_back("in the simulations " + ground);
     }
     list.tried += advisor.tried();

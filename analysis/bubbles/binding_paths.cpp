@@ -27,7 +27,7 @@ Nanoseconds Collected::total() const {
   return total;
 }
 
-BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, StepBegins begins,
+BindingPaths::BindingPaths(const JobGraph& graph, const MedianDurations& times, StepBegins begins,
                            const std::set<int>& asynchronous)
     : graph_(graph),
       times_(times),

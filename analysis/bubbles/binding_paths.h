@@ -71,7 +71,7 @@ class BindingPaths {
   /// Both must outlive it. The time before the steps of `begins` makes none of their jobs late.
   /// In a run with lines paths end at the jobs that open these steps, as they do at
   /// `lr`. `asynchronous`: the replicas of asynchronous pipelines.
-  BindingPaths(const JobGraph& graph, const UsualTimes& times, StepBegins begins = {},
+  BindingPaths(const JobGraph& graph, const MedianDurations& times, StepBegins begins = {},
                const std::set<int>& asynchronous = {});
 
   /// The share of the job, message or collective itself.
@@ -105,7 +105,7 @@ class BindingPaths {
     Nanoseconds work = 0;         // its length as far as that is a cause; not below 0
     Id before = JobGraph::kNone;  // the predecessor
     std::uint32_t rank = 0;       // of jobs, as an index in ranks()
-    std::uint32_t group = 0;      // of compute jobs, in UsualTimes
+    std::uint32_t group = 0;      // of compute jobs, in MedianDurations
     BubbleClass lateCause = BubbleClass::kUnknown;
     BubbleClass workCause = BubbleClass::kUnknown;
     bool isCollective : 1 = false;
@@ -179,7 +179,7 @@ class BindingPaths {
   }
 
   const JobGraph& graph_;
-  const UsualTimes& times_;
+  const MedianDurations& times_;
   const StepBegins begins_;
   std::map<int, LeastUpdate> leastUpdates_;  // by replica, of asynchronous pipelines
   mutable LazyTable<Link, 8> links_;

@@ -28,7 +28,7 @@ struct PlannedRank {
 /// Makes the plan of one pipeline that lacks ranks.
 class MissingRanksPlan {
  public:
-  MissingRanksPlan(const JobGraph& graph, const UsualTimes& times, PipelineBasis& pipeline)
+  MissingRanksPlan(const JobGraph& graph, const MedianDurations& times, PipelineBasis& pipeline)
       : graph_(graph), jobs_(pipeline.jobs), times_(times), pipeline_(pipeline) {}
 
   /// Leaves the pipeline as it is where no schedule is known to give its order.
@@ -208,7 +208,7 @@ class MissingRanksPlan {
 
   const JobGraph& graph_;
   const StepJobs& jobs_;
-  const UsualTimes& times_;
+  const MedianDurations& times_;
   PipelineBasis& pipeline_;
   bool recomputes_ = false;
   std::vector<std::size_t> rows_;     // of the plan, by rank of the pipeline

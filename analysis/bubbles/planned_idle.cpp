@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-PlannedIdle::PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times,
+PlannedIdle::PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const MedianDurations& times,
                          int threads)
     : jobs_(jobs),
       after_(jobs.steps().size() * jobs.rankCount()),
@@ -18,7 +18,7 @@ PlannedIdle::PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const Usua
   inParallel(threads, jobs.steps().size(), [&](std::size_t step) { planStep(graph, times, step); });
 }
 
-void PlannedIdle::planStep(const JobGraph& graph, const UsualTimes& times, std::size_t step) {
+void PlannedIdle::planStep(const JobGraph& graph, const MedianDurations& times, std::size_t step) {
   constexpr std::size_t kPlan = 0;
   constexpr std::size_t kMeasured = 1;
   using Times = RerunTimes<2>;
@@ -32,7 +32,8 @@ void PlannedIdle::planStep(const JobGraph& graph, const UsualTimes& times, std::
     double free = 0;
     for (const Id job : jobs_.jobs(step, p)) {
       const double end = rerun.end(index)[kPlan];
-      before_[job - firstJob_] = static_cast<Nanoseconds>(end - order.works()[index].ideal - free);
+      before_[job - firstJob_] =
+          static_cast<Nanoseconds>(end - order.operations()[index].ideal - free);
       free = end;
       ++index;
     }

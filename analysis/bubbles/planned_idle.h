@@ -14,7 +14,7 @@ class PlannedIdle {
   using Id = JobGraph::Id;
 
   /// All must outlive it. Uses that many threads, which makes no difference to the result.
-  PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times,
+  PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const MedianDurations& times,
               int threads = 1);
 
   /// The rank's idle time right before a compute job; before its step's first one since the plan's
@@ -34,7 +34,7 @@ class PlannedIdle {
   }
 
  private:
-  void planStep(const JobGraph& graph, const UsualTimes& times, std::size_t step);
+  void planStep(const JobGraph& graph, const MedianDurations& times, std::size_t step);
 
   const StepJobs& jobs_;
   Id firstJob_ = 0;

@@ -61,7 +61,7 @@ class RunBasis {
   void freeTables();
 
   const JobGraph& graph() const { return graph_; }
-  const UsualTimes& times() const { return times_; }
+  const MedianDurations& times() const { return times_; }
   const BindingPaths& paths() const { return paths_; }
   const std::vector<PipelineBasis>& pipelines() const { return pipelines_; }
   /// That of a job which the tail of a window waits for. Not after freeTables().
@@ -69,7 +69,7 @@ class RunBasis {
 
  private:
   const JobGraph& graph_;
-  UsualTimes times_;
+  MedianDurations times_;
   BindingPaths paths_;
   std::vector<PipelineBasis> pipelines_;
   std::unordered_map<JobGraph::Id, WaitPath> waitPaths_;

@@ -30,10 +30,11 @@ constexpr CostKey<GivenCosts, GivenCosts::Values> kStageKeys[] = {
     {"weights_bytes", &GivenCosts::weights},
     {"message_bytes", &GivenCosts::message},
     {"blocks", &GivenCosts::blocks}};
-constexpr CostKey<GivenCosts, Nanoseconds> kTimeKeys[] = {{"transfer_ms", &GivenCosts::transfer},
-                                                          {"lr_ms", &GivenCosts::lr},
-                                                          {"optimizer_ms", &GivenCosts::optimizer},
-                                                          {"agree_ms", &GivenCosts::agreement}};
+constexpr CostKey<GivenCosts, Nanoseconds> kTimeKeys[] = {
+    {"transfer_ms", &GivenCosts::transfer},
+    {"lr_ms", &GivenCosts::lr},
+    {"optimizer_ms", &GivenCosts::optimizer},
+    {"agree_ms", &GivenCosts::scalarAllReduce}};
 
 class CostsReader {
  public:
@@ -97,7 +98,7 @@ class CostsReader {
       if (action && action->isPart()) {
         fail("is a part of a backward, which has its share of the whole; give that, and blocks");
       }
-      if (!action || isTransfer(action->kind) || isAgreement(action->kind)) {
+      if (!action || isTransfer(action->kind) || isScalarAllReduce(action->kind)) {
         fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5, 2R5, 2UNSHARD");
       }
       if (!seen.insert(cell).second) fail("occurs twice in jobs_ms");

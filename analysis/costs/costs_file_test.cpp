@@ -42,7 +42,7 @@ TEST(CostsFile, OneNumberIsForAllStagesAndAnArrayForEach) {
   EXPECT_EQ(costs.transfer, 601'000);
   EXPECT_EQ(costs.lr, 100'000);
   EXPECT_EQ(costs.optimizer, 2'000'000);
-  EXPECT_EQ(costs.agreement, 500'000);
+  EXPECT_EQ(costs.scalarAllReduce, 500'000);
   EXPECT_DOUBLE_EQ(costs.bandwidth, 12.5e9);
 }
 

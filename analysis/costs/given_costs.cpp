@@ -18,7 +18,7 @@ class Completion {
     Costs costs{.transfer = given_.transfer,
                 .lr = given_.lr,
                 .optimizer = given_.optimizer,
-                .agreement = given_.agreement,
+                .scalarAllReduce = given_.scalarAllReduce,
                 .bandwidth = given_.bandwidth};
     for (int stage = 0; stage < numStages_; ++stage) costs.stages.push_back(stageCosts(stage));
     for (const GivenCosts::JobTime& job : given_.jobs) addJob(costs, job);
@@ -153,7 +153,7 @@ GivenCosts givenCosts(const Costs& costs) {
                    .transfer = costs.transfer,
                    .lr = costs.lr,
                    .optimizer = costs.optimizer,
-                   .agreement = costs.agreement,
+                   .scalarAllReduce = costs.scalarAllReduce,
                    .bandwidth = costs.bandwidth};
   const auto dropIfAll = [](GivenCosts::Values& values, std::int64_t value) {
     if (values == GivenCosts::Values{value}) values.clear();

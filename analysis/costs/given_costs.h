@@ -30,7 +30,7 @@ struct GivenCosts {
   Nanoseconds transfer = 0;
   Nanoseconds lr = 0;
   Nanoseconds optimizer = 0;
-  Nanoseconds agreement = 0;
+  Nanoseconds scalarAllReduce = 0;
   double bandwidth = 0;  ///< bytes a second
 
   /// A compute action that takes another time than others of its stage, in every step, or a

@@ -43,7 +43,7 @@ class Measuring {
     costs.lr = medianOf(lr_);
     costs.optimizer = medianOf(optimizer_);
     costs.transfer = transfer();
-    costs.agreement = medianOf(reductionsOf_[kNotGiven]);
+    costs.scalarAllReduce = medianOf(reductionsOf_[kNotGiven]);
     for (auto& [number, durations] : stages_) {
       auto& [forward, backward, input, weight, fused, recompute] = durations;
       const auto next = static_cast<std::int32_t>(costs.stages.size());

@@ -146,10 +146,10 @@ TEST(MeasuredCosts, AReductionTakesNoTimeBeforeItsLastRankIsThere) {
 }
 
 TEST(MeasuredCosts, ReductionsOfASimulatedRunAreMeasuredAgain) {
-  const Plan plan =
-      withAgreement(withReductions(withReplicas(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8), 2)));
+  const Plan plan = withScalarAllReduce(
+      withReductions(withReplicas(buildOnStageRanks("1F1B", {{0, 1}, {2}}, 8), 2)));
   Costs costs = Costs::equal(2, {.forward = 10, .backward = 20});
-  costs.agreement = 5;
+  costs.scalarAllReduce = 5;
   costs.stages[0].reduction = 31;
   costs.stages[1].reduction = 17;
   const Costs measured =
@@ -157,7 +157,7 @@ TEST(MeasuredCosts, ReductionsOfASimulatedRunAreMeasuredAgain) {
   ASSERT_EQ(measured.stages.size(), 2U);
   EXPECT_EQ(measured.stages[0].reduction, 31);
   EXPECT_EQ(measured.stages[1].reduction, 17);
-  EXPECT_EQ(measured.agreement, 5);
+  EXPECT_EQ(measured.scalarAllReduce, 5);
 }
 
 TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunAreMeasuredAgain) {

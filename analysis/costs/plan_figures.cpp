@@ -42,7 +42,7 @@ PlanFigures planFigures(const Plan& plan, const Simulation& simulation) {
 std::optional<ClosedForm> closedFormOf(std::string_view name, const PlanSize& size,
                                        const Costs& costs) {
   const bool isFree = costs.transfer == 0 && costs.bandwidth == 0 && costs.lr == 0 &&
-                      costs.optimizer == 0 && costs.agreement == 0 && costs.faults.empty();
+                      costs.optimizer == 0 && costs.scalarAllReduce == 0 && costs.faults.empty();
   const GivenCosts given = givenCosts(costs);
   const auto isShared = [](const GivenCosts::Values& values) { return values.size() <= 1; };
   if (!isFree || costs.stages.empty() || !isShared(given.forward) || !isShared(given.backward) ||

@@ -48,7 +48,7 @@ std::vector<double> prefixSums(const std::vector<double>& values) {
 
 double SeriesOfSteps::mean() const { return ratio(sumOf(sums), sumOf(weights)); }
 
-bool Sureness::isBeyondNoiseOf(double difference, std::size_t differences) const {
+bool ConfidenceInterval::isBeyondNoiseOf(double difference, std::size_t differences) const {
   const double tail = kTail / static_cast<double>(std::max<std::size_t>(1, differences));
   return std::abs(difference) > studentT(tail, degrees) * error;
 }
@@ -94,14 +94,15 @@ double BlockBootstrap::Side::filledBlocks(const SeriesOfSteps& series, std::size
 BlockBootstrap::BlockBootstrap(std::size_t stepsOfA, std::size_t stepsOfB, bool paired)
     : a_(stepsOfA, 1), b_(stepsOfB, paired ? 1 : 2), paired_(paired) {}
 
-std::optional<Sureness> BlockBootstrap::of(const SeriesOfSteps& a, const SeriesOfSteps& b) const {
+std::optional<ConfidenceInterval> BlockBootstrap::of(const SeriesOfSteps& a,
+                                                     const SeriesOfSteps& b) const {
   if (a_.steps < 2 || b_.steps < 2) return std::nullopt;
   std::vector<double> differences = b_.deviations(b);
   const std::vector<double> ofA = a_.deviations(a);
   const double varianceOfB = varianceOf(differences);
   const double varianceOfA = varianceOf(ofA);
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= ofA[i];
-  Sureness sure;
+  ConfidenceInterval sure;
   const double degreesOfA = Side::filledBlocks(a, a_.block) - 1;
   const double degreesOfB = Side::filledBlocks(b, b_.block) - 1;
   sure.degrees = std::min(degreesOfA, degreesOfB);

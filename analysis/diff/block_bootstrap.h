@@ -18,7 +18,7 @@ struct SeriesOfSteps {
 };
 
 /// How sure a difference of means is.
-struct Sureness {
+struct ConfidenceInterval {
   double low = 0;  ///< the 95 % interval
   double high = 0;
   double error = 0;    ///< standard error
@@ -52,7 +52,7 @@ class BlockBootstrap {
 
   /// How sure b's mean − a's is. Empty: a run has one step only. Both must have as many steps as
   /// the constructor was given.
-  std::optional<Sureness> of(const SeriesOfSteps& a, const SeriesOfSteps& b) const;
+  std::optional<ConfidenceInterval> of(const SeriesOfSteps& a, const SeriesOfSteps& b) const;
 
  private:
   struct Side {

@@ -16,7 +16,7 @@ namespace pipetrace {
 struct DiffFigure {
   Nanoseconds a = 0;
   Nanoseconds b = 0;
-  std::optional<Sureness> sure;  ///< of the difference, in ns; empty: not known
+  std::optional<ConfidenceInterval> sure;  ///< of the difference, in ns; empty: not known
 
   Nanoseconds difference() const { return b - a; }
 };
@@ -43,7 +43,8 @@ struct JobChange {
   /// on a rank.
   double a = 0;
   double b = 0;
-  std::optional<Sureness> sure;  ///< of b − a; empty: not known, or less than kLeastChange
+  std::optional<ConfidenceInterval>
+      sure;  ///< of b − a; empty: not known, or less than kLeastChange
   /// At least kLeastChange, and beyond the noise of all that is compared. Where a run has one step
   /// only, nobody knows the noise.
   bool isClear = false;
@@ -59,8 +60,8 @@ struct LinkChange {
   MeasuredRun::Link link;
   double a = 0;  ///< mean time on the way, ns
   double b = 0;
-  std::optional<Sureness> sure;  ///< as of JobChange
-  bool isClear = false;          ///< likewise
+  std::optional<ConfidenceInterval> sure;  ///< as of JobChange
+  bool isClear = false;                    ///< likewise
 };
 
 /// Two runs, compared.

@@ -14,7 +14,8 @@ namespace pipetrace {
 
 using Id = JobGraph::Id;
 
-SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times)
+SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
+                           const MedianDurations& times)
     : timeline_(timeline), graph_(graph) {
   std::vector<int> latestOf;  // by group of jobs: the rank whose jobs of it came last
   std::map<std::int32_t, Stage> pairs;

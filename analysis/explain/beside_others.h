@@ -20,7 +20,7 @@ namespace pipetrace {
 class SlowerStages {
  public:
   /// All must outlive it. `times`: of the steps that it is about.
-  SlowerStages(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times);
+  SlowerStages(const Timeline& timeline, const JobGraph& graph, const MedianDurations& times);
 
   /// Sums of medians over kinds and ranks.
   struct Stage {

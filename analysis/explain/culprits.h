@@ -51,7 +51,7 @@ class Outliers {
   static constexpr Nanoseconds kManyTimes = 10;
 
   /// All must outlive it. `stepLength`: MedianStep::window.
-  Outliers(const JobGraph& graph, const UsualTimes& times, const LinkTimes& links,
+  Outliers(const JobGraph& graph, const MedianDurations& times, const LinkTimes& links,
            const ScatteredPauses& pauses, Nanoseconds stepLength)
       : graph_(graph), times_(times), links_(links), pauses_(pauses), least_(stepLength / 10) {}
 
@@ -60,7 +60,7 @@ class Outliers {
 
  private:
   const JobGraph& graph_;
-  const UsualTimes& times_;
+  const MedianDurations& times_;
   const LinkTimes& links_;
   const ScatteredPauses& pauses_;
   Nanoseconds least_;

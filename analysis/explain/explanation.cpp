@@ -207,9 +207,9 @@ std::vector<std::int32_t> stepsOfSlowdown(const std::vector<PipelineSteps>& list
 
 void findCauses(const std::string& logs, int threads, Explanation& result) {
   const JobGraph& graph = *result.graph;
-  std::optional<UsualTimes> own;
+  std::optional<MedianDurations> own;
   if (!result.counted.areAll()) own.emplace(graph, threads, result.counted);
-  const UsualTimes& times = own ? *own : result.basis->times();
+  const MedianDurations& times = own ? *own : result.basis->times();
   const SlowerStages stages(result.of.timeline(), graph, times);
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);

@@ -225,8 +225,8 @@ inline constexpr double kMinorShare = 0.01;
 /// The inputs of findingsOf(). All must outlive the call.
 struct FindingInputs {
   const Run& of;
-  const std::string& logs;  ///< see ExplainOptions
-  const UsualTimes& times;  ///< of the steps that count
+  const std::string& logs;       ///< see ExplainOptions
+  const MedianDurations& times;  ///< of the steps that count
   const SlowerStages& stages;
   const SlowerRanks& ranks;
   const LinkTimes& links;

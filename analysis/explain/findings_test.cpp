@@ -350,7 +350,7 @@ TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
   const Timeline timeline = completedRun(plan, costsOf(plan, 0));
   const auto run = explainRun(timeline, {});
   const JobGraph& graph = *run.graph;
-  const UsualTimes& times = run.basis->times();
+  const MedianDurations& times = run.basis->times();
   const SlowerStages stages(timeline, graph, times);
   const LinkTimes links(graph, run.counted);
   const SlowerRanks ranks(graph, run.counted);

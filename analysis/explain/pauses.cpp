@@ -51,7 +51,7 @@ struct Stall {
   std::int32_t step = 0;
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
-  std::map<std::pair<int, Reason>, PauseWork> works;
+  std::map<std::pair<int, Reason>, PauseWork> operations;
   Nanoseconds otherPhases = 0;  // from the first of their steps to the last
   Nanoseconds cost = 0;
   // The part of it in which no pipeline has a step, and all ranks of these.
@@ -119,12 +119,12 @@ void fillStalls(const Timeline& timeline, std::vector<Stall>& stalls) {
         const Nanoseconds begin = std::max(event.begin, stall->begin);
         const Nanoseconds end = std::min(event.end, stall->end);
         if (2 * (end - begin) <= event.duration()) continue;
-        stall->works[{track.rank, reason}].add(event, {begin, end});
+        stall->operations[{track.rank, reason}].add(event, {begin, end});
       }
     }
   }
   for (Stall& stall : stalls) {
-    for (auto& [who, work] : stall.works) work.sumUp();
+    for (auto& [who, work] : stall.operations) work.sumUp();
   }
 }
 
@@ -166,12 +166,12 @@ Pauses pauseOf(const Timeline& timeline, const RunSummary& summary, const Stall&
   Pauses pause{.step = stall.step, .begin = stall.begin, .end = stall.end, .cost = stall.cost};
   if (isOfOtherPhase(summary, stall, pause)) return pause;
   const PauseWork* most = nullptr;
-  for (const auto& [who, work] : stall.works) {
+  for (const auto& [who, work] : stall.operations) {
     if (2 * work.time <= stall.length() || (most != nullptr && most->time >= work.time)) continue;
     most = &work;
     std::tie(pause.rank, pause.reason) = who;
   }
-  for (const auto& [who, work] : stall.works) {
+  for (const auto& [who, work] : stall.operations) {
     pause.ranks += who.second == pause.reason && 2 * work.time > stall.length() ? 1 : 0;
   }
   if (most == nullptr) return pause;

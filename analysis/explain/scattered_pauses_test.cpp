@@ -61,7 +61,7 @@ std::vector<PlannedPause> inTurns(bool isLate = false) {
 ScatteredPauses pausesOf(const Timeline& run, int threads = 1) {
   const JobGraph graph(run, topologyOf(run));
   const CountedSteps counted;
-  const UsualTimes times(graph, 1, counted);
+  const MedianDurations times(graph, 1, counted);
   return {graph, times, counted, UnevenMicroBatches(graph, counted), threads};
 }
 

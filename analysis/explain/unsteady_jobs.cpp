@@ -180,7 +180,7 @@ Nanoseconds latenessOf(const JobGraph& graph, const JobGraph::Node& job, double 
 
 class PausesOfRank {
  public:
-  PausesOfRank(const JobGraph& graph, const UsualTimes& times, const CountedSteps& counted,
+  PausesOfRank(const JobGraph& graph, const MedianDurations& times, const CountedSteps& counted,
                const UnevenMicroBatches& lengths)
       : graph_(graph), times_(times), counted_(counted), lengths_(lengths) {}
 
@@ -212,7 +212,7 @@ class PausesOfRank {
 
  private:
   const JobGraph& graph_;
-  const UsualTimes& times_;
+  const MedianDurations& times_;
   const CountedSteps& counted_;
   const UnevenMicroBatches& lengths_;
 };
@@ -226,7 +226,7 @@ bool areAboutAsLong(std::vector<Nanoseconds>& lengths) {
 
 }  // namespace
 
-ScatteredPauses::ScatteredPauses(const JobGraph& graph, const UsualTimes& times,
+ScatteredPauses::ScatteredPauses(const JobGraph& graph, const MedianDurations& times,
                                  const CountedSteps& counted, const UnevenMicroBatches& lengths,
                                  int threads) {
   const PausesOfRank finder(graph, times, counted, lengths);

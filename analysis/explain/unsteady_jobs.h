@@ -83,7 +83,7 @@ class ScatteredPauses {
 
   /// `times`: of the steps that count. Uses that many threads, which makes no difference to the
   /// result.
-  ScatteredPauses(const JobGraph& graph, const UsualTimes& times, const CountedSteps& counted,
+  ScatteredPauses(const JobGraph& graph, const MedianDurations& times, const CountedSteps& counted,
                   const UnevenMicroBatches& lengths, int threads = 1);
 
   /// The jobs that pause, ascending; empty: pauses are not scattered.

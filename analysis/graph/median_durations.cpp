@@ -47,7 +47,7 @@ std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank&
 
 }  // namespace
 
-UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& counted)
+MedianDurations::MedianDurations(const JobGraph& graph, int threads, const CountedSteps& counted)
     : graph_(graph), group_(graph.jobCount()), medians_(1) {
   std::vector<std::vector<JobsOfStage>> ranks(graph.ranks().size());
   inParallel(threads, ranks.size(),

@@ -20,10 +20,11 @@ namespace pipetrace {
 ///
 /// A stage whose micro-batches n ranks share (JobGraph::turnsOf()) keeps up with the others if its
 /// jobs take n times as long. So stages are compared by their medians / n.
-class UsualTimes {
+class MedianDurations {
  public:
   /// The graph must outlive it.
-  explicit UsualTimes(const JobGraph& graph, int threads = 1, const CountedSteps& counted = {});
+  explicit MedianDurations(const JobGraph& graph, int threads = 1,
+                           const CountedSteps& counted = {});
 
   /// That of the job's stage and kind. 0 for other than compute jobs in steps that count.
   Nanoseconds median(JobGraph::Id job) const { return medians_[group(job)]; }

@@ -33,7 +33,7 @@ class UsualTimesOfReplicas : public testing::Test {
   void expectUsual(Nanoseconds median, Nanoseconds imbalance) {
     made_.timeline.sort();
     const JobGraph graph(made_.timeline, topologyOf(made_.timeline));
-    const UsualTimes times(graph);
+    const MedianDurations times(graph);
     for (const JobGraph::Rank& rank : graph.ranks()) {
       if (rank.position != 0) continue;
       EXPECT_EQ(times.median(rank.first), median) << "rank " << rank.number;
@@ -50,7 +50,7 @@ TEST_F(UsualTimesOfReplicas, MessagesAndCollectivesHaveNoUsualTime) {
   addReplica({10, 10});
   made_.timeline.sort();
   const JobGraph graph(made_.timeline, topologyOf(made_.timeline));
-  const UsualTimes times(graph);
+  const MedianDurations times(graph);
   for (const std::size_t after : {0, 1, 100}) {  // ids of messages and collectives
     const auto id = static_cast<JobGraph::Id>(graph.jobCount() + after);
     EXPECT_EQ(times.median(id), 0);
@@ -75,7 +75,7 @@ TEST(UsualTimesOfParts, EachPartIsAKindOfItsOwn) {
   }
   made.timeline.sort();
   const JobGraph graph(made.timeline, topologyOf(made.timeline));
-  const UsualTimes times(graph);
+  const MedianDurations times(graph);
   const JobGraph::Id first = graph.ranks()[0].first;
   const Nanoseconds medians[] = {30, 10, 20};
   const Nanoseconds balanced[] = {36, 12, 24};  // those of stage 1 are 42, 14 and 28
@@ -109,7 +109,7 @@ TEST_F(UsualTimesOfReplicas, TheLowerMiddleOneOfFourRanksCounts) {
   expectUsual(20, -10);
 }
 
-TEST(UsualTimes, ARankWithManyStagesHasTheMedianOfEachStageAndKind) {
+TEST(MedianDurations, ARankWithManyStagesHasTheMedianOfEachStageAndKind) {
   HandMadeTimeline made;
   Nanoseconds at = 0;
   for (std::int32_t microBatch = 0; microBatch < 2; ++microBatch) {
@@ -123,7 +123,7 @@ TEST(UsualTimes, ARankWithManyStagesHasTheMedianOfEachStageAndKind) {
   }
   made.timeline.sort();
   const JobGraph graph(made.timeline, topologyOf(made.timeline));
-  const UsualTimes times(graph);
+  const MedianDurations times(graph);
   ASSERT_EQ(graph.jobCount(), 40U);
   for (JobGraph::Id id = 0; id < 40; ++id) {
     EXPECT_EQ(times.median(id), graph.node(id).end - graph.node(id).begin) << "job " << id;

@@ -50,7 +50,7 @@ PageCell differenceCell(Nanoseconds time, double largest) {
 }
 
 /// The interval of a difference, sorted by its low end.
-PageCell intervalCell(const std::optional<Sureness>& sure) {
+PageCell intervalCell(const std::optional<ConfidenceInterval>& sure) {
   if (!sure) return {"-", 0};
   const auto low = static_cast<Nanoseconds>(std::llround(sure->low));
   const auto high = static_cast<Nanoseconds>(std::llround(sure->high));
@@ -78,7 +78,7 @@ struct LengthRow {
   std::string name;
   double a = 0;
   double b = 0;
-  std::optional<Sureness> sure;
+  std::optional<ConfidenceInterval> sure;
   bool isClear = false;
 
   double change() const { return ratio(b - a, a); }

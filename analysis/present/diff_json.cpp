@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json intervalJson(const std::optional<Sureness>& sure) {
+Json intervalJson(const std::optional<ConfidenceInterval>& sure) {
   if (!sure) return nullptr;
   return {{"low_ns", std::llround(sure->low)}, {"high_ns", std::llround(sure->high)}};
 }

@@ -32,7 +32,7 @@ std::string takesText(double factor) {
   return "take " + shareOf(factor - 1) + (factor < 1 ? " less time" : " longer");
 }
 
-std::string intervalText(const std::optional<Sureness>& sure, double whole) {
+std::string intervalText(const std::optional<ConfidenceInterval>& sure, double whole) {
   if (!sure || whole <= 0) return {};
   const auto text = [&](double value) {
     const std::string share = fixedText(100 * value / whole, 1);

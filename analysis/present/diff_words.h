@@ -23,7 +23,7 @@ std::string signedTime(Nanoseconds time);
 std::string takesText(double factor);
 
 /// The interval of a difference as shares of `whole`: "3.8 to 4.4 %"; empty where it is not known.
-std::string intervalText(const std::optional<Sureness>& sure, double whole);
+std::string intervalText(const std::optional<ConfidenceInterval>& sure, double whole);
 
 /// "stage 2", "position 1"; empty: no place.
 std::string placeText(int stage, int position);

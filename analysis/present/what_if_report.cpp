@@ -202,8 +202,8 @@ std::string whatIfText(const WhatIfReport& report) {
     }
     text += "\n";
   }
-  if (!answer.restsOn.empty()) text += "\nThe answer rests on this:\n";
-  for (const std::string& each : answer.restsOn) text += fitLine("  - " + each);
+  if (!answer.assumptions.empty()) text += "\nThe answer rests on this:\n";
+  for (const std::string& each : answer.assumptions) text += fitLine("  - " + each);
   return text;
 }
 
@@ -221,7 +221,7 @@ std::string whatIfJson(const WhatIfReport& report) {
   if (!answer.isByModel || answer.modelError) {
     json["unchanged"] = jsonOf(answer.unchanged, answer.isInTokens);
   }
-  json["rests_on"] = answer.restsOn;
+  json["rests_on"] = answer.assumptions;
   if (answer.refusal.empty()) {
     json["changed"] = jsonOf(answer.changed, answer.isInTokens);
     json["change"] = answer.change();

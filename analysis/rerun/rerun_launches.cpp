@@ -1,4 +1,4 @@
-// How much later than their last inputs works began, where launches are kept.
+// How much later than their last inputs operations began, where launches are kept.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -11,21 +11,22 @@ namespace pipetrace {
 void RerunOrder::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWork,
                                      bool areInLine) {
   const auto isMessage = [&](Index work) {
-    return !runWork.isCollective(works_[work].id) && graph.node(works_[work].id).isMessage;
+    return !runWork.isCollective(operations_[work].id) &&
+           graph.node(operations_[work].id).isMessage;
   };
   // The ranks of a message are its receiver's and, where it is known, its sender's.
   const auto ranksOf = [&](Index work) {
-    const RunWork::Id maker = isMessage(work) ? graph.node(works_[work].id).inputs[0]
+    const RunWork::Id maker = isMessage(work) ? graph.node(operations_[work].id).inputs[0]
                                               : static_cast<RunWork::Id>(RunWork::kNone);
-    return std::array{works_[work].rank,
-                      maker == RunWork::kNone ? works_[work].rank : graph.node(maker).rank};
+    return std::array{operations_[work].rank,
+                      maker == RunWork::kNone ? operations_[work].rank : graph.node(maker).rank};
   };
   using Ended = std::vector<std::pair<Nanoseconds, Index>>;
   std::vector<Ended> jobs(runWork.rankCount());
   std::vector<Ended> messages(runWork.rankCount());
-  for (Index i = 0; i < works_.size(); ++i) {
-    if (runWork.isCollective(works_[i].id)) continue;
-    const Nanoseconds end = runWork.endOf(works_[i].id);
+  for (Index i = 0; i < operations_.size(); ++i) {
+    if (runWork.isCollective(operations_[i].id)) continue;
+    const Nanoseconds end = runWork.endOf(operations_[i].id);
     const auto ranks = ranksOf(i);
     std::vector<Ended>& lists = isMessage(i) ? messages : jobs;
     lists[ranks[0]].emplace_back(end, i);
@@ -40,15 +41,15 @@ void RerunOrder::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
   };
   std::vector<Wait> all;
   std::vector<Index> first;
-  all.reserve(waits_.size() + works_.size() / 8);
-  for (Index i = 0; i < works_.size(); ++i) {
+  all.reserve(waits_.size() + operations_.size() / 8);
+  for (Index i = 0; i < operations_.size(); ++i) {
     first.push_back(static_cast<Index>(all.size()));
     Nanoseconds ready = kNsMin;
     for (const Wait& wait : waits(i)) {
       all.push_back(wait);
-      if (wait.source != kNone) ready = std::max(ready, runWork.endOf(works_[wait.source].id));
+      if (wait.source != kNone) ready = std::max(ready, runWork.endOf(operations_[wait.source].id));
     }
-    const RunWork::Id id = works_[i].id;
+    const RunWork::Id id = operations_[i].id;
     const Nanoseconds begin = runWork.beginOf(id);
     if (runWork.isCollective(id) || ready == kNsMin || ready >= begin) continue;
     if (!isMessage(i) && !runWork.isNumbered()) continue;
@@ -66,23 +67,25 @@ void RerunOrder::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
 
 /// Times are exact: whole nanoseconds below 2^53.
 void RerunOrder::findLaunches(const RunWork& runWork) {
-  isCoupled_.assign(works_.size(), 0);
+  isCoupled_.assign(operations_.size(), 0);
   origin_ = kNsMax;
-  for (const Work& work : works_) origin_ = std::min(origin_, runWork.beginOf(work.id));
+  for (const Work& work : operations_) origin_ = std::min(origin_, runWork.beginOf(work.id));
   for (const Group& group : groups_) {
     Nanoseconds begin = kNsMin;  // of all members
     for (const Index member : members(group)) {
-      Work& work = works_[member];
+      Work& work = operations_[member];
       const Nanoseconds own = runWork.beginOf(work.id);
       begin = std::max(begin, own);
       Nanoseconds ready = kNsMin;
       for (const Wait& wait : waits(member)) {
-        if (wait.source != kNone) ready = std::max(ready, runWork.endOf(works_[wait.source].id));
+        if (wait.source != kNone)
+          ready = std::max(ready, runWork.endOf(operations_[wait.source].id));
       }
       work.launch = static_cast<double>(own - (ready == kNsMin ? origin_ : ready));
     }
     for (const Index member : members(group)) {
-      works_[member].measured = static_cast<double>(runWork.endOf(works_[member].id) - begin);
+      operations_[member].measured =
+          static_cast<double>(runWork.endOf(operations_[member].id) - begin);
     }
   }
 }

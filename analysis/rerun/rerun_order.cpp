@@ -22,17 +22,17 @@ RerunOrder::RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_
   const bool areInLine = rules.messages == RerunRules::Messages::kInLine && graph.hasLines();
   messagesAreWorks_ = rules.keepsLaunches || areInLine;
   for (std::size_t step = first; step < end; ++step) {
-    firstOfStep_.push_back(static_cast<Index>(works_.size()));
+    firstOfStep_.push_back(static_cast<Index>(operations_.size()));
     addWorks(runWork, step);
   }
-  firstOfStep_.push_back(static_cast<Index>(works_.size()));
+  firstOfStep_.push_back(static_cast<Index>(operations_.size()));
   if (messagesAreWorks_) addMessages(graph, runWork);
   addWaits(graph, runWork);
   if (messagesAreWorks_) addWaitsOfMessages(graph, runWork, areInLine);
   firstWait_.push_back(static_cast<Index>(waits_.size()));
   if (rules.keepsLaunches) addWaitsForLaunches(graph, runWork, areInLine);
   groupWorks(runWork);
-  order([&](Index work) { return runWork.beginOf(works_[work].id); });
+  order([&](Index work) { return runWork.beginOf(operations_[work].id); });
   leaveOutContradictions();
   if (rules.keepsLaunches) {
     findLaunches(runWork);
@@ -41,15 +41,15 @@ RerunOrder::RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_
   }
 }
 
-RerunOrder::RerunOrder(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times,
+RerunOrder::RerunOrder(const JobGraph& graph, const StepJobs& jobs, const MedianDurations& times,
                        std::size_t step) {
   const std::span<const JobGraph::Id> ofStep = jobs.jobs(step);
-  works_.reserve(ofStep.size());
+  operations_.reserve(ofStep.size());
   for (const JobGraph::Id job : ofStep) {
-    works_.push_back({.measured = static_cast<double>(times.median(job)),
-                      .ideal = static_cast<double>(times.balanced(job)),
-                      .id = job,
-                      .rank = graph.node(job).rank});
+    operations_.push_back({.measured = static_cast<double>(times.median(job)),
+                           .ideal = static_cast<double>(times.balanced(job)),
+                           .id = job,
+                           .rank = graph.node(job).rank});
   }
   // The jobs of a rank stand together, and ascend by their numbers.
   const auto indexOf = [&](JobGraph::Id job) {
@@ -76,15 +76,15 @@ RerunOrder::RerunOrder(const JobGraph& graph, const StepJobs& jobs, const UsualT
     if (!ofRank.empty()) lastJobs_.push_back(static_cast<Index>(&ofRank.back() - ofStep.data()));
   }
   firstWait_.push_back(static_cast<Index>(waits_.size()));
-  groupOf_.resize(works_.size());
+  groupOf_.resize(operations_.size());
   std::iota(groupOf_.begin(), groupOf_.end(), Index{0});
-  groups_.resize(works_.size());
-  order([&](Index work) { return graph.node(works_[work].id).event->begin; });
+  groups_.resize(operations_.size());
+  order([&](Index work) { return graph.node(operations_[work].id).event->begin; });
   leaveOutContradictions();
-  isCoupled_.assign(works_.size(), 0);
+  isCoupled_.assign(operations_.size(), 0);
 }
 
-/// kNone for works of other steps.
+/// kNone for operations of other steps.
 RerunOrder::Index RerunOrder::indexOf(const RunWork& runWork, RunWork::Id work) const {
   const std::size_t step = runWork.stepIndexOf(work);
   if (step < firstStep_ || step - firstStep_ + 1 >= firstOfStep_.size()) return kNone;
@@ -92,21 +92,22 @@ RerunOrder::Index RerunOrder::indexOf(const RunWork& runWork, RunWork::Id work) 
 }
 
 void RerunOrder::addWorks(const RunWork& runWork, std::size_t step) {
-  std::size_t count = works_.size();
+  std::size_t count = operations_.size();
   for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
     count += runWork.chain(step, r).size() + runWork.collectives(step, r).size();
   }
-  works_.reserve(count);
+  operations_.reserve(count);
   for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
     runWork.fetch(step, r);
-    for (const RunWork::Id work : runWork.chain(step, r)) works_.push_back(workOf(runWork, work));
+    for (const RunWork::Id work : runWork.chain(step, r))
+      operations_.push_back(workOf(runWork, work));
     for (const RunWork::Collective& each : runWork.collectives(step, r)) {
-      if (!each.isChained) works_.push_back(workOf(runWork, runWork.idOf(each)));
+      if (!each.isChained) operations_.push_back(workOf(runWork, runWork.idOf(each)));
     }
   }
 }
 
-/// The messages for these steps, as works.
+/// The messages for these steps, as operations.
 void RerunOrder::addMessages(const JobGraph& graph, const RunWork& runWork) {
   const auto first = static_cast<RunWork::Id>(graph.jobCount());
   const auto end = static_cast<RunWork::Id>(graph.messageEnd());
@@ -116,14 +117,14 @@ void RerunOrder::addMessages(const JobGraph& graph, const RunWork& runWork) {
   for (RunWork::Id id = first; id < end; ++id) {
     const std::size_t step = runWork.stepIndexOf(id);
     if (step < firstStep_ || step - firstStep_ >= steps) continue;
-    messageIndex_[id - first] = static_cast<Index>(works_.size());
-    works_.push_back(workOf(runWork, id));
+    messageIndex_[id - first] = static_cast<Index>(operations_.size());
+    operations_.push_back(workOf(runWork, id));
   }
 }
 
 void RerunOrder::addWaits(const JobGraph& graph, const RunWork& runWork) {
-  waits_.reserve(2 * works_.size());
-  firstWait_.reserve(works_.size() + 1);
+  waits_.reserve(2 * operations_.size());
+  firstWait_.reserve(operations_.size() + 1);
   std::vector<Index> latest(runWork.rankCount(), kNone);  // in the chain of each rank
   for (std::size_t step = firstStep_; step - firstStep_ + 1 < firstOfStep_.size(); ++step) {
     addWaitsOfStep(graph, runWork, step, latest);
@@ -197,7 +198,7 @@ void RerunOrder::addData(const JobGraph& graph, const RunWork& runWork, RunWork:
 void RerunOrder::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, bool areInLine) {
   for (std::size_t place = 0; place < messageIndex_.size(); ++place) {
     if (messageIndex_[place] == kNone) continue;
-    const RunWork::Id id = works_[messageIndex_[place]].id;
+    const RunWork::Id id = operations_[messageIndex_[place]].id;
     firstWait_.push_back(static_cast<Index>(waits_.size()));
     const auto waitFor = [&](Index source) {
       if (source != kNone && source != messageIndex_[place]) waits_.push_back({.source = source});
@@ -221,14 +222,15 @@ void RerunOrder::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWor
 /// Numbers the groups, in no order yet.
 void RerunOrder::groupWorks(const RunWork& runWork) {
   std::unordered_map<std::uint32_t, Index> known;
-  groupOf_.resize(works_.size());
+  groupOf_.resize(operations_.size());
   Index next = 0;
-  for (Index i = 0; i < works_.size(); ++i) {
-    if (!runWork.isCollective(works_[i].id)) {
+  for (Index i = 0; i < operations_.size(); ++i) {
+    if (!runWork.isCollective(operations_[i].id)) {
       groupOf_[i] = next++;
       continue;
     }
-    const auto [found, isNew] = known.try_emplace(runWork.collective(works_[i].id).group, next);
+    const auto [found, isNew] =
+        known.try_emplace(runWork.collective(operations_[i].id).group, next);
     if (isNew) ++next;
     groupOf_[i] = found->second;
   }
@@ -240,14 +242,14 @@ void RerunOrder::groupWorks(const RunWork& runWork) {
 template <typename BeginOf>
 void RerunOrder::order(const BeginOf& beginOf) {
   const std::size_t count = groups_.size();
-  std::vector<Index> members(works_.size());  // by group
+  std::vector<Index> members(operations_.size());  // by group
   std::vector<Index> firstMember(count + 1, 0);
   for (const Index group : groupOf_) ++firstMember[group + 1];
   std::partial_sum(firstMember.begin(), firstMember.end(), firstMember.begin());
   std::vector<Index> next(firstMember.begin(), firstMember.end() - 1);
-  for (Index i = 0; i < works_.size(); ++i) members[next[groupOf_[i]]++] = i;
+  for (Index i = 0; i < operations_.size(); ++i) members[next[groupOf_[i]]++] = i;
 
-  std::vector<Index> firstUser(works_.size() + 1, 0);  // groups that wait for a work
+  std::vector<Index> firstUser(operations_.size() + 1, 0);  // groups that wait for a work
   std::vector<Index> open(count, 0);
   for (const Wait& wait : waits_) {
     visitSources(wait, [&](Index source) { ++firstUser[source + 1]; });
@@ -255,7 +257,7 @@ void RerunOrder::order(const BeginOf& beginOf) {
   std::partial_sum(firstUser.begin(), firstUser.end(), firstUser.begin());
   std::vector<Index> users(firstUser.back());
   std::vector<Index> nextUser(firstUser.begin(), firstUser.end() - 1);
-  for (Index i = 0; i < works_.size(); ++i) {
+  for (Index i = 0; i < operations_.size(); ++i) {
     for (const Wait& wait : waits(i)) {
       visitSources(wait, [&](Index source) {
         users[nextUser[source]++] = groupOf_[i];
@@ -272,11 +274,11 @@ void RerunOrder::order(const BeginOf& beginOf) {
   std::vector<Index> byBegin;  // for groups that wait for each other
   std::size_t earliest = 0;
   Index done = 0;
-  members_.reserve(works_.size());
+  members_.reserve(operations_.size());
   while (done < count) {
     if (ready.empty()) {
       if (byBegin.empty()) {
-        byBegin.resize(works_.size());
+        byBegin.resize(operations_.size());
         std::iota(byBegin.begin(), byBegin.end(), Index{0});
         std::stable_sort(byBegin.begin(), byBegin.end(),
                          [&](Index a, Index b) { return beginOf(a) < beginOf(b); });
@@ -302,7 +304,7 @@ void RerunOrder::order(const BeginOf& beginOf) {
 }
 
 void RerunOrder::leaveOutContradictions() {
-  for (Index i = 0; i < works_.size(); ++i) {
+  for (Index i = 0; i < operations_.size(); ++i) {
     for (Index w = firstWait_[i]; w < firstWait_[i + 1]; ++w) {
       for (Index* const source : {&waits_[w].source, &waits_[w].gate}) {
         if (*source != kNone && groupOf_[*source] >= groupOf_[i]) *source = kNone;
@@ -312,9 +314,9 @@ void RerunOrder::leaveOutContradictions() {
 }
 
 void RerunOrder::findCoupled(const JobGraph& graph) {
-  isCoupled_.assign(works_.size(), 0);
+  isCoupled_.assign(operations_.size(), 0);
   if (graph.pipelines().size() < 2) return;
-  const auto replicaOf = [&](Index work) { return graph.ranks()[works_[work].rank].replica; };
+  const auto replicaOf = [&](Index work) { return graph.ranks()[operations_[work].rank].replica; };
   for (Group& group : groups_) {
     bool waits = false;
     bool isShared = false;

@@ -23,9 +23,9 @@ struct RerunRules {
   bool keepsLaunches = false;
 };
 
-/// The works of a step or of several, what each of them waits for, and an order in which they can
-/// run. RerunTimes runs them. This is the one way to ask how a run would have gone. Works and waits
-/// are one of two:
+/// The operations of a step or of several, what each of them waits for, and an order in which they
+/// can run. RerunTimes runs them. This is the one way to ask how a run would have gone. Works and
+/// waits are one of two:
 ///
 /// - The edges of the straggler study (docs/metrics.md, "Stragglers") have all jobs, messages and
 ///   collectives of all ranks, in one step or in several that follow each other.
@@ -33,8 +33,8 @@ struct RerunRules {
 ///   one pipeline in one step. Each follows the job before it on its rank, and the jobs of other
 ///   ranks whose data it needs. Messages are free.
 ///
-/// Waits that contradict each other are left out: of works that wait for each other, the one that
-/// really began first goes on.
+/// Waits that contradict each other are left out: of operations that wait for each other, the one
+/// that really began first goes on.
 class RerunOrder {
  public:
   using Index = std::uint32_t;
@@ -42,7 +42,7 @@ class RerunOrder {
 
   struct Work {
     double measured = 0;  ///< ns; by the edges of the plan: what jobs of its stage and kind take
-    double ideal = 0;     ///< ns; by the edges of the plan: UsualTimes::balanced()
+    double ideal = 0;     ///< ns; by the edges of the plan: MedianDurations::balanced()
     /// Where launches are kept, its begin − the end of the last that it waited for, ns. It is below
     /// 0 where it began before that. A work that waits for nothing has its begin − origin().
     double launch = 0;
@@ -73,7 +73,7 @@ class RerunOrder {
   /// The edges of the study, for the steps [first, end) of `runWork`, which follow each other on
   /// each rank. Jobs and collectives are numbered step after step, those of one step as
   /// RunWork::indexInStep() does. Where launches are kept or messages are in line, messages are
-  /// works too, after all others; else they are part of what their receivers wait for.
+  /// operations too, after all others; else they are part of what their receivers wait for.
   ///
   /// A work that begins late by these edges may have waited for something else, which must not
   /// become its launch. So where launches are kept, a late message also waits for the last job of
@@ -84,10 +84,10 @@ class RerunOrder {
 
   /// The edges of the plan. `step`: an index of `jobs`. The jobs are numbered as in
   /// jobs.jobs(step).
-  RerunOrder(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times,
+  RerunOrder(const JobGraph& graph, const StepJobs& jobs, const MedianDurations& times,
              std::size_t step);
 
-  const std::vector<Work>& works() const { return works_; }
+  const std::vector<Work>& operations() const { return operations_; }
   const std::vector<Work>& messages() const { return messages_; }
   std::span<const Wait> waits(Index work) const {
     return std::span(waits_).subspan(firstWait_[work], firstWait_[work + 1] - firstWait_[work]);
@@ -101,7 +101,7 @@ class RerunOrder {
   bool isCoupled(Index work) const { return isCoupled_[work] != 0; }
   /// The last job of each rank that has one.
   const std::vector<Index>& lastJobs() const { return lastJobs_; }
-  /// When the first work began; works are run from 0 on.
+  /// When the first work began; operations are run from 0 on.
   Nanoseconds origin() const { return origin_; }
 
  private:
@@ -127,7 +127,7 @@ class RerunOrder {
     if (wait.gate != kNone) visit(wait.gate);
   }
 
-  std::vector<Work> works_;
+  std::vector<Work> operations_;
   std::vector<Work> messages_;
   std::vector<Wait> waits_;
   std::vector<Index> firstWait_;

@@ -28,7 +28,7 @@ TEST(RerunOrder, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
   for (const int rank : {0, 1}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 2};
   const JobGraph graph(made.timeline, topologyOf(made.timeline));
   const StepJobs jobs(graph, 0);
-  const UsualTimes usual(graph);
+  const MedianDurations usual(graph);
   const RerunOrder order(graph, jobs, usual, 0);
   RerunTimes<1> times(order);
   const auto durationOf = [&](JobGraph::Id job) {
@@ -37,7 +37,7 @@ TEST(RerunOrder, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
   times.run([&](const RerunOrder::Work& work) { return RerunTimes<1>::Row{durationOf(work.id)}; });
   std::map<JobGraph::Id, double> begins;
   for (RerunOrder::Index i = 0; i < 4; ++i) {
-    const JobGraph::Id job = order.works()[i].id;
+    const JobGraph::Id job = order.operations()[i].id;
     begins[job] = times.end(i)[0] - durationOf(job);
   }
   EXPECT_THAT(begins, ElementsAre(Pair(0, 0), Pair(1, 20), Pair(2, 30), Pair(3, 37)));

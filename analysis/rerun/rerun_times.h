@@ -10,9 +10,9 @@
 
 namespace pipetrace {
 
-/// Runs the works of an order, kWidth times at once. Each begins when the last that it waits for
-/// has ended. Where launches are kept, it begins as much later as its launch says. Times are in ns
-/// from 0. They are exact for whole nanoseconds. For one thread; the order must outlive it.
+/// Runs the operations of an order, kWidth times at once. Each begins when the last that it waits
+/// for has ended. Where launches are kept, it begins as much later as its launch says. Times are in
+/// ns from 0. They are exact for whole nanoseconds. For one thread; the order must outlive it.
 template <std::size_t kWidth>
 class RerunTimes {
  public:
@@ -26,20 +26,20 @@ class RerunTimes {
   template <typename DurationsOf, typename LaunchesOf, typename ReleaseOf>
   void run(const DurationsOf& durationsOf, const LaunchesOf& launchesOf,
            const ReleaseOf& releaseOf) {
-    ends_.resize(order_.works().size());
+    ends_.resize(order_.operations().size());
     for (const RerunOrder::Group& group : order_.groups()) {
       const auto members = order_.members(group);
       Row begin;
       begin.fill(std::numeric_limits<double>::lowest());
       for (const Index work : members) {
-        const RerunOrder::Work& each = order_.works()[work];
+        const RerunOrder::Work& each = order_.operations()[work];
         Row start = startOf(work, durationsOf, releaseOf(each));
         add(start, launchesOf(each));
         takeLater(begin, start);
       }
       for (const Index work : members) {
         ends_[work] = begin;
-        add(ends_[work], durationsOf(order_.works()[work]));
+        add(ends_[work], durationsOf(order_.operations()[work]));
       }
     }
   }

@@ -138,7 +138,7 @@ void RunWork::fillChains(int threads) {
   });
 }
 
-/// Numbers the works of each step.
+/// Numbers the operations of each step.
 void RunWork::numberWorks(int threads) {
   index_.resize(nodes_ + collectives_.size());
   inParallel(threads, stepCount_, [&](std::size_t step) {
@@ -297,7 +297,7 @@ double RunWork::turnsAt(Id work) const {
   return isCompute(node.kind) ? graph_.turnsOf(node.stage) : 1;
 }
 
-/// Durations of the works of some ranks or of some messages, by kind.
+/// Durations of the operations of some ranks or of some messages, by kind.
 struct RunWork::Durations {
   std::vector<std::vector<double>> all;  // of kinds whose ideal is a median
   std::vector<double> sums;              // of the others
@@ -381,9 +381,9 @@ void RunWork::findSpans(int threads) {
 }
 
 Nanoseconds RunWork::release(std::size_t step, std::size_t rank) const {
-  const auto works = chain(step, rank);
-  if (works.empty()) return 0;
-  const Id first = *std::min_element(works.begin(), works.end());
+  const auto operations = chain(step, rank);
+  if (operations.empty()) return 0;
+  const Id first = *std::min_element(operations.begin(), operations.end());
   if (first == graph_.ranks()[rank].first) return 0;
   return graph_.node(first - 1).end - spans_[step].begin;
 }

@@ -36,13 +36,14 @@ class RunWork {
   RunWork(const Timeline& timeline, const JobGraph& graph, std::span<const std::int32_t> steps,
           int threads, std::vector<std::int32_t> idealSteps = {});
 
-  /// As of the graph. The works of numbered runs wait as those of the study do.
+  /// As of the graph. The operations of numbered runs wait as those of the study do.
   bool isNumbered() const { return graph_.isNumbered(); }
 
   std::size_t rankCount() const { return graph_.ranks().size(); }
   /// Steps that ran into each other on a rank count as one.
   std::size_t stepCount() const { return stepCount_; }
-  /// The works of a rank (index in graph.ranks()) in a step (index) that run one after the other.
+  /// The operations of a rank (index in graph.ranks()) in a step (index) that run one after the
+  /// other.
   std::span<const Id> chain(std::size_t step, std::size_t rank) const {
     return chains_[cellOf(step, rank)];
   }

@@ -16,11 +16,14 @@ void visitSources(const RerunOrder& order, RerunOrder::Index work, const Visit& 
 
 }  // namespace
 
-/// When works ideally end, and the places that they have as long as others wait for them.
+/// When operations ideally end, and the places that they have as long as others wait for them.
 class SetTimes::Places {
  public:
   explicit Places(const RerunOrder& order)
-      : order_(order), ends_(order.works().size()), places_(ends_.size()), users_(ends_.size()) {
+      : order_(order),
+        ends_(order.operations().size()),
+        places_(ends_.size()),
+        users_(ends_.size()) {
     for (Index work = 0; work < users_.size(); ++work) {
       visitSources(order, work, [&](Index source) { ++users_[source]; });
     }
@@ -37,7 +40,8 @@ class SetTimes::Places {
     free_.pop_back();
     return places_[work];
   }
-  /// After all works of its group have their places: what it waits for is read while it is written.
+  /// After all operations of its group have their places: what it waits for is read while it is
+  /// written.
   void letGo(Index work) {
     visitSources(order_, work, [&](Index source) {
       if (--users_[source] == 0) free_.push_back(places_[source]);
@@ -59,14 +63,14 @@ SetTimes::SetTimes(const RerunOrder& order, std::size_t sets, const SetOf& setOf
   for (const RerunOrder::Work& each : order.messages()) {
     messages_.push_back({setOf(each), static_cast<float>(each.measured - each.ideal)});
   }
-  members_.reserve(order.works().size());
-  inputs_.reserve(4 * order.works().size());
+  members_.reserve(order.operations().size());
+  inputs_.reserve(4 * order.operations().size());
   groups_.reserve(order.groups().size() + 1);
   Places places(order);
   for (const RerunOrder::Group& group : order.groups()) addGroup(order, group, setOf, places);
   groups_.push_back({static_cast<Index>(inputs_.size()), static_cast<Index>(members_.size())});
   for (const Index work : order.lastJobs()) ideal_ = std::max(ideal_, places.endOf(work));
-  std::vector<char> isLast(order.works().size());
+  std::vector<char> isLast(order.operations().size());
   for (const Index work : order.lastJobs()) isLast[work] = 1;
   std::size_t member = 0;
   for (const RerunOrder::Group& group : order.groups()) {
@@ -103,7 +107,7 @@ void SetTimes::addGroup(const RerunOrder& order, const RerunOrder::Group& group,
     inputs_[firstInput + i].slack = static_cast<float>(begin - ends[i]);
   }
   for (const Index work : order.members(group)) {
-    const RerunOrder::Work& each = order.works()[work];
+    const RerunOrder::Work& each = order.operations()[work];
     members_.push_back({{setOf(each), static_cast<float>(each.measured - each.ideal)},
                         places.take(work, begin + each.ideal)});
   }

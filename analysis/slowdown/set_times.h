@@ -9,15 +9,15 @@
 
 namespace pipetrace {
 
-/// Runs a step in many what-ifs. In each, the works of one set are as long as measured, and all
-/// others as long as ideal. Sets have no work in common: they are stages or positions, of which a
-/// run may have thousands. All ranks start at 0, and each work begins as soon as it can.
+/// Runs a step in many what-ifs. In each, the operations of one set are as long as measured, and
+/// all others as long as ideal. Sets have no work in common: they are stages or positions, of which
+/// a run may have thousands. All ranks start at 0, and each work begins as soon as it can.
 ///
-/// The step is run once with all works ideal. A what-if keeps its differences from that: how much
-/// later a work ends. Something that a work waits for delays it by its own delay, less its
+/// The step is run once with all operations ideal. A what-if keeps its differences from that: how
+/// much later a work ends. Something that a work waits for delays it by its own delay, less its
 /// slack: how long before the work's ideal begin it ideally ends. A pass computes kAtOnce what-ifs.
 /// A difference is a number of single precision, which is 10⁻⁷ of it exact. It is kept until the
-/// last work that waits for it has begun, so memory is that of the works in between.
+/// last work that waits for it has begun, so memory is that of the operations in between.
 ///
 /// Times are in ns. For one thread; the order may go after the constructor.
 class SetTimes {

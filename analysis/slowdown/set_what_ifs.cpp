@@ -34,7 +34,7 @@ void SetWhatIfs::findBounds(const JobGraph& graph, const RunWork& runWork, doubl
   }
 }
 
-/// Adds those of a rank's works and of the messages that its jobs wait for.
+/// Adds those of a rank's operations and of the messages that its jobs wait for.
 void SetWhatIfs::addDeviations(const JobGraph& graph, const RunWork& runWork, std::uint32_t rank,
                                std::vector<double>& deviations) const {
   const auto add = [&](RunWork::Id id) {

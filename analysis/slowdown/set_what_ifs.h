@@ -9,13 +9,13 @@
 
 namespace pipetrace {
 
-/// The what-ifs of many sets over the steps of a run: in each, the works of one set are as long as
-/// measured, and all others as long as ideal.
+/// The what-ifs of many sets over the steps of a run: in each, the operations of one set are as
+/// long as measured, and all others as long as ideal.
 ///
-/// If one pass runs all of them, they are simulated. Else a set whose works deviate little has a
-/// bound in place of a simulation. No path of a step gets longer or shorter by more than the sum of
-/// |measured − ideal| over the works of the set. So where that sum is below kLow of the ideal
-/// length, over all steps, it says enough.
+/// If one pass runs all of them, they are simulated. Else a set whose operations deviate little has
+/// a bound in place of a simulation. No path of a step gets longer or shorter by more than the sum
+/// of |measured − ideal| over the operations of the set. So where that sum is below kLow of the
+/// ideal length, over all steps, it says enough.
 class SetWhatIfs {
  public:
   static constexpr double kLow = 0.001;

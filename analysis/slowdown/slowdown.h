@@ -37,7 +37,7 @@ struct Slowdown {
   double launch = 1;              ///< mean measured length over tSim
   std::map<int, double> byStage;  ///< S_X of each stage (virtual stage, where ranks have several)
   /// The stages whose S_X is a bound: it is at most what `byStage` says. Only where there are more
-  /// stages than SetTimes::kAtOnce. Then one whose works deviate from their ideal by less than
+  /// stages than SetTimes::kAtOnce. Then one whose operations deviate from their ideal by less than
   /// SetWhatIfs::kLow of an ideal step in all, Σ |measured − ideal| of a step, has 1 + that share.
   std::vector<int> boundStages;
   std::map<int, double> byReplica;  ///< S_X of each data-parallel index

@@ -47,12 +47,12 @@ std::vector<double> WhatIfTimes::lengthsByReplica(std::span<const std::uint32_t>
 
 std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t> replicaOf,
                                                    std::size_t first, std::size_t count) const {
-  std::vector<std::uint32_t> rowOf(order_.works().size());
+  std::vector<std::uint32_t> rowOf(order_.operations().size());
   std::uint32_t rows = 0;
   for (Index work = 0; work < rowOf.size(); ++work) {
     if (order_.isCoupled(work)) rowOf[work] = rows++;
   }
-  std::vector<double> ends(rows * count);  // of coupled works, by replica
+  std::vector<double> ends(rows * count);  // of coupled operations, by replica
   const auto placeOf = [&](const RerunOrder::Work& work) {
     return static_cast<std::size_t>(replicaOf[work.rank]) - first;  // count and more: none
   };
@@ -62,7 +62,7 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
       for (std::size_t d = 0; d < count; ++d) row[d] = std::max(row[d], other[d]);
       return;
     }
-    const std::size_t own = placeOf(order_.works()[work]);
+    const std::size_t own = placeOf(order_.operations()[work]);
     const double measured = own < count ? std::max(row[own], times_.end(work)[kAllMeasured]) : 0;
     for (double& value : row) value = std::max(value, times_.end(work)[kAllIdeal]);
     if (own < count) row[own] = measured;
@@ -95,7 +95,7 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
     for (const Index work : order_.members(group)) {
       const std::span<double> row(ends.data() + rowOf[work] * count, count);
       std::copy(begin.begin(), begin.end(), row.begin());
-      addDuration(order_.works()[work], row);
+      addDuration(order_.operations()[work], row);
     }
   }
   std::vector<double> lengths(count);

@@ -9,15 +9,15 @@
 
 namespace pipetrace {
 
-/// Up to 8 what-ifs that are computed at once. In each, some works are as long as measured, all
-/// others as long as ideal. Bit i of a mask stands for what-if i.
+/// Up to 8 what-ifs that are computed at once. In each, some operations are as long as measured,
+/// all others as long as ideal. Bit i of a mask stands for what-if i.
 struct WhatIfs {
   static constexpr std::size_t kMost = 8;
 
   std::vector<std::uint8_t> byRank;   ///< by index in graph.ranks()
   std::vector<std::uint8_t> byStage;  ///< by index in RunWork::stages(); the last is for no stage
   std::vector<std::uint8_t> bySet;    ///< of kinds
-  std::uint8_t inverted = 0;          ///< in these it is the other works that are as measured
+  std::uint8_t inverted = 0;          ///< in these it is the other operations that are as measured
 
   WhatIfs(std::size_t ranks, std::size_t stages, std::size_t sets)
       : byRank(ranks), byStage(stages + 1), bySet(sets) {}
@@ -42,8 +42,8 @@ class WhatIfTimes {
   /// Comes after a run() whose what-ifs 0 and 1 are everything measured and nothing. `replicaOf`:
   /// the replica of each rank, numbered from 0 to `replicas` − 1.
   ///
-  /// Most works depend on their own replica only and are as in one of these two. Those that wait
-  /// for other replicas are the only ones to compute.
+  /// Most operations depend on their own replica only and are as in one of these two. Those that
+  /// wait for other replicas are the only ones to compute.
   std::vector<double> lengthsByReplica(std::span<const std::uint32_t> replicaOf,
                                        std::size_t replicas) const;
 

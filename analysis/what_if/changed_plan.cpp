@@ -38,17 +38,17 @@ void RunModel::addBlocks(const RunBlocks& blocks) {
     throw Error(std::string("--blocks: ") + error.what());
   }
   blocks_ = blocks;
-  restsOn_.emplace_back(blocks.isMeasured
-                            ? "the blocks of a stage share its measured times as the table has them"
-                            : "the blocks of a stage are taken to take equally long");
+  assumptions_.emplace_back(
+      blocks.isMeasured ? "the blocks of a stage share its measured times as the table has them"
+                        : "the blocks of a stage are taken to take equally long");
   if (!blocks.table.hasMemory()) {
-    restsOn_.emplace_back(
+    assumptions_.emplace_back(
         "all blocks are taken to hold equally much, as nothing says their activation_bytes");
   }
   if (!blocks.isMeasured) return;
   const auto hasSize = [](const BlockCosts& block) { return block.message > 0; };
   if (std::none_of(blocks.table.blocks.begin(), blocks.table.blocks.end(), hasSize)) {
-    restsOn_.emplace_back(
+    assumptions_.emplace_back(
         "the table has no message_bytes: a message takes as long as it did, wherever a stage ends");
   }
 }

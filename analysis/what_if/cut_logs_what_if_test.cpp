@@ -28,7 +28,7 @@ std::vector<std::string> groundsWithout(std::int32_t step, const std::vector<Num
   }
   WhatIfQuestion question{.steps = chosen};
   question.run.scales = {parseScale("stage=2:0.9")};
-  return whatIf(asRun(run), question).restsOn;
+  return whatIf(asRun(run), question).assumptions;
 }
 
 TEST(WhatIfOfCutLogs, StepsLackJobsAndNoRankIsMissing) {

@@ -51,11 +51,11 @@ class MovedClock {
 
 }  // namespace
 
-Timeline MovedEvents::moved(std::span<const Work> works) const {
+Timeline MovedEvents::moved(std::span<const Work> operations) const {
   std::map<int, MovedClock> clocks;
   std::unordered_map<const Event*, MovedSpan> spans;
-  spans.reserve(2 * works.size());
-  for (const Work& work : works) {
+  spans.reserve(2 * operations.size());
+  for (const Work& work : operations) {
     const JobGraph::Node& node = graph_.node(work.node);
     if (node.isMessage) continue;
     spans[node.event] = {work.begin, work.end};
@@ -65,7 +65,7 @@ Timeline MovedEvents::moved(std::span<const Work> works) const {
     clock.add(node.end, work.end);
   }
   for (auto& [rank, clock] : clocks) clock.finish();
-  for (const Work& work : works) {
+  for (const Work& work : operations) {
     const JobGraph::Node& node = graph_.node(work.node);
     if (!node.isMessage) continue;
     const JobGraph::Message& message = graph_.message(work.node);

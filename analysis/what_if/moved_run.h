@@ -24,11 +24,11 @@ class MovedEvents {
   MovedEvents(const Timeline& timeline, const JobGraph& graph)
       : timeline_(timeline), graph_(graph) {}
 
-  /// The run with its works at these times, without bubbles. The end of a message that waited for
-  /// the other one begins where it does beside the jobs of its rank, but no later than that one.
-  /// Everything else moves with the jobs of its rank: as much as the nearest of them, and between
-  /// two of them in proportion.
-  Timeline moved(std::span<const Work> works) const;
+  /// The run with its operations at these times, without bubbles. The end of a message that waited
+  /// for the other one begins where it does beside the jobs of its rank, but no later than that
+  /// one. Everything else moves with the jobs of its rank: as much as the nearest of them, and
+  /// between two of them in proportion.
+  Timeline moved(std::span<const Work> operations) const;
 
  private:
   const Timeline& timeline_;

@@ -111,7 +111,7 @@ TEST(WhatIfOfPartitions, BlocksThatMoveTakeTheirTimesWithThem) {
   costs.stages[1].forward = 1'500'000;
   costs.stages[1].backward = 3'000'000;
   EXPECT_EQ(alike.changed.step, simulatedStep(fourRanks(), costs));
-  EXPECT_THAT(alike.restsOn, Contains(HasSubstr("are taken to take equally long")));
+  EXPECT_THAT(alike.assumptions, Contains(HasSubstr("are taken to take equally long")));
 }
 
 TEST(WhatIfOfPartitions, ChunksAreCutAtBlocksAndBackwardsAsTheTableSplitsThem) {
@@ -185,7 +185,7 @@ TEST(WhatIfOfPartitions, ActivationsFollowTheTable) {
                           testing::DoubleNear(2 / 3.0, 1e-6)));
   EXPECT_NEAR(answer.changedPeaks[0], 4 * 500 / 300.0, 1e-6);
   EXPECT_NEAR(answer.changedPeaks[1], 3, 1e-6);
-  EXPECT_THAT(answer.restsOn, Not(Contains(HasSubstr("no activation_bytes"))));
+  EXPECT_THAT(answer.assumptions, Not(Contains(HasSubstr("no activation_bytes"))));
 }
 
 TEST(WhatIfOfPartitions, PartitionsAndTablesThatDoNotFitAreRefused) {

@@ -83,8 +83,9 @@ Index RunAgain::lastInputOf(Index index) const {
   Index last = RerunOrder::kNone;
   for (const RerunOrder::Wait& wait : order_.waits(index)) {
     if (wait.source == RerunOrder::kNone) continue;
-    const bool isLater = last == RerunOrder::kNone || work_.endOf(order_.works()[wait.source].id) >
-                                                          work_.endOf(order_.works()[last].id);
+    const bool isLater =
+        last == RerunOrder::kNone || work_.endOf(order_.operations()[wait.source].id) >
+                                         work_.endOf(order_.operations()[last].id);
     if (isLater) last = wait.source;
   }
   return last;
@@ -92,34 +93,35 @@ Index RunAgain::lastInputOf(Index index) const {
 
 bool RunAgain::isUnlogged(const Work& work, Index input) const {
   if (input == RerunOrder::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
-  const Work& before = order_.works()[input];
+  const Work& before = order_.operations()[input];
   return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
 }
 
 bool RunAgain::waitsForUnlogged(Index index) const {
-  return isUnlogged(order_.works()[index], lastInputOf(index));
+  return isUnlogged(order_.operations()[index], lastInputOf(index));
 }
 
 bool RunAgain::mayWaitForUnlogged(Index index) const {
   const auto waits = order_.waits(index);
   return std::any_of(waits.begin(), waits.end(), [&](const RerunOrder::Wait& wait) {
-    return isUnlogged(order_.works()[index], wait.source);
+    return isUnlogged(order_.operations()[index], wait.source);
   });
 }
 
 bool RunAgain::hasLaunch(Index index) const {
-  const Work& work = order_.works()[index];
+  const Work& work = order_.operations()[index];
   if (work.launch <= 0) return false;
   const Index last = lastInputOf(index);
   if (last == RerunOrder::kNone) return false;
-  const bool isInStep = work_.stepIndexOf(order_.works()[last].id) == work_.stepIndexOf(work.id);
+  const bool isInStep =
+      work_.stepIndexOf(order_.operations()[last].id) == work_.stepIndexOf(work.id);
   return isInStep && !waitsForUnlogged(index);
 }
 
 std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   std::vector<double> launches;
-  for (Index i = 0; i < order_.works().size(); ++i) {
-    const Work& work = order_.works()[i];
+  for (Index i = 0; i < order_.operations().size(); ++i) {
+    const Work& work = order_.operations()[i];
     const bool pauses =
         std::binary_search(changes.withoutPauses.begin(), changes.withoutPauses.end(), work.id);
     const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
@@ -137,7 +139,7 @@ void RunAgain::requireRank(int rank, const std::string& option) const {
 
 std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   std::vector<double> durations;
-  for (const Work& work : order_.works()) durations.push_back(work.measured);
+  for (const Work& work : order_.operations()) durations.push_back(work.measured);
   for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
   if (!changes.withoutPauses.empty()) leaveOutPauses(changes.withoutPauses, durations);
   if (!changes.evenStages.empty()) evenOut(changes.evenStages, durations);
@@ -175,9 +177,9 @@ void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) co
   };
   bool isThere = false;
   for (Index i = 0; i < durations.size(); ++i) {
-    if (!isIn(order_.works()[i])) continue;
+    if (!isIn(order_.operations()[i])) continue;
     isThere = true;
-    durations[i] = std::round(order_.works()[i].ideal);
+    durations[i] = std::round(order_.operations()[i].ideal);
   }
   if (!isThere) refuseChange(option, "the run has no such work");
 }
@@ -199,7 +201,7 @@ void RunAgain::balance(std::vector<double>& durations) const {
   };
   std::map<Key, Sum> sums;
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.works()[i];
+    const Work& work = order_.operations()[i];
     if (!isBalanced(work) || !counted_.contains(work_.event(work.id).step)) continue;
     Sum& sum = sums[keyOf(work)];
     sum.time += durations[i];
@@ -213,7 +215,7 @@ void RunAgain::balance(std::vector<double>& durations) const {
     ++mean.count;
   }
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.works()[i];
+    const Work& work = order_.operations()[i];
     const auto sum = isBalanced(work) ? sums.find(keyOf(work)) : sums.end();
     if (sum == sums.end() || sum->second.time <= 0) continue;
     const double target =
@@ -227,7 +229,7 @@ void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& dura
   std::map<Key, std::pair<double, double>> sums;  // time and count
   std::vector<std::pair<Index, Key>> jobs;
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.works()[i];
+    const Work& work = order_.operations()[i];
     if (!isCompute(kindOf(work))) continue;
     if (std::find(stages.begin(), stages.end(), stageOf(work)) == stages.end()) continue;
     const Key key{work_.stepIndexOf(work.id), work.rank, stageOf(work), kindOf(work),
@@ -241,9 +243,9 @@ void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& dura
 
 void RunAgain::leaveOutPauses(const std::vector<JobGraph::Id>& jobs,
                               std::vector<double>& durations) const {
-  const UsualTimes usual(graph_, run_.threads(), counted_);
+  const MedianDurations usual(graph_, run_.threads(), counted_);
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.works()[i];
+    const Work& work = order_.operations()[i];
     if (!std::binary_search(jobs.begin(), jobs.end(), work.id)) continue;
     durations[i] = std::min(durations[i], static_cast<double>(usual.median(work.id)));
   }
@@ -253,7 +255,7 @@ void RunAgain::setLink(const RunChanges::Link& link, std::vector<double>& durati
   for (const int rank : {link.rank, link.peer}) requireRank(rank, link.text);
   bool isThere = false;
   for (Index i = 0; i < durations.size(); ++i) {
-    if (!isOnLink(order_.works()[i], link.rank, link.peer)) continue;
+    if (!isOnLink(order_.operations()[i], link.rank, link.peer)) continue;
     isThere = true;
     durations[i] = static_cast<double>(link.time);
   }
@@ -280,7 +282,7 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
   };
   bool isThere = false;
   for (Index i = 0; i < durations.size(); ++i) {
-    if (!isIn(order_.works()[i])) continue;
+    if (!isIn(order_.operations()[i])) continue;
     isThere = true;
     if (durations[i] > 0) {
       durations[i] = static_cast<double>(scale.scaled(static_cast<Nanoseconds>(durations[i])));
@@ -288,7 +290,7 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
   }
   if (isThere) return;
   std::set<int> stages;
-  for (const Work& work : order_.works()) {
+  for (const Work& work : order_.operations()) {
     if (scale.of == Of::kStage && isCompute(kindOf(work)) && stageOf(work) >= 0) {
       stages.insert(stageOf(work));
     }
@@ -302,10 +304,10 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
 Timeline RunAgain::run(const RunChanges& changes) const {
   const std::vector<double> durations = durationsOf(changes);
   const std::vector<double> launches = launchesOf(changes);
-  const std::vector<Work>& works = order_.works();
+  const std::vector<Work>& operations = order_.operations();
   using Row = RerunTimes<1>::Row;
   const auto indexOf = [&](const Work& work) {
-    return static_cast<std::size_t>(&work - &works[0]);
+    return static_cast<std::size_t>(&work - &operations[0]);
   };
   const auto hasInput = [&](Index index) {
     const auto waits = order_.waits(index);
@@ -321,8 +323,8 @@ Timeline RunAgain::run(const RunChanges& changes) const {
                          : 0.0;
             });
   std::vector<MovedEvents::Work> moved;
-  moved.reserve(works.size());
-  for (Index i = 0; i < works.size(); ++i) {
+  moved.reserve(operations.size());
+  for (Index i = 0; i < operations.size(); ++i) {
     double ready = hasInput(i) ? std::numeric_limits<double>::lowest() : 0.0;
     for (const RerunOrder::Wait& wait : order_.waits(i)) {
       if (wait.source != RerunOrder::kNone) ready = std::max(ready, times.end(wait.source)[0]);
@@ -330,7 +332,7 @@ Timeline RunAgain::run(const RunChanges& changes) const {
     const auto timeOf = [&](double time) {
       return order_.origin() + static_cast<Nanoseconds>(std::llround(time));
     };
-    moved.push_back({.node = work_.nodeOf(works[i].id),
+    moved.push_back({.node = work_.nodeOf(operations[i].id),
                      .begin = timeOf(ready + launches[i]),
                      .end = timeOf(times.end(i)[0])});
   }

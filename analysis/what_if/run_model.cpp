@@ -76,7 +76,7 @@ RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& co
     stage.activation = activation;
     stage.reduction = 0;
   }
-  costs_.agreement = 0;
+  costs_.scalarAllReduce = 0;
   costs_.bandwidth = 0;
   findLaunches(again, counted);
   findLinks(again, counted);
@@ -91,13 +91,13 @@ RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& co
   });
   if (blocks != nullptr) addBlocks(*blocks);
   if (topology.tensorRanks > 1) {
-    restsOn_.push_back("tensor-parallel peers run alike: one of each is simulated");
+    assumptions_.push_back("tensor-parallel peers run alike: one of each is simulated");
   }
   if (slowest_) {
-    restsOn_.push_back("one of " + std::to_string(slowest_->replicas) +
-                       " replicas is simulated: " + std::to_string(slowest_->replica) +
-                       ", whose jobs end last; no other one is taken to be slower after the "
-                       "change");
+    assumptions_.push_back("one of " + std::to_string(slowest_->replicas) +
+                           " replicas is simulated: " + std::to_string(slowest_->replica) +
+                           ", whose jobs end last; no other one is taken to be slower after the "
+                           "change");
   }
 }
 
@@ -129,7 +129,7 @@ void RunModel::findPlan(const Run& run, const PipelineBasis& pipeline) {
   plain_ = measured.plan;
   plan_ = withRecompute(plain_, recomputes);
   if (schedule_.empty()) {
-    restsOn_.push_back(
+    assumptions_.push_back(
         "no schedule is known that has the order of the run; the order is the run's "
         "own");
   }
@@ -139,7 +139,7 @@ void RunModel::findPlan(const Run& run, const PipelineBasis& pipeline) {
   full_ = withLoggedMessages(plan_, measured, graph, step);
   if (!full_.ranks.empty() && runsInLine(full_, costs_, lines_)) return;
   full_ = withMessagesOfTorch(CheckedPlan(plan_));
-  restsOn_.push_back(
+  assumptions_.push_back(
       "the order of messages on their lines is torch's: that of the logs "
       "does not run, or lacks some");
 }
@@ -197,7 +197,7 @@ RunModel::SimulatedRun RunModel::run(const PlanChanges& changes, const RunChange
   splitBackwards(changes, costs);
   Plan plan = plannedWith(changes, costs);
   run.order = plan;
-  run.restsOn = groundsOf(changes, plan);
+  run.assumptions = groundsOf(changes, plan);
   if (!changes.keepsBatch) {
     run.batch = static_cast<double>(plan.numMicroBatches) / plan_.numMicroBatches;
   }

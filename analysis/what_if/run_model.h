@@ -71,8 +71,8 @@ class RunModel {
     int messages = 0;  ///< between ranks, in a step
     /// The samples of a step, as a multiple of those of the run.
     double batch = 1;
-    /// Sentences without a full stop about what this run takes for granted, beside restsOn().
-    std::vector<std::string> restsOn;
+    /// Sentences without a full stop about what this run takes for granted, beside assumptions().
+    std::vector<std::string> assumptions;
   };
 
   /// `again` and `counted` must be of the run. `blocks`: of its model; null: not known, so stages
@@ -86,7 +86,7 @@ class RunModel {
   /// Why there is no model, as a sentence without a full stop; empty: there is.
   const std::string& reason() const { return reason_; }
   /// Sentences without a full stop about what it takes for granted.
-  const std::vector<std::string>& restsOn() const { return restsOn_; }
+  const std::vector<std::string>& assumptions() const { return assumptions_; }
   const Plan& plan() const { return plan_; }
   /// The schedule that has the run's order; empty: none is known.
   const std::string& schedule() const { return schedule_; }
@@ -151,7 +151,7 @@ class RunModel {
   void scalePlans(const RunChanges& times, const Plan& plan, Costs& costs) const;
 
   std::string reason_;
-  std::vector<std::string> restsOn_;
+  std::vector<std::string> assumptions_;
   Plan plain_;            // the compute jobs without recomputes
   Plan plan_;             // with them
   Plan full_;             // with the messages in the run's order, where it has lines; else empty

@@ -19,9 +19,9 @@ bool RunModel::isOfPipeline(int rank) const {
 
 void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) {
   std::map<std::pair<int, JobKind>, std::vector<Nanoseconds>> found;
-  const std::vector<MedianWork>& works = again.order().works();
-  for (MedianIndex i = 0; i < works.size(); ++i) {
-    const MedianWork& work = works[i];
+  const std::vector<MedianWork>& operations = again.order().operations();
+  for (MedianIndex i = 0; i < operations.size(); ++i) {
+    const MedianWork& work = operations[i];
     const Event& event = again.work().event(work.id);
     if (again.isMessage(work) || !isCompute(event.kind) || !counted.contains(event.step)) continue;
     if (!isOfPipeline(again.rankOf(work))) continue;
@@ -37,9 +37,9 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
   std::map<std::pair<int, int>, std::vector<Nanoseconds>> links;  // of ranks of the plan
   std::vector<Nanoseconds> all;
   std::vector<Nanoseconds> unlogged;
-  const std::vector<MedianWork>& works = again.order().works();
-  for (MedianIndex i = 0; i < works.size(); ++i) {
-    const MedianWork& work = works[i];
+  const std::vector<MedianWork>& operations = again.order().operations();
+  for (MedianIndex i = 0; i < operations.size(); ++i) {
+    const MedianWork& work = operations[i];
     const Event& event = again.work().event(work.id);
     if (!counted.contains(event.step) || !isOfPipeline(again.rankOf(work))) continue;
     if (!again.isMessage(work)) {
@@ -61,7 +61,7 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
   if (all.empty()) {
     if (rankNumbers_.size() < 2) return;
     costs_.transfer = medianOf(unlogged);
-    restsOn_.push_back(
+    assumptions_.push_back(
         "the logs have no messages: the time between a job and the one on another "
         "rank that waited for it counts as one");
     return;

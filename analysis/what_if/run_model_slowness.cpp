@@ -42,8 +42,8 @@ void RunModel::findSlowRanks(const JobGraph& graph, const CountedSteps& counted)
     const double factor = slower.of(number).factor;
     if (factor < SlowerRanks::kSlow) continue;
     slowRanks_.push_back(scaleOfRank(static_cast<int>(position), factor));
-    restsOn_.push_back("rank " + std::to_string(number) + " stays " + fixedText(factor, 2) +
-                       " times as slow as its peers, whatever stages it gets");
+    assumptions_.push_back("rank " + std::to_string(number) + " stays " + fixedText(factor, 2) +
+                           " times as slow as its peers, whatever stages it gets");
   }
 }
 
@@ -51,7 +51,7 @@ void RunModel::findSlowRanks(const JobGraph& graph, const CountedSteps& counted)
 /// slower.
 void RunModel::doubtSlowStage(const Timeline& timeline, const JobGraph& graph,
                               const CountedSteps& counted) {
-  const UsualTimes usual(graph, 1, counted);
+  const MedianDurations usual(graph, 1, counted);
   const SlowerStages stages(timeline, graph, usual);
   if (stages.count() < 2 || rankNumbers_.size() < 2) return;
   const std::vector<std::vector<int>> ofRanks = ownStages();
@@ -72,11 +72,11 @@ void RunModel::doubtSlowStage(const Timeline& timeline, const JobGraph& graph,
   for (const int stage : own) {
     options += "--scale stage=" + std::to_string(stage) + ":" + fixedText(1 / most, 4) + " ";
   }
-  restsOn_.push_back((own.size() == 1 ? "stage " : "stages ") + numbersText(own) +
-                     (own.size() == 1 ? " is" : " are") + " taken to have more work; if rank " +
-                     rank +
-                     " is slower instead, other schedules gain less, as what-if --schedule " +
-                     "says with " + options + "--scale rank=" + rank + ":" + fixedText(most, 4));
+  assumptions_.push_back(
+      (own.size() == 1 ? "stage " : "stages ") + numbersText(own) +
+      (own.size() == 1 ? " is" : " are") + " taken to have more work; if rank " + rank +
+      " is slower instead, other schedules gain less, as what-if --schedule " + "says with " +
+      options + "--scale rank=" + rank + ":" + fixedText(most, 4));
 }
 
 void RunModel::takeSlownessFrom(Costs& costs) const {

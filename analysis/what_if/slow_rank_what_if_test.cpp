@@ -90,8 +90,8 @@ TEST(SlowRankWhatIf, UnderAnotherScheduleTheRankStaysSlowAndNotItsLayers) {
   }
   const WhatIfAnswer found = answerFor(runWithSlowRank(), {.schedule = "auto", .chunks = 4});
   EXPECT_GT(found.changed.step, leastWork);
-  EXPECT_THAT(found.restsOn, Contains("rank 5 stays 1.40 times as slow as its peers, whatever "
-                                      "stages it gets"));
+  EXPECT_THAT(found.assumptions, Contains("rank 5 stays 1.40 times as slow as its peers, whatever "
+                                          "stages it gets"));
 }
 
 TEST(SlowRankWhatIf, AScaleOfTheRankTakesItsSlownessAwayUnderAnotherSchedule) {
@@ -123,7 +123,7 @@ TEST(SlowRankWhatIf, WithoutPeersAnAnswerSaysThatTheRankMayBeSlowInPlaceOfItsSta
   const Timeline run = slowRun(plan, evenShares(1), {"stage=2:1.4"});
   const PlanChanges changes{.schedule = "Interleaved1F1B", .chunks = 2};
   const WhatIfAnswer heavy = answerFor(run, changes);
-  EXPECT_THAT(heavy.restsOn,
+  EXPECT_THAT(heavy.assumptions,
               Contains("stage 2 is taken to have more work; if rank 2 is slower instead, other "
                        "schedules gain less, as what-if --schedule says with --scale "
                        "stage=2:0.7143 --scale rank=2:1.4000"));
@@ -134,7 +134,7 @@ TEST(SlowRankWhatIf, WithoutPeersAnAnswerSaysThatTheRankMayBeSlowInPlaceOfItsSta
   EXPECT_NEAR(static_cast<double>(slow.changed.step), expected, 1e-3 * expected);
   EXPECT_LT(heavy.changed.step, slow.changed.step) << "so others gain less";
   const Timeline even = slowRun(plan, evenShares(1), {});
-  EXPECT_THAT(answerFor(even, changes).restsOn, Not(Contains(HasSubstr("more work"))));
+  EXPECT_THAT(answerFor(even, changes).assumptions, Not(Contains(HasSubstr("more work"))));
 }
 
 }  // namespace

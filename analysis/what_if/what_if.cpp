@@ -110,41 +110,42 @@ void addGrounds(const Run& run, const CountedSteps& counted, const WhatIfQuestio
   const JobGraph& graph = run.graph();
   const bool hasSeveral = graph.ranks().size() > graph.pipelines().size();
   if (hasSeveral && graph.messageEnd() == graph.jobCount()) {
-    answer.restsOn.push_back(
+    answer.assumptions.push_back(
         "the logs have no messages: the time between a job and the one on another rank that waited "
         "for it stays as it was");
   }
   const StepsThatLackJobs lacking = stepsThatLackJobs(run.basis(), counted);
   if (!lacking.steps.empty()) {
     const std::string advice = lacking.leaveOutText();
-    answer.restsOn.push_back(lacking.text() + ": what others waited for stays as it was" +
-                             (advice.empty() ? "" : "; " + advice));
+    answer.assumptions.push_back(lacking.text() + ": what others waited for stays as it was" +
+                                 (advice.empty() ? "" : "; " + advice));
   }
   const auto lacksRank = [&](const JobGraph::Node& node) {
     return node.lacksInput && counted.contains(node.step) &&
            !std::binary_search(lacking.steps.begin(), lacking.steps.end(), node.step);
   };
   if (std::any_of(graph.nodes().begin(), graph.nodes().end(), lacksRank)) {
-    answer.restsOn.push_back(
+    answer.assumptions.push_back(
         "ranks are missing: what their jobs and messages made others wait for stays as it was");
   }
   if (question.run.leavesOutLaunches) {
-    answer.restsOn.push_back("pauses between steps stay as they were");
+    answer.assumptions.push_back("pauses between steps stay as they were");
   }
 }
 
 void addGroundsOfPlan(const RunModel& model, const PlanChanges& plan, WhatIfAnswer& answer) {
-  answer.restsOn.insert(answer.restsOn.end(), model.restsOn().begin(), model.restsOn().end());
+  answer.assumptions.insert(answer.assumptions.end(), model.assumptions().begin(),
+                            model.assumptions().end());
   if (!plan.changesJobs()) return;
-  answer.restsOn.push_back(
+  answer.assumptions.push_back(
       "what follows the last compute job of a step (collectives, optimizers) takes as long as it "
       "did");
   if (plan.keepsBatch && plan.microBatches > 0) {
-    answer.restsOn.push_back(
+    answer.assumptions.push_back(
         "jobs and activations are taken to scale with the size of a micro-batch, messages and "
         "launches to stay as they were");
     if (plan.microBatches > model.plan().numMicroBatches) {
-      answer.restsOn.push_back(
+      answer.assumptions.push_back(
           "kernels of smaller micro-batches are mostly less efficient, which "
           "is not in it: jobs will take longer than that");
     }
@@ -194,7 +195,7 @@ WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
     throw Error("the inputs hold no compute job, so there is nothing to ask about");
   }
   const CountedSteps counted = run.usualSteps(question.steps);
-  answer.restsOn = counted.leftOutTexts();
+  answer.assumptions = counted.leftOutTexts();
   const std::optional<double> tokens = tokensOf(timeline, question);
   answer.isInTokens = tokens.has_value();
   const double perStep = tokens.value_or(1);
@@ -204,7 +205,7 @@ WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
   answer.isWholeRun = median.isWholeRun;
   answer.isOfWall = median.hasPauses();
   if (answer.isWholeRun) {
-    answer.restsOn.emplace_back(
+    answer.assumptions.emplace_back(
         "the run is asynchronous: the step is the whole run, while its pipeline is full");
   }
 
@@ -218,7 +219,7 @@ WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
     }
   }
   answer.schedule = toText(run.schedule().recognised);
-  if (run.schedule().lacksUpdates) answer.restsOn.push_back(run.schedule().givenText());
+  if (run.schedule().lacksUpdates) answer.assumptions.push_back(run.schedule().givenText());
   std::optional<RunBlocks> blocks;
   if (question.blocks) blocks = runBlocks(*question.blocks, timeline);
   const RunModel model(run, again, counted, blocks ? &*blocks : nullptr);
@@ -250,9 +251,10 @@ WhatIfAnswer whatIf(const Run& run, const WhatIfQuestion& question) {
   if (!answer.refusal.empty()) return answer;
   addGroundsOfPlan(model, question.plan, answer);
   RunModel::SimulatedRun changed = model.run(question.plan, question.run);
-  answer.restsOn.insert(answer.restsOn.end(), changed.restsOn.begin(), changed.restsOn.end());
+  answer.assumptions.insert(answer.assumptions.end(), changed.assumptions.begin(),
+                            changed.assumptions.end());
   if (changed.batch != 1 && !answer.isInTokens) {
-    answer.restsOn.emplace_back("steps/s counts steps of as many samples as the run's");
+    answer.assumptions.emplace_back("steps/s counts steps of as many samples as the run's");
   }
   answer.run = Run(std::move(changed.timeline), run.threads());
   answer.changed = figuresOf(answer.run, all, pause, perStep * changed.batch);

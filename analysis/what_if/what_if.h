@@ -65,7 +65,7 @@ struct WhatIfAnswer {
   std::string noModel;  ///< then: why, a sentence without a full stop
   /// Why there is no answer, a sentence without a full stop; empty: there is.
   std::string refusal;
-  std::vector<std::string> restsOn;  ///< sentences without a full stop
+  std::vector<std::string> assumptions;  ///< sentences without a full stop
   /// RunModel::SimulatedRun::peaks of both; empty without a model.
   std::vector<double> peaks;
   std::vector<double> changedPeaks;

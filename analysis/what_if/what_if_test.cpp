@@ -160,7 +160,7 @@ TEST(WhatIf, MoreMicroBatchesAreMoreWorkAndSmallerOnesAreTheSame) {
   const WhatIfAnswer smaller = perSecond(true);
   EXPECT_THAT(smaller.changed.perSecond,
               DoubleNear(1000 * 1e9 / static_cast<double>(smaller.changed.step), 1e-6));
-  EXPECT_THAT(smaller.restsOn, Contains(HasSubstr("less efficient")));
+  EXPECT_THAT(smaller.assumptions, Contains(HasSubstr("less efficient")));
   EXPECT_THAT(smaller.changedPeaks, ElementsAre(2, 1.5, 1, 0.5));
 }
 
@@ -186,7 +186,7 @@ TEST(WhatIf, PausesBetweenStepsCountInStepsASecond) {
   const WhatIfAnswer answer = whatIf(asRun(paused), more);
   const double length = static_cast<double>(answer.changed.step) + 4e6 / 4;
   EXPECT_NEAR(answer.changed.perSecond, 2e9 / length, 1e-3) << "steps of as many samples";
-  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("as many samples as the run's")));
+  EXPECT_THAT(answer.assumptions, Contains(HasSubstr("as many samples as the run's")));
 }
 
 TEST(WhatIf, ActivationsAreWholeSharesOfARankWithVirtualStages) {
@@ -200,10 +200,10 @@ TEST(WhatIf, AnAnswerSaysHowItTakesHalvesAndCutsOfStages) {
   WhatIfQuestion question;
   question.plan = {.schedule = "InterleavedZeroBubble", .chunks = 2};
   const auto halves = HasSubstr("halves of a backward");
-  EXPECT_THAT(whatIf(asRun(oneFOneBRun()), question).restsOn,
+  EXPECT_THAT(whatIf(asRun(oneFOneBRun()), question).assumptions,
               testing::AllOf(Contains(halves), Contains(HasSubstr("cut evenly"))));
   question.plan.split = std::pair{2, 1};
-  EXPECT_THAT(whatIf(asRun(oneFOneBRun()), question).restsOn, testing::Not(Contains(halves)));
+  EXPECT_THAT(whatIf(asRun(oneFOneBRun()), question).assumptions, testing::Not(Contains(halves)));
 }
 
 TEST(WhatIf, ChangesThatWouldChangeNothingOrTakeForeverAreRefused) {
@@ -294,7 +294,7 @@ TEST(WhatIf, RunsWithoutAModelSayWhyAndAreAskedAboutTheirOwnJobs) {
     const WhatIfAnswer answer = whatIf(asRun(*run), question);
     EXPECT_EQ(answer.refusal, "");
     EXPECT_EQ(answer.replayError, 0);
-    EXPECT_THAT(answer.restsOn,
+    EXPECT_THAT(answer.assumptions,
                 Contains(testing::AnyOf(HasSubstr("asynchronous"), HasSubstr("missing"))));
     question.run = {};
     question.plan.schedule = "GPipe";
@@ -308,18 +308,18 @@ TEST(WhatIf, ReplicasAndTracesWithoutMessagesSayWhatTheAnswerRestsOn) {
   const WhatIfAnswer replicas =
       whatIf(asRun(runOf(withReplicas(buildSchedule("1F1B", 4, 8), 2), fourStages())), question);
   EXPECT_EQ(replicas.refusal, "");
-  EXPECT_THAT(replicas.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 0")));
+  EXPECT_THAT(replicas.assumptions, Contains(HasSubstr("one of 2 replicas is simulated: 0")));
   EXPECT_EQ(replicas.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
 
   Timeline silent = oneFOneBRun();
   std::erase_if(silent.tracks, [](const Track& track) { return track.lane != kComputeLane; });
   const WhatIfAnswer answer = whatIf(asRun(silent), question);
   EXPECT_EQ(answer.refusal, "");
-  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("the logs have no messages")));
+  EXPECT_THAT(answer.assumptions, Contains(HasSubstr("the logs have no messages")));
   EXPECT_NEAR(answer.modelError.value_or(1), 0, 1e-9) << "the time between ranks is the transfer";
   question = {};
   question.run.scales = {parseScale("stage=2:0.9")};
-  EXPECT_THAT(whatIf(asRun(silent), question).restsOn, Contains(HasSubstr("stays as it was")));
+  EXPECT_THAT(whatIf(asRun(silent), question).assumptions, Contains(HasSubstr("stays as it was")));
   question.run.scales = {parseScale("kind=transfer:0.5")};
   EXPECT_THROW(whatIf(asRun(silent), question), Error);
 
@@ -345,7 +345,7 @@ TEST(WhatIf, StepsThatLackJobsAreLeftOut) {
   EXPECT_EQ(answer.changed.step, whole.changed.step);
   EXPECT_EQ(answer.changed.bubbleRatio, whole.changed.bubbleRatio);
   EXPECT_EQ(answer.modelError, 0.0);
-  EXPECT_THAT(answer.restsOn, Contains("jobs are missing in 3 steps, which are left out"));
+  EXPECT_THAT(answer.assumptions, Contains("jobs are missing in 3 steps, which are left out"));
 }
 
 TEST(WhatIf, TheSlowestReplicaIsSimulated) {
@@ -358,7 +358,7 @@ TEST(WhatIf, TheSlowestReplicaIsSimulated) {
   question.plan.schedule = "GPipe";
   const WhatIfAnswer answer = whatIf(asRun(runOf(plan, costs)), question);
   EXPECT_EQ(answer.refusal, "");
-  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("one of 2 replicas is simulated: 1")));
+  EXPECT_THAT(answer.assumptions, Contains(HasSubstr("one of 2 replicas is simulated: 1")));
   EXPECT_EQ(answer.modelError, 0.0);
   Costs slow = fourStages();
   slow.stages[1] = {.forward = 1'950'000, .backward = 3'900'000};
@@ -386,7 +386,7 @@ TEST(WhatIf, TensorParallelPeersAreSimulatedOnceAndAllRunAgain) {
   question.plan.schedule = "GPipe";
   const WhatIfAnswer answer = whatIf(asRun(peers), question);
   EXPECT_EQ(answer.refusal, "");
-  EXPECT_THAT(answer.restsOn, Contains(HasSubstr("tensor-parallel peers run alike")));
+  EXPECT_THAT(answer.assumptions, Contains(HasSubstr("tensor-parallel peers run alike")));
   EXPECT_EQ(answer.changed.step, stepOf(buildSchedule("GPipe", 4, 8), fourStages()));
   question = {};
   question.run.scales = {parseScale("rank=5:2")};

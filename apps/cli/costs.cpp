@@ -120,7 +120,7 @@ Run loadMeasuredRun(const std::vector<std::string>& inputs) {
 Costs costsOfReplica(const Run& run, const SlowestReplica& replica) {
   Costs costs = measuredCosts(run, run.usualSteps(), replica.ranks);
   for (StageCosts& stage : costs.stages) stage.reduction = 0;  // in the tail
-  costs.agreement = 0;
+  costs.scalarAllReduce = 0;
   costs.optimizer = replica.tail;
   return costs;
 }
@@ -217,7 +217,7 @@ GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run,
   readTime(costs.transfer, "--transfer-ms", options.transferMs);
   readTime(costs.lr, "--lr-ms", options.lrMs);
   readTime(costs.optimizer, "--optimizer-ms", options.optimizerMs);
-  readTime(costs.agreement, "--agree-ms", options.agreeMs);
+  readTime(costs.scalarAllReduce, "--agree-ms", options.agreeMs);
   read(costs.activation, "--activation-gb", options.activationGb, kGb);
   read(costs.freedByInput, "--freed-by-input-gb", options.freedByInputGb, kGb);
   read(costs.recomputed, "--recomputed-gb", options.recomputedGb, kGb);

@@ -183,11 +183,11 @@ TEST(ReductionsRehearsalTest, UpdatesWithoutAFlushKeepToTheSimulation) {
 
 TEST(ReductionsRehearsalTest, TheAgreementOfAllRanksComesAfterTheReductions) {
   const CheckedPlan plan(
-      withAgreement(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2))));
+      withScalarAllReduce(withReductions(withReplicas(buildSchedule("1F1B", 2, 4), 2))));
   Costs costs = costsWith(*plan, 5 * kNsPerMs);
-  costs.agreement = 10 * kNsPerMs;
+  costs.scalarAllReduce = 10 * kNsPerMs;
   Costs free = costs;
-  free.agreement = 0;
+  free.scalarAllReduce = 0;
   ASSERT_EQ(simulate(plan, costs).length, simulate(plan, free).length + 10 * kNsPerMs);
   expectSimulated(plan, costs);
 }

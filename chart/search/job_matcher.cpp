@@ -106,7 +106,7 @@ std::uint64_t JobMatcher::textsInName(const Event& event) {
 
 /// Such a name says the kind, and the micro-batch or the class of a bubble.
 std::uint64_t JobMatcher::textsInMadeUpName(const Event& event) {
-  const auto of = [&] { return textsIn(MadeUpName(event).text()); };
+  const auto of = [&] { return textsIn(FallbackName(event).text()); };
   const std::int64_t key = event.kind == JobKind::kBubble
                                ? static_cast<std::int64_t>(event.bubbleClass)
                                : std::int64_t{event.microBatch} + 1;

@@ -99,7 +99,7 @@ Event eventFromChrome(const ChromeEvent& source, JobKind kind, Timeline& timelin
     event.firstArgument = static_cast<std::uint32_t>(first);
     event.argumentCount = static_cast<std::uint16_t>(timeline.arguments.size() - first);
   }
-  const bool isOwn = source.find(cf::kOwnName) != nullptr || !isMadeUpName(event, source.name);
+  const bool isOwn = source.find(cf::kOwnName) != nullptr || !isFallbackName(event, source.name);
   if (isOwn) event.name = timeline.strings.intern(source.name);
   return event;
 }

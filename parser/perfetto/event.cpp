@@ -50,7 +50,7 @@ class EventReader {
     WireFields fields(message);
     for (WireField field; fields.next(field);) addField(field);
     if (!arguments_.empty()) timeline_.setArguments(result_.event, arguments_);
-    if (isNamed_ && (ownName_ || !isMadeUpName(result_.event, timeline_.strings[name_]))) {
+    if (isNamed_ && (ownName_ || !isFallbackName(result_.event, timeline_.strings[name_]))) {
       result_.event.name = name_;
     }
     return result_;

@@ -69,7 +69,7 @@ std::uint64_t nameKey(const Event& event) {
 
 /// Whether the event's own name equals the one that it would get without.
 bool looksMadeUp(const Timeline& timeline, const Event& event) {
-  return event.name != 0 && isMadeUpName(event, timeline.strings[event.name]);
+  return event.name != 0 && isFallbackName(event, timeline.strings[event.name]);
 }
 
 constexpr std::size_t kMostFieldBytes = 512;  // of an event without further arguments

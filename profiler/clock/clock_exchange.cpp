@@ -140,10 +140,12 @@ class ClockServer::Impl {
   void admit() {
     const auto judge = [&](std::string& received) {
       const std::size_t size = std::min(received.size(), token_.size());
-      if (received.compare(0, size, token_, 0, size) != 0) return Newcomers::Answer::kRefuse;
-      return size < token_.size() ? Newcomers::Answer::kWait : Newcomers::Answer::kAdmit;
+      if (received.compare(0, size, token_, 0, size) != 0)
+        return PendingConnections::Answer::kRefuse;
+      return size < token_.size() ? PendingConnections::Answer::kWait
+                                  : PendingConnections::Answer::kAdmit;
     };
-    for (Newcomers::Admitted& one : newcomers_.admit(listener_, monotonicNow(), judge)) {
+    for (PendingConnections::Admitted& one : newcomers_.admit(listener_, monotonicNow(), judge)) {
       if (clients_.size() < kMostClients) clients_.push_back(std::move(one.fd));
     }
   }
@@ -152,7 +154,7 @@ class ClockServer::Impl {
   const std::string token_;  // a newcomer's first request stays unread until it is a client
   const ClockFunction now_;
   std::array<int, 2> stop_{};
-  Newcomers newcomers_;
+  PendingConnections newcomers_;
   std::vector<OwnedFd> clients_;
   std::vector<pollfd> waiting_;  // stop_, clients_, listener_, newcomers_
   std::thread thread_;

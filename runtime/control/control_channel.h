@@ -22,7 +22,7 @@ struct ControlOptions {
   int worldSize = 1;  ///< at most 65534
   /// Times after which ranks are given up, in a small run. `stall.stepTimeout` is the user's step
   /// timeout.
-  JuryLimits limits;
+  FailureLimits limits;
   PlanWords words;
   /// Called once, with the text of the error, when the run has failed: it wakes what the compute
   /// thread may wait in (aborts the transport). Runs on the control thread and must not block.
@@ -85,7 +85,7 @@ class ControlChannel {
 
   /// The connection for data to another rank is broken. Waits until the reason is known, and
   /// returns the text for this rank's error. If nothing else comes to light within
-  /// JuryLimits::lostPeer, this is the reason.
+  /// FailureLimits::lostPeer, this is the reason.
   virtual std::string lostPeer(const std::string& reason) = 0;
 
   /// This rank is asked to stop, for `reason` ("stopped by SIGTERM"). The run ends for all ranks,

@@ -72,7 +72,7 @@ class ControlMesh final : public ControlChannel {
   // The control thread owns these, once it runs.
   ControlPeers peers_;
   std::optional<ControlRelay> relay_;  // in a tree
-  Jury jury_;
+  FailureAgreement agreement_;
   IdleWatch watch_;
   Nanoseconds lastRound_ = steadyTime();
   Nanoseconds nextBeat_ = lastRound_;
@@ -96,20 +96,20 @@ ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, RunSta
                         .host = mesh.host,
                         .linkTimeout = mesh.linkTimeout},
                        start)),
-      jury_(options_.rank, options_.worldSize,
-            links_.isTree ? limitsInTree(beat_, links_.levels, options_.limits)
-                          : limitsAt(beat_, options_.limits),
-            options_.words, steadyTime()),
+      agreement_(options_.rank, options_.worldSize,
+                 links_.isTree ? limitsInTree(beat_, links_.levels, options_.limits)
+                               : limitsAt(beat_, options_.limits),
+                 options_.words, steadyTime()),
       watch_(steadyTime()) {
   const Nanoseconds stepTimeout = options_.limits.stall.stepTimeout;
   if (stepTimeout > 0) watch_.countBytes(options_.bytesMoved, stepTimeout / 4);
   if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");
   if (links_.isTree) {
-    jury_.isInTree(links_.neighbours);
+    agreement_.isInTree(links_.neighbours);
     relay_.emplace(options_.rank, links_,
                    [this](int to, const ControlMessage& message) { peers_.send(to, message); });
   } else {
-    jury_.hostsAre(mesh.hosts);
+    agreement_.hostsAre(mesh.hosts);
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -162,25 +162,25 @@ void ControlMesh::run() {
 
 // Whether there is another one.
 bool ControlMesh::round() {
-  const bool isAlert = jury_.isAlarmed() || isWaitedFor_ || links_.isTree;
+  const bool isAlert = agreement_.isAlarmed() || isWaitedFor_ || links_.isTree;
   Nanoseconds pause = std::max<Nanoseconds>(nextBeat_ - steadyTime(), 0);
-  if (jury_.isAlarmed()) pause = std::min(pause, kAlarmedRound);
+  if (agreement_.isAlarmed()) pause = std::min(pause, kAlarmedRound);
   peers_.wait(wake_.get(), pause, isAlert);
   eventfd_t ignored = 0;
   eventfd_read(wake_.get(), &ignored);
 
   const Nanoseconds now = steadyTime();
   peers_.receive([&](int rank, const ControlMessage& m) { heard(rank, m, now); },
-                 [&](int rank) { jury_.closed(rank, now); });
+                 [&](int rank) { agreement_.closed(rank, now); });
   const Nanoseconds slept = now - lastRound_ - pause;
   if (slept > kLongPause) {
-    jury_.slept(slept, now);
+    agreement_.slept(slept, now);
     watch_.slept(slept, now);
   }
   lastRound_ = now;
-  jury_.own(watch_.look(progress_, now));
+  agreement_.own(watch_.look(progress_, now));
   takeRequests(now);
-  jury_.tick(now);
+  agreement_.tick(now);
   tellOthers(now);
   deliver(now);
   return !hasLeft_;
@@ -188,12 +188,12 @@ bool ControlMesh::round() {
 
 void ControlMesh::heard(int from, const ControlMessage& message, Nanoseconds now) {
   if (!relay_) {
-    jury_.heard(from, message, now);
+    agreement_.heard(from, message, now);
     return;
   }
   if (message.rank >= options_.worldSize) return;
   const int origin = relay_->passOn(from, message);
-  if (origin >= 0) jury_.heard(origin, message, now);
+  if (origin >= 0) agreement_.heard(origin, message, now);
 }
 
 /// Tells all other ranks.
@@ -207,27 +207,27 @@ void ControlMesh::tell(const ControlMessage& message) {
 
 void ControlMesh::takeRequests(Nanoseconds now) {
   const std::lock_guard lock(mutex_);
-  if (requests_.stopped) jury_.stopped(*std::exchange(requests_.stopped, {}), now);
-  if (requests_.failed) jury_.failed(*std::exchange(requests_.failed, {}), now);
-  if (requests_.lostPeer) jury_.lostPeer(*std::exchange(requests_.lostPeer, {}), now);
-  if (requests_.finish) jury_.finish();
+  if (requests_.stopped) agreement_.stopped(*std::exchange(requests_.stopped, {}), now);
+  if (requests_.failed) agreement_.failed(*std::exchange(requests_.failed, {}), now);
+  if (requests_.lostPeer) agreement_.lostPeer(*std::exchange(requests_.lostPeer, {}), now);
+  if (requests_.finish) agreement_.finish();
   isWaitedFor_ = requests_.finish || requests_.leave;
   if (!requests_.leave) return;
-  const bool hasEnded = jury_.verdict() || jury_.isFinished();
+  const bool hasEnded = agreement_.verdict() || agreement_.isFinished();
   if (hasEnded) {
     hasLeft_ = true;
   } else {
-    jury_.failed("it ended its work without finishing the run", now);
+    agreement_.failed("it ended its work without finishing the run", now);
   }
 }
 
 void ControlMesh::tellOthers(Nanoseconds now) {
-  for (const ControlMessage& message : jury_.takeMessages()) tell(message);
+  for (const ControlMessage& message : agreement_.takeMessages()) tell(message);
   if (now < nextBeat_) return;
   nextBeat_ = now + beat_;
   ControlMessage status;
   status.word = ControlWord::kStatus;
-  status.status = jury_.ownStatus();
+  status.status = agreement_.ownStatus();
   if (relay_) {
     relay_->beat(status);
   } else {
@@ -236,13 +236,13 @@ void ControlMesh::tellOthers(Nanoseconds now) {
 }
 
 void ControlMesh::deliver(Nanoseconds now) {
-  if (jury_.verdict()) {
+  if (agreement_.verdict()) {
     if (!std::exchange(hasDelivered_, true)) {
       hasFailed_.store(true, std::memory_order_release);
-      end_.fail(*jury_.verdict(), jury_.ownStatus(), now);
+      end_.fail(*agreement_.verdict(), agreement_.ownStatus(), now);
     }
     end_.exitIfStuck(now, watch_.longestJob());
-  } else if (jury_.isFinished() && !std::exchange(hasDelivered_, true)) {
+  } else if (agreement_.isFinished() && !std::exchange(hasDelivered_, true)) {
     ControlMessage bye;
     bye.word = ControlWord::kBye;
     tell(bye);

@@ -145,7 +145,7 @@ void useBestPartition(const Model& model, const OptimizerMaker& optimizer, Strat
   if (env) {
     requireWorldSize(*planOf(strategy), env->worldSize);
     options.store = openRunStore(*env, options.connectTimeout);
-    text = madeByRankZero(*env, *options.store, "best-partition", make);
+    text = broadcastFromRankZero(*env, *options.store, "best-partition", make);
   } else {
     text = make();
   }

@@ -106,7 +106,7 @@ TEST(BackwardPartsTruth, StagesThatRecomputeHaveThemWhereverTheyAreCut) {
 }
 
 TEST(BackwardPartsTruth, ClippingAndMixedPrecisionHaveThem) {
-  const CheckedPlan plan(withAgreement(*inParts("1F1B", 2, 4, 2, 2)));
+  const CheckedPlan plan(withScalarAllReduce(*inParts("1F1B", 2, 4, 2, 2)));
   TrainingCase training = richInParts(*plan);
   training.clipNorm = 0.1;
   EXPECT_EQ(partsDifference(Wiring::kInProcess, training, plan), "");

@@ -110,13 +110,13 @@ class OverflowingRank : public ForwardingWork {
     step_ = step;
     ForwardingWork::beginStep(step);
   }
-  std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) override {
+  std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>& stages) override {
     if (overflows_ && step_ == 1) {
       at::Tensor(inner_.parameters().back())
           .mutable_grad()
           .fill_(std::numeric_limits<float>::infinity());
     }
-    return ForwardingWork::agreementTerms(stages);
+    return ForwardingWork::scalarAllReduceTerms(stages);
   }
 
  private:
@@ -179,7 +179,7 @@ TEST(DynamicLossScale, ARankThatFailsBeforeTheAgreementEndsTheOthers) {
   class Failing : public ForwardingWork {
    public:
     using ForwardingWork::ForwardingWork;
-    std::vector<std::vector<double>> agreementTerms(const std::vector<int>&) override {
+    std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>&) override {
       throw Error("no gradients left");
     }
   };

@@ -2,13 +2,13 @@
 
 namespace pipetrace {
 
-void Bell::stop() noexcept {
+void EventCount::stop() noexcept {
   stopped_.store(true);
   rings_.fetch_add(1);
   rings_.notify_all();
 }
 
-void Bell::wake() noexcept {
+void EventCount::wake() noexcept {
   wakeUps_.fetch_add(1, std::memory_order_relaxed);
   rings_.fetch_add(1);
   rings_.notify_all();

@@ -10,7 +10,7 @@ namespace pipetrace {
 /// that nobody wakes it for something else.
 ///
 /// Threads: one waits; any ring and stop.
-class Bell {
+class EventCount {
  public:
   /// Waits until ready() is true. Returns false if stop() was called and it is not. `what` is the
   /// address that ring() will name; whoever makes ready() true rings afterwards. ready() reads

@@ -30,7 +30,8 @@ class LocalLanes {
     const std::lock_guard lock(mutex_);
     auto& box = boxes_[{from, to, name}];
     if (!box) {
-      box = std::make_unique<Mailbox<Payload>>(slots, group_.bell(from), group_.bell(to));
+      box =
+          std::make_unique<Mailbox<Payload>>(slots, group_.eventCount(from), group_.eventCount(to));
     } else if (box->slots() != slots) {
       throw Error("ranks " + std::to_string(from) + " and " + std::to_string(to) +
                   " do not agree on the messages between them (" + std::to_string(box->slots()) +

@@ -29,14 +29,14 @@ class Mailbox {
   };
 
   /// `slots`: the most messages that wait to be taken; put() waits while there are that many. The
-  /// bells are those of the threads at the two ends, and must outlive the mailbox.
-  Mailbox(std::size_t slots, Bell& sender, Bell& receiver)
+  /// event counts are those of the threads at the two ends, and must outlive the mailbox.
+  Mailbox(std::size_t slots, EventCount& sender, EventCount& receiver)
       : slotCount_(slots), slots_(new Slot[slots]), sender_(sender), receiver_(receiver) {}
 
   std::size_t slots() const { return slotCount_; }
 
-  /// Waits for a free slot. Returns false, and leaves the payload, if the sender's bell was stopped
-  /// before there was one.
+  /// Waits for a free slot. Returns false, and leaves the payload, if the sender's eventCount was
+  /// stopped before there was one.
   bool put(const MessageHeader& header, Payload&& payload, std::uint64_t stamp = 0) noexcept {
     Slot& slot = slots_[put_ % slotCount_];
     const std::uint64_t free = 2 * (put_ / slotCount_);
@@ -59,8 +59,8 @@ class Mailbox {
     return slots_[number % slotCount_].turn.load() == 2 * (number / slotCount_) + 1;
   }
 
-  /// Waits for that message and takes it; each is taken once. Returns false if the receiver's bell
-  /// was stopped before it was there.
+  /// Waits for that message and takes it; each is taken once. Returns false if the receiver's
+  /// eventCount was stopped before it was there.
   bool take(std::uint64_t number, Letter& letter) noexcept {
     Slot& slot = slots_[number % slotCount_];
     if (!has(number) && !receiver_.wait(&slot, [&] { return has(number); })) return false;
@@ -87,8 +87,8 @@ class Mailbox {
 
   const std::size_t slotCount_;
   const std::unique_ptr<Slot[]> slots_;
-  Bell& sender_;
-  Bell& receiver_;
+  EventCount& sender_;
+  EventCount& receiver_;
   std::uint64_t put_ = 0;  // the sender's
   std::atomic<std::int64_t> handOvers_ = 0;
 };

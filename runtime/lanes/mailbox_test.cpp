@@ -17,8 +17,8 @@ using Letters = Mailbox<std::unique_ptr<int>>;
 MessageHeader numbered(std::uint64_t number) { return {.sequence = number}; }
 
 struct Ends {
-  Bell sender;
-  Bell receiver;
+  EventCount sender;
+  EventCount receiver;
 };
 
 TEST(MailboxTest, MessagesArriveWholeAndInOrderThroughASmallRing) {
@@ -106,7 +106,7 @@ TEST(MailboxTest, StoppingEndsTheWaitsOfBothSides) {
 
 TEST(MailboxTest, AReceiverThatSleepsIsWokenOnceForItsMessageAndNotForOthers) {
   Ends ends;
-  Bell otherSender;
+  EventCount otherSender;
   Mailbox<int> box(4, ends.sender, ends.receiver);
   Mailbox<int> other(4, otherSender, ends.receiver);
   std::thread receiver([&] {

@@ -18,7 +18,7 @@ enum class MessageKind : std::uint8_t {
   kAcknowledgement,  ///< of activations: back to their sender, where the plan has credits
   kRows,             ///< of a step's batch: from the rank of the last stage to its replica's others
   kReplicaRows,      ///< of a step's batch: from the last rank of a replica to that of the first
-  kAgreement,        ///< before the optimizer's step: from all ranks to rank 0, and back
+  kScalarAllReduce,  ///< before the optimizer's step: from all ranks to rank 0, and back
   kLosses,           ///< of a step: from the last stage's other ranks to the first of them
   kBetweenSteps,     ///< what ranks tell each other between steps, in no plan
 };
@@ -50,7 +50,7 @@ inline constexpr std::array kMessageKinds = [] {
       {kAcknowledgement, "an acknowledgement", kRun, true, false, 3, 0},
       {kRows, "the number of rows in step", kStep, false, true, 3, 1},
       {kReplicaRows, "the number of rows in step", kStep, false, true, 3, 2},
-      {kAgreement, "what all ranks agree on in step", kStep, false, true, 3, 3},
+      {kScalarAllReduce, "what all ranks agree on in step", kStep, false, true, 3, 3},
       {kLosses, "the losses of step", kStep, false, true, 3, 4},
       {kBetweenSteps, "what ranks tell each other between steps", kRun, false, true, 3, 5},
   }};

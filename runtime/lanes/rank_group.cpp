@@ -6,7 +6,8 @@
 namespace pipetrace {
 
 RankGroup::RankGroup(int size)
-    : size_(size), bells_(size < 1 ? nullptr : new Bell[static_cast<std::size_t>(size)]) {
+    : size_(size),
+      eventCounts_(size < 1 ? nullptr : new EventCount[static_cast<std::size_t>(size)]) {
   if (size < 1) throw Error("a pipeline needs at least one rank");
 }
 
@@ -17,7 +18,7 @@ void RankGroup::fail(int rank, const std::string& reason) noexcept {
     hasFailed_.store(true, std::memory_order_release);
     changed_.notify_all();
   }
-  for (int each = 0; each < size_; ++each) bell(each).stop();
+  for (int each = 0; each < size_; ++each) eventCount(each).stop();
 }
 
 void RankGroup::throwIfFailed(int rank, const std::string& doing) const {

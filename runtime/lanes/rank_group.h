@@ -13,14 +13,14 @@ namespace pipetrace {
 
 /// The ranks of one process: where each sleeps, who has failed and who has finished.
 ///
-/// Threads: any, but the bell of a rank is waited at by that rank's thread alone.
+/// Threads: any, but the eventCount of a rank is waited at by that rank's thread alone.
 class RankGroup {
  public:
   /// Throws Error for a size below 1.
   explicit RankGroup(int size);
 
   int size() const { return size_; }
-  Bell& bell(int rank) { return bells_[static_cast<std::size_t>(rank)]; }
+  EventCount& eventCount(int rank) { return eventCounts_[static_cast<std::size_t>(rank)]; }
 
   /// Gives up `rank`, and ends all waits of all ranks, as every rank needs all others in the end.
   /// The reason that a rank gives first stays.
@@ -40,7 +40,7 @@ class RankGroup {
 
  private:
   const int size_;
-  const std::unique_ptr<Bell[]> bells_;
+  const std::unique_ptr<EventCount[]> eventCounts_;
   std::atomic<bool> hasFailed_ = false;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

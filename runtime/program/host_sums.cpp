@@ -6,16 +6,16 @@
 
 namespace pipetrace {
 
-RankProgram::Agreement agreementOf(const Plan& plan, int rank, const LaneTo& laneTo) {
+RankProgram::ScalarAllReduce scalarAllReduceOf(const Plan& plan, int rank, const LaneTo& laneTo) {
   std::vector<std::vector<int>> stages(plan.ranks.size());  // by the first of their ranks
   for (int stage = 0; stage < plan.numStages; ++stage) {
     stages[static_cast<std::size_t>(plan.placement.firstRankOf(stage))].push_back(stage);
   }
-  RankProgram::Agreement own{.stages = stages[static_cast<std::size_t>(rank)]};
-  const MessageKey key{.kind = MessageKind::kAgreement};
+  RankProgram::ScalarAllReduce own{.stages = stages[static_cast<std::size_t>(rank)]};
+  const MessageKey key{.kind = MessageKind::kScalarAllReduce};
   const auto endsWith = [&](int peer) {
-    return RankProgram::Agreement::Ends{.send = {.lane = laneTo(true, peer), .key = key},
-                                        .receive = {.lane = laneTo(false, peer), .key = key}};
+    return RankProgram::ScalarAllReduce::Ends{.send = {.lane = laneTo(true, peer), .key = key},
+                                              .receive = {.lane = laneTo(false, peer), .key = key}};
   };
   for (int other = 0; other < plan.numRanks(); ++other) {
     own.members += (other == 0 ? "" : " ") + std::to_string(other);

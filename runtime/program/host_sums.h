@@ -12,7 +12,7 @@ namespace pipetrace {
 using LaneTo = std::function<int(bool sends, int peer)>;
 
 /// How a rank of the plan agrees with all others.
-RankProgram::Agreement agreementOf(const Plan& plan, int rank, const LaneTo& laneTo);
+RankProgram::ScalarAllReduce scalarAllReduceOf(const Plan& plan, int rank, const LaneTo& laneTo);
 
 /// How the ranks of the last stage add up their figures, in a plan without backward passes or with
 /// metrics. Nullopt for other ranks, and for the only one of that stage.

@@ -84,7 +84,7 @@ std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaite
     return "the sums of stage " + std::to_string(awaited.index) + "'s gradients";
   }
   if (awaited.kind == Awaited::kRows) return "the number of rows of its batch";
-  if (awaited.kind == Awaited::kAgreement) return "the agreement of all ranks";
+  if (awaited.kind == Awaited::kScalarAllReduce) return "the agreement of all ranks";
   if (awaited.kind == Awaited::kLosses) return "the losses of other ranks";
   if (awaited.kind == Awaited::kRanks) return "what is said between two steps";
   if (awaited.index >= program.transfers.size()) return "a message";
@@ -107,7 +107,7 @@ std::size_t itemThatSends(const RankProgram& program, const MessageKey& key) {
 bool isStillSent(Programs& programs, int rank, const ActionStatus& waiting,
                  const ActionStatus& sender) {
   const AwaitedPlace place = awaitedPlaceOf(waiting);
-  const bool isAtEnd = place.kind == Awaited::kSums || place.kind == Awaited::kAgreement ||
+  const bool isAtEnd = place.kind == Awaited::kSums || place.kind == Awaited::kScalarAllReduce ||
                        place.kind == Awaited::kLosses;
   const bool canTell = place.kind == Awaited::kMessage || isAtEnd;
   if (!canTell || waiting.action < 0 || sender.action < 0) return true;

@@ -12,15 +12,15 @@ namespace pipetrace {
 
 /// Says what a rank waits for, in AwaitedMessage::number.
 enum class Awaited : std::uint8_t {
-  kMessage,    ///< of a receive; an index of RankProgram::transfers
-  kCredit,     ///< an acknowledgement of a send; the same
-  kReceipt,    ///< that the peer takes the messages of a send; the same
-  kSums,       ///< the gradients of a stage's copy; the number of the stage
-  kTurn,       ///< of a receive: what comes before it on the lines of its ends; as kMessage
-  kRows,       ///< the number of rows of the step's batch
-  kAgreement,  ///< the others, before the optimizer's step
-  kLosses,     ///< the losses of the last stage's other ranks
-  kRanks,      ///< what another rank says between two steps
+  kMessage,          ///< of a receive; an index of RankProgram::transfers
+  kCredit,           ///< an acknowledgement of a send; the same
+  kReceipt,          ///< that the peer takes the messages of a send; the same
+  kSums,             ///< the gradients of a stage's copy; the number of the stage
+  kTurn,             ///< of a receive: what comes before it on the lines of its ends; as kMessage
+  kRows,             ///< the number of rows of the step's batch
+  kScalarAllReduce,  ///< the others, before the optimizer's step
+  kLosses,           ///< the losses of the last stage's other ranks
+  kRanks,            ///< what another rank says between two steps
 };
 
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come

@@ -40,7 +40,7 @@ class Builder {
     for (const Action& action : actions) {
       if (!isTransfer(action.kind) && !isDataParallel(action.kind)) addJob(action);
     }
-    addCopies();
+    addStageReplicas();
     int job = 0;
     for (std::size_t cell = 0; cell < actions.size(); ++cell) {
       const Action& action = actions[cell];
@@ -249,46 +249,46 @@ class Builder {
     }
   }
 
-  void addCopies() {
+  void addStageReplicas() {
     if (!program_.opensWithLr) return;
     for (const int stage : stages_) {
-      RankProgram::Copies copies{.stage = stage, .chunk = chunkOf(stage)};
+      RankProgram::StageReplicas replicas{.stage = stage, .chunk = chunkOf(stage)};
       const MessageKey key{.stage = stage, .kind = MessageKind::kStageGradients};
       for (const int peer : plan_.ranksOf(stage)) {
         if (peer == rank_) continue;
-        copies.peers.push_back(
+        replicas.peers.push_back(
             {.rank = peer,
              .send = {.lane = laneOf(true, peer, MessageKind::kStageGradients), .key = key},
              .receive = {.lane = laneOf(false, peer, MessageKind::kStageGradients), .key = key}});
       }
-      if (copies.peers.empty()) continue;
+      if (replicas.peers.empty()) continue;
       for (const int member : plan_.ranksOf(stage)) {
-        copies.members += (copies.members.empty() ? "" : " ") + std::to_string(member);
+        replicas.members += (replicas.members.empty() ? "" : " ") + std::to_string(member);
       }
       buckets_.push_back(bucketsOf(plan_.ranks[static_cast<std::size_t>(rank_)], stage));
-      if (!buckets_.back().empty()) copies.buckets = std::ranges::max(buckets_.back()) + 1;
+      if (!buckets_.back().empty()) replicas.buckets = std::ranges::max(buckets_.back()) + 1;
       const int parts = partsOf(plan_.ranks[static_cast<std::size_t>(rank_)], stage);
-      copies.areOfParts = parts > 1 && parts == copies.buckets;
-      program_.copies.push_back(std::move(copies));
+      replicas.areOfParts = parts > 1 && parts == replicas.buckets;
+      program_.stageReplicas.push_back(std::move(replicas));
     }
   }
 
   /// Returns its index; kNone: the stage is on one rank.
   int addReduction(int stage) {
-    for (std::size_t i = 0; i < program_.copies.size(); ++i) {
-      RankProgram::Copies& copies = program_.copies[i];
-      if (copies.stage != stage) continue;
+    for (std::size_t i = 0; i < program_.stageReplicas.size(); ++i) {
+      RankProgram::StageReplicas& replicas = program_.stageReplicas[i];
+      if (replicas.stage != stage) continue;
       const auto index = static_cast<int>(program_.reductions.size());
-      const auto turn = static_cast<int>(copies.reductions.size());
+      const auto turn = static_cast<int>(replicas.reductions.size());
       const auto own = buckets_[i].begin() + turn;
       const bool isLast = std::find(own + 1, buckets_[i].end(), *own) == buckets_[i].end();
       program_.items.push_back({Kind::kReduction, index});
-      program_.reductions.push_back({.copies = static_cast<int>(i),
+      program_.reductions.push_back({.stageReplicas = static_cast<int>(i),
                                      .turn = turn,
                                      .bucket = *own,
                                      .isTrained = isLast || plan_.isAsynchronous()});
-      copies.reductions.push_back(index);
-      for (const RankProgram::Copies::Peer& peer : copies.peers) {
+      replicas.reductions.push_back(index);
+      for (const RankProgram::StageReplicas::Peer& peer : replicas.peers) {
         for (const int lane : {peer.send.lane, peer.receive.lane}) {
           // Two rounds each; laneOf() has counted one message.
           program_.lanes[static_cast<std::size_t>(lane)].messages += turn > 0 ? 2 : 1;
@@ -350,7 +350,8 @@ class Builder {
     };
     program_.lossSum = lossSumOf(plan_, flow_.hasMetrics, rank_, laneTo(MessageKind::kLosses));
     if (!flow_.agrees || !program_.updatesAtEnd) return;
-    program_.agreement = agreementOf(plan_, rank_, laneTo(MessageKind::kAgreement));
+    program_.scalarAllReduce =
+        scalarAllReduceOf(plan_, rank_, laneTo(MessageKind::kScalarAllReduce));
   }
 
   const Plan& plan_;
@@ -359,7 +360,7 @@ class Builder {
   const NumberedRoutes routes_;
   const std::vector<int> stages_;
   RankProgram program_;
-  std::vector<std::vector<int>> buckets_;         // by copies and turn
+  std::vector<std::vector<int>> buckets_;         // by stage replicas and turn
   std::map<int, std::vector<int>> updatesAfter_;  // by cell: stages
   std::vector<int> pending_;                      // stages whose update is due
   int begun_ = RankProgram::kNone;                // the reduction of the first of them

@@ -74,7 +74,7 @@ struct RankProgram {
     MessageKey key;
   };
   /// A stage of this rank that others have, too. Gradients are added in the order of ranks.
-  struct Copies {
+  struct StageReplicas {
     struct Peer {
       int rank = 0;
       Sum send;
@@ -91,8 +91,8 @@ struct RankProgram {
   /// A place at which the gradients of such a stage may be added up. Training does so at the last
   /// one of each bucket; without a flush, at each update.
   struct Reduction {
-    int copies = 0;  ///< its index
-    int turn = 0;    ///< among those of the stage
+    int stageReplicas = 0;  ///< its index
+    int turn = 0;           ///< among those of the stage
     int bucket = 0;
     bool isTrained = true;  ///< training adds up there
   };
@@ -110,7 +110,7 @@ struct RankProgram {
   };
   /// How all ranks agree before the optimizer's step: each says its numbers to rank 0, and hears
   /// their sum.
-  struct Agreement {
+  struct ScalarAllReduce {
     struct Ends {
       Sum send;
       Sum receive;
@@ -146,14 +146,14 @@ struct RankProgram {
   std::vector<Transfer> transfers;
   std::vector<Job> jobs;
   std::vector<Update> updates;
-  std::vector<Copies> copies;
+  std::vector<StageReplicas> stageReplicas;
   std::vector<Reduction> reductions;
   std::vector<Exchange> exchanges;  ///< in an order that all ranks have
   int replica = 0;                  ///< of this rank
   int firstMicroBatch = 0;          ///< of that replica: logs count from there
   std::optional<Sum> rowsTo;        ///< says its rows, at the start of a step
   std::vector<Rows> rowsFrom;       ///< compares them with its own
-  std::optional<Agreement> agreement;
+  std::optional<ScalarAllReduce> scalarAllReduce;
   std::optional<LossSum> lossSum;
   std::vector<TiedSum> tiedSends;
   std::vector<TiedSum> tiedReceives;

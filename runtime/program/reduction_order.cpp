@@ -144,9 +144,9 @@ std::vector<RankProgram::Exchange> exchangesOf(const Plan& plan, const RankProgr
   for (const Group& group : reductionOrder(plan)) {
     for (const auto round : {RankProgram::Round::kParts, RankProgram::Round::kSums}) {
       for (const PlannedReduction& planned : group) {
-        for (const RankProgram::Copies& copies : program.copies) {
-          if (copies.stage != planned.stage) continue;
-          const int reduction = copies.reductions[static_cast<std::size_t>(planned.turn)];
+        for (const RankProgram::StageReplicas& replicas : program.stageReplicas) {
+          if (replicas.stage != planned.stage) continue;
+          const int reduction = replicas.reductions[static_cast<std::size_t>(planned.turn)];
           exchanges.push_back({.reduction = reduction, .round = round});
         }
       }

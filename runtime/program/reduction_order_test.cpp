@@ -35,7 +35,7 @@ std::vector<std::string> exchangesOfRank(const CheckedPlan& plan, int rank) {
   for (const RankProgram::Exchange& exchange : program.exchanges) {
     const RankProgram::Reduction& its =
         program.reductions[static_cast<std::size_t>(exchange.reduction)];
-    const int stage = program.copies[static_cast<std::size_t>(its.copies)].stage;
+    const int stage = program.stageReplicas[static_cast<std::size_t>(its.stageReplicas)].stage;
     texts.push_back((exchange.round == RankProgram::Round::kParts ? "parts " : "sums ") +
                     std::to_string(stage) + "." + std::to_string(its.bucket));
   }

@@ -11,7 +11,7 @@ EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device, Messag
 void EmulatedWork::accept(const Plan& plan, int rank) {
   versions_.emplace(plan, rank);
   opensWithLr_ = !plan.isForwardOnly();
-  agrees_ = costs_.agreement > 0 && plan.hasAny(isAgreement);
+  agrees_ = costs_.scalarAllReduce > 0 && plan.hasAny(isScalarAllReduce);
 }
 
 void EmulatedWork::beginStep(int step) {

@@ -58,7 +58,7 @@ class EmulatedWork : public ChainWork, private PlannedTransfers {
   Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                bool waitsForPost) override;
   Nanoseconds reductionTime(int stage) override;
-  Nanoseconds agreementTime() override { return costs_.agreement; }
+  Nanoseconds scalarAllReduceTime() override { return costs_.scalarAllReduce; }
   void awaitReduction(Nanoseconds end) override;
   std::int64_t bytesOf(const MessageKey& key) const;
 

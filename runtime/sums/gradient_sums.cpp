@@ -22,28 +22,28 @@ GradientSums::GradientSums(const RankProgram& program, StageWork& work, RankMess
       device_(device),
       buckets_(work.buckets()),
       states_(program.reductions.size()) {
-  for (const RankProgram::Copies& copies : program_.copies) {
-    members_.push_back(recorded_.isOn() ? recorded_.recorder->text(copies.members) : nullptr);
+  for (const RankProgram::StageReplicas& replicas : program_.stageReplicas) {
+    members_.push_back(recorded_.isOn() ? recorded_.recorder->text(replicas.members) : nullptr);
   }
 }
 
-const RankProgram::Copies& GradientSums::copiesOf(int reduction) const {
-  const int copies = program_.reductions[static_cast<std::size_t>(reduction)].copies;
-  return program_.copies[static_cast<std::size_t>(copies)];
+const RankProgram::StageReplicas& GradientSums::replicasOf(int reduction) const {
+  const int replicas = program_.reductions[static_cast<std::size_t>(reduction)].stageReplicas;
+  return program_.stageReplicas[static_cast<std::size_t>(replicas)];
 }
 
 GradientBucket GradientSums::bucketOf(int reduction) const {
-  const RankProgram::Copies& copies = copiesOf(reduction);
-  return {.stage = copies.stage,
+  const RankProgram::StageReplicas& replicas = replicasOf(reduction);
+  return {.stage = replicas.stage,
           .number = program_.reductions[static_cast<std::size_t>(reduction)].bucket,
-          .of = copies.buckets,
-          .isOfPart = copies.areOfParts};
+          .of = replicas.buckets,
+          .isOfPart = replicas.areOfParts};
 }
 
 bool GradientSums::takesPart(int reduction) const {
   if (planned_ != nullptr) {
     // Updates wait for each other in any case.
-    return !program_.updatesAtEnd || planned_->reductionTime(copiesOf(reduction).stage) != 0;
+    return !program_.updatesAtEnd || planned_->reductionTime(replicasOf(reduction).stage) != 0;
   }
   return buckets_ != nullptr && program_.reductions[static_cast<std::size_t>(reduction)].isTrained;
 }
@@ -109,8 +109,8 @@ void GradientSums::addUp() {
   advance(/*waits=*/true);
   if (planned_ == nullptr) finishUntil(next_, /*waits=*/true);
   // In the order of stages, which all ranks have.
-  for (const RankProgram::Copies& copies : program_.copies) {
-    if (planned_ != nullptr) addUpPlanned(copies);
+  for (const RankProgram::StageReplicas& replicas : program_.stageReplicas) {
+    if (planned_ != nullptr) addUpPlanned(replicas);
   }
   addUpTies();
 }
@@ -122,14 +122,14 @@ void GradientSums::addUp(int reduction) {
 }
 
 std::size_t GradientSums::ownMember(int reduction) const {
-  const auto& peers = copiesOf(reduction).peers;
+  const auto& peers = replicasOf(reduction).peers;
   const auto after =
       std::ranges::find_if(peers, [&](const auto& peer) { return peer.rank > messages_.rank(); });
   return static_cast<std::size_t>(std::distance(peers.begin(), after));
 }
 
 GradientSums::Part GradientSums::partOf(int reduction, std::size_t member) const {
-  const auto members = static_cast<std::int64_t>(copiesOf(reduction).peers.size() + 1);
+  const auto members = static_cast<std::int64_t>(replicasOf(reduction).peers.size() + 1);
   const at::Tensor& bucket = states_[static_cast<std::size_t>(reduction)].bucket;
   const std::int64_t units = bucket.numel() / GradientBuckets::kUnit;
   const auto beginOf = [&](std::int64_t which) {
@@ -141,7 +141,7 @@ GradientSums::Part GradientSums::partOf(int reduction, std::size_t member) const
 
 void GradientSums::sendParts(const Exchange& exchange) {
   State& state = at(exchange.reduction);
-  std::vector<Message> parts(copiesOf(exchange.reduction).peers.size());
+  std::vector<Message> parts(replicasOf(exchange.reduction).peers.size());
   if (planned_ != nullptr) {
     for (Message& part : parts) part.deadline = state.planned;
     return messages_.startRound(exchange, step_, std::move(parts));
@@ -174,10 +174,10 @@ void GradientSums::addPart(const Exchange& exchange) {
   const Part part = partOf(exchange.reduction, own);
   const at::Tensor ownPart = state.bucket.narrow(0, part.first, part.size);
   std::vector<at::Tensor> parts;
-  const RankProgram::Copies& copies = copiesOf(exchange.reduction);
-  auto peer = copies.peers.begin();
+  const RankProgram::StageReplicas& replicas = replicasOf(exchange.reduction);
+  auto peer = replicas.peers.begin();
   for (Message& come : messages_.finishRound({exchange.reduction, Round::kParts}, step_).messages) {
-    requireAlike(copies.stage, (peer++)->rank, part, come.tensor);
+    requireAlike(replicas.stage, (peer++)->rank, part, come.tensor);
     if (parts.size() == own) parts.push_back(ownPart);
     parts.push_back(std::move(come.tensor));
   }
@@ -186,7 +186,7 @@ void GradientSums::addPart(const Exchange& exchange) {
   const at::Tensor sum = buckets_->addUp(bucketOf(exchange.reduction), part.first, parts);
   ownPart.copy_(sum);
   if (device_ == nullptr) state.added = mark();
-  std::vector<Message> sums(copiesOf(exchange.reduction).peers.size(), Message{.tensor = sum});
+  std::vector<Message> sums(replicasOf(exchange.reduction).peers.size(), Message{.tensor = sum});
   messages_.startRound(exchange, step_, std::move(sums));
 }
 
@@ -203,16 +203,16 @@ void GradientSums::finish(const Exchange& exchange) {
   buckets_->summed(bucketOf(reduction));
   const DeviceStream::Mark end =
       sums.stamp != 0 ? std::max<DeviceStream::Mark>(sums.stamp, state.added) : mark();
-  record(copiesOf(reduction), state.begin, std::max(state.begin, end), state.bucket.numel());
+  record(replicasOf(reduction), state.begin, std::max(state.begin, end), state.bucket.numel());
   state.bucket = at::Tensor();  // the gradients keep it
   --underWay_;
 }
 
 /// As Reductions has it in the simulation.
-void GradientSums::addUpPlanned(const RankProgram::Copies& copies) {
-  if (planned_->reductionTime(copies.stage) == 0) return;
+void GradientSums::addUpPlanned(const RankProgram::StageReplicas& replicas) {
+  if (planned_->reductionTime(replicas.stage) == 0) return;
   Nanoseconds before = 0;
-  for (const int reduction : copies.reductions) {
+  for (const int reduction : replicas.reductions) {
     before = endPlanned(reduction, before);
     planned_->awaitReduction(before);
   }
@@ -220,14 +220,14 @@ void GradientSums::addUpPlanned(const RankProgram::Copies& copies) {
 
 /// Waits for the other ranks. `before`: the end of the reduction before.
 Nanoseconds GradientSums::endPlanned(int reduction, Nanoseconds before) {
-  const RankProgram::Copies& copies = copiesOf(reduction);
+  const RankProgram::StageReplicas& replicas = replicasOf(reduction);
   const State& own = at(reduction);
   Nanoseconds begin = std::max(before, own.planned);
   for (const Message& come : messages_.finishRound({reduction, Round::kParts}, step_).messages) {
     begin = std::max(begin, come.deadline);
   }
-  const Nanoseconds end = begin + planned_->reductionTime(copies.stage);
-  record(copies, std::max(own.begin, static_cast<DeviceStream::Mark>(before)),
+  const Nanoseconds end = begin + planned_->reductionTime(replicas.stage);
+  record(replicas, std::max(own.begin, static_cast<DeviceStream::Mark>(before)),
          static_cast<DeviceStream::Mark>(end), kNotGiven);
   return end;
 }
@@ -244,14 +244,14 @@ void GradientSums::addUpTies() {
 
 DeviceStream::Mark GradientSums::mark() { return markOf(recorded_, device_); }
 
-void GradientSums::record(const RankProgram::Copies& copies, DeviceStream::Mark begin,
+void GradientSums::record(const RankProgram::StageReplicas& replicas, DeviceStream::Mark begin,
                           DeviceStream::Mark end, std::int64_t bytes) {
-  const auto index = static_cast<std::size_t>(&copies - program_.copies.data());
+  const auto index = static_cast<std::size_t>(&replicas - program_.stageReplicas.data());
   recordCollective(recorded_, {.job = {.kind = JobKind::kAllReduce,
                                        .microBatch = kNotGiven,
                                        .step = recorded_.inLog(step_),
-                                       .stage = copies.stage,
-                                       .chunk = copies.chunk,
+                                       .stage = replicas.stage,
+                                       .chunk = replicas.chunk,
                                        .action = members_[index]},
                                .begin = begin,
                                .end = end,

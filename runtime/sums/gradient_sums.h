@@ -73,16 +73,16 @@ class GradientSums {
   void sendParts(const Exchange& exchange);
   void addPart(const Exchange& exchange);
   void finish(const Exchange& exchange);
-  void addUpPlanned(const RankProgram::Copies& copies);
+  void addUpPlanned(const RankProgram::StageReplicas& replicas);
   Nanoseconds endPlanned(int reduction, Nanoseconds before);
   void addUpTies();
   Part partOf(int reduction, std::size_t member) const;
   std::size_t ownMember(int reduction) const;
   GradientBucket bucketOf(int reduction) const;
   DeviceStream::Mark mark();
-  void record(const RankProgram::Copies& copies, DeviceStream::Mark begin, DeviceStream::Mark end,
-              std::int64_t bytes);
-  const RankProgram::Copies& copiesOf(int reduction) const;
+  void record(const RankProgram::StageReplicas& replicas, DeviceStream::Mark begin,
+              DeviceStream::Mark end, std::int64_t bytes);
+  const RankProgram::StageReplicas& replicasOf(int reduction) const;
   State& at(int reduction) { return states_[static_cast<std::size_t>(reduction)]; }
 
   const RankProgram& program_;
@@ -92,7 +92,7 @@ class GradientSums {
   PlannedTransfers* const planned_;
   RankDevice* const device_;
   GradientBuckets* const buckets_;
-  std::vector<const char*> members_;  // by copies: the recorder's own texts
+  std::vector<const char*> members_;  // by stage replicas: the recorder's own texts
   std::vector<State> states_;         // by reduction
   // The first of the program's exchanges that has not begun, and the first not done with.
   std::size_t next_ = 0;

@@ -22,22 +22,23 @@ std::vector<double> packed(const std::vector<std::vector<double>>& ofStages) {
 
 }  // namespace
 
-Agreement::Agreement(const RankProgram& program, StageWork& work, RankMessages& messages,
-                     const RecordedStreams& recorded, PlannedTransfers* planned, RankDevice* device)
+ScalarAllReduce::ScalarAllReduce(const RankProgram& program, StageWork& work,
+                                 RankMessages& messages, const RecordedStreams& recorded,
+                                 PlannedTransfers* planned, RankDevice* device)
     : program_(program),
       work_(work),
       messages_(messages),
       recorded_(recorded),
       planned_(planned),
       device_(device) {
-  if (program_.agreement && recorded_.isOn()) {
-    members_ = recorded_.recorder->text(program_.agreement->members);
+  if (program_.scalarAllReduce && recorded_.isOn()) {
+    members_ = recorded_.recorder->text(program_.scalarAllReduce->members);
   }
 }
 
-void Agreement::run(int step) {
-  if (!program_.agreement) return;
-  const RankProgram::Agreement& own = *program_.agreement;
+void ScalarAllReduce::run(int step) {
+  if (!program_.scalarAllReduce) return;
+  const RankProgram::ScalarAllReduce& own = *program_.scalarAllReduce;
   RecordedCollective recorded{.job = {.kind = JobKind::kAllReduce,
                                       .microBatch = kNotGiven,
                                       .step = recorded_.inLog(step),
@@ -54,20 +55,21 @@ void Agreement::run(int step) {
   recorded.end = markOf(recorded_, device_);
   recorded.bytes = sizeof(double);
   recordCollective(recorded_, recorded);
-  work_.takeAgreement(sum);
+  work_.takeScalarSum(sum);
 }
 
-double Agreement::sumOfAll(const RankProgram::Agreement& own, int step) {
-  const std::vector<std::vector<double>> terms = work_.agreementTerms(own.stages);
+double ScalarAllReduce::sumOfAll(const RankProgram::ScalarAllReduce& own, int step) {
+  const std::vector<std::vector<double>> terms = work_.scalarAllReduceTerms(own.stages);
   if (own.root) {
     messages_.sendOnHost(own.root->send, step, messageOf(packed(terms)));
-    return numbersOf(messages_.receiveOnHost(own.root->receive, step, Awaited::kAgreement)).at(0);
+    return numbersOf(messages_.receiveOnHost(own.root->receive, step, Awaited::kScalarAllReduce))
+        .at(0);
   }
   std::map<int, std::vector<double>> byStage;
   for (std::size_t i = 0; i < own.stages.size(); ++i) byStage[own.stages[i]] = terms.at(i);
-  for (const RankProgram::Agreement::Other& other : own.others) {
+  for (const RankProgram::ScalarAllReduce::Other& other : own.others) {
     const std::vector<double> all =
-        numbersOf(messages_.receiveOnHost(other.ends.receive, step, Awaited::kAgreement));
+        numbersOf(messages_.receiveOnHost(other.ends.receive, step, Awaited::kScalarAllReduce));
     auto next = all.begin() + 1;
     for (const int stage : other.stages) {
       const auto count = static_cast<std::ptrdiff_t>(*next++);
@@ -79,25 +81,25 @@ double Agreement::sumOfAll(const RankProgram::Agreement& own, int step) {
   for (const auto& [stage, numbers] : byStage) {
     for (const double number : numbers) sum += number;
   }
-  for (const RankProgram::Agreement::Other& other : own.others) {
+  for (const RankProgram::ScalarAllReduce::Other& other : own.others) {
     messages_.sendOnHost(other.ends.send, step, messageOf({sum}));
   }
   return sum;
 }
 
 /// As Reductions has it in the simulation.
-Nanoseconds Agreement::plannedEnd(const RankProgram::Agreement& own, int step) {
+Nanoseconds ScalarAllReduce::plannedEnd(const RankProgram::ScalarAllReduce& own, int step) {
   Nanoseconds end = planned_->now();
   if (own.root) {
     messages_.sendOnHost(own.root->send, step, {.deadline = end});
-    return messages_.receiveOnHost(own.root->receive, step, Awaited::kAgreement).deadline;
+    return messages_.receiveOnHost(own.root->receive, step, Awaited::kScalarAllReduce).deadline;
   }
-  for (const RankProgram::Agreement::Other& other : own.others) {
-    end = std::max(end,
-                   messages_.receiveOnHost(other.ends.receive, step, Awaited::kAgreement).deadline);
+  for (const RankProgram::ScalarAllReduce::Other& other : own.others) {
+    end = std::max(
+        end, messages_.receiveOnHost(other.ends.receive, step, Awaited::kScalarAllReduce).deadline);
   }
-  end += planned_->agreementTime();
-  for (const RankProgram::Agreement::Other& other : own.others) {
+  end += planned_->scalarAllReduceTime();
+  for (const RankProgram::ScalarAllReduce::Other& other : own.others) {
     messages_.sendOnHost(other.ends.send, step, {.deadline = end});
   }
   return end;

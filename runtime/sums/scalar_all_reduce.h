@@ -15,19 +15,19 @@ namespace pipetrace {
 /// It records an `all_reduce` of all ranks, from when this rank has come to it until it has heard.
 ///
 /// Threads: the compute thread.
-class Agreement {
+class ScalarAllReduce {
  public:
   /// All must outlive it. `planned` and `device` may be null.
-  Agreement(const RankProgram& program, StageWork& work, RankMessages& messages,
-            const RecordedStreams& recorded, PlannedTransfers* planned, RankDevice* device);
+  ScalarAllReduce(const RankProgram& program, StageWork& work, RankMessages& messages,
+                  const RecordedStreams& recorded, PlannedTransfers* planned, RankDevice* device);
 
   /// After the gradients of all ranks of a stage were added up. Does nothing where the program has
   /// no agreement.
   void run(int step);
 
  private:
-  double sumOfAll(const RankProgram::Agreement& own, int step);
-  Nanoseconds plannedEnd(const RankProgram::Agreement& own, int step);
+  double sumOfAll(const RankProgram::ScalarAllReduce& own, int step);
+  Nanoseconds plannedEnd(const RankProgram::ScalarAllReduce& own, int step);
 
   const RankProgram& program_;
   StageWork& work_;

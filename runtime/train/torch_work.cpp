@@ -333,7 +333,7 @@ bool TorchWork::agrees() const {
   return stages_.agreement().isNeeded() && !forwardOnly_ && !isAsynchronous_;
 }
 
-std::vector<std::vector<double>> TorchWork::agreementTerms(const std::vector<int>& stages) {
+std::vector<std::vector<double>> TorchWork::scalarAllReduceTerms(const std::vector<int>& stages) {
   stages_.agreement().takeOutScale(parameters());
   std::vector<std::vector<double>> terms;
   for (const int stage : stages) {
@@ -344,7 +344,7 @@ std::vector<std::vector<double>> TorchWork::agreementTerms(const std::vector<int
   return terms;
 }
 
-void TorchWork::takeAgreement(double sum) {
+void TorchWork::takeScalarSum(double sum) {
   try {
     stages_.agreement().endStep(sum, parameters());
   } catch (const Error& failed) {

@@ -129,7 +129,7 @@ class TorchWork : public StageWork {
   void backwardWeight(int stage, int microBatch) override;
   void runPart(const Action& part, JobMessages messages) override;
   void recompute(int stage, int microBatch) override;
-  /// Does nothing if takeAgreement() left out the step.
+  /// Does nothing if takeScalarSum() left out the step.
   void optimizerStep() override;
   /// Throws Error for gradients that are no finite numbers, if there is a loss scale.
   void update(int stage) override;
@@ -140,9 +140,9 @@ class TorchWork : public StageWork {
   void addTiedSums() override;
   bool agrees() const override;
   /// Waits for the device.
-  std::vector<std::vector<double>> agreementTerms(const std::vector<int>& stages) override;
+  std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>& stages) override;
   /// Throws Error as StepAgreement::endStep() does.
-  void takeAgreement(double sum) override;
+  void takeScalarSum(double sum) override;
   /// "grad_norm", and with a dynamic scale "loss_scale", on the rank that reports the loss.
   std::vector<std::pair<const char*, double>> counters() const override;
   /// The first call after a step waits for the device.

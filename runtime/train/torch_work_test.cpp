@@ -61,9 +61,9 @@ class HandCheckedWork : public ::testing::Test {
   static void backward(TorchWork& work, int microBatch) { work.runBackward(0, microBatch, {}); }
   /// The end of a step, as the executor has it where one rank has all stages.
   static void agreeAlone(TorchWork& work) {
-    const std::vector<double> terms = work.agreementTerms({0}).at(0);
+    const std::vector<double> terms = work.scalarAllReduceTerms({0}).at(0);
     const double sum = std::accumulate(terms.begin(), terms.end(), 0.0);
-    work.takeAgreement(sum);
+    work.takeScalarSum(sum);
     work.optimizerStep();
   }
   static void runStep(TorchWork& work, int microBatches) {

@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-std::string madeByRankZero(const ProcessEnv& env, RunStore& store, const std::string& key,
-                           const std::function<std::string()>& make) {
+std::string broadcastFromRankZero(const ProcessEnv& env, RunStore& store, const std::string& key,
+                                  const std::function<std::string()>& make) {
   constexpr Nanoseconds kNoLimit = 30 * 24 * 3600 * kNsPerSecond;
   GlooStore words(store.store);
   RunStart start(words, env.rank, env.worldSize, kNoLimit);

@@ -16,7 +16,7 @@ GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, Nanosecon
     : group_(std::move(group)),
       waitTimeout_(waitTimeout / kNsPerMs),
       pairs_(std::move(pairs)),
-      bells_{&bell_} {}
+      eventCounts_{&eventCount_} {}
 
 void GlooGroup::open(int peer) {
   if (!pairs_) return;
@@ -66,7 +66,7 @@ void GlooGroup::abort(const std::string& reason) noexcept {
   if (!abortReason_.empty()) return;
   abortReason_ = reason.empty() ? "it was stopped" : reason;
   for (const WorkPtr& work : inFlight_) work->abort();
-  for (Bell* bell : bells_) bell->stop();
+  for (EventCount* eventCount : eventCounts_) eventCount->stop();
 }
 
 void GlooGroup::throwIfAborted() const {
@@ -74,15 +74,15 @@ void GlooGroup::throwIfAborted() const {
   if (!abortReason_.empty()) throw Error(abortReason_);
 }
 
-void GlooGroup::addBell(Bell& bell) {
+void GlooGroup::addEventCount(EventCount& eventCount) {
   const std::lock_guard lock(mutex_);
-  bells_.push_back(&bell);
-  if (!abortReason_.empty()) bell.stop();
+  eventCounts_.push_back(&eventCount);
+  if (!abortReason_.empty()) eventCount.stop();
 }
 
-void GlooGroup::removeBell(Bell& bell) noexcept {
+void GlooGroup::removeEventCount(EventCount& eventCount) noexcept {
   const std::lock_guard lock(mutex_);
-  std::erase(bells_, &bell);
+  std::erase(eventCounts_, &eventCount);
 }
 
 // In round r each rank tells the one 2^r after it that it and those it has heard of are here. The
@@ -117,7 +117,7 @@ void GlooGroup::guarded(const std::string& doing, int peer,
   try {
     action();
   } catch (...) {
-    rethrowAsGivenUp(rank(), doing, peer);
+    rethrowAsPeerLost(rank(), doing, peer);
   }
 }
 

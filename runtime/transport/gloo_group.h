@@ -45,15 +45,15 @@ class GlooGroup {
   /// Waits. Throws what went wrong.
   void await(const WorkPtr& work);
 
-  /// Ends all waits, also those at the bells of lanes.
+  /// Ends all waits, also those at the event counts of lanes.
   void abort(const std::string& reason) noexcept;
   void throwIfAborted() const;
 
   /// Where the compute thread sleeps.
-  Bell& bell() { return bell_; }
-  /// abort() stops the bell too. A bell must outlive the group, or be removed.
-  void addBell(Bell& bell);
-  void removeBell(Bell& bell) noexcept;
+  EventCount& eventCount() { return eventCount_; }
+  /// abort() stops the eventCount too. A eventCount must outlive the group, or be removed.
+  void addEventCount(EventCount& eventCount);
+  void removeEventCount(EventCount& eventCount) noexcept;
 
   /// Runs `action`. Its exceptions become Error "rank 1 gave up <doing>: …". Those of a connection
   /// become PeerLost, which names `peer`; a lack of memory is this rank's own.
@@ -69,10 +69,10 @@ class GlooGroup {
   const std::chrono::milliseconds waitTimeout_;
   const std::unique_ptr<GlooPairs> pairs_;
   std::vector<int> open_;
-  Bell bell_;
+  EventCount eventCount_;
   mutable std::mutex mutex_;
   std::vector<WorkPtr> inFlight_;
-  std::vector<Bell*> bells_;
+  std::vector<EventCount*> eventCounts_;
   std::string abortReason_;
 };
 

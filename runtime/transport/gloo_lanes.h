@@ -15,8 +15,8 @@ namespace pipetrace {
 /// The two ends of a lane over Gloo. `group` and `clock` must outlive them.
 ///
 /// A message is a header and the tensor's bytes, for which the receiver has a buffer as long as the
-/// message's room (GlooRooms). From the second step of a stage on both travel in one buffer, in one
-/// transfer. The received tensor is a view of that buffer.
+/// message's room (ReceiveBufferSizes). From the second step of a stage on both travel in one
+/// buffer, in one transfer. The received tensor is a view of that buffer.
 ///
 /// In the first step, and where the room is long, they travel apart: the body is received together
 /// with the header, in one round trip. The first message to a stage has no room, and its body waits
@@ -38,7 +38,8 @@ struct GlooLaneOptions {
   /// Where the rank's messages are; null: in the host's memory. The lane's thread moves them
   /// through pinned memory, on a stream of its own.
   RankDevice* device = nullptr;
-  std::int64_t longestTogether = GlooRooms::kLongestTogether;  ///< of GlooRooms; alike at both ends
+  std::int64_t longestTogether =
+      ReceiveBufferSizes::kLongestTogether;  ///< of ReceiveBufferSizes; alike at both ends
 };
 
 std::unique_ptr<SendLane<Message>> makeGlooSendLane(GlooGroup& group,

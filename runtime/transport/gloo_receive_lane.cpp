@@ -36,18 +36,18 @@ class GlooReceiveLane : public ReceiveLane<Message> {
       : group_(group),
         options_(options),
         clock_(clock),
-        posted_(options.messages, group.bell(), bell_),
-        received_(options.messages, bell_, group.bell()),
-        rooms_(options.longestTogether) {
+        posted_(options.messages, group.eventCount(), eventCount_),
+        received_(options.messages, eventCount_, group.eventCount()),
+        sizes_(options.longestTogether) {
     if (options_.device != nullptr) stage_.emplace(*options_.device);
-    group_.addBell(bell_);
+    group_.addEventCount(eventCount_);
     if (options_.background) thread_ = std::thread([this] { run(); });
   }
 
   ~GlooReceiveLane() override {
-    bell_.stop();
+    eventCount_.stop();
     if (thread_.joinable()) thread_.join();
-    group_.removeBell(bell_);
+    group_.removeEventCount(eventCount_);
   }
 
   std::uint64_t post(const MessageKey& key) override {
@@ -119,22 +119,22 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     if (room.isTogether) return {.header = together(room.bytes)};
     // The receive that is posted first gets the first message of its tag.
     const bool overtakes = deferred_ > come && number >= come + options_.tags.numbers();
-    if (room.bytes != GlooRooms::kUnknown && !overtakes) return {.body = room.bytes};
+    if (room.bytes != ReceiveBufferSizes::kUnknown && !overtakes) return {.body = room.bytes};
     deferred_ = number + 1;
     return {};
   }
 
   struct Room {
-    std::int64_t bytes = GlooRooms::kUnknown;
+    std::int64_t bytes = ReceiveBufferSizes::kUnknown;
     bool isTogether = false;
   };
   Room roomOf(const MessageKey& key) const {
     const std::lock_guard lock(mutex_);
-    return {.bytes = rooms_.of(key), .isTogether = rooms_.isTogether(key)};
+    return {.bytes = sizes_.of(key), .isTogether = sizes_.isTogether(key)};
   }
   void note(const MessageKey& key, std::int64_t bytes) {
     const std::lock_guard lock(mutex_);
-    rooms_.note(key, bytes);
+    sizes_.note(key, bytes);
   }
 
   // The lane's thread.
@@ -179,7 +179,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
       group_.await(receive(body, key, number, part));
       return body;
     };
-    const bool isFirst = room.bytes == GlooRooms::kUnknown;
+    const bool isFirst = room.bytes == ReceiveBufferSizes::kUnknown;
     if (posted.bodyWork) {
       group_.await(posted.bodyWork);
     } else if (isFirst && bytes > 0) {
@@ -194,7 +194,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
   GlooGroup& group_;
   const GlooLaneOptions options_;
   const StampClock& clock_;
-  Bell bell_;
+  EventCount eventCount_;
   Mailbox<Posted> posted_;
   Mailbox<Received> received_;
   HeaderCheck check_;
@@ -205,7 +205,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
   std::uint64_t firstOfStep_ = 0;           // the number of the first one posted in that step
   std::uint64_t deferred_ = 0;              // after the last one whose body was not posted
   mutable std::mutex mutex_;
-  GlooRooms rooms_;  // of messages whose headers have come
+  ReceiveBufferSizes sizes_;  // of messages whose headers have come
   std::thread thread_;
 };
 

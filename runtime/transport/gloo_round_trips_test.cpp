@@ -61,7 +61,7 @@ struct Counts {
 
 struct Passing {
   std::size_t ahead = 0;  ///< receives of a step that are posted before their use
-  std::int64_t longestTogether = GlooRooms::kLongestTogether;
+  std::int64_t longestTogether = ReceiveBufferSizes::kLongestTogether;
 };
 
 /// Sends these rows of three floats from one rank to another.

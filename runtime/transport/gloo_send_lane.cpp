@@ -35,18 +35,18 @@ class GlooSendLane : public SendLane<Message> {
       : group_(group),
         options_(options),
         clock_(clock),
-        sendings_(options.messages, group.bell(), bell_),
-        sents_(options.messages, bell_, group.bell()),
-        rooms_(options.longestTogether) {
+        sendings_(options.messages, group.eventCount(), eventCount_),
+        sents_(options.messages, eventCount_, group.eventCount()),
+        sizes_(options.longestTogether) {
     if (options_.device != nullptr) stage_.emplace(*options_.device);
-    group_.addBell(bell_);
+    group_.addEventCount(eventCount_);
     if (options_.background) thread_ = std::thread([this] { run(); });
   }
 
   ~GlooSendLane() override {
-    bell_.stop();
+    eventCount_.stop();
     if (thread_.joinable()) thread_.join();
-    group_.removeBell(bell_);
+    group_.removeEventCount(eventCount_);
   }
 
   void send(const MessageKey& key, Message&& message) override {
@@ -113,9 +113,9 @@ class GlooSendLane : public SendLane<Message> {
         .deadline = message.deadline,
         .rows = message.rows};
     const std::int64_t bytes = message.bytes();
-    const std::int64_t room = rooms_.of(key);
-    const bool isTogether = rooms_.isTogether(key);
-    rooms_.note(key, bytes);
+    const std::int64_t room = sizes_.of(key);
+    const bool isTogether = sizes_.isTogether(key);
+    sizes_.note(key, bytes);
     const bool fits = bytes > 0 && bytes <= room;
     if (isTogether && fits) {
       parts.header = bufferOf(GlooHeader::kBodyOffset + bytes);
@@ -132,7 +132,7 @@ class GlooSendLane : public SendLane<Message> {
     }
     if (room > 0 && !isTogether) parts.body = at::empty({1}, at::kByte);
     if (bytes > 0) parts.late = std::move(tensor);
-    if (room == GlooRooms::kUnknown) parts.latePart = GlooPart::kBody;
+    if (room == ReceiveBufferSizes::kUnknown) parts.latePart = GlooPart::kBody;
     return parts;
   }
 
@@ -215,11 +215,11 @@ class GlooSendLane : public SendLane<Message> {
   GlooGroup& group_;
   const GlooLaneOptions options_;
   const StampClock& clock_;
-  Bell bell_;
+  EventCount eventCount_;
   Mailbox<Sending> sendings_;
   Mailbox<Sent> sents_;
   std::optional<DeviceStage> stage_;
-  GlooRooms rooms_;
+  ReceiveBufferSizes sizes_;
   std::vector<Sending> lates_;  // without a thread: whose last bytes may be under way
   std::uint64_t packed_ = 0;
   std::uint64_t sent_ = 0;

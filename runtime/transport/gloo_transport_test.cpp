@@ -312,7 +312,7 @@ TEST(GlooTransportTest, ReceivesPostedBeforeTheMessagesOfStepsBeforeHaveComeGetT
 }
 
 TEST(GlooTransportTest, MessagesLongerThanTravelTogetherArriveWhole) {
-  const std::int64_t most = GlooRooms::kLongestTogether / 12;  // rows of three floats
+  const std::int64_t most = ReceiveBufferSizes::kLongestTogether / 12;  // rows of three floats
   std::vector<MessageKey> keys;
   std::vector<Message> messages;
   int step = 0;

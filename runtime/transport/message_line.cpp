@@ -103,7 +103,7 @@ void MessageLine::rethrow(int rank, const std::string& doing, int peer) const {
     throwIfAborted();
     throw;
   } catch (...) {
-    rethrowAsGivenUp(rank, doing, peer);
+    rethrowAsPeerLost(rank, doing, peer);
   }
 }
 

@@ -55,7 +55,7 @@ class MessageLine {
   /// Ends all works, on a thread of its own: a backend may take its time.
   void abort(const std::string& reason) noexcept;
 
-  /// Runs `action`. Its exceptions become those of a lane (rethrowAsGivenUp()) of `rank`. `doing`
+  /// Runs `action`. Its exceptions become those of a lane (rethrowAsPeerLost()) of `rank`. `doing`
   /// gives the text. After abort() it throws Error with that reason.
   template <typename Text, typename Action>
   auto guarded(int rank, const Text& doing, int peer, const Action& action) const {

@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-void rethrowAsGivenUp(int rank, const std::string& doing, int peer) {
+void rethrowAsPeerLost(int rank, const std::string& doing, int peer) {
   const std::string who = "rank " + std::to_string(rank) + " gave up " + doing + ": ";
   const auto lost = [&](const std::exception& error) {
     return PeerLost(who + "rank " + std::to_string(peer) + " is gone or does not answer (" +

@@ -19,7 +19,7 @@ namespace pipetrace {
 /// travel apart.
 ///
 /// Threads: one.
-class GlooRooms {
+class ReceiveBufferSizes {
  public:
   static constexpr std::int64_t kUnknown = -1;
   /// Bytes of the longest room that has the header in front. From four times as many on the copy
@@ -27,7 +27,7 @@ class GlooRooms {
   static constexpr std::int64_t kLongestTogether = std::int64_t{256} << 10;
 
   /// `longestTogether`: the same at both ends.
-  explicit GlooRooms(std::int64_t longestTogether) : longestTogether_(longestTogether) {}
+  explicit ReceiveBufferSizes(std::int64_t longestTogether) : longestTogether_(longestTogether) {}
 
   /// The room of a message, once those of the steps before were noted; kUnknown: none was noted for
   /// its stage. It stays the same until a message of another step is noted.
@@ -48,7 +48,7 @@ class GlooRooms {
     std::int64_t longest = 0;  // of all messages
   };
   const std::int64_t longestTogether_;
-  std::map<int, Room> rooms_;  // by stage
+  std::map<int, Room> sizes_;  // by stage
 };
 
 }  // namespace pipetrace

@@ -43,8 +43,8 @@ void findMisplaced(const Plan& plan, const PlanIndex& index, ProblemList& proble
 }
 
 /// AGREE is the last action of all ranks, or of none.
-void findMisplacedAgreements(const Plan& plan, ProblemList& problems) {
-  if (!plan.hasAny(isAgreement)) return;
+void findMisplacedScalarAllReduces(const Plan& plan, ProblemList& problems) {
+  if (!plan.hasAny(isScalarAllReduce)) return;
   const std::string agree(kAgreeCell);
   if (plan.isAsynchronous() || plan.isForwardOnly()) {
     problems.add({.message = agree + (plan.isAsynchronous()
@@ -56,10 +56,10 @@ void findMisplacedAgreements(const Plan& plan, ProblemList& problems) {
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     const auto last = static_cast<int>(actions.size()) - 1;
     for (int i = 0; i < last; ++i) {
-      if (!isAgreement(actions[static_cast<std::size_t>(i)].kind)) continue;
+      if (!isScalarAllReduce(actions[static_cast<std::size_t>(i)].kind)) continue;
       problems.add(rank, i, [&] { return agree + " comes before the rank's last action"; });
     }
-    if (last >= 0 && isAgreement(actions[static_cast<std::size_t>(last)].kind)) continue;
+    if (last >= 0 && isScalarAllReduce(actions[static_cast<std::size_t>(last)].kind)) continue;
     problems.add(rank, std::max(last, 0),
                  [&] { return agree + " is missing here: others wait for this rank"; });
   }
@@ -169,7 +169,7 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   problems.append(index.problems());
   if (!index.isUsable()) return problems;
   findMisplaced(plan, index, problems);
-  findMisplacedAgreements(plan, problems);
+  findMisplacedScalarAllReduces(plan, problems);
   problems.append(transferProblems(plan, index));
   findTooEarly(plan, index, problems);
   findLateRecomputes(plan, index, problems);

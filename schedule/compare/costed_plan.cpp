@@ -14,7 +14,7 @@ Plan withCostedWork(Plan plan, const Costs& costs, const char* agreement) {
   const bool reduces = std::any_of(costs.stages.begin(), costs.stages.end(),
                                    [](const StageCosts& stage) { return stage.reduction > 0; });
   if (reduces) plan = withReductions(std::move(plan));
-  if (costs.agreement > 0) plan = withAgreement(std::move(plan), agreement);
+  if (costs.scalarAllReduce > 0) plan = withScalarAllReduce(std::move(plan), agreement);
   if (hasOwnRecomputes) return plan;
   std::vector<bool> stages;
   for (const StageCosts& stage : costs.stages) stages.push_back(stage.recompute > 0);

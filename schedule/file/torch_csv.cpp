@@ -34,7 +34,7 @@ void requireKnownCells(const Plan& plan, const std::string& who) {
     const auto& row = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < row.size(); ++i) {
       const Action& action = row[i];
-      if (isAgreement(action.kind)) continue;
+      if (isScalarAllReduce(action.kind)) continue;
       const std::string cell =
           toText(action) + " (rank " + std::to_string(rank) + ", cell " + std::to_string(i) + ")";
       if (action.kind == JobKind::kRecompute)
@@ -83,7 +83,7 @@ std::string toTorchCsv(const CheckedPlan& plan) {
   std::vector<std::vector<Action>> rows;
   for (const auto& row : plan->ranks) {
     std::vector<Action>& own = rows.emplace_back(withReductions(row, [](int) { return true; }));
-    std::erase_if(own, [](const Action& action) { return isAgreement(action.kind); });
+    std::erase_if(own, [](const Action& action) { return isScalarAllReduce(action.kind); });
     inOneBucket(own);
   }
   return rowsText(rows);

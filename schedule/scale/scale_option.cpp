@@ -80,7 +80,7 @@ std::vector<Nanoseconds*> timesOf(JobKind kind, Costs& costs) {
     times.push_back(&costs.transfer);
     for (Faults::Link& link : costs.faults.links) times.push_back(&link.transfer);
   }
-  if (kind == kAllReduce) times.push_back(&costs.agreement);
+  if (kind == kAllReduce) times.push_back(&costs.scalarAllReduce);
   for (StageCosts& stage : costs.stages) {
     switch (kind) {
       case kForward: times.push_back(&stage.forward); break;

@@ -150,8 +150,9 @@ class WayBack {
     while (true) {
       const Reductions::Reduction& own = reductions.all()[static_cast<std::size_t>(number)];
       const Reductions::Member& last = own.members[static_cast<std::size_t>(own.last)];
-      const bool isAgreement = own.stage == kAllStages;
-      const bool waited = isAgreement ? own.before != Reductions::kNone : last.arrived < own.begin;
+      const bool isScalarAllReduce = own.stage == kAllStages;
+      const bool waited =
+          isScalarAllReduce ? own.before != Reductions::kNone : last.arrived < own.begin;
       const Action cell =
           plan_.ranks[static_cast<std::size_t>(last.rank)][static_cast<std::size_t>(last.cell)];
       add({.kind = JobKind::kAllReduce,

@@ -17,7 +17,8 @@ int lastToCome(const std::vector<Reductions::Member>& members) {
 
 }  // namespace
 
-Reductions::Reductions(const Plan& plan, const Costs& costs) : agreement_(costs.agreement) {
+Reductions::Reductions(const Plan& plan, const Costs& costs)
+    : scalarAllReduce_(costs.scalarAllReduce) {
   for (const StageCosts& stage : costs.stages) costs_.push_back(stage.reduction);
   std::map<std::pair<int, int>, std::vector<Member>> found;  // by stage and turn
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
@@ -43,7 +44,7 @@ Reductions::Reductions(const Plan& plan, const Costs& costs) : agreement_(costs.
     const int before = follows ? static_cast<int>(all_.size()) - 1 : kNone;
     all_.push_back({.stage = place.first, .members = std::move(members), .before = before});
   }
-  if (agreement_ > 0 && plan.hasAny(isAgreement)) addAgreement(plan);
+  if (scalarAllReduce_ > 0 && plan.hasAny(isScalarAllReduce)) addScalarAllReduce(plan);
   if (all_.empty()) return;
   for (const auto& row : plan.ranks) places_.emplace_back(row.size(), kNone);
   for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -66,13 +67,13 @@ Reductions::Reductions(const UpdateMeetings& updates, const Costs& costs) {
 }
 
 /// The last action of each rank.
-void Reductions::addAgreement(const Plan& plan) {
-  Reduction agreement{.stage = kAllStages};
+void Reductions::addScalarAllReduce(const Plan& plan) {
+  Reduction scalars{.stage = kAllStages};
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const std::size_t size = plan.ranks[static_cast<std::size_t>(rank)].size();
-    agreement.members.push_back({.rank = rank, .cell = static_cast<int>(size) - 1});
+    scalars.members.push_back({.rank = rank, .cell = static_cast<int>(size) - 1});
   }
-  all_.push_back(std::move(agreement));
+  all_.push_back(std::move(scalars));
 }
 
 int Reductions::at(int rank, int cell) const {
@@ -98,7 +99,7 @@ void Reductions::run(std::vector<Nanoseconds>& free) {
   for (std::size_t i = 0; i < all_.size(); ++i) {
     Reduction& own = all_[i];
     if (own.stage == kAllStages) {
-      runAgreement(own, free);
+      runScalarAllReduce(own, free);
       last_.assign(free.size(), static_cast<int>(i));
       continue;
     }
@@ -117,7 +118,7 @@ void Reductions::run(std::vector<Nanoseconds>& free) {
   }
 }
 
-void Reductions::runAgreement(Reduction& own, std::vector<Nanoseconds>& free) {
+void Reductions::runScalarAllReduce(Reduction& own, std::vector<Nanoseconds>& free) {
   const auto last = std::max_element(free.begin(), free.end());
   own.last = static_cast<int>(last - free.begin());
   own.before = lastOf(own.last);
@@ -125,7 +126,7 @@ void Reductions::runAgreement(Reduction& own, std::vector<Nanoseconds>& free) {
     member.arrived = free[static_cast<std::size_t>(member.rank)];
   }
   own.begin = *last;
-  own.end = own.begin + agreement_;
+  own.end = own.begin + scalarAllReduce_;
   free.assign(free.size(), own.end);
 }
 

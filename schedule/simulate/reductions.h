@@ -19,7 +19,7 @@ namespace pipetrace {
 /// REDUCE_GRAD is not written. The update waits for it. So one that takes no time holds up a rank,
 /// too, until all have come.
 /// The last one may be AGREE, of stage kAllStages: it begins when all ranks are done with all else,
-/// and lasts Costs::agreement. All ranks end their step with it.
+/// and lasts Costs::scalarAllReduce. All ranks end their step with it.
 class Reductions {
  public:
   static constexpr int kNone = -1;
@@ -59,11 +59,11 @@ class Reductions {
   int lastOf(int rank) const;
 
  private:
-  void addAgreement(const Plan& plan);
-  void runAgreement(Reduction& own, std::vector<Nanoseconds>& free);
+  void addScalarAllReduce(const Plan& plan);
+  void runScalarAllReduce(Reduction& own, std::vector<Nanoseconds>& free);
 
   std::vector<Nanoseconds> costs_;  // by stage
-  Nanoseconds agreement_ = 0;
+  Nanoseconds scalarAllReduce_ = 0;
   std::vector<Reduction> all_;            // by stage, in order
   std::vector<std::vector<int>> places_;  // by rank and cell; empty: the plan has none
   std::vector<int> last_;                 // by rank

@@ -25,16 +25,16 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 /// Forwards of 1, backwards of 2.
-Costs costsOf(int stages, Nanoseconds agreement) {
+Costs costsOf(int stages, Nanoseconds scalarAllReduce) {
   Costs costs =
       Costs::equal(stages, {.forward = 1, .backward = 2, .backwardInput = 1, .backwardWeight = 1});
-  costs.agreement = agreement;
+  costs.scalarAllReduce = agreement;
   return costs;
 }
 
 std::string refusalOf(const Plan& plan) {
   try {
-    withAgreement(plan);
+    withScalarAllReduce(plan);
   } catch (const Error& error) {
     return error.what();
   }
@@ -49,37 +49,39 @@ std::vector<std::string> problemsOf(const std::string& rows) {
   return texts;
 }
 
-TEST(Agreement, StandsAtTheEndOfEachRanksRow) {
-  const Plan plan = withAgreement(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2)));
+TEST(ScalarAllReduce, StandsAtTheEndOfEachRanksRow) {
+  const Plan plan =
+      withScalarAllReduce(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2)));
   EXPECT_EQ(toCsv(plan),
             "# name = 1F1B, ranks_of_stage = 0/1, replicas = 2\n"
             "0F0,0F1,0B0,0B1,0REDUCE_GRAD,AGREE\n1F0,1B0,1F1,1B1,1REDUCE_GRAD,AGREE\n"
             "0F2,0F3,0B2,0B3,0REDUCE_GRAD,AGREE\n1F2,1B2,1F3,1B3,1REDUCE_GRAD,AGREE\n");
-  EXPECT_EQ(withAgreement(plan).ranks, plan.ranks) << "once";
+  EXPECT_EQ(withScalarAllReduce(plan).ranks, plan.ranks) << "once";
   EXPECT_EQ(readPlan(toCsv(plan), "again").ranks, plan.ranks);
   EXPECT_EQ(asRanksRun(plan).ranks, plan.ranks);
   EXPECT_EQ(fingerprint(plan), fingerprint(withReplicas(buildSchedule("1F1B", 2, 2), 2)));
   // Also after reductions and sends that are added later.
-  const Plan late = withReductions(withReplicas(withAgreement(buildSchedule("1F1B", 2, 2)), 2));
+  const Plan late =
+      withReductions(withReplicas(withScalarAllReduce(buildSchedule("1F1B", 2, 2)), 2));
   EXPECT_EQ(late.ranks, plan.ranks);
   const Plan full = addTransfers(CheckedPlan(plan), {.ahead = 1});
   EXPECT_THAT(check(full), IsEmpty());
-  for (const std::vector<Action>& row : full.ranks) EXPECT_TRUE(isAgreement(row.back().kind));
+  for (const std::vector<Action>& row : full.ranks) EXPECT_TRUE(isScalarAllReduce(row.back().kind));
 }
 
-TEST(Agreement, IsNotInTorchsFilesAndNotInForwardParts) {
-  const Plan plan = withAgreement(buildSchedule("1F1B", 2, 2));
+TEST(ScalarAllReduce, IsNotInTorchsFilesAndNotInForwardParts) {
+  const Plan plan = withScalarAllReduce(buildSchedule("1F1B", 2, 2));
   const Plan full = addTransfers(CheckedPlan(plan), {.ahead = 0});
   EXPECT_THAT(toTorchCsv(CheckedPlan(full)), Not(HasSubstr("AGREE")));
   EXPECT_THAT(toCsv(forwardPart(plan)), Not(HasSubstr("AGREE")));
 }
 
-TEST(Agreement, IsRefusedWhereRanksHaveNoTimeForIt) {
+TEST(ScalarAllReduce, IsRefusedWhereRanksHaveNoTimeForIt) {
   EXPECT_THAT(refusalOf(buildSchedule("PipeDream", 2, 4)), HasSubstr("without a flush"));
   EXPECT_THAT(refusalOf(buildSchedule("ForwardOnly", 2, 4)), HasSubstr("no backward"));
 }
 
-TEST(Agreement, IsTheLastActionOfAllRanksOrOfNone) {
+TEST(ScalarAllReduce, IsTheLastActionOfAllRanksOrOfNone) {
   EXPECT_THAT(problemsOf("0F0,0B0,AGREE\n1F0,1B0,AGREE\n"), IsEmpty());
   EXPECT_THAT(problemsOf("0F0,0B0,AGREE\n1F0,1B0\n"),
               ElementsAre("rank 1, cell 1: AGREE is missing here: others wait for this rank"));
@@ -92,10 +94,10 @@ TEST(Agreement, IsTheLastActionOfAllRanksOrOfNone) {
 }
 
 // 1F1B of two ranks and two micro-batches: rank 1 ends its backwards at 7, rank 0 at 9.
-TEST(Agreement, BeginsWhenTheLastRankHasComeAndHoldsUpAll) {
+TEST(ScalarAllReduce, BeginsWhenTheLastRankHasComeAndHoldsUpAll) {
   Costs costs = costsOf(2, 4);
   costs.optimizer = 1;
-  const CheckedPlan plan(withAgreement(buildSchedule("1F1B", 2, 2)));
+  const CheckedPlan plan(withScalarAllReduce(buildSchedule("1F1B", 2, 2)));
   const Simulation simulation = simulate(plan, costs);
   EXPECT_EQ(simulation.length, 9 + 4 + 1);
   EXPECT_EQ(dryRun(plan, costs).length, 14);
@@ -117,11 +119,11 @@ TEST(Agreement, BeginsWhenTheLastRankHasComeAndHoldsUpAll) {
   EXPECT_EQ(simulate(plan, costs, {.steps = 2}).length, 28);
 }
 
-TEST(Agreement, ComesAfterTheReductionsOfAllStages) {
+TEST(ScalarAllReduce, ComesAfterTheReductionsOfAllStages) {
   Costs costs = costsOf(2, 4);
   costs.stages[1].reduction = 5;  // 7 to 12
   const CheckedPlan plan(
-      withAgreement(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2))));
+      withScalarAllReduce(withReductions(withReplicas(buildSchedule("1F1B", 2, 2), 2))));
   const Simulation simulation = simulate(plan, costs);
   EXPECT_EQ(simulation.length, 12 + 4);
   const CriticalPath& path = simulation.criticalPath;
@@ -131,10 +133,10 @@ TEST(Agreement, ComesAfterTheReductionsOfAllStages) {
   EXPECT_THAT(path.links[path.links.size() - 2].text, EndsWith("REDUCE_GRAD"));
 }
 
-TEST(Agreement, WithoutATimeAndWithoutTheActionChangesNothing) {
+TEST(ScalarAllReduce, WithoutATimeAndWithoutTheActionChangesNothing) {
   const CheckedPlan plan(buildSchedule("1F1B", 2, 2));
   EXPECT_EQ(simulate(plan, costsOf(2, 4)).length, 9);
-  const CheckedPlan agreed(withAgreement(*plan));
+  const CheckedPlan agreed(withScalarAllReduce(*plan));
   EXPECT_EQ(simulate(agreed, costsOf(2, 0)).length, 9);
   EXPECT_EQ(simulate(agreed, costsOf(2, 0)).timeline.findTrack(0, kReductionLane), nullptr);
 }

@@ -16,10 +16,11 @@ constexpr int kMostAtOnce = 256;
 
 }  // namespace
 
-std::vector<Newcomers::Admitted> Newcomers::admit(const OwnedFd& listener, Nanoseconds now,
-                                                  const Judge& judge) {
+std::vector<PendingConnections::Admitted> PendingConnections::admit(const OwnedFd& listener,
+                                                                    Nanoseconds now,
+                                                                    const Judge& judge) {
   std::vector<Admitted> admitted;
-  const auto isDone = [&](Newcomer& one) {
+  const auto isDone = [&](PendingConnection& one) {
     const Answer answer = now >= one.end ? Answer::kRefuse : judged(one, judge);
     if (answer == Answer::kAdmit) {
       admitted.push_back({.fd = std::move(one.fd), .received = std::move(one.received)});
@@ -28,7 +29,8 @@ std::vector<Newcomers::Admitted> Newcomers::admit(const OwnedFd& listener, Nanos
   };
   std::erase_if(waiting_, isDone);
   for (int i = 0; i < kMostAtOnce; ++i) {
-    Newcomer one{.fd = acceptFrom(listener), .received = {}, .end = now + limits_.patience};
+    PendingConnection one{
+        .fd = acceptFrom(listener), .received = {}, .end = now + limits_.patience};
     if (!one.fd.isOpen()) {
       // Without a free descriptor nobody could come any more, nor would poll() wait.
       if (errno == EMFILE || errno == ENFILE) waiting_.clear();
@@ -41,7 +43,8 @@ std::vector<Newcomers::Admitted> Newcomers::admit(const OwnedFd& listener, Nanos
   return admitted;
 }
 
-Newcomers::Answer Newcomers::judged(Newcomer& one, const Judge& judge) const {
+PendingConnections::Answer PendingConnections::judged(PendingConnection& one,
+                                                      const Judge& judge) const {
   const std::size_t had = one.received.size();
   one.received.resize(limits_.longest);
   ssize_t size = 0;
@@ -55,12 +58,12 @@ Newcomers::Answer Newcomers::judged(Newcomer& one, const Judge& judge) const {
   return hasEnded || one.received.size() >= limits_.longest ? Answer::kRefuse : Answer::kWait;
 }
 
-void Newcomers::abandon() noexcept {
-  for (Newcomer& one : waiting_) one.fd.reset();
+void PendingConnections::abandon() noexcept {
+  for (PendingConnection& one : waiting_) one.fd.reset();
 }
 
-void Newcomers::addTo(std::vector<pollfd>& waiting) const {
-  for (const Newcomer& one : waiting_) {
+void PendingConnections::addTo(std::vector<pollfd>& waiting) const {
+  for (const PendingConnection& one : waiting_) {
     waiting.push_back({.fd = one.fd.get(), .events = POLLIN, .revents = 0});
   }
 }

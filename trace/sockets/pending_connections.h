@@ -17,7 +17,7 @@ namespace pipetrace {
 /// of what they send, and only for a while. Where too many come at once, the newest are kept.
 ///
 /// Threads: one at a time.
-class Newcomers {
+class PendingConnections {
  public:
   struct Limits {
     std::size_t most = 128;     ///< connections
@@ -33,8 +33,10 @@ class Newcomers {
     std::string received;  ///< as the judge left it
   };
 
-  Newcomers() : Newcomers(Limits{}) {}
-  explicit Newcomers(Limits limits) : limits_(limits) { waiting_.reserve(limits.most + 1); }
+  PendingConnections() : PendingConnections(Limits{}) {}
+  explicit PendingConnections(Limits limits) : limits_(limits) {
+    waiting_.reserve(limits.most + 1);
+  }
 
   /// Accepts whom the listener has, judges all, and gives out those that are admitted. Others are
   /// closed. `now` is of any clock that does not go back.
@@ -49,15 +51,15 @@ class Newcomers {
   void abandon() noexcept;
 
  private:
-  struct Newcomer {
+  struct PendingConnection {
     OwnedFd fd;
     std::string received;
     Nanoseconds end = 0;
   };
-  Answer judged(Newcomer& one, const Judge& judge) const;
+  Answer judged(PendingConnection& one, const Judge& judge) const;
 
   Limits limits_;
-  std::vector<Newcomer> waiting_;  // the oldest first; its memory stays where it is
+  std::vector<PendingConnection> waiting_;  // the oldest first; its memory stays where it is
 };
 
 }  // namespace pipetrace

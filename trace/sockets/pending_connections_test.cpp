@@ -16,18 +16,18 @@ using ::testing::SizeIs;
 constexpr Nanoseconds kEnough = 10 * kNsPerSecond;
 
 /// A newcomer that says "friend" is one.
-Newcomers::Answer judge(std::string& received) {
+PendingConnections::Answer judge(std::string& received) {
   const std::string word = "friend";
   if (received.compare(0, std::min(received.size(), word.size()), word, 0,
                        std::min(received.size(), word.size())) != 0) {
-    return Newcomers::Answer::kRefuse;
+    return PendingConnections::Answer::kRefuse;
   }
-  if (received.size() < word.size()) return Newcomers::Answer::kWait;
+  if (received.size() < word.size()) return PendingConnections::Answer::kWait;
   received.erase(0, word.size());
-  return Newcomers::Answer::kAdmit;
+  return PendingConnections::Answer::kAdmit;
 }
 
-class NewcomersTest : public ::testing::Test {
+class PendingConnectionsTest : public ::testing::Test {
  protected:
   OwnedFd come(const std::string& says = {}) const {
     OwnedFd fd = connectTo("127.0.0.1", portOf(listener_), kEnough);
@@ -38,7 +38,8 @@ class NewcomersTest : public ::testing::Test {
     EXPECT_EQ(send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
-  std::vector<Newcomers::Admitted> admit(Newcomers& newcomers, Nanoseconds now = 0) const {
+  std::vector<PendingConnections::Admitted> admit(PendingConnections& newcomers,
+                                                  Nanoseconds now = 0) const {
     return newcomers.admit(listener_, now, judge);
   }
   static bool isClosed(const OwnedFd& fd) {
@@ -46,7 +47,7 @@ class NewcomersTest : public ::testing::Test {
     return poll(&waiting, 1, 5000) == 1;
   }
   /// The system has what was sent before it says that it has more.
-  void awaitArrivals(const Newcomers& newcomers) const {
+  void awaitArrivals(const PendingConnections& newcomers) const {
     std::vector<pollfd> waiting;
     newcomers.addTo(waiting);
     for (pollfd& one : waiting) poll(&one, 1, 5000);
@@ -55,8 +56,8 @@ class NewcomersTest : public ::testing::Test {
   OwnedFd listener_ = listenAt("127.0.0.1");
 };
 
-TEST_F(NewcomersTest, ANewcomerThatSaysTheRightThingIsAdmittedWithWhatItSaidAfterwards) {
-  Newcomers newcomers;
+TEST_F(PendingConnectionsTest, ANewcomerThatSaysTheRightThingIsAdmittedWithWhatItSaidAfterwards) {
+  PendingConnections newcomers;
   const OwnedFd friendly = come("friend, hello");
   const auto admitted = admit(newcomers);
   ASSERT_THAT(admitted, SizeIs(1));
@@ -64,8 +65,8 @@ TEST_F(NewcomersTest, ANewcomerThatSaysTheRightThingIsAdmittedWithWhatItSaidAfte
   EXPECT_EQ(newcomers.size(), 0U);
 }
 
-TEST_F(NewcomersTest, OneThatSaysItInPiecesIsWaitedFor) {
-  Newcomers newcomers;
+TEST_F(PendingConnectionsTest, OneThatSaysItInPiecesIsWaitedFor) {
+  PendingConnections newcomers;
   const OwnedFd slow = come("fri");
   EXPECT_THAT(admit(newcomers), IsEmpty());
   EXPECT_EQ(newcomers.size(), 1U);
@@ -74,15 +75,15 @@ TEST_F(NewcomersTest, OneThatSaysItInPiecesIsWaitedFor) {
   EXPECT_THAT(admit(newcomers), SizeIs(1));
 }
 
-TEST_F(NewcomersTest, ANewcomerThatSaysSomethingElseIsClosed) {
-  Newcomers newcomers;
+TEST_F(PendingConnectionsTest, ANewcomerThatSaysSomethingElseIsClosed) {
+  PendingConnections newcomers;
   const OwnedFd stranger = come("GET / HTTP/1.1");
   EXPECT_THAT(admit(newcomers), IsEmpty());
   EXPECT_TRUE(isClosed(stranger));
 }
 
-TEST_F(NewcomersTest, ASilentNewcomerIsClosedWhenItsTimeIsOver) {
-  Newcomers newcomers({.patience = 100});
+TEST_F(PendingConnectionsTest, ASilentNewcomerIsClosedWhenItsTimeIsOver) {
+  PendingConnections newcomers({.patience = 100});
   const OwnedFd silent = come();
   admit(newcomers, 1000);
   admit(newcomers, 1099);
@@ -92,8 +93,8 @@ TEST_F(NewcomersTest, ASilentNewcomerIsClosedWhenItsTimeIsOver) {
   EXPECT_TRUE(isClosed(silent));
 }
 
-TEST_F(NewcomersTest, TheNewestAreKeptWhereTooManyCome) {
-  Newcomers newcomers({.most = 2});
+TEST_F(PendingConnectionsTest, TheNewestAreKeptWhereTooManyCome) {
+  PendingConnections newcomers({.most = 2});
   const OwnedFd first = come();
   const OwnedFd second = come();
   const OwnedFd third = come();
@@ -106,8 +107,8 @@ TEST_F(NewcomersTest, TheNewestAreKeptWhereTooManyCome) {
   EXPECT_THAT(admit(newcomers), SizeIs(2));
 }
 
-TEST_F(NewcomersTest, NoMoreIsReadThanOneMaySend) {
-  Newcomers newcomers({.longest = 6});
+TEST_F(PendingConnectionsTest, NoMoreIsReadThanOneMaySend) {
+  PendingConnections newcomers({.longest = 6});
   const OwnedFd friendly = come("friend, and a question");
   const auto admitted = admit(newcomers);
   ASSERT_THAT(admitted, SizeIs(1));
@@ -115,14 +116,14 @@ TEST_F(NewcomersTest, NoMoreIsReadThanOneMaySend) {
   std::string rest(100, ' ');
   rest.resize(static_cast<std::size_t>(recv(admitted[0].fd.get(), rest.data(), rest.size(), 0)));
   EXPECT_EQ(rest, ", and a question");
-  Newcomers shortOnes({.longest = 3});
+  PendingConnections shortOnes({.longest = 3});
   const OwnedFd endless = come("friend");
   EXPECT_THAT(admit(shortOnes), IsEmpty());
   EXPECT_TRUE(isClosed(endless)) << "it still would have to wait";
 }
 
-TEST_F(NewcomersTest, ANewcomerThatLeavesIsForgotten) {
-  Newcomers newcomers;
+TEST_F(PendingConnectionsTest, ANewcomerThatLeavesIsForgotten) {
+  PendingConnections newcomers;
   { const OwnedFd leaves = come("fri"); }
   admit(newcomers);
   awaitArrivals(newcomers);

@@ -6,7 +6,7 @@ namespace pipetrace {
 
 std::string displayName(const Timeline& timeline, const Event& event) {
   if (event.name != 0) return std::string(timeline.strings[event.name]);
-  return std::string(MadeUpName(event).text());
+  return std::string(FallbackName(event).text());
 }
 
 std::string shortName(const Event& event) {

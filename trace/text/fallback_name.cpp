@@ -5,7 +5,7 @@
 
 namespace pipetrace {
 
-MadeUpName::MadeUpName(const Event& event) {
+FallbackName::FallbackName(const Event& event) {
   const auto put = [&](std::string_view piece) {
     size_ += piece.copy(text_.data() + size_, text_.size() - size_);
   };
@@ -23,8 +23,8 @@ MadeUpName::MadeUpName(const Event& event) {
       std::to_chars(from + size_, from + text_.size(), event.microBatch).ptr - from);
 }
 
-bool isMadeUpName(const Event& event, std::string_view name) {
-  if (MadeUpName(event).text() == name) return true;
+bool isFallbackName(const Event& event, std::string_view name) {
+  if (FallbackName(event).text() == name) return true;
   const std::string_view former = rowOf(event.bubbleClass).formerName;
   return event.kind == JobKind::kBubble && !former.empty() &&
          name == "bubble " + std::string(former);

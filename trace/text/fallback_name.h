@@ -10,9 +10,9 @@ namespace pipetrace {
 /// The name of an event that has none in its log: "forward 3", "optimizer", "bubble warm_up". The
 /// kind comes first, because Perfetto colours slices by their names without digits. Allocates no
 /// memory.
-class MadeUpName {
+class FallbackName {
  public:
-  explicit MadeUpName(const Event& event);
+  explicit FallbackName(const Event& event);
 
   std::string_view text() const { return {text_.data(), size_}; }
 
@@ -22,6 +22,6 @@ class MadeUpName {
 };
 
 /// Whether this or an earlier version makes up that name for the event.
-bool isMadeUpName(const Event& event, std::string_view name);
+bool isFallbackName(const Event& event, std::string_view name);
 
 }  // namespace pipetrace

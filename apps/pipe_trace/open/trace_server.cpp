@@ -34,7 +34,7 @@ constexpr const char* kAddress = "127.0.0.1";
 constexpr std::size_t kPiece = std::size_t{1} << 18;
 constexpr std::size_t kMostAnswers = 64;  // to programs that do not know the link
 // Browsers open connections before they need them.
-constexpr Newcomers::Limits kLimits{
+constexpr PendingConnections::Limits kLimits{
     .most = 128, .longest = std::size_t{1} << 14, .patience = 5 * kNsPerSecond};
 constexpr Nanoseconds kFarewell = kNsPerSecond;    // for the other side to close
 constexpr Nanoseconds kStall = 60 * kNsPerSecond;  // without a byte that goes out
@@ -148,10 +148,11 @@ class TraceServer::Impl {
     while (sent_.sent() < file_.size() || isFetching()) {
       await();
       const auto isRequest = [](const std::string& received) {
-        return received.find(HttpRequest::kEnd) == std::string::npos ? Newcomers::Answer::kWait
-                                                                     : Newcomers::Answer::kAdmit;
+        return received.find(HttpRequest::kEnd) == std::string::npos
+                   ? PendingConnections::Answer::kWait
+                   : PendingConnections::Answer::kAdmit;
       };
-      for (Newcomers::Admitted& one : newcomers_.admit(listener_, now(), isRequest)) {
+      for (PendingConnections::Admitted& one : newcomers_.admit(listener_, now(), isRequest)) {
         begin(std::move(one));
       }
       std::erase_if(answers_, [this](Answer& answer) { return isOver(answer); });
@@ -174,7 +175,7 @@ class TraceServer::Impl {
     ::poll(waiting.data(), waiting.size(), waiting.size() > 1 ? kTickMs : -1);
   }
 
-  void begin(Newcomers::Admitted one) {
+  void begin(PendingConnections::Admitted one) {
     Answer answer{.fd = std::move(one.fd), .text = {}, .end = now() + kFarewell};
     answerTo(HttpRequest(one.received), answer);
     if (answer.isFetch) {
@@ -306,7 +307,7 @@ class TraceServer::Impl {
   OwnedFd listener_;
   int port_ = -1;
   bool refusesOtherUsers_ = false;
-  Newcomers newcomers_{kLimits};
+  PendingConnections newcomers_{kLimits};
   std::vector<Answer> answers_;
   SentBytes sent_;
 };

@@ -94,7 +94,7 @@ ChromeEventText::ChromeEventText(const Timeline& timeline, const ViewerRows& row
 
 void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t event) const {
   const Event& e = timeline_.tracks[track].events[event];
-  const MadeUpName madeUp(e);
+  const FallbackName madeUp(e);
   const std::string_view name = e.name == 0 ? madeUp.text() : timeline_.strings[e.name];
   out.add(R"({"ph":"X","name":)");
   e.name == 0 ? out.addQuoted(name) : out.addJson(name);
@@ -110,7 +110,7 @@ void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t e
     out.addQuoted(color);
   }
   out.add(",\"args\":{");
-  addArguments(out, e, e.name != 0 && isMadeUpName(e, name));
+  addArguments(out, e, e.name != 0 && isFallbackName(e, name));
   out.add("}}");
 }
 

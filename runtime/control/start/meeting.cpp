@@ -79,7 +79,7 @@ class Meeting {
   Peer& peerOf(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   void connect(int rank);
   void admitNewcomers();
-  Newcomers::Answer judge(std::string& received, int& rank) const;
+  PendingConnections::Answer judge(std::string& received, int& rank) const;
   void lookAt(int rank);
   void lookForWelcome(int rank, bool isOpen);
   bool awaitsSomebody() const;
@@ -91,7 +91,7 @@ class Meeting {
   RunStart& start_;
   const std::string token_;
   OwnedFd listener_;
-  Newcomers newcomers_;
+  PendingConnections newcomers_;
   std::vector<Peer> peers_;  // by rank
   std::vector<pollfd> waiting_;
 };
@@ -146,11 +146,12 @@ void Meeting::admitNewcomers() {
   // The judge is asked about one after the other, so the ranks have the order of those admitted.
   std::vector<int> ranks;
   const auto noting = [&](std::string& received) {
-    const Newcomers::Answer answer = judge(received);
-    if (answer == Newcomers::Answer::kAdmit) ranks.push_back(rank);
+    const PendingConnections::Answer answer = judge(received);
+    if (answer == PendingConnections::Answer::kAdmit) ranks.push_back(rank);
     return answer;
   };
-  std::vector<Newcomers::Admitted> admitted = newcomers_.admit(listener_, steadyTime(), noting);
+  std::vector<PendingConnections::Admitted> admitted =
+      newcomers_.admit(listener_, steadyTime(), noting);
   for (std::size_t i = 0; i < admitted.size(); ++i) {
     Peer& peer = peerOf(ranks[i]);
     if (peer.hasMet) continue;  // a rank that came twice at once
@@ -161,20 +162,20 @@ void Meeting::admitNewcomers() {
 }
 
 /// `rank`: of one that is admitted.
-Newcomers::Answer Meeting::judge(std::string& received, int& rank) const {
+PendingConnections::Answer Meeting::judge(std::string& received, int& rank) const {
   std::optional<ControlMessage> message;
   try {
     message = takeMessage(received);
   } catch (const Error&) {
-    return Newcomers::Answer::kRefuse;
+    return PendingConnections::Answer::kRefuse;
   }
-  if (!message) return Newcomers::Answer::kWait;
+  if (!message) return PendingConnections::Answer::kWait;
   const bool isOurs = message->word == ControlWord::kHello && message->token == token_ &&
                       message->rank > options_.rank && isNeighbour(message->rank) &&
                       !peers_[static_cast<std::size_t>(message->rank)].hasMet;
-  if (!isOurs) return Newcomers::Answer::kRefuse;
+  if (!isOurs) return PendingConnections::Answer::kRefuse;
   rank = message->rank;
-  return Newcomers::Answer::kAdmit;
+  return PendingConnections::Answer::kAdmit;
 }
 
 void Meeting::lookAt(int rank) {

@@ -14,18 +14,18 @@
 
 namespace pipetrace::testing {
 
-/// The juries of a run. Their messages and hang-ups take random times, in the order in which they
-/// were sent on each connection. Time goes in milliseconds and is simulated.
-class JuryNetwork {
+/// The agreements of a run. Their messages and hang-ups take random times, in the order in which
+/// they were sent on each connection. Time goes in milliseconds and is simulated.
+class AgreementNetwork {
  public:
-  JuryNetwork(int ranks, unsigned seed, int longestDelay, const JuryLimits& limits = {})
+  AgreementNetwork(int ranks, unsigned seed, int longestDelay, const FailureLimits& limits = {})
       : random_(seed),
         longestDelay_(longestDelay),
         isCut_(static_cast<std::size_t>(ranks), std::vector<bool>(static_cast<std::size_t>(ranks))),
         arrivals_(static_cast<std::size_t>(ranks)) {
     for (int rank = 0; rank < ranks; ++rank) {
-      juries_.push_back(std::make_unique<Jury>(rank, ranks, limits, words_, 0));
-      juries_.back()->own(computing(rank));
+      agreements_.push_back(std::make_unique<FailureAgreement>(rank, ranks, limits, words_, 0));
+      agreements_.back()->own(computing(rank));
       lives_.push_back(true);
       phases_.push_back(0);
       for (auto& arrival : arrivals_) arrival.emplace_back();
@@ -33,7 +33,7 @@ class JuryNetwork {
   }
 
   void hostsAre(const std::vector<std::string>& hosts) {
-    for (const auto& jury : juries_) jury->hostsAre(hosts);
+    for (const auto& agreement : agreements_) agreement->hostsAre(hosts);
   }
   /// Ranks that have noticed nothing read and look once a beat (in milliseconds), each at a moment
   /// of its own, and when a connection ends.
@@ -43,8 +43,8 @@ class JuryNetwork {
     for (int& phase : phases_) phase = std::uniform_int_distribution<>(0, beat - 1)(random_);
   }
 
-  int size() const { return static_cast<int>(juries_.size()); }
-  Jury& jury(int rank) { return *juries_[static_cast<std::size_t>(rank)]; }
+  int size() const { return static_cast<int>(agreements_.size()); }
+  FailureAgreement& agreement(int rank) { return *agreements_[static_cast<std::size_t>(rank)]; }
   Nanoseconds now() const { return now_ * kNsPerMs; }
 
   void die(int rank) {
@@ -81,7 +81,7 @@ class JuryNetwork {
   int culprit() {
     int rank = -2;
     each([&](int i) {
-      const int named = jury(i).verdict() ? jury(i).verdict()->rank : -1;
+      const int named = agreement(i).verdict() ? agreement(i).verdict()->rank : -1;
       rank = rank == -2 || rank == named ? named : -1;
     });
     return rank;
@@ -124,7 +124,7 @@ class JuryNetwork {
     const bool isCalm = rests_ && now_ > lastEnd_;
     each([&](int rank) {
       const int beat = beat_ - (now_ + phases_[static_cast<std::size_t>(rank)]) % beat_;
-      pause = std::min(pause, isCalm && !jury(rank).isAlarmed() ? beat : 1);
+      pause = std::min(pause, isCalm && !agreement(rank).isAlarmed() ? beat : 1);
     });
     now_ += pause;
   }
@@ -142,8 +142,8 @@ class JuryNetwork {
         beat.status = computing(rank);
         forOthers(rank, [&](int to) { post(rank, to, {.isEnd = false, .message = beat}); });
       }
-      jury(rank).tick(now());
-      for (const ControlMessage& message : jury(rank).takeMessages()) {
+      agreement(rank).tick(now());
+      for (const ControlMessage& message : agreement(rank).takeMessages()) {
         forOthers(rank, [&](int to) { post(rank, to, {.isEnd = false, .message = message}); });
       }
     });
@@ -152,7 +152,7 @@ class JuryNetwork {
     return (now_ + phases_[static_cast<std::size_t>(rank)]) % beat_ == 0;
   }
   bool hasReasonToWake(int rank) {
-    if (!rests_ || isBeat(rank) || jury(rank).isAlarmed()) return true;
+    if (!rests_ || isBeat(rank) || agreement(rank).isAlarmed()) return true;
     if (now_ > lastEnd_) return false;
     const auto& arrival = arrivals_[static_cast<std::size_t>(rank)];
     return std::any_of(arrival.begin(), arrival.end(), [&](const Queue& all) {
@@ -167,15 +167,15 @@ class JuryNetwork {
       all.erase(all.begin());
       if (!lives_[static_cast<std::size_t>(to)]) continue;
       if (delivery.isEnd) {
-        jury(to).closed(from, now());
+        agreement(to).closed(from, now());
       } else {
-        jury(to).heard(from, delivery.message, now());
+        agreement(to).heard(from, delivery.message, now());
       }
     }
   }
   bool haveVerdicts() {
     bool all = true;
-    each([&](int rank) { all = all && jury(rank).verdict().has_value(); });
+    each([&](int rank) { all = all && agreement(rank).verdict().has_value(); });
     return all;
   }
 
@@ -187,7 +187,7 @@ class JuryNetwork {
   bool rests_ = false;
   int lastEnd_ = -1;  // when the last end of a connection arrives
   std::vector<int> phases_;
-  std::vector<std::unique_ptr<Jury>> juries_;
+  std::vector<std::unique_ptr<FailureAgreement>> agreements_;
   std::vector<bool> lives_;
   std::vector<std::vector<bool>> isCut_;      // by sender, by receiver
   std::vector<std::vector<Queue>> arrivals_;  // by receiver, by sender

@@ -15,7 +15,7 @@ Nanoseconds beatOf(int worldSize) {
   return std::clamp<Nanoseconds>(worldSize * 4 * kNsPerMs, kShortest, kNsPerSecond);
 }
 
-JuryLimits limitsAt(Nanoseconds beat, JuryLimits limits) {
+FailureLimits limitsAt(Nanoseconds beat, FailureLimits limits) {
   const Nanoseconds longer = std::max<Nanoseconds>(beat - kShortest, 0);
   limits.settle += longer;
   limits.alone += 2 * longer;
@@ -25,7 +25,7 @@ JuryLimits limitsAt(Nanoseconds beat, JuryLimits limits) {
   return limits;
 }
 
-JuryLimits limitsInTree(Nanoseconds beat, int levels, JuryLimits limits) {
+FailureLimits limitsInTree(Nanoseconds beat, int levels, FailureLimits limits) {
   limits.settle = std::max(limits.settle, 500 * kNsPerMs);
   limits.alone = std::max(limits.alone, 2 * kNsPerSecond);
   limits.lostPeer = std::max(limits.lostPeer, 3 * kNsPerSecond);

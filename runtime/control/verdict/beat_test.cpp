@@ -19,7 +19,7 @@ TEST(Beat, TakesLongerFrom25RanksOnAndAtMostASecond) {
 
 TEST(Beat, TheShortestBeatLeavesTheLimitsAsTheyAre) {
   for (const Nanoseconds beat : {20 * kNsPerMs, 100 * kNsPerMs}) {
-    const JuryLimits limits = limitsAt(beat, {.silence = 700 * kNsPerMs});
+    const FailureLimits limits = limitsAt(beat, {.silence = 700 * kNsPerMs});
     EXPECT_EQ(limits.settle, 300 * kNsPerMs);
     EXPECT_EQ(limits.alone, 800 * kNsPerMs);
     EXPECT_EQ(limits.lostPeer, 1500 * kNsPerMs);
@@ -36,7 +36,7 @@ TEST(Beat, ALongerBeatLeavesAsMuchTimeBesideIt) {
   // 200 ms beside a beat; 400 ms beside that and another beat; 700 ms more; five beats.
   for (const Case& one : {Case{75, 500, 1200, 1900, 1500}, Case{200, 1000, 2200, 2900, 4000},
                           Case{250, 1200, 2600, 3300, 5000}}) {
-    const JuryLimits limits = limitsAt(beatOf(one.ranks), {});
+    const FailureLimits limits = limitsAt(beatOf(one.ranks), {});
     EXPECT_EQ(limits.settle, one.settle * kNsPerMs) << one.ranks;
     EXPECT_EQ(limits.alone, one.alone * kNsPerMs) << one.ranks;
     EXPECT_EQ(limits.lostPeer, one.lostPeer * kNsPerMs) << one.ranks;
@@ -51,8 +51,8 @@ TEST(Beat, NoRankIsSilentAfterFewerThanFiveBeats) {
 }
 
 TEST(Beat, InATreeOfManyLevelsARankMayBeSilentForLongerBeforeItCountsAsStalled) {
-  const JuryLimits usual;
-  const JuryLimits limits = limitsInTree(500 * kNsPerMs, 4, usual);
+  const FailureLimits usual;
+  const FailureLimits limits = limitsInTree(500 * kNsPerMs, 4, usual);
   EXPECT_EQ(limits.stall.silence, 10 * kNsPerSecond) << "5 beats for each of 4 levels";
   EXPECT_EQ(limits.silence, usual.silence);
   EXPECT_GT(limits.alone, limits.settle);

@@ -5,29 +5,29 @@
 
 namespace pipetrace {
 
-Jury::Jury(int rank, int worldSize, const JuryLimits& limits, const PlanWords& words,
-           Nanoseconds now)
+FailureAgreement::FailureAgreement(int rank, int worldSize, const FailureLimits& limits,
+                                   const PlanWords& words, Nanoseconds now)
     : rank_(rank),
       limits_(limits),
       words_(words),
       members_(static_cast<std::size_t>(worldSize)),
-      hearing_(rank, worldSize) {
+      reachability_(rank, worldSize) {
   for (Member& one : members_) one.heard = now;
 }
 
-void Jury::isInTree(const std::vector<int>& neighbours) {
+void FailureAgreement::isInTree(const std::vector<int>& neighbours) {
   isTree_ = true;
   for (Member& one : members_) one.isWatched = false;
   for (const int rank : neighbours) member(rank).isWatched = true;
 }
 
-void Jury::own(const ActionStatus& status) {
+void FailureAgreement::own(const ActionStatus& status) {
   const bool finishing = member(rank_).status.finishing;
   member(rank_).status = status;
   member(rank_).status.finishing = finishing;
 }
 
-void Jury::heard(int from, const ControlMessage& message, Nanoseconds now) {
+void FailureAgreement::heard(int from, const ControlMessage& message, Nanoseconds now) {
   Member& speaker = member(from);
   speaker.heard = now;
   switch (message.word) {
@@ -46,7 +46,7 @@ void Jury::heard(int from, const ControlMessage& message, Nanoseconds now) {
       // A rank knows for certain what it says of itself: this rank notices it, too.
       if (message.cause.rank == from) notice(message.cause, now);
       break;
-    case ControlWord::kMissed: hearing_.told(from, message.missed); break;
+    case ControlWord::kMissed: reachability_.told(from, message.missed); break;
     case ControlWord::kVerdict:
       speaker.mayGo = true;
       decide(message.cause);
@@ -59,7 +59,7 @@ void Jury::heard(int from, const ControlMessage& message, Nanoseconds now) {
   }
 }
 
-void Jury::closed(int from, Nanoseconds now) {
+void FailureAgreement::closed(int from, Nanoseconds now) {
   Member& gone = member(from);
   if (!std::exchange(gone.isOpen, false)) return;
   // A rank that has said what ended the run may go. So may all once all have finished.
@@ -67,21 +67,21 @@ void Jury::closed(int from, Nanoseconds now) {
   notice(CauseKind::kDied, from, now);
 }
 
-void Jury::failed(const std::string& reason, Nanoseconds now) {
+void FailureAgreement::failed(const std::string& reason, Nanoseconds now) {
   notice(CauseKind::kFailed, rank_, now, reason);
 }
 
-void Jury::lostPeer(const std::string& reason, Nanoseconds now) {
+void FailureAgreement::lostPeer(const std::string& reason, Nanoseconds now) {
   if (pendingSince_ != kNsMin) return;
   pendingReason_ = reason;
   pendingSince_ = now;
 }
 
-void Jury::stopped(const std::string& reason, Nanoseconds now) {
+void FailureAgreement::stopped(const std::string& reason, Nanoseconds now) {
   notice(CauseKind::kStopped, rank_, now, reason);
 }
 
-void Jury::finish() {
+void FailureAgreement::finish() {
   if (std::exchange(member(rank_).status.finishing, true)) return;
   ControlMessage message;
   message.word = ControlWord::kFinished;
@@ -89,7 +89,7 @@ void Jury::finish() {
   messages_.push_back(std::move(message));
 }
 
-void Jury::slept(Nanoseconds time, Nanoseconds now) {
+void FailureAgreement::slept(Nanoseconds time, Nanoseconds now) {
   const auto later = [&](Nanoseconds when) { return std::min(when + time, now); };
   for (Member& one : members_) one.heard = later(one.heard);
   alarmed_ = later(alarmed_);
@@ -97,7 +97,7 @@ void Jury::slept(Nanoseconds time, Nanoseconds now) {
   stalls_.slept(time, now);
 }
 
-void Jury::tick(Nanoseconds now) {
+void FailureAgreement::tick(Nanoseconds now) {
   member(rank_).heard = now;
   if (verdict_ || isFinished()) return;
   lookForSilence(now);
@@ -109,34 +109,36 @@ void Jury::tick(Nanoseconds now) {
   if (isTimeToDecide(now)) decide(cause());
 }
 
-std::vector<ControlMessage> Jury::takeMessages() { return std::exchange(messages_, {}); }
+std::vector<ControlMessage> FailureAgreement::takeMessages() {
+  return std::exchange(messages_, {});
+}
 
-bool Jury::isFinished() const {
+bool FailureAgreement::isFinished() const {
   return std::all_of(members_.begin(), members_.end(),
                      [](const Member& one) { return one.status.finishing; });
 }
 
 // A rank that was asked to stop lives, and may decide: where all were, each would name itself.
-bool Jury::isSuspected(int rank) const {
+bool FailureAgreement::isSuspected(int rank) const {
   return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& one) {
     return one.cause.rank == rank && one.cause.kind != CauseKind::kStopped;
   });
 }
 
-bool Jury::hasNoticed(int observer, int culprit) const {
+bool FailureAgreement::hasNoticed(int observer, int culprit) const {
   return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& one) {
     return one.observer == observer && one.cause.rank == culprit;
   });
 }
 
-bool Jury::hasNoticedSilence() const {
+bool FailureAgreement::hasNoticedSilence() const {
   return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& one) {
     return one.observer == rank_ && isSilence(one.cause.kind);
   });
 }
 
-void Jury::notice(CauseKind kind, int rank, Nanoseconds now, const std::string& reason,
-                  Nanoseconds lasted) {
+void FailureAgreement::notice(CauseKind kind, int rank, Nanoseconds now, const std::string& reason,
+                              Nanoseconds lasted) {
   FailureCause cause;
   cause.kind = kind;
   cause.rank = rank;
@@ -146,7 +148,7 @@ void Jury::notice(CauseKind kind, int rank, Nanoseconds now, const std::string& 
   notice(std::move(cause), now);
 }
 
-void Jury::notice(FailureCause cause, Nanoseconds now) {
+void FailureAgreement::notice(FailureCause cause, Nanoseconds now) {
   if (verdict_ || hasNoticed(rank_, cause.rank)) return;
   if (observations_.empty()) alarmed_ = now;
   ControlMessage message;
@@ -156,7 +158,7 @@ void Jury::notice(FailureCause cause, Nanoseconds now) {
   observations_.push_back({.observer = rank_, .noticed = now, .cause = std::move(cause)});
 }
 
-void Jury::lookForSilence(Nanoseconds now) {
+void FailureAgreement::lookForSilence(Nanoseconds now) {
   if (limits_.silence <= 0) return;
   int others = 0;
   int silent = -1;
@@ -177,7 +179,7 @@ void Jury::lookForSilence(Nanoseconds now) {
 }
 
 // The ranks that fell silent together, although some were last heard up to some beats later.
-std::vector<int> Jury::missed(Nanoseconds now) const {
+std::vector<int> FailureAgreement::missed(Nanoseconds now) const {
   Nanoseconds old = limits_.stall.silence;
   if (limits_.silence > 0) old = std::min(old, limits_.silence);
   Nanoseconds longest = 0;
@@ -194,20 +196,20 @@ std::vector<int> Jury::missed(Nanoseconds now) const {
 }
 
 // Also those that miss nobody tell: a rank that somebody hears is not gone.
-void Jury::tellMissed(Nanoseconds now) {
+void FailureAgreement::tellMissed(Nanoseconds now) {
   const bool isAnyoneSilent =
-      hearing_.hasBegun() ||
+      reachability_.hasBegun() ||
       std::any_of(observations_.begin(), observations_.end(),
                   [](const Observation& one) { return isSilence(one.cause.kind); });
-  if (isTree_ || !isAnyoneSilent || hearing_.hasTold(rank_)) return;
+  if (isTree_ || !isAnyoneSilent || reachability_.hasTold(rank_)) return;
   ControlMessage message;
   message.word = ControlWord::kMissed;
   message.missed = missed(now);
-  hearing_.told(rank_, message.missed);
+  reachability_.told(rank_, message.missed);
   messages_.push_back(std::move(message));
 }
 
-void Jury::lookForStall(Nanoseconds now) {
+void FailureAgreement::lookForStall(Nanoseconds now) {
   if (limits_.stall.stepTimeout <= 0 || !observations_.empty()) return;
   if (isTree_ && rank_ != 0) return;  // it does not know where the others are
   std::vector<RankView> views;
@@ -218,7 +220,7 @@ void Jury::lookForStall(Nanoseconds now) {
   if (auto cause = stalls_.look(views, limits_.stall, words_, now)) notice(std::move(*cause), now);
 }
 
-bool Jury::isTimeToDecide(Nanoseconds now) const {
+bool FailureAgreement::isTimeToDecide(Nanoseconds now) const {
   if (observations_.empty()) return false;
   if (!isTree_ && isSilenceAll()) return isTimeToTellSilence(now);
   const Nanoseconds passed = now - alarmed_;
@@ -238,7 +240,7 @@ bool Jury::isTimeToDecide(Nanoseconds now) const {
 }
 
 // Whether silence is all that is known; a stop may follow from it.
-bool Jury::isSilenceAll() const {
+bool FailureAgreement::isSilenceAll() const {
   bool isAny = false;
   for (const Observation& one : observations_) {
     isAny = isAny || isSilence(one.cause.kind);
@@ -247,21 +249,21 @@ bool Jury::isSilenceAll() const {
   return isAny;
 }
 
-bool Jury::isTimeToTellSilence(Nanoseconds now) const {
+bool FailureAgreement::isTimeToTellSilence(Nanoseconds now) const {
   const Nanoseconds passed = now - alarmed_;
   if (passed >= 2 * limits_.alone - limits_.settle) return true;
   for (int rank = 0; rank < static_cast<int>(members_.size()) && passed < limits_.alone; ++rank) {
-    const bool lives = member(rank).isOpen && !hearing_.misses(rank_, rank) &&
+    const bool lives = member(rank).isOpen && !reachability_.misses(rank_, rank) &&
                        now - member(rank).heard < limits_.stall.silence;
-    if (lives && !hearing_.hasTold(rank)) return false;
+    if (lives && !reachability_.hasTold(rank)) return false;
   }
-  return hearing_.decider() == rank_;
+  return reachability_.decider() == rank_;
 }
 
-FailureCause Jury::cause() const {
+FailureCause FailureAgreement::cause() const {
   FailureCause first = firstCause(observations_);
   if (!isSilence(first.kind)) return first;
-  std::optional<FailureCause> byHost = hearing_.cause();
+  std::optional<FailureCause> byHost = reachability_.cause();
   if (!byHost) return first;
   byHost->status = member(byHost->rank).status;
   for (const Observation& one : observations_) {
@@ -270,7 +272,7 @@ FailureCause Jury::cause() const {
   return *byHost;
 }
 
-void Jury::decide(const FailureCause& cause) {
+void FailureAgreement::decide(const FailureCause& cause) {
   if (verdict_) return;
   verdict_ = cause;
   ControlMessage message;

@@ -15,7 +15,7 @@ namespace pipetrace {
 
 /// The limits of a run whose ranks tell every 100 ms where they are; limitsAt() (beat.h) makes
 /// those of runs with a longer beat.
-struct JuryLimits {
+struct FailureLimits {
   StallLimits stall;
   Nanoseconds silence = 8 * kNsPerSecond;  ///< a rank that says nothing for so long; 0: no limit
   /// For how long other causes may still come in before the lowest rank that lives decides.
@@ -31,18 +31,19 @@ struct JuryLimits {
 /// One rank's part in finding, together with the others, what ended the run: all end with the same
 /// cause. Every rank tells all others what it notices; the lowest rank that nobody suspects takes
 /// the first cause of all and tells it. Once a rank is silent, each tells of which ranks it has not
-/// heard, so that the cause can be a host that is gone or cut off (Hearing).
+/// heard, so that the cause can be a host that is gone or cut off (Reachability).
 ///
 /// Knows no sockets and no clock. Times are of one clock, and do not go back. After each call the
 /// caller sends takeMessages() to all ranks. Threads: one at a time.
-class Jury {
+class FailureAgreement {
  public:
   /// Everyone else counts as heard of at `now`. `words` must outlive it.
-  Jury(int rank, int worldSize, const JuryLimits& limits, const PlanWords& words, Nanoseconds now);
+  FailureAgreement(int rank, int worldSize, const FailureLimits& limits, const PlanWords& words,
+                   Nanoseconds now);
 
   /// The host of each rank, by rank. Empty, or with an empty name: hosts are not known, and a cause
   /// names ranks only. Before the first tick().
-  void hostsAre(const std::vector<std::string>& hosts) { hearing_.hostsAre(hosts); }
+  void hostsAre(const std::vector<std::string>& hosts) { reachability_.hostsAre(hosts); }
 
   /// In a run whose ranks are connected as a tree: this rank is connected with these alone, and
   /// hears of others what these pass on. It watches its neighbours, and only rank 0, to which all
@@ -75,7 +76,7 @@ class Jury {
   const std::optional<FailureCause>& verdict() const { return verdict_; }
   /// Whether something was noticed: the next messages matter at once.
   bool isAlarmed() const {
-    return !observations_.empty() || hearing_.hasBegun() || pendingSince_ != kNsMin;
+    return !observations_.empty() || reachability_.hasBegun() || pendingSince_ != kNsMin;
   }
   /// Whether every rank has ended all its actions.
   bool isFinished() const;
@@ -109,12 +110,12 @@ class Jury {
   void decide(const FailureCause& cause);
 
   const int rank_;
-  const JuryLimits limits_;
+  const FailureLimits limits_;
   const PlanWords& words_;
   bool isTree_ = false;
   std::vector<Member> members_;
   StallWatch stalls_;
-  Hearing hearing_;
+  Reachability reachability_;
   std::vector<Observation> observations_;  // of all ranks
   std::vector<ControlMessage> messages_;
   Nanoseconds alarmed_ = 0;  // since the first observation

@@ -12,7 +12,7 @@ namespace {
 using test::drawn;
 using testing::hostNames;
 using ::testing::StartsWith;
-using Network = testing::JuryNetwork;
+using Network = testing::AgreementNetwork;
 
 constexpr int kBeat = 100;  // ms, and the longest delay of a message
 // With quick(), all ranks have a verdict between these two times after a cut, in milliseconds. A
@@ -22,15 +22,15 @@ constexpr int kEarliest = 1700;
 constexpr int kLatest = 3100;
 
 // 2 s of silence in place of 8, so that a test can take many runs.
-JuryLimits quick() {
-  JuryLimits limits;
+FailureLimits quick() {
+  FailureLimits limits;
   limits.silence = 2 * kNsPerSecond;
   return limits;
 }
 
 // Ranks that rest between beats, at a random time of a run in which all is well.
 Network runningOn(const std::vector<std::string>& hosts, unsigned seed,
-                  const JuryLimits& limits = quick(), int beat = kBeat) {
+                  const FailureLimits& limits = quick(), int beat = kBeat) {
   Network network(static_cast<int>(hosts.size()), seed, kBeat, limits);
   network.hostsAre(hosts);
   network.restBetweenBeats(beat);
@@ -39,8 +39,8 @@ Network runningOn(const std::vector<std::string>& hosts, unsigned seed,
 }
 
 std::string textOf(Network& network, int rank) {
-  const auto& verdict = network.jury(rank).verdict();
-  return verdict ? verdictText(*verdict, {}, rank, network.jury(rank).ownStatus()) : "nothing";
+  const auto& verdict = network.agreement(rank).verdict();
+  return verdict ? verdictText(*verdict, {}, rank, network.agreement(rank).ownStatus()) : "nothing";
 }
 
 // Each side of a cut, given by the first rank after it, says the same, and begins with `texts`.
@@ -51,7 +51,8 @@ void expectSides(Network& network, const std::vector<int>& ends,
     const int first = rank;
     for (; rank < ends[side]; ++rank) {
       ASSERT_THAT(textOf(network, rank), StartsWith(texts[side])) << rank << ", seed " << seed;
-      ASSERT_EQ(network.jury(rank).verdict(), network.jury(first).verdict()) << "seed " << seed;
+      ASSERT_EQ(network.agreement(rank).verdict(), network.agreement(first).verdict())
+          << "seed " << seed;
     }
   }
 }
@@ -105,7 +106,7 @@ const std::vector<Cut> kCuts{
      {"host h3 (rank 3) has not been heard of for ",
       kNothing + "hosts h0 (rank 0), h1 (rank 1) and h2 (rank 2) for "}}};
 
-TEST(JuryHosts, EachSideOfACutAgreesWhenTheNetworkIsCutAtAnyTime) {
+TEST(FailureAgreementHosts, EachSideOfACutAgreesWhenTheNetworkIsCutAtAnyTime) {
   for (const Cut& cut : kCuts) {
     for (unsigned seed = 0; seed < drawn(40U); ++seed) {
       Network network = runningOn(hostNames(cut.ranksOfHosts), seed);
@@ -116,7 +117,7 @@ TEST(JuryHosts, EachSideOfACutAgreesWhenTheNetworkIsCutAtAnyTime) {
   }
 }
 
-TEST(JuryHosts, AllRanksNameTheHostThatVanishes) {
+TEST(FailureAgreementHosts, AllRanksNameTheHostThatVanishes) {
   for (unsigned seed = 0; seed < drawn(40U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     const int host = static_cast<int>(seed % 4);
@@ -130,7 +131,7 @@ TEST(JuryHosts, AllRanksNameTheHostThatVanishes) {
   }
 }
 
-TEST(JuryHosts, ARankThatIsStoppedAloneIsNamedWithoutItsHost) {
+TEST(FailureAgreementHosts, ARankThatIsStoppedAloneIsNamedWithoutItsHost) {
   for (unsigned seed = 0; seed < drawn(40U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     const int rank = static_cast<int>(seed % 16);
@@ -144,7 +145,7 @@ TEST(JuryHosts, ARankThatIsStoppedAloneIsNamedWithoutItsHost) {
 }
 
 // Also when the two hosts are those that would decide.
-TEST(JuryHosts, AllRanksSayTheSameOfTwoHostsThatMissEachOtherOnly) {
+TEST(FailureAgreementHosts, AllRanksSayTheSameOfTwoHostsThatMissEachOtherOnly) {
   for (unsigned seed = 0; seed < drawn(60U); ++seed) {
     const int higher = 1 + static_cast<int>(seed % 3);
     const int lower = static_cast<int>(seed / 3) % higher;
@@ -153,8 +154,9 @@ TEST(JuryHosts, AllRanksSayTheSameOfTwoHostsThatMissEachOtherOnly) {
     ASSERT_GE(network.awaitVerdicts(kLatest), kEarliest) << "seed " << seed;
     const std::string hosts = std::to_string(higher) + std::to_string(lower);
     for (int rank = 0; rank < 16; ++rank) {
-      ASSERT_EQ(network.jury(rank).verdict(), network.jury(0).verdict()) << "seed " << seed;
-      const FailureCause& cause = *network.jury(rank).verdict();
+      ASSERT_EQ(network.agreement(rank).verdict(), network.agreement(0).verdict())
+          << "seed " << seed;
+      const FailureCause& cause = *network.agreement(rank).verdict();
       ASSERT_EQ(cause.hosts.size(), 1U) << textOf(network, rank) << ", seed " << seed;
       ASSERT_EQ(cause.missedBy.size(), 1U) << "seed " << seed;
       ASSERT_EQ(cause.hosts[0].name.substr(1) + cause.missedBy[0].name.substr(1), hosts);
@@ -162,7 +164,7 @@ TEST(JuryHosts, AllRanksSayTheSameOfTwoHostsThatMissEachOtherOnly) {
   }
 }
 
-TEST(JuryHosts, ADeathAtTheMomentOfACutIsTheCauseOnItsOwnSide) {
+TEST(FailureAgreementHosts, ADeathAtTheMomentOfACutIsTheCauseOnItsOwnSide) {
   for (unsigned seed = 0; seed < drawn(40U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     network.cut([](int a, int b) { return a / 12 != b / 12; });
@@ -178,22 +180,22 @@ TEST(JuryHosts, ADeathAtTheMomentOfACutIsTheCauseOnItsOwnSide) {
   }
 }
 
-TEST(JuryHosts, ADeathThatIsNoticedAfterSilenceAndBeforeTheVerdictIsTheCause) {
+TEST(FailureAgreementHosts, ADeathThatIsNoticedAfterSilenceAndBeforeTheVerdictIsTheCause) {
   const PlanWords words;
-  Jury jury(0, 6, {}, words, 0);
-  jury.hostsAre(hostNames({3, 3}));
-  for (const int rank : {1, 2}) jury.heard(rank, {}, 8 * kNsPerSecond);
-  jury.tick(8 * kNsPerSecond);
-  EXPECT_TRUE(jury.isAlarmed());
-  EXPECT_FALSE(jury.verdict()) << "ranks 1 and 2 may know more";
-  jury.closed(2, 8 * kNsPerSecond + 50 * kNsPerMs);
-  jury.tick(8 * kNsPerSecond + 300 * kNsPerMs);
-  ASSERT_TRUE(jury.verdict());
-  EXPECT_EQ(jury.verdict()->kind, CauseKind::kDied);
-  EXPECT_EQ(jury.verdict()->rank, 2);
+  FailureAgreement agreement(0, 6, {}, words, 0);
+  agreement.hostsAre(hostNames({3, 3}));
+  for (const int rank : {1, 2}) agreement.heard(rank, {}, 8 * kNsPerSecond);
+  agreement.tick(8 * kNsPerSecond);
+  EXPECT_TRUE(agreement.isAlarmed());
+  EXPECT_FALSE(agreement.verdict()) << "ranks 1 and 2 may know more";
+  agreement.closed(2, 8 * kNsPerSecond + 50 * kNsPerMs);
+  agreement.tick(8 * kNsPerSecond + 300 * kNsPerMs);
+  ASSERT_TRUE(agreement.verdict());
+  EXPECT_EQ(agreement.verdict()->kind, CauseKind::kDied);
+  EXPECT_EQ(agreement.verdict()->rank, 2);
 }
 
-TEST(JuryHosts, AHostThatVanishedLongBeforeAnotherIsTheCauseAlone) {
+TEST(FailureAgreementHosts, AHostThatVanishedLongBeforeAnotherIsTheCauseAlone) {
   for (unsigned seed = 0; seed < drawn(20U); ++seed) {
     Network network = runningOn(hostNames({4, 4, 4, 4}), seed);
     for (int rank = 12; rank < 16; ++rank) network.stop(rank);
@@ -206,7 +208,7 @@ TEST(JuryHosts, AHostThatVanishedLongBeforeAnotherIsTheCauseAlone) {
   }
 }
 
-TEST(JuryHosts, RanksAgreeOnACutWithin9SecondsAndInALargeRunWithin13) {
+TEST(FailureAgreementHosts, RanksAgreeOnACutWithin9SecondsAndInALargeRunWithin13) {
   for (const int ranks : {16, 250}) {
     const Nanoseconds beat = beatOf(ranks);
     for (unsigned seed = 0; seed < 4; ++seed) {
@@ -220,9 +222,9 @@ TEST(JuryHosts, RanksAgreeOnACutWithin9SecondsAndInALargeRunWithin13) {
   }
 }
 
-TEST(JuryHosts, TheCauseIsAHostAlsoWhenTheStepTimeoutIsShorterThanSilence) {
+TEST(FailureAgreementHosts, TheCauseIsAHostAlsoWhenTheStepTimeoutIsShorterThanSilence) {
   for (unsigned seed = 0; seed < drawn(20U); ++seed) {
-    JuryLimits limits;
+    FailureLimits limits;
     limits.stall.stepTimeout = 2 * kNsPerSecond;
     Network network = runningOn(hostNames({4, 4}), seed, limits);
     network.cut([](int a, int b) { return a / 4 != b / 4; });

@@ -8,9 +8,9 @@
 namespace pipetrace {
 namespace {
 
-using Network = testing::JuryNetwork;
+using Network = testing::AgreementNetwork;
 
-TEST(Jury, AllNameTheRankThatDiedWithItsLastAction) {
+TEST(FailureAgreement, AllNameTheRankThatDiedWithItsLastAction) {
   for (int dead = 0; dead < 5; ++dead) {
     Network network(5, 1, 20);
     network.run(300);
@@ -20,13 +20,13 @@ TEST(Jury, AllNameTheRankThatDiedWithItsLastAction) {
     EXPECT_LT(took, 100);
     EXPECT_EQ(network.culprit(), dead);
     network.each([&](int rank) {
-      EXPECT_EQ(network.jury(rank).verdict()->kind, CauseKind::kDied);
-      EXPECT_EQ(network.jury(rank).verdict()->status.action, dead);
+      EXPECT_EQ(network.agreement(rank).verdict()->kind, CauseKind::kDied);
+      EXPECT_EQ(network.agreement(rank).verdict()->status.action, dead);
     });
   }
 }
 
-TEST(Jury, AllAgreeOnOneOfTwoRanksThatDieTogether) {
+TEST(FailureAgreement, AllAgreeOnOneOfTwoRanksThatDieTogether) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Network network(6, seed, 40);
     network.run(200);
@@ -37,22 +37,22 @@ TEST(Jury, AllAgreeOnOneOfTwoRanksThatDieTogether) {
   }
 }
 
-TEST(Jury, AllAgreeOnOneOfTwoRanksThatFailTogetherHoweverLongTheBeat) {
+TEST(FailureAgreement, AllAgreeOnOneOfTwoRanksThatFailTogetherHoweverLongTheBeat) {
   for (const int beat : {100, 1000}) {
     for (unsigned seed = 0; seed < 120; ++seed) {
       Network network(6, seed, 20, limitsAt(beat * kNsPerMs, {}));
       network.restBetweenBeats(beat);
       network.run(beat);
-      network.jury(4).failed("out of memory", network.now());
+      network.agreement(4).failed("out of memory", network.now());
       network.run(static_cast<int>(seed % 5));
-      network.jury(2).failed("bad loss", network.now());
+      network.agreement(2).failed("bad loss", network.now());
       ASSERT_GE(network.awaitVerdicts(5000), 0) << beat << " ms, seed " << seed;
       ASSERT_GE(network.culprit(), 0) << "different names at " << beat << " ms, seed " << seed;
     }
   }
 }
 
-TEST(Jury, ARankThatDiesLongAfterAnotherIsNotTheFirstCause) {
+TEST(FailureAgreement, ARankThatDiesLongAfterAnotherIsNotTheFirstCause) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Network network(6, seed, 20);
     network.run(200);
@@ -64,67 +64,67 @@ TEST(Jury, ARankThatDiesLongAfterAnotherIsNotTheFirstCause) {
   }
 }
 
-TEST(Jury, ARankThatSaidWhatHappenedMayHangUp) {
+TEST(FailureAgreement, ARankThatSaidWhatHappenedMayHangUp) {
   Network network(4, 3, 30);
   network.run(200);
-  network.jury(2).failed("out of memory", network.now());
+  network.agreement(2).failed("out of memory", network.now());
   network.run(1);
   network.die(2);
   ASSERT_GE(network.awaitVerdicts(1000), 0);
   EXPECT_EQ(network.culprit(), 2);
-  EXPECT_EQ(network.jury(0).verdict()->kind, CauseKind::kFailed);
-  EXPECT_EQ(network.jury(3).verdict()->reason, "out of memory");
+  EXPECT_EQ(network.agreement(0).verdict()->kind, CauseKind::kFailed);
+  EXPECT_EQ(network.agreement(3).verdict()->reason, "out of memory");
 }
 
-TEST(Jury, ALostConnectionFollowsFromADeathThatIsNoticedLater) {
+TEST(FailureAgreement, ALostConnectionFollowsFromADeathThatIsNoticedLater) {
   Network network(4, 3, 30);
   network.run(200);
-  network.jury(1).lostPeer("the socket broke", network.now());
+  network.agreement(1).lostPeer("the socket broke", network.now());
   network.run(1000);
   network.die(3);
   ASSERT_GE(network.awaitVerdicts(1000), 0);
   EXPECT_EQ(network.culprit(), 3);
 }
 
-TEST(Jury, ALostConnectionBetweenRanksThatLiveIsTheCauseInTheEnd) {
+TEST(FailureAgreement, ALostConnectionBetweenRanksThatLiveIsTheCauseInTheEnd) {
   Network network(4, 3, 30);
   network.run(200);
-  network.jury(1).lostPeer("the socket broke", network.now());
+  network.agreement(1).lostPeer("the socket broke", network.now());
   const int took = network.awaitVerdicts(4000);
   EXPECT_GE(took, 1400);
   EXPECT_LT(took, 2000);
   EXPECT_EQ(network.culprit(), 1);
-  EXPECT_EQ(network.jury(0).verdict()->reason, "the socket broke");
+  EXPECT_EQ(network.agreement(0).verdict()->reason, "the socket broke");
 }
 
-TEST(Jury, ARankThatIsStoppedEndsTheRunForAll) {
+TEST(FailureAgreement, ARankThatIsStoppedEndsTheRunForAll) {
   Network network(4, 3, 30);
   network.run(200);
-  network.jury(2).stopped("stopped by SIGTERM", network.now());
+  network.agreement(2).stopped("stopped by SIGTERM", network.now());
   const int took = network.awaitVerdicts(1000);
   EXPECT_GE(took, 0);
   EXPECT_LT(took, 100);
   EXPECT_EQ(network.culprit(), 2);
-  EXPECT_EQ(network.jury(0).verdict()->kind, CauseKind::kStopped);
+  EXPECT_EQ(network.agreement(0).verdict()->kind, CauseKind::kStopped);
 }
 
-TEST(Jury, ARunWhoseRanksAreAllStoppedEndsAtOnceAndAllNameTheSame) {
+TEST(FailureAgreement, ARunWhoseRanksAreAllStoppedEndsAtOnceAndAllNameTheSame) {
   for (const int ranks : {2, 4}) {
     for (unsigned seed = 0; seed < 50; ++seed) {
       Network network(ranks, seed, 30);
       network.run(200);
       network.each(
-          [&](int rank) { network.jury(rank).stopped("stopped by SIGINT", network.now()); });
+          [&](int rank) { network.agreement(rank).stopped("stopped by SIGINT", network.now()); });
       const int took = network.awaitVerdicts(1000);
       ASSERT_GE(took, 0);
       ASSERT_LT(took, 100);
-      const FailureCause first = *network.jury(0).verdict();
-      network.each([&](int rank) { ASSERT_EQ(network.jury(rank).verdict(), first) << seed; });
+      const FailureCause first = *network.agreement(0).verdict();
+      network.each([&](int rank) { ASSERT_EQ(network.agreement(rank).verdict(), first) << seed; });
     }
   }
 }
 
-TEST(Jury, ADeathIsTheCauseAlthoughALauncherStopsTheOthersBeforeTheyNoticeIt) {
+TEST(FailureAgreement, ADeathIsTheCauseAlthoughALauncherStopsTheOthersBeforeTheyNoticeIt) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Network network(6, seed, 30);
     network.run(200);
@@ -132,17 +132,18 @@ TEST(Jury, ADeathIsTheCauseAlthoughALauncherStopsTheOthersBeforeTheyNoticeIt) {
     network.die(dead);
     network.each([&](int rank) {
       if (seed % 3 != 2 || rank % 2 == 0) {
-        network.jury(rank).stopped("stopped by SIGTERM", network.now());
+        network.agreement(rank).stopped("stopped by SIGTERM", network.now());
       }
     });
     ASSERT_GE(network.awaitVerdicts(1000), 0) << seed;
     ASSERT_EQ(network.culprit(), dead) << seed;
-    network.each(
-        [&](int rank) { ASSERT_EQ(network.jury(rank).verdict()->kind, CauseKind::kDied) << seed; });
+    network.each([&](int rank) {
+      ASSERT_EQ(network.agreement(rank).verdict()->kind, CauseKind::kDied) << seed;
+    });
   }
 }
 
-TEST(Jury, AHostThatVanishesIsNoticedWithin10Seconds) {
+TEST(FailureAgreement, AHostThatVanishesIsNoticedWithin10Seconds) {
   for (int silent = 0; silent < 4; ++silent) {
     Network network(4, 3, 30);
     network.run(500);
@@ -151,32 +152,32 @@ TEST(Jury, AHostThatVanishesIsNoticedWithin10Seconds) {
     EXPECT_GE(took, 7'500);
     EXPECT_LT(took, 10'000);
     EXPECT_EQ(network.culprit(), silent);
-    EXPECT_EQ(network.jury((silent + 1) % 4).verdict()->kind, CauseKind::kSilent);
+    EXPECT_EQ(network.agreement((silent + 1) % 4).verdict()->kind, CauseKind::kSilent);
   }
 }
 
-TEST(Jury, OnceAllHaveFinishedRanksMayHangUp) {
+TEST(FailureAgreement, OnceAllHaveFinishedRanksMayHangUp) {
   Network network(4, 3, 30);
   network.run(200);
-  for (int rank = 0; rank < 4; ++rank) network.jury(rank).finish();
+  for (int rank = 0; rank < 4; ++rank) network.agreement(rank).finish();
   network.run(100);
-  network.each([&](int rank) { EXPECT_TRUE(network.jury(rank).isFinished()); });
+  network.each([&](int rank) { EXPECT_TRUE(network.agreement(rank).isFinished()); });
   network.die(0);
   network.run(100);
-  network.each([&](int rank) { EXPECT_FALSE(network.jury(rank).isAlarmed()); });
+  network.each([&](int rank) { EXPECT_FALSE(network.agreement(rank).isAlarmed()); });
 }
 
-TEST(Jury, ARankThatDiesWhileOthersWaitForItAtTheEndIsNamed) {
+TEST(FailureAgreement, ARankThatDiesWhileOthersWaitForItAtTheEndIsNamed) {
   Network network(4, 3, 30);
   network.run(200);
-  for (const int rank : {0, 1, 3}) network.jury(rank).finish();
+  for (const int rank : {0, 1, 3}) network.agreement(rank).finish();
   network.run(500);
   network.die(2);
   ASSERT_GE(network.awaitVerdicts(1000), 0);
   EXPECT_EQ(network.culprit(), 2);
 }
 
-TEST(Jury, TheNextRankDecidesWhenTheOneThatShouldDiesMeanwhile) {
+TEST(FailureAgreement, TheNextRankDecidesWhenTheOneThatShouldDiesMeanwhile) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Network network(5, seed, 40);
     network.run(200);

@@ -14,10 +14,10 @@ bool isIn(const std::vector<bool>& ranks, int rank) {
 
 }  // namespace
 
-Hearing::Hearing(int self, int worldSize)
+Reachability::Reachability(int self, int worldSize)
     : self_(self), missed_(static_cast<std::size_t>(worldSize)) {}
 
-void Hearing::hostsAre(const std::vector<std::string>& hosts) {
+void Reachability::hostsAre(const std::vector<std::string>& hosts) {
   assert(hosts.empty() || hosts.size() == missed_.size());
   hosts_.clear();
   if (std::find(hosts.begin(), hosts.end(), "") != hosts.end()) return;
@@ -29,7 +29,7 @@ void Hearing::hostsAre(const std::vector<std::string>& hosts) {
   }
 }
 
-void Hearing::told(int rank, const std::vector<int>& missed) {
+void Reachability::told(int rank, const std::vector<int>& missed) {
   hasBegun_ = true;
   std::vector<bool>& ranks = missed_[static_cast<std::size_t>(rank)];
   ranks.assign(missed_.size(), false);
@@ -38,11 +38,11 @@ void Hearing::told(int rank, const std::vector<int>& missed) {
   }
 }
 
-bool Hearing::misses(int rank, int other) const {
+bool Reachability::misses(int rank, int other) const {
   return hasTold(rank) && isIn(missed_[static_cast<std::size_t>(rank)], other);
 }
 
-bool Hearing::isHeard(int rank) const {
+bool Reachability::isHeard(int rank) const {
   if (!misses(self_, rank)) return true;
   for (int one = 0; one < size(); ++one) {
     if (hasTold(one) && !misses(self_, one) && !misses(one, rank)) return true;
@@ -50,13 +50,13 @@ bool Hearing::isHeard(int rank) const {
   return false;
 }
 
-std::vector<bool> Hearing::heard() const {
+std::vector<bool> Reachability::heard() const {
   std::vector<bool> ranks;
   for (int rank = 0; rank < size(); ++rank) ranks.push_back(isHeard(rank));
   return ranks;
 }
 
-int Hearing::decider() const {
+int Reachability::decider() const {
   const std::vector<bool> heard = this->heard();
   std::vector<bool> isApart(heard.size(), false);
   for (int rank = 0; rank < size(); ++rank) {
@@ -77,7 +77,7 @@ int Hearing::decider() const {
   return lowest;
 }
 
-std::optional<FailureCause> Hearing::cause() const {
+std::optional<FailureCause> Reachability::cause() const {
   if (hosts_.size() < 2) return std::nullopt;
   const std::vector<bool> heard = this->heard();
   if (std::find(heard.begin(), heard.end(), false) == heard.end()) return mostMissed();
@@ -88,7 +88,7 @@ std::optional<FailureCause> Hearing::cause() const {
   return sideOf(heard);
 }
 
-FailureCause Hearing::sideOf(const std::vector<bool>& heard) const {
+FailureCause Reachability::sideOf(const std::vector<bool>& heard) const {
   FailureCause cause;
   for (const HostRanks& host : hosts_) {
     if (!isIn(heard, host.ranks[0])) cause.hosts.push_back(host);
@@ -102,7 +102,7 @@ FailureCause Hearing::sideOf(const std::vector<bool>& heard) const {
 }
 
 // By host, those that miss it or that it misses; nothing if only some of their ranks do.
-std::optional<std::vector<std::vector<bool>>> Hearing::brokenLinks() const {
+std::optional<std::vector<std::vector<bool>>> Reachability::brokenLinks() const {
   std::vector<std::vector<bool>> links(hosts_.size(), std::vector<bool>(hosts_.size(), false));
   for (std::size_t from = 0; from < hosts_.size(); ++from) {
     for (std::size_t to = 0; to < hosts_.size(); ++to) {
@@ -124,7 +124,7 @@ std::optional<std::vector<std::vector<bool>>> Hearing::brokenLinks() const {
   return links;
 }
 
-std::optional<FailureCause> Hearing::mostMissed() const {
+std::optional<FailureCause> Reachability::mostMissed() const {
   const auto links = brokenLinks();
   if (!links) return std::nullopt;
   std::size_t most = 0;

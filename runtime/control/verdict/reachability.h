@@ -14,9 +14,9 @@ namespace pipetrace {
 ///
 /// Below, a rank is heard if `self` hears it, or any rank does that `self` hears.
 /// Threads: one at a time.
-class Hearing {
+class Reachability {
  public:
-  Hearing(int self, int worldSize);
+  Reachability(int self, int worldSize);
 
   /// The host of each rank, by rank. Without names, or with an empty one, hosts are not known.
   void hostsAre(const std::vector<std::string>& hosts);

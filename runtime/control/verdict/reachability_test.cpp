@@ -16,20 +16,21 @@ using testing::hostNames;
 using AreApart = std::function<bool(int a, int b)>;
 
 // All ranks that `self` hears have told. `areApart` says who does not hear whom.
-Hearing hearingOf(int self, const std::vector<std::string>& hosts, const AreApart& areApart) {
+Reachability reachabilityOf(int self, const std::vector<std::string>& hosts,
+                            const AreApart& areApart) {
   const int ranks = static_cast<int>(hosts.size());
   const auto isMissed = [&](int a, int b) { return a != b && (areApart(a, b) || areApart(b, a)); };
-  Hearing hearing(self, ranks);
-  hearing.hostsAre(hosts);
+  Reachability reachability(self, ranks);
+  reachability.hostsAre(hosts);
   for (int rank = 0; rank < ranks; ++rank) {
     if (isMissed(self, rank)) continue;
     std::vector<int> missed;
     for (int other = 0; other < ranks; ++other) {
       if (isMissed(rank, other)) missed.push_back(other);
     }
-    hearing.told(rank, missed);
+    reachability.told(rank, missed);
   }
-  return hearing;
+  return reachability;
 }
 
 // Hosts by their first letters: "h2 h3".
@@ -41,8 +42,8 @@ std::string namesOf(const std::vector<HostRanks>& hosts) {
 
 // All that a cause by hosts says: "silent h3, rank 12", "cut off from h0 h1, rank 8",
 // "silent h3 by h2, rank 12"; "none".
-std::string told(const Hearing& hearing) {
-  const auto cause = hearing.cause();
+std::string told(const Reachability& reachability) {
+  const auto cause = reachability.cause();
   if (!cause) return "none";
   std::string text = cause->kind == CauseKind::kCutOff ? "cut off from " : "silent ";
   text += namesOf(cause->hosts);
@@ -50,7 +51,7 @@ std::string told(const Hearing& hearing) {
   return text + ", rank " + std::to_string(cause->rank);
 }
 
-TEST(Hearing, TheLargerOfTwoSidesNamesTheHostsOfTheOther) {
+TEST(Reachability, TheLargerOfTwoSidesNamesTheHostsOfTheOther) {
   struct Case {
     std::vector<int> ranksOfHosts;
     int hostsOfSide;  // the first ones are on one side, the rest on the other
@@ -72,52 +73,54 @@ TEST(Hearing, TheLargerOfTwoSidesNamesTheHostsOfTheOther) {
         std::accumulate(one.ranksOfHosts.begin(), one.ranksOfHosts.begin() + one.hostsOfSide, 0);
     const auto areApart = [&](int a, int b) { return a < firsts && b >= firsts; };
     for (int rank = 0; rank < static_cast<int>(hosts.size()); ++rank) {
-      const Hearing hearing = hearingOf(rank, hosts, areApart);
-      EXPECT_EQ(told(hearing), rank < firsts ? one.first : one.rest) << "rank " << rank;
-      EXPECT_EQ(hearing.decider(), rank < firsts ? 0 : firsts) << "rank " << rank;
+      const Reachability reachability = reachabilityOf(rank, hosts, areApart);
+      EXPECT_EQ(told(reachability), rank < firsts ? one.first : one.rest) << "rank " << rank;
+      EXPECT_EQ(reachability.decider(), rank < firsts ? 0 : firsts) << "rank " << rank;
     }
   }
 }
 
-TEST(Hearing, ASideOfThreeIsTheLargerOnlyWithHalfOfTheRanksAndRank0) {
+TEST(Reachability, ASideOfThreeIsTheLargerOnlyWithHalfOfTheRanksAndRank0) {
   const auto hosts = hostNames({4, 4, 4, 4});
   const auto side = [](int rank) { return rank < 4 ? 0 : rank < 8 ? 1 : 2; };
   const AreApart areApart = [&](int a, int b) { return side(a) != side(b); };
-  EXPECT_EQ(told(hearingOf(0, hosts, areApart)), "cut off from h1 h2 h3, rank 0");
-  EXPECT_EQ(told(hearingOf(4, hosts, areApart)), "cut off from h0 h2 h3, rank 4");
-  EXPECT_EQ(told(hearingOf(15, hosts, areApart)), "cut off from h0 h1, rank 8") << "without rank 0";
+  EXPECT_EQ(told(reachabilityOf(0, hosts, areApart)), "cut off from h1 h2 h3, rank 0");
+  EXPECT_EQ(told(reachabilityOf(4, hosts, areApart)), "cut off from h0 h2 h3, rank 4");
+  EXPECT_EQ(told(reachabilityOf(15, hosts, areApart)), "cut off from h0 h1, rank 8")
+      << "without rank 0";
   const AreApart isHalf = [&](int a, int b) { return side(a / 8 * 4 + a % 4) != side(b / 8 * 4); };
-  EXPECT_EQ(told(hearingOf(1, hostNames({8, 4, 4}), isHalf)), "silent h1 h2, rank 8");
+  EXPECT_EQ(told(reachabilityOf(1, hostNames({8, 4, 4}), isHalf)), "silent h1 h2, rank 8");
 }
 
-TEST(Hearing, HostsWhoseRanksAreScatteredAreHostsAllTheSame) {
+TEST(Reachability, HostsWhoseRanksAreScatteredAreHostsAllTheSame) {
   const AreApart areApart = [](int a, int b) { return a % 2 == 0 && b % 2 == 1; };
-  const Hearing hearing = hearingOf(2, {"even", "odd", "even", "odd", "even"}, areApart);
-  const auto cause = hearing.cause();
+  const Reachability reachability =
+      reachabilityOf(2, {"even", "odd", "even", "odd", "even"}, areApart);
+  const auto cause = reachability.cause();
   ASSERT_TRUE(cause);
   ASSERT_EQ(cause->hosts.size(), 1U);
   EXPECT_EQ(cause->hosts[0], (HostRanks{.name = "odd", .ranks = {1, 3}}));
 }
 
-TEST(Hearing, WhereOnlySomeRanksOfAHostAreSilentTheCauseIsNoHost) {
+TEST(Reachability, WhereOnlySomeRanksOfAHostAreSilentTheCauseIsNoHost) {
   const auto hosts = hostNames({4, 4, 4});
-  EXPECT_EQ(told(hearingOf(0, hosts, [](int, int b) { return b == 9; })), "none");
-  EXPECT_EQ(told(hearingOf(0, hosts, [](int, int b) { return b >= 9; })), "none");
-  EXPECT_EQ(told(hearingOf(0, hosts, [](int, int b) { return b >= 8 || b == 5; })), "none");
-  EXPECT_EQ(told(hearingOf(5, hosts, [](int a, int b) { return a == 5 && b >= 0; })), "none");
+  EXPECT_EQ(told(reachabilityOf(0, hosts, [](int, int b) { return b == 9; })), "none");
+  EXPECT_EQ(told(reachabilityOf(0, hosts, [](int, int b) { return b >= 9; })), "none");
+  EXPECT_EQ(told(reachabilityOf(0, hosts, [](int, int b) { return b >= 8 || b == 5; })), "none");
+  EXPECT_EQ(told(reachabilityOf(5, hosts, [](int a, int b) { return a == 5 && b >= 0; })), "none");
 }
 
-TEST(Hearing, ARunOnOneHostOrOnUnknownOnesHasNoCauseByHost) {
+TEST(Reachability, ARunOnOneHostOrOnUnknownOnesHasNoCauseByHost) {
   const AreApart areApart = [](int a, int b) { return a < 2 && b >= 2; };
-  EXPECT_EQ(told(hearingOf(0, {"h0", "h0", "h0", "h0"}, areApart)), "none");
-  EXPECT_EQ(told(hearingOf(0, {"h0", "h0", "h1", ""}, areApart)), "none");
-  Hearing unknown(0, 4);
+  EXPECT_EQ(told(reachabilityOf(0, {"h0", "h0", "h0", "h0"}, areApart)), "none");
+  EXPECT_EQ(told(reachabilityOf(0, {"h0", "h0", "h1", ""}, areApart)), "none");
+  Reachability unknown(0, 4);
   unknown.told(0, {2, 3});
   EXPECT_EQ(told(unknown), "none");
   EXPECT_EQ(unknown.decider(), 0);
 }
 
-TEST(Hearing, HostsThatMissEachOtherWhileOthersHearBothGiveOneCauseEverywhere) {
+TEST(Reachability, HostsThatMissEachOtherWhileOthersHearBothGiveOneCauseEverywhere) {
   struct Case {
     std::vector<std::pair<int, int>> links;  // that are cut, between hosts of four ranks
     std::string cause;
@@ -136,37 +139,38 @@ TEST(Hearing, HostsThatMissEachOtherWhileOthersHearBothGiveOneCauseEverywhere) {
              one.links.end();
     };
     for (int rank = 0; rank < 16; ++rank) {
-      const Hearing hearing = hearingOf(rank, hostNames({4, 4, 4, 4}), areApart);
-      EXPECT_EQ(told(hearing), one.cause) << "rank " << rank;
-      EXPECT_EQ(hearing.decider(), one.decider) << "rank " << rank;
+      const Reachability reachability = reachabilityOf(rank, hostNames({4, 4, 4, 4}), areApart);
+      EXPECT_EQ(told(reachability), one.cause) << "rank " << rank;
+      EXPECT_EQ(reachability.decider(), one.decider) << "rank " << rank;
     }
   }
 }
 
-TEST(Hearing, ALinkThatIsCutForSomeRanksOnlyIsNoCauseByHost) {
+TEST(Reachability, ALinkThatIsCutForSomeRanksOnlyIsNoCauseByHost) {
   const auto hosts = hostNames({2, 2, 2});
-  EXPECT_EQ(told(hearingOf(0, hosts, [](int a, int b) { return a == 3 && b == 4; })), "none");
-  EXPECT_EQ(told(hearingOf(0, hosts, [](int a, int b) { return a == 4 && b == 5; })), "none");
+  EXPECT_EQ(told(reachabilityOf(0, hosts, [](int a, int b) { return a == 3 && b == 4; })), "none");
+  EXPECT_EQ(told(reachabilityOf(0, hosts, [](int a, int b) { return a == 4 && b == 5; })), "none");
 }
 
-TEST(Hearing, ARankThatHasToldNothingCountsAsHearingWhatTheOthersHear) {
-  Hearing hearing(0, 4);
-  hearing.hostsAre(hostNames({1, 1, 2}));
-  EXPECT_FALSE(hearing.hasBegun());
-  hearing.told(0, {2, 3});
-  EXPECT_TRUE(hearing.hasBegun());
-  EXPECT_FALSE(hearing.hasTold(1));
-  EXPECT_EQ(told(hearing), "silent h2, rank 2");
-  hearing.told(1, {});
-  EXPECT_EQ(told(hearing), "silent h0 by h2, rank 0") << "rank 1 hears all, and h0 has fewer ranks";
+TEST(Reachability, ARankThatHasToldNothingCountsAsHearingWhatTheOthersHear) {
+  Reachability reachability(0, 4);
+  reachability.hostsAre(hostNames({1, 1, 2}));
+  EXPECT_FALSE(reachability.hasBegun());
+  reachability.told(0, {2, 3});
+  EXPECT_TRUE(reachability.hasBegun());
+  EXPECT_FALSE(reachability.hasTold(1));
+  EXPECT_EQ(told(reachability), "silent h2, rank 2");
+  reachability.told(1, {});
+  EXPECT_EQ(told(reachability), "silent h0 by h2, rank 0")
+      << "rank 1 hears all, and h0 has fewer ranks";
 }
 
-TEST(Hearing, NumbersThatAreNoRanksAreIgnored) {
-  Hearing hearing(0, 2);
-  hearing.hostsAre({"h0", "h1"});
-  hearing.told(0, {-1, 2, 1 << 30, 1});
-  EXPECT_TRUE(hearing.misses(0, 1));
-  EXPECT_EQ(told(hearing), "silent h1, rank 1");
+TEST(Reachability, NumbersThatAreNoRanksAreIgnored) {
+  Reachability reachability(0, 2);
+  reachability.hostsAre({"h0", "h1"});
+  reachability.told(0, {-1, 2, 1 << 30, 1});
+  EXPECT_TRUE(reachability.misses(0, 1));
+  EXPECT_EQ(told(reachability), "silent h1, rank 1");
 }
 
 }  // namespace
