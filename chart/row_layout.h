@@ -5,10 +5,17 @@
 #include <vector>
 
 #include "chart/chart_row.h"
-#include "chart/row_heights.h"
 #include "chart/rows/shown_rows.h"
 
 namespace pipetrace {
+
+/// Heights of rows, in pixels.
+struct RowHeights {
+  int compute = 38;  ///< a compute row
+  int lane = 18;     ///< any other row; 0 leaves them out
+  int laneGap = 2;   ///< between rows of one rank
+  int rankGap = 12;  ///< between ranks
+};
 
 /// The place of a row, in pixels from the top of the chart.
 struct RowPlace {

@@ -27,7 +27,7 @@ foreach(moved IN ITEMS
         "profiler/cuda_runtime.h profiler/cuda/runtime.h"
         "profiler/cuda_scope.h profiler/cuda/scope.h"
         "profiler/cuda_stream.h profiler/cuda/stream.h"
-        "profiler/cuda_kernel_log.h profiler/kernels/cuda_kernel_log.h"
+        "profiler/cuda_kernel_log.h profiler/kernels/cupti_collector.h"
         "profiler/cupti_api.h profiler/kernels/cupti_api.h"
         "profiler/cupti_collector.h profiler/kernels/cupti_collector.h"
         "profiler/nvtx_ranges.h profiler/kernels/nvtx_ranges.h"

@@ -1,7 +1,6 @@
 #include "parser/load_timeline.h"
 
 #include <sys/stat.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -10,23 +9,163 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include "parser/file_loader.h"
+#include "parser/byte_source.h"
+#include "parser/csv_format.h"
 #include "parser/find_logs.h"
 #include "parser/foreign/logs/megatron_ranks.h"
+#include "parser/foreign/logs/pattern_log_reader.h"
+#include "parser/foreign/names/given_names.h"
+#include "parser/own_profile.h"
+#include "parser/runs/file_facts.h"
 #include "parser/runs/find_runs.h"
 #include "parser/runs/rank_names.h"
 #include "parser/runs/run_parts.h"
 #include "parser/runs/several_runs.h"
 #include "parser/timeline_joiner.h"
+#include "parser/trace_reader.h"
+#include "parser/trace_readers.h"
+#include "trace/diagnostic.h"
 #include "trace/error.h"
 #include "trace/text/count_text.h"
 #include "trace/threads/turns.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// The result of reading one file by itself.
+struct FileReading {
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ReadOutcome outcome;
+  std::string name;                       ///< what messages call it
+  std::string_view format;                ///< of the reader
+  RecordKind record = RecordKind::kNone;  ///< likewise
+  bool isOwnProfile = false;              ///< pipe-trace wrote it
+  bool isLeftOut = false;                 ///< ... and it was not read because there are logs
+  FileFacts facts;                        ///< empty where the file is the only one
+
+  bool isLog() const { return record == RecordKind::kJobLog; }
+};
+
+/// Reads single files, apart from all others. Several threads may use it at once.
+class FileLoader {
+ public:
+  /// `readers` and `options` must outlive it. `leaveOutProfiles`: a folder holds logs, and the
+  /// profiles in it were made of them. `isOnlyFile`: no other file is read. Throws Error when the
+  /// pattern or the file of kinds in the options cannot be used.
+  FileLoader(const TraceReaders& readers, const LoadOptions& options, bool leaveOutProfiles,
+             bool isOnlyFile);
+
+  /// `nextRank`: see ReadRequest. Throws Error when the file cannot be read at all.
+  FileReading load(const FoundLog& file, int nextRank) const;
+
+ private:
+  const TraceReaders& readers_;
+  const LoadOptions& options_;
+  bool leaveOutProfiles_;
+  bool isOnlyFile_;
+  std::optional<GivenNames> kinds_;
+  std::optional<LinePattern> pattern_;
+  std::optional<PatternLogReader> patternReader_;
+};
+
+namespace fs = std::filesystem;
+
+/// Whether there are bytes that no text has: control characters other than white space, those that
+/// terminals know, and escape.
+bool holdsControlBytes(std::string_view bytes) {
+  return std::any_of(bytes.begin(), bytes.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < '\a' || (byte > '\r' && byte < ' ' && byte != '\x1b');
+  });
+}
+
+/// Throws Error for files that hold another file: what comes out of them is read, they are not.
+void refusePacked(std::string_view head, const std::string& name) {
+  if (head.starts_with("\x1f\x8b\x08")) {
+    throw Error(name + " is compressed twice; unpack it once with gunzip");
+  }
+  if (head.starts_with("PK\x03\x04")) {
+    throw Error(name + " is a zip archive; unpack it and name the files in it");
+  }
+}
+
+void addFacts(const FoundLog& file, int threads, FileReading& reading) {
+  reading.facts = factsOf(reading.timeline, threads);
+  reading.facts.path = file.path;
+  reading.facts.format = reading.format;
+  reading.facts.isLog = reading.isLog();
+  reading.facts.isOurs = reading.isOwnProfile;
+  reading.facts.process = reading.outcome.process;
+  // A ring goes on with the log of its rank, wherever in time that ends.
+  if (reading.record == RecordKind::kRing) reading.facts.span = {kNsMax, kNsMin};
+}
+
+FileLoader::FileLoader(const TraceReaders& readers, const LoadOptions& options,
+                       bool leaveOutProfiles, bool isOnlyFile)
+    : readers_(readers),
+      options_(options),
+      leaveOutProfiles_(leaveOutProfiles),
+      isOnlyFile_(isOnlyFile) {
+  if (!options.kinds.empty()) kinds_.emplace(options.kinds);
+  if (options.pattern.empty()) return;
+  pattern_.emplace(options.pattern, options.timeUnit);
+  patternReader_.emplace(*pattern_);
+}
+
+FileReading FileLoader::load(const FoundLog& file, int nextRank) const {
+  FileReading reading;
+  ByteSource source(file.path);
+  reading.name = source.name();
+  if (options_.progress != nullptr) {
+    source.countInto(&options_.progress->bytesRead);
+    source.endWhen(&options_.progress->isCancelled);
+  }
+  const std::string_view head = source.peek(TraceReader::kProbeSize);
+  refusePacked(head, source.name());
+  reading.isOwnProfile = isOwnProfile(head);
+  reading.isLeftOut =
+      file.by == FoundBy::kEnding && leaveOutProfiles_ &&
+      (reading.isOwnProfile || isPaddleProfileName(fs::path(file.path).filename().string()));
+  if (reading.isLeftOut) return reading;
+  const TraceReader* reader = patternReader_ ? &*patternReader_ : readers_.choose(head);
+  if (reader == nullptr) throw Error(source.name() + " is in no format that can be read");
+  reading.format = reader->formatName();
+  reading.record = reader->record();
+  const ReadRequest request{.rank = file.rank,
+                            .nameRank = file.nameRank,
+                            .nextRank = nextRank,
+                            .run = options_.run,
+                            .threads = options_.threads,
+                            .jobTime = options_.jobTime,
+                            .kinds = kinds_ ? &*kinds_ : nullptr};
+  const bool isCsv = head.starts_with(kCsvHeader);
+  const bool isText = !holdsControlBytes(head);
+  reading.outcome = reader->read(source, request, reading.timeline, reading.diagnostics);
+  if (isCsv && reading.outcome.events == 0) {
+    reading.outcome.whyNone = "it is a profile as CSV, and CSV is not read back";
+  }
+  if (!isText && reading.outcome.events == 0 && reading.isLog()) {
+    reading.outcome.whyNone = "it is not text, and in no format that pipe-trace knows";
+    reading.outcome.adviceOnNone =
+        "give a folder of workerlog.<rank> files, one such file, or a profile (docs/inputs.md)";
+  }
+  if (!isOnlyFile_) addFacts(file, options_.threads, reading);
+  if (!source.damage().empty()) {
+    reading.diagnostics.add({.file = source.name(),
+                             .message = source.damage() + "; what came before was read",
+                             .advice = "copy the file again"});
+  }
+  return reading;
+}
 
 namespace fs = std::filesystem;
 

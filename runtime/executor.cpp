@@ -15,13 +15,45 @@
 #include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
 #include "runtime/record/record_job.h"
-#include "runtime/require_fits.h"
+#include "runtime/stage_work.h"
 #include "runtime/sums/gradient_sums.h"
 #include "runtime/sums/loss_sums.h"
 #include "runtime/sums/scalar_all_reduce.h"
+#include "runtime/transport/transport.h"
+#include "schedule/check/check.h"
+#include "schedule/check/checked_plan.h"
+#include "schedule/check/update_meetings.h"
 #include "trace/error.h"
 
 namespace pipetrace {
+
+namespace {
+
+/// Hands the plan to the work (StageWork::accept()). Throws Error for a plan that the work or the
+/// transport cannot run, such as one that deadlocks on its lines. `ahead`: as in ExecutorOptions.
+void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& transport, int ahead) {
+  if (plan->numRanks() != transport.worldSize()) {
+    throw Error("the plan " + plan->name + " is for " + std::to_string(plan->numRanks()) +
+                " ranks, but " + std::to_string(transport.worldSize()) + " run");
+  }
+  work.accept(*plan, transport.rank());
+  if (transport.commStreams() != CommStreams::kAsReached) {
+    if (UpdateMeetings::exist(*plan)) {
+      throw Error("the plan " + plan->name +
+                  " changes the weights of stages on several ranks without a flush, and the sums "
+                  "of these have no place among messages in line; take a communicator a lane, or "
+                  "Gloo");
+    }
+    requireRunsInLine(fullPlan(plan, ahead), transport.commStreams());
+  }
+  if (!transport.sendsBlock()) return;
+  const std::vector<Problem> stuck = checkLimits(fullPlan(plan, ahead), {.buffers = kPostedOnly});
+  if (stuck.empty()) return;
+  throw Error("the plan " + plan->name +
+              " cannot run where each send waits for its receive: " + toText(stuck.front()));
+}
+
+}  // namespace
 
 class Executor::Impl {
  public:

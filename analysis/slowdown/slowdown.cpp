@@ -1,18 +1,166 @@
 #include "analysis/slowdown/slowdown.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "analysis/graph/job_graph.h"
 #include "analysis/rerun/run_work.h"
-#include "analysis/slowdown/refusals.h"
 #include "analysis/slowdown/set_what_ifs.h"
-#include "analysis/slowdown/usable_steps.h"
 #include "analysis/slowdown/what_ifs.h"
+#include "analysis/steps/incomplete_steps.h"
+#include "trace/log/fused_pair.h"
+#include "trace/text/count_text.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/timeline.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// The steps that the what-if analysis uses.
+struct UsableSteps {
+  std::vector<std::int32_t> steps;  ///< ascending
+  std::string reason;               ///< why there are none
+};
+
+/// Finds the steps in which all ranks have compute jobs, of those that are `given`, or of all. With
+/// none given no rank may lack jobs.
+UsableSteps usableSteps(const Timeline& timeline, const JobGraph& graph, const Topology& topology,
+                        std::span<const std::int32_t> given, int threads) {
+  UsableSteps usable;
+  if (graph.ranks().empty()) {
+    usable.reason = "there are no compute jobs";
+    return usable;
+  }
+  std::vector<std::vector<std::int32_t>> found(graph.ranks().size());
+  inParallel(threads, found.size(), [&](std::size_t r) {
+    const JobGraph::Rank& rank = graph.ranks()[r];
+    for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isCompute(job.kind) || job.step < 0) continue;
+      if (found[r].empty() || found[r].back() != job.step) found[r].push_back(job.step);
+    }
+    std::sort(found[r].begin(), found[r].end());
+    found[r].erase(std::unique(found[r].begin(), found[r].end()), found[r].end());
+  });
+  std::vector<std::int32_t>& steps = usable.steps;
+  steps = found.front();
+  const auto keep = [&](const auto& others, bool isIn) {
+    std::erase_if(steps, [&](std::int32_t step) {
+      return std::binary_search(others.begin(), others.end(), step) != isIn;
+    });
+  };
+  for (const auto& each : found) keep(each, true);
+  if (steps.empty()) {
+    usable.reason = "no step has compute jobs of all ranks";
+    return usable;
+  }
+  if (given.empty()) {
+    keep(incompleteSteps(timeline, topology, threads), false);
+    if (steps.empty()) usable.reason = "some rank lacks jobs in each step";
+  } else {
+    std::vector<std::int32_t> wanted(given.begin(), given.end());
+    std::sort(wanted.begin(), wanted.end());
+    keep(wanted, true);
+    if (steps.empty()) usable.reason = "none of these steps has compute jobs of all ranks";
+  }
+  return usable;
+}
+
+using Id = JobGraph::Id;
+
+/// Jobs of a step, or messages that a job waits for, whose input is on a rank that is missing.
+std::int64_t countLacking(const JobGraph& graph, const RunWork& work, std::size_t step) {
+  std::int64_t count = 0;
+  for (std::size_t r = 0; r < graph.ranks().size(); ++r) {
+    work.fetch(step, r);
+    for (const Id id : work.chain(step, r)) {
+      if (work.isCollective(id)) continue;
+      const JobGraph::Node& node = graph.node(id);
+      bool lacks = node.lacksInput;
+      for (const Id input : node.inputs) {
+        if (input == JobGraph::kNone || !graph.node(input).isMessage) continue;
+        lacks = lacks || graph.node(input).lacksInput;
+      }
+      if (lacks) ++count;
+    }
+  }
+  return count;
+}
+
+/// Why the jobs of a step, of pipelines of several ranks, cannot be linked.
+std::string unlinked(const Timeline& timeline, const JobGraph& graph, const RunWork& work,
+                     std::size_t step) {
+  for (const auto& pipeline : graph.pipelines()) {
+    if (pipeline.size() < 2) continue;
+    for (const std::uint32_t r : pipeline) {
+      work.fetch(step, r);
+      for (const Id id : work.chain(step, r)) {
+        if (work.isCollective(id)) continue;
+        const JobGraph::Node& job = graph.node(id);
+        if (!isCompute(job.kind)) continue;
+        if (job.stage < 0) {
+          return "the stages of jobs on rank " + std::to_string(graph.ranks()[r].number) +
+                 " are not known";
+        }
+        if (job.kind == JobKind::kForwardBackward && !fusedPairOf(timeline, *job.event)) {
+          return "the halves of fused jobs on rank " + std::to_string(graph.ranks()[r].number) +
+                 " are not known";
+        }
+      }
+    }
+  }
+  return {};
+}
+
+/// In numbered runs messages name no chunk.
+bool hasMessagesWithoutStage(const Timeline& timeline, std::span<const std::int32_t> steps) {
+  return std::any_of(timeline.tracks.begin(), timeline.tracks.end(), [&](const Track& track) {
+    return std::any_of(track.events.begin(), track.events.end(), [&](const Event& event) {
+      return isTransfer(event.kind) && (event.stage < 0 || event.microBatch < 0) &&
+             std::binary_search(steps.begin(), steps.end(), event.step);
+    });
+  });
+}
+
+/// Why a what-if analysis of these steps would not be true, as a sentence without a full stop;
+/// empty: it is. Uses that many threads.
+std::string refusalOf(const Timeline& timeline, const JobGraph& graph, const RunWork& work,
+                      std::span<const std::int32_t> steps, int threads) {
+  std::vector<std::string> reasons(work.stepCount());
+  inParallel(threads, reasons.size(),
+             [&](std::size_t step) { reasons[step] = unlinked(timeline, graph, work, step); });
+  for (const std::string& reason : reasons) {
+    if (!reason.empty()) return reason;
+  }
+  if (work.isNumbered()) {
+    if (hasMessagesWithoutStage(timeline, steps)) {
+      return "the messages do not name the chunks that they are for";
+    }
+    std::set<std::size_t> sizes;
+    for (const auto& pipeline : graph.pipelines()) sizes.insert(pipeline.size());
+    if (sizes.size() > 1) return "ranks of some replicas are missing";
+    if (work.stages().back() + 1 > static_cast<std::int32_t>(work.stages().size())) {
+      return "ranks of some stages are missing";
+    }
+    return {};
+  }
+  std::vector<std::int64_t> counts(work.stepCount());
+  inParallel(threads, counts.size(),
+             [&](std::size_t step) { counts[step] = countLacking(graph, work, step); });
+  const std::int64_t lacking = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (lacking == 0) return {};
+  return countText(lacking, "job gets its input", "jobs get their inputs") +
+         " from jobs that are missing: the logs of all ranks are needed";
+}
 
 /// Computes the numbers of a run that has them.
 class Analysis {

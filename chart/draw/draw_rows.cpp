@@ -1,16 +1,81 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "chart/draw/canvas.h"
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/draw_folded.h"
-#include "chart/draw/exact_columns.h"
 #include "chart/lane_piece.h"
 #include "chart/text/cell_label.h"
 #include "trace/text/display_name.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// Adds up what falls into the pixel columns of a row, so that each is as high as its share.
+class ExactColumns {
+ public:
+  /// `full`: the height of the row in pixels. Columns are appended to `columns`, which must outlive
+  /// it.
+  ExactColumns(int full, std::vector<Column>& columns) : full_(full), columns_(columns) {}
+
+  /// Adds `height` pixels of a colour to the column `x`, which is not negative. Calls come from
+  /// left to right.
+  void add(int x, double height, Color color);
+  /// Makes the column `x`, if something is added to it, a line between two jobs: its colour is
+  /// mixed with `paper`.
+  void separate(int x, Color paper);
+  /// Appends the last column.
+  void finish();
+
+ private:
+  int full_;
+  std::vector<Column>& columns_;
+  bool isOpen_ = false;
+  int x_ = 0;
+  double height_ = 0;
+  // The colour is the mean of what was added, weighted by height.
+  double red_ = 0;
+  double green_ = 0;
+  double blue_ = 0;
+  double weight_ = 0;
+  int separator_ = -1;  // the column that is a line
+  Color paper_{};
+};
+
+constexpr int kSeparatorPaper = 170;     // of 256
+constexpr double kLeastWeight = 1.0e-6;  // of events without a length
+
+void ExactColumns::add(int x, double height, Color color) {
+  if (isOpen_ && x != x_) finish();
+  isOpen_ = true;
+  x_ = x;
+  height_ += height;
+  const double weight = std::max(height, kLeastWeight);
+  red_ += weight * color.red;
+  green_ += weight * color.green;
+  blue_ += weight * color.blue;
+  weight_ += weight;
+}
+
+void ExactColumns::separate(int x, Color paper) {
+  separator_ = x;
+  paper_ = paper;
+}
+
+void ExactColumns::finish() {
+  if (isOpen_) {
+    const auto mean = [&](double sum) { return static_cast<std::uint8_t>(sum / weight_ + 0.5); };
+    const Color color{mean(red_), mean(green_), mean(blue_)};
+    const int height = std::clamp(static_cast<int>(height_ + 0.5), std::min(1, full_), full_);
+    columns_.push_back(
+        {x_, height, separator_ == x_ ? mix(color, paper_, kSeparatorPaper) : color});
+  }
+  isOpen_ = false;
+  height_ = red_ = green_ = blue_ = weight_ = 0;
+}
 
 constexpr int kSeparatedFrom = 4;  // least width of a cell that leaves a pixel before the next
 constexpr int kHatchedFrom = 4;    // least width of a bubble with hatching

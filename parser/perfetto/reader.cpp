@@ -1,23 +1,246 @@
 #include "parser/perfetto/reader.h"
 
 #include <zlib.h>
-
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
-#include "parser/perfetto/clocks.h"
+#include "parser/byte_source.h"
 #include "parser/perfetto/collector.h"
 #include "parser/perfetto/event.h"
 #include "parser/perfetto/format.h"
-#include "parser/perfetto/packets.h"
 #include "parser/perfetto/state.h"
 #include "parser/perfetto/wire.h"
+#include "trace/nanoseconds.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// The clocks of a Perfetto trace. It converts a packet's timestamp to the trace's own time, by the
+/// last snapshot before the packet.
+class PerfettoClocks {
+ public:
+  static constexpr std::uint64_t kTraceClock = 6;  ///< BOOTTIME, unless a snapshot says otherwise
+
+  /// Adds a serialized ClockSnapshot of writer sequence `sequence`.
+  void addSnapshot(std::uint32_t sequence, std::string_view snapshot);
+
+  /// The time of `timestamp` on clock `id`. Nothing when it does not fit. `unrelated` is set when
+  /// no snapshot relates that clock to the trace's time; the two are then taken to be the same.
+  std::optional<Nanoseconds> toTrace(std::uint32_t sequence, std::uint64_t id,
+                                     std::uint64_t timestamp, bool& unrelated);
+
+ private:
+  struct Clock {
+    bool isIncremental = false;
+    std::uint64_t multiplier = 1;        // nanoseconds of one unit
+    std::uint64_t last = 0;              // in units, of an incremental clock
+    std::optional<std::int64_t> offset;  // trace time minus this clock, in nanoseconds
+  };
+
+  Clock& clock(std::uint32_t sequence, std::uint64_t id);
+
+  std::uint64_t traceClock_ = kTraceClock;
+  std::unordered_map<std::uint64_t, Clock> clocks_;
+};
+
+// Numbers of fields, and of clocks, in protos/perfetto/trace/clock_snapshot.proto.
+constexpr std::uint32_t kClocks = 1;
+constexpr std::uint32_t kPrimaryClock = 2;
+constexpr std::uint32_t kId = 1;
+constexpr std::uint32_t kTimestamp = 2;
+constexpr std::uint32_t kIsIncremental = 3;
+constexpr std::uint32_t kMultiplier = 4;
+constexpr std::uint64_t kFirstOfSequence = 64;
+constexpr std::uint64_t kLastOfSequence = 127;
+
+struct Reading {
+  std::uint64_t id = 0;
+  std::uint64_t timestamp = 0;
+  bool isIncremental = false;
+  std::uint64_t multiplier = 1;
+};
+
+Reading readingFrom(std::string_view message) {
+  Reading reading;
+  WireFields fields(message);
+  for (WireField field; fields.next(field);) {
+    if (field.isVarint(kId)) reading.id = field.value;
+    if (field.isVarint(kTimestamp)) reading.timestamp = field.value;
+    if (field.isVarint(kIsIncremental)) reading.isIncremental = field.value != 0;
+    if (field.isVarint(kMultiplier)) reading.multiplier = std::max<std::uint64_t>(field.value, 1);
+  }
+  return reading;
+}
+
+std::optional<Nanoseconds> toNanoseconds(std::uint64_t units, std::uint64_t multiplier) {
+  Nanoseconds time = 0;
+  if (__builtin_mul_overflow(units, multiplier, &time)) return std::nullopt;
+  return time;
+}
+
+PerfettoClocks::Clock& PerfettoClocks::clock(std::uint32_t sequence, std::uint64_t id) {
+  const bool isOfSequence = id >= kFirstOfSequence && id <= kLastOfSequence;
+  return clocks_[isOfSequence ? (std::uint64_t{sequence} << 32) | id : id];
+}
+
+void PerfettoClocks::addSnapshot(std::uint32_t sequence, std::string_view snapshot) {
+  std::vector<Reading> readings;
+  WireFields fields(snapshot);
+  for (WireField field; fields.next(field);) {
+    if (field.isBytesOf(kClocks)) readings.push_back(readingFrom(field.bytes));
+    if (field.isVarint(kPrimaryClock)) traceClock_ = field.value;
+  }
+  // The trace's time at the snapshot: that of its own clock, or of a clock related to it.
+  std::optional<Nanoseconds> now;
+  for (const Reading& reading : readings) {
+    const auto time = toNanoseconds(reading.timestamp, reading.multiplier);
+    if (!time) continue;
+    if (reading.id == traceClock_) {
+      now = time;
+      break;
+    }
+    const auto offset = clock(sequence, reading.id).offset;
+    Nanoseconds shifted = 0;
+    if (!now && offset && !__builtin_add_overflow(*time, *offset, &shifted)) now = shifted;
+  }
+  for (const Reading& reading : readings) {
+    Clock& known = clock(sequence, reading.id);
+    known.isIncremental = reading.isIncremental;
+    known.multiplier = reading.multiplier;
+    known.last = reading.timestamp;
+    const auto time = toNanoseconds(reading.timestamp, reading.multiplier);
+    std::int64_t offset = 0;
+    if (now && time && !__builtin_sub_overflow(*now, *time, &offset)) known.offset = offset;
+  }
+}
+
+std::optional<Nanoseconds> PerfettoClocks::toTrace(std::uint32_t sequence, std::uint64_t id,
+                                                   std::uint64_t timestamp, bool& unrelated) {
+  if (id == traceClock_) return toNanoseconds(timestamp, 1);
+  Clock& from = clock(sequence, id);
+  std::uint64_t units = timestamp;
+  if (from.isIncremental) {
+    if (__builtin_add_overflow(from.last, timestamp, &units)) return std::nullopt;
+    from.last = units;
+  }
+  const auto time = toNanoseconds(units, from.multiplier);
+  unrelated = !from.offset;
+  Nanoseconds shifted = 0;
+  if (!time || __builtin_add_overflow(*time, from.offset.value_or(0), &shifted)) {
+    return std::nullopt;
+  }
+  return shifted;
+}
+
+/// Cuts a Perfetto trace into its packets. It holds no more of the trace than the largest packet.
+class PerfettoPackets {
+ public:
+  explicit PerfettoPackets(ByteSource& source) : source_(source) {}
+
+  /// The next packet; the view holds until the next call. False at the end.
+  bool next(std::string_view& packet);
+
+  /// Whether the input ends in the middle of a packet.
+  bool cutOff() const { return cutOff_; }
+  /// Whether next() stopped at a place from which on the input is no Perfetto trace.
+  bool broken() const { return broken_; }
+  /// The number of fields beside the packets, which mean nothing here.
+  std::int64_t unknownFields() const { return unknownFields_; }
+
+ private:
+  bool fill(std::size_t size);
+  bool readVarint(std::uint64_t& value);
+  bool take(std::uint64_t size, std::string_view& bytes);
+  bool skip(std::uint32_t wireType);
+
+  ByteSource& source_;
+  std::string window_;
+  std::size_t at_ = 0;
+  bool cutOff_ = false;
+  bool broken_ = false;
+  std::int64_t unknownFields_ = 0;
+};
+
+constexpr std::size_t kReadSize = std::size_t{1} << 20;
+constexpr std::uint32_t kLengthDelimited = 2;
+
+/// Whether `size` bytes stand at at_. Reads on in steps, so that a length that only claims to be
+/// large costs no memory.
+bool PerfettoPackets::fill(std::size_t size) {
+  if (window_.size() - at_ >= size) return true;
+  window_.erase(0, at_);
+  at_ = 0;
+  while (window_.size() < size) {
+    const std::size_t before = window_.size();
+    window_.resize(before + kReadSize);
+    const std::size_t got = source_.read(window_.data() + before, kReadSize);
+    window_.resize(before + got);
+    if (got == 0) return false;
+  }
+  return true;
+}
+
+bool PerfettoPackets::readVarint(std::uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (!fill(1)) {
+      cutOff_ = true;
+      return false;
+    }
+    const auto byte = static_cast<unsigned char>(window_[at_++]);
+    value |= std::uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return true;
+  }
+  broken_ = true;
+  return false;
+}
+
+bool PerfettoPackets::take(std::uint64_t size, std::string_view& bytes) {
+  if (!fill(size)) {
+    cutOff_ = true;
+    return false;
+  }
+  bytes = std::string_view(window_).substr(at_, size);
+  at_ += size;
+  return true;
+}
+
+bool PerfettoPackets::skip(std::uint32_t wireType) {
+  std::uint64_t value = 0;
+  std::string_view ignored;
+  switch (wireType) {
+    case 0: return readVarint(value);
+    case 1: return take(8, ignored);
+    case kLengthDelimited: return readVarint(value) && take(value, ignored);
+    case 5: return take(4, ignored);
+    default: broken_ = true; return false;
+  }
+}
+
+bool PerfettoPackets::next(std::string_view& packet) {
+  while (!cutOff_ && !broken_ && fill(1)) {
+    std::uint64_t tag = 0;
+    if (!readVarint(tag)) return false;
+    const auto wireType = static_cast<std::uint32_t>(tag & 7);
+    if (tag >> 3 == 0) {
+      broken_ = true;
+    } else if (tag >> 3 == perfetto_format::kPacket && wireType == kLengthDelimited) {
+      std::uint64_t size = 0;
+      return readVarint(size) && take(size, packet);
+    } else {
+      unknownFields_ += skip(wireType) ? 1 : 0;
+    }
+  }
+  return false;
+}
 
 namespace pf = perfetto_format;
 

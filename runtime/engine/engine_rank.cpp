@@ -1,24 +1,89 @@
 #include "runtime/engine/engine_rank.h"
 
 #include <ATen/ops/scalar_tensor.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "runtime/checkpoint/block_file.h"
+#include "runtime/checkpoint/weights_folder.h"
 #include "runtime/engine/fit_progress.h"
+#include "runtime/engine/rank_blocks.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
-#include "runtime/engine/weights_files.h"
 #include "runtime/errors/report_failure.h"
 #include "runtime/train/empty_halves.h"
+#include "runtime/train/torch_work.h"
+#include "schedule/fingerprint.h"
 #include "trace/error.h"
 
 namespace pipetrace {
+
 namespace {
+
+void saveWeights(const EngineShared& shared, RankBlocks& blocks, const std::string& folder,
+                 std::int64_t step) {
+  std::unique_ptr<WeightsFolder> whole;
+  std::string error;
+  if (blocks.isRoot()) error = errorIn([&] { whole = std::make_unique<WeightsFolder>(folder); });
+  blocks.shareError(error);
+  const std::string aside = WeightsFolder::asideOf(folder);
+  blocks.requireShared(aside);
+  const std::vector<BlockState> states =
+      blocks.toWrite(blocks.live(/*ofWriter=*/true, /*withOptimizer=*/false));
+  std::vector<BlockFile> files;
+  const std::atomic<bool> giveUp{false};
+  blocks.shareError(errorIn([&] {
+    for (BlockState state : states) {
+      for (auto& [key, tensor] : state.tensors) tensor = tensor.cpu();
+      files.push_back(writeBlockFile(aside, state, giveUp));
+    }
+  }));
+  const std::vector<std::string> all = blocks.textsOfAll(filesText(files));
+  error.clear();
+  if (blocks.isRoot()) {
+    error = errorIn([&] {
+      Manifest manifest{.step = step,
+                        .dataPosition = step,
+                        .seed = shared.options.seed,
+                        .plan = shared.plan->name,
+                        .fingerprint = fingerprintText(fingerprint(*shared.plan)),
+                        .numBlocks = static_cast<int>(shared.model.blocks.size())};
+      for (const std::string& text : all) {
+        for (BlockFile& file : filesFromText(text)) manifest.files.push_back(std::move(file));
+      }
+      whole->finish(manifest);
+    });
+  }
+  blocks.shareError(error);
+}
+
+/// Engine::save() and load() on one rank. All ranks call them in the same order.
+///
+/// Throws Error with path and reason, the same on all ranks. `step`: how many steps of training
+/// have ended.
+void saveWeights(const EngineShared& shared, RankBlocks& blocks, const std::string& folder,
+                 std::int64_t step);
+/// Throws Error before any rank changes a weight.
+void loadWeights(const EngineShared& shared, RankBlocks& blocks, const std::string& folder) {
+  std::optional<Checkpoint> files;
+  blocks.shareError(errorIn([&] {
+    if (!blocks.hasFiles()) return;
+    files = Checkpoint::at(folder);
+    files->requireModel(blockNames(shared.model));
+  }));
+  const std::vector<LiveBlock> own = blocks.live(/*ofWriter=*/false, /*withOptimizer=*/false);
+  restore(blocks.read(folder, files, own), own);
+}
 
 TrainedStagesOptions stagesOptionsOf(const EngineShared& shared, RankDevice* device) {
   return {.model = shared.model,
@@ -348,6 +413,29 @@ std::vector<PredictedRows> EngineRank::predict(const DataSet& data) {
     }
   });
   return predicted;
+}
+
+InspectedTraining::InspectedTraining(const Options& options, TorchWork& work) : own_(work) {
+  if (options.every == 0) return;
+  inspected_.emplace(
+      work, InspectOptions{
+                .every = options.every,
+                .rank = options.rank,
+                .parameters = [&work](int stage) { return work.stage(stage).namedParameters(); },
+                .lossScale = [&work] { return work.agreement().lossScale().value(); }});
+  file_.emplace(options.folder, options.rank, options.ranks);
+}
+
+StageWork& InspectedTraining::work() {
+  return inspected_ ? static_cast<StageWork&>(*inspected_) : own_;
+}
+
+void InspectedTraining::stepEnded(const std::function<void(const std::string& line)>& say) {
+  if (!inspected_) return;
+  const auto seen = inspected_->take();
+  if (!seen || !file_->failure().empty()) return;
+  file_->write(*seen);
+  if (!file_->failure().empty()) say("note: " + file_->failure());
 }
 
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,11 +10,41 @@
 #include <vector>
 
 #include "runtime/engine/engine_shared.h"
-#include "runtime/engine/inspected_training.h"
 #include "runtime/engine/rank_checkpoints.h"
+#include "runtime/inspect/inspected_work.h"
+#include "runtime/inspect/inspection_file.h"
 #include "runtime/train/torch_work.h"
 
 namespace pipetrace {
+
+class TorchWork;
+
+/// A rank's work that is looked at in some steps, with what is seen in the rank's file; or the work
+/// itself.
+///
+/// Threads: the compute thread.
+class InspectedTraining {
+ public:
+  struct Options {
+    int every = 0;  ///< steps; 0: never
+    std::string folder;
+    int rank = 0;
+    int ranks = 0;  ///< how many there are
+  };
+
+  /// `work` must outlive it. Throws Error if the file cannot be written.
+  InspectedTraining(const Options& options, TorchWork& work);
+
+  /// The work for the executor.
+  StageWork& work();
+  /// After each step. A file that can no longer be written ends no training: `say` hears it.
+  void stepEnded(const std::function<void(const std::string& line)>& say);
+
+ private:
+  TorchWork& own_;
+  std::optional<InspectedWork> inspected_;
+  std::optional<InspectionFile> file_;
+};
 
 /// Rows of a prediction, by their place among all rows.
 struct PredictedRows {

@@ -1,22 +1,132 @@
 #include "runtime/program/rank_program.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "runtime/program/host_sums.h"
-#include "runtime/program/numbered_routes.h"
-#include "runtime/program/passes.h"
 #include "runtime/program/reduction_order.h"
+#include "runtime/program/tensor_routes.h"
+#include "schedule/action.h"
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
+#include "schedule/plan.h"
 #include "schedule/planned_message.h"
 #include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// Whether the action runs that pass of a stage.
+inline bool runs(const Action& action, bool forward, int stage) {
+  const bool isPair = action.kind == JobKind::kForwardBackward;
+  if (forward) return (isPair || action.kind == JobKind::kForward) && action.stage == stage;
+  if (isPair) return action.backwardStage == stage;
+  const bool isBackward =
+      action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput;
+  return isBackward && action.stage == stage;
+}
+
+/// The micro-batch of its forward part, or of its backward part.
+inline int microBatchOf(const Action& action, bool forward) {
+  const bool isPair = action.kind == JobKind::kForwardBackward;
+  return isPair && !forward ? action.backwardMicroBatch : action.microBatch;
+}
+
+/// The routes of a pipeline, with the numbers of their lanes.
+class NumberedRoutes {
+ public:
+  struct Route : TensorRoute {
+    int tensor = 0;  ///< LaneName::tensor
+  };
+
+  NumberedRoutes(const TensorRoutes& routes, int numStages) {
+    std::vector<bool> isLinked(static_cast<std::size_t>(numStages));
+    for (const TensorRoute& route : routes) {
+      if (route.from < 0 || route.to <= route.from || route.to >= numStages) {
+        throw Error("a tensor cannot go from stage " + std::to_string(route.from) + " to stage " +
+                    std::to_string(route.to) + " of " + std::to_string(numStages));
+      }
+      const auto from = static_cast<std::size_t>(route.from);
+      const bool isPlanned = route.to == route.from + 1 && route.hasGradient && !isLinked[from];
+      if (isPlanned) isLinked[from] = true;
+      routes_.push_back({route, isPlanned ? 0 : ++others_});
+    }
+    for (int stage = 0; stage + 1 < numStages; ++stage) {
+      if (isLinked[static_cast<std::size_t>(stage)]) continue;
+      throw Error("no tensor with a gradient goes from stage " + std::to_string(stage) +
+                  " to stage " + std::to_string(stage + 1));
+    }
+  }
+
+  const std::vector<Route>& all() const { return routes_; }
+
+  /// The route of a plan's message.
+  std::size_t planned(int from, int to) const {
+    const auto found = std::find_if(routes_.begin(), routes_.end(), [&](const Route& route) {
+      return route.from == from && route.to == to && route.tensor == 0;
+    });
+    return static_cast<std::size_t>(found - routes_.begin());
+  }
+
+ private:
+  std::vector<Route> routes_;
+  int others_ = 0;
+};
+
+/// The number of a rank's lane to or from another one, of the name that the caller knows.
+using LaneTo = std::function<int(bool sends, int peer)>;
+
+/// How a rank of the plan agrees with all others.
+RankProgram::ScalarAllReduce scalarAllReduceOf(const Plan& plan, int rank, const LaneTo& laneTo) {
+  std::vector<std::vector<int>> stages(plan.ranks.size());  // by the first of their ranks
+  for (int stage = 0; stage < plan.numStages; ++stage) {
+    stages[static_cast<std::size_t>(plan.placement.firstRankOf(stage))].push_back(stage);
+  }
+  RankProgram::ScalarAllReduce own{.stages = stages[static_cast<std::size_t>(rank)]};
+  const MessageKey key{.kind = MessageKind::kScalarAllReduce};
+  const auto endsWith = [&](int peer) {
+    return RankProgram::ScalarAllReduce::Ends{.send = {.lane = laneTo(true, peer), .key = key},
+                                              .receive = {.lane = laneTo(false, peer), .key = key}};
+  };
+  for (int other = 0; other < plan.numRanks(); ++other) {
+    own.members += (other == 0 ? "" : " ") + std::to_string(other);
+    if (rank != 0 || other == 0) continue;
+    own.others.push_back({stages[static_cast<std::size_t>(other)], endsWith(other)});
+  }
+  if (rank != 0) own.root = endsWith(0);
+  return own;
+}
+
+/// How the ranks of the last stage add up their figures, in a plan without backward passes or with
+/// metrics. Nullopt for other ranks, and for the only one of that stage.
+std::optional<RankProgram::LossSum> lossSumOf(const Plan& plan, bool hasMetrics, int rank,
+                                              const LaneTo& laneTo) {
+  const std::vector<int> ranks = plan.ranksOf(plan.numStages - 1);
+  const bool isOne = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  const bool isNeeded = plan.isForwardOnly() || hasMetrics;
+  if (ranks.size() == 1 || !isOne || !isNeeded) return std::nullopt;
+  const MessageKey key{.kind = MessageKind::kLosses};
+  RankProgram::LossSum own;
+  const int first = plan.lastRankOf(0);
+  if (rank != first) {
+    own.to = {.lane = laneTo(true, first), .key = key};
+    return own;
+  }
+  for (const int other : ranks) {
+    if (other == first) continue;
+    own.from.push_back({.opensReplica = other == plan.lastRankOf(plan.replicaOf(other)),
+                        .message = {.lane = laneTo(false, other), .key = key}});
+  }
+  return own;
+}
 
 class Builder {
  public:

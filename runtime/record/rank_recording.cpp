@@ -1,18 +1,63 @@
 #include "runtime/record/rank_recording.h"
 
+#include <malloc.h>
 #include <cstdio>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "profiler/clock/clock_comparison.h"
 #include "profiler/clock/wall_clock.h"
+#include "profiler/cuda/api.h"
+#include "profiler/cuda/stream.h"
 #include "profiler/nccl/recording.h"
-#include "runtime/record/cpu_memory.h"
+#include "profiler/recorder.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/record/cuda_track.h"
-#include "runtime/record/device_streams.h"
+#include "runtime/record/recorded_streams.h"
 #include "trace/error.h"
+#include "trace/track.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// addStreams() for a rank whose jobs are queued on a device: the compute lane, and those of
+/// transfers, are streams there. A send stands on the compute stream, where its message is made; a
+/// receive on the stream that waits for it. `hasLine`: the transport moves messages in line, which
+/// stand on a lane of their own.
+///
+/// `device` must outlive the recorder. Throws Error if `cuda` does not know the device.
+RecordedStreams addDeviceStreams(Recorder& recorder, RankDevice& device,
+                                 std::shared_ptr<CudaApi> cuda, bool hasLine) {
+  RecordedStreams streams{.recorder = &recorder};
+  if (!recorder.isOn()) return streams;
+  const auto clocked = std::make_shared<CudaDevice>(std::move(cuda), device.device().index());
+  const auto add = [&](std::string_view lane, const c10::Stream& stream) {
+    return recorder.addStream(
+        std::string(lane),
+        std::make_unique<CudaStream>(clocked, static_cast<CudaApi::Stream>(stream.native_handle()),
+                                     CudaStreamOptions{.clock = recorder.clock()}));
+  };
+  streams.compute = add(kComputeLane, device.compute());
+  streams.reductions = add(kReductionLane, device.compute());
+  streams.send = {add(kSendForwardLane, device.compute()),
+                  add(kSendBackwardLane, device.compute())};
+  streams.recv = {add(kRecvForwardLane, device.receives(true)),
+                  add(kRecvBackwardLane, device.receives(false))};
+  if (hasLine) streams.line = add(kLineLane, device.line());
+  return streams;
+}
+
+/// Counter `cpu_memory_allocated` of a recorder: the bytes that this process's malloc has given
+/// out. LibTorch's CPU allocator gets its memory there. That allocator keeps figures only for
+/// LibTorch's profiler, and then warns of all memory that it did not see being allocated.
+void addCpuMemory(Recorder& recorder) {
+  recorder.addCounter("cpu_memory_allocated", "bytes", [] {
+    const struct mallinfo2 figures = mallinfo2();
+    return static_cast<double>(figures.uordblks + figures.hblkhd);  // in heaps, in mappings
+  });
+}
 
 /// "NVIDIA H200 (cuda:0)".
 std::string deviceText(CudaApi& cuda, c10::Device device) {

@@ -1,10 +1,18 @@
 #include "runtime/session/session.h"
 
 #include <torch/utils.h>
-
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "profiler/log/log_lost.h"
+#include "profiler/recorder.h"
+#include "runtime/control/verdict/verdict.h"
 #include "runtime/device/open_device.h"
 #include "runtime/errors/report_failure.h"
 #include "runtime/executor.h"
@@ -13,17 +21,169 @@
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/record/record_job.h"
-#include "runtime/session/log_losses.h"
-#include "runtime/session/open_logs.h"
 #include "runtime/session/over_nccl.h"
-#include "runtime/session/program_transport.h"
-#include "runtime/session/program_words.h"
+#include "runtime/transport/forwarding_transport.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "trace/error.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// The words of all plans that the ranks run in turn: those of the plan in whose action a rank is
+/// (ActionStatus::program).
+///
+/// Threads: any.
+class ProgramWords {
+ public:
+  ProgramWords();
+
+  /// The words of plan `program`, once; those of the same number after that are not taken.
+  void add(int program, PlanWords words);
+  /// For ControlOptions. They may outlive this.
+  PlanWords words() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct ProgramWords::State {
+  std::mutex mutex;
+  std::map<int, PlanWords> programs;
+
+  /// A rank may be in a plan that this one has not begun: then there are no words.
+  PlanWords of(int program) {
+    const std::lock_guard lock(mutex);
+    const auto found = programs.find(program);
+    return found == programs.end() ? PlanWords() : found->second;
+  }
+};
+
+ProgramWords::ProgramWords() : state_(std::make_shared<State>()) {}
+
+void ProgramWords::add(int program, PlanWords words) {
+  const std::lock_guard lock(state_->mutex);
+  state_->programs.emplace(program, std::move(words));
+}
+
+PlanWords ProgramWords::words() const {
+  PlanWords all;
+  all.action = [state = state_](int rank, const ActionStatus& status) {
+    const PlanWords words = state->of(status.program);
+    if (words.action) return words.action(rank, status);
+    return std::string("an action of a plan that this rank has not begun");
+  };
+  all.message = [state = state_](int rank, const ActionStatus& waiting) {
+    const PlanWords words = state->of(waiting.program);
+    return words.message ? words.message(rank, waiting) : std::string("a message");
+  };
+  all.isStillSent = [state = state_](int rank, const ActionStatus& waiting,
+                                     const ActionStatus& sender) {
+    const PlanWords words = state->of(waiting.program);
+    return !words.isStillSent || words.isStillSent(rank, waiting, sender);
+  };
+  return all;
+}
+
+/// A rank's transport for one of the plans that the ranks run in turn: its lanes have the plan's
+/// number (LaneName::program). The clock of the inner transport stays what it is.
+class ProgramTransport : public ForwardingTransport {
+ public:
+  /// `inner` must outlive it.
+  ProgramTransport(Transport& inner, int program) : ForwardingTransport(inner), program_(program) {}
+
+  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
+                                              std::size_t messages) override {
+    return inner().openSend(to, named(name), messages);
+  }
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
+                                                    std::size_t messages) override {
+    return inner().openReceive(from, named(name), messages);
+  }
+
+ private:
+  LaneName named(LaneName name) const {
+    name.program = program_;
+    return name;
+  }
+
+  const int program_;
+};
+
+/// The recorders of this process that are open now.
+///
+/// Threads: any.
+class OpenLogs {
+ public:
+  void add(Recorder& recorder) {
+    const std::lock_guard lock(mutex_);
+    recorders_.insert(&recorder);
+  }
+  void remove(Recorder& recorder) {
+    const std::lock_guard lock(mutex_);
+    recorders_.erase(&recorder);
+  }
+  /// Writes out what they hold, while their ranks' own threads stand still.
+  void flush() {
+    const std::lock_guard lock(mutex_);
+    for (Recorder* const recorder : recorders_) recorder->flush();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Recorder*> recorders_;
+};
+
+/// Is among the open logs while it lives.
+class OpenLog {
+ public:
+  OpenLog(OpenLogs& logs, Recorder& recorder) : logs_(logs), recorder_(recorder) {
+    logs_.add(recorder_);
+  }
+  ~OpenLog() { logs_.remove(recorder_); }
+  OpenLog(const OpenLog&) = delete;
+  OpenLog& operator=(const OpenLog&) = delete;
+
+ private:
+  OpenLogs& logs_;
+  Recorder& recorder_;
+};
+
+/// The job logs of this process that could not be written.
+///
+/// Threads: any.
+class LogLosses {
+ public:
+  void add(const LogLost::Loss& loss);
+  /// "the job logs of ranks 0 and 2 are incomplete from step 37 on: No space left on device";
+  /// empty: there are none.
+  std::string text() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<int> ranks_;
+  std::int32_t step_ = kNotGiven;  // the lowest
+  std::string why_;                // of the first
+};
+
+void LogLosses::add(const LogLost::Loss& loss) {
+  const std::lock_guard lock(mutex_);
+  if (ranks_.empty()) why_ = loss.why;
+  ranks_.insert(loss.rank);
+  if (loss.step != kNotGiven) step_ = step_ == kNotGiven ? loss.step : std::min(step_, loss.step);
+}
+
+std::string LogLosses::text() const {
+  const std::lock_guard lock(mutex_);
+  if (ranks_.empty()) return {};
+  const bool isOne = ranks_.size() == 1;
+  return std::string(isOne ? "the job log of " : "the job logs of ") +
+         ranksText({ranks_.begin(), ranks_.end()}) + (isOne ? " is" : " are") + " incomplete" +
+         (step_ == kNotGiven ? "" : " from step " + std::to_string(step_) + " on") + ": " + why_;
+}
 
 /// All ranks of this process share it.
 struct SharedBySession {

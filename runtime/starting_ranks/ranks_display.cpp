@@ -1,12 +1,15 @@
 #include "runtime/starting_ranks/ranks_display.h"
 
+#include <limits.h>
 #include <sys/stat.h>
-
+#include <unistd.h>
 #include <algorithm>
+#include <cerrno>
 
 #include "profiler/clock/wall_clock.h"
 
 namespace pipetrace {
+
 namespace {
 
 // A display that takes nothing for this long is not waited for when the run has failed.
@@ -45,6 +48,22 @@ void RanksDisplay::show(bool canWrite, bool isUrgent) {
   const Nanoseconds now = monotonicNow();
   if (!isUrgent || canWrite || queue_.pollFd() < 0) lastShown_ = now;
   if (now - lastShown_ > kDisplayPatience) queue_.giveUp();
+}
+
+void DisplayQueue::writeSome() {
+  // A pipe that polls as writable takes PIPE_BUF bytes without blocking.
+  const std::size_t size = std::min<std::size_t>(pending_.size(), PIPE_BUF);
+  const ssize_t n = write(fd_, pending_.data(), size);
+  if (n >= 0) {
+    pending_.erase(0, static_cast<std::size_t>(n));
+  } else if (errno != EINTR && errno != EAGAIN) {
+    giveUp();
+  }
+}
+
+void DisplayQueue::giveUp() {
+  fd_ = -1;
+  pending_.clear();
 }
 
 }  // namespace pipetrace

@@ -19,10 +19,6 @@ Batch inPinnedMemory(Batch batch) {
   return batch;
 }
 
-}  // namespace
-
-namespace {
-
 TrainedStagesOptions stagesOptionsOf(const TorchWorkOptions& options) {
   return {.model = options.model,
           .partition = options.partition,
@@ -353,5 +349,113 @@ void TorchWork::takeScalarSum(double sum) {
 }
 
 std::int32_t TorchWork::versionOf(const Action& action) const { return versions_->of(action); }
+
+// The part of TorchWork that knows what the last stage makes of a step: loss, metrics, predictions.
+
+// In double, where the loss is: nobody waits for it.
+void TorchWork::addResults(const Stage& last, int microBatch) {
+  const MicroBatchRows rows = batchSplit();
+  if (options_.predicts) {
+    const int own = microBatch - options_.replica * options_.numMicroBatches;
+    predictions_.push_back({.firstRow = rows.firstOf(own), .tensors = last.predictions()});
+    return;
+  }
+  const at::NoGradGuard noGrad;
+  const double factor = shares_.meanOfStep(microBatch, rows);
+  const auto add = [&](at::Tensor& sum, const at::Tensor& value, double share) {
+    addTo(sum, value.to(at::kDouble).reshape({}) * share);
+  };
+  add(lossSum_, last.loss(), factor);
+  for (std::size_t i = 0; i < metricSums_.size(); ++i) {
+    add(metricSums_[i], last.metrics()[i], factor * shares_.lossShare(microBatch, rows));
+  }
+  ++lossCount_;
+}
+
+void TorchWork::addTo(at::Tensor& sum, const at::Tensor& more) {
+  sum = sum.defined() ? sum + more : more;
+}
+
+std::vector<std::pair<const char*, double>> TorchWork::counters() const {
+  std::vector<std::pair<const char*, double>> all;
+  if (!options_.reportsLoss) return all;
+  if (const auto norm = stages_.agreement().norm()) all.emplace_back("grad_norm", *norm);
+  const LossScale& scale = stages_.agreement().lossScale();
+  if (scale.isDynamic()) all.emplace_back("loss_scale", scale.value());
+  return all;
+}
+
+std::vector<double> TorchWork::sharesOfStep() const {
+  const auto valueOf = [](const at::Tensor& sum) { return sum.defined() ? sum.item<double>() : 0; };
+  std::vector<double> shares;
+  if (options_.predicts) return shares;
+  if (forwardOnly_) shares.push_back(valueOf(lossSum_));
+  for (const at::Tensor& sum : metricSums_) shares.push_back(valueOf(sum) * replicasOfShares_);
+  return shares;
+}
+
+void TorchWork::takeSums(const std::vector<double>& ofAll) {
+  if (options_.predicts) return;
+  auto next = ofAll.begin();
+  if (forwardOnly_) loss_ = *next++;
+  metricsOfAll_.assign(next, ofAll.end());
+}
+
+std::optional<double> TorchWork::loss() const {
+  if (!options_.reportsLoss || options_.predicts) return std::nullopt;
+  if (loss_) return loss_;
+  // Other copies have done the micro-batches that this one has not.
+  if (!lossOfAll_.defined() && lossCount_ != options_.numMicroBatches) return std::nullopt;
+  loss_ = (lossOfAll_.defined() ? lossOfAll_ : lossSum_).item<double>();
+  return loss_;
+}
+
+std::optional<std::vector<double>> TorchWork::metrics() const {
+  if (!loss()) return std::nullopt;
+  if (!metricsOfAll_.empty()) return metricsOfAll_;
+  std::vector<double> all;
+  for (const at::Tensor& sum : metricSums_) all.push_back(sum.item<double>());
+  return all;
+}
+
+// The part of TorchWork that knows of parameters which several stages have in common.
+
+std::vector<std::vector<int>> TorchWork::ties() const { return workFlowOf(stages_.cut()).ties; }
+
+Message TorchWork::tiedSumOf(int tie, int use) {
+  const TiedUse& own =
+      stages_.cut().ties[static_cast<std::size_t>(tie)][static_cast<std::size_t>(use)];
+  const at::Tensor& sum = at(own.stage).parameter(own.block, own.parameter).grad();
+  return {.tensor = sum.defined() ? sum.clone() : sum};
+}
+
+void TorchWork::takeTiedSum(int tie, int use, Message sum) {
+  tied_[{tie, use}] = std::move(sum.tensor);
+}
+
+void TorchWork::addTiedSums() {
+  const at::NoGradGuard noGrad;
+  for (std::size_t t = 0; t < stages_.cut().ties.size(); ++t) {
+    const auto tie = static_cast<int>(t);
+    const std::vector<TiedUse>& uses = stages_.cut().ties[t];
+    at::Tensor sum;
+    std::vector<at::Tensor> own;
+    for (std::size_t u = 0; u < uses.size(); ++u) {
+      const auto use = static_cast<int>(u);
+      const bool isHere = stages_.has(uses[u].stage);
+      if (isHere) own.push_back(at(uses[u].stage).parameter(uses[u].block, uses[u].parameter));
+      const auto other = tied_.find({tie, use});
+      if (!isHere && other == tied_.end()) break;  // this rank has none of the uses
+      const at::Tensor each = isHere ? tiedSumOf(tie, use).tensor : other->second;
+      if (each.defined()) addTo(sum, each);
+    }
+    if (!sum.defined()) continue;
+    for (at::Tensor& parameter : own) {
+      at::Tensor& gradient = parameter.mutable_grad();
+      gradient.defined() ? gradient.copy_(sum) : gradient = sum.clone();
+    }
+  }
+  tied_.clear();
+}
 
 }  // namespace pipetrace

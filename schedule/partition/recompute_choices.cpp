@@ -1,9 +1,14 @@
 #include "schedule/partition/recompute_choices.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "schedule/check/held_memory.h"
+#include "schedule/check/weight_versions.h"
+
 namespace pipetrace {
+
 namespace {
 
 /// Combinations of a group's counts that are looked at one by one.
@@ -157,6 +162,106 @@ std::vector<std::int64_t> RecomputeFinder::peaks(const std::vector<StageCosts>& 
   std::vector<std::int64_t> peaks;
   for (const RankMemory& rank : ranks_) peaks.push_back(rank.peak(stages));
   return peaks;
+}
+
+RankMemory::Parts RankMemory::partsOf(const StageCosts& stage) {
+  return {stage.activation, stage.activation - stage.freedByInput, stage.recomputed, stage.working};
+}
+
+StageCosts RankMemory::unitOf(std::size_t part) {
+  switch (part) {
+    case 0: return {.activation = 1, .freedByInput = 1};
+    case 1: return {.activation = 0, .freedByInput = -1};
+    case 2: return {.activation = 0, .recomputed = 1};
+    default: return {.activation = 0, .working = 1};
+  }
+}
+
+RankMemory::RankMemory(const Plan& plan, int rank) : stages_(plan.stagesOfRank(rank)) {
+  const HeldFor heldFor = whatActivationsAreHeldFor(plan);
+  const WeightVersions versions = weightVersions(plan);
+  const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
+  std::vector<Times> found(actions.size(), Times(stages_.size() * kParts));
+  Costs one = Costs::equal(plan.numStages, {.activation = 0});
+  for (std::size_t k = 0; k < stages_.size(); ++k) {
+    const auto stage = static_cast<std::size_t>(stages_[k]);
+    versions_.push_back(versions.stages[stage].held);
+    for (std::size_t part = 0; part < kParts; ++part) {
+      one.stages[stage] = unitOf(part);
+      HeldMemory held(plan, heldFor, one, 0, rank);
+      for (std::size_t i = 0; i < actions.size(); ++i) {
+        held.begin(actions[i]);
+        found[i][k * kParts + part] = held.memory();
+        held.end(actions[i]);
+      }
+    }
+    one.stages[stage] = {.activation = 0};
+  }
+  // No part is negative, so a sum in which none counts more often than in another is not larger.
+  const auto isAtMost = [](const Times& a, const Times& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), std::less_equal<>());
+  };
+  for (const Times& sum : std::set<Times>(found.begin(), found.end())) {
+    if (std::any_of(sums_.begin(), sums_.end(), [&](const Times& b) { return isAtMost(sum, b); })) {
+      continue;
+    }
+    std::erase_if(sums_, [&](const Times& a) { return isAtMost(a, sum); });
+    sums_.push_back(sum);
+  }
+}
+
+std::int64_t RankMemory::peak(const std::vector<StageCosts>& stages) const {
+  std::int64_t weights = 0;
+  for (std::size_t k = 0; k < stages_.size(); ++k) {
+    weights += versions_[k] * stages[static_cast<std::size_t>(stages_[k])].weights;
+  }
+  std::int64_t most = 0;
+  for (const Times& times : sums_) {
+    std::int64_t sum = 0;
+    for (std::size_t k = 0; k < stages_.size(); ++k) {
+      const Parts parts = partsOf(stages[static_cast<std::size_t>(stages_[k])]);
+      for (std::size_t part = 0; part < kParts; ++part) {
+        sum += times[k * kParts + part] * parts[part];
+      }
+    }
+    most = std::max(most, sum);
+  }
+  return weights + most;
+}
+
+std::vector<StageGroup> stageGroups(const Plan& plan) {
+  const std::vector<std::vector<int>> byRank = plan.stagesByRank();
+  // By stage: the first stage of its group that is known so far.
+  std::vector<int> group(static_cast<std::size_t>(plan.numStages));
+  for (int stage = 0; stage < plan.numStages; ++stage) {
+    group[static_cast<std::size_t>(stage)] = stage;
+  }
+  for (bool hasChanged = true; hasChanged;) {
+    hasChanged = false;
+    for (const std::vector<int>& stages : byRank) {
+      int first = plan.numStages;
+      for (const int stage : stages)
+        first = std::min(first, group[static_cast<std::size_t>(stage)]);
+      for (const int stage : stages) {
+        int& of = group[static_cast<std::size_t>(stage)];
+        hasChanged = hasChanged || of != first;
+        of = first;
+      }
+    }
+  }
+  std::vector<StageGroup> groups(static_cast<std::size_t>(plan.numStages));
+  for (int stage = 0; stage < plan.numStages; ++stage) {
+    groups[static_cast<std::size_t>(group[static_cast<std::size_t>(stage)])].stages.push_back(
+        stage);
+  }
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const std::vector<int>& stages = byRank[static_cast<std::size_t>(rank)];
+    if (stages.empty()) continue;
+    const int first = group[static_cast<std::size_t>(stages.front())];
+    groups[static_cast<std::size_t>(first)].ranks.push_back(rank);
+  }
+  std::erase_if(groups, [](const StageGroup& each) { return each.stages.empty(); });
+  return groups;
 }
 
 }  // namespace pipetrace

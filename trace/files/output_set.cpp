@@ -2,18 +2,93 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "trace/error.h"
-#include "trace/files/replaced_files.h"
 #include "trace/files/signals_held_back.h"
 #include "trace/files/unfinished_files.h"
 #include "trace/files/write_error.h"
 
 namespace pipetrace {
+
+namespace {
+
+/// Keeps the files that an OutputSet is about to replace or remove. From keep() to done() each has
+/// a second name, a hard link in the same folder. Without done() the destructor restores every
+/// file.
+class ReplacedFiles {
+ public:
+  ReplacedFiles() = default;
+  ~ReplacedFiles();
+  ReplacedFiles(const ReplacedFiles&) = delete;
+  ReplacedFiles& operator=(const ReplacedFiles&) = delete;
+
+  /// Call before `path` is changed. A missing file is remembered as missing. On a file
+  /// system without hard links the file cannot be brought back. Throws Error (disk full).
+  void keep(const std::string& path);
+  /// Makes the changes final.
+  void done();
+
+ private:
+  struct Kept {
+    std::string path;
+    std::string secondName;  // empty: there was no such file
+  };
+  std::vector<Kept> kept_;
+};
+
+bool saysThatThereAreNoLinks(int error) {
+  return error == EPERM || error == EACCES || error == EMLINK || error == ENOSYS ||
+         error == EOPNOTSUPP || error == EXDEV;
+}
+
+/// Makes a hard link beside the file. Returns 0 and its name in `secondName`, or an errno.
+int link(const std::string& path, std::string& secondName) {
+  const std::string stem = path + ".old-" + std::to_string(::getpid());
+  secondName = stem;
+  for (int i = 1; ::link(path.c_str(), secondName.c_str()) != 0; ++i) {
+    if (errno != EEXIST) return errno;
+    secondName = stem + "-" + std::to_string(i);
+  }
+  return 0;
+}
+
+void ReplacedFiles::keep(const std::string& path) {
+  Kept kept{.path = path, .secondName = {}};
+  const int error = link(path, kept.secondName);
+  if (saysThatThereAreNoLinks(error)) return;
+  if (error == ENOENT) {
+    kept.secondName.clear();
+  } else if (error != 0) {
+    throw writeError("replace", path, error);
+  }
+  kept_.push_back(std::move(kept));
+}
+
+void ReplacedFiles::done() {
+  for (const Kept& kept : kept_) {
+    if (!kept.secondName.empty()) ::unlink(kept.secondName.c_str());
+  }
+  kept_.clear();
+}
+
+ReplacedFiles::~ReplacedFiles() {
+  for (const Kept& kept : kept_) {
+    if (kept.secondName.empty()) {
+      ::unlink(kept.path.c_str());
+    } else if (std::rename(kept.secondName.c_str(), kept.path.c_str()) == 0) {
+      // rename() keeps both names if they already name one file.
+      ::unlink(kept.secondName.c_str());
+    }
+  }
+}
+
+}  // namespace
 
 namespace fs = std::filesystem;
 

@@ -4,18 +4,26 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "chart/draw/draw_chart.h"
+#include "chart/links/event_box.h"
+#include "chart/rows/row_edits.h"
+#include "chart/same_event.h"
+#include "chart/steps/legible_steps.h"
+#include "chart/steps/notable_steps.h"
 #include "viewer/chart/area_drag.h"
 #include "viewer/chart/area_overlay.h"
 #include "viewer/chart/chart_commands.h"
+#include "viewer/chart/culprit.h"
 #include "viewer/chart/overview_strip.h"
 #include "viewer/chart/row_filter.h"
 #include "viewer/chart/row_labels.h"
 #include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
+
 namespace {
 
 constexpr int kScrollStep = 40;
@@ -182,6 +190,376 @@ void ChartWidget::outline(QPainter& painter, const ChartHit& hit, const QPen& pe
   const int right = std::clamp(seen.xOf(hit.event->end), area_.x - 4, area_.right() + 4);
   painter.setPen(pen);
   painter.drawRect(left, seen.yOf(place.top), std::max(right - left, 2), place.height);
+}
+
+// Where the chart looks, and what is selected.
+
+void ChartWidget::fit() {
+  if (model_ == nullptr) return;
+  isFitted_ = true;
+  axis_.fit();
+  viewHasChanged();
+}
+
+void ChartWidget::showTime(Nanoseconds begin, Nanoseconds end) {
+  isFitted_ = false;
+  const Nanoseconds margin = (end - begin) / 50;
+  axis_.show(begin - margin, end + margin);
+  viewHasChanged();
+}
+
+void ChartWidget::showSpan(Nanoseconds begin, Nanoseconds end) {
+  if (model_ == nullptr) return;
+  isFitted_ = false;
+  axis_.show(begin, end);
+  viewHasChanged();
+}
+
+void ChartWidget::showSteps(const StepChoice& steps) {
+  if (model_ == nullptr || model_->steps().empty()) return;
+  if (isWholeRun(*model_, steps)) return fit();
+  const Timeline::Span time = timeOf(*model_, steps);
+  showTime(time.begin, time.end);
+}
+
+void ChartWidget::select(const std::optional<ChartHit>& hit,
+                         const std::optional<ChartHit>& bubble) {
+  selection_ = hit;
+  findCulprit();
+  bubble_ = bubble;
+  viewport()->update();
+  emit selectionChanged();
+}
+
+void ChartWidget::findCulprit() {
+  culprit_.reset();
+  if (!selection_ || selection_->event->kind != JobKind::kBubble) return;
+  if (culprits_) culprit_ = culprits_(*selection_);
+  if (!culprit_) culprit_ = culpritOf(*model_, *selection_->event);
+}
+
+void ChartWidget::findCulpritsBy(CulpritFinder finder) {
+  culprits_ = std::move(finder);
+  findCulprit();
+}
+
+void ChartWidget::clearSelection() {
+  if (!selection_ && !marked_) emit nothingToClear();
+  clearArea();
+  select(std::nullopt);
+}
+
+void ChartWidget::showCulprit() {
+  if (!culprit_) {
+    emit culpritMissing(selection_ && selection_->event->kind == JobKind::kBubble);
+    return;
+  }
+  const ChartHit bubble = *selection_;
+  const ChartHit culprit = *culprit_;
+  select(culprit, bubble);
+  bringIntoView(culprit);
+}
+
+void ChartWidget::showBubble() {
+  if (!bubble_) return;
+  const ChartHit bubble = *bubble_;
+  select(bubble);
+  bringIntoView(bubble);
+}
+
+void ChartWidget::goTo(const ChartHit& hit) {
+  select(hit);
+  bringIntoView(hit);
+}
+
+/// Brings an event into view. Moves the view, and zooms only for an event that is longer than it.
+void ChartWidget::bringIntoView(const ChartHit& hit) {
+  const Event& event = *hit.event;
+  if (event.duration() > axis_.span()) {
+    showTime(event.begin, event.end);
+  } else if (event.begin < axis_.begin() || event.end > axis_.end()) {
+    isFitted_ = false;
+    const Nanoseconds begin = event.begin - (axis_.span() - event.duration()) / 2;
+    axis_.show(begin, begin + axis_.span());
+  }
+  revealRow(hit.row);
+  bringRowIntoView(layout_[hit.row]);
+  viewHasChanged();
+}
+
+// Going to places, and back to where the chart was.
+
+void ChartWidget::showRow(std::size_t row) {
+  if (model_ == nullptr || row >= layout_.size()) return;
+  revealRow(row);
+  const RowPlace place = layout_[row];
+  if (place.top < layout_.pinnedHeight()) return;
+  verticalScrollBar()->setValue(place.top - (area_.height - place.height) / 2);
+  viewHasChanged();
+}
+
+void ChartWidget::showInstant(Nanoseconds time) {
+  if (model_ == nullptr) return;
+  isFitted_ = false;
+  const Nanoseconds begin = time - axis_.span() / 2;
+  axis_.show(begin, begin + axis_.span());
+  viewHasChanged();
+}
+
+void ChartWidget::zoomToSelection() {
+  if (!selection_) return;
+  const Event& event = *selection_->event;
+  const Nanoseconds margin = std::max<Nanoseconds>(event.duration() / 4, TimeAxis::kMinSpan);
+  showTime(event.begin - margin, event.end + margin);
+  bringIntoView(*selection_);
+}
+
+void ChartWidget::goToShorterBubble() { goToBubble(LengthOrder::kShorter); }
+void ChartWidget::goToLongerBubble() { goToBubble(LengthOrder::kLonger); }
+
+void ChartWidget::goToBubble(LengthOrder order) {
+  if (model_ == nullptr) return;
+  const Event* const from = selection_ ? selection_->event : nullptr;
+  if (const auto bubble = bubbleByLength(*model_, marked_, from, order)) goTo(*bubble);
+}
+
+void ChartWidget::zoomBy(double steps) { zoomAt(zoomCenter(), steps); }
+
+void ChartWidget::panBy(double widths) {
+  panRest_ -= widths * axis_.width();
+  const int pixels = static_cast<int>(panRest_);
+  panRest_ -= pixels;
+  pan(pixels);
+}
+
+ViewState ChartWidget::viewState() const {
+  return {.begin = axis_.begin(),
+          .end = axis_.end(),
+          .isFitted = isFitted_,
+          .scrollY = verticalScrollBar()->value(),
+          .selection = selection_,
+          .area = marked_,
+          .rows = rows_};
+}
+
+void ChartWidget::restore(const ViewState& state) {
+  if (model_ == nullptr) return;
+  isFitted_ = state.isFitted;
+  axis_.show(state.begin, state.end);
+  if (isFitted_) axis_.fit();
+  setRowState(state.rows);
+  verticalScrollBar()->setValue(state.scrollY);
+  if (!state.hasSelectionOf(viewState())) select(state.selection);
+  setArea(state.area);
+  viewHasChanged();
+}
+
+// Which rows the chart shows.
+
+void ChartWidget::setRowState(RowState state) {
+  if (model_ == nullptr || state == rows_) return;
+  rows_ = std::move(state);
+  rowsHaveChanged();
+  viewHasChanged();
+  emit rowsChanged();
+}
+
+void ChartWidget::foldAllRows(bool isFolded) {
+  if (model_ == nullptr) return;
+  setRowState(withAllFolded(rows_, model_->rowTree(rows_.grouping), isFolded));
+}
+
+void ChartWidget::rowsHaveChanged() {
+  const ShownRows shown = shownRows(model_->rowTree(rows_.grouping), rows_);
+  labelWidth_ = std::max(rowLabelWidth(fonts_.measure(), shown, RowLabels::kGutter), kLeastLabels);
+  layOut();
+  filter_->refresh();
+  labels_->refresh();
+}
+
+void ChartWidget::layOutRows() {
+  const ShownRows shown = shownRows(model_->rowTree(rows_.grouping), rows_);
+  const int mostPinned = area_.height / 2;
+  layout_ = RowLayout(model_->rows(), shown, RowHeights{}, mostPinned);
+  if (layout_.height() < area_.height) {
+    // A few rows get more room; many rows can be scrolled.
+    const auto heights = fittingHeights(model_->rows(), shown, area_.height);
+    if (heights && heights->lane > 0) {
+      layout_ = RowLayout(model_->rows(), shown, *heights, area_.height);
+    }
+  }
+  labels_->setGeometry(0, area_.y, labelWidth_, area_.height);
+  constexpr int kHeight = 24;
+  filter_->setGeometry(kMargin, area_.y - kTimeAxisHeight + (kTimeAxisHeight - kHeight) / 2,
+                       labelWidth_ - 2 * kMargin, kHeight);
+}
+
+void ChartWidget::revealRow(std::size_t row) {
+  if (layout_.isShown(row)) return;
+  setRowState(withRevealed(rows_, model_->rowTree(rows_.grouping), row));
+}
+
+void ChartWidget::bringRowIntoView(const RowPlace& place) {
+  if (place.top < layout_.pinnedHeight()) return;
+  QScrollBar* bar = verticalScrollBar();
+  const int lowest = place.bottom() + kMargin - area_.height;
+  const int highest = place.top - kMargin - layout_.pinnedHeight();
+  bar->setValue(std::min(std::max(bar->value(), lowest), highest));
+}
+
+// The way along a lane, from job to job.
+
+namespace {
+
+/// The position of an event in a lane; nothing if it is not in there.
+std::optional<std::size_t> positionOf(const LaneIndex& lane, const Event& event) {
+  if (!holds(lane, &event)) return std::nullopt;
+  for (std::size_t i = lane.firstBeginningAt(event.begin);
+       i < lane.size() && lane[i].begin == event.begin; ++i) {
+    if (&lane[i] == &event) return i;
+  }
+  return std::nullopt;
+}
+
+/// The first row of jobs that is wholly in view.
+std::optional<std::size_t> firstRowInView(const ChartView& view) {
+  for (std::size_t row = 0; row < view.layout.size(); ++row) {
+    const RowPlace& place = view.layout[row];
+    const bool isJobs = view.model.rows()[row].isCompute && place.height > 0;
+    if (isJobs && view.yOf(place.top) >= view.area.y) return row;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ChartWidget::goToNextInLane() { goAlongLane(true); }
+void ChartWidget::goToPreviousInLane() { goAlongLane(false); }
+
+void ChartWidget::goAlongLane(bool isForward) {
+  if (model_ == nullptr) return;
+  const auto go = [&](std::size_t row, const Event& event) {
+    goTo({.row = row, .event = &event, .count = 1, .load = {}, .span = 0});
+  };
+  if (!selection_) {
+    const std::optional<std::size_t> row = firstRowInView(view());
+    if (!row) return;
+    for (const LaneIndex& lane : model_->rows()[*row].lanes) {
+      const std::size_t first = lane.firstBeginningAt(axis_.begin());
+      if (first < lane.size()) return go(*row, lane[first]);
+    }
+    return;
+  }
+  const std::size_t row = selection_->row;
+  for (const auto* lanes : {&model_->rows()[row].lanes, &model_->rows()[row].bubbles}) {
+    for (const LaneIndex& lane : *lanes) {
+      const auto at = positionOf(lane, *selection_->event);
+      if (!at) continue;
+      if (isForward && *at + 1 < lane.size()) go(row, lane[*at + 1]);
+      if (!isForward && *at > 0) go(row, lane[*at - 1]);
+      return;
+    }
+  }
+}
+
+// The ways from step to step.
+
+namespace {
+
+Nanoseconds durationOf(const StepSpan& step) { return step.end - step.begin; }
+
+}  // namespace
+
+/// The step at the left of the view: the last one that begins before a tenth of it. There is none
+/// before the first step.
+std::optional<std::size_t> ChartWidget::stepInView() const {
+  const auto& steps = model_->steps();
+  const Nanoseconds from = axis_.begin() + axis_.span() / 10;
+  const auto after = std::partition_point(steps.begin(), steps.end(),
+                                          [from](const StepSpan& s) { return s.begin <= from; });
+  if (after == steps.begin()) return std::nullopt;
+  return static_cast<std::size_t>(after - steps.begin()) - 1;
+}
+
+/// Shows a step at the zoom of the view, where the step of the view was.
+void ChartWidget::showAligned(std::size_t step) {
+  const auto& steps = model_->steps();
+  if (isFitted_) return showTime(steps[step].begin, steps[step].end);
+  const auto current = stepInView();
+  const Nanoseconds before = current ? axis_.begin() - steps[*current].begin : -(axis_.span() / 50);
+  showSpan(steps[step].begin + before, steps[step].begin + before + axis_.span());
+}
+
+void ChartWidget::showNextStep() {
+  if (model_ == nullptr || model_->steps().empty()) return;
+  const auto current = isFitted_ ? std::nullopt : stepInView();
+  showAligned(current ? std::min(*current + 1, model_->steps().size() - 1) : 0);
+}
+
+void ChartWidget::showPreviousStep() {
+  if (model_ == nullptr || model_->steps().empty()) return;
+  if (isFitted_) return showAligned(model_->steps().size() - 1);
+  const std::size_t current = stepInView().value_or(0);
+  showAligned(current == 0 ? 0 : current - 1);
+}
+
+void ChartWidget::showStep(int number) {
+  if (model_ == nullptr) return;
+  const auto& steps = model_->steps();
+  const auto step = std::find_if(steps.begin(), steps.end(),
+                                 [number](const StepSpan& s) { return s.step == number; });
+  if (step == steps.end()) return;
+  // A view of about a step keeps its zoom, so that steps can be compared.
+  const Nanoseconds duration = durationOf(*step);
+  const bool isOfAStep = duration <= axis_.span() && axis_.span() / 2 <= duration;
+  if (isFitted_ || !isOfAStep) return showTime(step->begin, step->end);
+  const Nanoseconds margin = std::min(axis_.span() / 50, (axis_.span() - duration) / 2);
+  showSpan(step->begin - margin, step->begin - margin + axis_.span());
+}
+
+void ChartWidget::showMedianStep() {
+  const auto step = model_ == nullptr ? std::nullopt : medianStep(model_->steps());
+  if (step) showStep(step->step);
+}
+
+void ChartWidget::showSlowestStep() {
+  const auto step = model_ == nullptr ? std::nullopt : slowestStep(model_->steps());
+  if (step) showStep(step->step);
+}
+
+// Another model of the same run.
+
+void ChartWidget::replaceModel(const ChartModel* model) {
+  if (model_ == nullptr || model == nullptr) return setModel(model);
+  const ChartModel& old = *model_;
+  const TimeAxis seen = axis_;
+  const bool wasFitted = isFitted_;
+  const bool showedTheEnd = !wasFitted && seen.end() >= old.span().end;
+  const int scroll = verticalScrollBar()->value();
+  const auto moved = [&](const std::optional<ChartHit>& hit) {
+    return hit ? sameEvent(*hit, old, *model) : std::nullopt;
+  };
+  const auto selection = moved(selection_);
+  const auto bubble = moved(bubble_);
+  // Without a signal: the area only moves to the other model.
+  const std::optional<ChartArea> area = std::exchange(marked_, std::nullopt);
+  auto ratios = bubbleRatios_;
+  const RowGrouping grouping = rows_.grouping;
+  rowsOfNextModel_ = withSameFolds(rows_, old.rowTree(grouping), model->rowTree(grouping));
+  setModel(model);
+  setBubbleRatios(std::move(ratios));
+  if (area) {
+    setArea(ChartArea{area->time, sameRows(area->rows, old, *model)});
+  }
+  if (!wasFitted) {
+    const Nanoseconds later = showedTheEnd ? model->span().end - old.span().end : 0;
+    isFitted_ = false;
+    axis_.show(seen.begin() + later, seen.end() + later);
+  }
+  verticalScrollBar()->setValue(scroll);
+  if (selection) select(selection, bubble);
+  viewHasChanged();
+  history_->followModel(old);
 }
 
 }  // namespace pipetrace

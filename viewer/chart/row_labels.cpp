@@ -1,17 +1,27 @@
 #include "viewer/chart/row_labels.h"
 
 #include <QAccessible>
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QMouseEvent>
 #include <QPaintEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QToolTip>
 #include <algorithm>
 
 #include "chart/draw/draw_chart.h"
 #include "chart/rows/row_edits.h"
+#include "viewer/chart/chart_commands.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/paint/qt_canvas.h"
+#include "viewer/words/row_words.h"
 
 namespace pipetrace {
+
 namespace {
 
 constexpr int kTriangle = 8;        // pixels, its longer side
@@ -189,6 +199,212 @@ void RowLabels::paintTriangle(QPainter& painter, const RowInView& row) const {
   const Theme& theme = chart_.model()->theme();
   painter.setBrush(toQColor(isHovered ? theme.ink : theme.faintInk));
   painter.drawPolygon(triangle);
+}
+
+// The answers of the row labels to mouse and keys.
+
+namespace {
+
+constexpr int kScrollEdge = 16;  // pixels at the ends of the labels where a drag scrolls
+
+bool isKeyOfLabels(const QKeyEvent& event) {
+  if (event.modifiers() != Qt::NoModifier && event.modifiers() != Qt::KeypadModifier) return false;
+  switch (event.key()) {
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+    case Qt::Key_Home:
+    case Qt::Key_End:
+    case Qt::Key_PageUp:
+    case Qt::Key_PageDown:
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+    case Qt::Key_Space: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool RowLabels::event(QEvent* event) {
+  // These keys are commands of the chart, too.
+  if (event->type() == QEvent::ShortcutOverride && isKeyOfLabels(*static_cast<QKeyEvent*>(event))) {
+    event->accept();
+    return true;
+  }
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    showTip(help->pos(), help->globalPos());
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+void RowLabels::showTip(QPoint position, QPoint globalPosition) {
+  const auto shown = shownAt(position.y());
+  if (!shown) return QToolTip::hideText();
+  const ChartView view = chart_.view();
+  QToolTip::showText(globalPosition, labelTip(view, view.layout.shown()[*shown]), this);
+}
+
+void RowLabels::mousePressEvent(QMouseEvent* event) {
+  const QPoint position = event->position().toPoint();
+  const auto shown = shownAt(position.y());
+  QToolTip::hideText();
+  if (!shown) return;
+  const ShownRow row = chart_.view().layout.shown()[*shown];
+  mark(row.node);  // a row that is partly in view stays under the pointer
+  if (event->button() != Qt::LeftButton) return;
+  if (isOnTriangle(row, position.x())) return fold(row.node, !row.isFolded);
+  pressedAt_ = position;
+  isDragging_ = false;
+}
+
+void RowLabels::mouseMoveEvent(QMouseEvent* event) {
+  const QPoint position = event->position().toPoint();
+  if (pressedAt_ && (event->buttons() & Qt::LeftButton) != 0) {
+    const int distance = (position - *pressedAt_).manhattanLength();
+    if (!isDragging_ && distance < QApplication::startDragDistance()) return;
+    isDragging_ = true;
+    setCursor(Qt::ClosedHandCursor);
+    QScrollBar* bar = chart_.verticalScrollBar();
+    if (position.y() < kScrollEdge) bar->setValue(bar->value() - kScrollEdge);
+    if (position.y() > height() - kScrollEdge) bar->setValue(bar->value() + kScrollEdge);
+    drop_ = dropAt(position.y());
+    return update();
+  }
+  const auto shown = shownAt(position.y());
+  std::optional<std::size_t> node;
+  if (shown) node = chart_.view().layout.shown()[*shown].node;
+  if (node != hovered_) update();
+  hovered_ = node;
+  showTip(position, event->globalPosition().toPoint());
+}
+
+void RowLabels::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !pressedAt_) return;
+  const bool wasDragging = isDragging_;
+  const std::optional<Drop> drop = drop_;
+  const int pressed = pressedAt_->y();
+  pressedAt_.reset();
+  drop_.reset();
+  isDragging_ = false;
+  unsetCursor();
+  update();
+  if (tree() == nullptr) return;
+  if (wasDragging) {
+    if (!drop) return;
+    chart_.setRowState(
+        withMovedNextTo(chart_.rowState(), *tree(), current(), drop->node, drop->isAfter));
+    return;
+  }
+  const auto shown = shownAt(pressed);
+  if (!shown) return;
+  const ShownRow row = chart_.view().layout.shown()[*shown];
+  const bool isHeader = holdsRanks(row.kind) || row.kind == RowKind::kOtherLanes;
+  if (isHeader && row.canFold) fold(row.node, !row.isFolded);
+}
+
+void RowLabels::mouseDoubleClickEvent(QMouseEvent* event) {
+  const auto shown = shownAt(event->position().toPoint().y());
+  if (!shown || event->button() != Qt::LeftButton) return;
+  const ShownRow row = chart_.view().layout.shown()[*shown];
+  // The single clicks of a header and of a triangle have folded it.
+  const bool isHeader = holdsRanks(row.kind) || row.kind == RowKind::kOtherLanes;
+  const bool isClickable = isHeader || isOnTriangle(row, event->position().toPoint().x());
+  if (isClickable) return mousePressEvent(event);
+  if (row.canFold) fold(row.node, !row.isFolded);
+}
+
+/// The place for the dragged row at `y` of the widget: between two of its neighbours, each of which
+/// reaches over all rows below it.
+std::optional<RowLabels::Drop> RowLabels::dropAt(int y) const {
+  const std::size_t dragged = current();
+  if (dragged == RowNode::kNone) return std::nullopt;
+  const ChartView view = chart_.view();
+  const RowLayout& layout = view.layout;
+  const auto& rows = layout.shown();
+  const RowState& state = chart_.rowState();
+  const bool amongPinned = isPinned(*tree(), state, dragged);
+  const auto isNeighbour = [&](const ShownRow& row) {
+    if (isPinned(*tree(), state, row.node) != amongPinned) return false;
+    return amongPinned || (*tree())[row.node].parent == (*tree())[dragged].parent;
+  };
+  std::optional<Drop> drop;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!isNeighbour(rows[i])) continue;
+    std::size_t last = i;
+    while (last + 1 < rows.size() && rows[last + 1].depth > rows[i].depth) ++last;
+    const int top = view.yOf(layout.placeOf(i).top) - view.area.y;
+    const int bottom = view.yOf(layout.placeOf(last).bottom() - 1) + 1 - view.area.y;
+    if (y < (top + bottom) / 2) return Drop{rows[i].node, false, top - 1};
+    drop = Drop{rows[i].node, true, bottom + 1};
+  }
+  return drop;
+}
+
+void RowLabels::leaveEvent(QEvent* event) {
+  hovered_.reset();
+  QToolTip::hideText();
+  update();
+  QWidget::leaveEvent(event);
+}
+
+void RowLabels::focusInEvent(QFocusEvent* event) {
+  const bool isClick = event->reason() == Qt::MouseFocusReason;  // which chooses a row
+  if (!isClick && !shownIndexOf(current())) {
+    const auto first = shownAt(chart_.view().layout.pinnedHeight() + kScrollEdge);
+    moveTo(static_cast<std::ptrdiff_t>(first.value_or(0)));
+  }
+  QWidget::focusInEvent(event);
+}
+
+void RowLabels::keyPressEvent(QKeyEvent* event) {
+  if (tree() == nullptr || !isKeyOfLabels(*event)) return QWidget::keyPressEvent(event);
+  const ChartView view = chart_.view();
+  const auto& rows = view.layout.shown();
+  const auto index = shownIndexOf(current());
+  if (!index) return moveTo(0);
+  const auto at = static_cast<std::ptrdiff_t>(*index);
+  const ShownRow row = rows[*index];
+  const std::ptrdiff_t page = std::max<std::ptrdiff_t>(
+      static_cast<std::ptrdiff_t>(view.rowsInView().size() - view.layout.pinnedCount()) - 1, 1);
+  switch (event->key()) {
+    case Qt::Key_Up: return moveTo(at - 1);
+    case Qt::Key_Down: return moveTo(at + 1);
+    case Qt::Key_PageUp: return moveTo(at - page);
+    case Qt::Key_PageDown: return moveTo(at + page);
+    case Qt::Key_Home: return moveTo(0);
+    case Qt::Key_End: return moveTo(static_cast<std::ptrdiff_t>(rows.size()) - 1);
+    case Qt::Key_Left:
+      if (row.canFold && !row.isFolded) return fold(row.node, true);
+      if ((*tree())[row.node].parent != RowNode::kNone) setCurrent((*tree())[row.node].parent);
+      return;
+    case Qt::Key_Right:
+      if (row.canFold && row.isFolded) return fold(row.node, false);
+      if (*index + 1 < rows.size() && rows[*index + 1].depth > row.depth) moveTo(at + 1);
+      return;
+    default: return foldOrUnfold();
+  }
+}
+
+void RowLabels::contextMenuEvent(QContextMenuEvent* event) {
+  QPoint place = event->globalPos();
+  if (event->reason() != QContextMenuEvent::Mouse) {
+    const auto shown = shownIndexOf(current());
+    if (!shown) return;
+    const ChartView view = chart_.view();
+    const RowPlace at = view.layout.placeOf(*shown);
+    place = mapToGlobal(
+        QPoint(kGutter, std::clamp(view.yOf(at.bottom() - 1) - view.area.y, 0, height())));
+  }
+  if (current() == RowNode::kNone) return;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->addSection(QString::fromStdString((*tree())[current()].key));
+  menu->addActions(commandsOf(chart_, CommandMenu::kRows));
+  menu->popup(place);
 }
 
 }  // namespace pipetrace

@@ -1,17 +1,101 @@
 #include "viewer/paint/row_tiles.h"
 
+#include <QImage>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <system_error>
 
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/draw_folded.h"
 #include "viewer/paint/qt_canvas.h"
-#include "viewer/paint/tile_canvas.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// Draws a part of a chart on an image, as a QtCanvas does. Where a pixel of the chart is one of
+/// the image, it sets the pixels of jobs itself, which is several times faster.
+class TileCanvas final : public Canvas {
+ public:
+  /// The pixel (0, 0) of `image`, which is opaque, is `origin` of the chart. `painter` paints on
+  /// the image in the chart's pixels. All must outlive the canvas.
+  TileCanvas(QImage& image, QPoint origin, QPainter& painter, FontCache& fonts);
+
+  bool hasPixels() const override { return true; }
+  void fill(PixelRect rect, Color color) override;
+  void hatch(PixelRect rect, const Hatching& hatching) override { painted_.hatch(rect, hatching); }
+  void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
+  void text(PixelRect box, std::string_view text, const TextStyle& style) override {
+    painted_.text(box, text, style);
+  }
+  int textWidth(std::string_view text, const TextStyle& style) override {
+    return painted_.textWidth(text, style);
+  }
+  void line(std::span<const PixelPoint> points, const Stroke& stroke) override {
+    painted_.line(points, stroke);
+  }
+  void curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) override {
+    painted_.curve(points, stroke);
+  }
+  void polygon(std::span<const PixelPoint> corners, Color color) override {
+    painted_.polygon(corners, color);
+  }
+  void veil(PixelRect rect, Color color, double opacity) override {
+    painted_.veil(rect, color, opacity);
+  }
+  void pushClip(PixelRect rect) override;
+  void popClip() override;
+
+ private:
+  QRgb* line(int y) { return lines_ + static_cast<std::ptrdiff_t>(y - origin_.y()) * stride_; }
+
+  QtCanvas painted_;
+  QRgb* lines_ = nullptr;
+  std::ptrdiff_t stride_ = 0;  // pixels from line to line
+  QPoint origin_;
+  std::vector<QRect> clips_;  // in the chart's pixels
+};
+
+QRgb toRgb(Color color) { return qRgb(color.red, color.green, color.blue); }
+
+TileCanvas::TileCanvas(QImage& image, QPoint origin, QPainter& painter, FontCache& fonts)
+    : painted_(painter, fonts),
+      lines_(reinterpret_cast<QRgb*>(image.bits())),
+      stride_(image.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb))),
+      origin_(origin),
+      clips_{QRect(origin, image.size())} {}
+
+void TileCanvas::fill(PixelRect rect, Color color) {
+  const QRect seen = QRect(rect.x, rect.y, rect.width, rect.height) & clips_.back();
+  if (seen.isEmpty()) return;
+  for (int y = seen.top(); y <= seen.bottom(); ++y) {
+    std::fill_n(line(y) + (seen.left() - origin_.x()), seen.width(), toRgb(color));
+  }
+}
+
+void TileCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
+  const QRect clip = clips_.back();
+  for (const Column& column : columns) {
+    if (column.x < clip.left() || column.x > clip.right()) continue;
+    const int from = edge == ColumnEdge::kTop ? top : top + height - column.height;
+    const int first = std::max(from, clip.top());
+    const int last = std::min(from + column.height, clip.bottom() + 1);
+    QRgb* pixel = line(first) + (column.x - origin_.x());
+    for (int y = first; y < last; ++y, pixel += stride_) *pixel = toRgb(column.color);
+  }
+}
+
+void TileCanvas::pushClip(PixelRect rect) {
+  clips_.push_back(QRect(rect.x, rect.y, rect.width, rect.height) & clips_.back());
+  painted_.pushClip(rect);
+}
+
+void TileCanvas::popClip() {
+  clips_.pop_back();
+  painted_.popClip();
+}
 
 constexpr int kLabelMargin = 4;    // pixels by which a label may be wider than its job, and more
 constexpr int kTallest = 1 << 12;  // pixels of a row that is kept
@@ -190,6 +274,66 @@ void RowTiles::draw(const Job& job, const ChartView& view, const QTransform& dev
 void RowTiles::dropUnseen() {
   if (tiles_.size() < jobs_.size() + kMostUnseen) return;
   std::erase_if(tiles_, [this](const auto& tile) { return tile.second.frame != frame_; });
+}
+
+namespace {
+
+constexpr unsigned kMostThreads = 8;
+
+}  // namespace
+
+TileThreads::TileThreads() {
+  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+  try {
+    for (unsigned i = 1; i < cores; ++i) threads_.emplace_back([this] { serve(); });
+  } catch (const std::system_error&) {
+    // Fewer threads do the work.
+  }
+}
+
+TileThreads::~TileThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    isOver_ = true;
+  }
+  begins_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+/// Takes a part and paints it with the lock open. False: there is none.
+bool TileThreads::takePart(std::unique_lock<std::mutex>& lock, FontCache& fonts) {
+  if (next_ == parts_) return false;
+  const std::size_t part = next_++;
+  const Paint& paint = *paint_;
+  lock.unlock();
+  paint(part, fonts);
+  lock.lock();
+  if (--left_ == 0) ends_.notify_one();
+  return true;
+}
+
+void TileThreads::serve() {
+  FontCache fonts;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    begins_.wait(lock, [this] { return isOver_ || next_ < parts_; });
+    if (isOver_) return;
+    while (takePart(lock, fonts)) {
+    }
+  }
+}
+
+void TileThreads::run(std::size_t parts, FontCache& fonts, const Paint& paint) {
+  if (parts == 0) return;
+  std::unique_lock lock(mutex_);
+  paint_ = &paint;
+  parts_ = left_ = parts;
+  next_ = 0;
+  if (parts > 1) begins_.notify_all();
+  while (takePart(lock, fonts)) {
+  }
+  ends_.wait(lock, [this] { return left_ == 0; });
+  parts_ = next_ = 0;
 }
 
 }  // namespace pipetrace

@@ -1,12 +1,21 @@
 #include "viewer/window/main_window.h"
 
+#include <QApplication>
+#include <QClipboard>
+#include <QCloseEvent>
+#include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QFileDialog>
 #include <QFileInfo>
+#include <QMenu>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QScrollBar>
 #include <QStatusBar>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
@@ -15,11 +24,20 @@
 #include "chart/draw/chart_picture.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
+#include "trace/error.h"
 #include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "viewer/chart/chart_commands.h"
+#include "viewer/chart/row_filter.h"
+#include "viewer/commands/picker_lists.h"
+#include "viewer/export/export_dialog.h"
 #include "viewer/run/bubble_ratios.h"
+#include "viewer/start/sample_run.h"
+#include "viewer/window/keys_help.h"
+#include "viewer/window/loading_bar.h"
 
 namespace pipetrace {
+
 namespace {
 
 QStringList filesOf(const QMimeData* data) {
@@ -277,6 +295,342 @@ void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
   start_->showDropTarget(false);
   open(filesOf(event->mimeData()));
+}
+
+// Search, and the lists of commands, rows and places.
+
+void MainWindow::addSearch() {
+  search_ = new ChartSearch(*chart_);
+  searchBar_ = new SearchBar(*search_);
+  addToolBar(Qt::TopToolBarArea, searchBar_);
+  connect(searchBar_, &SearchBar::closed, chart_, qOverload<>(&QWidget::setFocus));
+  connect(chart_, &ChartWidget::nothingToClear, searchBar_, &SearchBar::close);
+  picker_ = new Picker(this);
+}
+
+void MainWindow::addSearchCommands(QMenu* edit) {
+  edit->addSeparator();
+  QAction* find = edit->addAction(tr("&Find …"), searchBar_, &SearchBar::open);
+  find->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence::Find});
+  edit->addAction(tr("Next match"), QKeySequence(Qt::Key_F3), search_, &ChartSearch::next);
+  edit->addAction(tr("Previous match"), QKeySequence(Qt::SHIFT | Qt::Key_F3), search_,
+                  &ChartSearch::previous);
+}
+
+void MainWindow::addDragSwitch(QMenu* view) {
+  const QString key = QStringLiteral("dragMovesChart");
+  QAction* action = view->addAction(tr("Drag moves the chart, Shift + drag selects an area"));
+  action->setCheckable(true);
+  QSettings* const settings = memory_.settings();
+  connect(action, &QAction::toggled, this, [this, settings, key](bool isOn) {
+    chart_->setDragPans(isOn);
+    if (settings != nullptr) settings->setValue(key, isOn);
+  });
+  action->setChecked(settings != nullptr && settings->value(key).toBool());
+}
+
+void MainWindow::addPlaceCommands(QMenu* go) {
+  go->addSeparator();
+  go->addAction(tr("Go to &row …"), QKeySequence(Qt::CTRL | Qt::Key_P), this, [this] {
+    picker_->open(tr("Go to a row: rank, stage or lane"), rowEntries(*chart_));
+  });
+  go->addAction(tr("Go to &time or step …"), QKeySequence(Qt::CTRL | Qt::Key_G), this, [this] {
+    picker_->open(tr("Go to: 12.5 ms, +3 ms, step 7"), stepEntries(*chart_),
+                  [this](const QString& typed) { return placeEntries(*chart_, typed); });
+  });
+}
+
+void MainWindow::addHelpCommands(QMenu* help) {
+  help->addAction(tr("&Commands …"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P), this, [this] {
+    picker_->open(tr("Run a command"), commandEntries(*menuBar(), *chart_));
+  });
+  QAction* keys = help->addAction(tr("Mouse and keys"), this, &MainWindow::showKeys);
+  keys->setShortcuts({QKeySequence(Qt::Key_Question), QKeySequence::HelpContents});
+}
+
+void MainWindow::showKeys() { makeKeysHelp(commandGroups(*menuBar()), this)->open(); }
+
+void MainWindow::find(const QString& query) { searchBar_->find(query); }
+
+// The window opens inputs, writes pictures, and remembers.
+
+void MainWindow::addStart() {
+  start_ = new StartPage(recent_);
+  pages_->addWidget(start_);
+  connect(start_, &StartPage::fileWanted, this, &MainWindow::chooseFile);
+  connect(start_, &StartPage::folderWanted, this, &MainWindow::chooseFolder);
+  connect(start_, &StartPage::sampleWanted, this, &MainWindow::openSample);
+  connect(start_, &StartPage::opened, this, &MainWindow::open);
+  recentMenu_ = new QMenu(tr("Open &recent"), this);
+  connect(recentMenu_, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
+  connect(&recent_, &RecentFiles::changed, this, &MainWindow::fillRecentMenu);
+  fillRecentMenu();
+}
+
+void MainWindow::showStart(const QString& problem) {
+  start_->showProblem(problem);
+  pages_->setCurrentWidget(start_);
+}
+
+void MainWindow::fillRecentMenu() {
+  recentMenu_->clear();
+  for (const QStringList& inputs : recent_.entries()) {
+    const bool isThere = factsOf(inputs).isThere;
+    const QString folder = QDir::toNativeSeparators(QFileInfo(inputs.front()).path());
+    QString text = shortNameOf(inputs) + "   " + folder;
+    if (!isThere) text += tr("   (no longer there)");
+    QAction* action = recentMenu_->addAction(text.replace('&', QStringLiteral("&&")), this,
+                                             [this, inputs] { open(inputs); });
+    action->setEnabled(isThere);
+  }
+  recentMenu_->addSeparator();
+  recentMenu_->addAction(tr("&Clear the list"), &recent_, &RecentFiles::clear)
+      ->setEnabled(!recent_.entries().isEmpty());
+}
+
+void MainWindow::chooseFile() {
+  open(QFileDialog::getOpenFileNames(this, tr("Open profiles or job logs")));
+}
+
+void MainWindow::chooseFolder() {
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a folder of job logs"));
+  if (!folder.isEmpty()) open({folder});
+}
+
+void MainWindow::openSample() {
+  try {
+    if (!sample_) {
+      sample_ = std::make_unique<QTemporaryDir>();
+      writeSampleLogs(sample_->filePath(QStringLiteral("sample run")).toStdString());
+    }
+    open({sample_->filePath(QStringLiteral("sample run"))});
+  } catch (const Error& error) {
+    sample_.reset();
+    showStart(QString::fromUtf8(error.what()));
+  }
+}
+
+void MainWindow::chooseExport() {
+  if (!profile_) return;
+  QString folder = memory_.exportFolder();
+  if (folder.isEmpty() || !QFileInfo(folder).isDir()) folder = QDir::currentPath();
+  const TimeAxis axis = chart_->view().axis;
+  ExportDialog dialog(profile_, {axis.begin(), axis.end()}, folder, this);
+  dialog.setRows(chart_->rowState());
+  dialog.setExplanation(explanation_);
+  if (dialog.exec() != QDialog::Accepted) return;
+  const QString path = QString::fromStdString(dialog.options().path);
+  memory_.saveExportFolder(QFileInfo(path).absolutePath());
+  statusBar()->showMessage(tr("Exported to %1").arg(path), 5000);
+}
+
+void MainWindow::copyPicture() {
+  if (!profile_) return;
+  QWidget* const field = chart_->rowFilter();
+  const bool hadFocus = field->hasFocus();
+  field->hide();  // it is no part of a picture
+  QApplication::clipboard()->setPixmap(chart_->viewport()->grab());
+  field->show();
+  if (hadFocus) field->setFocus();
+  statusBar()->showMessage(tr("Copied the chart as a picture"), 5000);
+}
+
+void MainWindow::rememberSeen() {
+  if (!profile_ || shownInputs_.isEmpty()) return;
+  const TimeAxis axis = chart_->view().axis;
+  const Nanoseconds origin = profile_->model().span().begin;
+  memory_.saveSeen(shownInputs_, {axis.begin() - origin, axis.end() - origin, chart_->isFitted(),
+                                  chart_->verticalScrollBar()->value()});
+}
+
+void MainWindow::showAsRemembered() {
+  shownInputs_ = openingInputs_;
+  const bool isSample = sample_ && openingInputs_.front().startsWith(sample_->path());
+  if (isSample) {
+    shownInputs_.clear();  // it has another place each time
+    return;
+  }
+  recent_.add(openingInputs_);
+  const auto seen = memory_.seenOf(shownInputs_);
+  if (!seen) return;
+  const Nanoseconds origin = profile_->model().span().begin;
+  if (seen->isWhole) {
+    chart_->fit();
+  } else {
+    chart_->showSpan(origin + seen->begin, origin + seen->end);
+  }
+  chart_->verticalScrollBar()->setValue(seen->scroll);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  rememberSeen();
+  memory_.savePlace(*this);
+  if (profile_) memory_.saveDocks(*this);  // without one, panels are hidden
+  QMainWindow::closeEvent(event);
+}
+
+// A run that goes on.
+
+void MainWindow::connectWatcher() {
+  connect(&watcher_, &RunWatcher::grew, this, &MainWindow::showGrown);
+  connect(&watcher_, &RunWatcher::ended, this, &MainWindow::showEndOfRun);
+  connect(&watcher_, &RunWatcher::explained, this, &MainWindow::showExplanation);
+  connect(&watcher_, &RunWatcher::waitsFor, this, [this](const QString& what) {
+    if (what.isEmpty()) return statusBar()->clearMessage();
+    const QString text = tr("The run waits for %1").arg(what);
+    if (profile_) return statusBar()->showMessage(text);
+    showMessage(tr("Following %1 …\n\n%2").arg(opening_, text), true);
+  });
+}
+
+void MainWindow::follow(const QStringList& inputs) {
+  RunRequest request;
+  for (const QString& input : inputs) request.inputs.push_back(input.toStdString());
+  request.reading.program = "pipe-view";
+  opening_ = QString::fromStdString(profileName(request.inputs));
+  openingInputs_ = absolutePaths(inputs);
+  showMessage(
+      tr("Following %1 …\n\nThe chart appears once every rank has finished a step.").arg(opening_),
+      true);
+  try {
+    watcher_.start(request);
+    loader_.stop();
+    isLive_ = true;
+    hasGrown_ = false;
+  } catch (const Error& error) {
+    showFailure(QString::fromUtf8(error.what()));
+  }
+}
+
+void MainWindow::showGrown() {
+  auto profile = watcher_.take();
+  if (!profile) return;
+  if (!hasGrown_) {
+    hasGrown_ = true;
+    return showProfile(std::move(profile));
+  }
+  forgetExplanation();
+  useTheme(*profile);
+  chart_->replaceModel(&profile->model());
+  watcher_.giveBack(std::exchange(profile_, std::move(profile)));
+  describeProfile();
+}
+
+void MainWindow::showEndOfRun(const QString& error) {
+  isLive_ = false;
+  showGrown();
+  if (!explanation_ && error.isEmpty()) findingsPanel_->showWaiting();
+  if (!explanation_ && !error.isEmpty()) findingsPanel_->showFailure();
+  if (!error.isEmpty()) return showFailure(error);
+  statusBar()->showMessage(tr("The run has ended"), 10'000);
+}
+
+// The parts of the window.
+
+void MainWindow::addPanes() {
+  chart_ = new ChartWidget;
+
+  message_ = new QLabel;
+  message_->setAlignment(Qt::AlignCenter);
+  message_->setWordWrap(true);
+  message_->setTextFormat(Qt::PlainText);
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  auto* progress = new LoadingBar(loader_);
+  connect(progress, &LoadingBar::cancelled, this, &MainWindow::cancelLoading);
+  busy_ = progress;
+  messagePage_ = new QWidget;
+  auto* column = new QVBoxLayout(messagePage_);
+  column->setContentsMargins(48, 48, 48, 48);
+  column->addStretch();
+  column->addWidget(message_);
+  column->addSpacing(16);
+  column->addWidget(progress, 0, Qt::AlignHCenter);
+  column->addStretch();
+
+  pages_ = new QStackedWidget;
+  pages_->addWidget(messagePage_);
+  pages_->addWidget(chart_);
+  setCentralWidget(pages_);
+
+  summary_ = new ElidedLabel;
+  selected_ = new QLabel;
+  range_ = new QLabel;
+  findings_ = new QLabel;
+  findings_->hide();
+  for (QLabel* label : {static_cast<QLabel*>(summary_), findings_, selected_, range_}) {
+    label->setContentsMargins(8, 0, 8, 0);
+  }
+  statusBar()->addWidget(summary_, 1);
+  statusBar()->addWidget(findings_);
+  statusBar()->addPermanentWidget(selected_);
+  statusBar()->addPermanentWidget(range_);
+}
+
+void MainWindow::addPanels() {
+  causes_ = new Causes(*chart_);
+  causes_->setParent(this);
+  findingsPanel_ = new FindingsPanel(*causes_);
+  findingsDock_ = new QDockWidget(tr("Findings"));
+  findingsDock_->setObjectName(QStringLiteral("findings"));
+  findingsDock_->setWidget(findingsPanel_);
+  addDockWidget(Qt::BottomDockWidgetArea, findingsDock_);
+  findingsDock_->hide();  // until there is a profile
+
+  details_ = new DetailsPanel(*chart_, *causes_);
+  detailsDock_ = new QDockWidget(tr("Selection"));
+  detailsDock_->setObjectName(QStringLiteral("selection"));
+  detailsDock_->setWidget(details_);
+  addDockWidget(Qt::RightDockWidgetArea, detailsDock_);
+  detailsDock_->hide();  // until something is selected
+  detailsDock_->toggleViewAction()->setEnabled(false);
+  resizeDocks({detailsDock_}, {290}, Qt::Horizontal);
+
+  statisticsDock_ = new QDockWidget(tr("Statistics of the area"));
+  statisticsDock_->setObjectName(QStringLiteral("statistics"));
+  statisticsDock_->setWidget(new StatisticsPanel(*chart_));
+  tabifyDockWidget(findingsDock_, statisticsDock_);
+  statisticsDock_->hide();  // until there is an area
+  statisticsDock_->toggleViewAction()->setEnabled(false);
+  resizeDocks({statisticsDock_}, {220}, Qt::Vertical);
+}
+
+void MainWindow::addMenus() {
+  QMenu* file = menuBar()->addMenu(tr("&File"));
+  file->addAction(tr("&Open …"), QKeySequence::Open, this, &MainWindow::chooseFile);
+  file->addAction(tr("Open &folder …"), this, &MainWindow::chooseFolder);
+  file->addMenu(recentMenu_);
+  file->addAction(tr("Open a &sample"), this, &MainWindow::openSample);
+  file->addSeparator();
+  export_ = file->addAction(tr("&Export …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
+                            &MainWindow::chooseExport);
+  export_->setEnabled(false);
+  file->addSeparator();
+  file->addAction(tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
+
+  QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+  copyPicture_ =
+      edit->addAction(tr("Copy as &picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
+                      &MainWindow::copyPicture);
+  copyPicture_->setEnabled(false);
+
+  edit->addActions(commandsOf(*chart_, CommandMenu::kEdit));
+  addSearchCommands(edit);
+  QMenu* view = menuBar()->addMenu(tr("&View"));
+  view->addActions(commandsOf(*chart_, CommandMenu::kView));
+  view->addMenu(tr("&Rows"))->addActions(commandsOf(*chart_, CommandMenu::kRows));
+  view->addSeparator();
+  addDragSwitch(view);
+  view->addSeparator();
+  view->addAction(detailsDock_->toggleViewAction());
+  view->addAction(statisticsDock_->toggleViewAction());
+  view->addAction(findingsDock_->toggleViewAction());
+  themes_.addTo(*view->addMenu(tr("&Theme")));
+  QMenu* go = menuBar()->addMenu(tr("&Go"));
+  go->addActions(commandsOf(*chart_, CommandMenu::kGo));
+  addPlaceCommands(go);
+
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  addHelpCommands(help);
 }
 
 }  // namespace pipetrace

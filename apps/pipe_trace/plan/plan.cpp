@@ -1,12 +1,14 @@
 #include "apps/pipe_trace/plan/plan.h"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <string>
 
 #include "analysis/clocks/wrong_clocks.h"
 #include "analysis/costs/costs_file.h"
+#include "analysis/costs/given_costs.h"
 #include "analysis/present/plan_report.h"
 #include "analysis/run/run.h"
 #include "analysis/run_summary.h"
@@ -18,7 +20,6 @@
 #include "apps/pipe_trace/plan/comparison.h"
 #include "apps/pipe_trace/plan/options.h"
 #include "apps/pipe_trace/plan/outputs.h"
-#include "apps/pipe_trace/plan/partition.h"
 #include "apps/pipe_trace/plan/source.h"
 #include "chart/text/text_chart.h"
 #include "ingest/output_files.h"
@@ -27,14 +28,54 @@
 #include "schedule/file/paddle_job_list.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/file/torch_csv.h"
+#include "schedule/partition/best_partition.h"
 #include "schedule/partition/partition_text.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
+#include "trace/text/bytes_text.h"
 #include "trace/text/fit_to_print.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// Throws Error for a plan whose partition cannot be searched: that of the schedule auto, which is
+/// made for the costs of its stages.
+void requireSearchable(const PlanOptions& options) {
+  try {
+    requireSearchable(options.schedule);
+  } catch (const Error& error) {
+    throw Error(
+        fmt::format("--blocks: {}, and then auto with the costs of --costs-out", error.what()));
+  }
+}
+
+/// The best partition of `blocks` for the plan. Throws Error where none fits into `limit` bytes,
+/// with what is missing, and as bestPartition() does. `limitGb` is the option as it was typed.
+BestPartition partitionWithin(const Plan& plan, const BlockTable& blocks, std::int64_t limit,
+                              const std::string& limitGb) {
+  BestPartition found = bestPartition(CheckedPlan(plan), blocks, {.memoryLimit = limit});
+  if (found.best.excess == 0) return found;
+  const auto& peaks = found.best.peakMemory;
+  const auto fullest = std::max_element(peaks.begin(), peaks.end());
+  throw Error(fmt::format("no partition {} --limit {}: the best takes {} on rank {}, {} too much",
+                          found.isProven ? "fits into" : "was found that fits into", limitGb,
+                          bytesText(*fullest), fullest - peaks.begin(),
+                          bytesText(found.best.excess)));
+}
+
+/// The costs of its stages, without memory where that of the blocks is not known.
+GivenCosts givenCostsOf(const BlockTable& blocks, const Plan& plan,
+                        const BlockPartition& partition) {
+  GivenCosts given = givenCosts(costsOf(blocks, plan, partition));
+  if (blocks.hasMemory()) return given;
+  for (GivenCosts::Values* const memory : {&given.activation, &given.freedByInput,
+                                           &given.recomputed, &given.working, &given.weights}) {
+    memory->clear();
+  }
+  return given;
+}
 
 // PaddlePaddle's converter takes a step that begins at 0 for none.
 constexpr Nanoseconds kBegin = 1'000'000;

@@ -6,6 +6,7 @@
 
 #include "trace/append.h"
 #include "trace/log/log_format.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 
@@ -62,6 +63,96 @@ void RankPart::moveTo(Timeline& timeline, int rank) {
   info.rank = rank;
   timeline.ranks[rank] = std::move(info);
   *this = {};
+}
+
+namespace {
+
+struct Wording {
+  Severity severity;
+  const char* message;
+  const char* advice;
+  DoubtKind doubt = DoubtKind::kNone;
+};
+
+constexpr std::array<Wording, kLogFindingCount> kWordings = {{
+    {Severity::kWarning, "the last line is cut off and was left out",
+     "the program was still running, or ended without closing its log"},
+    {Severity::kWarning, "a line of the profiler could not be understood and was left out",
+     "docs/log-format.md says what each should look like; two programs writing one file mix "
+     "their lines"},
+    {Severity::kWarning, "a number is too large for its field; the line was left out",
+     "times are milliseconds since 1970, other numbers at most 2147483647", DoubtKind::kNoTime},
+    {Severity::kWarning, "a job ends before it starts and was left out",
+     "the clock was set back, or two clocks were mixed", DoubtKind::kNoTime},
+    {Severity::kWarning, "a part of a line is no `key = value` and was left out",
+     "quote values that hold blanks or commas as JSON strings"},
+    {Severity::kWarning, "a value does not fit its key and was left out",
+     "docs/log-format.md lists what each key holds"},
+    {Severity::kWarning, "bytes that are no UTF-8 were replaced", ""},
+    {Severity::kWarning, "a line of the profiler holds NUL bytes and was left out",
+     "the file system lost a part of the file, or two programs write it"},
+    {Severity::kWarning, "a line longer than 1 MiB was left out", ""},
+    {Severity::kWarning, "the log was written in a newer format than this program knows",
+     "use a newer pipe-trace if something is missing"},
+    {Severity::kWarning, "its Profiler Meta line names another rank than the file name",
+     "the Meta line's rank is used; was the file renamed?"},
+    {Severity::kWarning, "its runs are of different ranks, of which only one was read",
+     "under a name other than workerlog.<rank> a file is read as the logs of several ranks"},
+    {Severity::kWarning, "its rank was read from another file already; the events are put together",
+     "give the logs of one run only"},
+    {Severity::kWarning, "records were dropped while recording",
+     "the profile has gaps there. Each stream holds ringSlots (in C ring_slots) records until they "
+     "are written; that number can be raised. 4096 samples of counters are held. Records whose "
+     "lines the disk did not take count, too"},
+    {Severity::kWarning, "calls of the recorder were out of place and recorded nothing",
+     "begin on a stream whose job is open, end without begin, a job still open at close. Also a "
+     "stream that was not added, a job that was not initialized, a counter function that threw"},
+    {Severity::kWarning, "writes to the log failed while recording",
+     "was the disk full, or the log's folder deleted? What was not written is counted as dropped"},
+    {Severity::kWarning, "errors occurred while recording",
+     "such as begin on a stream whose job is open, end without begin, or a stream that was not "
+     "added. Or the log could not be written (disk full, folder deleted)"},
+    {Severity::kWarning, "lines are missing that its Profiler End line counts as written",
+     "a part of the log was removed, or overwritten by another program"},
+}};
+
+}  // namespace
+
+void LogFindings::add(LogFinding finding, std::int64_t line, std::int64_t count) {
+  Seen& seen = seen_[static_cast<std::size_t>(finding)];
+  if (seen.count == 0) seen.line = line;
+  seen.count = addCounts(seen.count, count);
+}
+
+std::int64_t LogFindings::linesLeftOut() const {
+  std::int64_t lines = 0;
+  for (const LogFinding finding :
+       {LogFinding::kNotUnderstood, LogFinding::kNumberOutOfRange, LogFinding::kEndBeforeStart,
+        LogFinding::kNulBytes, LogFinding::kLineTooLong}) {
+    lines = addCounts(lines, count(finding));
+  }
+  return lines;
+}
+
+void LogFindings::addAll(const LogFindings& others, std::int64_t before) {
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    const Seen& other = others.seen_[i];
+    if (other.count > 0) add(static_cast<LogFinding>(i), before + other.line, other.count);
+  }
+}
+
+void LogFindings::report(const std::string& file, Diagnostics& diagnostics) const {
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].count == 0) continue;
+    const Wording& wording = kWordings[i];
+    diagnostics.add({.severity = wording.severity,
+                     .file = file,
+                     .line = seen_[i].line,
+                     .message = wording.message,
+                     .advice = wording.advice,
+                     .count = seen_[i].count,
+                     .doubt = wording.doubt});
+  }
 }
 
 }  // namespace pipetrace

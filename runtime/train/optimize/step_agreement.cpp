@@ -1,18 +1,38 @@
 #include "runtime/train/optimize/step_agreement.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
-
+#include <ATen/ops/zeros.h>
 #include <cmath>
+#include <vector>
 
-#include "runtime/train/optimize/unscale_gradients.h"
 #include "trace/error.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// Divides the gradients by `scale`, in place. Returns one number on their device, not 0 if one of
+/// them is infinite or no number. Nobody waits for the device. `parameters`: at least one.
+at::Tensor unscaleGradients(const std::vector<at::Tensor>& parameters, double scale) {
+  const at::NoGradGuard noGrad;
+  const at::TensorOptions options = at::TensorOptions(at::kFloat).device(parameters[0].device());
+  at::Tensor overflow = at::zeros({1}, options);
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters) {
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  }
+  if (gradients.empty()) return overflow;
+  at::_amp_foreach_non_finite_check_and_unscale_(gradients, overflow,
+                                                 at::full({1}, 1 / scale, options));
+  return overflow;
+}
 
 /// Keeps gradients of norm 0 finite, as in torch.
 constexpr double kSmallest = 1e-6;
