@@ -13,7 +13,7 @@
 #include "analysis/topology/message_pairs.h"
 #include "analysis/topology/rank_agreement.h"
 #include "trace/run_parts.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/topology.h"

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "chart/chart_model.h"
+#include "chart/lane_index.h"
 #include "chart/pixel_rect.h"
 #include "chart/row_layout.h"
 #include "chart/time_axis.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -60,6 +64,27 @@ struct ChartView {
     }
     return rows;
   }
+};
+
+/// A part of a chart: the stretch of time [begin, end) in some of its rows.
+struct ChartArea {
+  Timeline::Span time;
+  std::vector<std::size_t> rows;  ///< indices into ChartModel::rows(), ascending
+
+  bool operator==(const ChartArea& other) const {
+    return time.begin == other.time.begin && time.end == other.time.end && rows == other.rows;
+  }
+};
+
+/// One lane of one rank, with sub-lanes where its events overlap.
+struct ChartRow {
+  int rank = 0;
+  std::string lane;
+  bool isCompute = false;
+  std::vector<LaneIndex> lanes;    ///< the sub-lanes; at least one, maybe without events
+  std::vector<LaneIndex> bubbles;  ///< the rank's idle time, drawn in its compute row
+  std::string rankLabel;           ///< "rank 0" on the first row of a rank, else empty
+  std::string rankDetail;          ///< under it: "stage 0", "stages 0, 4"
 };
 
 }  // namespace pipetrace

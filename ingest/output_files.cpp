@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "parser/byte_source.h"
-#include "parser/csv_format.h"
+#include "parser/csv_writer.h"
 #include "parser/find_logs.h"
 #include "parser/own_profile.h"
 #include "parser/trace_reader.h"

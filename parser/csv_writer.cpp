@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "parser/csv_format.h"
 #include "parser/json/text_buffer.h"
 #include "parser/profile/argument_json.h"
 #include "trace/text/display_name.h"

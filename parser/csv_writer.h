@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "parser/profile/profile_summary.h"
 #include "trace/files/output_file.h"
 #include "trace/timeline.h"
@@ -17,5 +19,10 @@ namespace pipetrace {
 /// `-`, `@` (also wide ones) or a tab, behind blanks too.
 /// Source: OWASP, "CSV Injection".
 ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out, bool isSafe = false);
+
+/// The first line of a profile as CSV.
+inline constexpr std::string_view kCsvHeader =
+    "rank,lane,kind,name,begin_ns,end_ns,duration_ns,step,micro_batch,stage,chunk,part,number,job,"
+    "peer,class,arguments,phase\n";
 
 }  // namespace pipetrace

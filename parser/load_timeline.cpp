@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "parser/byte_source.h"
-#include "parser/csv_format.h"
+#include "parser/csv_writer.h"
 #include "parser/find_logs.h"
 #include "parser/foreign/logs/megatron_ranks.h"
 #include "parser/foreign/logs/pattern_log_reader.h"
@@ -32,7 +32,7 @@
 #include "parser/trace_readers.h"
 #include "trace/diagnostic.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/turns.h"
 #include "trace/timeline.h"
 

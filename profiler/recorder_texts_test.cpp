@@ -10,7 +10,7 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/pipetrace.h"
-#include "profiler/ring/short_text.h"
+#include "profiler/ring/ring_texts.h"
 #include "profiler/testing/recorder_fixture.h"
 #include "trace/error.h"
 

@@ -6,7 +6,7 @@
 #include "schedule/builders/schedules.h"
 #include "schedule/builders/stage_ranks.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

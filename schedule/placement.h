@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/text/stage_ranks_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 

@@ -7,7 +7,6 @@
 
 #include "trace/diagnostic.h"
 #include "trace/text/display_name.h"
-#include "trace/text/fallback_name.h"
 
 namespace pipetrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "trace/text/stage_ranks_text.h"
+#include "trace/text/ranks_text.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/tracks_of_rank.h"
 

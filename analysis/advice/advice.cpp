@@ -14,9 +14,8 @@
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/what_if.h"
 #include "trace/error.h"
-#include "trace/text/bytes_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

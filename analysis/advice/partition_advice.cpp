@@ -12,7 +12,7 @@
 #include "schedule/partition/partition_text.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -9,9 +9,8 @@
 #include "analysis/steps/median_step.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -11,7 +11,7 @@
 #include "analysis/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "trace/error.h"
-#include "trace/text/number_with_point.h"
+#include "trace/text/number_text.h"
 #include "trace/text/suggestions.h"
 
 namespace pipetrace {

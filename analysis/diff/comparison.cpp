@@ -5,9 +5,7 @@
 
 #include "analysis/ratio.h"
 #include "analysis/steps/counted_steps.h"
-#include "trace/text/count_text.h"
-#include "trace/text/factor_text.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/ratio.h"
-#include "analysis/steps/interval_union.h"
+#include "analysis/steps/interval.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

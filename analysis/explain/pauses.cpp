@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "analysis/median.h"
-#include "analysis/steps/interval_union.h"
+#include "analysis/steps/interval.h"
 #include "analysis/steps/median_step.h"
 #include "trace/text/display_name.h"
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

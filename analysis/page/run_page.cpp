@@ -13,8 +13,8 @@
 #include "analysis/present/run_report.h"
 #include "analysis/present/summary_report.h"
 #include "chart/text/bubble_text.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

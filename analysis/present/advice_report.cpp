@@ -4,10 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/present/run_report.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fit_to_print.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

@@ -10,11 +10,9 @@
 #include "analysis/present/summary_report.h"
 #include "analysis/present/text_table.h"
 #include "schedule/fingerprint.h"
-#include "trace/text/bytes_text.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
 #include "trace/text/folded_line.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 
 namespace pipetrace {

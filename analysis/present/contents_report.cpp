@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fit_to_print.h"
-#include "trace/text/stage_ranks_text.h"
+#include "trace/text/number_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

@@ -7,9 +7,9 @@
 #include "analysis/present/diff_words.h"
 #include "analysis/present/text_table.h"
 #include "analysis/ratio.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fit_to_print.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

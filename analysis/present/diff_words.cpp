@@ -5,8 +5,7 @@
 #include <cstdlib>
 
 #include "trace/text/decimal_time.h"
-#include "trace/text/factor_text.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 
 namespace pipetrace {

@@ -3,9 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/factor_text.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 
 namespace pipetrace {

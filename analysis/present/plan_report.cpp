@@ -8,11 +8,9 @@
 #include "analysis/present/text_table.h"
 #include "schedule/fingerprint.h"
 #include "schedule/partition/partition_text.h"
-#include "trace/text/bytes_text.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
 #include "trace/text/folded_line.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

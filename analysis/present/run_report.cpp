@@ -18,12 +18,11 @@
 #include "analysis/present/text_table.h"
 #include "analysis/steps/median_step.h"
 #include "chart/search/exact_query.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fit_to_print.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 #include "trace/text/shell_word.h"
-#include "trace/text/stage_ranks_text.h"
 
 namespace pipetrace {
 

@@ -11,11 +11,9 @@
 #include "analysis/present/doubt_sentences.h"
 #include "analysis/present/text_table.h"
 #include "analysis/ratio.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/factor_text.h"
 #include "trace/text/fit_to_print.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 #include "trace/topology.h"
 

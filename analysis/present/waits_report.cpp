@@ -8,8 +8,8 @@
 
 #include "analysis/present/text_table.h"
 #include "chart/text/bubble_text.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

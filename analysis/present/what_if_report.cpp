@@ -9,7 +9,7 @@
 #include "analysis/present/text_table.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fit_to_print.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

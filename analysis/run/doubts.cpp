@@ -13,7 +13,7 @@
 
 #include "analysis/graph/job_name.h"
 #include "analysis/ratio.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/tracks_of_rank.h"
 
 namespace pipetrace {

@@ -16,7 +16,7 @@
 #include "analysis/slowdown/what_ifs.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/log/fused_pair.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"

@@ -8,9 +8,8 @@
 #include "analysis/ratio.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/phase.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/factor_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trace/per_step.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

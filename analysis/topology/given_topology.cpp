@@ -10,7 +10,7 @@
 
 #include "analysis/run_contents.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 #include "trace/topology.h"
 

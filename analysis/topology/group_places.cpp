@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "trace/text/ranks_text.h"
-#include "trace/text/stage_ranks_text.h"
 #include "trace/topology.h"
 
 namespace pipetrace {

@@ -22,7 +22,7 @@
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 
 namespace pipetrace {

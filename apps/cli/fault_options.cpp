@@ -12,9 +12,9 @@
 #include "schedule/file/schedule_reader.h"
 #include "schedule/scale/scale_option.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

@@ -33,7 +33,7 @@
 #include "schedule/with_reductions.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

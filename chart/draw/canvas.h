@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "chart/colors/theme.h"
-#include "chart/draw/text_style.h"
+#include "chart/draw/text_width.h"
 #include "chart/pixel_rect.h"
 
 namespace pipetrace {

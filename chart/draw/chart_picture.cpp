@@ -6,8 +6,8 @@
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/text_width.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
-#include "trace/text/stage_ranks_text.h"
+#include "trace/text/number_text.h"
+#include "trace/text/ranks_text.h"
 #include "trace/topology.h"
 
 namespace pipetrace {

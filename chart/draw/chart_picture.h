@@ -5,7 +5,7 @@
 #include <string>
 
 #include "chart/chart_view.h"
-#include "chart/draw/drawing.h"
+#include "chart/draw/draw_chart.h"
 #include "chart/row_layout.h"
 
 namespace pipetrace {

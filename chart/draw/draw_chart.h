@@ -43,4 +43,17 @@ void drawLegend(Canvas& canvas, const std::vector<LegendEntry>& legend, const Jo
 /// The height of the legend when it is `width` wide.
 int legendHeight(const TextMeasure& measure, const std::vector<LegendEntry>& legend, int width);
 
+/// Something to draw on a canvas of its size.
+class Drawing {
+ public:
+  Drawing() = default;
+  Drawing(const Drawing&) = delete;
+  Drawing& operator=(const Drawing&) = delete;
+  virtual ~Drawing() = default;
+
+  virtual int width() const = 0;   ///< pixels
+  virtual int height() const = 0;  ///< pixels
+  virtual void draw(Canvas& canvas) const = 0;
+};
+
 }  // namespace pipetrace

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

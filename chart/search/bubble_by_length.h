@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "chart/chart_area.h"
 #include "chart/chart_hit.h"
 #include "chart/chart_model.h"
+#include "chart/chart_view.h"
 
 namespace pipetrace {
 

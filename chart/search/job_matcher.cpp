@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "trace/error.h"
-#include "trace/text/fallback_name.h"
+#include "trace/text/display_name.h"
 #include "trace/text/typed_text.h"
 
 namespace pipetrace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "chart/chart_area.h"
 #include "chart/chart_model.h"
+#include "chart/chart_view.h"
 #include "chart/statistics/statistics_index.h"
 #include "chart/statistics/statistics_line.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -15,5 +16,11 @@ std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& steps);
 /// The step whose length is the median of all lengths; of an even number of steps the shorter of
 /// the middle two. Nothing without steps.
 std::optional<StepSpan> medianStep(const std::vector<StepSpan>& steps);
+
+/// Steps by their numbers in the log, both ends included.
+struct StepChoice {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+};
 
 }  // namespace pipetrace

@@ -11,9 +11,8 @@
 #include "chart/draw/text_width.h"
 #include "chart/rows/shown_rows.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "chart/chart_model.h"
 #include "chart/draw/chart_picture.h"
-#include "chart/draw/drawing.h"
+#include "chart/draw/draw_chart.h"
 #include "chart/steps/step_grid.h"
 
 namespace pipetrace {

@@ -8,7 +8,7 @@
 
 #include "parser/json/json_string.h"
 #include "parser/json/microseconds.h"
-#include "trace/text/number_with_point.h"
+#include "trace/text/number_text.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

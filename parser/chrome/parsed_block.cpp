@@ -10,7 +10,7 @@
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/profile/common_format.h"
 #include "trace/checked_span.h"
-#include "trace/text/fallback_name.h"
+#include "trace/text/display_name.h"
 #include "trace/text/log_numbers.h"
 #include "trace/timeline.h"
 

@@ -16,7 +16,7 @@
 #include "trace/append.h"
 #include "trace/error.h"
 #include "trace/strings/string_remap.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/turns.h"
 
 namespace pipetrace {

@@ -8,7 +8,7 @@
 
 #include "parser/perfetto/format.h"
 #include "parser/perfetto/wire.h"
-#include "trace/text/fallback_name.h"
+#include "trace/text/display_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

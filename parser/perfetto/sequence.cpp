@@ -8,7 +8,6 @@
 #include "parser/perfetto/wire.h"
 #include "parser/profile/common_format.h"
 #include "trace/text/display_name.h"
-#include "trace/text/fallback_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

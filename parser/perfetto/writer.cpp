@@ -9,7 +9,7 @@
 
 #include "parser/perfetto/format.h"
 #include "parser/perfetto/sequence.h"
-#include "parser/profile/launch_arrows.h"
+#include "parser/profile/arrow.h"
 #include "parser/profile/micro_batch_arrows.h"
 #include "parser/profile/profile_metadata.h"
 #include "parser/profile/profile_origin.h"

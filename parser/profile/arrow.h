@@ -28,4 +28,14 @@ inline bool hasInside(const Event& event) {
 /// those of messages without a micro-batch.
 std::vector<Arrow> findArrows(const Timeline& timeline);
 
+/// An arrow from each event of a rank's lane `host` to the compute job with its number: from the
+/// launch of a job to its run on a device. Only where the job begins later. Linear in the number of
+/// events on both lanes.
+std::vector<Arrow> findLaunchArrows(const Timeline& timeline);
+
+/// An arrow from each send to the receive with the same number (message_arguments::kMessage), as
+/// messages without a micro-batch have it. Only where the receive begins later: one that begins
+/// earlier waited, and front ends draw no arrow back in time. Linear.
+std::vector<Arrow> findMessageArrows(const Timeline& timeline);
+
 }  // namespace pipetrace

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "trace/log/log_format.h"
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 #include "trace/text/shell_word.h"
 

@@ -15,8 +15,8 @@
 
 #include "profiler/clock/wall_clock.h"
 #include "trace/error.h"
+#include "trace/sockets/owned_fd.h"
 #include "trace/sockets/pending_connections.h"
-#include "trace/sockets/socket_error.h"
 #include "trace/sockets/tcp.h"
 
 namespace pipetrace {

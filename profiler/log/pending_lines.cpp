@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "profiler/ring/short_text.h"
+#include "profiler/ring/ring_texts.h"
 #include "trace/job_kind.h"
 
 namespace pipetrace {

@@ -18,7 +18,7 @@
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/files/sync_folder.h"
-#include "trace/files/write_error.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "trace/files/write_error.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 

@@ -16,7 +16,7 @@
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

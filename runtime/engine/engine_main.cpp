@@ -5,7 +5,6 @@
 #include <string>
 
 #include "runtime/engine/say.h"
-#include "runtime/engine/stopped_by_signal.h"
 #include "runtime/errors/error_text.h"
 #include "runtime/starting_ranks/reuse_memory.h"
 #include "trace/files/standard_streams.h"

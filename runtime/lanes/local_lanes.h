@@ -5,9 +5,9 @@
 #include <mutex>
 #include <tuple>
 
-#include "runtime/lanes/header_check.h"
 #include "runtime/lanes/lane.h"
 #include "runtime/lanes/mailbox.h"
+#include "runtime/lanes/message_header.h"
 #include "runtime/lanes/rank_group.h"
 #include "trace/error.h"
 

@@ -1,5 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
+#include "profiler/job.h"
+#include "profiler/recorder.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/record/recorded_streams.h"
 
 namespace pipetrace {
@@ -24,6 +30,49 @@ void recordJob(const RecordedStreams& streams, const Job& job, const Body& body)
     throw;
   }
   end();
+}
+
+/// Gets a rank's compute jobs beside the recorder: for tools that tie activity on a device to them.
+/// Called on the thread that runs the jobs.
+class JobTrack {
+ public:
+  virtual ~JobTrack() = default;
+  virtual void begin(const Job& job) noexcept = 0;
+  virtual void end() noexcept = 0;
+};
+
+/// An `all_reduce` that has ended, with marks of the lane of reductions. `job.action` has its
+/// members, "0 4".
+struct RecordedCollective {
+  Job job;
+  DeviceStream::Mark begin = 0;
+  DeviceStream::Mark end = 0;
+  std::int64_t bytes = kNotGiven;
+};
+
+/// A mark of now; with a device, of when it is through with what it was given. 0: nothing is
+/// recorded.
+inline DeviceStream::Mark markOf(const RecordedStreams& recorded, const RankDevice* device) {
+  if (!recorded.isOn()) return 0;
+  if (device == nullptr) return recorded.recorder->mark(recorded.reductions);
+  DeviceStream& stream = recorded.recorder->stream(recorded.reductions);
+  stream.markStart();
+  return stream.mark();
+}
+
+/// The same on an emulated device. A job that was planned to end then has ended a moment later by
+/// the clock, and a collective begins after the job before it.
+inline DeviceStream::Mark plannedMarkOf(const RecordedStreams& recorded, Nanoseconds planned) {
+  return std::max(static_cast<DeviceStream::Mark>(planned), markOf(recorded, nullptr));
+}
+
+inline void recordCollective(const RecordedStreams& recorded,
+                             const RecordedCollective& collective) {
+  if (!recorded.isOn()) return;
+  recorded.recorder->begin(recorded.reductions, collective.job);
+  recorded.recorder->beganAt(recorded.reductions, collective.begin);
+  recorded.recorder->endAt(recorded.reductions, std::max(collective.begin, collective.end),
+                           collective.bytes);
 }
 
 }  // namespace pipetrace

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/lanes/header_check.h"
+#include "runtime/lanes/message_header.h"
 #include "runtime/lanes/peer_lost.h"
 #include "schedule/planned_message.h"
 

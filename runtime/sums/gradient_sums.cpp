@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/record/record_collective.h"
+#include "runtime/record/record_job.h"
 #include "trace/error.h"
 
 namespace pipetrace {

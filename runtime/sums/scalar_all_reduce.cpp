@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/program/plan_words.h"
-#include "runtime/record/record_collective.h"
+#include "runtime/record/record_job.h"
 #include "runtime/sums/host_numbers.h"
 
 namespace pipetrace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "runtime/device/device_event.h"
-#include "runtime/lanes/tensor_shape.h"
+#include "runtime/lanes/message_header.h"
 #include "runtime/testing/device/test_device.h"
 #include "runtime/transport/message.h"
 

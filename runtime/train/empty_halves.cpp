@@ -1,7 +1,7 @@
 #include "runtime/train/empty_halves.h"
 
 #include "schedule/simulate/simulate.h"
-#include "trace/text/factor_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

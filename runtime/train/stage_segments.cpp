@@ -8,7 +8,7 @@
 
 #include "schedule/backward_parts.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

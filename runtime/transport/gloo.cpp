@@ -29,7 +29,7 @@
 #include "runtime/transport/gloo_pairs.h"
 #include "runtime/transport/gloo_store.h"
 #include "trace/error.h"
-#include "trace/sockets/socket_error.h"
+#include "trace/sockets/owned_fd.h"
 #include "trace/sockets/tcp.h"
 
 namespace pipetrace {

@@ -7,7 +7,7 @@
 #include "runtime/control/control_channel.h"
 #include "runtime/control/start/same_run.h"
 #include "runtime/starting_ranks/process_env.h"
-#include "runtime/transport/gloo_tags.h"
+#include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/transport.h"
 #include "trace/nanoseconds.h"
 

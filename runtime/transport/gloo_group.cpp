@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "runtime/transport/gloo_tags.h"
+#include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/peer_lost.h"
 
 namespace pipetrace {

@@ -12,7 +12,7 @@
 
 #include "runtime/control/steady_time.h"
 #include "runtime/lanes/peer_lost.h"
-#include "runtime/transport/gloo_tags.h"
+#include "runtime/transport/gloo_lanes.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {

@@ -15,7 +15,6 @@
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_lanes.h"
-#include "runtime/transport/gloo_tags.h"
 
 namespace pipetrace {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/lanes/header_check.h"
 #include "runtime/lanes/mailbox.h"
+#include "runtime/lanes/message_header.h"
 #include "runtime/transport/device_stage.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"

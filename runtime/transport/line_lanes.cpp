@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/lanes/header_check.h"
-#include "runtime/transport/gloo_tags.h"
+#include "runtime/lanes/message_header.h"
+#include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/line_shapes.h"
 
 namespace pipetrace {

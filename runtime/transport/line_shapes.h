@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/lanes/message_header.h"
 #include "runtime/lanes/message_key.h"
-#include "runtime/lanes/tensor_shape.h"
 
 namespace pipetrace {
 

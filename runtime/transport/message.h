@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/lanes/tensor_shape.h"
+#include "runtime/lanes/message_header.h"
 #include "trace/event.h"
 
 namespace pipetrace {

@@ -11,7 +11,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "runtime/device/rank_device.h"
-#include "runtime/lanes/tensor_shape.h"
+#include "runtime/lanes/message_header.h"
 #include "runtime/transport/line_watch.h"
 #include "runtime/transport/message.h"
 #include "runtime/transport/peer_lost.h"

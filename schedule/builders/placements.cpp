@@ -4,7 +4,7 @@
 #include <string>
 
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

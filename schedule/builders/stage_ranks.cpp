@@ -9,7 +9,7 @@
 #include "schedule/builders/placements.h"
 #include "schedule/builders/schedules.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

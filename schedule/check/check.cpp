@@ -11,7 +11,7 @@
 #include "schedule/check/part_problems.h"
 #include "schedule/check/transfer_problems.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

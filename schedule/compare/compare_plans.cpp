@@ -14,8 +14,7 @@
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
-#include "trace/text/count_text.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

@@ -9,7 +9,7 @@
 #include "schedule/partition/block_sums.h"
 #include "schedule/partition/even_blocks.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "schedule/partition/even_blocks.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
 #include "trace/text/log_numbers.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

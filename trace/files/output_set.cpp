@@ -12,7 +12,7 @@
 #include "trace/error.h"
 #include "trace/files/signals_held_back.h"
 #include "trace/files/unfinished_files.h"
-#include "trace/files/write_error.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "trace/files/write_error.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <unistd.h>
-
 #include <cerrno>
+#include <string>
 #include <string_view>
+
+#include "trace/error.h"
 
 namespace pipetrace {
 
@@ -16,5 +18,9 @@ inline bool writeAll(int file, std::string_view& rest) noexcept {
   }
   return true;
 }
+
+/// The error of a failed write, such as "cannot create out/a.json: No such file or directory;
+/// create its folder first". `what` is the verb, `error` an errno.
+Error writeError(const char* what, const std::string& path, int error);
 
 }  // namespace pipetrace

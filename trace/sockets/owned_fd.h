@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string>
 #include <utility>
+
+#include "trace/error.h"
 
 namespace pipetrace {
 
@@ -20,6 +23,17 @@ class OwnedFd {
 
  private:
   int fd_ = -1;
+};
+
+/// The system cannot do what a socket was asked for.
+class SocketError : public Error {
+ public:
+  /// `number`: of errno; 0 where there is none.
+  SocketError(const std::string& text, int number) : Error(text), number_(number) {}
+  int number() const { return number_; }
+
+ private:
+  int number_;
 };
 
 }  // namespace pipetrace

@@ -16,7 +16,7 @@
 #include <cstring>
 #include <memory>
 
-#include "trace/sockets/socket_error.h"
+#include "trace/sockets/owned_fd.h"
 
 namespace pipetrace {
 

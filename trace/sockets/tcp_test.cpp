@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <set>
 
-#include "trace/sockets/socket_error.h"
+#include "trace/sockets/owned_fd.h"
 
 namespace pipetrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

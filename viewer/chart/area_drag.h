@@ -5,7 +5,7 @@
 #include <QTimer>
 #include <optional>
 
-#include "chart/chart_area.h"
+#include "chart/chart_view.h"
 
 namespace pipetrace {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "chart/chart_area.h"
+#include "chart/chart_view.h"
 #include "viewer/chart/chart_overlay.h"
 
 namespace pipetrace {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
-#include "chart/chart_area.h"
 #include "chart/chart_hit.h"
+#include "chart/chart_view.h"
 #include "chart/rows/row_state.h"
 #include "chart/search/bubble_by_length.h"
-#include "chart/steps/step_choice.h"
+#include "chart/steps/notable_steps.h"
 #include "viewer/chart/chart_overlay.h"
 #include "viewer/chart/view_history.h"
 #include "viewer/paint/font_cache.h"

@@ -1,4 +1,4 @@
-#include "chart/chart_area.h"
+#include "chart/chart_view.h"
 
 #include <gmock/gmock.h>
 

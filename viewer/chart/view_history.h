@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "chart/chart_area.h"
 #include "chart/chart_hit.h"
 #include "chart/chart_model.h"
+#include "chart/chart_view.h"
 #include "chart/rows/row_state.h"
 
 namespace pipetrace {

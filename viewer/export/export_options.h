@@ -7,7 +7,7 @@
 #include "analysis/explain/explanation.h"
 #include "chart/colors/theme.h"
 #include "chart/rows/row_state.h"
-#include "chart/steps/step_choice.h"
+#include "chart/steps/notable_steps.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

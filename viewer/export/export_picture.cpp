@@ -9,7 +9,7 @@
 #include "chart/steps/run_picture.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
-#include "trace/text/fixed_text.h"
+#include "trace/text/number_text.h"
 #include "viewer/causes/chart_paths.h"
 
 namespace pipetrace {

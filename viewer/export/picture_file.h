@@ -3,7 +3,7 @@
 #include <QImage>
 #include <string>
 
-#include "chart/draw/drawing.h"
+#include "chart/draw/draw_chart.h"
 
 namespace pipetrace {
 

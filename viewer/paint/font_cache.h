@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "chart/draw/text_style.h"
+#include "chart/draw/text_width.h"
 
 namespace pipetrace {
 

@@ -4,7 +4,7 @@
 
 #include "chart/draw/draw_folded.h"
 #include "chart/loads/pixel_load.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 #include "viewer/words/job_fields.h"
 
 namespace pipetrace {

@@ -23,7 +23,6 @@
 #include "trace/nanoseconds.h"
 #include "trace/sockets/owned_fd.h"
 #include "trace/sockets/pending_connections.h"
-#include "trace/sockets/socket_error.h"
 #include "trace/sockets/socket_user.h"
 #include "trace/sockets/tcp.h"
 

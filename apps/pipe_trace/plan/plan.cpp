@@ -33,8 +33,8 @@
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
-#include "trace/text/bytes_text.h"
 #include "trace/text/fit_to_print.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

@@ -8,7 +8,7 @@
 
 #include "parser/json/json_string.h"
 #include "parser/profile/common_format.h"
-#include "trace/text/fallback_name.h"
+#include "trace/text/display_name.h"
 
 namespace pipetrace {
 namespace {

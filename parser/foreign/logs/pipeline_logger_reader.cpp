@@ -10,7 +10,7 @@
 
 #include "parser/json/json_objects.h"
 #include "parser/json/microseconds.h"
-#include "trace/text/number_with_point.h"
+#include "trace/text/number_text.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

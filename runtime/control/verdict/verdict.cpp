@@ -1,7 +1,7 @@
 #include "runtime/control/verdict/verdict.h"
 
-#include "trace/text/count_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 

@@ -5,7 +5,7 @@
 #include "runtime/engine/config/config_file.h"
 #include "runtime/engine/training_plan.h"
 #include "trace/error.h"
-#include "trace/text/count_text.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {

@@ -9,7 +9,7 @@
 #include "schedule/builders/schedules.h"
 #include "schedule/partition/partition_file.h"
 #include "trace/error.h"
-#include "trace/text/stage_ranks_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/files/write_error.h"
+#include "trace/files/write_all.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,13 +1,13 @@
-#include "trace/text/fixed_text.h"
-
 #include <gtest/gtest.h>
-
+#include <cstddef>
 #include <limits>
 
 #include "trace/testing/german_locale.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
+
 namespace {
 
 TEST(FixedText, NumbersHaveThatManyDecimals) {
@@ -25,5 +25,19 @@ TEST_F(FixedTextInGerman, NumbersHaveAPointAllTheSame) {
   EXPECT_EQ(percentText(1, 8), "12.5 %");
 }
 
+TEST(CountText, OnlyOneIsSingular) {
+  EXPECT_EQ(countText(0, "rank"), "0 ranks");
+  EXPECT_EQ(countText(1, "rank"), "1 rank");
+  EXPECT_EQ(countText(std::size_t{2}, "more step"), "2 more steps");
+  EXPECT_EQ(countText(-1, "step"), "-1 steps");
+}
+
+TEST(CountText, OtherPluralsAreGiven) {
+  EXPECT_EQ(countText(1, "micro-batch", "micro-batches"), "1 micro-batch");
+  EXPECT_EQ(countText(8, "micro-batch", "micro-batches"), "8 micro-batches");
+  EXPECT_EQ(countText(2, "rank has", "ranks have"), "2 ranks have");
+}
+
 }  // namespace
+
 }  // namespace pipetrace
