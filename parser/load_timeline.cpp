@@ -47,7 +47,7 @@ struct FileReading {
   ReadOutcome outcome;
   std::string name;                       ///< what messages call it
   std::string_view format;                ///< of the reader
-  RecordKind record = RecordKind::kNone;  ///< likewise
+  RecordKind record = RecordKind::kNone;  ///< of the reader
   bool isOwnProfile = false;              ///< pipe-trace wrote it
   bool isLeftOut = false;                 ///< ... and it was not read because there are logs
   FileFacts facts;                        ///< empty where the file is the only one

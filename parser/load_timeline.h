@@ -29,7 +29,7 @@ struct LoadProgress {
 struct LoadedFile {
   std::string path;
   std::string_view format;  ///< TraceReader::formatName() of the reader that was chosen
-  RecordKind record = RecordKind::kNone;  ///< likewise
+  RecordKind record = RecordKind::kNone;  ///< of the reader that was chosen
   std::int64_t events = 0;
   std::optional<std::int64_t> arrows;  ///< see ReadOutcome::arrows
   std::int64_t leftOut = 0;            ///< events on lanes that an earlier file has given

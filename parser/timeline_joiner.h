@@ -57,7 +57,7 @@ class TimelineJoiner {
   std::map<Place, Given> tracks_;
   std::map<Place, Given> counters_;
   Clashes leftOut_;      // of the file that is being added
-  Clashes putTogether_;  // the same
+  Clashes putTogether_;  // of the file that is being added
 };
 
 }  // namespace pipetrace

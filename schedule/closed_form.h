@@ -32,7 +32,7 @@ struct FormInput {
 };
 
 /// For equal stages and free transfers, without lr and optimizer. Takes `name` and `size` as
-/// buildSchedule() does, and throws Error likewise. Returns nothing where no formula is known for
+/// buildSchedule() does, and throws Error as it does. Returns nothing where no formula is known for
 /// that size and those times. The formula stands beside the schedule's order, in
 /// schedule/builders/.
 std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size,

@@ -21,7 +21,7 @@ enum class GroupAxis : std::uint8_t {
   kUnknown,   ///< the name says nothing: what the group is used for decides
   kPipeline,  ///< they pass one batch along
   kTensor,    ///< they share the work of a stage
-  kContext,   ///< likewise: each has a part of the sequence
+  kContext,   ///< they share the work of a stage: each has a part of the sequence
   kExpert,    ///< each has some of the experts
   kData,      ///< they train the same stage with other data
   kOther,     ///< a group for some other purpose, or of several axes at once

@@ -93,7 +93,7 @@ class BindingPaths {
   /// PathsOfRank keep what they need of nodes that they come to. Lets go what none of them has come
   /// to since the call before. Nobody may use it meanwhile.
   void letGo() const;
-  /// Lets all of it go. Likewise.
+  /// Lets all of it go. Nobody may use it meanwhile.
   void letAllGo() const;
 
  private:

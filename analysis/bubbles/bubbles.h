@@ -53,7 +53,7 @@ std::string culpritName(const Timeline& timeline, const JobGraph& graph, const B
 struct Bubbles {
   /// By index in JobGraph::ranks(), ascending and without overlap.
   std::vector<std::vector<Bubble>> byRank;
-  std::vector<ClassTimes> times;  ///< their sums, by rank likewise
+  std::vector<ClassTimes> times;  ///< their sums, by index in JobGraph::ranks()
 };
 
 /// Gives each nanosecond of a step's window in which a rank ran no compute job a class. The classes

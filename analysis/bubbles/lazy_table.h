@@ -34,7 +34,7 @@ class LazyTable {
   }
   /// The value of a number. `valueOf(number)` makes those of its block that are missing; it may
   /// look up values of other tables. Several threads that need the same block make it at once, as
-  /// that takes no longer than to wait for one of them. Valid likewise.
+  /// that takes no longer than to wait for one of them. Valid until it is let go.
   template <typename ValueOf>
   const Value& at(std::size_t i, const ValueOf& valueOf) {
     Entry& entry = entries_[i >> kShift];

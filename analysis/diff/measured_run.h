@@ -72,7 +72,7 @@ struct MeasuredRun {
     /// From its window to the next step's, summed over ranks; empty: some pipeline has none.
     std::optional<Nanoseconds> between;
     /// The part of it in which data are loaded, by the rank of each pipeline that does so for
-    /// longest; likewise.
+    /// longest; empty: not known.
     Nanoseconds loads = 0;
   };
 
@@ -106,7 +106,7 @@ struct MeasuredRun {
 /// The mean window over ranks and steps. There must be steps.
 Nanoseconds meanStepOf(const MeasuredRun& run);
 
-/// The mean time from a window to the next one, likewise; empty: that of no step is known.
+/// The mean time from a window to the next one; empty: that of no step is known.
 std::optional<Nanoseconds> meanBetweenOf(const MeasuredRun& run);
 
 /// All but lacksRanks, which needs the job graph.

@@ -61,7 +61,7 @@ struct LinkChange {
   double a = 0;  ///< mean time on the way, ns
   double b = 0;
   std::optional<ConfidenceInterval> sure;  ///< as of JobChange
-  bool isClear = false;                    ///< likewise
+  bool isClear = false;                    ///< as of JobChange
 };
 
 /// Two runs, compared.

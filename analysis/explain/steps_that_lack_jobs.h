@@ -21,7 +21,7 @@ struct StepsThatLackJobs {
 
   /// "jobs are missing in 2 steps": a sentence without a full stop.
   std::string text() const;
-  /// "leave these out with --steps 0:2", likewise; empty where no step is whole.
+  /// "leave these out with --steps 0:2", without a full stop; empty where no step is whole.
   std::string leaveOutText() const;
 };
 

@@ -105,7 +105,7 @@ class JobGraph {
   /// clocks are apart, or their times are not those of the jobs.
   struct ClocksApart {
     std::uint32_t maker = 0;  ///< index in ranks()
-    std::uint32_t user = 0;   ///< the same
+    std::uint32_t user = 0;   ///< index in ranks()
     Nanoseconds by = 0;       ///< at least, beyond what is known of both clocks
     std::int64_t count = 0;   ///< how many jobs begin too early
     std::int64_t all = 0;     ///< of how many that need data of that rank

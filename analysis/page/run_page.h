@@ -14,7 +14,7 @@ struct RunPageOptions {
   std::string name;                        ///< the run's, such as its inputs; plain text
   std::string version;                     ///< of the program that writes the page
   std::vector<AdviceSentence> advice;      ///< what to change, the best first; empty: none
-  std::vector<std::string> adviceNotes{};  ///< what it rests on, likewise
+  std::vector<std::string> adviceNotes{};  ///< what it rests on; empty: nothing
   /// On a page of several runs: which one it is, such as "A". Ids of sections then begin with "a-".
   std::string run;
   /// The run beside it, whose tables and charts then have the same columns and scales. Figures and

@@ -143,7 +143,7 @@ class RerunOrder {
   std::vector<Index> firstOfStep_;  // by step − firstStep_, and the end of the last
   bool messagesAreWorks_ = false;
   std::vector<Index> messageIndex_;  // then: by id − graph.jobCount()
-  std::vector<Index> messageGates_;  // likewise
+  std::vector<Index> messageGates_;  // by id − graph.jobCount()
 };
 
 }  // namespace pipetrace

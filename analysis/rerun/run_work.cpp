@@ -304,7 +304,7 @@ double RunWork::turnsAt(Id work) const {
 struct RunWork::Durations {
   std::vector<std::vector<double>> all;  // of kinds whose ideal is a median
   std::vector<double> sums;              // of the others
-  std::vector<double> counts;            // likewise
+  std::vector<double> counts;            // of the others
 };
 
 void RunWork::addDuration(Id work, Durations& durations) const {

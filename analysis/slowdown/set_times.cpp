@@ -51,8 +51,8 @@ class SetTimes::Places {
 
  private:
   const RerunOrder& order_;
-  std::vector<double> ends_;   // by work
-  std::vector<Index> places_;  // likewise
+  std::vector<double> ends_;   // by operation
+  std::vector<Index> places_;  // by operation
   std::vector<Index> users_;   // how many that have not begun wait for it
   std::vector<Index> free_;
   Index count_ = 1;

@@ -56,7 +56,7 @@ class SetTimes {
   /// Works that begin together. They end where the next group begins.
   struct Group {
     Index input = 0;   // the first
-    Index member = 0;  // likewise
+    Index member = 0;  // the first
   };
   using Four = float __attribute__((vector_size(16)));
   struct Row {

@@ -58,7 +58,8 @@ class CountedSteps {
   /// "step 0 takes 3.400 s, 5.00 times the median of the others, and is left out"; empty: no step
   /// is. A sentence without a full stop.
   std::string leftOutText() const;
-  /// "work has no time in 1 step, which is left out"; empty: that is so in none. Likewise.
+  /// "work has no time in 1 step, which is left out"; empty: that is so in none. A sentence without
+  /// a full stop.
   std::string untimedText() const;
   /// These, and how many steps wholeOnes() left out, as sentences without full stops.
   std::vector<std::string> leftOutTexts() const;

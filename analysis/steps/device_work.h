@@ -12,7 +12,7 @@ namespace pipetrace {
 struct StageDeviceWork {
   int rank = 0;
   std::int32_t stage = 0;  ///< kNotGiven: the jobs do not say
-  std::int32_t step = 0;   ///< the same
+  std::int32_t step = 0;   ///< kNotGiven: the jobs do not say
   std::int64_t jobs = 0;
   std::int64_t kernels = 0;
   Nanoseconds length = 0;

@@ -71,7 +71,7 @@ void appendScriptString(std::string& out, std::string_view text);
 ///     4 dx w t s       text t in style s in a box
 ///     5 c u d n x y …  a line through n points; u: tenths of pixels wide; d: 1 for dashes; points
 ///                      in tenths of pixels
-///     6 c n x y …      an area with n corners, likewise
+///     6 c n x y …      an area with n corners, in tenths of pixels
 ///     7 dx w c o       a rectangle of o % opacity
 class ScriptDrawing {
  public:

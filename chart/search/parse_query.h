@@ -12,7 +12,7 @@ namespace pipetrace {
 ///   pass of micro-batch 5 on stage 2
 /// - `kind:forward`, `class:imbalance`, `phase:evaluate` (or training, predict), `lane:send`,
 ///   `name:nccl`
-/// - `step:12`, `step:3..5`, `rank:0,2,8..`; likewise mb, stage, chunk, peer, id
+/// - `step:12`, `step:3..5`, `rank:0,2,8..`; numbers of mb, stage, chunk, peer, id as well
 /// - `longer:2ms`, `shorter:50us`, `at:401.5ms` (after the start of the run)
 ///
 /// Letters may be upper or lower case. Throws Error, which names the bad part and lists what can be

@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// Higher positions are taken for nonsense: times the chunks they have to fit an int. Likewise
-/// micro-batches.
+/// Higher positions and micro-batches are taken for nonsense: times the chunks they have to fit an
+/// int.
 inline constexpr std::int64_t kMostPositions = 32'768;
 inline constexpr std::int32_t kMostMicroBatches = 1'000'000'000;
 

@@ -59,7 +59,7 @@ class ControlChannel {
   void begin(std::int64_t action) noexcept { progress_.begin(action); }
   /// The action goes on when message `number` (below 2^48) of rank `peer` is there.
   void waitingFor(int peer, std::uint64_t number) noexcept { progress_.waitingFor(peer, number); }
-  /// It is there.
+  /// That message has come.
   void waited() noexcept { progress_.waited(); }
   /// The action has ended.
   void ended() noexcept { progress_.ended(); }

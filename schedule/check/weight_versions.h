@@ -45,7 +45,8 @@ struct WeightVersions {
   std::vector<Update> updates;  ///< by rank, then in order
   std::vector<TooEarly> tooEarly;
   std::vector<int> used;   ///< by stage * numMicroBatches + microBatch; empty: 0 throughout
-  std::vector<int> taken;  ///< likewise: the number of the update that takes its gradient
+  std::vector<int> taken;  ///< by stage * numMicroBatches + microBatch: the number of the update
+                           ///< that takes its gradient
 
   int usedBy(const Plan& plan, int stage, int microBatch) const {
     return used.empty() ? 0 : used[placeOf(plan, stage, microBatch)];

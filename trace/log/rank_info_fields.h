@@ -12,7 +12,7 @@ namespace pipetrace {
 /// The place of a field of RankInfo in job logs and profiles.
 enum class RankFieldPlace : std::uint8_t {
   kRank,     ///< `Profiler Meta:`; profiles: the object of the rank
-  kMeta,     ///< the same
+  kMeta,     ///< `Profiler Meta:`; profiles: the object of the rank
   kClock,    ///< one `Profiler Clock:` line each; profiles: a list in the object of the rank
   kProfile,  ///< logs do not keep it; profiles: the object of the rank
   kHasEnd,   ///< logs: there is a `Profiler End:` line; profiles: `end` in the object of the rank
