@@ -46,7 +46,7 @@ class Chart {
     // `from` and `span`: the part that is shown, as shares of the time of all linked charts.
     Object.assign(this, {from: 0, span: 1, hit: null, isPinned: false});
     this.total = this.data.head + this.data.height;
-    this.labels = numbersIn(this.data.labels.draw);
+    this.labels = this.data.labels.draw;
     this.view = make("div", {className: this.zooms ? "view zooms" : "view"});
     this.canvas = make("canvas", {role: "img", ariaLabel: figure.getAttribute("aria-label")});
     this.spacer = make("div");
@@ -108,9 +108,7 @@ class Chart {
     const {levels} = this.data, needed = this.drawnWidth();
     let at = Math.max(levels.findLastIndex(level => level.width <= needed), 0);
     if (needed > 2 * levels[at].width && at + 1 < levels.length) ++at;
-    const level = levels[at];
-    level.lists ||= {head: numbersIn(level.head), rows: numbersIn(level.rows)};
-    return level;
+    return levels[at];
   }
   scroll() {
     for (const other of this.linked) {
@@ -154,18 +152,18 @@ class Chart {
     part(0, head, this.left(), this.height, scrolled, view =>
       this.player.play(context, this.labels, x => x, view, false));
     part(this.left(), head, this.width, this.height, scrolled, view => {
-      this.player.play(context, level.lists.head, toX, view, fits);
-      this.player.play(context, level.lists.rows, toX, view, fits);
+      this.player.play(context, level.head, toX, view, fits);
+      this.player.play(context, level.rows, toX, view, fits);
       if (!page.printing) this.outline(context);
     });
     part(this.left(), 0, this.width, head, 0, view =>
-      this.player.play(context, level.lists.head, toX, view, fits));
+      this.player.play(context, level.head, toX, view, fits));
   }
   /** The events of a lane with their times, from the begin of what the chart shows. */
   events(lane) {
     if (lane.events) return lane.events;
-    const read = (text, size) => {
-      const list = numbersIn(text), events = [];
+    const read = (list, size) => {
+      const events = [];
       for (let i = 0, begin = 0; i < list.length; i += size) {
         const fields = list.slice(i, i + size);
         begin += fields[0];

@@ -9,24 +9,6 @@ const isDark = () =>
   !page.printing && (root.dataset.theme || (darkQuery.matches && "dark")) === "dark";
 const make = (name, values) => Object.assign(document.createElement(name), values);
 
-/** The numbers of a text (chart/script/script_numbers.h). */
-function numbersIn(text) {
-  const digitOf = new Uint8Array(128), numbers = [];
-  for (let c = 32, digit = 0; c < 127; ++c) {
-    if (!'"&<>\\'.includes(String.fromCharCode(c))) digitOf[c] = digit++;
-  }
-  for (let i = 0, value = 0, unit = 1; i < text.length; ++i) {
-    const digit = digitOf[text.charCodeAt(i)];
-    value += digit % 45 * unit;
-    unit *= 45;
-    if (digit >= 45) continue;
-    numbers.push(value % 2 ? -(value + 1) / 2 : value / 2);
-    value = 0;
-    unit = 1;
-  }
-  return numbers;
-}
-
 /** Draws the commands of chart/script/script_drawing.h. */
 class Player {
   constructor(data) { this.data = data; }

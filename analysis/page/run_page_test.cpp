@@ -8,7 +8,6 @@
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/page_parts.h"
 #include "analysis/testing/report_by_hand.h"
-#include "chart/testing/script_numbers_read.h"
 
 namespace pipetrace {
 namespace {
@@ -32,7 +31,7 @@ std::string pageOf(const Explanation& run, const RunPageOptions& options = {}) {
 std::string pageOf(const Timeline& timeline) { return pageOf(explainRun(timeline, {})); }
 
 std::vector<std::int64_t> numbersOf(const json& list) {
-  return test::numbersIn(list.get<std::string>());
+  return list.get<std::vector<std::int64_t>>();
 }
 
 /// A rectangle with a text that a level of a chart draws, with x and width as shares of it.

@@ -15,8 +15,8 @@
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/text_width.h"
 #include "chart/row_layout.h"
+#include "chart/script/number_list.h"
 #include "chart/script/script_drawing.h"
-#include "chart/script/script_numbers.h"
 #include "chart/text/bubble_text.h"
 #include "trace/text/display_name.h"
 
@@ -121,14 +121,14 @@ class LaneWriter {
   Nanoseconds begin_;
   ScriptDrawing& texts_;
   std::unordered_map<const Event*, std::pair<int, int>> places_;
-  ScriptNumbers list_;
+  NumberList list_;
   Nanoseconds last_ = 0;
   std::string out_;
 };
 
 /// The lanes that a page's chart shows, with what is under the pointer: a JSON array of objects.
 /// Each has "y" and "h" (pixels of the rows' drawing) and "name". Its "jobs" and "idle" are lists
-/// of whole numbers (ScriptNumbers), seven and six for each event:
+/// of whole numbers, seven and six for each event:
 ///
 ///     jobs  begin after the one before, length, name, kind, stage, peer, step
 ///     idle  begin after the one before, length, class, culprit, its lane, its place there

@@ -5,7 +5,7 @@
 
 #include "chart/draw/clip_shapes.h"
 #include "chart/draw/text_width.h"
-#include "chart/script/script_numbers.h"
+#include "chart/script/number_list.h"
 #include "trace/error.h"
 #include "trace/text/utf8.h"
 
@@ -147,7 +147,7 @@ class ScriptDrawing::Writer {
   }
 
   ScriptDrawing& tables_;
-  ScriptNumbers out_;
+  NumberList out_;
   int x_ = 0;
   int y_ = 0;
   int height_ = -1;

@@ -62,7 +62,7 @@ void appendScriptString(std::string& out, std::string_view text);
 /// of one object share the tables of colours, text styles and texts, to which their commands refer
 /// by number. Not thread-safe.
 ///
-/// A drawing is a list of whole numbers (ScriptNumbers), a command after the other:
+/// A drawing is a list of whole numbers, a command after the other:
 ///
 ///     0 y h            the rows [y, y + h), for the commands up to the next 0
 ///     1 dx w c         a rectangle in colour c; dx: from the begin of the one before
@@ -75,7 +75,7 @@ void appendScriptString(std::string& out, std::string_view text);
 ///     7 dx w c o       a rectangle of o % opacity
 class ScriptDrawing {
  public:
-  /// The commands of a drawing as a JSON string, recorded once in its light and once in its dark
+  /// The commands of a drawing as a JSON array, recorded once in its light and once in its dark
   /// form. Throws Error if they differ in more than colours.
   std::string commands(const std::vector<DrawCommand>& light, const std::vector<DrawCommand>& dark);
 

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-from check_report import EVIL, Page, check_colours, check_markup, check_print, numbers_in
+from check_report import EVIL, Page, check_colours, check_markup, check_print
 from viewers import set_window
 
 
@@ -58,7 +58,7 @@ def settle(page):
 def first_forward(chart, lane_name):
     """Lane, begin and end of the first forward of a lane."""
     lane = next(lane for lane in chart["lanes"] if lane["name"] == lane_name)
-    begin, jobs = 0, list(numbers_in(lane["jobs"]))
+    begin, jobs = 0, lane["jobs"]
     for i in range(0, len(jobs), 7):
         begin += jobs[i]
         if chart["texts"][jobs[i + 3]] == "forward":

@@ -132,25 +132,11 @@ class Page:
         self.expect(requests == [self.path.as_uri()], f"requests: {requests}")
 
 
-DIGITS = " !#$%'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~"
-
-
-def numbers_in(text):
-    """As chart/script/script_numbers.h describes."""
-    value, unit = 0, 1
-    for digit in map(DIGITS.index, text):
-        value += digit % 45 * unit
-        unit *= 45
-        if digit < 45:
-            yield -(value + 1) // 2 if value % 2 else value // 2
-            value, unit = 0, 1
-
-
 def idle_times(chart):
     """(lane, begin, end, class, culprit) of each bubble, in times of the chart."""
     for lane in chart["lanes"]:
         begin = 0
-        idle = list(numbers_in(lane["idle"]))
+        idle = lane["idle"]
         for i in range(0, len(idle), 6):
             step, length, name, culprit = idle[i:i + 4]
             begin += step
