@@ -43,7 +43,6 @@ UNDOCUMENTED = {
     "tools/compare_builds.py": "--jobs --programs --runs --sample --seed --timeout",
     "tools/demo.sh": "--bin",
     "tools/doc_commands.py": "--bin --list --python --quick --section --work",
-    "tools/english.py": "--count",
     "tools/fault_trials.py":
         "--build --first --most-ranks --self-test --silence --step-timeout",
     "tools/fresh_machine.sh": "--folder --locale",
