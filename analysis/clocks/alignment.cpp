@@ -1,20 +1,162 @@
 #include "analysis/clocks/alignment.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "analysis/clocks/align_by_messages.h"
 #include "analysis/clocks/align_clocks.h"
 #include "analysis/clocks/causal_fit.h"
 #include "analysis/clocks/host_clocks.h"
 #include "analysis/clocks/job_crossings.h"
+#include "analysis/clocks/move_times.h"
+#include "trace/diagnostic.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/ranks_text.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
+
 namespace {
+
+/// The outcome of an alignment by messages.
+enum class ByMessages : std::uint8_t {
+  kNothing,  ///< no messages tie the clocks of two hosts
+  kAligned,
+  kAlignedWithJobs,  ///< the same, and jobs counted, too
+  kRefused,          ///< messages contradict each other
+};
+
+/// Evidence of how clocks are apart, beside messages.
+struct ClockEvidence {
+  bool areJobs = false;      ///< jobs too, between ranks that exchange no messages (jobCrossings())
+  bool isRankClock = false;  ///< ranks of one host have clocks of their own, too
+  bool mayRefuse = true;     ///< a contradiction is a warning; else it is passed over
+};
+
+Nanoseconds rounded(double time) { return static_cast<Nanoseconds>(std::llround(time)); }
+
+std::vector<ClockReading> readingsOf(const ClockHost& host, const FittedClock& clock) {
+  const Nanoseconds bound = static_cast<Nanoseconds>(std::ceil(clock.bound));
+  return {{host.span.begin, rounded(clock.begin), bound},
+          {host.span.end, rounded(clock.end), bound}};
+}
+
+/// Warns of the hosts that messages do not tie to the first.
+void reportUnknown(const std::vector<ClockHost>& hosts, const CausalFit& fit, bool isAsked,
+                   Diagnostics& diagnostics) {
+  std::vector<int> ranks;
+  std::string names;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (fit.clocks[i].isKnown) continue;
+    ranks.insert(ranks.end(), hosts[i].ranks.begin(), hosts[i].ranks.end());
+    names += (names.empty() ? "" : ", ") + hosts[i].text();
+  }
+  const bool areAll = std::none_of(fit.clocks.begin() + 1, fit.clocks.end(),
+                                   [](const FittedClock& clock) { return clock.isKnown; });
+  if (ranks.empty() || (areAll && !isAsked)) return;
+  std::sort(ranks.begin(), ranks.end());
+  diagnostics.add({.message = "no messages in both directions tie the clock of " + names +
+                              " to that of " + hosts.front().text() + "; times of " +
+                              ranksText(ranks) + " stay as they are",
+                   .advice = "--align none leaves the times of all ranks as they are"});
+}
+
+void reportMoved(const std::vector<ClockHost>& hosts, const CausalFit& fit, bool areJobs,
+                 Diagnostics& diagnostics) {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<int> ranks;
+  double farthest = 0;
+  double bound = 0;
+  std::string each;
+  std::size_t moved = 0;
+  for (std::size_t i = 1; i < hosts.size(); ++i) {
+    const FittedClock& clock = fit.clocks[i];
+    if (!clock.isKnown) continue;
+    ranks.insert(ranks.end(), hosts[i].ranks.begin(), hosts[i].ranks.end());
+    farthest = std::max({farthest, std::abs(clock.begin), std::abs(clock.end)});
+    bound = std::max(bound, clock.bound);
+    if (++moved > kMostNamed) continue;
+    each += (each.empty() ? "" : ", ") + hosts[i].text() + " by " + (clock.begin < 0 ? "-" : "") +
+            formatDuration(rounded(std::abs(clock.begin)));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  diagnostics.add({.severity = Severity::kNote,
+                   .message = "times of " + ranksText(ranks) + " were moved into the clock of " +
+                              hosts.front().text() + " by the order of " +
+                              (areJobs ? "jobs and messages" : "messages") + ", by up to " +
+                              formatDuration(rounded(farthest)) + " (" + each +
+                              (moved > kMostNamed ? ", …" : "") + "); they are exact to within " +
+                              formatDuration(rounded(std::ceil(bound)))});
+}
+
+/// Messages say more of two ranks than their jobs do.
+std::size_t addJobs(const Timeline& timeline, const std::vector<ClockHost>& hosts,
+                    std::vector<Crossing>& crossings) {
+  std::set<std::pair<int, int>> links;
+  for (const Crossing& each : crossings) {
+    if (isTransfer(each.event->kind)) links.insert({each.sender, each.receiver});
+  }
+  const std::size_t before = crossings.size();
+  for (const Crossing& each : jobCrossings(timeline, hosts)) {
+    if (!links.contains({each.sender, each.receiver})) crossings.push_back(each);
+  }
+  return crossings.size() - before;
+}
+
+/// Converts the times of every host to the first host's clock, so that no message is received
+/// before it is sent (fitClocks()). Ranks of the converted hosts then have clock readings that say
+/// so, with an offset of 0 and how exact the conversion is. Those of the log are dropped.
+///
+/// Nothing is converted where messages contradict each other, which is a warning, and where there
+/// is one host. Hosts that no messages in both directions tie to the first stay as they are. That
+/// is a warning if others are tied, or if `isAsked`. The returned timeline is sorted.
+Timeline alignedByMessages(Timeline timeline, bool isAsked, const ClockEvidence& evidence,
+                           Diagnostics& diagnostics, ByMessages& result) {
+  result = ByMessages::kNothing;
+  const std::vector<ClockHost> hosts =
+      evidence.isRankClock ? clockRanksOf(timeline) : clockHostsOf(timeline);
+  if (hosts.size() < 2) return timeline;
+  std::vector<Crossing> crossings = crossingsOf(timeline, hosts);
+  const bool areJobs = evidence.areJobs && addJobs(timeline, hosts, crossings) > 0;
+  const CausalFit fit = fitClocks(hosts, crossings);
+  if (!fit.contradiction.empty()) {
+    if (!evidence.mayRefuse) return timeline;
+    result = ByMessages::kRefused;
+    diagnostics.add({.message = fit.contradiction + "; no clock was aligned",
+                     .advice = "was a clock set during the run, or are logs of several runs mixed? "
+                               "--align none leaves all times as they are",
+                     .doubt = DoubtKind::kContradiction});
+    return timeline;
+  }
+  reportUnknown(hosts, fit, isAsked, diagnostics);
+  RankClocks clocks;
+  for (std::size_t i = 1; i < hosts.size(); ++i) {
+    if (!fit.clocks[i].isKnown) continue;
+    for (const int rank : hosts[i].ranks) {
+      clocks.emplace(rank, RankClock(readingsOf(hosts[i], fit.clocks[i])));
+    }
+  }
+  if (clocks.empty() || !moveTimes(timeline, clocks)) return timeline;
+  result = areJobs ? ByMessages::kAlignedWithJobs : ByMessages::kAligned;
+  for (const auto& [rank, clock] : clocks) {
+    std::vector<ClockReading>& readings = timeline.ranks[rank].clockReadings;
+    readings = clock.readings();
+    for (ClockReading& reading : readings) {
+      reading = {.when = clock.toRankZero(reading.when), .offset = 0, .bound = reading.bound};
+    }
+  }
+  for (const int rank : hosts.front().ranks) {
+    if (rank == 0) continue;
+    timeline.ranks[rank].clockReadings = {{.when = hosts.front().span.begin}};
+  }
+  reportMoved(hosts, fit, areJobs, diagnostics);
+  return timeline;
+}
 
 bool hasReadings(const Timeline& timeline) {
   return std::any_of(timeline.ranks.begin(), timeline.ranks.end(), [](const auto& rank) {

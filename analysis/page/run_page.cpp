@@ -1,23 +1,314 @@
 #include "analysis/page/run_page.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
 
+#include "analysis/bubbles/largest_bubbles.h"
+#include "analysis/page/page.h"
+#include "analysis/page/page_table.h"
 #include "analysis/page/run_cards.h"
-#include "analysis/page/run_tables.h"
 #include "analysis/page/step_chart.h"
 #include "analysis/page/steps_chart.h"
+#include "analysis/present/class_times.h"
 #include "analysis/present/diagnostic_lines.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/summary_report.h"
+#include "analysis/ratio.h"
 #include "chart/text/bubble_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/number_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
+
 namespace {
+
+// The tables of a run's page, as HTML; empty where there is nothing to list. Long ones have the
+// rows that cost most, and say so.
+
+/// Busy and idle time of each rank, with a bar of its work and of its bubbles by class. It has the
+/// classes of this run and of `beside`, if that is not null.
+std::string rankTableHtml(const Explanation& run, const Explanation* beside = nullptr);
+
+/// Which rank waits for which. Colours go up to the largest time of this run and of `beside`.
+std::string costTableHtml(const Explanation& run, const Explanation* beside = nullptr);
+
+constexpr std::size_t kMostPageRows = 400;
+constexpr std::size_t kMostPageColumns = 24;
+
+Nanoseconds timeOf(const ClassTimes& times, BubbleClass bubbleClass) {
+  return times[static_cast<std::size_t>(bubbleClass)];
+}
+
+double shareOf(Nanoseconds part, Nanoseconds whole) {
+  return ratio(static_cast<double>(part), static_cast<double>(whole));
+}
+
+std::string noteOf(std::size_t shown, std::size_t all, const char* what,
+                   const std::string& options = "--json") {
+  if (shown >= all) return {};
+  return "<p class=\"note\">The " + std::to_string(shown) + " of " + std::to_string(all) + " " +
+         htmlText(what) + "; <code>pipe-trace report " + options + "</code> has all.</p>\n";
+}
+
+std::string barPart(double share, const std::string& style, const std::string& name) {
+  if (share <= 0) return {};
+  char width[32];
+  std::snprintf(width, sizeof width, "%.3f%%", share * 100);
+  return "<i style=\"width:" + std::string(width) + ";" + style + "\" title=\"" + htmlText(name) +
+         " " + shareCell(share).text + "\"></i>";
+}
+
+/// The time of a rank from left to right: its work, then its bubbles by class.
+std::string barOf(const ExplainedRank& rank) {
+  const Nanoseconds whole = rank.busy + rank.idle;
+  const auto work = [](bool isDark) {
+    return themeOf(ThemeName::kPaper, isDark).jobs[static_cast<std::size_t>(JobKind::kForward)];
+  };
+  std::string parts = barPart(shareOf(rank.busy, whole),
+                              "background:" + bothColors(work(false), work(true)), "work");
+  for (const BubbleClass c : kReportedClasses) {
+    parts +=
+        barPart(shareOf(timeOf(rank.bubbles, c), whole), hatchingStyle(c), bubbleClassWords(c));
+  }
+  return "<span class=\"bar\">" + parts + "</span>";
+}
+
+bool hasClass(const Explanation& run, BubbleClass c) {
+  return std::any_of(run.ranks.begin(), run.ranks.end(),
+                     [&](const auto& rank) { return timeOf(rank.bubbles, c) > 0; });
+}
+
+std::vector<BubbleClass> classesSeen(const Explanation& run, const Explanation* beside) {
+  std::vector<BubbleClass> seen;
+  for (const BubbleClass c : kReportedClasses) {
+    if (hasClass(run, c) || (beside != nullptr && hasClass(*beside, c))) seen.push_back(c);
+  }
+  return seen;
+}
+
+Nanoseconds largestCost(const Explanation& run) {
+  Nanoseconds largest = 0;
+  for (const auto& [pair, time] : run.culprits.byRanks) largest = std::max(largest, time);
+  return largest;
+}
+
+/// CSS: the stronger, the more of the largest value.
+std::string heatStyle(double share) {
+  char style[64];
+  std::snprintf(style, sizeof style, "--heat:%.1f%%", std::clamp(share, 0.0, 1.0) * 70);
+  return style;
+}
+
+std::string rankTableHtml(const Explanation& run, const Explanation* beside) {
+  std::vector<PageTable::Column> columns = {
+      {"rank"},
+      {"time", true, "work, then idle time by class; sorts by the bubble ratio"},
+      {"busy"},
+      {"idle"},
+      {"bubble ratio"}};
+  const std::vector<BubbleClass> classes = classesSeen(run, beside);
+  for (const BubbleClass c : classes) {
+    columns.push_back({bubbleClassWords(c), true, rowOf(c).meaning});
+  }
+  std::vector<const ExplainedRank*> ranks;
+  for (const ExplainedRank& rank : run.ranks) ranks.push_back(&rank);
+  if (ranks.size() > kMostPageRows) {
+    std::stable_sort(ranks.begin(), ranks.end(),
+                     [](const auto* a, const auto* b) { return a->idle > b->idle; });
+    ranks.resize(kMostPageRows);
+  }
+  std::sort(ranks.begin(), ranks.end(),
+            [](const auto* a, const auto* b) { return a->rank < b->rank; });
+  PageTable table("bubbles by rank", std::move(columns));
+  for (const ExplainedRank* const rank : ranks) {
+    const Nanoseconds whole = rank->busy + rank->idle;
+    const double idle = shareOf(rank->idle, whole);
+    std::vector<PageCell> row = {countCell(rank->rank),
+                                 {"", idle, "", barOf(*rank)},
+                                 timeCell(rank->busy),
+                                 timeCell(rank->idle),
+                                 shareCell(idle)};
+    for (const BubbleClass c : classes) {
+      row.push_back(shareCell(shareOf(timeOf(rank->bubbles, c), whole)));
+    }
+    table.addRow(row);
+  }
+  return "<p>Shares are of the steps' time.</p>\n" + table.html() +
+         noteOf(ranks.size(), run.ranks.size(), "ranks that are idle for longest");
+}
+
+std::string costTableHtml(const Explanation& run, const Explanation* beside) {
+  std::map<std::uint32_t, Nanoseconds> ofCulprit;
+  std::map<std::uint32_t, Nanoseconds> ofWaiting;
+  const Nanoseconds largest =
+      std::max(largestCost(run), beside == nullptr ? 0 : largestCost(*beside));
+  for (const auto& [pair, time] : run.culprits.byRanks) {
+    ofWaiting[pair.first] += time;
+    ofCulprit[pair.second] += time;
+  }
+  if (ofCulprit.empty()) return {};
+  const auto culprits = mostExpensive(run, ofCulprit, kMostPageColumns);
+  const auto waiting = mostExpensive(run, ofWaiting, kMostPageRows);
+  std::vector<PageTable::Column> columns = {{"rank that waits"}};
+  for (const std::uint32_t culprit : culprits) {
+    columns.push_back({"for rank\u00a0" + std::to_string(run.ranks[culprit].rank)});
+  }
+  columns.push_back({"for all"});
+  PageTable table("who costs whom", std::move(columns));
+  for (const std::uint32_t r : waiting) {
+    std::vector<PageCell> row = {countCell(run.ranks[r].rank)};
+    for (const std::uint32_t culprit : culprits) {
+      const auto found = run.culprits.byRanks.find({r, culprit});
+      const Nanoseconds time = found == run.culprits.byRanks.end() ? 0 : found->second;
+      row.push_back(timeCell(time));
+      if (time == 0) row.back().text = "-";
+      row.back().style = heatStyle(shareOf(time, largest));
+    }
+    row.push_back(timeCell(ofWaiting.at(r)));
+    table.addRow(row);
+  }
+  return "<p>Idle time with a culprit, in the steps that count.</p>\n" + table.html() +
+         noteOf(waiting.size(), ofWaiting.size(), "ranks that wait for longest") +
+         noteOf(culprits.size(), ofCulprit.size(), "ranks that cost most");
+}
+
+/// The figures of each step.
+std::string stepTableHtml(const Explanation& run) {
+  const bool hasPipelines = run.basis->pipelines().size() > 1;
+  std::vector<PageTable::Column> columns = {{"step"}};
+  if (hasPipelines) columns.push_back({"pipeline"});
+  for (const StepFigure& figure : stepFigures()) {
+    if (figure.isInTables()) columns.push_back({figure.heading});
+  }
+  columns.push_back({"counts", false});
+  std::vector<const ExplainedStep*> steps;
+  for (const ExplainedStep& step : run.steps) steps.push_back(&step);
+  if (steps.size() > kMostPageRows) {
+    std::stable_sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
+      return a->summary.window() > b->summary.window();
+    });
+    steps.resize(kMostPageRows);
+  }
+  std::sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->summary.step, a->summary.replica) <
+           std::pair(b->summary.step, b->summary.replica);
+  });
+  PageTable table("figures of the steps", std::move(columns));
+  for (const ExplainedStep* const step : steps) {
+    std::vector<PageCell> row = {countCell(step->summary.step)};
+    if (step->summary.isWholeRun) {
+      row.back().text += " to " + std::to_string(step->summary.last());
+    }
+    if (hasPipelines) row.push_back(countCell(step->summary.replica));
+    for (const StepFigure& figure : stepFigures()) {
+      if (!figure.isInTables()) continue;
+      const bool isKnown = figure.isKnown(*step);
+      const double value = figure.of(*step);
+      const bool isTime = std::string_view(figure.key).ends_with("_ns");
+      row.push_back(!isKnown ? PageCell{"-", -1}
+                    : isTime ? timeCell(static_cast<Nanoseconds>(value))
+                             : numberCell(value));
+    }
+    row.push_back({!step->isCounted ? "no" : step->isWhole ? "yes" : "yes, but jobs are missing"});
+    table.addRow(row);
+  }
+  return table.html() + noteOf(steps.size(), run.steps.size(), "longest steps");
+}
+
+/// How long jobs and messages of each stage take, and how much later jobs could end.
+std::string stageTableHtml(const RunReport& report) {
+  const Explanation& run = report.explanation;
+  const std::vector<StageTimes> stages = stageTimesOf(report.explanation.of.timeline());
+  std::set<JobKind> kinds;
+  for (const StageTimes& stage : stages) {
+    for (const auto* const medians : {&stage.medians, &stage.others}) {
+      for (const auto& [kind, median] : *medians) kinds.insert(kind);
+    }
+  }
+  if (stages.empty()) return {};
+  std::vector<PageTable::Column> columns = {{"stage"}, {"ranks", false}};
+  for (const JobKind kind : kinds) columns.push_back({std::string(logName(kind))});
+  columns.push_back({"least slack", true, "how much later its jobs could end"});
+  columns.push_back({"median slack"});
+  PageTable table("median times of the stages", std::move(columns));
+  const PageCell unknown{"-", -1};
+  for (const StageTimes& stage : stages) {
+    if (table.rows() == kMostPageRows) break;
+    std::vector<PageCell> row = {countCell(stage.stage),
+                                 {ranksText({stage.ranks.begin(), stage.ranks.end()})}};
+    for (const JobKind kind : kinds) {
+      row.push_back(unknown);
+      for (const auto* const medians : {&stage.medians, &stage.others}) {
+        for (const auto& [each, median] : *medians) {
+          if (each == kind) row.back() = timeCell(median);
+        }
+      }
+    }
+    const auto slack = run.slackByStage.find(stage.stage);
+    const bool isKnown = slack != run.slackByStage.end();
+    row.push_back(isKnown ? timeCell(slack->second.least) : unknown);
+    row.push_back(isKnown ? timeCell(slack->second.median) : unknown);
+    table.addRow(row);
+  }
+  return "<p>Median lengths over all steps, and how much later jobs could end in a step of the "
+         "same "
+         "length. Receives last with the wait for the other rank.</p>\n" +
+         table.html() + noteOf(table.rows(), stages.size(), "first stages");
+}
+
+/// The longest bubbles with their culprits.
+std::string bubbleTableHtml(const RunReport& report) {
+  const Explanation& run = report.explanation;
+  const Nanoseconds begin = report.explanation.of.timeline().span().begin;
+  PageTable table(
+      "the longest bubbles",
+      {{"rank"}, {"step"}, {"begin"}, {"length"}, {"class", false}, {"culprit", false}});
+  for (const auto& [rank, bubble] : largestBubbles(run.bubbles, kBubblesShown, run.counted)) {
+    std::string culprit = "-";
+    if (bubble->culprit != JobGraph::kNone) {
+      const int number = run.graph->ranks()[culpritRankOf(*run.graph, *bubble)].number;
+      culprit = culpritName(report.explanation.of.timeline(), *run.graph, *bubble) + " on rank " +
+                std::to_string(number);
+    }
+    table.addRow({countCell(run.graph->ranks()[rank].number),
+                  countCell(bubble->step),
+                  timeCell(bubble->begin - begin),
+                  timeCell(bubble->end - bubble->begin),
+                  {bubbleClassWords(bubble->bubbleClass)},
+                  {culprit}});
+  }
+  if (table.empty()) return {};
+  return "<p>Begins count from the start of the run.</p>\n" + table.html();
+}
+
+/// RunReport::names.
+std::string nameTableHtml(const RunReport& report) {
+  if (report.names == nullptr || report.names->empty()) return {};
+  PageTable table(
+      "time by name",
+      {{"name", false}, {"rank"}, {"calls"}, {"own", true, "without what ran inside"}, {"total"}});
+  for (const TimeByName& each : *report.names) {
+    if (table.rows() == kMostPageRows) break;
+    table.addRow({{each.name},
+                  countCell(each.rank),
+                  countCell(each.calls),
+                  timeCell(each.own),
+                  timeCell(each.total)});
+  }
+  return "<p>Operators, kernels, jobs and messages of the whole recording.</p>\n" + table.html() +
+         noteOf(table.rows(), report.names->size(), "rows with the most own time",
+                "--json --by-name");
+}
 
 std::string cardsHtml(const Explanation& run) {
   std::string cards;

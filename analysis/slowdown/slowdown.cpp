@@ -1,6 +1,8 @@
 #include "analysis/slowdown/slowdown.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -8,11 +10,12 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
 #include "analysis/rerun/run_work.h"
-#include "analysis/slowdown/set_what_ifs.h"
+#include "analysis/slowdown/set_times.h"
 #include "analysis/slowdown/what_ifs.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/log/fused_pair.h"
@@ -24,6 +27,124 @@
 namespace pipetrace {
 
 namespace {
+
+/// The what-ifs of many sets over the steps of a run: in each, the operations of one set are as
+/// long as measured, and all others as long as ideal.
+///
+/// If one pass runs all of them, they are simulated. Else a set whose operations deviate little has
+/// a bound in place of a simulation. No path of a step gets longer or shorter by more than the sum
+/// of |measured − ideal| over the operations of the set. So where that sum is below kLow of the
+/// ideal length, over all steps, it says enough.
+class SetWhatIfs {
+ public:
+  static constexpr double kLow = 0.001;
+
+  /// `sets` and `setOf` as of SetTimes. `steps`: how many there are, at least one.
+  SetWhatIfs(std::size_t sets, SetTimes::SetOf setOf, std::size_t steps);
+
+  std::size_t count() const { return whatIfOf_.size(); }
+  bool areFew() const { return count() <= SetTimes::kAtOnce; }
+
+  /// Finds the sets that need no simulation, where they are many. `ideal`: how long a step with
+  /// ideal durations is about, ns. Comes before run(). Uses that many threads, which makes no
+  /// difference to the result.
+  void findBounds(const JobGraph& graph, const RunWork& runWork, double ideal, int threads);
+  /// Runs a step (by its index). Several threads may run different steps at once.
+  void run(std::size_t step, const RerunOrder& order);
+  /// After all steps. `ideal`: the mean length of a step with ideal durations, ns.
+  void finish(double ideal);
+
+  /// Whether the length of a set is a bound: it is at most that.
+  bool isBound(std::size_t set) const { return whatIfOf_[set] == kNoWhatIf; }
+  /// The mean length of a step in the what-if of a set, ns. Not before finish().
+  double length(std::size_t set) const {
+    return isBound(set) ? ideal_ + deviations_[set] : lengths_[whatIfOf_[set]];
+  }
+
+ private:
+  static constexpr std::size_t kNoWhatIf = ~std::size_t{0};
+
+  void addDeviations(const JobGraph& graph, const RunWork& runWork, std::uint32_t rank,
+                     std::vector<double>& deviations) const;
+
+  SetTimes::SetOf setOf_;
+  std::vector<double> deviations_;     // by set, mean of a step, ns; none where they are few
+  std::vector<std::size_t> whatIfOf_;  // by set; kNoWhatIf: a bound
+  std::size_t whatIfs_ = 0;
+  std::vector<double> lengths_;              // by what-if, mean of a step, ns
+  std::vector<std::vector<double>> byStep_;  // those of the steps
+  double ideal_ = 0;
+};
+
+SetWhatIfs::SetWhatIfs(std::size_t sets, SetTimes::SetOf setOf, std::size_t steps)
+    : setOf_(std::move(setOf)), whatIfOf_(sets), whatIfs_(sets), byStep_(steps) {
+  std::iota(whatIfOf_.begin(), whatIfOf_.end(), std::size_t{0});
+}
+
+void SetWhatIfs::findBounds(const JobGraph& graph, const RunWork& runWork, double ideal,
+                            int threads) {
+  if (areFew()) return;
+  // The same parts for any number of threads, so that sums are the same, too.
+  constexpr std::size_t kParts = 16;
+  std::vector<std::vector<double>> byPart(kParts);
+  const std::size_t ranks = graph.ranks().size();
+  inParallel(threads, kParts, [&](std::size_t part) {
+    byPart[part].assign(count(), 0);
+    for (std::size_t r = part * ranks / kParts; r < (part + 1) * ranks / kParts; ++r) {
+      addDeviations(graph, runWork, static_cast<std::uint32_t>(r), byPart[part]);
+    }
+  });
+  deviations_.assign(count(), 0);
+  whatIfs_ = 0;
+  for (std::size_t set = 0; set < count(); ++set) {
+    for (const std::vector<double>& part : byPart) deviations_[set] += part[set];
+    deviations_[set] /= static_cast<double>(byStep_.size());
+    whatIfOf_[set] = deviations_[set] < kLow * ideal ? kNoWhatIf : whatIfs_++;
+  }
+}
+
+/// Adds those of a rank's operations and of the messages that its jobs wait for.
+void SetWhatIfs::addDeviations(const JobGraph& graph, const RunWork& runWork, std::uint32_t rank,
+                               std::vector<double>& deviations) const {
+  const auto add = [&](RunWork::Id id) {
+    const RerunOrder::Work work = RerunOrder::workOf(runWork, id);
+    const std::size_t set = setOf_(work);
+    if (set < count()) deviations[set] += std::abs(work.measured - work.ideal);
+  };
+  for (std::size_t step = 0; step < runWork.stepCount(); ++step) {
+    for (const RunWork::Id id : runWork.chain(step, rank)) {
+      add(id);
+      if (runWork.isCollective(id)) continue;
+      for (const RunWork::Id input : graph.node(id).inputs) {
+        if (input != RunWork::kNone && graph.node(input).isMessage) add(input);
+      }
+    }
+    for (const RunWork::Collective& each : runWork.collectives(step, rank)) {
+      if (!each.isChained) add(runWork.idOf(each));
+    }
+  }
+}
+
+void SetWhatIfs::run(std::size_t step, const RerunOrder& order) {
+  if (whatIfs_ == 0) return;
+  const auto whatIfOf = [&](const RerunOrder::Work& work) {
+    const std::size_t set = setOf_(work);
+    return set < count() ? whatIfOf_[set] : kNoWhatIf;
+  };
+  byStep_[step] = SetTimes(order, whatIfs_, whatIfOf).lengths();
+}
+
+/// In the order of steps: the sums are the same for any number of threads.
+void SetWhatIfs::finish(double ideal) {
+  ideal_ = ideal;
+  lengths_.assign(whatIfs_, 0);
+  for (std::vector<double>& ofStep : byStep_) {
+    for (std::size_t i = 0; i < ofStep.size(); ++i) {
+      lengths_[i] += ofStep[i] / static_cast<double>(byStep_.size());
+    }
+    ofStep = {};
+  }
+}
 
 /// The steps that the what-if analysis uses.
 struct UsableSteps {

@@ -1,15 +1,103 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "chart/chart_model.h"
 #include "chart/chart_view.h"
-#include "chart/statistics/statistics_index.h"
 #include "chart/statistics/statistics_line.h"
+#include "trace/event.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
+
+/// Adds times; stays at the largest number instead of going beyond it.
+inline Nanoseconds addedTimes(Nanoseconds a, Nanoseconds b) {
+  Nanoseconds sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? kNsMax : sum;
+}
+
+/// Sums over events that are at least partly in a stretch of time.
+struct EventSums {
+  std::size_t count = 0;
+  Nanoseconds inside = 0;         ///< the parts of the events that are in the stretch
+  Nanoseconds whole = 0;          ///< the whole events
+  Nanoseconds shortest = kNsMax;  ///< whole duration of an event
+  Nanoseconds longest = kNsMin;
+
+  void add(Nanoseconds duration, Nanoseconds part) {
+    ++count;
+    inside = addedTimes(inside, part);
+    whole = addedTimes(whole, duration);
+    shortest = std::min(shortest, duration);
+    longest = std::max(longest, duration);
+  }
+  void add(const EventSums& other) {
+    count += other.count;
+    inside = addedTimes(inside, other.inside);
+    whole = addedTimes(whole, other.whole);
+    shortest = std::min(shortest, other.shortest);
+    longest = std::max(longest, other.longest);
+  }
+  /// The mean of the whole durations; 0 for no event.
+  double mean() const {
+    return count == 0 ? 0 : static_cast<double>(whole) / static_cast<double>(count);
+  }
+};
+
+/// Whether an event is at least partly in [begin, end). One without a length is, if it begins
+/// there.
+inline bool isIn(const Event& event, Nanoseconds begin, Nanoseconds end) {
+  if (event.begin == event.end) return event.begin >= begin && event.begin < end;
+  return event.begin < end && event.end > begin;
+}
+
+/// Sums over blocks of events of each track, so that the sums of an area do not take a look at each
+/// of its events. Building it reads all events once. Refers to the timeline, which must be sorted,
+/// outlive it and stay as it is. Immutable: several threads may read it.
+class StatisticsIndex {
+ public:
+  static constexpr std::size_t kBlock = 512;  ///< events of a block
+
+  /// `threads`: 0 for one per core. Once `stop` is set, the index is made no further and must not
+  /// be used.
+  explicit StatisticsIndex(const Timeline& timeline, int threads = 0,
+                           const std::atomic<bool>* stop = nullptr);
+
+  struct Block {
+    Nanoseconds firstBegin = 0;
+    Nanoseconds lastEnd = 0;                                ///< the latest end
+    std::vector<std::pair<std::uint64_t, EventSums>> sums;  ///< by sumsKey()
+    // The compute jobs before the block cover busyBefore, and none ends after busyUpTo.
+    Nanoseconds busyBefore = 0;
+    Nanoseconds busyUpTo = kNsMin;
+
+    bool meets(const Timeline::Span& time) const {
+      return firstBegin < time.end && lastEnd >= time.begin;
+    }
+    bool isInside(const Timeline::Span& time) const {
+      return firstBegin >= time.begin && lastEnd < time.end;
+    }
+  };
+
+  const Timeline& timeline() const { return *timeline_; }
+  const std::vector<Block>& blocks(std::size_t track) const { return tracks_[track]; }
+  /// The positions of the block's events on the track.
+  std::pair<std::size_t, std::size_t> eventsOf(std::size_t track, std::size_t block) const;
+
+  /// The time before `time` in which the track has compute jobs. Jobs that overlap count once.
+  Nanoseconds busyBefore(std::size_t track, Nanoseconds time) const;
+
+ private:
+  void addBusy(std::size_t track);
+
+  const Timeline* timeline_;
+  std::vector<std::vector<Block>> tracks_;
+};
 
 /// An area as the tracks of a timeline know it.
 struct AreaTracks {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,18 +14,79 @@
 #include <vector>
 
 #include "chart/text/bubble_text.h"
-#include "chart/text/idle_marks.h"
 #include "chart/text/job_text.h"
 #include "chart/text/text_scale.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
+#include "trace/timeline.h"
 #include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
 
 namespace {
+
+/// The class of idle time in each column of a text chart: the one with the most time in it. A
+/// column of a cell has that of the cell.
+class IdleMarks {
+ public:
+  /// `bubbles`: the rank's lane of bubbles; nullptr: no idle time has a class.
+  IdleMarks(const Track* bubbles, const TextScale& scale);
+
+  /// kNone where no time has a class.
+  BubbleClass classAt(int column) const;
+  /// The character for a column without a job. Blank where a rank with bubbles has none: that time
+  /// belongs to no step.
+  char markAt(int column) const;
+
+ private:
+  int cell_;                          // columns of a slot
+  std::vector<BubbleClass> classes_;  // by slot; empty: there are no bubbles
+};
+
+using Times = std::array<double, kBubbleClassCount>;
+
+/// Adds the time of the bubble to each slot that it reaches into.
+void add(std::vector<Times>& slots, const Event& bubble, const TextScale& scale, double slot) {
+  const Nanoseconds begin = std::max(bubble.begin, scale.range.begin);
+  const Nanoseconds end = std::min(bubble.end, scale.range.end);
+  if (begin >= end) return;
+  const auto from = static_cast<double>(begin - scale.range.begin);
+  const auto to = static_cast<double>(end - scale.range.begin);
+  const auto first = static_cast<std::size_t>(from / slot);
+  for (std::size_t i = first; i < slots.size(); ++i) {
+    const double left = std::max(from, static_cast<double>(i) * slot);
+    const double right = std::min(to, static_cast<double>(i + 1) * slot);
+    if (right <= left && i > first) return;
+    slots[i][static_cast<std::size_t>(bubble.bubbleClass)] += std::max(right - left, 0.0);
+  }
+}
+
+BubbleClass mostOf(const Times& times) {
+  const auto most = std::max_element(times.begin(), times.end());
+  return *most > 0 ? static_cast<BubbleClass>(most - times.begin()) : BubbleClass::kNone;
+}
+
+IdleMarks::IdleMarks(const Track* bubbles, const TextScale& scale)
+    : cell_(scale.unit > 0 ? scale.cell : 1) {
+  if (bubbles == nullptr) return;
+  const double slot = scale.unit > 0 ? static_cast<double>(scale.unit) : scale.columnDuration();
+  std::vector<Times> times(static_cast<std::size_t>((scale.columns + cell_ - 1) / cell_), Times{});
+  for (const Event& bubble : bubbles->events) add(times, bubble, scale, slot);
+  classes_.reserve(times.size());
+  for (const Times& slotTimes : times) classes_.push_back(mostOf(slotTimes));
+}
+
+BubbleClass IdleMarks::classAt(int column) const {
+  if (classes_.empty()) return BubbleClass::kNone;
+  return classes_[static_cast<std::size_t>(column / cell_)];
+}
+
+char IdleMarks::markAt(int column) const {
+  const BubbleClass found = classAt(column);
+  return found == BubbleClass::kNone && !classes_.empty() ? ' ' : rowOf(found).mark;
+}
 
 /// A row of a text chart: the compute jobs of one rank.
 struct TextRow {

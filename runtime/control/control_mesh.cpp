@@ -1,29 +1,128 @@
 #include "runtime/control/control_mesh.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "runtime/control/control_peers.h"
 #include "runtime/control/control_relay.h"
+#include "runtime/control/control_socket.h"
 #include "runtime/control/run_end.h"
 #include "runtime/control/start/meeting.h"
 #include "runtime/control/start/open_files.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/verdict/beat.h"
+#include "runtime/control/verdict/control_message.h"
 #include "runtime/control/verdict/failure_agreement.h"
 #include "runtime/control/verdict/idle_watch.h"
 #include "trace/error.h"
+#include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
 namespace {
+
+/// The connections of one rank to its neighbours.
+class ControlPeers {
+ public:
+  /// By rank (meetRanks()).
+  explicit ControlPeers(std::vector<ControlSocket> peers) : peers_(std::move(peers)) {}
+
+  /// Sends the message to all. `mayWait`: those who have not taken the last one do not get it.
+  void broadcast(const ControlMessage& message, bool mayWait);
+
+  /// Sends the message to one rank, if it has a connection.
+  void send(int rank, const ControlMessage& message);
+
+  /// Waits for up to `timeout`: until a connection ends, or, if `forMessages`, until anything
+  /// arrives; or until `wake`, a file descriptor, can be read.
+  void wait(int wake, Nanoseconds timeout, bool forMessages);
+
+  /// Takes everything that has arrived: first the messages of all ranks, then the ends of
+  /// connections, so that no rank is blamed that said why it ends. A connection that the network
+  /// lost does not count as closed: the rank is silent, and may live.
+  void receive(const std::function<void(int rank, const ControlMessage& message)>& heard,
+               const std::function<void(int rank)>& closed);
+
+  /// Sends what is left and closes all connections, within `timeout`.
+  void close(Nanoseconds timeout);
+
+ private:
+  std::vector<ControlSocket> peers_;  // by rank
+  std::vector<pollfd> waiting_;
+};
+
+void ControlPeers::broadcast(const ControlMessage& message, bool mayWait) {
+  const std::string bytes = encode(message);
+  for (ControlSocket& peer : peers_) {
+    if (!mayWait || !peer.hasUnsent()) peer.send(bytes);
+  }
+}
+
+void ControlPeers::send(int rank, const ControlMessage& message) {
+  peers_[static_cast<std::size_t>(rank)].send(encode(message));
+}
+
+void ControlPeers::wait(int wake, Nanoseconds timeout, bool forMessages) {
+  waiting_.clear();
+  const auto add = [&](int fd, int events) {
+    waiting_.push_back({.fd = fd, .events = static_cast<short>(events), .revents = 0});
+  };
+  add(wake, POLLIN);
+  for (const ControlSocket& peer : peers_) {
+    if (!peer.isOpen()) continue;
+    add(peer.fd(), POLLRDHUP | (forMessages ? POLLIN : 0) | (peer.hasUnsent() ? POLLOUT : 0));
+  }
+  const Nanoseconds whole = std::max<Nanoseconds>(timeout + kNsPerMs - 1, 0) / kNsPerMs;
+  poll(waiting_.data(), waiting_.size(), static_cast<int>(whole));
+}
+
+void ControlPeers::receive(
+    const std::function<void(int rank, const ControlMessage& message)>& heard,
+    const std::function<void(int rank)>& closed) {
+  std::vector<int> ended;
+  for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
+    ControlSocket& peer = peers_[static_cast<std::size_t>(rank)];
+    if (!peer.isOpen()) continue;
+    peer.flush();
+    bool isOpen = peer.receive();
+    try {
+      while (const auto message = takeMessage(peer.received())) heard(rank, *message);
+    } catch (const Error&) {
+      isOpen = false;  // no rank of ours any more
+    }
+    if (!isOpen) ended.push_back(rank);
+  }
+  for (const int rank : ended) {
+    ControlSocket& peer = peers_[static_cast<std::size_t>(rank)];
+    peer.close();
+    if (!peer.isCutOff()) closed(rank);
+  }
+}
+
+void ControlPeers::close(Nanoseconds timeout) {
+  const Nanoseconds end = steadyTime() + timeout;
+  // Bytes that were not read would make the system throw away what the other side has not read.
+  for (ControlSocket& peer : peers_) {
+    peer.flush();
+    if (!peer.hasUnsent()) peer.endSending();
+  }
+  for (ControlSocket& peer : peers_) {
+    while (peer.isOpen() && peer.receive() && steadyTime() < end) {
+      pollfd waiting{.fd = peer.fd(), .events = POLLIN, .revents = 0};
+      poll(&waiting, 1, 5);
+      peer.flush();
+    }
+    peer.close();
+  }
+}
 
 constexpr Nanoseconds kAlarmedRound = 10 * kNsPerMs;
 constexpr Nanoseconds kTreeBeat = 500 * kNsPerMs;

@@ -1,14 +1,35 @@
 #pragma once
 
+#include <QImage>
 #include <memory>
+#include <string>
 
 #include "chart/draw/chart_picture.h"
+#include "chart/draw/draw_chart.h"
 #include "trace/files/output_set.h"
 #include "viewer/export/export_options.h"
-#include "viewer/export/picture_file.h"
 #include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {
+
+/// The kinds of picture files, by the ending of their names in small letters.
+inline constexpr const char* kPictureEndings = ".png, .pdf or .svg";
+
+/// The ending of a file's name in small letters, such as ".pdf".
+std::string pictureEnding(const std::string& path);
+
+/// Throws Error unless `path` ends as a picture does.
+void checkExportName(const std::string& path);
+
+/// Draws the picture with `scale` pixels for each of its own. Needs a QGuiApplication. Throws Error
+/// when there is not enough memory.
+QImage imageOf(const Drawing& drawing, double scale);
+
+/// The bytes of the file `path`, by its ending. A PNG has `scale` pixels for each of the picture's;
+/// a PDF has one page of the picture's size at 96 pixels an inch, with its texts as text. Title:
+/// of the document. Throws Error as the functions above do.
+std::string pictureFile(const Drawing& drawing, const std::string& title, const std::string& path,
+                        double scale);
 
 /// Gives the profile the colours that `options` ask for, and its own ones back at the end. Nothing
 /// else may draw it meanwhile. The profile must outlive it.

@@ -4,41 +4,274 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analysis/clocks/wrong_clocks.h"
 #include "analysis/costs/costs_file.h"
 #include "analysis/costs/given_costs.h"
 #include "analysis/present/plan_report.h"
 #include "analysis/run/run.h"
+#include "analysis/run/run_plan.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/print.h"
+#include "apps/cli/profile_format.h"
 #include "apps/cli/terminal.h"
+#include "apps/pipe_trace/outputs/picture.h"
 #include "apps/pipe_trace/plan/comparison.h"
 #include "apps/pipe_trace/plan/options.h"
-#include "apps/pipe_trace/plan/outputs.h"
-#include "apps/pipe_trace/plan/source.h"
+#include "chart/colors/theme.h"
 #include "chart/text/text_chart.h"
 #include "ingest/output_files.h"
+#include "parser/find_logs.h"
+#include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/file/check_file.h"
 #include "schedule/file/paddle_job_list.h"
+#include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/file/torch_csv.h"
 #include "schedule/partition/best_partition.h"
 #include "schedule/partition/partition_text.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_recompute.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
+#include "trace/files/output_set.h"
+#include "trace/log/log_format.h"
+#include "trace/log/rank_info_fields.h"
+#include "trace/log/write_job_logs.h"
 #include "trace/text/fit_to_print.h"
 #include "trace/text/number_text.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
 namespace {
+
+/// The files and the text that `pipe-trace plan` gives: all appear, or none. Collect them with the
+/// add functions, then commit.
+class PlanOutputs {
+ public:
+  /// Pictures have the colours of `theme`, which must outlive this. Throws Error for an ending that
+  /// is not supported, and for an output that is named twice.
+  PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme);
+
+  /// Whether an output is a folder for job logs.
+  static bool isFolder(const std::string& output);
+
+  /// `timeline` must have its bubbles; `caption` stands under the title of a picture. Job logs and
+  /// profiles show it `asLogged`, in the clocks of its hosts. Throws Error for a folder that holds
+  /// the logs of a real run.
+  void addRun(const Timeline& timeline, const Timeline& asLogged, const std::string& caption);
+  /// `path` may be - for standard output.
+  void addText(const std::string& path, const std::string& text);
+  /// A line "wrote NAME" for each file that was added.
+  const std::string& lines() const { return lines_; }
+  /// Logs of an earlier plan that this one does not replace are removed.
+  void commit() { files_.commit(); }
+
+ private:
+  struct Target {
+    std::string path;
+    std::optional<ProfileFormat> format;  ///< none: a folder for job logs
+  };
+
+  void addLogs(const std::string& folder, const Timeline& timeline);
+
+  const Theme& theme_;
+  std::vector<Target> targets_;
+  OutputSet files_;
+  std::string lines_;
+};
+
+namespace fs = std::filesystem;
+
+/// Whether a log is of a plan, which may be replaced; a log of a run may not. Its first line says
+/// it.
+bool isOfAPlan(const fs::path& log) {
+  std::ifstream in(log, std::ios::binary);
+  std::string line;
+  std::getline(in, line);
+  return line.find(log_format::kMeta) != std::string::npos &&
+         line.find(fmt::format("{} = simulated", rank_info_keys::kClock)) != std::string::npos;
+}
+
+PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme)
+    : theme_(theme) {
+  OutputNames names;
+  for (const std::string& path : outputs) {
+    const auto format = isFolder(path) ? std::nullopt : profileFormatOfFile(path);
+    if (!isFolder(path) && !format) {
+      throw Error(fmt::format(
+          "cannot write {}: a plan is written as {} or DIR/ (job logs); --csv writes the schedule",
+          path.empty() ? "\"\"" : path, profileFormatList()));
+    }
+    names.add(path);
+    targets_.push_back({path, format});
+  }
+}
+
+bool PlanOutputs::isFolder(const std::string& output) {
+  std::error_code error;
+  return output.ends_with('/') || fs::is_directory(output, error);
+}
+
+void PlanOutputs::addRun(const Timeline& timeline, const Timeline& asLogged,
+                         const std::string& caption) {
+  for (const auto& [path, format] : targets_) {
+    if (!format) {
+      addLogs(path, asLogged);
+      lines_ += fmt::format("wrote {}: logs of {} ranks\n", path, timeline.ranks.size());
+    } else if (format == ProfileFormat::kSvg) {
+      addText(path, pictureOf(timeline, {.caption = caption}, theme_));
+    } else {
+      const ProfileSummary written = writeProfile(asLogged, *format, {}, files_.add(path));
+      lines_ += fmt::format("wrote {}: {}\n", path, summaryText(written));
+    }
+  }
+}
+
+void PlanOutputs::addText(const std::string& path, const std::string& text) {
+  files_.add(path, text);
+  if (path != "-") lines_ += fmt::format("wrote {}\n", path);
+}
+
+void PlanOutputs::addLogs(const std::string& folder, const Timeline& timeline) {
+  files_.makeFolder(folder);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::optional<int> rank = rankOfLogName(entry.path().filename());
+    if (!rank) continue;
+    if (!isOfAPlan(entry.path())) {
+      throw Error(fmt::format("{} holds the logs of a run ({}); choose another folder for the plan",
+                              folder, entry.path().filename().string()));
+    }
+    // A log that a larger plan left would be read as part of this one.
+    if (!timeline.ranks.contains(*rank)) files_.remove(entry.path());
+  }
+  for (const auto& [rank, info] : timeline.ranks) {
+    files_.add(jobLogPath(folder, rank), jobLogText(timeline, rank));
+  }
+}
+
+// Far above any plan that is of use; its jobs take some GB.
+constexpr std::int64_t kMostActions = 50'000'000;
+
+void requireSchedule(const PlanOptions& options) {
+  if (options.schedule.empty()) {
+    std::string advice =
+        "give --schedule NAME, --schedule-file FILE.csv, --costs-from RUN, --compare or --list";
+    std::error_code error;
+    if (std::filesystem::exists("plan", error)) {
+      advice += "; to read the file or folder called plan, write ./plan";
+    }
+    throw Error("no schedule to plan; " + advice);
+  }
+  options.requireSize();
+}
+
+Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
+  requireSchedule(options);
+  const PlanSize size = options.size();
+  const ScheduleInfo& info = scheduleInfo(options.schedule);
+  const std::int64_t jobsOfAPass = info.isForwardOnly ? 1 : info.splitsBackward ? 3 : 2;
+  const auto isPositive = [](std::int64_t time) { return time > 0; };
+  const bool recomputes = std::any_of(costs.recompute.begin(), costs.recompute.end(), isPositive);
+  const std::int64_t actions = (jobsOfAPass + (recomputes ? 1 : 0)) * size.ranks *
+                               size.microBatches * std::max(1, size.chunks);
+  if (actions * options.steps > kMostActions) {
+    throw Error(
+        fmt::format("{} ranks, {} micro-batches, {} chunks and {} steps make over {} "
+                    "million jobs; take fewer",
+                    size.ranks, size.microBatches, std::max(1, size.chunks), options.steps,
+                    kMostActions / 1'000'000));
+  }
+  AutoInput input{.memoryLimit = limit};
+  if (info.dependsOnCosts) {
+    input.costs =
+        withRecomputeInBackwards(completeCosts(costs, size.ranks * std::max(1, size.chunks)));
+  }
+  return options.build(input);
+}
+
+std::string chunksText(const ScheduleInfo& info) {
+  if (info.leastChunks == info.mostChunks) return std::to_string(info.leastChunks);
+  if (info.mostChunks == std::numeric_limits<int>::max()) {
+    return fmt::format("{} or more, usually {}", info.leastChunks, info.usualChunks);
+  }
+  return fmt::format("{} to {}, usually {}", info.leastChunks, info.mostChunks, info.usualChunks);
+}
+
+/// The plan that the options ask for, unchecked: built, or read from the schedule file. With
+/// --check a file may have cells that cannot be read. The schedule `auto` keeps below `limit` bytes
+/// (0: no limit). Throws Error for options that leave the plan open.
+ReadablePlan planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
+  if (options.scheduleFile.empty()) return {built(options, costs, limit), {}};
+  if (options.check) return readReadableFile(options.scheduleFile);
+  return {readScheduleFile(options.scheduleFile), {}};
+}
+
+/// Throws Error for --chunks without a schedule to build.
+void requireChunksOfSchedule(const PlanOptions& options) {
+  if (options.chunks && options.schedule.empty() && !options.compare) {
+    throw Error("--chunks goes with --schedule or --compare");
+  }
+}
+
+/// Fills in what `run`, the run of --costs-from, says and the options leave open: ranks,
+/// micro-batches, chunks, and where no schedule and no file is named the schedule. Throws Error
+/// where the run follows no schedule.
+void takeFromRun(PlanOptions& options, const RunPlan& run) {
+  if (!options.scheduleFile.empty()) return;
+  const std::string& input = options.costs.measured.front();
+  const bool takesSchedule = options.schedule.empty();
+  if (takesSchedule) {
+    const auto refuse = [&](const std::string& why) {
+      throw Error(input + " does not say what to plan: " + why + "; give --schedule NAME");
+    };
+    if (!run.exists()) refuse(run.problem);
+    if (run.schedule.names.empty()) refuse("its jobs are in the order of no schedule");
+    if (!run.schedule.isExact) {
+      refuse("the order of its jobs is only " + toText(run.schedule) +
+             (run.problem.empty() ? "" : ", as " + run.problem));
+    }
+    options.schedule = run.schedule.names.front();
+    if (!run.ranksOfStage.empty()) options.stageRanks = toText(run.ranksOfStage);
+    if (run.schedule.depths) options.stageDepths = toText(*run.schedule.depths);
+  }
+  if (!run.exists()) return;
+  if (options.stageRanks.empty() && !options.ranks) options.ranks = run.ranks;
+  if (!options.microBatches) options.microBatches = run.microBatches;
+  const bool hasChunks = options.stageRanks.empty() && options.stageDepths.empty() &&
+                         run.ranksOfStage.empty() && run.stages % run.ranks == 0;
+  const ScheduleInfo& info = scheduleInfo(options.schedule);
+  const int chunks = run.stages / run.ranks;
+  const bool canHave = chunks >= info.leastChunks && chunks <= info.mostChunks;
+  if (hasChunks && !options.chunks && canHave) options.chunks = chunks;
+}
+
+/// All schedules, for people: name, other names, number of chunks, description.
+std::string scheduleList() {
+  std::string text;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    text += fmt::format("{:<22} {}\n", info.name, info.summary);
+    text += fmt::format("{:<22} chunks per rank: {}", "", chunksText(info));
+    if (info.splitsBackward) text += "; splits the backward";
+    if (info.isAsynchronous) text += "; asynchronous";
+    if (info.isForwardOnly) text += "; forwards only";
+    text += "\n";
+    if (!info.aliases.empty()) text += fmt::format("{:<22} also called: {}\n", "", info.aliases);
+  }
+  return text;
+}
 
 /// Throws Error for a plan whose partition cannot be searched: that of the schedule auto, which is
 /// made for the costs of its stages.
