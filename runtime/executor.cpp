@@ -163,7 +163,7 @@ class Executor::Impl {
       ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
-    if (planned_ == nullptr) addUpLosses(program_, work_, messages_, step);
+    if (planned_ == nullptr) addUpLosses(program_, work_, work_.rows(), messages_, step);
     messages_.collectSends();
     if (streams_.recorder == nullptr) return;
     if (const auto loss = work_.loss()) streams_.recorder->counter("loss", *loss);

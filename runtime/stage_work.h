@@ -69,15 +69,87 @@ struct JobMessages {
   std::span<Message> outputs;
 };
 
+/// Weights that several stages have in common. Each use has a sum of gradients of its own. Before
+/// the optimizer's step, sums go to the ranks of the other uses (tiedSumOf(), takeTiedSum()), and
+/// then addTiedSums() is called.
+class TiedWeights {
+ public:
+  virtual ~TiedWeights() = default;
+
+  /// For each such weight the stages of its uses, in the order of the model.
+  virtual std::vector<std::vector<int>> ties() const { return {}; }
+  virtual Message tiedSumOf(int /*tie*/, int /*use*/) { return {}; }
+  virtual void takeTiedSum(int /*tie*/, int /*use*/, Message /*sum*/) {}
+  virtual void addTiedSums() {}
+};
+
+/// Numbers of a rank's stages that all ranks add up before the optimizer's step, such as the
+/// squared norms of gradients.
+class ScalarTerms {
+ public:
+  virtual ~ScalarTerms() = default;
+
+  /// Whether all ranks agree before optimizerStep(): on the sum of numbers that each stage has,
+  /// such as the squared norms of its gradients. The same on all ranks.
+  virtual bool agrees() const { return false; }
+  /// The numbers of these stages, one after the other. Called on all ranks, after the gradients
+  /// were added up; one rank of a stage is asked for it, and others for no stage.
+  virtual std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>& stages) {
+    return std::vector<std::vector<double>>(stages.size());
+  }
+  /// The sum over all stages, which all ranks hear before optimizerStep().
+  virtual void takeScalarSum(double /*sum*/) {}
+};
+
+/// What the last stage makes of a step.
+class StepFigures {
+ public:
+  virtual ~StepFigures() = default;
+
+  /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
+  virtual std::optional<double> loss() const { return std::nullopt; }
+
+  /// Whether the last stage has figures beside the loss; the same on all ranks.
+  virtual bool hasMetrics() const { return false; }
+  /// Where the last stage is on several ranks, at the end of a step: the shares of this rank's
+  /// micro-batches in the figures of its replica. They are the loss, in a plan without backward
+  /// passes, and then the metrics. The rank that reports them hears those of all, takeSums(), with
+  /// the rows of each replica as weights.
+  virtual std::vector<double> sharesOfStep() const { return {}; }
+  virtual void takeSums(const std::vector<double>& /*ofAll*/) {}
+
+  /// Other numbers of the step, for counters of the job log: names that stay, and values.
+  virtual std::vector<std::pair<const char*, double>> counters() const { return {}; }
+};
+
+/// How jobs and the device that runs them keep time with each other.
+class JobPace {
+ public:
+  virtual ~JobPace() = default;
+
+  /// Called before a compute action is recorded as begun. `arrival`: the latest deadline of its
+  /// inputs. Emulated devices wait here until the job may begin.
+  virtual void launching(const Action& /*action*/, Nanoseconds /*arrival*/) {}
+
+  /// Whether jobs return while the device still works. The sends that follow are then issued at
+  /// once, and the job is recorded as ending when awaitJob() returns.
+  virtual bool runsBehind() const { return false; }
+  virtual void awaitJob() {}
+
+  /// The device on which jobs are queued; null: they have ended when they return.
+  virtual RankDevice* device() { return nullptr; }
+
+  /// Not null on emulated devices.
+  virtual PlannedTransfers* plannedTransfers() { return nullptr; }
+};
+
 /// The work behind a rank's jobs: real training (TorchWork) or waiting in its place (rehearsals,
 /// ChainWork). The executor calls it in the order beginStep, awaitData, lr, the plan's actions,
 /// optimizerStep.
 ///
 /// Threads: the compute thread.
-class StageWork {
+class StageWork : public TiedWeights, public ScalarTerms, public StepFigures, public JobPace {
  public:
-  virtual ~StageWork() = default;
-
   /// Called once, before all else, with the rank that the work is for. Throws Error for a plan that
   /// this work cannot do.
   virtual void accept(const Plan& /*plan*/, int /*rank*/) {}
@@ -133,63 +205,14 @@ class StageWork {
   /// optimizerStep(), or before each update(); null: the work has none.
   virtual GradientBuckets* buckets() { return nullptr; }
 
-  /// Weights that several stages have in common: for each, the stages of its uses, in the order of
-  /// the model. Each use has a sum of gradients of its own. Before optimizerStep(), sums go to the
-  /// ranks of the other uses (tiedSumOf(), takeTiedSum()), and then addTiedSums() is called.
-  virtual std::vector<std::vector<int>> ties() const { return {}; }
-  virtual Message tiedSumOf(int /*tie*/, int /*use*/) { return {}; }
-  virtual void takeTiedSum(int /*tie*/, int /*use*/, Message /*sum*/) {}
-  virtual void addTiedSums() {}
-
-  /// Whether all ranks agree before optimizerStep(): on the sum of numbers that each stage has,
-  /// such as the squared norms of its gradients. The same on all ranks.
-  virtual bool agrees() const { return false; }
-  /// The numbers of these stages, one after the other. Called on all ranks, after the gradients
-  /// were added up; one rank of a stage is asked for it, and others for no stage.
-  virtual std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>& stages) {
-    return std::vector<std::vector<double>>(stages.size());
-  }
-  /// The sum over all stages, which all ranks hear before optimizerStep().
-  virtual void takeScalarSum(double /*sum*/) {}
-
   /// In plans without a flush, for the job log: the version of its weights with which a compute
   /// action runs, or, of JobKind::kOptimizer, which the update of a stage makes. Versions count
   /// over all steps. Else kNotGiven.
   virtual std::int32_t versionOf(const Action& /*action*/) const { return kNotGiven; }
 
-  /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
-  virtual std::optional<double> loss() const { return std::nullopt; }
-
-  /// Whether the last stage has figures beside the loss; the same on all ranks.
-  virtual bool hasMetrics() const { return false; }
-  /// Where the last stage is on several ranks, at the end of a step: the shares of this rank's
-  /// micro-batches in the figures of its replica. They are the loss, in a plan without backward
-  /// passes, and then the metrics. The rank that reports them hears those of all, takeSums(), with
-  /// the rows of each replica as weights.
-  virtual std::vector<double> sharesOfStep() const { return {}; }
-  virtual void takeSums(const std::vector<double>& /*ofAll*/) {}
-
-  /// Other numbers of the step, for counters of the job log: names that stay, and values.
-  virtual std::vector<std::pair<const char*, double>> counters() const { return {}; }
-
-  /// Called before a compute action is recorded as begun. `arrival`: the latest deadline of its
-  /// inputs. Emulated devices wait here until the job may begin.
-  virtual void launching(const Action& /*action*/, Nanoseconds /*arrival*/) {}
-
   /// The run has failed, and no job follows: ends what runs beside the jobs, such as the loading of
   /// data. May wait for code of the user's.
   virtual void abandon() {}
-
-  /// Whether jobs return while the device still works. The sends that follow are then issued at
-  /// once, and the job is recorded as ending when awaitJob() returns.
-  virtual bool runsBehind() const { return false; }
-  virtual void awaitJob() {}
-
-  /// The device on which jobs are queued; null: they have ended when they return.
-  virtual RankDevice* device() { return nullptr; }
-
-  /// Not null on emulated devices.
-  virtual PlannedTransfers* plannedTransfers() { return nullptr; }
 };
 
 }  // namespace pipetrace

@@ -134,7 +134,7 @@ struct RankProgram {
     std::optional<Sum> to;    ///< of all others
     std::vector<Other> from;  ///< of the first: the others, ascending
   };
-  /// The sum of one use of tied weights (StageWork::ties()).
+  /// The sum of one use of tied weights (TiedWeights::ties()).
   struct TiedSum {
     int tie = 0;
     int use = 0;
@@ -167,9 +167,9 @@ struct RankProgram {
 /// The work adds this to a plan.
 struct WorkFlow {
   TensorRoutes routes;                 ///< StageWork::routes(); empty: chainRoutes()
-  std::vector<std::vector<int>> ties;  ///< StageWork::ties()
-  bool agrees = false;                 ///< StageWork::agrees()
-  bool hasMetrics = false;             ///< StageWork::hasMetrics()
+  std::vector<std::vector<int>> ties;  ///< TiedWeights::ties()
+  bool agrees = false;                 ///< ScalarTerms::agrees()
+  bool hasMetrics = false;             ///< StepFigures::hasMetrics()
 };
 
 /// The program of `rank`. A plan without sends and receives gets those of addTransfers() with

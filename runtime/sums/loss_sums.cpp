@@ -4,10 +4,11 @@
 
 namespace pipetrace {
 
-void addUpLosses(const RankProgram& program, StageWork& work, RankMessages& messages, int step) {
+void addUpLosses(const RankProgram& program, StepFigures& work, std::int64_t rowsOfRank,
+                 RankMessages& messages, int step) {
   if (!program.lossSum) return;
   std::vector<double> sums = work.sharesOfStep();
-  const auto rows = static_cast<double>(work.rows());
+  const auto rows = static_cast<double>(rowsOfRank);
   if (program.lossSum->to) {
     sums.push_back(rows);
     return messages.sendOnHost(*program.lossSum->to, step, messageOf(sums));

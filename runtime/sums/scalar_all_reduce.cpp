@@ -22,7 +22,7 @@ std::vector<double> packed(const std::vector<std::vector<double>>& ofStages) {
 
 }  // namespace
 
-ScalarAllReduce::ScalarAllReduce(const RankProgram& program, StageWork& work,
+ScalarAllReduce::ScalarAllReduce(const RankProgram& program, ScalarTerms& work,
                                  RankMessages& messages, const RecordedStreams& recorded,
                                  PlannedTransfers* planned, RankDevice* device)
     : program_(program),

@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// The agreement of all ranks before the optimizer's step (StageWork::agrees()). The numbers of all
+/// The sum over all ranks before the optimizer's step (ScalarTerms::agrees()). The numbers of all
 /// stages go to rank 0. It adds them in the order of stages, so the bits of the sum do not depend
 /// on the number of ranks. All others wait to hear the sum.
 ///
@@ -18,11 +18,11 @@ namespace pipetrace {
 class ScalarAllReduce {
  public:
   /// All must outlive it. `planned` and `device` may be null.
-  ScalarAllReduce(const RankProgram& program, StageWork& work, RankMessages& messages,
+  ScalarAllReduce(const RankProgram& program, ScalarTerms& work, RankMessages& messages,
                   const RecordedStreams& recorded, PlannedTransfers* planned, RankDevice* device);
 
   /// After the gradients of all ranks of a stage were added up. Does nothing where the program has
-  /// no agreement.
+  /// none.
   void run(int step);
 
  private:
@@ -30,7 +30,7 @@ class ScalarAllReduce {
   Nanoseconds plannedEnd(const RankProgram::ScalarAllReduce& own, int step);
 
   const RankProgram& program_;
-  StageWork& work_;
+  ScalarTerms& work_;
   RankMessages& messages_;
   const RecordedStreams recorded_;
   PlannedTransfers* const planned_;
