@@ -188,7 +188,9 @@ void PlannedIdle::planStep(const JobGraph& graph, const MedianDurations& times, 
   using Times = RerunTimes<2>;
   const RerunOrder order(graph, jobs_, times, step);
   Times rerun(order);
-  rerun.run([](const RerunOrder::Work& work) { return Times::Row{work.ideal, work.measured}; });
+  rerun.run([](const RerunOrder::Operation& work) {
+    return Times::Row{work.ideal, work.measured};
+  });
   const Times::Row length = rerun.length();
   ownLengths_[step] = static_cast<Nanoseconds>(length[kMeasured]);
   RerunOrder::Index index = 0;

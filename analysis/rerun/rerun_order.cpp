@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-RerunOrder::Work RerunOrder::workOf(const RunWork& runWork, RunWork::Id id) {
+RerunOrder::Operation RerunOrder::operationOf(const RunWork& runWork, RunWork::Id id) {
   return {.measured = runWork.measured(id),
           .ideal = runWork.ideal(id),
           .id = id,
@@ -21,18 +21,18 @@ RerunOrder::RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_
                        std::size_t end, const RerunRules& rules)
     : firstStep_(first) {
   const bool areInLine = rules.messages == RerunRules::Messages::kInLine && graph.hasLines();
-  messagesAreWorks_ = rules.keepsLaunches || areInLine;
+  messagesAreOperations_ = rules.keepsLaunches || areInLine;
   for (std::size_t step = first; step < end; ++step) {
     firstOfStep_.push_back(static_cast<Index>(operations_.size()));
-    addWorks(runWork, step);
+    addOperations(runWork, step);
   }
   firstOfStep_.push_back(static_cast<Index>(operations_.size()));
-  if (messagesAreWorks_) addMessages(graph, runWork);
+  if (messagesAreOperations_) addMessages(graph, runWork);
   addWaits(graph, runWork);
-  if (messagesAreWorks_) addWaitsOfMessages(graph, runWork, areInLine);
+  if (messagesAreOperations_) addWaitsOfMessages(graph, runWork, areInLine);
   firstWait_.push_back(static_cast<Index>(waits_.size()));
   if (rules.keepsLaunches) addWaitsForLaunches(graph, runWork, areInLine);
-  groupWorks(runWork);
+  groupOperations(runWork);
   order([&](Index work) { return runWork.beginOf(operations_[work].id); });
   leaveOutContradictions();
   if (rules.keepsLaunches) {
@@ -92,7 +92,7 @@ RerunOrder::Index RerunOrder::indexOf(const RunWork& runWork, RunWork::Id work) 
   return firstOfStep_[step - firstStep_] + runWork.indexInStep(work);
 }
 
-void RerunOrder::addWorks(const RunWork& runWork, std::size_t step) {
+void RerunOrder::addOperations(const RunWork& runWork, std::size_t step) {
   std::size_t count = operations_.size();
   for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
     count += runWork.chain(step, r).size() + runWork.collectives(step, r).size();
@@ -101,9 +101,9 @@ void RerunOrder::addWorks(const RunWork& runWork, std::size_t step) {
   for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
     runWork.fetch(step, r);
     for (const RunWork::Id work : runWork.chain(step, r))
-      operations_.push_back(workOf(runWork, work));
+      operations_.push_back(operationOf(runWork, work));
     for (const RunWork::Collective& each : runWork.collectives(step, r)) {
-      if (!each.isChained) operations_.push_back(workOf(runWork, runWork.idOf(each)));
+      if (!each.isChained) operations_.push_back(operationOf(runWork, runWork.idOf(each)));
     }
   }
 }
@@ -119,7 +119,7 @@ void RerunOrder::addMessages(const JobGraph& graph, const RunWork& runWork) {
     const std::size_t step = runWork.stepIndexOf(id);
     if (step < firstStep_ || step - firstStep_ >= steps) continue;
     messageIndex_[id - first] = static_cast<Index>(operations_.size());
-    operations_.push_back(workOf(runWork, id));
+    operations_.push_back(operationOf(runWork, id));
   }
 }
 
@@ -179,7 +179,7 @@ void RerunOrder::addData(const JobGraph& graph, const RunWork& runWork, RunWork:
     const RunWork::Id gate = runWork.isNumbered() ? sameDirection : runWork.postedAfter(input);
     const Index gateIndex = gate != RunWork::kNone ? indexOf(runWork, gate) : kNone;
     const std::size_t place = input - graph.jobCount();
-    if (messagesAreWorks_ && messageIndex_[place] != kNone) {
+    if (messagesAreOperations_ && messageIndex_[place] != kNone) {
       messageGates_[place] = gateIndex;
       waits_.push_back({.source = messageIndex_[place]});
       continue;
@@ -189,7 +189,7 @@ void RerunOrder::addData(const JobGraph& graph, const RunWork& runWork, RunWork:
       wait.source = indexOf(runWork, graph.node(input).inputs[0]);
     }
     wait.message = static_cast<Index>(messages_.size());
-    messages_.push_back(workOf(runWork, input));
+    messages_.push_back(operationOf(runWork, input));
     waits_.push_back(wait);
   }
 }
@@ -221,7 +221,7 @@ void RerunOrder::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWor
 }
 
 /// Numbers the groups, in no order yet.
-void RerunOrder::groupWorks(const RunWork& runWork) {
+void RerunOrder::groupOperations(const RunWork& runWork) {
   std::unordered_map<std::uint32_t, Index> known;
   groupOf_.resize(operations_.size());
   Index next = 0;
@@ -250,7 +250,7 @@ void RerunOrder::order(const BeginOf& beginOf) {
   std::vector<Index> next(firstMember.begin(), firstMember.end() - 1);
   for (Index i = 0; i < operations_.size(); ++i) members[next[groupOf_[i]]++] = i;
 
-  std::vector<Index> firstUser(operations_.size() + 1, 0);  // groups that wait for a work
+  std::vector<Index> firstUser(operations_.size() + 1, 0);  // groups that wait for an operation
   std::vector<Index> open(count, 0);
   for (const Wait& wait : waits_) {
     visitSources(wait, [&](Index source) { ++firstUser[source + 1]; });
@@ -401,11 +401,11 @@ void RerunOrder::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
 void RerunOrder::findLaunches(const RunWork& runWork) {
   isCoupled_.assign(operations_.size(), 0);
   origin_ = kNsMax;
-  for (const Work& work : operations_) origin_ = std::min(origin_, runWork.beginOf(work.id));
+  for (const Operation& work : operations_) origin_ = std::min(origin_, runWork.beginOf(work.id));
   for (const Group& group : groups_) {
     Nanoseconds begin = kNsMin;  // of all members
     for (const Index member : members(group)) {
-      Work& work = operations_[member];
+      Operation& work = operations_[member];
       const Nanoseconds own = runWork.beginOf(work.id);
       begin = std::max(begin, own);
       Nanoseconds ready = kNsMin;

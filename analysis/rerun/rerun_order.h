@@ -40,11 +40,11 @@ class RerunOrder {
   using Index = std::uint32_t;
   static constexpr Index kNone = ~Index{0};
 
-  struct Work {
+  struct Operation {
     double measured = 0;  ///< ns; by the edges of the plan: what jobs of its stage and kind take
     double ideal = 0;     ///< ns; by the edges of the plan: MedianDurations::balanced()
     /// Where launches are kept, its begin − the end of the last that it waited for, ns. It is below
-    /// 0 where it began before that. A work that waits for nothing has its begin − origin().
+    /// 0 where it began before that. An operation that waits for nothing has its begin − origin().
     double launch = 0;
     RunWork::Id id = RunWork::kNone;
     std::uint32_t rank = 0;   ///< index in graph.ranks()
@@ -52,8 +52,8 @@ class RerunOrder {
     std::uint32_t set = 0;    ///< of kinds
   };
 
-  /// A work of the study, without its launch.
-  static Work workOf(const RunWork& runWork, RunWork::Id id);
+  /// An operation of the study, without its launch.
+  static Operation operationOf(const RunWork& runWork, RunWork::Id id);
 
   /// Waiting for the end of `source`. With a message: for the message's end; it begins after
   /// `source` and `gate`.
@@ -63,7 +63,7 @@ class RerunOrder {
     Index message = kNone;  ///< index in messages()
   };
 
-  /// Works that begin together; most groups have one.
+  /// Operations that begin together; most groups have one.
   struct Group {
     Index first = 0;  ///< they are [first, end) of the order
     Index end = 0;
@@ -75,9 +75,9 @@ class RerunOrder {
   /// RunWork::indexInStep() does. Where launches are kept or messages are in line, messages are
   /// operations too, after all others; else they are part of what their receivers wait for.
   ///
-  /// A work that begins late by these edges may have waited for something else, which must not
-  /// become its launch. So where launches are kept, a late message also waits for the last job of
-  /// its sender and its receiver that had ended. In runs of the study, whose programs wait for
+  /// An operation that begins late by these edges may have waited for something else, which must
+  /// not become its launch. So where launches are kept, a late message also waits for the last job
+  /// of its sender and its receiver that had ended. In runs of the study, whose programs wait for
   /// their messages, a late job waits for the last message of its rank that had ended.
   RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_t first, std::size_t end,
              const RerunRules& rules = {});
@@ -87,8 +87,8 @@ class RerunOrder {
   RerunOrder(const JobGraph& graph, const StepJobs& jobs, const MedianDurations& times,
              std::size_t step);
 
-  const std::vector<Work>& operations() const { return operations_; }
-  const std::vector<Work>& messages() const { return messages_; }
+  const std::vector<Operation>& operations() const { return operations_; }
+  const std::vector<Operation>& messages() const { return messages_; }
   std::span<const Wait> waits(Index work) const {
     return std::span(waits_).subspan(firstWait_[work], firstWait_[work + 1] - firstWait_[work]);
   }
@@ -105,7 +105,7 @@ class RerunOrder {
   Nanoseconds origin() const { return origin_; }
 
  private:
-  void addWorks(const RunWork& runWork, std::size_t step);
+  void addOperations(const RunWork& runWork, std::size_t step);
   void addMessages(const JobGraph& graph, const RunWork& runWork);
   void addWaits(const JobGraph& graph, const RunWork& runWork);
   void addWaitsOfStep(const JobGraph& graph, const RunWork& runWork, std::size_t step,
@@ -114,7 +114,7 @@ class RerunOrder {
                RunWork::Id sameDirection);
   void addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, bool areInLine);
   void addWaitsForLaunches(const JobGraph& graph, const RunWork& runWork, bool areInLine);
-  void groupWorks(const RunWork& runWork);
+  void groupOperations(const RunWork& runWork);
   template <typename BeginOf>
   void order(const BeginOf& beginOf);
   void leaveOutContradictions();
@@ -127,8 +127,8 @@ class RerunOrder {
     if (wait.gate != kNone) visit(wait.gate);
   }
 
-  std::vector<Work> operations_;
-  std::vector<Work> messages_;
+  std::vector<Operation> operations_;
+  std::vector<Operation> messages_;
   std::vector<Wait> waits_;
   std::vector<Index> firstWait_;
   std::vector<Index> groupOf_;  // by work; before order(): in no order
@@ -141,7 +141,7 @@ class RerunOrder {
   // Only while it is made.
   std::size_t firstStep_ = 0;
   std::vector<Index> firstOfStep_;  // by step − firstStep_, and the end of the last
-  bool messagesAreWorks_ = false;
+  bool messagesAreOperations_ = false;
   std::vector<Index> messageIndex_;  // then: by id − graph.jobCount()
   std::vector<Index> messageGates_;  // by id − graph.jobCount()
 };

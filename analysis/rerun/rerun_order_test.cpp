@@ -34,7 +34,8 @@ TEST(RerunOrder, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
   const auto durationOf = [&](JobGraph::Id job) {
     return static_cast<double>(graph.node(job).end - graph.node(job).begin);
   };
-  times.run([&](const RerunOrder::Work& work) { return RerunTimes<1>::Row{durationOf(work.id)}; });
+  times.run(
+      [&](const RerunOrder::Operation& work) { return RerunTimes<1>::Row{durationOf(work.id)}; });
   std::map<JobGraph::Id, double> begins;
   for (RerunOrder::Index i = 0; i < 4; ++i) {
     const JobGraph::Id job = order.operations()[i].id;

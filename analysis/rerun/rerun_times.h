@@ -21,7 +21,7 @@ class RerunTimes {
 
   explicit RerunTimes(const RerunOrder& order) : order_(order) {}
 
-  /// `durationsOf(work)` and `launchesOf(work)` are the Rows of a RerunOrder::Work.
+  /// `durationsOf(work)` and `launchesOf(work)` are the Rows of a RerunOrder::Operation.
   /// `releaseOf(work)`: no work begins before that, its launch apart.
   template <typename DurationsOf, typename LaunchesOf, typename ReleaseOf>
   void run(const DurationsOf& durationsOf, const LaunchesOf& launchesOf,
@@ -32,7 +32,7 @@ class RerunTimes {
       Row begin;
       begin.fill(std::numeric_limits<double>::lowest());
       for (const Index work : members) {
-        const RerunOrder::Work& each = order_.operations()[work];
+        const RerunOrder::Operation& each = order_.operations()[work];
         Row start = startOf(work, durationsOf, releaseOf(each));
         add(start, launchesOf(each));
         takeLater(begin, start);
@@ -48,11 +48,11 @@ class RerunTimes {
   template <typename DurationsOf>
   void run(const DurationsOf& durationsOf) {
     run(
-        durationsOf, [](const RerunOrder::Work&) { return Row{}; },
-        [](const RerunOrder::Work&) { return 0.0; });
+        durationsOf, [](const RerunOrder::Operation&) { return Row{}; },
+        [](const RerunOrder::Operation&) { return 0.0; });
   }
 
-  /// When a work ended in the last run().
+  /// When an operation ended in the last run().
   const Row& end(Index work) const { return ends_[work]; }
   /// When the last job of all ranks did.
   Row length() const {

@@ -64,7 +64,7 @@ RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
   findSteps(steps, threads);
   findCollectives();
   fillChains(threads);
-  numberWorks(threads);
+  numberOperations(threads);
   findPosting(threads);
   findStages(threads);
   findKinds(threads);
@@ -142,7 +142,7 @@ void RunWork::fillChains(int threads) {
 }
 
 /// Numbers the operations of each step.
-void RunWork::numberWorks(int threads) {
+void RunWork::numberOperations(int threads) {
   index_.resize(nodes_ + collectives_.size());
   inParallel(threads, stepCount_, [&](std::size_t step) {
     std::uint32_t next = 0;
@@ -243,7 +243,7 @@ Id RunWork::postedAfter(Id message) const {
 }
 
 template <typename Visit>
-void RunWork::visitWorks(std::size_t rank, const Visit& visit) const {
+void RunWork::visitOperations(std::size_t rank, const Visit& visit) const {
   for (std::size_t step = 0; step < stepCount_; ++step) {
     for (const Id work : chain(step, rank)) {
       if (!isCollective(work)) visit(work);
@@ -260,7 +260,7 @@ void RunWork::findKinds(int threads) {
   };
   std::vector<WorkKinds> found(ranks, WorkKinds(timeline_));
   inParallel(threads, ranks,
-             [&](std::size_t r) { visitWorks(r, [&](Id work) { add(work, found[r]); }); });
+             [&](std::size_t r) { visitOperations(r, [&](Id work) { add(work, found[r]); }); });
   for (const WorkKinds& each : found) kinds_.add(each);
   for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
     if (stepOf(graph_.node(id).step) != kNoStep) add(id, kinds_);
@@ -271,7 +271,7 @@ void RunWork::findKinds(int threads) {
     const JobGraph::Node& node = graph_.node(nodeOf(work));
     kindOf_[work] = kinds_.of(node.kind, *node.event);
   };
-  inParallel(threads, ranks, [&](std::size_t r) { visitWorks(r, setKind); });
+  inParallel(threads, ranks, [&](std::size_t r) { visitOperations(r, setKind); });
   for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
     if (stepOf(graph_.node(id).step) != kNoStep) setKind(id);
   }
@@ -334,7 +334,7 @@ void RunWork::findIdeals(int threads) {
     durations.counts.resize(kinds_.count());
     const auto add = [&](Id work) { addDuration(work, durations); };
     const auto from = [&](std::size_t of, std::size_t count) { return of * count / kParts; };
-    for (std::size_t r = from(part, ranks); r < from(part + 1, ranks); ++r) visitWorks(r, add);
+    for (std::size_t r = from(part, ranks); r < from(part + 1, ranks); ++r) visitOperations(r, add);
     const std::size_t messages = nodes_ - jobs;
     const auto end = static_cast<Id>(jobs + from(part + 1, messages));
     for (auto id = static_cast<Id>(jobs + from(part, messages)); id < end; ++id) {

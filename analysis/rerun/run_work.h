@@ -17,7 +17,8 @@ namespace pipetrace {
 /// messages and the collectives. It knows what each waits for beside its data, and how long it is,
 /// measured and ideal.
 ///
-/// Works are numbered: jobs and messages as in the graph, then the collectives of the steps to use.
+/// Operations are numbered: jobs and messages as in the graph, then the collectives of the steps to
+/// use.
 class RunWork {
  public:
   using Id = JobGraph::Id;
@@ -69,7 +70,7 @@ class RunWork {
   bool waitsForSender(Id message) const {
     return !isNumbered() || graph_.message(message).send != nullptr;
   }
-  /// The step (index) that a work is in; stepCount() and more: in none of those to use.
+  /// The step (index) that an operation is in; stepCount() and more: in none of those to use.
   std::size_t stepIndexOf(Id work) const { return stepOf(graph_.node(nodeOf(work)).step); }
 
   const Event& event(Id work) const { return *graph_.node(nodeOf(work)).event; }
@@ -124,7 +125,7 @@ class RunWork {
   void findCollectives();
   void chainCollectives(std::size_t cell);
   void placeCollectives(std::size_t cell);
-  void numberWorks(int threads);
+  void numberOperations(int threads);
   void findPosting(int threads);
   void findStages(int threads);
   void findKinds(int threads);
@@ -132,7 +133,7 @@ class RunWork {
   void findIdeals(int threads);
   void findSpans(int threads);
   template <typename Visit>
-  void visitWorks(std::size_t rank, const Visit& visit) const;
+  void visitOperations(std::size_t rank, const Visit& visit) const;
 
   const Timeline& timeline_;
   const JobGraph& graph_;

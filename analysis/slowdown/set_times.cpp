@@ -60,7 +60,7 @@ class SetTimes::Places {
 
 SetTimes::SetTimes(const RerunOrder& order, std::size_t sets, const SetOf& setOf) : sets_(sets) {
   messages_.reserve(order.messages().size());
-  for (const RerunOrder::Work& each : order.messages()) {
+  for (const RerunOrder::Operation& each : order.messages()) {
     messages_.push_back({setOf(each), static_cast<float>(each.measured - each.ideal)});
   }
   members_.reserve(order.operations().size());
@@ -107,7 +107,7 @@ void SetTimes::addGroup(const RerunOrder& order, const RerunOrder::Group& group,
     inputs_[firstInput + i].slack = static_cast<float>(begin - ends[i]);
   }
   for (const Index work : order.members(group)) {
-    const RerunOrder::Work& each = order.operations()[work];
+    const RerunOrder::Operation& each = order.operations()[work];
     members_.push_back({{setOf(each), static_cast<float>(each.measured - each.ideal)},
                         places.take(work, begin + each.ideal)});
   }

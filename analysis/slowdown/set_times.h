@@ -14,19 +14,19 @@ namespace pipetrace {
 /// a run may have thousands. All ranks start at 0, and each work begins as soon as it can.
 ///
 /// The step is run once with all operations ideal. A what-if keeps its differences from that: how
-/// much later a work ends. Something that a work waits for delays it by its own delay, less its
-/// slack: how long before the work's ideal begin it ideally ends. A pass computes kAtOnce what-ifs.
-/// A difference is a number of single precision, which is 10⁻⁷ of it exact. It is kept until the
-/// last work that waits for it has begun, so memory is that of the operations in between.
+/// much later a work ends. Something that an operation waits for delays it by its own delay, less
+/// its slack: how long before the work's ideal begin it ideally ends. A pass computes kAtOnce
+/// what-ifs. A difference is a number of single precision, which is 10⁻⁷ of it exact. It is kept
+/// until the last work that waits for it has begun, so memory is that of the operations in between.
 ///
 /// Times are in ns. For one thread; the order may go after the constructor.
 class SetTimes {
  public:
   static constexpr std::size_t kAtOnce = 128;
-  using SetOf = std::function<std::size_t(const RerunOrder::Work&)>;
+  using SetOf = std::function<std::size_t(const RerunOrder::Operation&)>;
 
-  /// The sets are numbered from 0 to `sets` − 1. `setOf(work)`: the set of a work or a message.
-  /// With a higher number it is ideal in all what-ifs.
+  /// The sets are numbered from 0 to `sets` − 1. `setOf(work)`: the set of an operation or a
+  /// message. With a higher number it is ideal in all what-ifs.
   SetTimes(const RerunOrder& order, std::size_t sets, const SetOf& setOf);
 
   /// The length of the step in the what-if of each set.
@@ -53,7 +53,7 @@ class SetTimes {
     float slack = 0;      // to the end of the step
     bool isLast = false;  // of its rank
   };
-  /// Works that begin together. They end where the next group begins.
+  /// Operations that begin together. They end where the next group begins.
   struct Group {
     Index input = 0;   // the first
     Index member = 0;  // the first

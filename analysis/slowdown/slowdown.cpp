@@ -107,7 +107,7 @@ void SetWhatIfs::findBounds(const JobGraph& graph, const RunWork& runWork, doubl
 void SetWhatIfs::addDeviations(const JobGraph& graph, const RunWork& runWork, std::uint32_t rank,
                                std::vector<double>& deviations) const {
   const auto add = [&](RunWork::Id id) {
-    const RerunOrder::Work work = RerunOrder::workOf(runWork, id);
+    const RerunOrder::Operation work = RerunOrder::operationOf(runWork, id);
     const std::size_t set = setOf_(work);
     if (set < count()) deviations[set] += std::abs(work.measured - work.ideal);
   };
@@ -127,7 +127,7 @@ void SetWhatIfs::addDeviations(const JobGraph& graph, const RunWork& runWork, st
 
 void SetWhatIfs::run(std::size_t step, const RerunOrder& order) {
   if (whatIfs_ == 0) return;
-  const auto whatIfOf = [&](const RerunOrder::Work& work) {
+  const auto whatIfOf = [&](const RerunOrder::Operation& work) {
     const std::size_t set = setOf_(work);
     return set < count() ? whatIfOf_[set] : kNoWhatIf;
   };
@@ -292,11 +292,11 @@ class Analysis {
         work_(work),
         threads_(threads),
         stages_(
-            work.stages().size(), [](const RerunOrder::Work& each) { return each.stage; },
+            work.stages().size(), [](const RerunOrder::Operation& each) { return each.stage; },
             work.stepCount()),
         positions_(
             positionsOf(graph, work),
-            [&](const RerunOrder::Work& each) {
+            [&](const RerunOrder::Operation& each) {
               return static_cast<std::size_t>(graph.ranks()[each.rank].position);
             },
             work.stepCount()) {
@@ -404,9 +404,9 @@ class Analysis {
     if (*std::max_element(releases.begin(), releases.end()) <= 0) return together;
     using Times = RerunTimes<1>;
     Times times(order);
-    times.run([](const RerunOrder::Work& work) { return Times::Row{work.measured}; },
-              [](const RerunOrder::Work&) { return Times::Row{}; },
-              [&](const RerunOrder::Work& work) { return releases[work.rank]; });
+    times.run([](const RerunOrder::Operation& work) { return Times::Row{work.measured}; },
+              [](const RerunOrder::Operation&) { return Times::Row{}; },
+              [&](const RerunOrder::Operation& work) { return releases[work.rank]; });
     return times.length()[0];
   }
 
@@ -455,7 +455,7 @@ class Analysis {
       const std::size_t step = i * work_.stepCount() / ideals.size();
       const RerunOrder order(graph_, work_, step, step + 1);
       RerunTimes<1> times(order);
-      times.run([](const RerunOrder::Work& work) { return RerunTimes<1>::Row{work.ideal}; });
+      times.run([](const RerunOrder::Operation& work) { return RerunTimes<1>::Row{work.ideal}; });
       ideals[i] = times.length()[0];
     });
     const double ideal = *std::min_element(ideals.begin(), ideals.end());
@@ -475,7 +475,7 @@ class Analysis {
     inParallel(threads_, lengths.size(), [&](std::size_t step) {
       const RerunOrder order(graph_, work_, step, step + 1);
       Times times(order);
-      times.run([&](const RerunOrder::Work& work) {
+      times.run([&](const RerunOrder::Operation& work) {
         return Times::Row{isIdeal[work.rank] != 0 ? work.ideal : work.measured};
       });
       lengths[step] = times.length()[0];

@@ -23,7 +23,7 @@ constexpr auto kBits = [] {
 }  // namespace
 
 WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs) {
-  const auto durationsOf = [&](const RerunOrder::Work& work) {
+  const auto durationsOf = [&](const RerunOrder::Operation& work) {
     const auto& bits = kBits[whatIfs.measuredIn(work)];
     const double more = work.measured - work.ideal;
     Times::Row row;
@@ -53,7 +53,7 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
     if (order_.isCoupled(work)) rowOf[work] = rows++;
   }
   std::vector<double> ends(rows * count);  // of coupled operations, by replica
-  const auto placeOf = [&](const RerunOrder::Work& work) {
+  const auto placeOf = [&](const RerunOrder::Operation& work) {
     return static_cast<std::size_t>(replicaOf[work.rank]) - first;  // count and more: none
   };
   const auto takeEnd = [&](Index work, std::span<double> row) {
@@ -67,7 +67,7 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
     for (double& value : row) value = std::max(value, times_.end(work)[kAllIdeal]);
     if (own < count) row[own] = measured;
   };
-  const auto addDuration = [&](const RerunOrder::Work& work, std::span<double> row) {
+  const auto addDuration = [&](const RerunOrder::Operation& work, std::span<double> row) {
     const std::size_t own = placeOf(work);
     const double measured = own < count ? row[own] + work.measured : 0;
     for (double& value : row) value += work.ideal;

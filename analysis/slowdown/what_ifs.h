@@ -22,7 +22,7 @@ struct WhatIfs {
   WhatIfs(std::size_t ranks, std::size_t stages, std::size_t sets)
       : byRank(ranks), byStage(stages + 1), bySet(sets) {}
 
-  std::uint8_t measuredIn(const RerunOrder::Work& work) const {
+  std::uint8_t measuredIn(const RerunOrder::Operation& work) const {
     return static_cast<std::uint8_t>((byRank[work.rank] | byStage[work.stage] | bySet[work.set]) ^
                                      inverted);
   }

@@ -89,7 +89,7 @@ void expectLengthsByRank(const Timeline& timeline, std::int32_t step) {
   const RerunOrder order(graph, work, 0, 1);
   const std::size_t ranks = graph.ranks().size();
   ASSERT_GT(ranks, SetTimes::kAtOnce) << "there is more than one pass";
-  SetTimes times(order, ranks, [](const RerunOrder::Work& each) { return each.rank; });
+  SetTimes times(order, ranks, [](const RerunOrder::Operation& each) { return each.rank; });
   const std::vector<double> lengths = times.lengths();
   ASSERT_EQ(lengths.size(), ranks);
   WhatIfTimes single(order);

@@ -28,7 +28,7 @@ class MovedEvents {
  public:
   /// A node of the graph, and when it runs. A message begins with the later of its two ends, a
   /// collective by itself.
-  struct Work {
+  struct Operation {
     JobGraph::Id node = JobGraph::kNone;
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
@@ -42,7 +42,7 @@ class MovedEvents {
   /// for the other one begins where it does beside the jobs of its rank, but no later than that
   /// one. Everything else moves with the jobs of its rank: as much as the nearest of them, and
   /// between two of them in proportion.
-  Timeline moved(std::span<const Work> operations) const;
+  Timeline moved(std::span<const Operation> operations) const;
 
  private:
   const Timeline& timeline_;
@@ -90,11 +90,11 @@ class MovedClock {
   std::vector<std::pair<Nanoseconds, Nanoseconds>> points_;  // from and to, ascending
 };
 
-Timeline MovedEvents::moved(std::span<const Work> operations) const {
+Timeline MovedEvents::moved(std::span<const Operation> operations) const {
   std::map<int, MovedClock> clocks;
   std::unordered_map<const Event*, MovedSpan> spans;
   spans.reserve(2 * operations.size());
-  for (const Work& work : operations) {
+  for (const Operation& work : operations) {
     const JobGraph::Node& node = graph_.node(work.node);
     if (node.isMessage) continue;
     spans[node.event] = {work.begin, work.end};
@@ -104,7 +104,7 @@ Timeline MovedEvents::moved(std::span<const Work> operations) const {
     clock.add(node.end, work.end);
   }
   for (auto& [rank, clock] : clocks) clock.finish();
-  for (const Work& work : operations) {
+  for (const Operation& work : operations) {
     const JobGraph::Node& node = graph_.node(work.node);
     if (!node.isMessage) continue;
     const JobGraph::Message& message = graph_.message(work.node);
@@ -148,7 +148,7 @@ Timeline MovedEvents::moved(std::span<const Work> operations) const {
   return result;
 }
 
-using Work = RerunOrder::Work;
+using Operation = RerunOrder::Operation;
 using Index = RerunOrder::Index;
 
 /// The steps of all jobs, ascending.
@@ -186,15 +186,15 @@ RunAgain::RunAgain(const Run& run, const CountedSteps& counted)
       order_(graph_, work_, 0, work_.stepCount(),
              {.messages = RerunRules::Messages::kInLine, .keepsLaunches = true}) {}
 
-bool RunAgain::isMessage(const Work& work) const {
+bool RunAgain::isMessage(const Operation& work) const {
   return !work_.isCollective(work.id) && graph_.node(work.id).isMessage;
 }
 
-std::int32_t RunAgain::stageOf(const Work& work) const {
+std::int32_t RunAgain::stageOf(const Operation& work) const {
   return work.stage < work_.stages().size() ? work_.stages()[work.stage] : kNotGiven;
 }
 
-std::pair<int, int> RunAgain::ranksOf(const Work& message) const {
+std::pair<int, int> RunAgain::ranksOf(const Operation& message) const {
   const JobGraph::Id maker = graph_.node(message.id).inputs[0];
   const int to = numberOf(message);
   if (maker != JobGraph::kNone) return {graph_.ranks()[graph_.node(maker).rank].number, to};
@@ -202,7 +202,7 @@ std::pair<int, int> RunAgain::ranksOf(const Work& message) const {
   return {receive != nullptr ? receive->peer : -1, to};
 }
 
-bool RunAgain::isOnLink(const Work& work, int rank, int peer) const {
+bool RunAgain::isOnLink(const Operation& work, int rank, int peer) const {
   if (!isMessage(work)) return false;
   const std::pair<int, int> ends = ranksOf(work);
   return ends == std::pair{rank, peer} || ends == std::pair{peer, rank};
@@ -221,9 +221,9 @@ Index RunAgain::lastInputOf(Index index) const {
   return last;
 }
 
-bool RunAgain::isUnlogged(const Work& work, Index input) const {
+bool RunAgain::isUnlogged(const Operation& work, Index input) const {
   if (input == RerunOrder::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
-  const Work& before = order_.operations()[input];
+  const Operation& before = order_.operations()[input];
   return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
 }
 
@@ -239,7 +239,7 @@ bool RunAgain::mayWaitForUnlogged(Index index) const {
 }
 
 bool RunAgain::hasLaunch(Index index) const {
-  const Work& work = order_.operations()[index];
+  const Operation& work = order_.operations()[index];
   if (work.launch <= 0) return false;
   const Index last = lastInputOf(index);
   if (last == RerunOrder::kNone) return false;
@@ -251,7 +251,7 @@ bool RunAgain::hasLaunch(Index index) const {
 std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   std::vector<double> launches;
   for (Index i = 0; i < order_.operations().size(); ++i) {
-    const Work& work = order_.operations()[i];
+    const Operation& work = order_.operations()[i];
     const bool pauses =
         std::binary_search(changes.withoutPauses.begin(), changes.withoutPauses.end(), work.id);
     const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
@@ -269,7 +269,7 @@ void RunAgain::requireRank(int rank, const std::string& option) const {
 
 std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   std::vector<double> durations;
-  for (const Work& work : order_.operations()) durations.push_back(work.measured);
+  for (const Operation& work : order_.operations()) durations.push_back(work.measured);
   for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
   if (!changes.withoutPauses.empty()) leaveOutPauses(changes.withoutPauses, durations);
   if (!changes.evenStages.empty()) evenOut(changes.evenStages, durations);
@@ -292,7 +292,7 @@ void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) co
     const auto count = static_cast<std::size_t>(std::ceil(all * set.share - 1e-9));
     for (std::size_t i = 0; i < count; ++i) worst.insert(slowdown.ranks[i].number);
   }
-  const auto isIn = [&](const Work& work) {
+  const auto isIn = [&](const Operation& work) {
     switch (set.of) {
       case Of::kStage: return stageOf(work) == set.number;
       case Of::kRank: return numberOf(work) == set.number;
@@ -323,15 +323,15 @@ void RunAgain::balance(std::vector<double>& durations) const {
     double mean() const { return time / count; }
   };
   using Key = std::tuple<JobKind, std::int16_t, std::int32_t>;  // with the part and the stage
-  const auto keyOf = [&](const Work& work) {
+  const auto keyOf = [&](const Operation& work) {
     return Key{kindOf(work), work_.event(work.id).part, stageOf(work)};
   };
-  const auto isBalanced = [&](const Work& work) {
+  const auto isBalanced = [&](const Operation& work) {
     return isCompute(kindOf(work)) && stageOf(work) >= 0;
   };
   std::map<Key, Sum> sums;
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.operations()[i];
+    const Operation& work = order_.operations()[i];
     if (!isBalanced(work) || !counted_.contains(work_.event(work.id).step)) continue;
     Sum& sum = sums[keyOf(work)];
     sum.time += durations[i];
@@ -345,7 +345,7 @@ void RunAgain::balance(std::vector<double>& durations) const {
     ++mean.count;
   }
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.operations()[i];
+    const Operation& work = order_.operations()[i];
     const auto sum = isBalanced(work) ? sums.find(keyOf(work)) : sums.end();
     if (sum == sums.end() || sum->second.time <= 0) continue;
     const double target =
@@ -359,7 +359,7 @@ void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& dura
   std::map<Key, std::pair<double, double>> sums;  // time and count
   std::vector<std::pair<Index, Key>> jobs;
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.operations()[i];
+    const Operation& work = order_.operations()[i];
     if (!isCompute(kindOf(work))) continue;
     if (std::find(stages.begin(), stages.end(), stageOf(work)) == stages.end()) continue;
     const Key key{work_.stepIndexOf(work.id), work.rank, stageOf(work), kindOf(work),
@@ -375,7 +375,7 @@ void RunAgain::leaveOutPauses(const std::vector<JobGraph::Id>& jobs,
                               std::vector<double>& durations) const {
   const MedianDurations usual(graph_, run_.threads(), counted_);
   for (Index i = 0; i < durations.size(); ++i) {
-    const Work& work = order_.operations()[i];
+    const Operation& work = order_.operations()[i];
     if (!std::binary_search(jobs.begin(), jobs.end(), work.id)) continue;
     durations[i] = std::min(durations[i], static_cast<double>(usual.median(work.id)));
   }
@@ -401,7 +401,7 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
   if (scale.of == Of::kLink) {
     for (const int rank : {scale.number, scale.peer}) requireRank(rank, option);
   }
-  const auto isIn = [&](const Work& work) {
+  const auto isIn = [&](const Operation& work) {
     switch (scale.of) {
       case Of::kStage: return isCompute(kindOf(work)) && stageOf(work) == scale.number;
       case Of::kRank: return isCompute(kindOf(work)) && numberOf(work) == scale.number;
@@ -420,7 +420,7 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
   }
   if (isThere) return;
   std::set<int> stages;
-  for (const Work& work : order_.operations()) {
+  for (const Operation& work : order_.operations()) {
     if (scale.of == Of::kStage && isCompute(kindOf(work)) && stageOf(work) >= 0) {
       stages.insert(stageOf(work));
     }
@@ -434,9 +434,9 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
 Timeline RunAgain::run(const RunChanges& changes) const {
   const std::vector<double> durations = durationsOf(changes);
   const std::vector<double> launches = launchesOf(changes);
-  const std::vector<Work>& operations = order_.operations();
+  const std::vector<Operation>& operations = order_.operations();
   using Row = RerunTimes<1>::Row;
-  const auto indexOf = [&](const Work& work) {
+  const auto indexOf = [&](const Operation& work) {
     return static_cast<std::size_t>(&work - &operations[0]);
   };
   const auto hasInput = [&](Index index) {
@@ -445,14 +445,14 @@ Timeline RunAgain::run(const RunChanges& changes) const {
                        [](const auto& wait) { return wait.source != RerunOrder::kNone; });
   };
   RerunTimes<1> times(order_);
-  times.run([&](const Work& work) { return Row{durations[indexOf(work)]}; },
-            [&](const Work& work) { return Row{launches[indexOf(work)]}; },
-            [&](const Work& work) {
+  times.run([&](const Operation& work) { return Row{durations[indexOf(work)]}; },
+            [&](const Operation& work) { return Row{launches[indexOf(work)]}; },
+            [&](const Operation& work) {
               return hasInput(static_cast<Index>(indexOf(work)))
                          ? std::numeric_limits<double>::lowest()
                          : 0.0;
             });
-  std::vector<MovedEvents::Work> moved;
+  std::vector<MovedEvents::Operation> moved;
   moved.reserve(operations.size());
   for (Index i = 0; i < operations.size(); ++i) {
     double ready = hasInput(i) ? std::numeric_limits<double>::lowest() : 0.0;

@@ -30,11 +30,11 @@ class RunAgain {
   const RerunOrder& order() const { return order_; }
   const RunWork& work() const { return work_; }
   /// The numbers of the ranks of a message, its sender's first; -1: not known.
-  std::pair<int, int> ranksOf(const RerunOrder::Work& message) const;
+  std::pair<int, int> ranksOf(const RerunOrder::Operation& message) const;
   /// The number of the rank of a work: of a message its receiver's.
-  int rankOf(const RerunOrder::Work& work) const { return numberOf(work); }
+  int rankOf(const RerunOrder::Operation& work) const { return numberOf(work); }
   /// Whether a work is a message.
-  bool isMessage(const RerunOrder::Work& work) const;
+  bool isMessage(const RerunOrder::Operation& work) const;
   /// Whether it began after the last of those that it waited for in its own step: what lies
   /// between is its launch. False after a pause, and where that one was a job of another rank
   /// whose message is not logged.
@@ -45,7 +45,7 @@ class RunAgain {
 
  private:
   /// Whether an input is a job of another rank whose message is not logged.
-  bool isUnlogged(const RerunOrder::Work& work, RerunOrder::Index input) const;
+  bool isUnlogged(const RerunOrder::Operation& work, RerunOrder::Index input) const;
   /// Whether it has an input on another rank whose message is not logged. Nobody knows when that
   /// came.
   bool mayWaitForUnlogged(RerunOrder::Index index) const;
@@ -56,13 +56,13 @@ class RunAgain {
   void leaveOutPauses(const std::vector<JobGraph::Id>& jobs, std::vector<double>& durations) const;
   void scale(const ScaleOption& scale, std::vector<double>& durations) const;
   void setLink(const RunChanges::Link& link, std::vector<double>& durations) const;
-  bool isOnLink(const RerunOrder::Work& work, int rank, int peer) const;
+  bool isOnLink(const RerunOrder::Operation& work, int rank, int peer) const;
   RerunOrder::Index lastInputOf(RerunOrder::Index index) const;
   void requireRank(int rank, const std::string& option) const;
   std::vector<double> launchesOf(const RunChanges& changes) const;
-  int numberOf(const RerunOrder::Work& work) const { return graph_.ranks()[work.rank].number; }
-  JobKind kindOf(const RerunOrder::Work& work) const { return work_.event(work.id).kind; }
-  std::int32_t stageOf(const RerunOrder::Work& work) const;
+  int numberOf(const RerunOrder::Operation& work) const { return graph_.ranks()[work.rank].number; }
+  JobKind kindOf(const RerunOrder::Operation& work) const { return work_.event(work.id).kind; }
+  std::int32_t stageOf(const RerunOrder::Operation& work) const;
 
   const Run& run_;
   const JobGraph& graph_;

@@ -265,7 +265,7 @@ RunModel::SimulatedRun RunModel::run(const PlanChanges& changes, const RunChange
 
 namespace {
 
-using MedianWork = RerunOrder::Work;
+using MedianWork = RerunOrder::Operation;
 using MedianIndex = RerunOrder::Index;
 
 }  // namespace
