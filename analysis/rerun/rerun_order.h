@@ -24,8 +24,8 @@ struct RerunRules {
 };
 
 /// The operations of a step or of several, what each of them waits for, and an order in which they
-/// can run. RerunTimes runs them. This is the one way to ask how a run would have gone. Works and
-/// waits are one of two:
+/// can run. RerunTimes runs them. This is the one way to ask how a run would have gone. Operations
+/// and waits are one of two:
 ///
 /// - The edges of the straggler study (docs/metrics.md, "Stragglers") have all jobs, messages and
 ///   collectives of all ranks, in one step or in several that follow each other.
