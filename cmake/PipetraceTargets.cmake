@@ -99,7 +99,7 @@ endif()
 # Bytes of sources in a unit: enough that reading headers costs little, and few enough that a change
 # compiles little and all cores have work to the end. LibTorch's headers take 15 to 20 s.
 set(PIPETRACE_UNIT_BYTES 130000)
-set(PIPETRACE_TORCH_UNIT_BYTES 200000)
+set(PIPETRACE_TORCH_UNIT_BYTES 160000)
 set(PIPETRACE_TEST_UNIT_BYTES 60000)
 
 # pipetrace_library(NAME [FROM PATTERN ...] [SOURCES ...] [PUBLIC ...] [PRIVATE ...]): target

@@ -20,31 +20,31 @@ namespace {
 using ::testing::Each;
 using ::testing::IsEmpty;
 
-constexpr int kRanks = 2;
-constexpr int kSteps = 3;
+constexpr int kSampleRanks = 2;
+constexpr int kSampleSteps = 3;
 
 class SampleOnDevice : public testing::DeviceTest {
  protected:
   /// The losses of a task whose batches are loaded ahead, on a thread.
   static std::vector<double> losses(const SampleTask& task, bool onDevice) {
-    const CheckedPlan plan = buildSchedule("1F1B", kRanks, 4);
+    const CheckedPlan plan = buildSchedule("1F1B", kSampleRanks, 4);
     std::vector<double> losses;
     const auto errors =
-        runConnected(testing::Wiring::kInProcess, kRanks, [&](Transport& transport) {
+        runConnected(testing::Wiring::kInProcess, kSampleRanks, [&](Transport& transport) {
           std::optional<RankDevice> device;
           if (onDevice) device.emplace(testDevice(), usualJobsAhead(*plan));
           TorchWork work(
               {.model = task.model,
-               .partition = evenPartition(static_cast<int>(task.model.blocks.size()), kRanks),
+               .partition = evenPartition(static_cast<int>(task.model.blocks.size()), kSampleRanks),
                .numMicroBatches = 4,
                .optimizer = task.optimizer,
                .learningRate = task.learningRate,
                .batch = task.batch,
                .device = device ? &*device : nullptr,
-               .steps = kSteps},
+               .steps = kSampleSteps},
               {transport.rank()});
           Executor executor(plan, work, transport);
-          for (int step = 0; step < kSteps; ++step) {
+          for (int step = 0; step < kSampleSteps; ++step) {
             executor.runStep(step);
             if (const auto loss = work.loss()) losses.push_back(*loss);
           }
@@ -55,7 +55,7 @@ class SampleOnDevice : public testing::DeviceTest {
   }
   static void expectSame(const SampleTask& task) {
     const std::vector<double> onCpu = losses(task, false);
-    EXPECT_EQ(onCpu.size(), static_cast<std::size_t>(kSteps));
+    EXPECT_EQ(onCpu.size(), static_cast<std::size_t>(kSampleSteps));
     EXPECT_EQ(losses(task, true), onCpu);
     EXPECT_THAT(takeTestDeviceFindings(), IsEmpty());
   }

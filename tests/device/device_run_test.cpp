@@ -34,8 +34,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr int kRanks = 4;
-constexpr int kMicroBatches = 8;
+constexpr int kRunRanks = 4;
+constexpr int kRunMicroBatches = 8;
 constexpr int kSteps = 2;
 /// How far clocks of two recorders can be apart that compare with the made-up device's.
 constexpr Nanoseconds kClocks = 50 * kNsPerUs;
@@ -57,7 +57,7 @@ class DeviceRun : public testing::DeviceTest {
   /// Trains and reads the logs.
   Timeline runOf(const std::string& schedule, Messages messages) {
     const testing::SimulatedCuda simulated;
-    const CheckedPlan built = buildSchedule(schedule, kRanks, kMicroBatches);
+    const CheckedPlan built = buildSchedule(schedule, kRunRanks, kRunMicroBatches);
     const CheckedPlan plan = messages == Messages::kInLine ? testing::inLine(built) : built;
     const testing::TrainingCase training{.numStages = plan->numStages, .steps = kSteps};
     const RecordedLog log;
@@ -99,7 +99,7 @@ std::map<std::tuple<JobKind, int, int, int>, Event> jobsOf(const Timeline& timel
 TEST_F(DeviceRun, EachJobHasItsTimeOnTheDevice) {
   const Timeline timeline = runOf("1F1B", Messages::kInProcess);
   const auto jobs = jobsOf(timeline);
-  EXPECT_EQ(jobs.size(), 2U * kRanks * kMicroBatches * kSteps);
+  EXPECT_EQ(jobs.size(), 2U * kRunRanks * kRunMicroBatches * kSteps);
   for (const auto& [rank, info] : timeline.ranks) {
     EXPECT_EQ(info.dropped, 0);
     EXPECT_THAT(info.device, HasSubstr("made-up device ("));
@@ -118,7 +118,7 @@ class DeviceRunOver : public DeviceRun, public ::testing::WithParamInterface<Mes
 TEST_P(DeviceRunOver, NoMessageIsReceivedBeforeItIsSent) {
   const Timeline timeline = runOf("1F1B", GetParam());
   const std::vector<MatchedMessage> messages = matchedMessages(timeline);
-  EXPECT_EQ(messages.size(), 2U * (kRanks - 1) * kMicroBatches * kSteps);
+  EXPECT_EQ(messages.size(), 2U * (kRunRanks - 1) * kRunMicroBatches * kSteps);
   for (const MatchedMessage& message : messages) {
     EXPECT_GE(message.receive->end, message.send->begin - kClocks);
   }
@@ -131,7 +131,7 @@ TEST_P(DeviceRunOver, ReceivesBeginWhenTheyArePostedAndEndInTheirOrder) {
   for (const MatchedMessage& message : matchedMessages(timeline)) {
     waited += message.receive->begin < message.send->begin ? 1 : 0;
   }
-  EXPECT_GT(waited, 2U * (kRanks - 1) * kMicroBatches * kSteps / 8);
+  EXPECT_GT(waited, 2U * (kRunRanks - 1) * kRunMicroBatches * kSteps / 8);
   for (const Track& track : timeline.tracks) {
     if (track.lane != kRecvForwardLane && track.lane != kRecvBackwardLane) continue;
     for (std::size_t i = 1; i < track.events.size(); ++i) {
@@ -181,7 +181,7 @@ TEST_F(DeviceRun, MessagesInLineHaveTheirTurnOnALaneOfTheirOwn) {
     EXPECT_GT(bytesOf(timeline, *message.send), 0);
     EXPECT_EQ(bytesOf(timeline, *message.send), bytesOf(timeline, *message.receive));
   }
-  EXPECT_EQ(inLine, 2U * (kRanks - 1) * kMicroBatches * (kSteps - 1));
+  EXPECT_EQ(inLine, 2U * (kRunRanks - 1) * kRunMicroBatches * (kSteps - 1));
   for (const Track& track : timeline.tracks) {
     if (track.lane != kLineLane) continue;
     for (std::size_t i = 1; i < track.events.size(); ++i) {
@@ -210,7 +210,7 @@ class FailingWork : public ForwardingWork {
 // Messages that never come hold the line.
 TEST_F(DeviceRun, ARunInLineThatFailsNamesTheCauseAndClosesItsLogs) {
   const testing::SimulatedCuda simulated;
-  const CheckedPlan plan = testing::inLine(buildSchedule("1F1B", kRanks, kMicroBatches));
+  const CheckedPlan plan = testing::inLine(buildSchedule("1F1B", kRunRanks, kRunMicroBatches));
   const RecordedLog log;
   const auto errors = testing::runOnLines(plan, [&](const testing::LineRank& rank) {
     const int own = rank.transport.rank();
@@ -230,7 +230,7 @@ TEST_F(DeviceRun, ARunInLineThatFailsNamesTheCauseAndClosesItsLogs) {
   EXPECT_THAT(errors, Each(HasSubstr("the disk is on fire")));
   Diagnostics diagnostics;
   const Timeline timeline = test::loadTimeline({log.folder()}, {}, diagnostics);
-  EXPECT_EQ(timeline.ranks.size(), static_cast<std::size_t>(kRanks));
+  EXPECT_EQ(timeline.ranks.size(), static_cast<std::size_t>(kRunRanks));
   for (const auto& [rank, info] : timeline.ranks) EXPECT_TRUE(info.hasEnd) << rank;
 }
 
@@ -241,7 +241,7 @@ TEST_P(DeviceRunOver, TheReportNamesTheScheduleAndNoMessageThatArrivesTooEarly) 
   for (const Finding& finding : explanation.findings) {
     EXPECT_THAT(findingText(finding), Not(HasSubstr("before they are sent")));
   }
-  EXPECT_EQ(explanation.ranks.size(), static_cast<std::size_t>(kRanks));
+  EXPECT_EQ(explanation.ranks.size(), static_cast<std::size_t>(kRunRanks));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRunOver,

@@ -41,9 +41,9 @@ torch::nn::LayerNorm layerNorm() {
 }
 
 /// A transformer's block, with attention as one operator or by hand.
-class BlockImpl : public torch::nn::Module {
+class TrainedBlockImpl : public torch::nn::Module {
  public:
-  BlockImpl(double dropout, bool isFused) : dropout_(dropout), isFused_(isFused) {
+  TrainedBlockImpl(double dropout, bool isFused) : dropout_(dropout), isFused_(isFused) {
     register_module("before", before_);
     register_module("input", input_);
     register_module("output", output_);
@@ -77,7 +77,7 @@ class BlockImpl : public torch::nn::Module {
   Linear output_{kWidth, kWidth};
   torch::nn::Dropout drop_{nullptr};
 };
-TORCH_MODULE(Block);
+TORCH_MODULE(TrainedBlock);
 
 /// A training: a model, one batch, its targets.
 struct Training {
@@ -95,7 +95,7 @@ Tensor rowTargets() { return at::randint(10, {8}, at::kLong); }
 std::vector<Training> trainings() {
   using torch::nn::ReLU;
   const auto block = [](double dropout, bool isFused) {
-    return [=] { return Sequential(Block(dropout, isFused), Linear(kWidth, kWidth)); };
+    return [=] { return Sequential(TrainedBlock(dropout, isFused), Linear(kWidth, kWidth)); };
   };
   return {
       {"MLP", [] { return Sequential(Linear(64, 32), ReLU(), Linear(32, 10)); },
