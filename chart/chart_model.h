@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "chart/chart_view.h"
+#include "chart/chart_row.h"
 #include "chart/colors/job_colors.h"
 #include "chart/draw/legend.h"
 #include "chart/loads/load_cache.h"

@@ -25,7 +25,6 @@
 namespace pipetrace {
 namespace {
 
-using test::problemsOf;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -69,25 +68,25 @@ TEST(WithRecompute, SeveralRecomputesStandAfterTheReceiveOfWhatFollows) {
 }
 
 TEST(WithRecompute, MistakesAreNamed) {
-  EXPECT_THAT(problemsOf("0F0,0R0,0B0\n"), IsEmpty());
-  EXPECT_THAT(problemsOf("0R0,0F0,0B0\n"),
+  EXPECT_THAT(test::problemsOf("0F0,0R0,0B0\n"), IsEmpty());
+  EXPECT_THAT(test::problemsOf("0R0,0F0,0B0\n"),
               ElementsAre("rank 0, cell 0: 0R0 comes before 0F0 (cell 1), which it needs"));
-  EXPECT_THAT(problemsOf("0F0,0B0,0R0\n"),
+  EXPECT_THAT(test::problemsOf("0F0,0B0,0R0\n"),
               ElementsAre("rank 0, cell 2: 0R0 comes after 0B0 (cell 1), which needs it"));
-  EXPECT_THAT(problemsOf("0F0,0I0,0R0,0W0\n"),
+  EXPECT_THAT(test::problemsOf("0F0,0I0,0R0,0W0\n"),
               ElementsAre("rank 0, cell 2: 0R0 comes after 0I0 (cell 1), which needs it"));
-  EXPECT_THAT(problemsOf("0F0,(0F1;0B0)OVERLAP_F_B,0R0,0B1\n"),
+  EXPECT_THAT(test::problemsOf("0F0,(0F1;0B0)OVERLAP_F_B,0R0,0B1\n"),
               ElementsAre("rank 0, cell 2: 0R0 comes after (0F1;0B0)OVERLAP_F_B (cell 1), which "
                           "needs it"));
-  EXPECT_THAT(problemsOf("0F0,0R0,0R0,0B0\n"),
+  EXPECT_THAT(test::problemsOf("0F0,0R0,0R0,0B0\n"),
               ElementsAre("rank 0, cell 2: 0R0 is done already by rank 0, cell 1 (0R0)"));
-  EXPECT_THAT(problemsOf("0F0,1R0,0B0\n1F0,1B0\n"),
+  EXPECT_THAT(test::problemsOf("0F0,1R0,0B0\n1F0,1B0\n"),
               ElementsAre("rank 0, cell 1: 1R0 is on the wrong rank: stage 1 belongs to rank 1"));
-  EXPECT_THAT(problemsOf("0F0,0R0\n"),
+  EXPECT_THAT(test::problemsOf("0F0,0R0\n"),
               ElementsAre("rank 0, cell 1: 0R0 has no backward to recompute for: the plan has no "
                           "backward passes"));
-  EXPECT_THAT(problemsOf("0F0,0F1,0B0,0R1\n"), ElementsAre("rank 0: 0B1 is missing"));
-  EXPECT_THAT(problemsOf("0F0,0R7,0B0\n"),
+  EXPECT_THAT(test::problemsOf("0F0,0F1,0B0,0R1\n"), ElementsAre("rank 0: 0B1 is missing"));
+  EXPECT_THAT(test::problemsOf("0F0,0R7,0B0\n"),
               ElementsAre("rank 0, cell 1: 0R7 is out of range: no other stage has micro-batch 7"));
 }
 
@@ -238,7 +237,7 @@ TEST(WithRecompute, EveryBuildersPlanRunsAsTheSecondClockSays) {
       some[0] = false;
       for (const auto& stages : {allStages(plan), some}) {
         const Plan withR = withRecompute(plan, stages);
-        ASSERT_THAT(problemsOf(withR), IsEmpty());
+        ASSERT_THAT(test::problemsOf(withR), IsEmpty());
         ASSERT_TRUE(test::secondOpinion(withR));
         Costs costs = Costs::equal(
             plan.numStages,
@@ -246,7 +245,7 @@ TEST(WithRecompute, EveryBuildersPlanRunsAsTheSecondClockSays) {
         costs.transfer = 2;
         for (const Plan& each : {withR, addTransfers(CheckedPlan(withR), {.ahead = 1}),
                                  withRecompute(addTransfers(CheckedPlan(plan)), stages)}) {
-          ASSERT_THAT(problemsOf(each), IsEmpty());
+          ASSERT_THAT(test::problemsOf(each), IsEmpty());
           ASSERT_EQ(simulate(CheckedPlan(each), costs).length,
                     test::SecondClock(each, costs).length());
         }

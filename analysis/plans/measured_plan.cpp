@@ -23,8 +23,6 @@ namespace pipetrace {
 
 namespace {
 
-struct MeasuredPlan;
-
 /// How often the passes of a stage and a micro-batch are there.
 struct PassCounts {
   int forward = 0;
@@ -157,8 +155,6 @@ class WorkCheck {
 /// not there or stand twice, or a backward pass before its forward pass. Empty if every stage of a
 /// rank with a log has each of its passes once. Linear in the plan.
 std::string missingWork(const MeasuredPlan& measured) { return WorkCheck(measured).run(); }
-
-struct MeasuredPlan;
 
 /// Whether rank r has the stages r and p + r, and no other.
 bool isLoopedTwice(const Plan& plan) {

@@ -65,12 +65,21 @@ void forEachAction(const Plan& plan, const Visit& visit) {
   }
 }
 
+/// Whether any action of the plan is half a backward pass.
+bool splitsBackward(const Plan& plan) {
+  bool has = false;
+  forEachAction(plan, [&](const Action& action) {
+    has = has || action.kind == JobKind::kBackwardInput || action.kind == JobKind::kBackwardWeight;
+  });
+  return has;
+}
+
 /// The kinds of jobs that a plan has, by stage and micro-batch.
 class JobsOfPlan {
  public:
   explicit JobsOfPlan(const Plan& plan)
       : plan_(plan),
-        hasHalves_(pipetrace::hasHalves(plan)),
+        hasHalves_(splitsBackward(plan)),
         backward_(placeOf(plan, plan.numStages, 0), kNone),
         partner_(backward_.size(), kNobody) {
     forEachAction(plan, [&](const Action& action) {
@@ -177,15 +186,6 @@ std::vector<Action> withPairsOf(const JobsOfPlan& jobs, const std::vector<Action
   return result;
 }
 
-/// Whether any action of the plan is half a backward pass.
-bool hasHalves(const Plan& plan) {
-  bool has = false;
-  forEachAction(plan, [&](const Action& action) {
-    has = has || action.kind == JobKind::kBackwardInput || action.kind == JobKind::kBackwardWeight;
-  });
-  return has;
-}
-
 /// Whether every action is of a compute job and in the plan's range, and there are few enough
 /// stages and micro-batches to number their passes.
 bool hasPassNumbers(const Plan& plan) {
@@ -203,7 +203,7 @@ bool hasPassNumbers(const Plan& plan) {
 
 PassRows::PassRows(const Plan& measured)
     : measured_(measured),
-      inHalves_(hasHalves(measured)),
+      inHalves_(splitsBackward(measured)),
       hasNoInputHalf_(static_cast<std::size_t>(measured.numMicroBatches), false) {
   if (!inHalves_) return;
   const JobsOfPlan jobs(measured);
@@ -506,7 +506,7 @@ class Recognition {
     return true;
   }
 
-  bool isRewritten(const Plan& plan) const { return !passRows_.inHalves() && hasHalves(plan); }
+  bool isRewritten(const Plan& plan) const { return !passRows_.inHalves() && splitsBackward(plan); }
 
   /// The closest schedules, if they are near: all that are equally close.
   std::vector<Fit> nearFits() {

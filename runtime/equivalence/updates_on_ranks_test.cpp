@@ -343,7 +343,7 @@ TEST(UpdatesOnRanksTest, InAnotherOrderOfRanksGiveOtherBits) {
 }
 
 /// Work that accepts every plan.
-class NoWork : public StageWork {
+class IdleWork : public StageWork {
  public:
   void lr(int) override {}
   void runForward(int, int, JobMessages) override {}
@@ -354,7 +354,7 @@ class NoWork : public StageWork {
 TEST(UpdatesOnRanksTest, AreRefusedInLine) {
   testing::ScriptedTransport transport(0, 3);
   transport.commStreams_ = CommStreams::kRank;
-  NoWork work;
+  IdleWork work;
   const CheckedPlan plan = buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 4);
   EXPECT_THAT(errorOf([&] { Executor(plan, work, transport); }),
               HasSubstr("the sums of these have no place among messages in line"));

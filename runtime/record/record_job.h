@@ -32,15 +32,6 @@ void recordJob(const RecordedStreams& streams, const Job& job, const Body& body)
   end();
 }
 
-/// Gets a rank's compute jobs beside the recorder: for tools that tie activity on a device to them.
-/// Called on the thread that runs the jobs.
-class JobTrack {
- public:
-  virtual ~JobTrack() = default;
-  virtual void begin(const Job& job) noexcept = 0;
-  virtual void end() noexcept = 0;
-};
-
 /// An `all_reduce` that has ended, with marks of the lane of reductions. `job.action` has its
 /// members, "0 4".
 struct RecordedCollective {

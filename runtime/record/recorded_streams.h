@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiler/recorder.h"
-#include "runtime/record/record_job.h"
+#include "runtime/record/job_track.h"
 #include "schedule/comm_streams.h"
 #include "trace/job_kind.h"
 

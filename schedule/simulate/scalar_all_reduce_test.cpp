@@ -28,7 +28,7 @@ using ::testing::Not;
 Costs costsOf(int stages, Nanoseconds scalarAllReduce) {
   Costs costs =
       Costs::equal(stages, {.forward = 1, .backward = 2, .backwardInput = 1, .backwardWeight = 1});
-  costs.scalarAllReduce = agreement;
+  costs.scalarAllReduce = scalarAllReduce;
   return costs;
 }
 

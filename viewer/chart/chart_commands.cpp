@@ -16,8 +16,6 @@ namespace pipetrace {
 
 namespace {
 
-class ChartWidget;
-
 QAction* add(ChartWidget& chart, const char* name, const char* words, const QKeySequence& key,
              const std::function<void()>& what) {
   auto* action = new QAction(QCoreApplication::translate("RowCommands", words), &chart);

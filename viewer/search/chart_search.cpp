@@ -12,8 +12,6 @@ namespace pipetrace {
 
 namespace {
 
-class ChartSearch;
-
 /// Marks the matches of a search. Its cost depends on the pixels, not on the matches.
 class MatchOverlay : public ChartOverlay {
  public:

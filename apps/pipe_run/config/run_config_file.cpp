@@ -120,6 +120,16 @@ class CheckedProgram {
   Nanoseconds killAt_ = kNsMax;
 };
 
+/// The lines of a text that begin so.
+std::vector<std::string> linesWith(const std::string& start, const std::string& text) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(start)) found.push_back(line.substr(start.size()));
+  }
+  return found;
+}
+
 /// Runs `command` with --dry-run and waits for its end. In its environment it is rank 0 of `ranks`,
 /// so that it checks what ranks check. It has nothing to connect to. Throws Error with its last
 /// words if it fails.
@@ -135,16 +145,6 @@ ProgramCheck checkProgram(const std::vector<std::string>& command, int ranks) {
   if (!errors.empty()) throw Error(errors.back());
   throw Error(command.front() + " --dry-run " + program.ending() +
               (why.empty() ? "; it printed nothing" : ":\n" + why));
-}
-
-/// The lines of a text that begin so.
-std::vector<std::string> linesWith(const std::string& start, const std::string& text) {
-  std::vector<std::string> found;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(start)) found.push_back(line.substr(start.size()));
-  }
-  return found;
 }
 
 /// A run that was checked as far as pipe-run can, and what it starts.

@@ -40,6 +40,16 @@ bool isLoggerName(const std::string& name) {
   return name.starts_with("pipeline_rank") && name.ends_with(".json");
 }
 
+/// The files of that name which a folder holds already.
+std::vector<std::string> pipelineLoggersIn(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (isLoggerName(entry.path().filename().string())) files.push_back(entry.path().string());
+  }
+  return files;
+}
+
 /// Throws Error for a file of another run, which would be read as part of this one.
 void refuseOthers(const std::string& folder, const std::set<std::string>& own) {
   for (const std::string& file : pipelineLoggersIn(folder)) {
@@ -71,16 +81,6 @@ void requireOutside(const std::string& folder, const std::vector<std::string>& i
                     "the run; choose another folder",
                     folder, rest == behind.end() ? "" : "in ", input));
   }
-}
-
-/// The files of that name which a folder holds already.
-std::vector<std::string> pipelineLoggersIn(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (isLoggerName(entry.path().filename().string())) files.push_back(entry.path().string());
-  }
-  return files;
 }
 
 /// Adds the file of each rank of a run to `files`. Returns the line to print. Throws Error where

@@ -277,7 +277,7 @@ std::string scheduleList() {
 /// made for the costs of its stages.
 void requireSearchable(const PlanOptions& options) {
   try {
-    requireSearchable(options.schedule);
+    pipetrace::requireSearchable(options.schedule);
   } catch (const Error& error) {
     throw Error(
         fmt::format("--blocks: {}, and then auto with the costs of --costs-out", error.what()));

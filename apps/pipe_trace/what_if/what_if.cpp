@@ -38,8 +38,6 @@ namespace pipetrace {
 
 namespace {
 
-class CommandApp;
-
 /// The options of `pipe-trace what-if`, as typed.
 struct WhatIfOptions {
   LoadRunOptions load;
