@@ -242,7 +242,7 @@ git -C "$root" bundle create --quiet "$base/clone.bundle" HEAD || die "$root is 
 [ -z "$(git -C "$root" status --porcelain --untracked-files=no)" ] || say "changes that are not committed are not in the machine's clone"
 
 if [ "$what" = docs ]; then
-  commands=$(printf '%s\n' 'bash tools/setup.sh --tests' "$commands"
+  commands=$(printf '%s\n' 'bash tools/setup.sh --tests' "$commands" 'cmake --build --preset all'
              for one in $locales; do echo "@$one:python3 tools/doc_commands.py --bin build/all/bin"; done)
 fi
 # Their output goes through a pipe, so that they see no terminal.
