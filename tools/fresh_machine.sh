@@ -4,7 +4,7 @@
 #     demo             the README's first command (default), with locale C
 #     test             the README's second command, with locale de_DE.UTF-8
 #     build            the commands of the README's section "Building", with locale C
-#     docs             the demo, then every runnable command of the documents: with locale C, and
+#     docs             demo and build, then every runnable command of the documents: with locale C, and
 #                      again with de_DE.UTF-8
 #     --locale NAME    this locale instead
 #     --keep           keep the machine; a later run with --keep goes on with it
