@@ -16,7 +16,6 @@
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/text_width.h"
 #include "chart/row_layout.h"
-#include "chart/script/number_list.h"
 #include "chart/script/script_drawing.h"
 #include "chart/steps/step_span.h"
 #include "chart/text/bubble_text.h"

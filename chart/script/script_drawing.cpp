@@ -5,7 +5,6 @@
 
 #include "chart/draw/clip_shapes.h"
 #include "chart/draw/text_width.h"
-#include "chart/script/number_list.h"
 #include "trace/error.h"
 #include "trace/text/utf8.h"
 

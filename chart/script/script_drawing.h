@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -57,6 +58,23 @@ class RecordedCanvas final : public Canvas {
 /// Appends `text` as a JSON string that may stand in a <script> element of a page: `<`, `>` and `&`
 /// are escaped, so no text ends the element. Bytes that are no UTF-8 become U+FFFD.
 void appendScriptString(std::string& out, std::string_view text);
+
+/// Whole numbers as a JSON array.
+class NumberList {
+ public:
+  void add(std::int64_t number) {
+    if (!text_.empty()) text_ += ',';
+    text_ += std::to_string(number);
+  }
+  void add(std::initializer_list<std::int64_t> numbers) {
+    for (const std::int64_t number : numbers) add(number);
+  }
+
+  std::string json() const { return "[" + text_ + "]"; }
+
+ private:
+  std::string text_;
+};
 
 /// Drawings as JSON that the script of a page draws again, in a light or a dark form. All drawings
 /// of one object share the tables of colours, text styles and texts, to which their commands refer

@@ -4,7 +4,6 @@
 
 #include <sstream>
 
-#include "chart/script/number_list.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -8,6 +8,7 @@
 #include "parser/chrome/event.h"
 #include "parser/chrome/format.h"
 #include "parser/foreign/names/foreign_names.h"
+#include "parser/profile/argument_json.h"
 #include "parser/profile/common_format.h"
 #include "trace/checked_span.h"
 #include "trace/text/display_name.h"
@@ -59,17 +60,6 @@ bool takeField(const ChromeArgument& argument, Event& event) {
   if (key == cf::kPhase) return setPhase(argument, event.phase);
   if (key == cf::kClass) return setClass(argument, event.bubbleClass);
   return key == cf::kOwnName;
-}
-
-/// The key after `prefix` and a position; nothing when the key has another form.
-std::optional<std::string_view> escapedKey(std::string_view key, std::string_view prefix) {
-  if (!key.starts_with(prefix)) return std::nullopt;
-  key.remove_prefix(prefix.size());
-  const std::size_t dot = key.find('.');
-  if (dot == std::string_view::npos || !parseNumber<std::uint32_t>(key.substr(0, dot))) {
-    return std::nullopt;
-  }
-  return key.substr(dot + 1);
 }
 
 Argument toArgument(const ChromeArgument& source, StringTable& strings) {

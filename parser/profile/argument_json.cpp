@@ -18,17 +18,6 @@ std::string escaped(std::string_view prefix, std::size_t position, std::string_v
   return std::string(prefix) + std::to_string(position) + "." + std::string(key);
 }
 
-/// The key after `prefix` and a position; nothing when the key has another form.
-std::optional<std::string_view> unescaped(std::string_view key, std::string_view prefix) {
-  if (!key.starts_with(prefix)) return std::nullopt;
-  key.remove_prefix(prefix.size());
-  const std::size_t dot = key.find('.');
-  if (dot == std::string_view::npos || !parseNumber<std::uint32_t>(key.substr(0, dot))) {
-    return std::nullopt;
-  }
-  return key.substr(dot + 1);
-}
-
 double notFinite(std::string_view text) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (text == "inf") return kInfinity;
@@ -37,11 +26,11 @@ double notFinite(std::string_view text) {
 
 std::optional<Argument> argumentFrom(const std::string& name, const Json& value,
                                      StringTable& strings) {
-  const auto realKey = unescaped(name, cf::kEscapedReal);
+  const auto realKey = escapedKey(name, cf::kEscapedReal);
   if (realKey && value.is_string()) {
     return Argument::ofReal(strings.intern(*realKey), notFinite(value.get<std::string>()));
   }
-  const StringId key = strings.intern(unescaped(name, cf::kEscapedKey).value_or(name));
+  const StringId key = strings.intern(escapedKey(name, cf::kEscapedKey).value_or(name));
   if (value.is_number_unsigned() &&
       value.get<std::uint64_t>() > static_cast<std::uint64_t>(kNsMax)) {
     return Argument::ofReal(key, value.get<double>());
@@ -53,6 +42,16 @@ std::optional<Argument> argumentFrom(const std::string& name, const Json& value,
 }
 
 }  // namespace
+
+std::optional<std::string_view> escapedKey(std::string_view key, std::string_view prefix) {
+  if (!key.starts_with(prefix)) return std::nullopt;
+  key.remove_prefix(prefix.size());
+  const std::size_t dot = key.find('.');
+  if (dot == std::string_view::npos || !parseNumber<std::uint32_t>(key.substr(0, dot))) {
+    return std::nullopt;
+  }
+  return key.substr(dot + 1);
+}
 
 std::string argumentsToJson(const Timeline& timeline, const Event& event) {
   if (event.argumentCount == 0) return {};
