@@ -80,20 +80,18 @@ void compareSize(const std::string& what, const std::string& plural, int found, 
   problems.add({.message = std::move(text)});
 }
 
-void findTooEarly(const Plan& plan, const PlanIndex& index, ProblemList& problems) {
-  const WaitRules rules(plan, index);
-  for (int rank = 0; rank < plan.numRanks(); ++rank) {
-    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      const int cell = static_cast<int>(i);
-      for (const WaitRules::Wait& wait : rules.waitsOf({rank, cell})) {
-        const PlanIndex::Position input = wait.position;
-        if (input.rank != rank || input.cell < cell) continue;
-        problems.add(rank, cell, [&] {
-          return toText(actions[i]) + " comes before " + toText(index.at(input)) + " (cell " +
-                 std::to_string(input.cell) + "), which it needs";
-        });
-      }
+void findTooEarly(const PlanNetwork& network, ProblemList& problems) {
+  for (int number = 0; number < network.actionCount(); ++number) {
+    const PlanIndex::Position at = network.positionOf(number);
+    for (const PlanNetwork::Wait& wait : network.waits().waits(network.ofAction(number))) {
+      if (wait.reason == WaitReason::kRank || !network.isAction(wait.source)) continue;
+      const PlanIndex::Position input = network.positionOf(network.actionAt(wait.source));
+      if (input.rank != at.rank || input.cell < at.cell) continue;
+      problems.add(at.rank, at.cell, [&] {
+        return toText(network.action(number)) + " comes before " +
+               toText(network.action(network.numberOf(input))) + " (cell " +
+               std::to_string(input.cell) + "), which it needs";
+      });
     }
   }
 }
@@ -131,27 +129,38 @@ void compareSizes(int ranks, int microBatches, const CheckOptions& options, Prob
   compareSize("micro-batch", "micro-batches", microBatches, options.microBatches, problems);
 }
 
-std::optional<Problem> fullPlanDeadlock(const Plan& full, const PlanIndex& index,
-                                        const MessageRules& messages, bool ofComputeOnly = false) {
-  const CreditGivers credits(full, index);
-  return findDeadlock(full, index, WaitRules(full, index, messages, &credits),
-                      PlanQueues(full, index, messages.commStreams), ofComputeOnly);
+std::optional<Problem> deadlockWith(const Plan& plan, const PlanIndex& index,
+                                    const MessageRules& messages, bool hasCredits,
+                                    bool ofComputeOnly = false) {
+  PlanNetwork::Parts parts{.credits = hasCredits};
+  WeightVersions versions;
+  if (UpdateMeetings::exist(plan) && index.problems().empty() && !wrongUpdates(plan)) {
+    versions = weightVersions(plan);
+    parts.versions = &versions;
+  }
+  return findDeadlock(PlanNetwork(plan, index, messages, parts), ofComputeOnly);
 }
 
 /// Finds the deadlock of a plan that runs with unbounded buffers and any number of credits, but
 /// not with fewer.
 std::optional<Problem> boundedDeadlock(const Plan& plan, const PlanIndex& index,
                                        const MessageRules& messages) {
-  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, messages);
+  if (index.hasTransfers()) return deadlockWith(plan, index, messages, true);
   const Plan full = withTransfers(plan, 0);
-  return fullPlanDeadlock(full, PlanIndex(full), messages, true);
+  return deadlockWith(full, PlanIndex(full), messages, true, true);
 }
 
+/// `network` has neither limits nor credits.
 std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index,
-                                  const MessageRules& messages) {
-  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, messages);
-  const PlanQueues ranks(plan, index, CommStreams::kAsReached);
-  if (auto problem = findDeadlock(plan, index, WaitRules(plan, index), ranks)) return problem;
+                                  const PlanNetwork& network, const MessageRules& messages) {
+  const bool isPlain = !UpdateMeetings::exist(plan);
+  if (index.hasTransfers()) {
+    const bool hasLimits = messages != MessageRules{} || plan.credits > 0;
+    return isPlain && !hasLimits ? findDeadlock(network)
+                                 : deadlockWith(plan, index, messages, true);
+  }
+  const auto problem = isPlain ? findDeadlock(network) : deadlockWith(plan, index, {}, false);
+  if (problem) return problem;
   if (messages == MessageRules{} && plan.credits == 0) return {};
   // A plan that needs weights too early is reported elsewhere, and has no transfers to stop at.
   if (!limitProblems(plan, {}).empty()) return {};
@@ -171,12 +180,13 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   findMisplaced(plan, index, problems);
   findMisplacedScalarAllReduces(plan, problems);
   problems.append(transferProblems(plan, index));
-  findTooEarly(plan, index, problems);
+  const PlanNetwork network(plan, index, {}, {.credits = false});
+  findTooEarly(network, problems);
   findLateRecomputes(plan, index, problems);
   problems.append(partProblems(plan));
   findWrongSettings(plan, problems);
   if (problems.count() == sizeProblems) {  // a plan of another size can still run
-    if (auto deadlock = deadlockOf(plan, index, {options.buffers, options.commStreams})) {
+    if (auto deadlock = deadlockOf(plan, index, network, {options.buffers, options.commStreams})) {
       problems.add(*deadlock);
     }
   }

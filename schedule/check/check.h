@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "schedule/check/checked_plan.h"
+#include "schedule/check/plan_network.h"
 #include "schedule/check/problem.h"
-#include "schedule/check/wait_rules.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
 

@@ -37,8 +37,8 @@ PlannedMessage forwardMessageOf(const Action& action, bool ofSends) {
 
 }  // namespace
 
-CreditGivers::CreditGivers(const Plan& plan, const PlanIndex& index) : credits_(plan.credits) {
-  if (credits_ <= 0) return;
+CreditGivers::CreditGivers(const Plan& plan, const PlanIndex& index) {
+  if (plan.credits <= 0) return;
   ChannelList channels(channels_);
   for (const auto& actions : plan.ranks) places_.emplace_back(actions.size());
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
@@ -62,13 +62,6 @@ CreditGivers::CreditGivers(const Plan& plan, const PlanIndex& index) : credits_(
       }
     }
   }
-}
-
-Position CreditGivers::giverOf(Position maker) const {
-  const Place place = placeOf(maker);
-  if (!place.exists() || place.number < credits_) return {};
-  return channels_[static_cast<std::size_t>(place.channel)]
-      .users[static_cast<std::size_t>(place.number - credits_)];
 }
 
 }  // namespace pipetrace

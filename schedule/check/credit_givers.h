@@ -26,6 +26,7 @@ class CreditGivers {
     bool exists() const { return channel >= 0; }
   };
 
+  CreditGivers() = default;
   /// `plan` and its `index` have no problems. Without credits there is no channel.
   CreditGivers(const Plan& plan, const PlanIndex& index);
 
@@ -36,12 +37,8 @@ class CreditGivers {
     if (places_.empty()) return {};
     return places_[static_cast<std::size_t>(maker.rank)][static_cast<std::size_t>(maker.cell)];
   }
-  /// The action whose end gives the credit that the forward message of `maker` needs; none for the
-  /// first messages of a channel, and where it makes no such message.
-  Position giverOf(Position maker) const;
 
  private:
-  int credits_ = 0;
   std::vector<Channel> channels_;
   std::vector<std::vector<Place>> places_;  // by rank and cell
 };

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "schedule/check/weight_versions.h"
@@ -14,14 +12,10 @@ namespace pipetrace {
 /// that.
 class UpdateMeetings {
  public:
-  using Position = PlanIndex::Position;
-
   struct Member {
     int rank = 0;
-    int update = 0;  ///< its index in WeightVersions::updates
-    Position after;  ///< WeightVersions::Update::after
-    Position last;   ///< the last action of its queue before the update
-    Position next;   ///< the compute action that waits; it does not exist where the step ends
+    int update = 0;             ///< its index in WeightVersions::updates
+    PlanIndex::Position after;  ///< WeightVersions::Update::after
   };
   struct Meeting {
     int stage = 0;
@@ -30,8 +24,8 @@ class UpdateMeetings {
   };
 
   UpdateMeetings() = default;
-  /// `versions` are those of the plan. `hasLines`: sends and receives are in queues of their own.
-  UpdateMeetings(const Plan& plan, const WeightVersions& versions, bool hasLines);
+  /// `versions` are those of the plan.
+  UpdateMeetings(const Plan& plan, const WeightVersions& versions);
 
   /// Whether a plan has stages on several ranks, and is asynchronous.
   static bool exist(const Plan& plan) {
@@ -40,8 +34,6 @@ class UpdateMeetings {
 
   bool empty() const { return all_.empty(); }
   const std::vector<Meeting>& all() const { return all_; }  ///< by stage and number
-  /// The indices of those that an action waits for, in order.
-  const std::vector<int>& before(Position position) const;
   /// The index of the one of an update; below 0: its stage is on one rank.
   int of(int update) const {
     return ofUpdate_.empty() ? -1 : ofUpdate_[static_cast<std::size_t>(update)];
@@ -50,7 +42,6 @@ class UpdateMeetings {
  private:
   std::vector<Meeting> all_;
   std::vector<int> ofUpdate_;
-  std::map<std::pair<int, int>, std::vector<int>> before_;  // by rank and cell
 };
 
 }  // namespace pipetrace

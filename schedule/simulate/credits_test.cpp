@@ -196,7 +196,7 @@ TEST_F(CreditProperties, DeadlocksAreThoseOfTheSecondOpinion) {
         << (problems.empty() ? "" : toText(problems.front())) << "\n"
         << toCsv(plan);
     ++(problems.empty() ? free : stuck);
-    for (const int buffers : {kBlocking, 1, 2}) {
+    for (const int buffers : {kBlocking, kPostedOnly, 1, 2}) {
       const Plan lazy = problems.empty() && toCsv(plan).find("SEND") == std::string::npos
                             ? addTransfers(CheckedPlan(plan), {.ahead = 0})
                             : plan;

@@ -8,201 +8,122 @@
 namespace pipetrace {
 namespace {
 
+using Index = PlanNetwork::Index;
+using Kind = PlanNetwork::Kind;
 using Link = CriticalPath::Link;
-/// Goes back from the last end, and finds for each link the one that it waited for.
+using Wait = PlanNetwork::Wait;
+
+/// Goes back from the last end, from each operation to the one that it waited for.
 class WayBack {
  public:
-  WayBack(const Plan& plan, const Costs& costs, const PlanTiming& timing,
-          const std::vector<Nanoseconds>& begins)
-      : plan_(plan), costs_(costs), timing_(timing), begins_(begins) {}
+  explicit WayBack(const PlanTiming& timing) : timing_(timing), network_(timing.network()) {}
 
   CriticalPath from(int rank, Nanoseconds end) {
-    const auto size = static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size());
     now_ = end;
-    const bool isHeld =
-        messageThatHeld(rank, size, now_ - timing_.optimizerAtEnd()) != PlanTiming::kNone;
-    addJob(JobKind::kOptimizer, rank, timing_.optimizerAtEnd(),
-           isHeld ? WaitReason::kCredit : WaitReason::kRank);
-    if (!goBackOverReductions(rank)) goBackOnRank(rank, size);
-    while (next_ != PlanTiming::kNone) {
-      if (isMessage_) {
-        visitMessage(next_);
-      } else {
-        visitAction(next_);
-      }
-    }
+    addJob(JobKind::kOptimizer, rank, timing_.optimizerAtEnd(), WaitReason::kRank);
+    for (next_ = network_.ofEnd(rank); next_ != WaitNetwork::kNone;) visit(next_);
     std::reverse(path_.links.begin(), path_.links.end());
     return std::move(path_);
   }
 
  private:
-  void add(Link link) {
+  /// Whose reason it is, if what comes now waited for a credit or for the begin of the step.
+  enum class Says { kNobody, kLastLink, kLastMessage };
+
+  void add(Link link, Says says = Says::kNobody) {
     link.end = now_;
     now_ = link.begin;
-    if (link.begin == link.end) return;
-    path_.links.push_back(std::move(link));
+    says_ = says;
+    if (link.begin == link.end) {
+      says_ = Says::kNobody;
+    } else {
+      path_.links.push_back(std::move(link));
+    }
   }
 
-  void addJob(JobKind kind, int rank, Nanoseconds cost, WaitReason reason = WaitReason::kRank) {
+  void addJob(JobKind kind, int rank, Nanoseconds cost, WaitReason reason) {
     add({.kind = kind,
          .rank = rank,
          .text = std::string(logName(kind)),
          .begin = now_ - cost,
-         .reason = reason});
+         .reason = reason},
+        Says::kLastLink);
   }
 
-  /// The compute action that the rank did last before `cell`; PlanTiming::kNone: there is none.
-  int computeBefore(int rank, int cell) const {
-    while (--cell >= 0) {
-      const int number = timing_.numberOf({rank, cell});
-      if (isCompute(timing_.action(number).kind)) return number;
+  std::span<const Wait> waitsOf(Index operation) const { return network_.waits().waits(operation); }
+
+  /// The first wait with that reason, if it was over only then; null: none.
+  const Wait* lastOf(Index operation, WaitReason reason, Nanoseconds time) const {
+    for (const Wait& wait : waitsOf(operation)) {
+      if (wait.reason == reason && timing_.endOf(wait) == time) return &wait;
     }
-    return PlanTiming::kNone;
+    return nullptr;
   }
 
-  /// The same, of compute actions and of data-parallel work that takes time.
-  int jobBefore(int rank, int cell) const {
-    while (--cell >= 0) {
-      const int number = timing_.numberOf({rank, cell});
-      if (isJob(number)) return number;
-    }
-    return PlanTiming::kNone;
-  }
-
-  bool isJob(int number) const {
-    return !isTransfer(timing_.action(number).kind) && !timing_.isEmpty(number);
-  }
-
-  /// The message for whose credit the rank waited until `time`, between the compute action before
-  /// `cell` and `cell`; PlanTiming::kNone: there is none.
-  int messageThatHeld(int rank, int cell, Nanoseconds time) const {
-    if (plan_.credits <= 0) return PlanTiming::kNone;
-    const auto held = [&](int message) {
-      const PlanTiming::Transfer& moved = timing_.transfer(message);
-      return moved.user != PlanTiming::kNone && moved.waitedForCredit && moved.creditCame == time;
-    };
-    const bool isSentWhenMade = !timing_.hasTransfers() || timing_.hasLines();
-    while (--cell >= 0) {
-      const int number = timing_.numberOf({rank, cell});
-      if (isJob(number)) {
-        return isSentWhenMade && held(2 * number) ? 2 * number : PlanTiming::kNone;
-      }
-      if (isSentWhenMade || !isSend(timing_.action(number).kind)) continue;
-      const int message = timing_.messageOfTransfer(number);
-      if (held(message)) return message;
-    }
-    return PlanTiming::kNone;
-  }
-
-  /// Goes to what the rank did before `cell`. Updates of the weights come after the sends and the
-  /// data-parallel work that follow their backward pass.
-  void goBackOnRank(int rank, int cell, bool isBeforeUpdates = false) {
-    isMessage_ = false;
-    next_ = jobBefore(rank, cell);
-    if (next_ == PlanTiming::kNone)
-      return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
-    if (!isBeforeUpdates) {
-      const PlanTiming::Updates updates = updatesBefore({rank, cell});
-      const bool meet = updates.count > 0 && timing_.meetings().of(updates.first) >= 0;
-      if (meet) return goBackOverMeetings(updates);
-      const Nanoseconds time = updates.count * costs_.optimizer;
-      const bool isHeld = messageThatHeld(rank, cell, now_ - time) != PlanTiming::kNone;
-      addJob(JobKind::kOptimizer, rank, time, isHeld ? WaitReason::kCredit : WaitReason::kRank);
-    }
-    const int message = messageThatHeld(rank, cell, now_);
-    if (message != PlanTiming::kNone) addAcknowledgement(message);
-  }
-
-  /// Goes back over updates that waited for other ranks, to what the last of these did before.
-  void goBackOverMeetings(const PlanTiming::Updates& updates) {
-    int update = updates.first + updates.count - 1;
-    while (true) {
-      const auto at = static_cast<std::size_t>(timing_.meetings().of(update));
-      const UpdateMeetings::Meeting& meeting = timing_.meetings().all()[at];
-      const Reductions::Reduction& own = timing_.reductions().all()[at];
-      addJob(JobKind::kOptimizer, rankOf(update), costs_.optimizer);
-      const UpdateMeetings::Member& last = meeting.members[static_cast<std::size_t>(own.last)];
-      add({.kind = JobKind::kAllReduce,
-           .rank = last.rank,
-           .cell = last.after.cell,
-           .text = toText({JobKind::kReduceScatter, own.stage, -1}),
-           .begin = own.begin,
-           .reason = WaitReason::kMaker});
-      update = last.update - 1;
-      const bool followsAnother =
-          timing_.updatesAfter(timing_.numberOf(last.after)).first < last.update;
-      if (followsAnother) continue;
-      const auto end = static_cast<int>(plan_.ranks[static_cast<std::size_t>(last.rank)].size());
-      return goBackOnRank(last.rank, last.next.exists() ? last.next.cell : end,
-                          /*isBeforeUpdates=*/true);
+  void visit(Index operation) {
+    const PlanNetwork::Operation own = network_.operation(operation);
+    switch (own.kind) {
+      case Kind::kBegin: return visitBegin(own.number);
+      case Kind::kAction: return visitAction(operation, own.number);
+      case Kind::kHandOver: return goBackOnRank(operation);
+      case Kind::kUpdate: return visitUpdates(operation);
+      case Kind::kReduction: return visitReduction(operation, own.number);
+      case Kind::kEnd: return visitEnd(operation);
+      case Kind::kMessage:
+      case Kind::kCarried: next_ = WaitNetwork::kNone;  // of the step before
     }
   }
 
-  int rankOf(int update) const {
-    return timing_.versions().updates[static_cast<std::size_t>(update)].after.rank;
-  }
-
-  /// Goes to what the last reduction of a rank waited for. Returns whether the step ended with one.
-  bool goBackOverReductions(int rank) {
-    const Reductions& reductions = timing_.reductions();
-    int number = reductions.lastOf(rank);
-    if (number == Reductions::kNone) return false;
-    while (true) {
-      const Reductions::Reduction& own = reductions.all()[static_cast<std::size_t>(number)];
-      const Reductions::Member& last = own.members[static_cast<std::size_t>(own.last)];
-      const bool isScalarAllReduce = own.stage == kAllStages;
-      const bool waited =
-          isScalarAllReduce ? own.before != Reductions::kNone : last.arrived < own.begin;
-      const Action cell =
-          plan_.ranks[static_cast<std::size_t>(last.rank)][static_cast<std::size_t>(last.cell)];
-      add({.kind = JobKind::kAllReduce,
-           .rank = last.rank,
-           .cell = last.cell,
-           .text = toText(cell),
-           .begin = own.begin,
-           .reason = waited ? WaitReason::kLine : WaitReason::kMaker});
-      if (!waited) {
-        goBackOnRank(last.rank, last.cell, /*isBeforeUpdates=*/true);
-        return true;
-      }
-      number = own.before;
+  void visitBegin(int rank) {
+    next_ = WaitNetwork::kNone;
+    const bool isFirst = says_ == Says::kLastLink && timing_.lr() == 0;
+    if (isFirst && path_.links.back().cell >= 0) {
+      path_.links.back().reason = WaitReason::kStepBegin;
     }
+    addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
   }
 
-  /// Goes to the action that gave the credit of a message.
-  void addAcknowledgement(int message) {
-    const int giver = timing_.transfer(message).giver;
-    isMessage_ = false;
-    next_ = giver;
-    if (giver == PlanTiming::kNone) return;  // it was in the step before
+  /// To what the rank did before, or to the acknowledgement that it waited for: of the last message
+  /// for which it waited since its last job.
+  void goBackOnRank(Index operation) {
+    const Says says = says_;
+    if (says == Says::kLastMessage) says_ = Says::kNobody;
+    if (const Wait* row = lastOf(operation, WaitReason::kRank, now_); row != nullptr) {
+      next_ = row->source;
+      return;
+    }
+    const Wait* credit = lastOf(operation, WaitReason::kCredit, now_);
+    if (says != Says::kNobody) path_.links.back().reason = WaitReason::kCredit;
+    addAcknowledgement(*credit, rankOf(operation));
+  }
+
+  /// The rank of a send or a hand-over.
+  int rankOf(Index operation) const { return network_.rankOf(network_.operation(operation).number); }
+
+  /// Goes to the action that gave a credit.
+  void addAcknowledgement(const Wait& credit, int receiver) {
+    next_ = credit.source;
+    if (!network_.isAction(next_)) return;
+    const int giver = network_.actionAt(next_);
     add({.kind = JobKind::kRecvForward,
-         .rank = timing_.rankOf(giver),
-         .peer = timing_.rankOf(PlanTiming::makerOf(message)),
-         .text = toText(timing_.action(giver)),
+         .rank = network_.rankOf(giver),
+         .peer = receiver,
+         .text = toText(network_.action(giver)),
          .begin = timing_.span(giver).end,
          .reason = WaitReason::kMaker,
          .isAcknowledgement = true});
   }
 
-  /// When the rank was free for the action.
-  Nanoseconds freeBefore(PlanIndex::Position position) const {
-    const int job = jobBefore(position.rank, position.cell);
-    if (job == PlanTiming::kNone)
-      return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
-    const int number = computeBefore(position.rank, position.cell);
-    if (number == PlanTiming::kNone) return timing_.span(job).end;
-    const PlanTiming::Updates updates = updatesBefore(position);
-    if (updates.count == 0) return timing_.handedOverAt(number);
-    return timing_.beginOfUpdate(updates.first + updates.count - 1) + costs_.optimizer;
-  }
-
-  void visitAction(int number) {
-    const PlanIndex::Position position = timing_.positionOf(number);
-    const JobKind kind = timing_.action(number).kind;
-    Link link{.kind = kind,
-              .rank = position.rank,
-              .cell = position.cell,
-              .text = toText(timing_.action(number)),
+  void visitAction(Index operation, int number) {
+    if (isTransfer(network_.action(number).kind)) {
+      if (network_.hasLines()) return visitMessageOnLines(network_.messageOf(number));
+      return goBackOnRank(operation);
+    }
+    if (timing_.isEmpty(number)) return goBackOnRank(operation);
+    Link link{.kind = network_.action(number).kind,
+              .rank = network_.rankOf(number),
+              .cell = network_.positionOf(number).cell,
+              .text = toText(network_.action(number)),
               .begin = timing_.span(number).begin,
               .reason = WaitReason::kRank};
     if (const Nanoseconds late = timing_.latenessOf(number); late > 0) {
@@ -212,122 +133,154 @@ class WayBack {
       link.isLaunch = true;
       link.begin -= late;
     }
-    const Nanoseconds free = freeBefore(position);
-    int message = PlanTiming::kNone;
-    for (int which = 0; which < 2 && link.begin > free; ++which) {
-      const int input = timing_.inputOf(number, which);
-      if (input != PlanTiming::kNone && timing_.transfer(input).end == link.begin) message = input;
-    }
-    if (message != PlanTiming::kNone) link.reason = WaitReason::kMessage;
-    const bool isFirst = message == PlanTiming::kNone && timing_.lr() == 0 && free == link.begin &&
-                         isFirstOnRank(position);
-    if (isFirst) link.reason = WaitReason::kStepBegin;
-    const bool isHeld =
-        message == PlanTiming::kNone && (isDataParallel(kind) || !hasUpdatesBefore(position)) &&
-        messageThatHeld(position.rank, position.cell, link.begin) != PlanTiming::kNone;
-    if (isHeld) link.reason = WaitReason::kCredit;
-    add(std::move(link));
-    if (message == PlanTiming::kNone) {
-      return goBackOnRank(position.rank, position.cell, isDataParallel(kind));
-    }
-    isMessage_ = true;
-    next_ = message;
-  }
-
-  /// The updates of the weights right before an action.
-  PlanTiming::Updates updatesBefore(PlanIndex::Position position) const {
-    const int number = computeBefore(position.rank, position.cell);
-    return number == PlanTiming::kNone ? PlanTiming::Updates{} : timing_.updatesAfter(number);
-  }
-  /// Whether the action may have waited for them.
-  bool hasUpdatesBefore(PlanIndex::Position position) const {
-    const PlanTiming::Updates updates = updatesBefore(position);
-    if (updates.count == 0) return false;
-    return costs_.optimizer > 0 || timing_.meetings().of(updates.first) >= 0;
-  }
-
-  bool isFirstOnRank(PlanIndex::Position position) const {
-    return jobBefore(position.rank, position.cell) == PlanTiming::kNone;
-  }
-
-  void visitMessage(int message) {
-    const PlanTiming::Transfer& moved = timing_.transfer(message);
-    const Action& maker = timing_.action(PlanTiming::makerOf(message));
-    const PlannedMessages made = messagesFrom(maker);
-    const Action send = sendOf(made.list[PlanTiming::isForward(message) ? 0 : made.count - 1]);
-    const int sender = timing_.rankOf(PlanTiming::makerOf(message));
-    const int receiver = timing_.rankOf(moved.user);
-    Link link{.kind = send.kind,
-              .rank = sender,
-              .peer = receiver,
-              .text = toText(send),
-              .begin = moved.begin};
-    if (timing_.hasLines()) return visitMessageOnLines(message, std::move(link));
-    const bool isHeld = moved.begin == moved.sent && moved.waitedForCredit;
-    link.reason = isHeld                        ? WaitReason::kCredit
-                  : moved.begin == moved.sent   ? WaitReason::kMaker
-                  : moved.begin == moved.posted ? WaitReason::kReceive
-                                                : WaitReason::kLink;
-    const WaitReason reason = link.reason;
-    add(std::move(link));
-    if (reason == WaitReason::kCredit) {
-      addAcknowledgement(message);
-    } else if (reason == WaitReason::kLink) {
-      next_ = messageBefore(message);
-    } else if (reason == WaitReason::kReceive) {
-      goBackOnRank(receiver, timing_.positionOf(moved.receive).cell, true);
-    } else if (moved.send != PlanTiming::kNone) {
-      goBackOnRank(sender, timing_.positionOf(moved.send).cell, true);
-    } else {
-      goBackOnRank(sender, timing_.positionOf(PlanTiming::makerOf(message)).cell + 1, true);
-    }
-  }
-
-  void visitMessageOnLines(int message, Link link) {
-    const PlanTiming::Transfer& moved = timing_.transfer(message);
-    const int maker = PlanTiming::makerOf(message);
-    const bool isMade = timing_.span(maker).end == moved.begin;
-    const bool isHeld = moved.waitedForCredit && moved.creditCame == moved.begin;
-    link.reason = isMade ? WaitReason::kMaker : isHeld ? WaitReason::kCredit : WaitReason::kLine;
-    add(std::move(link));
-    if (isHeld) return addAcknowledgement(message);
-    isMessage_ = !isMade;
-    next_ = isMade                      ? maker
-            : moved.begin == moved.sent ? moved.beforeOnSender
-                                        : moved.beforeOnReceiver;
-  }
-
-  /// The one that kept the link busy before this one; PlanTiming::kNone: one of the step before.
-  int messageBefore(int message) const {
-    const int sender = timing_.rankOf(PlanTiming::makerOf(message));
-    const int receiver = timing_.rankOf(timing_.transfer(message).user);
-    const auto isOfLink = [&](int other) {
-      const int user = timing_.transfer(other).user;
-      return user != PlanTiming::kNone && timing_.rankOf(user) == receiver;
-    };
-    const int first = timing_.numberOf({sender, 0});
-    if (!timing_.hasTransfers()) {
-      for (int other = message - 1; other >= 2 * first; --other) {
-        if (isOfLink(other)) return other;
+    const Wait* message = nullptr;
+    if (lastOf(operation, WaitReason::kRank, link.begin) == nullptr) {
+      for (const Wait& wait : waitsOf(operation)) {
+        const bool isLast = wait.reason == WaitReason::kMessage;
+        if (isLast && timing_.endOf(wait) == link.begin) message = &wait;
       }
-      return PlanTiming::kNone;
     }
-    for (int number = timing_.transfer(message).send - 1; number >= first; --number) {
-      if (!isSend(timing_.action(number).kind)) continue;
-      const int other = timing_.messageOfTransfer(number);
-      if (isOfLink(other)) return other;
-    }
-    return PlanTiming::kNone;
+    if (message != nullptr) link.reason = WaitReason::kMessage;
+    add(std::move(link), message == nullptr ? Says::kLastLink : Says::kNobody);
+    if (message == nullptr) return goBackOnRank(operation);
+    visitMessage(*message);
   }
 
-  const Plan& plan_;
-  const Costs& costs_;
+  Link linkOf(int message, Nanoseconds begin) const {
+    const int maker = PlanNetwork::makerOf(message);
+    const PlannedMessages made = messagesFrom(network_.action(maker));
+    const Action send = sendOf(made.list[PlanNetwork::isForward(message) ? 0 : made.count - 1]);
+    return {.kind = send.kind,
+            .rank = network_.rankOf(maker),
+            .peer = network_.rankOf(network_.userOf(message)),
+            .text = toText(send),
+            .begin = begin};
+  }
+
+  /// The message that a job waited for.
+  void visitMessage(const Wait& wait) {
+    const PlanNetwork::Operation source = network_.operation(wait.source);
+    if (network_.hasLines()) return visitMessageOnLines(network_.messageOf(source.number));
+    if (source.kind == Kind::kMessage) return visitMessageOnLink(source.number);
+    const auto message = static_cast<int>(wait.lag);
+    addMessage(message, timing_.transfer(message));
+  }
+
+  /// A message that began when it was sent, or posted.
+  void addMessage(int message, const PlanTiming::Transfer& moved) {
+    const bool isSent = moved.begin == moved.sent;
+    Link link = linkOf(message, moved.begin);
+    link.reason = isSent ? WaitReason::kMaker : WaitReason::kReceive;
+    const bool mayWait = isSent && PlanNetwork::isForward(message);
+    add(std::move(link), mayWait ? Says::kLastMessage : Says::kNobody);
+    next_ = !isSent ? network_.ofAction(network_.receiveOf(message))
+            : network_.hasTransfers() ? network_.ofAction(network_.sendOf(message))
+                                      : network_.ofHandOver(PlanNetwork::makerOf(message));
+  }
+
+  void visitMessageOnLink(int message) {
+    while (true) {
+      const PlanTiming::Transfer moved = timing_.transfer(message);
+      if (moved.begin == moved.sent || moved.begin == moved.posted) {
+        return addMessage(message, moved);
+      }
+      Link link = linkOf(message, moved.begin);
+      link.reason = WaitReason::kLink;
+      add(std::move(link));
+      next_ = lastOf(network_.ofMessage(message), WaitReason::kLink, moved.begin)->source;
+      const PlanNetwork::Operation before = network_.operation(next_);
+      if (before.kind != Kind::kMessage) return;
+      message = before.number;
+    }
+  }
+
+  void visitMessageOnLines(int message) {
+    const Index send = network_.ofAction(network_.sendOf(message));
+    const Index receive = network_.ofAction(network_.receiveOf(message));
+    const Nanoseconds begin = timing_.spanOf(send).begin;
+    const Wait* made = lastOf(send, WaitReason::kMaker, begin);
+    const Wait* credit = lastOf(send, WaitReason::kCredit, begin);
+    Link link = linkOf(message, begin);
+    link.reason = made != nullptr     ? WaitReason::kMaker
+                  : credit != nullptr ? WaitReason::kCredit
+                                      : WaitReason::kLine;
+    const int sender = link.rank;
+    add(std::move(link));
+    if (made != nullptr) {
+      next_ = made->source;
+      return;
+    }
+    if (credit != nullptr) return addAcknowledgement(*credit, sender);
+    const Wait* before = lastOf(send, WaitReason::kLine, begin);
+    if (before == nullptr) before = lastOf(receive, WaitReason::kLine, begin);
+    next_ = before == nullptr ? WaitNetwork::kNone : before->source;
+  }
+
+  /// Updates of the weights that follow each other.
+  void visitUpdates(Index operation) {
+    const auto meeting = [&](Index update) { return network_.meetings().of(number(update)); };
+    const int rank =
+        network_.rankOf(network_.numberOf(timing_.versions().updates[at(operation)].after));
+    if (const int met = meeting(operation); met >= 0) {
+      addJob(JobKind::kOptimizer, rank, durationOf(operation), WaitReason::kRank);
+      next_ = network_.ofReduction(met);
+      return;
+    }
+    Nanoseconds time = 0;
+    while (network_.operation(operation).kind == Kind::kUpdate) {
+      time += durationOf(operation);
+      operation = waitsOf(operation).front().source;
+    }
+    if (time > 0) addJob(JobKind::kOptimizer, rank, time, WaitReason::kRank);
+    next_ = operation;
+  }
+
+  int number(Index operation) const { return network_.operation(operation).number; }
+  std::size_t at(Index operation) const { return static_cast<std::size_t>(number(operation)); }
+  Nanoseconds durationOf(Index operation) const {
+    const PlanTiming::Span span = timing_.spanOf(operation);
+    return span.end - span.begin;
+  }
+
+  /// Goes to the first of the last that came to it, or to the one that it follows.
+  void visitReduction(Index operation, int number) {
+    const Reduction& own = timing_.reductions()[static_cast<std::size_t>(number)];
+    const auto last = std::max_element(own.members.begin(), own.members.end(),
+                                       [](const Reduction::Member& a, const Reduction::Member& b) {
+                                         return a.arrived < b.arrived;
+                                       });
+    const bool waited = last->arrived < own.begin;
+    const bool isOfUpdate = !network_.meetings().empty();
+    add({.kind = JobKind::kAllReduce,
+         .rank = last->rank,
+         .cell = last->cell,
+         .text = toText(isOfUpdate ? Action{JobKind::kReduceScatter, own.stage, -1}
+                                   : network_.action(network_.numberOf({last->rank, last->cell}))),
+         .begin = own.begin,
+         .reason = waited ? WaitReason::kLine : WaitReason::kMaker});
+    next_ = waited ? network_.ofReduction(own.before)
+                   : waitsOf(operation)[static_cast<std::size_t>(last - own.members.begin())].source;
+  }
+
+  /// A rank was done with all else, or with the reductions of its stages.
+  void visitEnd(Index operation) {
+    const Nanoseconds end = timing_.spanOf(operation).end;
+    const Wait* last = lastOf(operation, WaitReason::kRank, end);
+    if (last == nullptr) {
+      last = lastOf(operation, WaitReason::kMeeting, end);
+      const bool isOfAll =
+          !path_.links.empty() && path_.links.back().kind == JobKind::kAllReduce;
+      if (isOfAll) path_.links.back().reason = WaitReason::kLine;
+    }
+    next_ = last->source;
+  }
+
   const PlanTiming& timing_;
-  const std::vector<Nanoseconds>& begins_;
+  const PlanNetwork& network_;
   CriticalPath path_;
-  Nanoseconds now_ = 0;           // start of the link found last
-  int next_ = PlanTiming::kNone;  // number of an action, or of a message
-  bool isMessage_ = false;
+  Nanoseconds now_ = 0;  // start of the link found last
+  Index next_ = WaitNetwork::kNone;
+  Says says_ = Says::kNobody;
 };
 
 }  // namespace
@@ -343,8 +296,8 @@ std::string_view toText(WaitReason reason) {
     case WaitReason::kLine: return "line was taken";
     case WaitReason::kLaunch: return "launched late";
     case WaitReason::kCredit: return "waited for a credit";
+    default: return "";
   }
-  return "";
 }
 
 std::vector<std::pair<std::string_view, Nanoseconds>> CriticalPath::totals() const {
@@ -366,11 +319,9 @@ std::vector<std::pair<std::string_view, Nanoseconds>> CriticalPath::totals() con
   return totals;
 }
 
-CriticalPath findCriticalPath(const Plan& plan, const Costs& costs, const PlanTiming& timing,
-                              const std::vector<Nanoseconds>& begins,
-                              const std::vector<Nanoseconds>& ends) {
+CriticalPath findCriticalPath(const PlanTiming& timing, const std::vector<Nanoseconds>& ends) {
   const auto last = std::max_element(ends.begin(), ends.end());
-  return WayBack(plan, costs, timing, begins).from(static_cast<int>(last - ends.begin()), *last);
+  return WayBack(timing).from(static_cast<int>(last - ends.begin()), *last);
 }
 
 }  // namespace pipetrace

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/costs.h"
-#include "schedule/plan.h"
+#include "schedule/waits/wait_network.h"
 #include "trace/job_kind.h"
 #include "trace/nanoseconds.h"
 
@@ -14,18 +13,7 @@ namespace pipetrace {
 
 class PlanTiming;
 
-/// Why a link of the critical path did not begin earlier.
-enum class WaitReason {
-  kStepBegin,  ///< it is the first
-  kRank,       ///< its rank was busy with the link before
-  kMessage,    ///< it needs the message that is the link before
-  kMaker,      ///< a message: it is made by the link before
-  kLink,       ///< a message: the message before it kept the link between the ranks busy
-  kReceive,    ///< a message: its receive was posted late, after the link before
-  kLine,       ///< a message: the message before it held the line of one of its ends
-  kLaunch,     ///< it was launched late, which is the link before
-  kCredit,     ///< it, or what its rank had to send first, waited for the acknowledgement before it
-};
+/// As a link of the critical path says it.
 std::string_view toText(WaitReason reason);
 
 /// A chain of jobs and messages without gaps that makes up a step's length. It runs from the start
@@ -61,12 +49,10 @@ struct CriticalPath {
   std::vector<std::pair<std::string_view, Nanoseconds>> totals() const;
 };
 
-/// The critical path of the step that `timing` ran last. Rank r began that step at begins[r],
-/// before its `lr`, and ended it at ends[r], after its last `optimizer`. Where both the rank and a
-/// message held a job up, the rank counts. The path begins later where it meets a message or an
-/// acknowledgement of the step before.
-CriticalPath findCriticalPath(const Plan& plan, const Costs& costs, const PlanTiming& timing,
-                              const std::vector<Nanoseconds>& begins,
-                              const std::vector<Nanoseconds>& ends);
+/// The critical path of the step that `timing` ran last, through its network: from each operation
+/// to the one that it waited for. Rank r ended the step at ends[r], after its last `optimizer`.
+/// Where both the rank and a message held a job up, the rank counts. The path begins later where it
+/// meets a message or an acknowledgement of the step before.
+CriticalPath findCriticalPath(const PlanTiming& timing, const std::vector<Nanoseconds>& ends);
 
 }  // namespace pipetrace

@@ -14,7 +14,7 @@ DryRun::Rank timesOf(const std::vector<Action>& actions, const PlanTiming& timin
   out.end.reserve(actions.size());
   bool started = false;
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    const PlanTiming::Span& span = timing.span(timing.numberOf({rank, static_cast<int>(i)}));
+    const PlanTiming::Span span = timing.span(timing.numberOf({rank, static_cast<int>(i)}));
     out.begin.push_back(span.begin);
     out.end.push_back(span.end);
     if (!isCompute(actions[i].kind)) continue;
@@ -26,7 +26,7 @@ DryRun::Rank timesOf(const std::vector<Action>& actions, const PlanTiming& timin
   return out;
 }
 
-DryRun runOnce(const Plan& plan, const Costs& costs, PlanTiming timing) {
+DryRun runOnce(const Plan& plan, const Costs& costs, PlanTiming&& timing) {
   std::vector<Nanoseconds> free(plan.ranks.size(), timing.lr());
   timing.run(free);
   DryRun out;

@@ -31,13 +31,13 @@ Costs withoutEmptyJobs(Costs costs) {
 std::vector<int> orderOf(const PlanTiming& timing) {
   std::vector<int> messages;
   for (int message = 0; message < timing.messageCount(); ++message) {
-    if (timing.transfer(message).user != PlanTiming::kNone) messages.push_back(message);
+    if (timing.network().userOf(message) != PlanTiming::kNone) messages.push_back(message);
   }
   const auto key = [&](int message) {
-    const PlanTiming::Transfer& moved = timing.transfer(message);
-    const Action& receive = timing.action(moved.receive);
-    return std::tuple(moved.begin, timing.span(moved.user).begin, timing.rankOf(moved.user),
-                      receive.stage, receive.microBatch, message);
+    const int user = timing.network().userOf(message);
+    const int receive = timing.network().receiveOf(message);
+    return std::tuple(timing.span(receive).begin, timing.span(user).begin, timing.rankOf(user),
+                      timing.action(receive).stage, timing.action(receive).microBatch, message);
   };
   std::sort(messages.begin(), messages.end(), [&](int a, int b) { return key(a) < key(b); });
   return messages;
@@ -155,7 +155,7 @@ Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs) {
     for (const Action& action : actions) cells.push_back(isTransfer(action.kind) ? cell : cell++);
   }
   const auto computeCell = [&](int number) {
-    const PlanIndex::Position at = timing.positionOf(number);
+    const PlanIndex::Position at = timing.network().positionOf(number);
     return cellOf[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.cell)];
   };
   std::vector<std::vector<Placed>> placed(full->ranks.size());
@@ -165,9 +165,8 @@ Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs) {
     list.push_back({earliest, timing.action(number)});
   };
   for (const int message : orderOf(timing)) {
-    const PlanTiming::Transfer& moved = timing.transfer(message);
-    place(moved.send, computeCell(PlanTiming::makerOf(message)) + 1);
-    place(moved.receive, 0);
+    place(timing.network().sendOf(message), computeCell(PlanNetwork::makerOf(message)) + 1);
+    place(timing.network().receiveOf(message), 0);
   }
   for (std::size_t r = 0; r < placed.size(); ++r) {
     ordered.ranks[r] = merged(ordered.ranks[r], placed[r]);

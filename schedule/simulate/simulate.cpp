@@ -49,7 +49,7 @@ void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTimin
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       if (isDataParallel(actions[i].kind)) continue;
-      const PlanTiming::Span& span = timing.span(timing.numberOf({rank, static_cast<int>(i)}));
+      const PlanTiming::Span span = timing.span(timing.numberOf({rank, static_cast<int>(i)}));
       held.begin(actions[i]);
       sample(span.begin);
       held.end(actions[i]);
@@ -130,25 +130,22 @@ class Run {
       std::fill(free_.begin(), free_.end(), *std::max_element(free_.begin(), free_.end()));
     }
     step_ = step;
-    const std::vector<Nanoseconds> begins = free_;
     if (timing_.lr() > 0) addToAllRanks(JobKind::kLr, timing_.lr());
     firstId_ = nextId_;
     timing_.run(free_, step_);
     for (std::size_t r = 0; r < nextId_.size(); ++r) nextId_[r] += jobCount_[r];
     for (int number = 0; number < timing_.actionCount(); ++number) addAction(number);
     for (int message = 0; message < timing_.messageCount(); ++message) addMessage(message);
-    for (const Reductions::Reduction& reduction : timing_.reductions().all()) {
-      addReduction(reduction);
-    }
+    for (const Reduction& reduction : timing_.reductions()) addReduction(reduction);
     if (plan_.isAsynchronous()) {
       addUpdates();
-    } else if (timing_.optimizerAtEnd() > 0 || !timing_.reductions().all().empty()) {
+    } else if (timing_.optimizerAtEnd() > 0 || !timing_.reductions().empty()) {
       // Without one the step would seem to end before its reductions.
       addToAllRanks(JobKind::kOptimizer, timing_.optimizerAtEnd());
     }
     if (options_.counters) addHeldMemoryCounters(plan_, costs_, timing_, out_.timeline);
     if (step + 1 == options_.steps) {
-      out_.criticalPath = findCriticalPath(plan_, costs_, timing_, begins, free_);
+      out_.criticalPath = findCriticalPath(timing_, free_);
     }
   }
 
@@ -185,7 +182,7 @@ class Run {
       Event event = jobOf(JobKind::kOptimizer, update.after.rank);
       event.stage = update.stage;
       event.chunk = chunkOf(update.after.rank, update.stage);
-      event.begin = timing_.beginOfUpdate(static_cast<int>(i));
+      event.begin = timing_.spanOf(timing_.network().ofUpdate(static_cast<int>(i))).begin;
       event.end = event.begin + costs_.optimizer;
       const Argument argument = Argument::ofInteger(versionKey_, firstVersion_ + version);
       out_.timeline.setArguments(event, {&argument, 1});
@@ -199,7 +196,7 @@ class Run {
     if (isDataParallel(action.kind)) return addDataParallel(number);
     if (!isCompute(action.kind)) return;
     const int rank = timing_.rankOf(number);
-    const PlanTiming::Span& span = timing_.span(number);
+    const PlanTiming::Span span = timing_.span(number);
     Event event;
     event.kind = action.kind;
     event.job = idOf(number);
@@ -253,14 +250,14 @@ class Run {
   }
 
   /// It begins on each of its ranks when that comes to it, or has ended the one before.
-  void addReduction(const Reductions::Reduction& reduction) {
-    const auto& all = timing_.reductions().all();
+  void addReduction(const Reduction& reduction) {
+    const auto& all = timing_.reductions();
     std::string members;
-    for (const Reductions::Member& member : reduction.members) {
+    for (const Reduction::Member& member : reduction.members) {
       members += (members.empty() ? "" : " ") + std::to_string(member.rank);
     }
     const Argument argument = Argument::ofText(membersKey_, out_.timeline.strings.intern(members));
-    for (const Reductions::Member& member : reduction.members) {
+    for (const Reduction::Member& member : reduction.members) {
       Event event;
       event.kind = JobKind::kAllReduce;
       event.step = step_;
@@ -282,13 +279,16 @@ class Run {
 
   /// Both ends of a message, where it takes time or stands in the plan.
   void addMessage(int message) {
-    const PlanTiming::Transfer& moved = timing_.transfer(message);
-    if (moved.user == kNone || (moved.begin == moved.end && !timing_.hasTransfers())) return;
-    const int maker = PlanTiming::makerOf(message);
+    const PlanNetwork& network = timing_.network();
+    const int user = network.userOf(message);
+    if (user == kNone) return;
+    const PlanTiming::Transfer moved = timing_.transfer(message);
+    if (moved.begin == moved.end && !network.hasTransfers()) return;
+    const int maker = PlanNetwork::makerOf(message);
     const int sender = timing_.rankOf(maker);
-    const int receiver = timing_.rankOf(moved.user);
+    const int receiver = timing_.rankOf(user);
     const PlannedMessages made = messagesFrom(timing_.action(maker));
-    const PlannedMessage& what = made.list[PlanTiming::isForward(message) ? 0 : made.count - 1];
+    const PlannedMessage& what = made.list[PlanNetwork::isForward(message) ? 0 : made.count - 1];
     // A stream takes up a message when it is through with the one before.
     const bool waitsForLink = moved.begin > std::max(moved.sent, moved.posted);
 
@@ -305,7 +305,7 @@ class Run {
     addMessageEnd(event, sender, receiver, what.from, idOf(maker), true);
     event.begin = waitsForLink ? moved.begin : moved.posted;
     event.kind = transferKind(false, what.forward);
-    addMessageEnd(event, receiver, sender, what.to(), idOf(moved.user), false);
+    addMessageEnd(event, receiver, sender, what.to(), idOf(user), false);
   }
 
   void addMessageEnd(Event event, int rank, int peer, int stage, std::int64_t job, bool sends) {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "schedule/check/wait_rules.h"
+#include "schedule/check/plan_network.h"
 #include "schedule/plan.h"
 #include "schedule/testing/part_opinion.h"
 #include "schedule/testing/update_opinion.h"
@@ -157,7 +157,8 @@ class SecondOpinion {
     if (!full_) return done(forward ? 's' : 'S', from, m);
     const bool isPosted = done(forward ? 'r' : 'R', s, m);
     const Item send{forward ? 's' : 'S', from, m};
-    const bool isAtSend = buffers_ == kPostedOnly && isNext(send, home(from, m));
+    const bool isAtSend = buffers_ == kPostedOnly && isNext(send, home(from, m)) &&
+                          (!forward || hasCredit(home(from, m), home(s, m)));
     return isPosted && (done_.count(send) > 0 || isAtSend);
   }
 
@@ -184,10 +185,11 @@ class SecondOpinion {
     const bool sends = letter == 's' || letter == 'S';
     const auto [other, peer] = partner(item);
     if (sends && !(letter == 's' ? done('F', s, m) : gradientDone(s, m))) return false;
-    if (letter == 's' && plan_.credits > 0 && unacknowledged(rank, peer) >= plan_.credits) {
-      return false;
+    if (letter == 's' && !hasCredit(rank, peer)) return false;
+    if (buffers_ == kBlocking) {
+      const bool mayBeSent = letter != 'r' || hasCredit(peer, rank);
+      return done_.count(other) > 0 || (mayBeSent && meets(item, other, peer));
     }
-    if (buffers_ == kBlocking) return done_.count(other) > 0 || meets(item, other, peer);
     if (!sends || buffers_ == kUnboundedBuffers) return true;
     if (buffers_ == kPostedOnly) return done_.count(other) > 0;
     int lying = 0;
@@ -200,6 +202,9 @@ class SecondOpinion {
     return lying < buffers_;
   }
 
+  bool hasCredit(int rank, int peer) const {
+    return plan_.credits <= 0 || unacknowledged(rank, peer) < plan_.credits;
+  }
   /// Forward messages from a rank to a peer that are sent and whose use is not over.
   int unacknowledged(int rank, int peer) const {
     int count = 0;
