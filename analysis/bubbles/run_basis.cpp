@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/rerun/rerun_times.h"
+#include "analysis/rerun/run_network.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/threads/in_parallel.h"
 
@@ -185,15 +185,15 @@ PlannedIdle::PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const Medi
 void PlannedIdle::planStep(const JobGraph& graph, const MedianDurations& times, std::size_t step) {
   constexpr std::size_t kPlan = 0;
   constexpr std::size_t kMeasured = 1;
-  using Times = RerunTimes<2>;
-  const RerunOrder order(graph, jobs_, times, step);
+  using Times = RunTimes<2>;
+  const RunNetwork order(graph, jobs_, times, step);
   Times rerun(order);
-  rerun.run([](const RerunOrder::Operation& work) {
+  rerun.run([](const RunNetwork::Operation& work) {
     return Times::Row{work.ideal, work.measured};
   });
   const Times::Row length = rerun.length();
   ownLengths_[step] = static_cast<Nanoseconds>(length[kMeasured]);
-  RerunOrder::Index index = 0;
+  RunNetwork::Index index = 0;
   for (std::size_t p = 0; p < jobs_.rankCount(); ++p) {
     double free = 0;
     for (const Id job : jobs_.jobs(step, p)) {

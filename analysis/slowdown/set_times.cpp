@@ -7,10 +7,9 @@ namespace pipetrace {
 namespace {
 
 template <typename Visit>
-void visitSources(const RerunOrder& order, RerunOrder::Index work, const Visit& visit) {
-  for (const RerunOrder::Wait& wait : order.waits(work)) {
-    if (wait.source != RerunOrder::kNone) visit(wait.source);
-    if (wait.gate != RerunOrder::kNone) visit(wait.gate);
+void visitSources(const RunNetwork& order, RunNetwork::Index work, const Visit& visit) {
+  for (const RunNetwork::Wait& wait : order.waits(work)) {
+    if (wait.source != RunNetwork::kNone) visit(wait.source);
   }
 }
 
@@ -19,7 +18,7 @@ void visitSources(const RerunOrder& order, RerunOrder::Index work, const Visit& 
 /// When operations ideally end, and the places that they have as long as others wait for them.
 class SetTimes::Places {
  public:
-  explicit Places(const RerunOrder& order)
+  explicit Places(const RunNetwork& order)
       : order_(order),
         ends_(order.operations().size()),
         places_(ends_.size()),
@@ -50,7 +49,7 @@ class SetTimes::Places {
   }
 
  private:
-  const RerunOrder& order_;
+  const RunNetwork& order_;
   std::vector<double> ends_;   // by operation
   std::vector<Index> places_;  // by operation
   std::vector<Index> users_;   // how many that have not begun wait for it
@@ -58,23 +57,23 @@ class SetTimes::Places {
   Index count_ = 1;
 };
 
-SetTimes::SetTimes(const RerunOrder& order, std::size_t sets, const SetOf& setOf) : sets_(sets) {
+SetTimes::SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf) : sets_(sets) {
   messages_.reserve(order.messages().size());
-  for (const RerunOrder::Operation& each : order.messages()) {
+  for (const RunNetwork::Operation& each : order.messages()) {
     messages_.push_back({setOf(each), static_cast<float>(each.measured - each.ideal)});
   }
   members_.reserve(order.operations().size());
   inputs_.reserve(4 * order.operations().size());
-  groups_.reserve(order.groups().size() + 1);
+  groups_.reserve(order.waits().groups().size() + 1);
   Places places(order);
-  for (const RerunOrder::Group& group : order.groups()) addGroup(order, group, setOf, places);
+  for (const WaitNetwork::Group& group : order.waits().groups()) addGroup(order, group, setOf, places);
   groups_.push_back({static_cast<Index>(inputs_.size()), static_cast<Index>(members_.size())});
   for (const Index work : order.lastJobs()) ideal_ = std::max(ideal_, places.endOf(work));
   std::vector<char> isLast(order.operations().size());
   for (const Index work : order.lastJobs()) isLast[work] = 1;
   std::size_t member = 0;
-  for (const RerunOrder::Group& group : order.groups()) {
-    for (const Index work : order.members(group)) {
+  for (const WaitNetwork::Group& group : order.waits().groups()) {
+    for (const Index work : order.waits().members(group)) {
       members_[member].isLast = isLast[work] != 0;
       members_[member++].slack = static_cast<float>(ideal_ - places.endOf(work));
     }
@@ -83,7 +82,7 @@ SetTimes::SetTimes(const RerunOrder& order, std::size_t sets, const SetOf& setOf
   isLate_.resize(places.count());
 }
 
-void SetTimes::addGroup(const RerunOrder& order, const RerunOrder::Group& group, const SetOf& setOf,
+void SetTimes::addGroup(const RunNetwork& order, const WaitNetwork::Group& group, const SetOf& setOf,
                         Places& places) {
   const auto firstInput = static_cast<Index>(inputs_.size());
   groups_.push_back({firstInput, static_cast<Index>(members_.size())});
@@ -94,24 +93,21 @@ void SetTimes::addGroup(const RerunOrder& order, const RerunOrder::Group& group,
     ends.push_back(places.endOf(source) + (message == kNone ? 0 : order.messages()[message].ideal));
   };
   add(kNone, kNone);
-  for (const Index work : order.members(group)) {
-    for (const RerunOrder::Wait& wait : order.waits(work)) {
-      if (wait.source != kNone) add(wait.source, wait.message);
-      if (wait.message == kNone) continue;
-      if (wait.gate != kNone) add(wait.gate, wait.message);
-      add(kNone, wait.message);
+  for (const Index work : order.waits().members(group)) {
+    for (const RunNetwork::Wait& wait : order.waits(work)) {
+      if (wait.source != kNone || wait.lag != kNone) add(wait.source, wait.lag);
     }
   }
   const double begin = *std::max_element(ends.begin(), ends.end());
   for (std::size_t i = 0; i < ends.size(); ++i) {
     inputs_[firstInput + i].slack = static_cast<float>(begin - ends[i]);
   }
-  for (const Index work : order.members(group)) {
-    const RerunOrder::Operation& each = order.operations()[work];
+  for (const Index work : order.waits().members(group)) {
+    const RunNetwork::Operation& each = order.operations()[work];
     members_.push_back({{setOf(each), static_cast<float>(each.measured - each.ideal)},
                         places.take(work, begin + each.ideal)});
   }
-  for (const Index work : order.members(group)) places.letGo(work);
+  for (const Index work : order.waits().members(group)) places.letGo(work);
 }
 
 std::vector<double> SetTimes::lengths() {

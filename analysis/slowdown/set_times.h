@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/rerun/rerun_order.h"
+#include "analysis/rerun/run_network.h"
 
 namespace pipetrace {
 
@@ -23,18 +23,18 @@ namespace pipetrace {
 class SetTimes {
  public:
   static constexpr std::size_t kAtOnce = 128;
-  using SetOf = std::function<std::size_t(const RerunOrder::Operation&)>;
+  using SetOf = std::function<std::size_t(const RunNetwork::Operation&)>;
 
   /// The sets are numbered from 0 to `sets` − 1. `setOf(work)`: the set of an operation or a
   /// message. With a higher number it is ideal in all what-ifs.
-  SetTimes(const RerunOrder& order, std::size_t sets, const SetOf& setOf);
+  SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf);
 
   /// The length of the step in the what-if of each set.
   std::vector<double> lengths();
 
  private:
   using Index = std::uint32_t;
-  static constexpr Index kNone = RerunOrder::kNone;
+  static constexpr Index kNone = RunNetwork::kNone;
   static constexpr Index kStart = 0;  // the place of the step's begin, which is never late
 
   struct Duration {
@@ -66,7 +66,7 @@ class SetTimes {
   };
   class Places;
 
-  void addGroup(const RerunOrder& order, const RerunOrder::Group& group, const SetOf& setOf,
+  void addGroup(const RunNetwork& order, const WaitNetwork::Group& group, const SetOf& setOf,
                 Places& places);
   bool isInPass(std::size_t set) const { return set >= first_ && set - first_ < kAtOnce; }
   void run();

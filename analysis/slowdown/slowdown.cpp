@@ -50,7 +50,7 @@ class SetWhatIfs {
   /// difference to the result.
   void findBounds(const JobGraph& graph, const RunWork& runWork, double ideal, int threads);
   /// Runs a step (by its index). Several threads may run different steps at once.
-  void run(std::size_t step, const RerunOrder& order);
+  void run(std::size_t step, const RunNetwork& order);
   /// After all steps. `ideal`: the mean length of a step with ideal durations, ns.
   void finish(double ideal);
 
@@ -107,7 +107,7 @@ void SetWhatIfs::findBounds(const JobGraph& graph, const RunWork& runWork, doubl
 void SetWhatIfs::addDeviations(const JobGraph& graph, const RunWork& runWork, std::uint32_t rank,
                                std::vector<double>& deviations) const {
   const auto add = [&](RunWork::Id id) {
-    const RerunOrder::Operation work = RerunOrder::operationOf(runWork, id);
+    const RunNetwork::Operation work = RunNetwork::operationOf(runWork, id);
     const std::size_t set = setOf_(work);
     if (set < count()) deviations[set] += std::abs(work.measured - work.ideal);
   };
@@ -125,9 +125,9 @@ void SetWhatIfs::addDeviations(const JobGraph& graph, const RunWork& runWork, st
   }
 }
 
-void SetWhatIfs::run(std::size_t step, const RerunOrder& order) {
+void SetWhatIfs::run(std::size_t step, const RunNetwork& order) {
   if (whatIfs_ == 0) return;
-  const auto whatIfOf = [&](const RerunOrder::Operation& work) {
+  const auto whatIfOf = [&](const RunNetwork::Operation& work) {
     const std::size_t set = setOf_(work);
     return set < count() ? whatIfOf_[set] : kNoWhatIf;
   };
@@ -292,11 +292,11 @@ class Analysis {
         work_(work),
         threads_(threads),
         stages_(
-            work.stages().size(), [](const RerunOrder::Operation& each) { return each.stage; },
+            work.stages().size(), [](const RunNetwork::Operation& each) { return each.stage; },
             work.stepCount()),
         positions_(
             positionsOf(graph, work),
-            [&](const RerunOrder::Operation& each) {
+            [&](const RunNetwork::Operation& each) {
               return static_cast<std::size_t>(graph.ranks()[each.rank].position);
             },
             work.stepCount()) {
@@ -395,18 +395,18 @@ class Analysis {
 
   /// The length of a step as measured whose ranks begin as late as they did. `together`: the same
   /// if they all begin at 0.
-  double releasedLength(std::size_t step, const RerunOrder& order, double together) const {
+  double releasedLength(std::size_t step, const RunNetwork& order, double together) const {
     std::vector<double> releases;
     releases.reserve(graph_.ranks().size());
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
       releases.push_back(static_cast<double>(std::max<Nanoseconds>(0, work_.release(step, r))));
     }
     if (*std::max_element(releases.begin(), releases.end()) <= 0) return together;
-    using Times = RerunTimes<1>;
+    using Times = RunTimes<1>;
     Times times(order);
-    times.run([](const RerunOrder::Operation& work) { return Times::Row{work.measured}; },
-              [](const RerunOrder::Operation&) { return Times::Row{}; },
-              [&](const RerunOrder::Operation& work) { return releases[work.rank]; });
+    times.run([](const RunNetwork::Operation& work) { return Times::Row{work.measured}; },
+              [](const RunNetwork::Operation&) { return Times::Row{}; },
+              [&](const RunNetwork::Operation& work) { return releases[work.rank]; });
     return times.length()[0];
   }
 
@@ -415,7 +415,7 @@ class Analysis {
     std::vector<StepLengths> steps(work_.stepCount());
     inParallel(threads_, steps.size(), [&](std::size_t step) {
       StepLengths& lengths = steps[step];
-      const RerunOrder order(graph_, work_, step, step + 1);
+      const RunNetwork order(graph_, work_, step, step + 1);
       WhatIfTimes times(order);
       for (const WhatIfs& each : whatIfs_) {
         const WhatIfTimes::Lengths some = times.run(each);
@@ -453,9 +453,9 @@ class Analysis {
     std::vector<double> ideals(std::min(kMostSteps, work_.stepCount()));
     inParallel(threads_, ideals.size(), [&](std::size_t i) {
       const std::size_t step = i * work_.stepCount() / ideals.size();
-      const RerunOrder order(graph_, work_, step, step + 1);
-      RerunTimes<1> times(order);
-      times.run([](const RerunOrder::Operation& work) { return RerunTimes<1>::Row{work.ideal}; });
+      const RunNetwork order(graph_, work_, step, step + 1);
+      RunTimes<1> times(order);
+      times.run([](const RunNetwork::Operation& work) { return RunTimes<1>::Row{work.ideal}; });
       ideals[i] = times.length()[0];
     });
     const double ideal = *std::min_element(ideals.begin(), ideals.end());
@@ -470,12 +470,12 @@ class Analysis {
       const int number = graph_.ranks()[r].number;
       isIdeal[r] = std::find(ranks.begin(), ranks.end(), number) != ranks.end() ? 1 : 0;
     }
-    using Times = RerunTimes<1>;
+    using Times = RunTimes<1>;
     std::vector<double> lengths(work_.stepCount());
     inParallel(threads_, lengths.size(), [&](std::size_t step) {
-      const RerunOrder order(graph_, work_, step, step + 1);
+      const RunNetwork order(graph_, work_, step, step + 1);
       Times times(order);
-      times.run([&](const RerunOrder::Operation& work) {
+      times.run([&](const RunNetwork::Operation& work) {
         return Times::Row{isIdeal[work.rank] != 0 ? work.ideal : work.measured};
       });
       lengths[step] = times.length()[0];

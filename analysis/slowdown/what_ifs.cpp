@@ -9,7 +9,7 @@ constexpr std::size_t kWidth = WhatIfs::kMost;
 constexpr std::size_t kAllMeasured = 0;
 constexpr std::size_t kAllIdeal = 1;
 
-using Index = RerunOrder::Index;
+using Index = RunNetwork::Index;
 
 /// 1 for each bit that is set.
 constexpr auto kBits = [] {
@@ -23,7 +23,7 @@ constexpr auto kBits = [] {
 }  // namespace
 
 WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs) {
-  const auto durationsOf = [&](const RerunOrder::Operation& work) {
+  const auto durationsOf = [&](const RunNetwork::Operation& work) {
     const auto& bits = kBits[whatIfs.measuredIn(work)];
     const double more = work.measured - work.ideal;
     Times::Row row;
@@ -53,7 +53,7 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
     if (order_.isCoupled(work)) rowOf[work] = rows++;
   }
   std::vector<double> ends(rows * count);  // of coupled operations, by replica
-  const auto placeOf = [&](const RerunOrder::Operation& work) {
+  const auto placeOf = [&](const RunNetwork::Operation& work) {
     return static_cast<std::size_t>(replicaOf[work.rank]) - first;  // count and more: none
   };
   const auto takeEnd = [&](Index work, std::span<double> row) {
@@ -67,7 +67,7 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
     for (double& value : row) value = std::max(value, times_.end(work)[kAllIdeal]);
     if (own < count) row[own] = measured;
   };
-  const auto addDuration = [&](const RerunOrder::Operation& work, std::span<double> row) {
+  const auto addDuration = [&](const RunNetwork::Operation& work, std::span<double> row) {
     const std::size_t own = placeOf(work);
     const double measured = own < count ? row[own] + work.measured : 0;
     for (double& value : row) value += work.ideal;
@@ -75,24 +75,24 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
   };
   std::vector<double> begin(count);
   std::vector<double> message(count);
-  const auto takeWait = [&](const RerunOrder::Wait& wait) {
-    if (wait.message == RerunOrder::kNone) {
-      if (wait.source != RerunOrder::kNone) takeEnd(wait.source, begin);
+  const auto takeWait = [&](const RunNetwork::Wait& wait) {
+    if (wait.lag == RunNetwork::kNone) {
+      if (wait.source != RunNetwork::kNone) takeEnd(wait.source, begin);
       return;
     }
     std::fill(message.begin(), message.end(), 0.0);
-    if (wait.source != RerunOrder::kNone) takeEnd(wait.source, message);
-    if (wait.gate != RerunOrder::kNone) takeEnd(wait.gate, message);
-    addDuration(order_.messages()[wait.message], message);
+    if (wait.source != RunNetwork::kNone) takeEnd(wait.source, message);
+    addDuration(order_.messages()[wait.lag], message);
     for (std::size_t d = 0; d < count; ++d) begin[d] = std::max(begin[d], message[d]);
   };
-  for (const RerunOrder::Group& group : order_.groups()) {
-    if (!group.isCoupled) continue;
+  for (const WaitNetwork::Group& group : order_.waits().groups()) {
+    const auto members = order_.waits().members(group);
+    if (!order_.isCoupled(members.front())) continue;
     std::fill(begin.begin(), begin.end(), 0.0);
-    for (const Index work : order_.members(group)) {
-      for (const RerunOrder::Wait& wait : order_.waits(work)) takeWait(wait);
+    for (const Index work : members) {
+      for (const RunNetwork::Wait& wait : order_.waits(work)) takeWait(wait);
     }
-    for (const Index work : order_.members(group)) {
+    for (const Index work : members) {
       const std::span<double> row(ends.data() + rowOf[work] * count, count);
       std::copy(begin.begin(), begin.end(), row.begin());
       addDuration(order_.operations()[work], row);

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/rerun/rerun_times.h"
+#include "analysis/rerun/run_network.h"
 
 namespace pipetrace {
 
@@ -22,7 +22,7 @@ struct WhatIfs {
   WhatIfs(std::size_t ranks, std::size_t stages, std::size_t sets)
       : byRank(ranks), byStage(stages + 1), bySet(sets) {}
 
-  std::uint8_t measuredIn(const RerunOrder::Operation& work) const {
+  std::uint8_t measuredIn(const RunNetwork::Operation& work) const {
     return static_cast<std::uint8_t>((byRank[work.rank] | byStage[work.stage] | bySet[work.set]) ^
                                      inverted);
   }
@@ -33,7 +33,7 @@ class WhatIfTimes {
  public:
   using Lengths = std::array<double, WhatIfs::kMost>;
 
-  explicit WhatIfTimes(const RerunOrder& order) : order_(order), times_(order) {}
+  explicit WhatIfTimes(const RunNetwork& order) : order_(order), times_(order) {}
 
   /// The lengths of the step, ns.
   Lengths run(const WhatIfs& whatIfs);
@@ -49,12 +49,12 @@ class WhatIfTimes {
 
  private:
   static constexpr std::size_t kReplicasAtOnce = 128;  // so that memory is bounded
-  using Times = RerunTimes<WhatIfs::kMost>;
+  using Times = RunTimes<WhatIfs::kMost>;
 
   std::vector<double> lengthsOfReplicas(std::span<const std::uint32_t> replicaOf, std::size_t first,
                                         std::size_t count) const;
 
-  const RerunOrder& order_;
+  const RunNetwork& order_;
   Times times_;
 };
 

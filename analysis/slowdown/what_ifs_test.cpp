@@ -51,7 +51,7 @@ TEST(WhatIfTimes, LengthsByReplicaAreThoseOfAWhatIfForEachOne) {
     const JobGraph graph(timeline, topologyOf(timeline));
     const std::vector<std::int32_t> steps{0};
     const RunWork work(timeline, graph, steps, 1);
-    const RerunOrder order(graph, work, 0, 1);
+    const RunNetwork order(graph, work, 0, 1);
     std::vector<std::uint32_t> replicaOf;
     for (const JobGraph::Rank& rank : graph.ranks()) {
       replicaOf.push_back(static_cast<std::uint32_t>(rank.replica));
@@ -86,10 +86,10 @@ void expectLengthsByRank(const Timeline& timeline, std::int32_t step) {
   const JobGraph graph(timeline, topologyOf(timeline));
   const std::vector<std::int32_t> steps{step};
   const RunWork work(timeline, graph, steps, 1);
-  const RerunOrder order(graph, work, 0, 1);
+  const RunNetwork order(graph, work, 0, 1);
   const std::size_t ranks = graph.ranks().size();
   ASSERT_GT(ranks, SetTimes::kAtOnce) << "there is more than one pass";
-  SetTimes times(order, ranks, [](const RerunOrder::Operation& each) { return each.rank; });
+  SetTimes times(order, ranks, [](const RunNetwork::Operation& each) { return each.rank; });
   const std::vector<double> lengths = times.lengths();
   ASSERT_EQ(lengths.size(), ranks);
   WhatIfTimes single(order);

@@ -13,7 +13,7 @@
 
 #include "analysis/graph/job_graph.h"
 #include "analysis/graph/median_durations.h"
-#include "analysis/rerun/rerun_times.h"
+#include "analysis/rerun/run_network.h"
 #include "analysis/slowdown/slowdown.h"
 #include "trace/error.h"
 #include "trace/text/ranks_text.h"
@@ -148,8 +148,8 @@ Timeline MovedEvents::moved(std::span<const Operation> operations) const {
   return result;
 }
 
-using Operation = RerunOrder::Operation;
-using Index = RerunOrder::Index;
+using Operation = RunNetwork::Operation;
+using Index = RunNetwork::Index;
 
 /// The steps of all jobs, ascending.
 std::vector<std::int32_t> stepsOf(const JobGraph& graph) {
@@ -210,11 +210,11 @@ bool RunAgain::isOnLink(const Operation& work, int rank, int peer) const {
 
 /// The one that ended last.
 Index RunAgain::lastInputOf(Index index) const {
-  Index last = RerunOrder::kNone;
-  for (const RerunOrder::Wait& wait : order_.waits(index)) {
-    if (wait.source == RerunOrder::kNone) continue;
+  Index last = RunNetwork::kNone;
+  for (const RunNetwork::Wait& wait : order_.waits(index)) {
+    if (wait.source == RunNetwork::kNone) continue;
     const bool isLater =
-        last == RerunOrder::kNone || work_.endOf(order_.operations()[wait.source].id) >
+        last == RunNetwork::kNone || work_.endOf(order_.operations()[wait.source].id) >
                                          work_.endOf(order_.operations()[last].id);
     if (isLater) last = wait.source;
   }
@@ -222,7 +222,7 @@ Index RunAgain::lastInputOf(Index index) const {
 }
 
 bool RunAgain::isUnlogged(const Operation& work, Index input) const {
-  if (input == RerunOrder::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
+  if (input == RunNetwork::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
   const Operation& before = order_.operations()[input];
   return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
 }
@@ -233,7 +233,7 @@ bool RunAgain::waitsForUnlogged(Index index) const {
 
 bool RunAgain::mayWaitForUnlogged(Index index) const {
   const auto waits = order_.waits(index);
-  return std::any_of(waits.begin(), waits.end(), [&](const RerunOrder::Wait& wait) {
+  return std::any_of(waits.begin(), waits.end(), [&](const RunNetwork::Wait& wait) {
     return isUnlogged(order_.operations()[index], wait.source);
   });
 }
@@ -242,7 +242,7 @@ bool RunAgain::hasLaunch(Index index) const {
   const Operation& work = order_.operations()[index];
   if (work.launch <= 0) return false;
   const Index last = lastInputOf(index);
-  if (last == RerunOrder::kNone) return false;
+  if (last == RunNetwork::kNone) return false;
   const bool isInStep =
       work_.stepIndexOf(order_.operations()[last].id) == work_.stepIndexOf(work.id);
   return isInStep && !waitsForUnlogged(index);
@@ -435,16 +435,16 @@ Timeline RunAgain::run(const RunChanges& changes) const {
   const std::vector<double> durations = durationsOf(changes);
   const std::vector<double> launches = launchesOf(changes);
   const std::vector<Operation>& operations = order_.operations();
-  using Row = RerunTimes<1>::Row;
+  using Row = RunTimes<1>::Row;
   const auto indexOf = [&](const Operation& work) {
     return static_cast<std::size_t>(&work - &operations[0]);
   };
   const auto hasInput = [&](Index index) {
     const auto waits = order_.waits(index);
     return std::any_of(waits.begin(), waits.end(),
-                       [](const auto& wait) { return wait.source != RerunOrder::kNone; });
+                       [](const auto& wait) { return wait.source != RunNetwork::kNone; });
   };
-  RerunTimes<1> times(order_);
+  RunTimes<1> times(order_);
   times.run([&](const Operation& work) { return Row{durations[indexOf(work)]}; },
             [&](const Operation& work) { return Row{launches[indexOf(work)]}; },
             [&](const Operation& work) {
@@ -456,8 +456,8 @@ Timeline RunAgain::run(const RunChanges& changes) const {
   moved.reserve(operations.size());
   for (Index i = 0; i < operations.size(); ++i) {
     double ready = hasInput(i) ? std::numeric_limits<double>::lowest() : 0.0;
-    for (const RerunOrder::Wait& wait : order_.waits(i)) {
-      if (wait.source != RerunOrder::kNone) ready = std::max(ready, times.end(wait.source)[0]);
+    for (const RunNetwork::Wait& wait : order_.waits(i)) {
+      if (wait.source != RunNetwork::kNone) ready = std::max(ready, times.end(wait.source)[0]);
     }
     const auto timeOf = [&](double time) {
       return order_.origin() + static_cast<Nanoseconds>(std::llround(time));

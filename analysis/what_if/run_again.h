@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
-#include "analysis/rerun/rerun_order.h"
+#include "analysis/rerun/run_network.h"
 #include "analysis/rerun/run_work.h"
 #include "analysis/run/run.h"
 #include "analysis/what_if/run_changes.h"
@@ -27,28 +27,28 @@ class RunAgain {
   /// have.
   Timeline run(const RunChanges& changes = {}) const;
 
-  const RerunOrder& order() const { return order_; }
+  const RunNetwork& order() const { return order_; }
   const RunWork& work() const { return work_; }
   /// The numbers of the ranks of a message, its sender's first; -1: not known.
-  std::pair<int, int> ranksOf(const RerunOrder::Operation& message) const;
+  std::pair<int, int> ranksOf(const RunNetwork::Operation& message) const;
   /// The number of the rank of a work: of a message its receiver's.
-  int rankOf(const RerunOrder::Operation& work) const { return numberOf(work); }
+  int rankOf(const RunNetwork::Operation& work) const { return numberOf(work); }
   /// Whether a work is a message.
-  bool isMessage(const RerunOrder::Operation& work) const;
+  bool isMessage(const RunNetwork::Operation& work) const;
   /// Whether it began after the last of those that it waited for in its own step: what lies
   /// between is its launch. False after a pause, and where that one was a job of another rank
   /// whose message is not logged.
-  bool hasLaunch(RerunOrder::Index index) const;
+  bool hasLaunch(RunNetwork::Index index) const;
   /// Whether the last that it waited for was a job of another rank whose message is not logged:
   /// what lies between is the message, as far as anybody knows.
-  bool waitsForUnlogged(RerunOrder::Index index) const;
+  bool waitsForUnlogged(RunNetwork::Index index) const;
 
  private:
   /// Whether an input is a job of another rank whose message is not logged.
-  bool isUnlogged(const RerunOrder::Operation& work, RerunOrder::Index input) const;
+  bool isUnlogged(const RunNetwork::Operation& work, RunNetwork::Index input) const;
   /// Whether it has an input on another rank whose message is not logged. Nobody knows when that
   /// came.
-  bool mayWaitForUnlogged(RerunOrder::Index index) const;
+  bool mayWaitForUnlogged(RunNetwork::Index index) const;
   std::vector<double> durationsOf(const RunChanges& changes) const;
   void makeIdeal(const IdealSet& set, std::vector<double>& durations) const;
   void balance(std::vector<double>& durations) const;
@@ -56,19 +56,19 @@ class RunAgain {
   void leaveOutPauses(const std::vector<JobGraph::Id>& jobs, std::vector<double>& durations) const;
   void scale(const ScaleOption& scale, std::vector<double>& durations) const;
   void setLink(const RunChanges::Link& link, std::vector<double>& durations) const;
-  bool isOnLink(const RerunOrder::Operation& work, int rank, int peer) const;
-  RerunOrder::Index lastInputOf(RerunOrder::Index index) const;
+  bool isOnLink(const RunNetwork::Operation& work, int rank, int peer) const;
+  RunNetwork::Index lastInputOf(RunNetwork::Index index) const;
   void requireRank(int rank, const std::string& option) const;
   std::vector<double> launchesOf(const RunChanges& changes) const;
-  int numberOf(const RerunOrder::Operation& work) const { return graph_.ranks()[work.rank].number; }
-  JobKind kindOf(const RerunOrder::Operation& work) const { return work_.event(work.id).kind; }
-  std::int32_t stageOf(const RerunOrder::Operation& work) const;
+  int numberOf(const RunNetwork::Operation& work) const { return graph_.ranks()[work.rank].number; }
+  JobKind kindOf(const RunNetwork::Operation& work) const { return work_.event(work.id).kind; }
+  std::int32_t stageOf(const RunNetwork::Operation& work) const;
 
   const Run& run_;
   const JobGraph& graph_;
   const CountedSteps& counted_;
   RunWork work_;
-  RerunOrder order_;
+  RunNetwork order_;
 };
 
 /// The most by which begin or end of an event differ between two forms of one run, bubbles apart.

@@ -265,8 +265,8 @@ RunModel::SimulatedRun RunModel::run(const PlanChanges& changes, const RunChange
 
 namespace {
 
-using MedianWork = RerunOrder::Operation;
-using MedianIndex = RerunOrder::Index;
+using MedianWork = RunNetwork::Operation;
+using MedianIndex = RunNetwork::Index;
 
 }  // namespace
 

@@ -21,7 +21,6 @@ PartitionModel::PartitionModel(const CheckedPlan& plan, const BlockTable& table,
       table_(table),
       sums_(table, *plan_),
       recomputes_(*plan_, sums_, limit),
-      hasPast_(table.bandwidth > 0 || plan_->credits > 0),
       free_(plan_->ranks.size()) {
   costs_ = {.stages = std::vector<StageCosts>(static_cast<std::size_t>(plan_->numStages)),
             .transfer = table.transfer,
@@ -104,11 +103,11 @@ void PartitionModel::setUp(const BlockPartition& partition) {
 /// The length of the candidate that is set up. It is timed as a step so late that nothing of
 /// earlier ones is left on links, and their messages are acknowledged.
 Nanoseconds PartitionModel::length() {
-  if (!hasPast_) begin_ = 0;
   if (!timing_ || begin_ > kNsMax / 4) {
     timing_.emplace(plan_, costs_);
     begin_ = 0;
   }
+  if (timing_->network().carried().empty()) begin_ = 0;
   std::fill(free_.begin(), free_.end(), begin_ + timing_->lr());
   timing_->run(free_);
   timed_ += timing_->actionCount();

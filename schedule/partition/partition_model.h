@@ -77,7 +77,6 @@ class PartitionModel {
   std::vector<std::int64_t> microBatches_;  // by stage, on the rank that has most
   bool hasWhole_ = false;                   // backwards
   bool hasHalves_ = false;
-  bool hasPast_ = false;  // links and credits of a step before
   std::int64_t timed_ = 0;
   std::vector<Nanoseconds> forwardsBefore_;   // by block
   std::vector<Nanoseconds> backwardsBefore_;  // by block, what the stages before wait for

@@ -56,9 +56,12 @@ PlanModel::Link PlanModel::linkBetween(int from, int to, const Costs& costs) con
 
 bool PlanModel::covers(const Plan& plan) {
   if (plan.placement.hasSeveralRanks() || plan.replicas > 1 || plan.isAsynchronous()) return false;
+  if (plan.credits > 0) return false;
   for (const auto& row : plan.ranks) {
     for (const Action& action : row) {
-      if (action.kind == JobKind::kForwardBackward) return false;
+      const bool isCovered = action.kind == JobKind::kForward || isBackward(action.kind) ||
+                             action.kind == JobKind::kBackwardWeight;
+      if (!isCovered || action.isPart()) return false;
     }
   }
   return true;

@@ -38,8 +38,10 @@ struct PlanTimes {
 };
 
 /// The sizes, placement and costs of a plan in flat arrays, to time many orders of its jobs in
-/// little time. Its times are those of dryRun(), less Costs::lr and Costs::optimizer. It does not
-/// cover plans that run in both directions, fuse jobs or are asynchronous. For one thread.
+/// little time. It runs the waits of the plan's network (PlanNetwork) without building one, which
+/// would take several times as long as running it. Its times are those of dryRun(), less Costs::lr
+/// and Costs::optimizer. It covers plans that have forwards, backwards and their halves alone, each
+/// stage on one rank, without credits. For one thread.
 class PlanModel {
  public:
   /// `shape` gives sizes and placement; `limits`, by rank, is the most that activations may take.

@@ -6,10 +6,13 @@
 #include <random>
 
 #include "schedule/build_schedule.h"
+#include "schedule/check/plan_network.h"
 #include "schedule/search/local_search.h"
 #include "schedule/search/lower_bound.h"
 #include "schedule/search/plan_candidates.h"
 #include "schedule/simulate/dry_run.h"
+#include "schedule/testing/random_plans.h"
+#include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {
 namespace {
@@ -84,6 +87,41 @@ TEST(PlanModel, TimesAreThoseOfTheDryRun) {
     EXPECT_EQ(score.longestSpan, longest);
     EXPECT_EQ(model.planOf(model.ordersOf(plan)).ranks, plan.ranks);
   });
+}
+
+// The model does not ask the network what waits for what.
+TEST(PlanModel, TimesOfRandomPlansAreThoseOfTheNetworkAndSoIsWhetherTheyRun) {
+  std::mt19937 random(3);
+  test::RandomPlans plans(4);
+  int ran = 0;
+  int stuck = 0;
+  while (ran + stuck < test::drawn(10'000)) {
+    const Plan made = plans.computeOnly();
+    if (!PlanModel::covers(made)) continue;
+    const Costs costs = randomCosts(made.numStages, random);
+    PlanModel model(made, costs, std::vector<std::int64_t>(made.ranks.size(), 0));
+    for (int orders = 0; orders < 16; ++orders) {
+      Plan plan = made;
+      for (int swaps = orders % 3; swaps > 0; --swaps) {
+        auto& row = plan.ranks[random() % plan.ranks.size()];
+        const std::size_t at = random() % row.size();
+        std::swap(row[at], row[std::min(at + 1 + random() % 2, row.size() - 1)]);
+      }
+      PlanTimes times;
+      PlanScore score;
+      const bool runs = model.evaluate(model.ordersOf(plan), times, score);
+      ASSERT_EQ(runs, PlanNetwork(plan, PlanIndex(plan), {}, {}).isComplete());
+      ++(runs ? ran : stuck);
+      if (!runs) continue;
+      const DryRun run = dryRunOfCandidate(plan, costs);
+      ASSERT_EQ(score.length, run.length);
+      for (std::size_t r = 0; r < run.ranks.size(); ++r) {
+        ASSERT_EQ(times.begin[r], run.ranks[r].begin);
+      }
+    }
+  }
+  EXPECT_GT(ran, test::drawn(5'000));
+  EXPECT_GT(stuck, test::drawn(1'000));
 }
 
 TEST(PlanModel, LimitsAreKeptIfTheyAllowThePeakOfTheDryRun) {

@@ -1,6 +1,7 @@
 #include "schedule/simulate/critical_path.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 
 #include "schedule/simulate/plan_timing.h"
@@ -60,6 +61,19 @@ class WayBack {
     return nullptr;
   }
 
+  /// Of the waits that were over only then, the one whose reason comes first in `reasons`, else the
+  /// first; null: none.
+  const Wait* lastOf(Index operation, std::initializer_list<WaitReason> reasons,
+                     Nanoseconds time) const {
+    for (const WaitReason reason : reasons) {
+      if (const Wait* wait = lastOf(operation, reason, time); wait != nullptr) return wait;
+    }
+    for (const Wait& wait : waitsOf(operation)) {
+      if (timing_.endOf(wait) == time) return &wait;
+    }
+    return nullptr;
+  }
+
   void visit(Index operation) {
     const PlanNetwork::Operation own = network_.operation(operation);
     switch (own.kind) {
@@ -83,18 +97,16 @@ class WayBack {
     addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
   }
 
-  /// To what the rank did before, or to the acknowledgement that it waited for: of the last message
-  /// for which it waited since its last job.
+  /// To what the rank did before, or what else it waited for since its last job: for the
+  /// acknowledgement of a message.
   void goBackOnRank(Index operation) {
     const Says says = says_;
     if (says == Says::kLastMessage) says_ = Says::kNobody;
-    if (const Wait* row = lastOf(operation, WaitReason::kRank, now_); row != nullptr) {
-      next_ = row->source;
-      return;
-    }
-    const Wait* credit = lastOf(operation, WaitReason::kCredit, now_);
-    if (says != Says::kNobody) path_.links.back().reason = WaitReason::kCredit;
-    addAcknowledgement(*credit, rankOf(operation));
+    const Wait* last = lastOf(operation, {WaitReason::kRank}, now_);
+    next_ = last == nullptr ? WaitNetwork::kNone : last->source;
+    if (last == nullptr || last->reason == WaitReason::kRank) return;
+    if (says != Says::kNobody) path_.links.back().reason = last->reason;
+    if (last->reason == WaitReason::kCredit) addAcknowledgement(*last, rankOf(operation));
   }
 
   /// The rank of a send or a hand-over.
@@ -184,10 +196,12 @@ class WayBack {
       if (moved.begin == moved.sent || moved.begin == moved.posted) {
         return addMessage(message, moved);
       }
+      const Wait* last =
+          lastOf(network_.ofMessage(message), {WaitReason::kLink}, moved.begin);
       Link link = linkOf(message, moved.begin);
-      link.reason = WaitReason::kLink;
+      link.reason = last->reason;
       add(std::move(link));
-      next_ = lastOf(network_.ofMessage(message), WaitReason::kLink, moved.begin)->source;
+      next_ = last->source;
       const PlanNetwork::Operation before = network_.operation(next_);
       if (before.kind != Kind::kMessage) return;
       message = before.number;
@@ -198,22 +212,14 @@ class WayBack {
     const Index send = network_.ofAction(network_.sendOf(message));
     const Index receive = network_.ofAction(network_.receiveOf(message));
     const Nanoseconds begin = timing_.spanOf(send).begin;
-    const Wait* made = lastOf(send, WaitReason::kMaker, begin);
-    const Wait* credit = lastOf(send, WaitReason::kCredit, begin);
+    const Wait* last = lastOf(send, {WaitReason::kMaker, WaitReason::kCredit}, begin);
+    if (last == nullptr) last = lastOf(receive, WaitReason::kLine, begin);
     Link link = linkOf(message, begin);
-    link.reason = made != nullptr     ? WaitReason::kMaker
-                  : credit != nullptr ? WaitReason::kCredit
-                                      : WaitReason::kLine;
+    link.reason = last == nullptr ? WaitReason::kLine : last->reason;
     const int sender = link.rank;
     add(std::move(link));
-    if (made != nullptr) {
-      next_ = made->source;
-      return;
-    }
-    if (credit != nullptr) return addAcknowledgement(*credit, sender);
-    const Wait* before = lastOf(send, WaitReason::kLine, begin);
-    if (before == nullptr) before = lastOf(receive, WaitReason::kLine, begin);
-    next_ = before == nullptr ? WaitNetwork::kNone : before->source;
+    next_ = last == nullptr ? WaitNetwork::kNone : last->source;
+    if (last != nullptr && last->reason == WaitReason::kCredit) addAcknowledgement(*last, sender);
   }
 
   /// Updates of the weights that follow each other.

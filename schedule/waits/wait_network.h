@@ -29,7 +29,7 @@ enum class WaitReason : std::uint8_t {
 
 /// Operations, and what each of them waits for. This is the one way to ask when things would
 /// happen. A builder says what waits for what, of a plan (PlanNetwork) or of steps of a run
-/// (RerunOrder), before any time is known. WaitTimes runs the network.
+/// (RunNetwork), before any time is known. WaitTimes runs the network.
 ///
 /// An operation begins when all that it waits for is over. Operations of a group begin together.
 /// What follows a fixed order, such as the actions of a rank or the messages of a link, waits for

@@ -43,7 +43,7 @@ TEST_P(Replay, ARealRunThatRunsAgainIsTheRun) {
   ASSERT_GT(again.order().operations().size(), 0U);
   EXPECT_EQ(largestDifference(run.timeline(), again.run()), 0);
   std::size_t waiting = 0;
-  for (RerunOrder::Index i = 0; i < again.order().operations().size(); ++i) {
+  for (RunNetwork::Index i = 0; i < again.order().operations().size(); ++i) {
     waiting += again.order().waits(i).empty() ? 0 : 1;
   }
   EXPECT_GT(waiting, again.order().operations().size() / 2) << "it is no list of fixed times";

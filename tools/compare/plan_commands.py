@@ -7,6 +7,9 @@ OUTPUTS = [["-o", "p.svg"], ["-o", "p.json"], ["-o", "logs/"], ["--csv", "p.csv"
            ["--check", "--buffers", "2"], ["--csv", "-"], ["--costs-out", "costs.json"],
            ["--width", "80"], ["--steps", "3", "-o", "p.json"], ["-o", "a.svg", "-o", "b.json"],
            ["--steps", "2", "-o", "logs/", "-o", "p.svg", "--csv", "p.csv"],
+           ["--transfers", "in-time", "--comm-streams", "rank", "--json"],
+           ["--transfers", "torch", "--comm-streams", "edge", "-o", "p.json"], ["--compare", "--json"],
+           ["--credits", "2", "--steps", "3", "--json"], ["--credits", "1", "--check"],
            ["--job-list", "--backward-parts", "2", "--forward-parts", "2", "--transfer-jobs"]]
 BAD_CELLS = ["", "0F", "9B9", "0F0", "0X1", "(0F0;0B0)OVERLAP_F_B", "\"", "1I0"]
 

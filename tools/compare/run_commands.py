@@ -1,4 +1,5 @@
-"""What both builds do with one input: profiles of every format, summaries, info, show, pictures."""
+"""What both builds do with one input: profiles of every format, summaries, info, show, pictures,
+and the answers to all questions that may be asked of a run."""
 
 from .case import Case
 
@@ -11,6 +12,8 @@ ALWAYS = [
     ("info", ["info"]),
     ("info", ["info", "--json"]),
     ("show", ["show"]),
+    ("report", ["report", "--json", "--all"]),
+    ("advise", ["advise", "--json"]),
     ("costs", ["plan", "--schedule", "LoopedBFS", "--stages", "PP", "--chunks", "V", "--micro-batches",
                "4", "--costs-out", "costs.json", "--json", "--costs-from"]),
 ]
@@ -40,6 +43,15 @@ SOMETIMES = [
     ("topology", ["--dp", "2", "--vpp", "2", "-o", "p.json", "-o", "p.sqlite"]),
     ("topology", ["info", "--pp", "3"]),
     ("show", ["show", "--width", "60"]),
+    ("report", ["report", "-o", "r.txt"]),
+    ("what-if", ["what-if", "--json"]),
+    ("what-if", ["what-if", "--make-ideal", "all", "--json"]),
+    ("what-if", ["what-if", "--make-ideal", "stage=1", "--no-launch", "-o", "p.json"]),
+    ("what-if", ["what-if", "--scale", "stage=0:0.5", "--link", "0-1=3ms", "--json"]),
+    ("what-if", ["what-if", "--balance", "stages", "-o", "p.json"]),
+    ("what-if", ["what-if", "--schedule", "1F1B", "--json"]),
+    ("what-if", ["what-if", "--schedule", "ZB-H1", "--comm-streams", "rank", "--transfers", "in-time",
+                 "--csv", "p.csv"]),
     ("kinds", ["--kinds", "../inputs/kinds.json", "-o", "p.json"]),
     ("costs", ["plan", "--schedule", "ZB-H1", "--stages", "PP", "--micro-batches", "6", "--costs-from"]),
 ]

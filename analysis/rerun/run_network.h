@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +9,7 @@
 #include "analysis/graph/median_durations.h"
 #include "analysis/graph/step_jobs.h"
 #include "analysis/rerun/run_work.h"
+#include "schedule/waits/wait_times.h"
 
 namespace pipetrace {
 
@@ -23,9 +25,9 @@ struct RerunRules {
   bool keepsLaunches = false;
 };
 
-/// The operations of a step or of several, what each of them waits for, and an order in which they
-/// can run. RerunTimes runs them. This is the one way to ask how a run would have gone. Operations
-/// and waits are one of two:
+/// The operations of a step or of several of a run, and what each of them waits for, as a network.
+/// RunTimes runs it. This is the one way to ask how a run would have gone. Operations and waits are
+/// one of two:
 ///
 /// - The edges of the straggler study (docs/metrics.md, "Stragglers") have all jobs, messages and
 ///   collectives of all ranks, in one step or in several that follow each other.
@@ -35,10 +37,11 @@ struct RerunRules {
 ///
 /// Waits that contradict each other are left out: of operations that wait for each other, the one
 /// that really began first goes on.
-class RerunOrder {
+class RunNetwork {
  public:
-  using Index = std::uint32_t;
-  static constexpr Index kNone = ~Index{0};
+  using Index = WaitNetwork::Index;
+  using Wait = WaitNetwork::Wait;
+  static constexpr Index kNone = WaitNetwork::kNone;
 
   struct Operation {
     double measured = 0;  ///< ns; by the edges of the plan: what jobs of its stage and kind take
@@ -55,21 +58,6 @@ class RerunOrder {
   /// An operation of the study, without its launch.
   static Operation operationOf(const RunWork& runWork, RunWork::Id id);
 
-  /// Waiting for the end of `source`. With a message: for the message's end; it begins after
-  /// `source` and `gate`.
-  struct Wait {
-    Index source = kNone;
-    Index gate = kNone;
-    Index message = kNone;  ///< index in messages()
-  };
-
-  /// Operations that begin together; most groups have one.
-  struct Group {
-    Index first = 0;  ///< they are [first, end) of the order
-    Index end = 0;
-    bool isCoupled = false;  ///< another replica may hold it up
-  };
-
   /// The edges of the study, for the steps [first, end) of `runWork`, which follow each other on
   /// each rank. Jobs and collectives are numbered step after step, those of one step as
   /// RunWork::indexInStep() does. Where launches are kept or messages are in line, messages are
@@ -79,24 +67,19 @@ class RerunOrder {
   /// not become its launch. So where launches are kept, a late message also waits for the last job
   /// of its sender and its receiver that had ended. In runs of the study, whose programs wait for
   /// their messages, a late job waits for the last message of its rank that had ended.
-  RerunOrder(const JobGraph& graph, const RunWork& runWork, std::size_t first, std::size_t end,
+  RunNetwork(const JobGraph& graph, const RunWork& runWork, std::size_t first, std::size_t end,
              const RerunRules& rules = {});
 
   /// The edges of the plan. `step`: an index of `jobs`. The jobs are numbered as in
   /// jobs.jobs(step).
-  RerunOrder(const JobGraph& graph, const StepJobs& jobs, const MedianDurations& times,
+  RunNetwork(const JobGraph& graph, const StepJobs& jobs, const MedianDurations& times,
              std::size_t step);
 
   const std::vector<Operation>& operations() const { return operations_; }
+  /// The lag of a wait is one of these.
   const std::vector<Operation>& messages() const { return messages_; }
-  std::span<const Wait> waits(Index work) const {
-    return std::span(waits_).subspan(firstWait_[work], firstWait_[work + 1] - firstWait_[work]);
-  }
-  /// In an order in which they can run.
-  const std::vector<Group>& groups() const { return groups_; }
-  std::span<const Index> members(const Group& group) const {
-    return std::span(members_).subspan(group.first, group.end - group.first);
-  }
+  const WaitNetwork& waits() const { return network_; }
+  std::span<const Wait> waits(Index work) const { return network_.waits(work); }
   /// Whether another replica may hold it up. Not where launches are kept.
   bool isCoupled(Index work) const { return isCoupled_[work] != 0; }
   /// The last job of each rank that has one.
@@ -110,30 +93,19 @@ class RerunOrder {
   void addWaits(const JobGraph& graph, const RunWork& runWork);
   void addWaitsOfStep(const JobGraph& graph, const RunWork& runWork, std::size_t step,
                       std::vector<Index>& latest);
-  void addData(const JobGraph& graph, const RunWork& runWork, RunWork::Id job,
+  void addData(const JobGraph& graph, const RunWork& runWork, RunWork::Id job, Index own,
                RunWork::Id sameDirection);
   void addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, bool areInLine);
   void addWaitsForLaunches(const JobGraph& graph, const RunWork& runWork, bool areInLine);
   void groupOperations(const RunWork& runWork);
-  template <typename BeginOf>
-  void order(const BeginOf& beginOf);
-  void leaveOutContradictions();
   void findCoupled(const JobGraph& graph);
   void findLaunches(const RunWork& runWork);
   Index indexOf(const RunWork& runWork, RunWork::Id work) const;
-  template <typename Visit>
-  static void visitSources(const Wait& wait, const Visit& visit) {
-    if (wait.source != kNone) visit(wait.source);
-    if (wait.gate != kNone) visit(wait.gate);
-  }
+  void wait(const RunWork& runWork, Index work, const Wait& wait);
 
   std::vector<Operation> operations_;
   std::vector<Operation> messages_;
-  std::vector<Wait> waits_;
-  std::vector<Index> firstWait_;
-  std::vector<Index> groupOf_;  // by work; before order(): in no order
-  std::vector<Index> members_;
-  std::vector<Group> groups_;
+  WaitNetwork network_;
   std::vector<char> isCoupled_;
   std::vector<Index> lastJobs_;
   Nanoseconds origin_ = 0;
@@ -144,6 +116,60 @@ class RerunOrder {
   bool messagesAreOperations_ = false;
   std::vector<Index> messageIndex_;  // then: by id − graph.jobCount()
   std::vector<Index> messageGates_;  // by id − graph.jobCount()
+  std::vector<Nanoseconds> ready_;   // where launches are kept, by work: the end of the last that it
+                                     // waits for
+};
+
+/// Runs the operations of a network of a run, kWidth times at once. Each begins when the last that
+/// it waits for has ended. Where launches are kept, it begins as much later as its launch says.
+/// Times are in ns from 0. They are exact for whole nanoseconds. For one thread; the network must
+/// outlive it.
+template <std::size_t kWidth>
+class RunTimes {
+ public:
+  using Row = std::array<double, kWidth>;
+  using Index = RunNetwork::Index;
+
+  explicit RunTimes(const RunNetwork& network) : network_(network), times_(network.waits()) {}
+
+  /// `durationsOf(work)` and `launchesOf(work)` are the Rows of a RunNetwork::Operation.
+  /// `releaseOf(work)`: no work begins before that, its launch apart.
+  template <typename DurationsOf, typename LaunchesOf, typename ReleaseOf>
+  void run(const DurationsOf& durationsOf, const LaunchesOf& launchesOf,
+           const ReleaseOf& releaseOf) {
+    const auto& operations = network_.operations();
+    times_.run([&](Index work) { return durationsOf(operations[work]); },
+               [&](const RunNetwork::Wait& wait) {
+                 return durationsOf(network_.messages()[wait.lag]);
+               },
+               [&](Index work) {
+                 Row row;
+                 row.fill(releaseOf(operations[work]));
+                 return row;
+               },
+               [&](Index work) { return launchesOf(operations[work]); });
+  }
+
+  /// The same at once after the last input, and not before 0.
+  template <typename DurationsOf>
+  void run(const DurationsOf& durationsOf) {
+    run(
+        durationsOf, [](const RunNetwork::Operation&) { return Row{}; },
+        [](const RunNetwork::Operation&) { return 0.0; });
+  }
+
+  /// When an operation ended in the last run().
+  const Row& end(Index work) const { return times_.end(work); }
+  /// When the last job of all ranks did.
+  Row length() const {
+    Row length{};
+    for (const Index work : network_.lastJobs()) takeLater(length, end(work));
+    return length;
+  }
+
+ private:
+  const RunNetwork& network_;
+  WaitTimes<Row> times_;
 };
 
 }  // namespace pipetrace

@@ -1,10 +1,10 @@
-#include "analysis/rerun/rerun_order.h"
+#include "analysis/rerun/run_network.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "analysis/rerun/rerun_times.h"
+#include "analysis/rerun/run_network.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "trace/topology.h"
@@ -18,7 +18,7 @@ using testing::Pair;
 
 /// Rank 0 has its backward before the forward that it follows from. Forward 0 of rank 1 waits for
 /// that forward, and the backward for the forward of rank 1.
-TEST(RerunOrder, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
+TEST(RunNetwork, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
   HandMadeTimeline made;
   made.add(0, kBackward, 5, 25, 0).stage = 0;
   made.add(0, kForward, 30, 40, 0).stage = 0;
@@ -29,15 +29,15 @@ TEST(RerunOrder, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
   const JobGraph graph(made.timeline, topologyOf(made.timeline));
   const StepJobs jobs(graph, 0);
   const MedianDurations usual(graph);
-  const RerunOrder order(graph, jobs, usual, 0);
-  RerunTimes<1> times(order);
+  const RunNetwork order(graph, jobs, usual, 0);
+  RunTimes<1> times(order);
   const auto durationOf = [&](JobGraph::Id job) {
     return static_cast<double>(graph.node(job).end - graph.node(job).begin);
   };
   times.run(
-      [&](const RerunOrder::Operation& work) { return RerunTimes<1>::Row{durationOf(work.id)}; });
+      [&](const RunNetwork::Operation& work) { return RunTimes<1>::Row{durationOf(work.id)}; });
   std::map<JobGraph::Id, double> begins;
-  for (RerunOrder::Index i = 0; i < 4; ++i) {
+  for (RunNetwork::Index i = 0; i < 4; ++i) {
     const JobGraph::Id job = order.operations()[i].id;
     begins[job] = times.end(i)[0] - durationOf(job);
   }
