@@ -227,8 +227,7 @@ void RunNetwork::groupOperations(const RunWork& runWork) {
   std::unordered_map<std::uint32_t, Index> first;
   for (Index i = 0; i < operations_.size(); ++i) {
     if (!runWork.isCollective(operations_[i].id)) continue;
-    const auto [found, isNew] =
-        first.try_emplace(runWork.collective(operations_[i].id).group, i);
+    const auto [found, isNew] = first.try_emplace(runWork.collective(operations_[i].id).group, i);
     if (!isNew) network_.beginTogether(i, found->second);
   }
 }

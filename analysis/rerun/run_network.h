@@ -116,8 +116,8 @@ class RunNetwork {
   bool messagesAreOperations_ = false;
   std::vector<Index> messageIndex_;  // then: by id − graph.jobCount()
   std::vector<Index> messageGates_;  // by id − graph.jobCount()
-  std::vector<Nanoseconds> ready_;   // where launches are kept, by work: the end of the last that it
-                                     // waits for
+  std::vector<Nanoseconds> ready_;  // where launches are kept, by work: the end of the last that it
+                                    // waits for
 };
 
 /// Runs the operations of a network of a run, kWidth times at once. Each begins when the last that
@@ -138,16 +138,15 @@ class RunTimes {
   void run(const DurationsOf& durationsOf, const LaunchesOf& launchesOf,
            const ReleaseOf& releaseOf) {
     const auto& operations = network_.operations();
-    times_.run([&](Index work) { return durationsOf(operations[work]); },
-               [&](const RunNetwork::Wait& wait) {
-                 return durationsOf(network_.messages()[wait.lag]);
-               },
-               [&](Index work) {
-                 Row row;
-                 row.fill(releaseOf(operations[work]));
-                 return row;
-               },
-               [&](Index work) { return launchesOf(operations[work]); });
+    times_.run(
+        [&](Index work) { return durationsOf(operations[work]); },
+        [&](const RunNetwork::Wait& wait) { return durationsOf(network_.messages()[wait.lag]); },
+        [&](Index work) {
+          Row row;
+          row.fill(releaseOf(operations[work]));
+          return row;
+        },
+        [&](Index work) { return launchesOf(operations[work]); });
   }
 
   /// The same at once after the last input, and not before 0.

@@ -66,7 +66,8 @@ SetTimes::SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf
   inputs_.reserve(4 * order.operations().size());
   groups_.reserve(order.waits().groups().size() + 1);
   Places places(order);
-  for (const WaitNetwork::Group& group : order.waits().groups()) addGroup(order, group, setOf, places);
+  for (const WaitNetwork::Group& group : order.waits().groups())
+    addGroup(order, group, setOf, places);
   groups_.push_back({static_cast<Index>(inputs_.size()), static_cast<Index>(members_.size())});
   for (const Index work : order.lastJobs()) ideal_ = std::max(ideal_, places.endOf(work));
   std::vector<char> isLast(order.operations().size());
@@ -82,8 +83,8 @@ SetTimes::SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf
   isLate_.resize(places.count());
 }
 
-void SetTimes::addGroup(const RunNetwork& order, const WaitNetwork::Group& group, const SetOf& setOf,
-                        Places& places) {
+void SetTimes::addGroup(const RunNetwork& order, const WaitNetwork::Group& group,
+                        const SetOf& setOf, Places& places) {
   const auto firstInput = static_cast<Index>(inputs_.size());
   groups_.push_back({firstInput, static_cast<Index>(members_.size())});
   std::vector<double>& ends = endsOfInputs_;

@@ -250,8 +250,8 @@ void PlanNetwork::addTurn(Index operation, int number, const MessageEnd& end) {
   const int lines = linesOfRank(rules_.commStreams, plan_.numRanks());
   if (lines == 0) return;
   lines_.resize(plan_.ranks.size() * static_cast<std::size_t>(lines));
-  Line& line = lines_[static_cast<std::size_t>(rankOf(number) * lines +
-                                               lineOf(rules_.commStreams, end))];
+  Line& line =
+      lines_[static_cast<std::size_t>(rankOf(number) * lines + lineOf(rules_.commStreams, end))];
   if (line.last == WaitNetwork::kNone) {
     line.carried = carry();
     line.last = carried_[line.carried].operation;
@@ -301,8 +301,8 @@ void PlanNetwork::addCredit(Index operation, int message) {
     carried_[carried].steps = steps;
     source = carried_[carried].operation;
   }
-  network_.waitToo(operation, {source, static_cast<Index>(messageCount() + place.channel),
-                               WaitReason::kCredit});
+  network_.waitToo(
+      operation, {source, static_cast<Index>(messageCount() + place.channel), WaitReason::kCredit});
 }
 
 std::size_t PlanNetwork::carry() {

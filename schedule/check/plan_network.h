@@ -44,7 +44,8 @@ struct MeetingOfRanks {
 /// - each action, on its rank after the one before it. With lines (CommStreams) sends and receives
 ///   follow those before them on their lines, and a send begins with its receive
 /// - where messages have links: each message
-/// - where a plan has credits and no sends, or lines: the hand-over of what an action has made, after
+/// - where a plan has credits and no sends, or lines: the hand-over of what an action has made,
+/// after
 ///   which its rank goes on
 /// - updates of weights, where they are asked for, and the meetings at which ranks add gradients
 /// - the end of each rank's step
@@ -208,7 +209,7 @@ class PlanNetwork {
     Index last = WaitNetwork::kNone;  // what it serves before
     std::size_t carried = 0;          // index of its last one of the step before
   };
-  std::vector<Line> lines_;  // by rank and line of it
+  std::vector<Line> lines_;                                   // by rank and line of it
   std::map<std::pair<int, int>, std::vector<int>> receives_;  // by channel; bounded buffers only
   std::map<std::pair<int, int>, std::size_t> sent_;
 };

@@ -110,7 +110,9 @@ class WayBack {
   }
 
   /// The rank of a send or a hand-over.
-  int rankOf(Index operation) const { return network_.rankOf(network_.operation(operation).number); }
+  int rankOf(Index operation) const {
+    return network_.rankOf(network_.operation(operation).number);
+  }
 
   /// Goes to the action that gave a credit.
   void addAcknowledgement(const Wait& credit, int receiver) {
@@ -185,7 +187,7 @@ class WayBack {
     link.reason = isSent ? WaitReason::kMaker : WaitReason::kReceive;
     const bool mayWait = isSent && PlanNetwork::isForward(message);
     add(std::move(link), mayWait ? Says::kLastMessage : Says::kNobody);
-    next_ = !isSent ? network_.ofAction(network_.receiveOf(message))
+    next_ = !isSent                   ? network_.ofAction(network_.receiveOf(message))
             : network_.hasTransfers() ? network_.ofAction(network_.sendOf(message))
                                       : network_.ofHandOver(PlanNetwork::makerOf(message));
   }
@@ -196,8 +198,7 @@ class WayBack {
       if (moved.begin == moved.sent || moved.begin == moved.posted) {
         return addMessage(message, moved);
       }
-      const Wait* last =
-          lastOf(network_.ofMessage(message), {WaitReason::kLink}, moved.begin);
+      const Wait* last = lastOf(network_.ofMessage(message), {WaitReason::kLink}, moved.begin);
       Link link = linkOf(message, moved.begin);
       link.reason = last->reason;
       add(std::move(link));
@@ -264,8 +265,9 @@ class WayBack {
                                    : network_.action(network_.numberOf({last->rank, last->cell}))),
          .begin = own.begin,
          .reason = waited ? WaitReason::kLine : WaitReason::kMaker});
-    next_ = waited ? network_.ofReduction(own.before)
-                   : waitsOf(operation)[static_cast<std::size_t>(last - own.members.begin())].source;
+    next_ = waited
+                ? network_.ofReduction(own.before)
+                : waitsOf(operation)[static_cast<std::size_t>(last - own.members.begin())].source;
   }
 
   /// A rank was done with all else, or with the reductions of its stages.
@@ -274,8 +276,7 @@ class WayBack {
     const Wait* last = lastOf(operation, WaitReason::kRank, end);
     if (last == nullptr) {
       last = lastOf(operation, WaitReason::kMeeting, end);
-      const bool isOfAll =
-          !path_.links.empty() && path_.links.back().kind == JobKind::kAllReduce;
+      const bool isOfAll = !path_.links.empty() && path_.links.back().kind == JobKind::kAllReduce;
       if (isOfAll) path_.links.back().reason = WaitReason::kLine;
     }
     next_ = last->source;

@@ -112,8 +112,7 @@ Nanoseconds PlanTiming::durationOfOther(Index operation) const {
   using Kind = PlanNetwork::Kind;
   const PlanNetwork::Operation other = network_.operation(operation);
   switch (other.kind) {
-    case Kind::kMessage:
-      return latencyOf(other.number) + costs_.wireTimeOf(bytesOf(other.number));
+    case Kind::kMessage: return latencyOf(other.number) + costs_.wireTimeOf(bytesOf(other.number));
     case Kind::kUpdate: return costs_.optimizer;
     case Kind::kReduction: return reductions_[static_cast<std::size_t>(other.number)].length;
     default: return 0;
@@ -161,11 +160,10 @@ PlanTiming::Transfer PlanTiming::transfer(int message) const {
     const Span span = spanOf(send);
     return {readyAt(send), readyAt(network_.ofAction(receive)), span.begin, span.end};
   }
-  moved.sent = times_.end(network_.hasTransfers()
-                              ? network_.ofAction(network_.sendOf(message))
-                              : network_.ofHandOver(PlanNetwork::makerOf(message)));
-  moved.posted =
-      network_.hasTransfers() ? times_.end(network_.ofAction(receive)) : moved.sent;
+  moved.sent =
+      times_.end(network_.hasTransfers() ? network_.ofAction(network_.sendOf(message))
+                                         : network_.ofHandOver(PlanNetwork::makerOf(message)));
+  moved.posted = network_.hasTransfers() ? times_.end(network_.ofAction(receive)) : moved.sent;
   if (network_.hasLinks()) {
     const Span span = spanOf(network_.ofMessage(message));
     moved.begin = span.begin;

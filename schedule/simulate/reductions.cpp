@@ -60,8 +60,7 @@ std::vector<Reduction> reductionsOf(const UpdateMeetings& updates, const Costs& 
 std::vector<MeetingOfRanks> meetingsOf(const std::vector<Reduction>& reductions) {
   std::vector<MeetingOfRanks> meetings;
   for (const Reduction& reduction : reductions) {
-    meetings.push_back(
-        {.before = reduction.before, .isOfAllRanks = reduction.stage == kAllStages});
+    meetings.push_back({.before = reduction.before, .isOfAllRanks = reduction.stage == kAllStages});
     for (const Reduction::Member& member : reduction.members) {
       meetings.back().members.push_back({member.rank, member.cell});
     }

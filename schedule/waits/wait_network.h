@@ -99,7 +99,7 @@ class WaitNetwork {
   void finish();
 
   std::vector<Wait> waits_;
-  std::vector<Index> firstWait_;  // by operation
+  std::vector<Index> firstWait_;              // by operation
   std::vector<std::pair<Index, Wait>> more_;  // while it is built
   std::vector<Index> groupOf_;                // by operation: the first of its group; kNone: given
   bool hasGroups_ = false;
