@@ -6,7 +6,7 @@
 
 #include "profiler/clock/clock_exchange.h"
 #include "profiler/cuda/api.h"
-#include "profiler/step_range.h"
+#include "profiler/switches.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/record/recorded_streams.h"
 #include "trace/rank_info.h"

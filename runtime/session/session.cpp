@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/log/log_lost.h"
+#include "profiler/log/log_thread.h"
 #include "profiler/recorder.h"
 #include "runtime/control/verdict/verdict.h"
 #include "runtime/device/open_device.h"
