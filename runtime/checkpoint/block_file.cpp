@@ -8,8 +8,8 @@
 #include <exception>
 #include <string_view>
 
+#include "runtime/checkpoint/block_state.h"
 #include "runtime/checkpoint/file_bytes.h"
-#include "runtime/checkpoint/state_keys.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/block_file.h"
-#include "runtime/checkpoint/weights_folder.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/engine/fit_progress.h"
 #include "runtime/engine/rank_blocks.h"
 #include "runtime/engine/say.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/checkpoint_steps.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/engine/rank_blocks.h"
 #include "trace/error.h"
 

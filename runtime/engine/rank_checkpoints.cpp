@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "profiler/cpu_stream.h"
-#include "runtime/checkpoint/checkpoint_steps.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/engine/first_checkpoint.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"
