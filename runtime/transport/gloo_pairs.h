@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/control/start/key_value.h"
+#include "runtime/control/start/run_start.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

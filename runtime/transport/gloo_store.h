@@ -4,7 +4,7 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "runtime/control/start/key_value.h"
+#include "runtime/control/start/run_start.h"
 
 namespace pipetrace {
 
