@@ -16,7 +16,7 @@
 #include "analysis/costs/blocks_file.h"
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
-#include "runtime/device/open_device.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/engine/best_partition.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/say.h"

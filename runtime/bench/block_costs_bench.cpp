@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "runtime/costs/measure_blocks.h"
+#include "runtime/costs/measure_costs.h"
 #include "runtime/starting_ranks/reuse_memory.h"
 #include "runtime/train/model/linear.h"
 

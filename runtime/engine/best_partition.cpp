@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/costs/measure_blocks.h"
+#include "runtime/costs/measure_costs.h"
 #include "runtime/engine/engine_cost.h"
 #include "runtime/engine/engine_shared.h"
 #include "runtime/engine/say.h"

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "profiler/switches.h"
-#include "runtime/device/open_device.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/engine/check_options.h"
 #include "runtime/engine/engine_cost.h"
 #include "runtime/engine/engine_main.h"

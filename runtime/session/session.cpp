@@ -13,7 +13,7 @@
 #include "profiler/log/log_thread.h"
 #include "profiler/recorder.h"
 #include "runtime/control/verdict/verdict.h"
-#include "runtime/device/open_device.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/errors/report_failure.h"
 #include "runtime/executor.h"
 #include "runtime/lanes/rank_threads.h"

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "profiler/clock/wall_clock.h"
-#include "runtime/device/open_device.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
 #include "runtime/forwarding_work.h"
