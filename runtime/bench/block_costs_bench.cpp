@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "runtime/costs/measure_costs.h"
-#include "runtime/starting_ranks/reuse_memory.h"
+#include "runtime/engine/engine_main.h"
 #include "runtime/train/model/linear.h"
 
 namespace pipetrace {

@@ -11,7 +11,7 @@
 
 #include "runtime/control/start/links.h"
 #include "runtime/control/steady_time.h"
-#include "runtime/starting_ranks/rank_process.h"
+#include "runtime/starting_ranks/child_process.h"
 #include "trace/error.h"
 #include "trace/testing/folders.h"
 
