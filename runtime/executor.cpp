@@ -10,7 +10,6 @@
 #include "profiler/clock/wall_clock.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/errors/error_text.h"
-#include "runtime/errors/report_failure.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"

@@ -20,7 +20,7 @@
 #include "runtime/engine/rank_blocks.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
-#include "runtime/errors/report_failure.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/train/empty_halves.h"
 #include "runtime/train/torch_work.h"
 #include "schedule/fingerprint.h"

@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "runtime/errors/report_failure.h"
+#include "runtime/errors/error_text.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {

@@ -14,7 +14,7 @@
 #include "profiler/recorder.h"
 #include "runtime/control/verdict/verdict.h"
 #include "runtime/device/rank_device.h"
-#include "runtime/errors/report_failure.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/executor.h"
 #include "runtime/lanes/rank_threads.h"
 #include "runtime/program/plan_words.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/control/steady_time.h"
-#include "runtime/lanes/peer_lost.h"
+#include "runtime/lanes/lane.h"
 #include "runtime/transport/gloo_lanes.h"
 #include "trace/sockets/process_sockets.h"
 #include "trace/text/decimal_time.h"

@@ -11,10 +11,10 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "runtime/device/rank_device.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/lanes/message_header.h"
 #include "runtime/transport/line_watch.h"
 #include "runtime/transport/message.h"
-#include "runtime/transport/peer_lost.h"
 #include "trace/error.h"
 
 namespace pipetrace {

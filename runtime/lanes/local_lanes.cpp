@@ -1,6 +1,6 @@
-#include "runtime/lanes/rank_group.h"
+#include "runtime/lanes/local_lanes.h"
 
-#include "runtime/lanes/peer_lost.h"
+#include "runtime/lanes/lane.h"
 #include "trace/error.h"
 
 namespace pipetrace {
