@@ -4,7 +4,7 @@
 
 #include "runtime/costs/measure_costs.h"
 #include "runtime/engine/best_partition.h"
-#include "runtime/micro_batch_rows.h"
+#include "runtime/stage_work.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 

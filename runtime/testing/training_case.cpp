@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "runtime/executor.h"
-#include "runtime/forwarding_work.h"
 #include "runtime/inspect/inspected_work.h"
+#include "runtime/stage_work.h"
 #include "runtime/testing/training_parts.h"
 #include "runtime/train/optimize/parameter_groups.h"
 #include "runtime/train/torch_work.h"

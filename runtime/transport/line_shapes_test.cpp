@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/micro_batch_rows.h"
+#include "runtime/stage_work.h"
 #include "trace/error.h"
 
 namespace pipetrace {

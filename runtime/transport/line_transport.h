@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/lanes/lane.h"
-#include "runtime/micro_batch_rows.h"
+#include "runtime/stage_work.h"
 #include "runtime/transport/forwarding_transport.h"
 #include "runtime/transport/message_line.h"
 

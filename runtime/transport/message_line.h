@@ -13,7 +13,6 @@
 #include "runtime/device/rank_device.h"
 #include "runtime/errors/error_text.h"
 #include "runtime/lanes/message_header.h"
-#include "runtime/transport/line_watch.h"
 #include "runtime/transport/message.h"
 #include "trace/error.h"
 
