@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "runtime/engine/engine_main.h"
-#include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_lanes.h"
+#include "runtime/transport/gloo_pairs.h"
 #include "runtime/transport/gloo_store.h"
 
 namespace pipetrace {

@@ -22,7 +22,6 @@
 #include "runtime/control/start/links.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/errors/error_text.h"
-#include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"

@@ -1,4 +1,4 @@
-#include "runtime/transport/line_shapes.h"
+#include "runtime/transport/line_transport.h"
 
 #include <gmock/gmock.h>
 
