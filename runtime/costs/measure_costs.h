@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/costs/repeated_times.h"
-#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 #include "runtime/train/torch_work.h"
 #include "schedule/costs.h"
 #include "schedule/partition/block_table.h"

@@ -14,7 +14,6 @@
 #include "runtime/engine/strategy.h"
 #include "runtime/starting_ranks/process_env.h"
 #include "runtime/starting_ranks/stop_signal.h"
-#include "runtime/train/model/metric.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/transport/nccl.h"

@@ -21,7 +21,6 @@
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/errors/error_text.h"
-#include "runtime/train/empty_halves.h"
 #include "runtime/train/torch_work.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"

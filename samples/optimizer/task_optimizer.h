@@ -5,7 +5,6 @@
 
 #include "runtime/train/model/model.h"
 #include "runtime/train/optimize/optimizer_maker.h"
-#include "runtime/train/optimize/parameter_groups.h"
 #include "samples/optimizer/optimizer_options.h"
 
 namespace pipetrace {
