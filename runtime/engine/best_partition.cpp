@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "runtime/costs/measure_costs.h"
-#include "runtime/engine/engine_cost.h"
 #include "runtime/engine/engine_shared.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"

@@ -188,4 +188,12 @@ class Engine {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Throws Error, with the field's name, for a value that means nothing.
+void requireMeaning(const EngineOptions& options);
+void requireMeaning(const FitOptions& options);
+
+/// Throws Error for two metrics of one name, for one without a name or a function, and for the name
+/// of the loss.
+void requireNames(const std::vector<Metric>& metrics);
+
 }  // namespace pipetrace

@@ -4,7 +4,7 @@
 
 #include "runtime/engine/best_partition.h"
 #include "runtime/engine/data_set.h"
-#include "runtime/engine/first_checkpoint.h"
+#include "runtime/engine/rank_checkpoints.h"
 #include "runtime/starting_ranks/process_env.h"
 #include "runtime/train/model/model_cut.h"
 #include "samples/sample_task.h"
