@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "trace/error.h"

@@ -8,7 +8,6 @@
 #include <exception>
 #include <string_view>
 
-#include "runtime/checkpoint/block_state.h"
 #include "runtime/checkpoint/file_bytes.h"
 #include "trace/files/output_file.h"
 

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "runtime/checkpoint/file_bytes.h"
-#include "runtime/checkpoint/manifest.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/files/sync_folder.h"

@@ -6,8 +6,6 @@
 #include <chrono>
 #include <exception>
 #include <map>
-#include <optional>
-#include <string>
 #include <tuple>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "runtime/costs/ranks_in_turn.h"
 #include "trace/error.h"

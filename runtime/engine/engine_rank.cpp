@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,8 +17,6 @@
 
 #include "runtime/checkpoint/block_file.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/engine/engine_shared.h"
-#include "runtime/engine/rank_checkpoints.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/errors/error_text.h"

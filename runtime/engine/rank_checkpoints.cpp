@@ -3,16 +3,12 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <random>
-#include <string>
 #include <utility>
 
 #include "profiler/cpu_stream.h"
-#include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/errors/error_text.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"

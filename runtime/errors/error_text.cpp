@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 
-#include <exception>
 #include <new>
 
 #include "runtime/lanes/lane.h"

@@ -6,7 +6,6 @@
 #include <ATen/ops/std_mean.h>
 #include <c10/core/GradMode.h>
 
-#include <optional>
 #include <tuple>
 
 namespace pipetrace {

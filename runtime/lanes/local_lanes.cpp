@@ -1,8 +1,5 @@
 #include "runtime/lanes/local_lanes.h"
 
-#include "runtime/lanes/lane.h"
-#include "trace/error.h"
-
 namespace pipetrace {
 
 RankGroup::RankGroup(int size)

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,7 +14,6 @@
 #include "profiler/log/log_thread.h"
 #include "profiler/recorder.h"
 #include "runtime/control/verdict/verdict.h"
-#include "runtime/device/rank_device.h"
 #include "runtime/errors/error_text.h"
 #include "runtime/executor.h"
 #include "runtime/lanes/rank_threads.h"
@@ -26,7 +24,6 @@
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "runtime/transport/line_transport.h"
-#include "runtime/transport/nccl.h"
 #include "schedule/plan.h"
 #include "trace/error.h"
 #include "trace/text/ranks_text.h"

@@ -1,7 +1,6 @@
 #include "runtime/starting_ranks/child_process.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -16,11 +15,9 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 #include "trace/error.h"
 

@@ -16,13 +16,9 @@
 #include <iterator>
 #include <mutex>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "runtime/errors/error_text.h"
-#include "runtime/train/model/model.h"
-#include "runtime/train/model/model_cut.h"
 #include "runtime/train/model/random_numbers.h"
 #include "schedule/backward_parts.h"
 #include "trace/error.h"

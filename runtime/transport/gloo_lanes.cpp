@@ -8,18 +8,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "runtime/device/rank_device.h"
 #include "runtime/lanes/mailbox.h"
 #include "runtime/lanes/message_header.h"
 #include "runtime/transport/gloo_header.h"
-#include "runtime/transport/message.h"
 
 namespace pipetrace {
 namespace {

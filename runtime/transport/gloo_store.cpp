@@ -5,7 +5,6 @@
 #include <exception>
 #include <vector>
 
-#include "runtime/control/start/run_start.h"
 #include "runtime/errors/error_text.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"

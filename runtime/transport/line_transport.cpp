@@ -4,7 +4,6 @@
 #include <c10/core/StreamGuard.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -12,7 +11,6 @@
 
 #include "runtime/lanes/message_header.h"
 #include "runtime/transport/gloo_lanes.h"
-#include "trace/error.h"
 
 namespace pipetrace {
 namespace {

@@ -12,7 +12,6 @@
 #include "runtime/engine/data_set.h"
 #include "runtime/engine/rank_checkpoints.h"
 #include "runtime/engine/say.h"
-#include "runtime/engine/training_plan.h"
 #include "runtime/starting_ranks/process_env.h"
 #include "runtime/train/model/model_cut.h"
 #include "samples/sample_task.h"

@@ -13,8 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <memory>
 #include <string>
 #include <utility>
 
