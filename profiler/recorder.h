@@ -7,13 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "profiler/clock/tick_source.h"
+#include "profiler/clock/host_clock.h"
 #include "profiler/clock/wall_clock.h"
 #include "profiler/device_stream.h"
 #include "profiler/job.h"
-#include "profiler/on_off.h"
 #include "profiler/ring/recording_state.h"
-#include "profiler/step_range.h"
+#include "profiler/switches.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {

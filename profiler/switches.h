@@ -1,11 +1,42 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
-
-#include "profiler/on_off.h"
-#include "profiler/step_range.h"
+#include <string_view>
 
 namespace pipetrace {
+
+/// Steps from `first` up to, and without, `end`, as PaddlePaddle counts them: {3, 6} are the steps
+/// 3, 4 and 5; {5, 3} is none.
+struct StepRange {
+  std::int32_t first = std::numeric_limits<std::int32_t>::min();
+  std::int32_t end = std::numeric_limits<std::int32_t>::max();
+
+  bool contains(std::int32_t step) const noexcept { return first <= step && step < end; }
+  bool operator==(const StepRange&) const = default;
+};
+
+/// "3:6"; "3:" and ":6" have one end only, "3" is one step. Throws Error for anything else.
+StepRange parseStepRange(std::string_view text);
+
+/// Whether to record. A bool is a decision. Without one recording is off, and a recorder that is
+/// given a log folder reports how to switch it on.
+class OnOff {
+ public:
+  // Implicit: `options.isOn = true` is how a program decides.
+  constexpr OnOff(bool isOn) noexcept : isOn_(isOn), isDecided_(true) {}
+  static constexpr OnOff undecided() noexcept { return {}; }
+
+  constexpr operator bool() const noexcept { return isOn_; }
+  constexpr bool isDecided() const noexcept { return isDecided_; }
+
+ private:
+  constexpr OnOff() noexcept = default;
+
+  bool isOn_ = false;
+  bool isDecided_ = false;
+};
 
 /// The environment's word on recording:
 ///

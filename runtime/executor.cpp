@@ -10,15 +10,14 @@
 #include "profiler/clock/wall_clock.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/errors/error_text.h"
-#include "runtime/errors/report_failure.h"
 #include "runtime/program/plan_words.h"
 #include "runtime/program/rank_program.h"
 #include "runtime/rank_messages.h"
 #include "runtime/record/record_job.h"
 #include "runtime/stage_work.h"
 #include "runtime/sums/gradient_sums.h"
-#include "runtime/sums/loss_sums.h"
 #include "runtime/sums/scalar_all_reduce.h"
+#include "runtime/transport/message.h"
 #include "runtime/transport/transport.h"
 #include "schedule/check/check.h"
 #include "schedule/check/checked_plan.h"
@@ -26,8 +25,33 @@
 #include "trace/error.h"
 
 namespace pipetrace {
-
 namespace {
+
+/// Ends a step whose last stage is on several ranks. They say their figures to the first of them,
+/// which adds them in the order of ranks (StepFigures::takeSums()). Does nothing on other ranks,
+/// and where there are no figures: gradients bring the loss along.
+///
+/// `rowsOfRank`: those of this rank's batch. Threads: the compute thread. It waits for the device.
+void addUpLosses(const RankProgram& program, StepFigures& work, std::int64_t rowsOfRank,
+                 RankMessages& messages, int step) {
+  if (!program.lossSum) return;
+  std::vector<double> sums = work.sharesOfStep();
+  const auto rows = static_cast<double>(rowsOfRank);
+  if (program.lossSum->to) {
+    sums.push_back(rows);
+    return messages.sendOnHost(*program.lossSum->to, step, messageOf(sums));
+  }
+  for (double& sum : sums) sum *= rows;
+  double allRows = rows;
+  for (const RankProgram::LossSum::Other& other : program.lossSum->from) {
+    const std::vector<double> said =
+        numbersOf(messages.receiveOnHost(other.message, step, Awaited::kLosses));
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += said.at(i) * said.back();
+    if (other.opensReplica) allRows += said.back();
+  }
+  for (double& sum : sums) sum /= allRows;
+  work.takeSums(sums);
+}
 
 /// Hands the plan to the work (StageWork::accept()). Throws Error for a plan that the work or the
 /// transport cannot run, such as one that deadlocks on its lines. `ahead`: as in ExecutorOptions.

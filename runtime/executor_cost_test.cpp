@@ -11,7 +11,7 @@
 
 #include "profiler/testing/recorded_log.h"
 #include "runtime/executor.h"
-#include "runtime/record/rank_info_of.h"
+#include "runtime/record/rank_recording.h"
 #include "runtime/rehearse/chain_work.h"
 #include "runtime/testing/count_allocations.h"
 #include "runtime/testing/run_ranks.h"

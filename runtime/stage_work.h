@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,6 +18,21 @@ namespace pipetrace {
 
 class GradientBuckets;
 class RankDevice;
+
+/// How a batch is split into micro-batches: into floor(B/m) or ceil(B/m) rows, the longer ones
+/// first.
+struct MicroBatchRows {
+  std::int64_t rows = 0;  ///< of the batch
+  int microBatches = 1;
+
+  std::int64_t firstOf(int microBatch) const {
+    return microBatch * (rows / microBatches) +
+           std::min<std::int64_t>(microBatch, rows % microBatches);
+  }
+  std::int64_t countOf(int microBatch) const {
+    return rows / microBatches + (microBatch < rows % microBatches ? 1 : 0);
+  }
+};
 
 /// For work on emulated devices: says when transfers begin and end, in place of the clock. Times
 /// are CLOCK_MONOTONIC, in ns.
@@ -213,6 +229,71 @@ class StageWork : public TiedWeights, public ScalarTerms, public StepFigures, pu
   /// The run has failed, and no job follows: ends what runs beside the jobs, such as the loading of
   /// data. May wait for code of the user's.
   virtual void abandon() {}
+};
+
+/// Does what another work does. Derived classes override what they watch or change. A fused pair
+/// runs as its two parts here, so that they see both.
+class ForwardingWork : public StageWork {
+ public:
+  /// `inner` must outlive it.
+  explicit ForwardingWork(StageWork& inner) : inner_(inner) {}
+
+  void accept(const Plan& plan, int rank) override { inner_.accept(plan, rank); }
+  TensorRoutes routes(const Plan& plan) const override { return inner_.routes(plan); }
+  std::vector<std::vector<int>> ties() const override { return inner_.ties(); }
+  void beginStep(int step) override { inner_.beginStep(step); }
+  bool hasData() const override { return inner_.hasData(); }
+  void awaitData(int step) override { inner_.awaitData(step); }
+  std::int64_t rows() const override { return inner_.rows(); }
+  void lr(int step) override { inner_.lr(step); }
+  void runForward(int stage, int microBatch, JobMessages messages) override {
+    inner_.runForward(stage, microBatch, messages);
+  }
+  void runBackward(int stage, int microBatch, JobMessages messages) override {
+    inner_.runBackward(stage, microBatch, messages);
+  }
+  void runBackwardInput(int stage, int microBatch, JobMessages messages) override {
+    inner_.runBackwardInput(stage, microBatch, messages);
+  }
+  void backwardWeight(int stage, int microBatch) override {
+    inner_.backwardWeight(stage, microBatch);
+  }
+  void runPart(const Action& part, JobMessages messages) override {
+    inner_.runPart(part, messages);
+  }
+  void recompute(int stage, int microBatch) override { inner_.recompute(stage, microBatch); }
+  void optimizerStep() override { inner_.optimizerStep(); }
+  void update(int stage) override { inner_.update(stage); }
+  GradientBuckets* buckets() override { return inner_.buckets(); }
+  Message tiedSumOf(int tie, int use) override { return inner_.tiedSumOf(tie, use); }
+  void takeTiedSum(int tie, int use, Message sum) override {
+    inner_.takeTiedSum(tie, use, std::move(sum));
+  }
+  void addTiedSums() override { inner_.addTiedSums(); }
+  bool agrees() const override { return inner_.agrees(); }
+  std::vector<std::vector<double>> scalarAllReduceTerms(const std::vector<int>& stages) override {
+    return inner_.scalarAllReduceTerms(stages);
+  }
+  void takeScalarSum(double sum) override { inner_.takeScalarSum(sum); }
+  std::vector<std::pair<const char*, double>> counters() const override {
+    return inner_.counters();
+  }
+  std::int32_t versionOf(const Action& action) const override { return inner_.versionOf(action); }
+  std::optional<double> loss() const override { return inner_.loss(); }
+  bool hasMetrics() const override { return inner_.hasMetrics(); }
+  std::vector<double> sharesOfStep() const override { return inner_.sharesOfStep(); }
+  void takeSums(const std::vector<double>& ofAll) override { inner_.takeSums(ofAll); }
+  void launching(const Action& action, Nanoseconds arrival) override {
+    inner_.launching(action, arrival);
+  }
+  void abandon() override { inner_.abandon(); }
+  bool runsBehind() const override { return inner_.runsBehind(); }
+  void awaitJob() override { inner_.awaitJob(); }
+  RankDevice* device() override { return inner_.device(); }
+  PlannedTransfers* plannedTransfers() override { return inner_.plannedTransfers(); }
+
+ private:
+  StageWork& inner_;
 };
 
 }  // namespace pipetrace

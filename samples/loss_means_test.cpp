@@ -1,4 +1,4 @@
-#include "samples/loss_means.h"
+#include "samples/run_sample.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,13 @@
 #include <fmt/ranges.h>
 #include <torch/utils.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,21 +20,17 @@
 #include "analysis/costs/blocks_file.h"
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
-#include "runtime/device/open_device.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/engine/best_partition.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
-#include "samples/config/print_plan.h"
-#include "samples/config/require_runs.h"
-#include "samples/loss_means.h"
-#include "samples/sample_strategy.h"
+#include "samples/config/dry_run.h"
 #include "samples/sample_task.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {
-
 namespace {
 
 /// Where to record; empty: not at all.
@@ -165,6 +165,25 @@ PreparedRun preparedRun(const SampleOptions& options, const std::function<Sample
 
 }  // namespace
 
+Strategy strategyOf(const SampleOptions& options) {
+  Strategy strategy{
+      .plan = options.plan,
+      .partitionFile = options.partitionFile,
+      .recomputeRatio = options.recomputeRatio,
+      .precision = precisionOf(options.precision),
+      .clipNorm = options.clipGradNorm,
+      .stashUpdate = options.stashUpdate == "oldest" ? StashUpdate::kOldest : StashUpdate::kNewest,
+      .overlaps = !options.noSendRecvOverlap};
+  takeUsual(strategy.plan);
+  if (options.lossScale.empty()) return strategy;
+  try {
+    strategy.lossScale = lossScaleIn(options.lossScale);
+  } catch (const Error& error) {
+    throw Error("--loss-scale " + options.lossScale + ": " + error.what());
+  }
+  return strategy;
+}
+
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
   PreparedRun run = withPlaces(options.places, [&] { return preparedRun(options, makeTask); });
@@ -212,6 +231,21 @@ std::vector<double> runSample(const SampleOptions& options,
   if (!engine.reports()) return {};
   if (const std::string means = meansOf(result.losses); !means.empty()) sayOnStdout(means);
   return std::move(result.losses);
+}
+
+std::string meansOf(const std::vector<double>& losses) {
+  std::vector<double> finite;
+  std::copy_if(losses.begin(), losses.end(), std::back_inserter(finite),
+               [](double loss) { return std::isfinite(loss); });
+  const auto count = std::min<std::ptrdiff_t>(10, static_cast<std::ptrdiff_t>(finite.size() / 2));
+  if (count == 0) return "";
+  const double first = std::accumulate(finite.begin(), finite.begin() + count, 0.0);
+  const double last = std::accumulate(finite.end() - count, finite.end(), 0.0);
+  const auto steps = static_cast<double>(count);
+  const std::string which = count == 1 ? "step" : fmt::format("{} steps", count);
+  const std::string share = first > 0 ? fmt::format(" ({:.2f} of it)", last / first) : "";
+  return fmt::format("mean loss of the first {0} {1:.4f}, of the last {0} {2:.4f}{3}", which,
+                     first / steps, last / steps, share);
 }
 
 }  // namespace pipetrace

@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "samples/config/option_checks.h"
 #include "schedule/options/schedule_options.h"
 
 namespace pipetrace {

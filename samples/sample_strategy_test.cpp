@@ -1,10 +1,10 @@
-#include "samples/sample_strategy.h"
+#include "samples/run_sample.h"
 
 #include <gmock/gmock.h>
 
 #include <stdexcept>
 
-#include "samples/run_sample.h"
+#include "runtime/engine/strategy.h"
 #include "samples/sample_command_line.h"
 #include "samples/sample_task.h"
 #include "trace/error.h"

@@ -7,7 +7,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/common_commands.h"
 #include "apps/cli/program.h"
-#include "runtime/starting_ranks/hosts/host_options.h"
+#include "runtime/starting_ranks/hosts/host_list.h"
 #include "trace/text/shell_word.h"
 
 namespace pipetrace {

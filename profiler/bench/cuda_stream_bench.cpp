@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "profiler/clock/tick_source.h"
+#include "profiler/clock/host_clock.h"
 #include "profiler/clock/wall_clock.h"
 #include "profiler/cuda/stream.h"
 #include "profiler/recorder.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "profiler/clock/tick_source.h"
+#include "profiler/clock/host_clock.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "profiler/clock/clock_exchange.h"
-#include "profiler/process/until_fork.h"
+#include "profiler/process/in_forked_child.h"
 
 namespace pipetrace {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "profiler/process/until_fork.h"
+#include "profiler/process/in_forked_child.h"
 #include "trace/rank_info.h"
 #include "trace/sockets/owned_fd.h"
 

@@ -1,6 +1,10 @@
 #include "profiler/clock/host_clock.h"
 
 #include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "profiler/clock/wall_clock.h"
 
@@ -14,6 +18,44 @@ constexpr std::size_t kMostAnchors = 2048;
 constexpr std::size_t kThinning = 16;
 
 }  // namespace
+
+TickSource tickSourceOf(const char* cpuInfo) {
+#if defined(__x86_64__)
+  std::istringstream lines(cpuInfo);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("flags")) continue;
+    std::istringstream flags(line);
+    bool constant = false;
+    bool nonstop = false;
+    for (std::string flag; flags >> flag;) {
+      constant |= flag == "constant_tsc";
+      nonstop |= flag == "nonstop_tsc";
+    }
+    return constant && nonstop ? TickSource::kTsc : TickSource::kMonotonicRaw;
+  }
+#else
+  static_cast<void>(cpuInfo);
+#endif
+  return TickSource::kMonotonicRaw;
+}
+
+TickSource bestTickSource() {
+  std::ifstream in("/proc/cpuinfo");
+  std::string text;
+  // The first processor is enough, and large machines list hundreds.
+  for (std::string line; std::getline(in, line) && !line.empty();) text += line + "\n";
+  return tickSourceOf(text.c_str());
+}
+
+std::uint64_t monotonicRawNow() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+  return static_cast<std::uint64_t>(time.tv_sec * kNsPerSecond + time.tv_nsec);
+}
+
+const char* nameOf(TickSource source) {
+  return source == TickSource::kTsc ? "tsc" : "monotonic_raw";
+}
 
 HostClock::HostClock(TickSource source) : source_(source) {
   anchors_.reserve(kMostAnchors + 1);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "profiler/kernels/cupti_api.h"
-#include "profiler/process/until_fork.h"
+#include "profiler/process/in_forked_child.h"
 #include "trace/log/log_lines.h"
 
 namespace pipetrace {

@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "profiler/log/log_lost.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "profiler/log/counter_sources.h"
@@ -16,10 +17,29 @@
 #include "profiler/process/log_file.h"
 #include "profiler/ring/recording_state.h"
 #include "profiler/ring/ring_texts.h"
+#include "trace/error.h"
+#include "trace/event.h"
 #include "trace/log/log_writer.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
+
+/// A job log that could not be written to its end. It does not affect what the program does.
+class LogLost : public Error {
+ public:
+  struct Loss {
+    int rank = 0;
+    std::int32_t step = kNotGiven;  ///< the first with a job that is missing; kNotGiven: no job is
+    std::string why;                ///< "No space left on device"
+  };
+
+  LogLost(const std::string& text, Loss loss) : Error(text), loss_(std::move(loss)) {}
+
+  const Loss& loss() const { return loss_; }
+
+ private:
+  Loss loss_;
+};
 
 /// The background half of a recorder: takes records out of the rings, asks streams for their times,
 /// and writes each step's lines once the step is complete.

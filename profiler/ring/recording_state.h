@@ -12,9 +12,8 @@
 #include "profiler/ring/counter_ring.h"
 #include "profiler/ring/lane.h"
 #include "profiler/ring/ring_file.h"
-#include "profiler/ring/ring_front.h"
 #include "profiler/ring/spsc_ring.h"
-#include "profiler/step_range.h"
+#include "profiler/switches.h"
 #include "trace/track.h"
 
 namespace pipetrace {

@@ -15,8 +15,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "runtime/costs/measure_blocks.h"
-#include "runtime/starting_ranks/reuse_memory.h"
+#include "runtime/costs/measure_costs.h"
+#include "runtime/engine/engine_main.h"
 #include "runtime/train/model/linear.h"
 
 namespace pipetrace {

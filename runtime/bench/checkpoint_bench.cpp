@@ -18,7 +18,6 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/checkpoint/checkpoint_steps.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "trace/error.h"
 

@@ -14,7 +14,7 @@
 #include "profiler/testing/recorded_log.h"
 #include "runtime/executor.h"
 #include "runtime/lanes/rank_threads.h"
-#include "runtime/record/rank_info_of.h"
+#include "runtime/record/rank_recording.h"
 #include "runtime/rehearse/chain_work.h"
 #include "runtime/transport/in_process.h"
 #include "schedule/build_schedule.h"

@@ -20,9 +20,9 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <vector>
 
-#include "runtime/starting_ranks/reuse_memory.h"
-#include "runtime/transport/gloo_device.h"
+#include "runtime/engine/engine_main.h"
 #include "runtime/transport/gloo_lanes.h"
+#include "runtime/transport/gloo_pairs.h"
 #include "runtime/transport/gloo_store.h"
 
 namespace pipetrace {

@@ -21,8 +21,8 @@
 
 #include "runtime/costs/ranks_in_turn.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/engine_main.h"
 #include "runtime/engine/training_plan.h"
-#include "runtime/starting_ranks/reuse_memory.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/engine/engine_main.h"
 #include "runtime/executor.h"
 #include "runtime/starting_ranks/local_port.h"
-#include "runtime/starting_ranks/reuse_memory.h"
 #include "runtime/train/torch_work.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"

@@ -13,7 +13,7 @@
 #include <ctime>
 #include <vector>
 
-#include "runtime/starting_ranks/reuse_memory.h"
+#include "runtime/engine/engine_main.h"
 #include "runtime/train/model/linear.h"
 #include "trace/nanoseconds.h"
 

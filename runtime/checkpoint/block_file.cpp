@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "runtime/checkpoint/file_bytes.h"
-#include "runtime/checkpoint/state_keys.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {

@@ -6,7 +6,6 @@
 #include <sstream>
 #include <utility>
 
-#include "runtime/checkpoint/state_keys.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -8,7 +8,7 @@
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 
-#include "runtime/checkpoint/snapshot.h"
+#include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/checkpoint/testing/saved_model.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/train/optimize/lamb.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/checkpoint/checkpoint_steps.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/checkpoint/file_bytes.h"
 #include "trace/error.h"
 

@@ -1,11 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/checkpoint/manifest.h"
 
 namespace pipetrace {
+
+/// "FOLDER/step_20"
+std::string stepFolder(const std::string& folder, std::int64_t step);
+
+/// The steps in a folder of checkpoints, ascending: those that have a manifest. Throws Error if the
+/// folder cannot be read; a folder that is missing has none.
+std::vector<std::int64_t> checkpointSteps(const std::string& folder);
+
+/// The last of them; nullopt: there is none.
+std::optional<std::int64_t> newestCheckpoint(const std::string& folder);
+
+/// Those without a manifest, which do not count: of a save that is under way, or of one that a kill
+/// ended.
+std::vector<std::int64_t> unfinishedSteps(const std::string& folder);
+
+/// Removes a step. Its manifest goes first, so that it never counts while files of it are missing.
+/// Files that are no checkpoint's stay, and so does the folder then. Throws Error with the path.
+void removeCheckpoint(const std::string& folder, std::int64_t step);
 
 /// A folder of checkpoints that a run writes to:
 ///
@@ -67,5 +87,35 @@ class CheckpointFolder {
 /// Writes the manifest of the files in `own`, which must be there with their sizes, and syncs all.
 /// Throws Error with path and reason; it asks whether all ranks share `shared`.
 void writeManifest(const std::string& own, const std::string& shared, const Manifest& manifest);
+
+/// Makes a folder and those above it, unless they are there. Several ranks may do it at once.
+/// Throws Error with the path and the reason.
+void makeFolder(const std::string& path);
+
+/// Saves weights into a folder of their own, with the files that the folder of a checkpoint's step
+/// has (Checkpoint::at() reads both). They are written into FOLDER.saving, which takes the name
+/// when it is whole. So a kill or a full disk leaves what was there before. Where the file system
+/// cannot exchange two names (renameat2), a kill between two renames leaves it as FOLDER.old.
+///
+/// Threads: one.
+class WeightsFolder {
+ public:
+  /// Makes FOLDER.saving, and removes one that a kill has left. Throws Error with path and reason,
+  /// also if FOLDER is there and has something else than saved weights.
+  explicit WeightsFolder(std::string folder);
+  /// Removes FOLDER.saving.
+  ~WeightsFolder();
+  WeightsFolder(const WeightsFolder&) = delete;
+  WeightsFolder& operator=(const WeightsFolder&) = delete;
+
+  /// Where the files of blocks go (writeBlockFile()).
+  static std::string asideOf(const std::string& folder);
+  /// Writes the manifest, and gives the folder its name. All is on the disk when it returns. Throws
+  /// Error with path and reason; then FOLDER is as it was.
+  void finish(const Manifest& manifest);
+
+ private:
+  const std::string folder_;
+};
 
 }  // namespace pipetrace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "runtime/checkpoint/checkpoint_steps.h"
 #include "runtime/checkpoint/testing/saved_model.h"
 #include "runtime/testing/error_of.h"
 

@@ -1,11 +1,15 @@
 #include "runtime/checkpoint/checkpoint_writer.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
 #include <chrono>
 #include <exception>
+#include <map>
+#include <tuple>
 #include <utility>
 
-#include "runtime/checkpoint/checkpoint_steps.h"
-#include "runtime/checkpoint/make_folder.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "trace/files/signals_held_back.h"
 #include "trace/files/sync_folder.h"
 
@@ -17,6 +21,34 @@ std::int64_t nanosecondsSince(std::chrono::steady_clock::time_point begin) {
 }
 
 }  // namespace
+
+void Snapshot::take(const std::vector<BlockState>& states) {
+  const at::NoGradGuard noGrad;
+  std::map<std::tuple<int, std::optional<int>, std::string>, at::Tensor> buffers;
+  for (BlockState& old : states_) {
+    for (auto& [key, tensor] : old.tensors) {
+      buffers.emplace(std::tuple(old.block, old.version, key), std::move(tensor));
+    }
+  }
+  states_ = states;
+  for (BlockState& state : states_) {
+    for (auto& [key, tensor] : state.tensors) {
+      at::Tensor& buffer = buffers[{state.block, state.version, key}];
+      if (!buffer.defined() || buffer.sizes() != tensor.sizes() ||
+          buffer.scalar_type() != tensor.scalar_type()) {
+        buffer = at::empty(tensor.sizes(), at::TensorOptions(tensor.scalar_type()));
+      }
+      buffer.copy_(tensor);
+      tensor = std::move(buffer);
+    }
+  }
+}
+
+std::int64_t Snapshot::bytes() const {
+  std::int64_t bytes = 0;
+  for (const BlockState& state : states_) bytes += bytesOf(state);
+  return bytes;
+}
 
 CheckpointWriter::CheckpointWriter(std::string folder, Around around)
     : folder_(std::move(folder)), around_(std::move(around)) {

@@ -8,7 +8,6 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/checkpoint/checkpoint_steps.h"
 #include "runtime/checkpoint/testing/saved_model.h"
 #include "runtime/testing/error_of.h"
 

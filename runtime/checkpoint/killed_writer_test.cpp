@@ -12,7 +12,6 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/checkpoint/checkpoint_steps.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/checkpoint/testing/saved_model.h"
 

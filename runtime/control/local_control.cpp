@@ -8,8 +8,8 @@
 
 #include "runtime/control/run_end.h"
 #include "runtime/control/steady_time.h"
+#include "runtime/control/verdict/find_stall.h"
 #include "runtime/control/verdict/idle_watch.h"
-#include "runtime/control/verdict/stall_watch.h"
 #include "trace/error.h"
 
 namespace pipetrace {

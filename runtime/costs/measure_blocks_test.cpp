@@ -1,4 +1,4 @@
-#include "runtime/costs/measure_blocks.h"
+#include "runtime/costs/measure_costs.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/equal.h>

@@ -3,6 +3,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/Device.h>
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
 
 #include <cstddef>
@@ -11,12 +13,34 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "runtime/device/device_event.h"
-
 namespace pipetrace {
+
+/// A point in the work of a stream: all that was queued on it until then. Other streams and the
+/// host can wait for it.
+///
+/// Threads: one makes it, any may wait.
+class DeviceEvent {
+ public:
+  /// The end of what is queued on `stream` now.
+  explicit DeviceEvent(const c10::Stream& stream);
+
+  const c10::Stream& stream() const { return stream_; }
+
+  /// Work that is queued on `other` from now on runs after it. The host does not wait.
+  void block(const c10::Stream& other) const;
+  /// The host waits until the device is there.
+  void synchronize() const { event_.synchronize(); }
+  /// Whether the device is there.
+  bool hasPassed() const { return event_.query(); }
+
+ private:
+  const c10::Stream stream_;
+  c10::Event event_;
+};
 
 /// The device on which a rank computes, and the rank's streams there, through c10 alone. Work is
 /// queued on streams: a rank's host runs ahead of its device, and streams wait for each other by
@@ -131,5 +155,15 @@ class RankDevice {
   mutable std::mutex mutex_;
   std::deque<Job> jobs_;  // that may not have ended
 };
+
+/// The kind of device with that name: "cpu", or "cuda", for which LibTorch's library is loaded.
+/// Call it before LibTorch's generators are used or seeded: they look for devices once. Throws
+/// Error that says what is missing: the name, the library, a driver or a device.
+c10::DeviceType openDevices(const std::string& name);
+
+/// The device of the rank at that place: its number in a process that has all ranks as threads,
+/// LOCAL_RANK in one that has a rank. `share`: several ranks may have one, in turn. Throws Error if
+/// there are too few.
+c10::Device deviceOfRank(c10::DeviceType type, int place, bool share);
 
 }  // namespace pipetrace

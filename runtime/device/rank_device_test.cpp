@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/open_device.h"
 #include "runtime/testing/device/test_programs.h"
 #include "trace/error.h"
 

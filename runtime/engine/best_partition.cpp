@@ -5,13 +5,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/costs/measure_blocks.h"
-#include "runtime/engine/engine_cost.h"
+#include "runtime/costs/measure_costs.h"
 #include "runtime/engine/engine_shared.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
-#include "runtime/transport/broadcast_from_rank_zero.h"
 #include "runtime/transport/gloo.h"
+#include "runtime/transport/gloo_store.h"
 #include "schedule/partition/partition_text.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"

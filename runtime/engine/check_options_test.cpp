@@ -1,4 +1,4 @@
-#include "runtime/engine/check_options.h"
+#include "runtime/engine/engine.h"
 
 #include <gmock/gmock.h>
 

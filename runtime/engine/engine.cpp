@@ -4,24 +4,29 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "profiler/switches.h"
-#include "runtime/device/open_device.h"
-#include "runtime/engine/check_options.h"
-#include "runtime/engine/engine_cost.h"
+#include "runtime/costs/measure_costs.h"
+#include "runtime/device/rank_device.h"
+#include "runtime/engine/best_partition.h"
 #include "runtime/engine/engine_main.h"
 #include "runtime/engine/engine_rank.h"
+#include "runtime/engine/engine_shared.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
 #include "runtime/session/session.h"
+#include "runtime/stage_work.h"
 #include "runtime/train/model/model_cut.h"
+#include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -57,6 +62,13 @@ std::vector<at::Tensor> joined(std::vector<PredictedRows> rows) {
   return all;
 }
 
+void requireAtLeast(double least, double value, const char* field) {
+  if (value >= least) return;
+  char text[96];
+  std::snprintf(text, sizeof text, "%s is %g, and must be at least %g", field, value, least);
+  throw Error(text);
+}
+
 }  // namespace
 
 std::vector<int> EngineShared::allRanks() const {
@@ -83,6 +95,95 @@ std::optional<ProcessEnv> placeOf(const EngineOptions& options) {
   const char* const worldSize = std::getenv("WORLD_SIZE");
   if (worldSize == nullptr || std::string_view(worldSize) == "1") return std::nullopt;
   return readProcessEnv();
+}
+
+void requireMeaning(const EngineOptions& options) {
+  requireAtLeast(0, options.inspectEvery, "EngineOptions::inspectEvery");
+  requireAtLeast(0, static_cast<double>(options.stepTimeout), "EngineOptions::stepTimeout");
+  requireAtLeast(0, static_cast<double>(options.silence), "EngineOptions::silence");
+  requireAtLeast(1, static_cast<double>(options.connectTimeout), "EngineOptions::connectTimeout");
+  requireAtLeast(1, static_cast<double>(options.linkTimeout), "EngineOptions::linkTimeout");
+  const CheckpointOptions& checkpoints = options.checkpoints;
+  requireAtLeast(1, checkpoints.keep, "CheckpointOptions::keep");
+  requireAtLeast(0, checkpoints.everySteps, "CheckpointOptions::everySteps");
+  requireAtLeast(0, checkpoints.exitAfterMinutes, "CheckpointOptions::exitAfterMinutes");
+  const bool wants = checkpoints.everySteps > 0 || checkpoints.resumes || checkpoints.onStop ||
+                     checkpoints.exitAfterMinutes > 0;
+  if (wants && checkpoints.folder.empty()) {
+    throw Error("checkpoints need a folder (CheckpointOptions::folder)");
+  }
+}
+
+void requireMeaning(const FitOptions& options) {
+  requireAtLeast(1, options.epochs, "FitOptions::epochs");
+  requireAtLeast(0, options.stepsPerEpoch, "FitOptions::stepsPerEpoch");
+  requireAtLeast(1, options.validFreq, "FitOptions::validFreq");
+  requireAtLeast(0, options.validSteps, "FitOptions::validSteps");
+  requireAtLeast(0, options.logFreq, "FitOptions::logFreq");
+  for (const FitCallback& callback : options.callbacks) {
+    requireAtLeast(1, callback.everySteps, "FitCallback::everySteps");
+    if (!callback.call) throw Error("a callback has no function (FitCallback::call)");
+  }
+}
+
+void requireNames(const std::vector<Metric>& metrics) {
+  std::set<std::string> names{"loss"};
+  for (const Metric& metric : metrics) {
+    if (metric.name.empty()) throw Error("a metric has no name");
+    if (!metric.value) throw Error("the metric " + metric.name + " has no function");
+    if (names.insert(metric.name).second) continue;
+    throw Error(metric.name == "loss" ? "a metric cannot be called loss, as the loss is"
+                                      : "two metrics are called " + metric.name);
+  }
+}
+
+EngineCost costOf(const CheckedPlan& plan, const Costs& costs) {
+  const Simulation simulation = simulate(plan, costs);
+  EngineCost cost{.step = simulation.length, .costs = costs};
+  Nanoseconds busy = 0;
+  for (const Simulation::Rank& rank : simulation.ranks) {
+    busy += rank.busy;
+    cost.peakBytes.push_back(rank.peakMemory);
+  }
+  const double all =
+      static_cast<double>(simulation.length) * static_cast<double>(simulation.ranks.size());
+  if (all > 0) cost.bubbleRatio = 1 - static_cast<double>(busy) / all;
+  return cost;
+}
+
+Batch firstMicroBatch(const Plan& plan, const DataSet& data) {
+  const std::int64_t rows = std::min(data.rows, data.batchSize);
+  const MicroBatchRows split{.rows = rows, .microBatches = plan.microBatchesOfReplica()};
+  if (rows < split.microBatches) {
+    throw Error("a step of " + std::to_string(rows) + " rows has none for some of its " +
+                std::to_string(split.microBatches) + " micro-batches");
+  }
+  Batch first = data.batch(0, rows);
+  for (auto& [name, tensor] : first) tensor = tensor.narrow(0, 0, split.countOf(0));
+  return first;
+}
+
+EngineCost measuredCostOf(const EngineShared& shared, const DataSet& data) {
+  const Plan& plan = *shared.plan;
+  if (shared.options.device != "cpu") {
+    throw Error("cost() measures on the CPU; give it costs that were measured on " +
+                shared.options.device);
+  }
+  const Batch first = firstMicroBatch(plan, data);
+  const BestPartitionOptions asBlocksAre;
+  const MeasuredCosts measured = measureCosts({.model = shared.model,
+                                               .partition = shared.partition,
+                                               .seed = shared.options.seed,
+                                               .optimizer = shared.optimizer,
+                                               .precision = shared.strategy.precision},
+                                              plan, first, asBlocksAre.measured);
+  EngineCost cost = costOf(shared.plan, measured.costs);
+  for (std::size_t rank = 0; rank < cost.peakBytes.size(); ++rank) {
+    for (const int stage : plan.stagesOfRank(static_cast<int>(rank))) {
+      cost.peakBytes[rank] += measured.updating[static_cast<std::size_t>(stage)];
+    }
+  }
+  return cost;
 }
 
 static EngineShared sharedOf(Model model, OptimizerMaker optimizer, std::vector<Metric> metrics,

@@ -14,7 +14,6 @@
 #include "runtime/engine/strategy.h"
 #include "runtime/starting_ranks/process_env.h"
 #include "runtime/starting_ranks/stop_signal.h"
-#include "runtime/train/model/metric.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/transport/nccl.h"
@@ -188,5 +187,13 @@ class Engine {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Throws Error, with the field's name, for a value that means nothing.
+void requireMeaning(const EngineOptions& options);
+void requireMeaning(const FitOptions& options);
+
+/// Throws Error for two metrics of one name, for one without a name or a function, and for the name
+/// of the loss.
+void requireNames(const std::vector<Metric>& metrics);
 
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #include "runtime/engine/engine_rank.h"
 
 #include <ATen/ops/scalar_tensor.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -15,20 +16,199 @@
 #include <vector>
 
 #include "runtime/checkpoint/block_file.h"
-#include "runtime/checkpoint/weights_folder.h"
-#include "runtime/engine/fit_progress.h"
-#include "runtime/engine/rank_blocks.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"
-#include "runtime/errors/report_failure.h"
-#include "runtime/train/empty_halves.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/train/torch_work.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"
 
 namespace pipetrace {
-
 namespace {
+
+/// Prints the steps of a training: every few steps a line. Where the rank that reports the loss has
+/// a terminal, one line at its bottom changes, which has the bubble ratio so far.
+///
+/// Threads: the rank's own.
+class FitProgress {
+ public:
+  /// All ranks make it together. `steps`: the number of the training's step after the last one. All
+  /// must outlive it.
+  FitProgress(const EngineShared& shared, SessionRank& rank, const FitOptions& options, int steps);
+  ~FitProgress();
+  FitProgress(const FitProgress&) = delete;
+  FitProgress& operator=(const FitProgress&) = delete;
+
+  /// After each step, on all ranks. `report` is the rank's own; only the one that reports the loss
+  /// has its figures. `seconds`: what the step took. `computed`: SessionRank::computed().
+  void stepEnded(const StepReport& report, double seconds, Nanoseconds computed);
+  /// After the last step: shows it if it was not, and then `why` the training ended, if there is
+  /// more to say than that it is done.
+  void close(const std::string& why);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool reports() const { return rank_.rank() == shared_.reporter(); }
+  /// Bubbles' share of the steps' time so far, where it is known: on the rank that reports.
+  std::optional<double> bubbleRatio(Nanoseconds computed);
+  /// Shows the step before, on the terminal. `each`: seconds of a step with all around it.
+  void show(std::optional<double> bubbleRatio, double each);
+  void showPlain();
+
+  const EngineShared& shared_;
+  SessionRank& rank_;
+  const FitOptions& options_;
+  const int steps_;
+  bool isOnTerminal_ = false;          // the same on all ranks
+  int seen_ = 0;                       // steps
+  int next_ = 0;                       // the step after which the line is shown again
+  double seconds_ = 0;                 // of the steps after the first
+  Nanoseconds before_ = 0;             // computed until the first had ended
+  Clock::time_point begun_;            // when the first had ended
+  std::optional<StepReport> unshown_;  // the step before, on the rank that reports
+};
+
+constexpr double kSecondsBetween = 0.2;  // two times that the line is shown
+
+template <typename... Values>
+std::string formatted(const char* format, Values... values) {
+  char text[96];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+/// "1:05:00" or "5:00".
+std::string asClock(double seconds) {
+  const long long all = std::llround(seconds);
+  constexpr int kMinute = 60;
+  const long long minutes = all / kMinute;
+  const auto rest = static_cast<int>(all % kMinute);
+  if (minutes < kMinute) return formatted("%lld:%02d", minutes, rest);
+  return formatted("%lld:%02lld:%02d", minutes / kMinute, minutes % kMinute, rest);
+}
+
+/// "2.3105".
+std::string withFourDigits(double value) { return formatted("%.4f", value); }
+
+/// ", accuracy 0.5000" for each.
+std::string textOf(const std::map<std::string, double>& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics) text += ", " + name + " " + withFourDigits(value);
+  return text;
+}
+
+std::string lossOf(const StepReport& report) {
+  return " loss " + withFourDigits(report.loss) + textOf(report.metrics);
+}
+
+std::string speedsOf(const StepReport& report, const FitOptions& options) {
+  std::string text;
+  if (report.samplesPerSecond > 0) {
+    if (!options.itemName.empty()) {
+      const double items = report.samplesPerSecond * options.itemsPerSample;
+      text += ", " + std::to_string(std::llround(items)) + " " + options.itemName + "/s";
+    }
+    text += ", " + std::to_string(std::llround(report.samplesPerSecond)) + " samples/s";
+  }
+  if (report.mfu > 0) text += formatted(", MFU %.3f", report.mfu);
+  if (!report.overflow.empty()) text += ", left out: " + report.overflow;
+  return text;
+}
+
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// "step 12 loss 2.3105, 9876 tokens/s, 154 samples/s".
+std::string lineOf(const StepReport& report, const FitOptions& options) {
+  return "step " + std::to_string(report.step) + lossOf(report) + speedsOf(report, options);
+}
+
+FitProgress::FitProgress(const EngineShared& shared, SessionRank& rank, const FitOptions& options,
+                         int steps)
+    : shared_(shared), rank_(rank), options_(options), steps_(steps) {
+  if (options_.logFreq <= 0) return;
+  const bool own = !shared_.options.print && isStdoutATerminal();
+  std::vector<double> isOnTerminal{own ? 1.0 : 0.0};
+  rank_.hosts().broadcast(shared_.reporter(), isOnTerminal);
+  isOnTerminal_ = isOnTerminal.at(0) != 0;
+}
+
+FitProgress::~FitProgress() {
+  if (isOnTerminal_ && reports()) endProgress();
+}
+
+void FitProgress::stepEnded(const StepReport& report, double seconds, Nanoseconds computed) {
+  const bool isLast = report.step + 1 == steps_;
+  if (reports()) unshown_ = report;
+  if (!isOnTerminal_) {
+    const bool isDue = options_.logFreq > 0 && (report.step % options_.logFreq == 0 || isLast);
+    if (isDue) showPlain();
+    return;
+  }
+  if (seen_++ == 0) {
+    // The first step also has what is done once, which says nothing about the others.
+    before_ = computed;
+    begun_ = Clock::now();
+  } else {
+    seconds_ += seconds;
+  }
+  if (report.step < next_ && !isLast) return;
+  const std::optional<double> ratio = bubbleRatio(computed);
+  // With what lies between steps: callbacks, evaluations, saves.
+  const double each = seen_ > 1 ? secondsSince(begun_) / (seen_ - 1) : seconds;
+  if (reports()) show(ratio, each);
+  const double between = each > 0 ? std::min(1e6, kSecondsBetween / each) : 1;
+  std::vector<double> next{report.step + std::max(1.0, std::ceil(between))};
+  rank_.hosts().broadcast(shared_.reporter(), next);
+  next_ = static_cast<int>(next.at(0));
+}
+
+void FitProgress::close(const std::string& why) {
+  if (!reports()) return;
+  if (isOnTerminal_) {
+    if (unshown_) show(std::nullopt, 0);
+    endProgress();
+  } else if (options_.logFreq > 0) {
+    showPlain();
+  }
+  if (!why.empty()) shared_.print(why);
+}
+
+void FitProgress::showPlain() {
+  if (unshown_) shared_.print(lineOf(*unshown_, options_));
+  unshown_.reset();
+}
+
+std::optional<double> FitProgress::bubbleRatio(Nanoseconds computed) {
+  if (rank_.device() != nullptr) return std::nullopt;
+  const double busy = static_cast<double>(computed - before_) / kNsPerSecond;
+  double sumBusy = 0;
+  double sumAll = 0;
+  for (const std::vector<at::Tensor>& each : rank_.hosts().gather(
+           shared_.allRanks(), shared_.reporter(),
+           {at::scalar_tensor(busy, at::kDouble), at::scalar_tensor(seconds_, at::kDouble)})) {
+    sumBusy += each.at(0).item<double>();
+    sumAll += each.at(1).item<double>();
+  }
+  if (sumAll <= 0) return std::nullopt;
+  return 1 - sumBusy / sumAll;
+}
+
+void FitProgress::show(std::optional<double> bubbleRatio, double each) {
+  const StepReport& report = *unshown_;
+  std::string line = "step " + std::to_string(report.step) + lossOf(report);
+  // First what a narrow terminal is to show.
+  if (bubbleRatio) line += formatted(", bubble ratio %.3f", *bubbleRatio);
+  const int left = steps_ - report.step - 1;
+  if (left > 0 && each > 0) {
+    line += ", " + std::to_string(left) + " steps left (" + asClock(left * each) + ")";
+  }
+  showProgress(line + speedsOf(report, options_));
+  unshown_.reset();
+}
 
 void saveWeights(const EngineShared& shared, RankBlocks& blocks, const std::string& folder,
                  std::int64_t step) {

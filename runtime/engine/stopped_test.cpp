@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/checkpoint/checkpoint_steps.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/engine/engine_main.h"
 #include "runtime/engine/testing/resumed_case.h"
 #include "runtime/engine/testing/two_processes.h"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/forwarding_work.h"
-#include "runtime/sums/gradient_buckets.h"
+#include "runtime/stage_work.h"
+#include "runtime/sums/gradient_sums.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"

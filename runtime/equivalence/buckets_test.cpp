@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/forwarding_work.h"
+#include "runtime/stage_work.h"
 #include "runtime/starting_ranks/local_port.h"
-#include "runtime/sums/gradient_buckets.h"
+#include "runtime/sums/gradient_sums.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "runtime/train/torch_work.h"

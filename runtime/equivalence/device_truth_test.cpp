@@ -11,7 +11,7 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
-#include "runtime/forwarding_work.h"
+#include "runtime/stage_work.h"
 #include "runtime/testing/device/test_programs.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/schedule_names.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/forwarding_work.h"
 #include "runtime/program/plan_words.h"
+#include "runtime/stage_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/forwarding_work.h"
+#include "runtime/stage_work.h"
 
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"

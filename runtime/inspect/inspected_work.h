@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/forwarding_work.h"
 #include "runtime/inspect/step_inspection.h"
+#include "runtime/stage_work.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "runtime/inspect/tensor_figures.h"
+#include "runtime/inspect/step_inspection.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>

@@ -43,7 +43,11 @@ class EventCount {
   }
 
   /// Ends the wait, and all that would follow.
-  void stop() noexcept;
+  void stop() noexcept {
+    stopped_.store(true);
+    rings_.fetch_add(1);
+    rings_.notify_all();
+  }
   bool isStopped() const noexcept { return stopped_.load(); }
 
   /// How often a sleeping thread was woken.
@@ -52,7 +56,11 @@ class EventCount {
  private:
   static constexpr int kYields = 3;
 
-  void wake() noexcept;
+  void wake() noexcept {
+    wakeUps_.fetch_add(1, std::memory_order_relaxed);
+    rings_.fetch_add(1);
+    rings_.notify_all();
+  }
 
   std::atomic<const void*> awaited_ = nullptr;
   std::atomic<std::uint32_t> rings_ = 0;

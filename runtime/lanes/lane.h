@@ -6,8 +6,15 @@
 #include <utility>
 
 #include "runtime/lanes/message_key.h"
+#include "trace/error.h"
 
 namespace pipetrace {
+
+/// Another rank is gone, or has given up: what a rank sees of a failure that began elsewhere.
+class PeerLost : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Reads a clock for the times at which messages are sent and arrive; empty: nobody asks for them.
 using StampClock = std::function<std::uint64_t()>;

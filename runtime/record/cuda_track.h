@@ -5,7 +5,7 @@
 
 #include "profiler/cuda/api.h"
 #include "profiler/recorder.h"
-#include "runtime/record/job_track.h"
+#include "runtime/record/recorded_streams.h"
 
 namespace pipetrace {
 

@@ -5,7 +5,6 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/record/recorded_streams.h"
-#include "runtime/transport/line_watch.h"
 #include "runtime/transport/message.h"
 
 namespace pipetrace {

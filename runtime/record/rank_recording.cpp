@@ -1,6 +1,8 @@
 #include "runtime/record/rank_recording.h"
 
 #include <malloc.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -15,11 +17,11 @@
 #include "runtime/device/rank_device.h"
 #include "runtime/record/cuda_track.h"
 #include "runtime/record/recorded_streams.h"
+#include "schedule/partition/partition_file.h"
 #include "trace/error.h"
 #include "trace/track.h"
 
 namespace pipetrace {
-
 namespace {
 
 /// addStreams() for a rank whose jobs are queued on a device: the compute lane, and those of
@@ -83,6 +85,25 @@ RecorderOptions recorderOptions(const RankRecordingOptions& options) {
 }
 
 }  // namespace
+
+RankInfo rankInfoOf(const Plan& plan, int rank, const BlockPartition& partition) {
+  RankInfo info;
+  info.rank = rank;
+  info.worldSize = plan.numRanks();
+  info.device = "cpu";
+  info.numStages = plan.numStages;
+  info.numChunks = plan.numChunks();
+  info.numMicroBatches = plan.microBatchesOfReplica();
+  if (plan.placement.hasSeveralRanks()) info.ranksOfStage = toText(plan.placement.ranksOfStage);
+  info.blocks = blockCountsText(partition.blocks);
+  const auto recomputes = [](int count) { return count > 0; };
+  if (std::any_of(partition.recomputed.begin(), partition.recomputed.end(), recomputes)) {
+    info.recomputedBlocks = blockCountsText(partition.recomputed);
+  }
+  info.schedule = plan.name;
+  info.dataParallelIndex = plan.replicaOf(rank);
+  return info;
+}
 
 class RankRecording::Impl {
  public:

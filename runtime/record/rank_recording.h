@@ -6,12 +6,19 @@
 
 #include "profiler/clock/clock_exchange.h"
 #include "profiler/cuda/api.h"
-#include "profiler/step_range.h"
+#include "profiler/switches.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/record/recorded_streams.h"
+#include "schedule/partition/block_table.h"
+#include "schedule/plan.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
+
+/// The `Profiler Meta:` of `rank` when it runs `plan`: rank, world size, stages, chunks,
+/// micro-batches, where stages are on several ranks, the schedule's name, data-parallel index,
+/// device "cpu". `partition`: the blocks of the stages; empty: there are none.
+RankInfo rankInfoOf(const Plan& plan, int rank, const BlockPartition& partition = {});
 
 struct RankRecordingOptions {
   std::string logDirectory;

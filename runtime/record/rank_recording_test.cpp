@@ -10,7 +10,6 @@
 #include "profiler/clock/clock_exchange.h"
 #include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
-#include "runtime/record/rank_info_of.h"
 #include "schedule/build_schedule.h"
 #include "trace/nanoseconds.h"
 #include "trace/sockets/tcp.h"

@@ -7,12 +7,21 @@
 #include <optional>
 #include <vector>
 
+#include "profiler/job.h"
 #include "profiler/recorder.h"
-#include "runtime/record/job_track.h"
 #include "schedule/comm_streams.h"
 #include "trace/job_kind.h"
 
 namespace pipetrace {
+
+/// Gets a rank's compute jobs beside the recorder: for tools that tie activity on a device to them.
+/// Called on the thread that runs the jobs.
+class JobTrack {
+ public:
+  virtual ~JobTrack() = default;
+  virtual void begin(const Job& job) noexcept = 0;
+  virtual void end() noexcept = 0;
+};
 
 /// The streams of a recorder that an executor writes to. `recorder` null: nothing is recorded. The
 /// streams of transfers are not asynchronous, and their marks are of one clock: for work with

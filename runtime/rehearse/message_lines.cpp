@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "runtime/lanes/lane.h"
 #include "runtime/lanes/message_header.h"
-#include "runtime/lanes/peer_lost.h"
 #include "schedule/planned_message.h"
 
 namespace pipetrace {

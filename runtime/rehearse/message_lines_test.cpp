@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/lanes/peer_lost.h"
+#include "runtime/lanes/lane.h"
 #include "schedule/file/schedule_reader.h"
 
 namespace pipetrace {

@@ -16,7 +16,7 @@
 #include "runtime/executor.h"
 #include "runtime/lanes/rank_threads.h"
 #include "runtime/program/plan_words.h"
-#include "runtime/record/rank_info_of.h"
+#include "runtime/record/rank_recording.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/rehearse/emulated_work.h"
 #include "runtime/rehearse/message_lines.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runtime/program/plan_words.h"
-#include "runtime/sums/host_numbers.h"
+#include "runtime/transport/message.h"
 
 namespace pipetrace {
 namespace {

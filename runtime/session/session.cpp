@@ -1,6 +1,7 @@
 #include "runtime/session/session.h"
 
 #include <torch/utils.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -10,27 +11,115 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/log/log_lost.h"
+#include "profiler/log/log_thread.h"
 #include "profiler/recorder.h"
 #include "runtime/control/verdict/verdict.h"
-#include "runtime/device/open_device.h"
-#include "runtime/errors/report_failure.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/executor.h"
 #include "runtime/lanes/rank_threads.h"
 #include "runtime/program/plan_words.h"
-#include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/record/record_job.h"
-#include "runtime/session/over_nccl.h"
 #include "runtime/transport/forwarding_transport.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
+#include "runtime/transport/line_transport.h"
+#include "schedule/plan.h"
 #include "trace/error.h"
 #include "trace/text/ranks_text.h"
 
 namespace pipetrace {
-
 namespace {
+
+/// The transports of a rank through NCCL, so that the end of a run reaches them. The run may end
+/// before there is one.
+///
+/// Threads: any.
+class NcclPlace {
+ public:
+  void abort(const std::string& text);
+  void add(Transport& line);
+  void remove(Transport& line);
+
+ private:
+  std::mutex mutex_;
+  std::set<Transport*> lines_;
+  std::optional<std::string> failure_;
+};
+
+/// A rank that is about to send its messages through NCCL.
+struct NcclRank {
+  const GlooRun& run;
+  const ProcessEnv& env;
+  NcclPlace& place;
+  NcclCommunicators communicators = NcclCommunicators::kRank;
+  Nanoseconds connectTimeout = 0;
+};
+
+/// A rank's communicators of NCCL, which all plans share that the ranks run in turn.
+class RankOverNccl {
+ public:
+  /// Connects with the other ranks. Throws Error as connectNccl() does.
+  RankOverNccl(const NcclRank& rank, const RankDevice& device);
+  RankOverNccl(const RankOverNccl&) = delete;
+  RankOverNccl& operator=(const RankOverNccl&) = delete;
+
+  /// The transport of a plan, with `host` for what stays on the host. Both must outlive it.
+  std::unique_ptr<Transport> lineOf(Transport& host, const Plan& plan);
+
+ private:
+  const int rank_;
+  NcclPlace& place_;
+  const LineTransportOptions options_;
+};
+
+void NcclPlace::abort(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  failure_ = text;
+  for (Transport* const line : lines_) line->abort(text);
+}
+
+void NcclPlace::add(Transport& line) {
+  const std::lock_guard lock(mutex_);
+  lines_.insert(&line);
+  if (failure_) line.abort(*failure_);
+}
+
+void NcclPlace::remove(Transport& line) {
+  const std::lock_guard lock(mutex_);
+  lines_.erase(&line);
+}
+
+/// Is in its place while it lives.
+class LineInPlace : public LineTransport {
+ public:
+  LineInPlace(Transport& host, LineTransportOptions options, NcclPlace& place)
+      : LineTransport(host, std::move(options)), place_(place) {
+    place_.add(*this);
+  }
+  ~LineInPlace() override { place_.remove(*this); }
+
+ private:
+  NcclPlace& place_;
+};
+
+RankOverNccl::RankOverNccl(const NcclRank& rank, const RankDevice& device)
+    : rank_(rank.env.rank),
+      place_(rank.place),
+      options_(connectNccl({.store = rank.run.store,
+                            .rank = rank.env.rank,
+                            .worldSize = rank.env.worldSize,
+                            .device = device.device(),
+                            .communicators = rank.communicators,
+                            .timeout = rank.connectTimeout})) {}
+
+std::unique_ptr<Transport> RankOverNccl::lineOf(Transport& host, const Plan& plan) {
+  LineTransportOptions options = options_;
+  options.microBatches = plan.microBatchesOfReplica();
+  options.replicas = plan.replicas;
+  options.rowsFrom = plan.lastRankOf(plan.replicaOf(rank_));
+  return std::make_unique<LineInPlace>(host, std::move(options), place_);
+}
 
 /// The words of all plans that the ranks run in turn: those of the plan in whose action a rank is
 /// (ActionStatus::program).

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "profiler/recorder.h"
-#include "profiler/step_range.h"
+#include "profiler/switches.h"
 #include "runtime/control/start/same_run.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/session/host_group.h"

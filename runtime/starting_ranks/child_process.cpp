@@ -3,15 +3,34 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <thread>
 
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
+
+/// Why the file cannot be run, as an errno; 0: it can.
+int whyNot(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode) || eaccess(file.c_str(), X_OK) != 0) return EACCES;
+  return 0;
+}
 
 std::vector<char*> pointersTo(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -64,7 +83,54 @@ int startError(const Pipe& pipe) {
   return n == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
+constexpr int kMostRounds = 200;  // a process that is stuck in the system cannot be killed
+constexpr std::chrono::milliseconds kPause{10};
+
+/// The children that have not ended.
+std::vector<pid_t> liveChildren() {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const pid_t pid = std::atoi(entry->path().filename().c_str());
+    if (pid <= 0) continue;
+    std::ifstream in(entry->path() / "stat");
+    std::string stat;
+    std::getline(in, stat);
+    const std::size_t name = stat.rfind(") ");  // "17 (a name) S 3 …"
+    if (name == std::string::npos) continue;
+    std::istringstream rest(stat.substr(name + 2));
+    char state = 'Z';
+    pid_t parent = 0;
+    rest >> state >> parent;
+    if (parent == getpid() && state != 'Z' && state != 'X') children.push_back(pid);
+  }
+  return children;
+}
+
 }  // namespace
+
+std::string findProgram(const std::string& program) {
+  int reason = ENOENT;
+  if (program.find('/') != std::string::npos) {
+    reason = whyNot(program);
+    if (reason == 0) return program;
+  } else if (!program.empty()) {
+    const char* const variable = std::getenv("PATH");
+    std::string_view path = variable == nullptr ? "/bin:/usr/bin" : variable;
+    for (bool isLast = false; !isLast;) {
+      const std::size_t end = std::min(path.find(':'), path.size());
+      isLast = end == path.size();
+      // An empty entry stands for the current folder.
+      const std::string file = (end == 0 ? "." : std::string(path.substr(0, end))) + "/" + program;
+      path.remove_prefix(isLast ? end : end + 1);
+      const int why = whyNot(file);
+      if (why == 0) return file;
+      if (why == EACCES) reason = EACCES;
+    }
+  }
+  throw Error("cannot run " + program + ": " + std::strerror(reason));
+}
 
 Pipe::Pipe() {
   std::array<int, 2> ends{};
@@ -129,6 +195,27 @@ std::string signalText(int number) {
   const char* const name = sigabbrev_np(number);
   return "signal " + std::to_string(number) +
          (name == nullptr ? std::string() : " (SIG" + std::string(name) + ")");
+}
+
+RankProcess::RankProcess(const std::vector<std::string>& command,
+                         const std::vector<std::string>& environment, const sigset_t& signals)
+    : ChildProcess({.command = command,
+                    .environment = environment,
+                    .signals = signals,
+                    .standard = {-1, write.get(), write.get()}}) {
+  write.reset();
+  fcntl(output(), F_SETFL, O_NONBLOCK);
+}
+
+void adoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void killDescendants() {
+  for (int i = 0; i < kMostRounds; ++i) {
+    const std::vector<pid_t> children = liveChildren();
+    if (children.empty()) return;
+    for (const pid_t child : children) kill(child, SIGKILL);
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace pipetrace

@@ -11,6 +11,10 @@
 
 namespace pipetrace {
 
+/// The file that would run as `program`: itself if it holds a '/', else the first executable one of
+/// that name in PATH. Throws Error, as "cannot run … : why", if there is none.
+std::string findProgram(const std::string& program);
+
 /// A pipe whose ends are closed in programs that this process starts.
 struct Pipe {
   /// Throws Error.
@@ -63,5 +67,26 @@ class ChildProcess {
 
 /// "signal 9 (SIGKILL)".
 std::string signalText(int number);
+
+/// A child process with its standard output and error in one pipe, and /dev/null as its input.
+class RankProcess : private Pipe, public ChildProcess {
+ public:
+  /// Starts it. `environment` holds "NAME=value" texts; `signals` is the mask it starts with.
+  /// Throws Error if the program cannot be run.
+  RankProcess(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+              const sigset_t& signals);
+
+  /// The pipe to read its output from, non-blocking; -1 after closeOutput().
+  int output() const { return read.get(); }
+  void closeOutput() { read.reset(); }
+};
+
+/// Has processes that lose their parent become children of this one, if it started their parent or
+/// its parent and so on.
+void adoptOrphans();
+
+/// Kills all children of this process, and theirs as they become children of it: those, too, that
+/// have left their process group. Needs adoptOrphans() before they were started.
+void killDescendants();
 
 }  // namespace pipetrace

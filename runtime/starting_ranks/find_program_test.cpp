@@ -1,4 +1,4 @@
-#include "runtime/starting_ranks/find_program.h"
+#include "runtime/starting_ranks/child_process.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 # The launcher stands apart from the rest of runtime: it needs no LibTorch. These do.
-set(launch_with_torch starting_ranks/process_env.cpp starting_ranks/reuse_memory.cpp starting_ranks/stop_signal.cpp)
+set(launch_with_torch starting_ranks/process_env.cpp starting_ranks/stop_signal.cpp)
 set(launch_tests_with_torch starting_ranks/process_env_test.cpp starting_ranks/stop_signal_test.cpp)
 pipetrace_take(${launch_with_torch} ${launch_tests_with_torch})
 pipetrace_library(

@@ -13,8 +13,7 @@
 #include <utility>
 
 #include "profiler/clock/wall_clock.h"
-#include "runtime/starting_ranks/find_program.h"
-#include "runtime/starting_ranks/hosts/descendants.h"
+#include "runtime/starting_ranks/child_process.h"
 #include "runtime/starting_ranks/hosts/host_list.h"
 #include "runtime/starting_ranks/hosts/hosts_start.h"
 #include "runtime/starting_ranks/launch_log_folder.h"

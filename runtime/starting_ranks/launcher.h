@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/starting_ranks/hosts/host_options.h"
+#include "runtime/starting_ranks/hosts/host_list.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/starting_ranks/child_process.h"
 #include "runtime/starting_ranks/rank_environment.h"
 #include "runtime/starting_ranks/rank_output.h"
-#include "runtime/starting_ranks/rank_process.h"
 #include "runtime/starting_ranks/ranks_on_host.h"
 
 namespace pipetrace {

@@ -4,7 +4,7 @@
 
 #include "runtime/program/plan_words.h"
 #include "runtime/record/record_job.h"
-#include "runtime/sums/host_numbers.h"
+#include "runtime/transport/message.h"
 
 namespace pipetrace {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/device/device_event.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/lanes/message_header.h"
 #include "runtime/testing/device/test_device.h"
 #include "runtime/transport/message.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 #include "runtime/train/model/model.h"
 #include "schedule/plan.h"
 

@@ -10,10 +10,10 @@
 #include <cstring>
 
 #include "runtime/executor.h"
-#include "runtime/forwarding_work.h"
 #include "runtime/inspect/inspected_work.h"
+#include "runtime/stage_work.h"
 #include "runtime/testing/training_parts.h"
-#include "runtime/train/optimize/parameter_groups.h"
+#include "runtime/train/optimize/optimizer_maker.h"
 #include "runtime/train/torch_work.h"
 #include "trace/error.h"
 

@@ -12,7 +12,7 @@
 #include "runtime/inspect/step_inspection.h"
 #include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
-#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/optimize/precision.h"
 #include "runtime/transport/transport.h"

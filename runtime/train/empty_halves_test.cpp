@@ -1,4 +1,4 @@
-#include "runtime/train/empty_halves.h"
+#include "runtime/train/torch_work.h"
 
 #include <gmock/gmock.h>
 

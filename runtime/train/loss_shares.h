@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "runtime/micro_batch_rows.h"
 #include "runtime/stage_work.h"
 #include "schedule/check/weight_versions.h"
 

@@ -1,5 +1,6 @@
 #include "runtime/train/stage.h"
 
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/alias.h>
 #include <ATen/ops/full_like.h>
 #include <c10/util/Exception.h>
@@ -8,18 +9,111 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/utils.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "runtime/errors/error_text.h"
-#include "runtime/train/model/fixed_inputs.h"
 #include "runtime/train/model/random_numbers.h"
+#include "schedule/backward_parts.h"
 #include "trace/error.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
-
 namespace {
+
+bool holds(const std::vector<int>& sorted, int slot) {
+  return std::binary_search(sorted.begin(), sorted.end(), slot);
+}
+
+std::set<int> madeBy(const StageCut& cut, int first, int end) {
+  std::set<int> made;
+  for (auto b = static_cast<std::size_t>(first); b < static_cast<std::size_t>(end); ++b) {
+    made.insert(cut.blocks[b].outputs.begin(), cut.blocks[b].outputs.end());
+  }
+  return made;
+}
+
+std::vector<int> boundaryOf(const StageCut& cut, int first, int end) {
+  std::set<int> needed;
+  for (auto b = static_cast<std::size_t>(first); b < static_cast<std::size_t>(end); ++b) {
+    needed.insert(cut.blocks[b].inputs.begin(), cut.blocks[b].inputs.end());
+  }
+  const bool isLast = end == static_cast<int>(cut.blocks.size());
+  if (isLast) needed.insert(cut.lossInputs.begin(), cut.lossInputs.end());
+  const std::set<int> made = madeBy(cut, first, end);
+  std::vector<int> boundary;
+  std::set_difference(needed.begin(), needed.end(), made.begin(), made.end(),
+                      std::back_inserter(boundary));
+  return boundary;
+}
+
+/// The last segment before `before` that has a leaf of a slot's tensor, or makes it; else the
+/// first, which begins with what comes to the stage.
+int giverOf(const StageCut& cut, const std::vector<StageSegment>& list, int slot, int before) {
+  for (int s = before - 1; s > 0; --s) {
+    const StageSegment& segment = list[static_cast<std::size_t>(s)];
+    if (holds(segment.boundary, slot)) return s;
+    if (madeBy(cut, segment.first, segment.end).contains(slot)) return s;
+  }
+  return 0;
+}
+
+/// The inputs of a block, or of the loss, that it must not change in place: those that have no
+/// gradient, and those that another stage makes. They are handed over within a process, not
+/// copied, so others may have the same memory. Over Gloo they have their own, and would not see the
+/// change. To look whether there was one costs no copy: LibTorch counts them by tensor.
+///
+/// A change that LibTorch does not count (through `data()`, or a bare pointer) is not found.
+class FixedInputs {
+ public:
+  /// Before it runs. `inputs`: the slots of its inputs.
+  FixedInputs(const StageCut& cut, const std::vector<int>& inputs, const Tensors& slots);
+
+  /// After it has run. Throws Error if `who` has changed one of them. `names`: of all inputs.
+  void requireSame(const std::string& who, const std::vector<std::string>& names) const;
+
+ private:
+  struct Fixed {
+    std::size_t input = 0;
+    at::Tensor tensor;
+    std::uint32_t changes = 0;  // so far
+  };
+  std::vector<Fixed> fixed_;
+};
+
+/// How often the tensor was changed in place.
+std::uint32_t changesOf(const at::Tensor& tensor) {
+  return tensor.is_inference() ? 0 : tensor._version();  // LibTorch refuses to change those
+}
+
+/// Whether numbers of that type can have a gradient.
+bool canHaveGradient(const at::Tensor& tensor) {
+  return tensor.is_floating_point() || tensor.is_complex();
+}
+
+FixedInputs::FixedInputs(const StageCut& cut, const std::vector<int>& inputs,
+                         const Tensors& slots) {
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const auto slot = static_cast<std::size_t>(inputs[k]);
+    const at::Tensor& tensor = slots[slot];
+    if (!tensor.defined() || (!cut.isFixed[slot] && canHaveGradient(tensor))) continue;
+    fixed_.push_back({k, tensor, changesOf(tensor)});
+  }
+}
+
+void FixedInputs::requireSame(const std::string& who, const std::vector<std::string>& names) const {
+  for (const Fixed& each : fixed_) {
+    if (changesOf(each.tensor) == each.changes) continue;
+    throw Error(who + " changed its input " + names[each.input] +
+                " in place, but others may need it as it was; change a copy (clone())");
+  }
+}
 
 at::Tensor leafOf(const at::Tensor& tensor, bool hasGradient) {
   at::Tensor leaf = tensor.detach();
@@ -27,7 +121,77 @@ at::Tensor leafOf(const at::Tensor& tensor, bool hasGradient) {
   return leaf;
 }
 
+/// While it lives, buffers of a module (running means) are copies: a block that runs again changes
+/// them no second time.
+class BuffersAside {
+ public:
+  explicit BuffersAside(const torch::nn::Module& module) : buffers_(module.buffers()) {
+    for (at::Tensor& buffer : buffers_) {
+      originals_.push_back(buffer.detach());
+      buffer.set_data(buffer.detach().clone());
+    }
+  }
+  ~BuffersAside() {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].set_data(originals_[i]);
+  }
+  BuffersAside(const BuffersAside&) = delete;
+  BuffersAside& operator=(const BuffersAside&) = delete;
+
+ private:
+  Tensors buffers_;
+  Tensors originals_;
+};
+
+/// Runs autograd from `roots`, and frees the graph on its way.
+void runGraph(const std::vector<torch::autograd::Edge>& roots, const Tensors& gradients) {
+  if (roots.empty()) return;
+  torch::autograd::Engine::get_default_engine().execute(roots, gradients, /*keep_graph=*/false,
+                                                        /*create_graph=*/false,
+                                                        /*accumulate_grad=*/true);
+}
+
 }  // namespace
+
+StageSegments::Range StageSegments::ofPart(int part) const {
+  const auto isOfPart = [&](const StageSegment& segment) { return segment.part == part; };
+  const auto first = std::find_if(list.begin(), list.end(), isOfPart);
+  const auto end = std::find_if_not(first, list.end(), isOfPart);
+  return {static_cast<int>(first - list.begin()), static_cast<int>(end - list.begin())};
+}
+
+StageSegments segmentsOf(const StageCut& cut, int parts, int stage) {
+  const auto blocks = static_cast<int>(cut.blocks.size());
+  if (parts > 1 && parts > blocks) {
+    throw Error("the last backward of stage " + std::to_string(stage) + " is in " +
+                std::to_string(parts) + " parts, and the stage has " + countText(blocks, "block") +
+                "; a backward is cut between blocks, so it has at most as many parts");
+  }
+  StageSegments segments;
+  for (int part = parts - 1; part >= 0; --part) {
+    const auto [first, end] = blocksOfPart(blocks, part, parts);
+    const int again = std::clamp(cut.firstRecomputed(), first, end);
+    if (first < again || first == end) {
+      segments.list.push_back({.first = first, .end = again, .part = part});
+    }
+    if (again < end) {
+      segments.list.push_back({.first = again, .end = end, .part = part, .runsAgain = true});
+    }
+  }
+  for (std::size_t s = 0; s < segments.list.size(); ++s) {
+    StageSegment& segment = segments.list[s];
+    if (s > 0) segment.boundary = boundaryOf(cut, segment.first, segment.end);
+    for (const int slot : segment.boundary) {
+      segment.givers.push_back(giverOf(cut, segments.list, slot, static_cast<int>(s)));
+    }
+  }
+  for (const StageCut::End& end : cut.outgoing) {
+    segments.ofOutgoing.push_back(
+        end.slot == StageCut::kNone
+            ? 0
+            : giverOf(cut, segments.list, end.slot, static_cast<int>(segments.list.size())));
+  }
+  return segments;
+}
 
 std::shared_ptr<BlockModule> makeBlock(const Model& model, int number, std::uint64_t seed) {
   // Blocks draw their weights from the process's generator: one at a time.
@@ -234,39 +398,6 @@ void Stage::forward(const Forward& at, JobMessages messages) {
 }
 
 // The backwards of a stage: whole, in halves and in parts.
-
-namespace {
-
-/// While it lives, buffers of a module (running means) are copies: a block that runs again changes
-/// them no second time.
-class BuffersAside {
- public:
-  explicit BuffersAside(const torch::nn::Module& module) : buffers_(module.buffers()) {
-    for (at::Tensor& buffer : buffers_) {
-      originals_.push_back(buffer.detach());
-      buffer.set_data(buffer.detach().clone());
-    }
-  }
-  ~BuffersAside() {
-    for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].set_data(originals_[i]);
-  }
-  BuffersAside(const BuffersAside&) = delete;
-  BuffersAside& operator=(const BuffersAside&) = delete;
-
- private:
-  Tensors buffers_;
-  Tensors originals_;
-};
-
-/// Runs autograd from `roots`, and frees the graph on its way.
-void runGraph(const std::vector<torch::autograd::Edge>& roots, const Tensors& gradients) {
-  if (roots.empty()) return;
-  torch::autograd::Engine::get_default_engine().execute(roots, gradients, /*keep_graph=*/false,
-                                                        /*create_graph=*/false,
-                                                        /*accumulate_grad=*/true);
-}
-
-}  // namespace
 
 Stage::Live& Stage::liveOf(int microBatch) {
   const auto found = live_.find(microBatch);

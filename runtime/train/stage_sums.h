@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/sums/gradient_buckets.h"
+#include "runtime/sums/gradient_sums.h"
 
 namespace pipetrace {
 

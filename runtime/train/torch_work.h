@@ -11,12 +11,12 @@
 #include "runtime/device/rank_device.h"
 #include "runtime/program/version_count.h"
 #include "runtime/stage_work.h"
-#include "runtime/train/data/batch.h"
 #include "runtime/train/data/data_loader.h"
 #include "runtime/train/loss_shares.h"
-#include "runtime/train/model/metric.h"
+#include "runtime/train/model/model.h"
 #include "runtime/train/stage_sums.h"
 #include "runtime/train/trained_stages.h"
+#include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
 
@@ -220,5 +220,10 @@ class TorchWork : public StageWork {
   mutable std::optional<double> loss_;  // once it was asked for
   std::unique_ptr<DataLoader> data_;    // null: load() gives the batch, or none is needed
 };
+
+/// For people: a plan with split backwards takes longer than it could, because these stages have
+/// nothing to do in their weight halves. "" if it does not. The times are simulated, with forwards,
+/// input halves and weight halves of equal length elsewhere.
+std::string noteOfEmptyHalves(const CheckedPlan& plan, const std::set<int>& stages);
 
 }  // namespace pipetrace

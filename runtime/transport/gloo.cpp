@@ -19,10 +19,9 @@
 #include <vector>
 
 #include "runtime/control/control_mesh.h"
-#include "runtime/control/start/open_files.h"
+#include "runtime/control/start/links.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/errors/error_text.h"
-#include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"

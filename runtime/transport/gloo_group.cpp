@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/errors/error_text.h"
 #include "runtime/transport/gloo_lanes.h"
-#include "runtime/transport/peer_lost.h"
 
 namespace pipetrace {
 

@@ -5,26 +5,54 @@
 #include <gloo/context.h>
 #include <gloo/transport/address.h>
 #include <gloo/transport/pair.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "runtime/control/steady_time.h"
-#include "runtime/lanes/peer_lost.h"
+#include "runtime/lanes/lane.h"
 #include "runtime/transport/gloo_lanes.h"
 #include "trace/sockets/process_sockets.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
-
 namespace {
 
 constexpr int kLongestPauseMs = 50;
 
 std::string groupKeyOf(int rank) { return "gloo/" + std::to_string(rank); }
 std::string groupKeyOf(int rank, int peer) { return groupKeyOf(rank) + "-" + std::to_string(peer); }
+
+/// The threads of this process.
+std::set<int> threadsNow() {
+  std::set<int> threads;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    threads.insert(std::atoi(entry.path().filename().c_str()));
+  }
+  return threads;
+}
+
+/// Has the threads that `start` begins wait for their turn when they wake up. Gloo's thread would
+/// else interrupt the one that is just sending, and then ask again and again, for as long as the
+/// scheduler lets it, whether that is done.
+template <typename Start>
+auto patient(const Start& start) {
+  const std::set<int> before = threadsNow();
+  auto result = start();
+  for (const int thread : threadsNow()) {
+    if (before.contains(thread)) continue;
+    const sched_param parameters{};
+    sched_setscheduler(thread, SCHED_BATCH, &parameters);  // it may be refused
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -125,6 +153,18 @@ std::uint64_t GlooTraffic::bytesMoved() const {
   const std::lock_guard lock(mutex_);
   return pipetrace::bytesMoved(
       [&](int ownPort, int otherPort) { return ownPort == own_ || others_.contains(otherPort); });
+}
+
+GlooDevice makeGlooDevice(const std::string& address) {
+  const bool isLazy = true;
+  const std::set<int> before = listeningPorts();
+  GlooDevice made;
+  made.device =
+      patient([&] { return c10d::ProcessGroupGloo::createDeviceForHostname(address, isLazy); });
+  for (const int port : listeningPorts()) {
+    if (!before.contains(port)) made.newPorts.insert(port);
+  }
+  return made;
 }
 
 }  // namespace pipetrace

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/control/start/key_value.h"
+#include "runtime/control/start/run_start.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -96,5 +96,16 @@ class GlooPairs {
   std::set<int> open_;
   std::vector<std::atomic<bool>> hasBegun_;  // by peer
 };
+
+/// Gloo's thread and its socket, for a LazyGroup.
+struct GlooDevice {
+  std::shared_ptr<gloo::transport::Device> device;
+  std::set<int> newPorts;  ///< where it waits for connections, and what GlooTraffic says
+};
+
+/// Makes one at an address of this host. Throws what Gloo throws if it is not one.
+///
+/// Threads that others of this process begin meanwhile are taken for its own.
+GlooDevice makeGlooDevice(const std::string& address);
 
 }  // namespace pipetrace

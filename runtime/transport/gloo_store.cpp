@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 #include "runtime/errors/error_text.h"
@@ -9,7 +10,6 @@
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
-
 namespace {
 
 /// Runs `action`. Its exceptions become Error.
@@ -53,6 +53,24 @@ std::string GlooStore::get(const std::string& key, Nanoseconds timeout) {
     throw Error("nobody has set " + key + " in the store of the run within " +
                 formatDuration(timeout) + ": " + firstLineOf(e));
   }
+}
+
+std::string broadcastFromRankZero(const ProcessEnv& env, RunStore& store, const std::string& key,
+                                  const std::function<std::string()>& make) {
+  constexpr Nanoseconds kNoLimit = 30 * 24 * 3600 * kNsPerSecond;
+  GlooStore words(store.store);
+  RunStart start(words, env.rank, env.worldSize, kNoLimit);
+  if (env.rank != 0) {
+    return start.await(key, [&] { return "rank 0 did not make " + key; });
+  }
+  std::string made;
+  try {
+    made = make();
+  } catch (const std::exception& e) {
+    start.fail(errorText(e));
+  }
+  words.set(key, made);
+  return made;
 }
 
 }  // namespace pipetrace

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "runtime/control/start/key_value.h"
+#include "runtime/control/start/run_start.h"
+#include "runtime/starting_ranks/process_env.h"
 
 namespace pipetrace {
 
@@ -27,5 +29,11 @@ class GlooStore : public KeyValue {
  private:
   const c10::intrusive_ptr<c10d::Store> store_;
 };
+
+/// A text that rank 0 makes, before the ranks of a run come together. All call it; the others wait
+/// in the run's store, as long as it takes. An exception of `make` is an Error of all ranks, and so
+/// is the end of rank 0's process. `key` is its place in the store, one for each call.
+std::string broadcastFromRankZero(const ProcessEnv& env, RunStore& store, const std::string& key,
+                                  const std::function<std::string()>& make);
 
 }  // namespace pipetrace

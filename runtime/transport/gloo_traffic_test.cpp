@@ -7,7 +7,6 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "runtime/testing/run_ranks.h"
-#include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_pairs.h"
 #include "runtime/transport/gloo_store.h"
 #include "trace/sockets/tcp.h"

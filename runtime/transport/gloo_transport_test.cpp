@@ -18,8 +18,8 @@
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/gloo_header.h"
+#include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/gloo_store.h"
-#include "runtime/transport/receive_buffer_sizes.h"
 #include "trace/error.h"
 #include "trace/sockets/tcp.h"
 

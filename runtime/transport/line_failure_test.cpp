@@ -14,8 +14,8 @@
 
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
-#include "runtime/micro_batch_rows.h"
 #include "runtime/rehearse/chain_work.h"
+#include "runtime/stage_work.h"
 #include "runtime/testing/device/test_device.h"
 #include "runtime/testing/line_ranks.h"
 #include "runtime/transport/forwarding_transport.h"

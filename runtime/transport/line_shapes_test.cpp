@@ -1,8 +1,8 @@
-#include "runtime/transport/line_shapes.h"
+#include "runtime/transport/line_transport.h"
 
 #include <gmock/gmock.h>
 
-#include "runtime/micro_batch_rows.h"
+#include "runtime/stage_work.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -1,22 +1,119 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
+
+#include <atomic>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <utility>
 #include <vector>
 
+#include "runtime/device/rank_device.h"
+#include "runtime/errors/error_text.h"
 #include "runtime/lanes/lane.h"
-#include "runtime/micro_batch_rows.h"
+#include "runtime/lanes/message_header.h"
+#include "runtime/lanes/message_key.h"
+#include "runtime/stage_work.h"
 #include "runtime/transport/forwarding_transport.h"
-#include "runtime/transport/message_line.h"
+#include "runtime/transport/message.h"
+#include "trace/error.h"
 
 namespace pipetrace {
+
+/// Messages of a rank on a device, which a c10d backend moves one after the other in the order of
+/// these calls. No wait of the host: works block the stream of the line.
+///
+/// Threads: the compute thread; abort() from any.
+class MessageLine {
+ public:
+  /// `stream`: of the line. `device` must outlive it.
+  MessageLine(c10::intrusive_ptr<c10d::Backend> backend, RankDevice& device,
+              const c10::Stream& stream);
+  /// Ends the backend. After abort() it waits for the end of that.
+  ~MessageLine();
+  MessageLine(const MessageLine&) = delete;
+  MessageLine& operator=(const MessageLine&) = delete;
+
+  /// Null: nobody watches it.
+  void useWatch(LineWatch* watch) { watch_ = watch; }
+
+  /// The message leaves when it is made, and the line has come to it.
+  void send(const Message& message, int to, int tag);
+  /// A receive that is under way.
+  struct Receiving {
+    at::Tensor tensor;  ///< undefined, if that is the message
+    std::shared_ptr<const DeviceEvent> made;
+  };
+  /// The tensor is memory of LibTorch's allocator on the line's stream. So the memory of a tensor
+  /// that is let go is used again in the order of the streams, as with any other tensor. A ring of
+  /// buffers would be as long as the most messages on their way, and kept between steps.
+  Receiving receive(const TensorShape& shape, int from, int tag);
+  /// The message, for jobs that are queued from now on.
+  Message arrived(const Receiving& receiving);
+  /// Waits until all messages so far have been moved.
+  void awaitAll();
+
+  /// Ends all works, on a thread of its own: a backend may take its time.
+  void abort(const std::string& reason) noexcept;
+
+  /// Runs `action`. Its exceptions become those of a lane (rethrowAsPeerLost()) of `rank`. `doing`
+  /// gives the text. After abort() it throws Error with that reason.
+  template <typename Text, typename Action>
+  auto guarded(int rank, const Text& doing, int peer, const Action& action) const {
+    try {
+      throwIfAborted();
+      return action();
+    } catch (...) {
+      rethrow(rank, doing(), peer);
+    }
+  }
+
+ private:
+  void throwIfAborted() const;
+  [[noreturn]] void rethrow(int rank, const std::string& doing, int peer) const;
+  template <typename Issue>
+  void move(const at::Tensor& tensor, const Issue& issue);
+
+  const c10::intrusive_ptr<c10d::Backend> backend_;
+  RankDevice& device_;
+  const c10::Stream stream_;
+  LineWatch* watch_ = nullptr;
+  std::atomic<bool> isAborted_ = false;
+  mutable std::mutex mutex_;
+  std::string abortReason_;
+  std::thread aborting_;
+};
+
+/// The shapes of a lane's messages without headers. Both ends see those of a run's first step, and
+/// have the same rule for all others. A length that was the number of the micro-batch's rows
+/// follows it; all others stay.
+class LineShapes {
+ public:
+  /// A message of the first step, whose micro-batch has that many rows; 0: nobody knows.
+  void note(const MessageKey& key, const TensorShape& shape, std::int64_t rows);
+
+  /// The shape of a message of a later step. Throws Error for one that the first step did not have.
+  TensorShape of(const MessageKey& key, std::int64_t rows) const;
+  /// Throws Error for a message with another shape than of().
+  void require(const MessageKey& key, const TensorShape& shape, std::int64_t rows) const;
+
+ private:
+  struct Known {
+    TensorShape shape;
+    bool followsRows = false;
+  };
+  std::map<std::pair<int, int>, Known> known_;  // by stage and micro-batch
+};
 
 /// The step that a transport with lines is in. In the first one messages go over the host, and
 /// their shapes become known.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/device/rank_device.h"
-#include "runtime/forwarding_work.h"
+#include "runtime/stage_work.h"
 #include "runtime/testing/device/test_programs.h"
 #include "runtime/testing/line_ranks.h"
 #include "runtime/testing/schedule_names.h"

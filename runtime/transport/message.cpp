@@ -1,5 +1,7 @@
 #include "runtime/transport/message.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <string>
 
@@ -19,6 +21,17 @@ TensorShape shapeOf(const Message& message) {
   shape.dimensions = static_cast<std::int64_t>(sizes.size());
   std::copy(sizes.begin(), sizes.end(), shape.sizes.begin());
   return shape;
+}
+
+Message messageOf(const std::vector<double>& numbers) {
+  at::Tensor tensor = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kDouble);
+  std::copy(numbers.begin(), numbers.end(), tensor.mutable_data_ptr<double>());
+  return {.tensor = tensor};
+}
+
+std::vector<double> numbersOf(const Message& message) {
+  const double* const first = message.tensor.const_data_ptr<double>();
+  return {first, first + message.tensor.numel()};
 }
 
 }  // namespace pipetrace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "runtime/lanes/message_header.h"
 #include "trace/event.h"
@@ -30,5 +31,22 @@ struct Message {
 
 /// Throws Error for tensors of more than TensorShape::kMaxDimensions.
 TensorShape shapeOf(const Message& message);
+
+/// Sees when the device moves messages in line (RankDevice::line()). It is called on the compute
+/// thread, inside of the send or the post of the message, with the stream of the line current.
+class LineWatch {
+ public:
+  virtual ~LineWatch() = default;
+
+  /// Work that is queued on the stream from now on runs when it is the message's turn, and what it
+  /// sends is made.
+  virtual void begins() = 0;
+  /// The same when it has been moved.
+  virtual void ended(std::int64_t bytes) = 0;
+};
+
+/// Doubles of the host's as a message (RankMessages::sendOnHost()), and back. At least one.
+Message messageOf(const std::vector<double>& numbers);
+std::vector<double> numbersOf(const Message& message);
 
 }  // namespace pipetrace

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/control/start/key_value.h"
+#include "runtime/control/start/run_start.h"
 #include "runtime/transport/gloo_store.h"
 #include "runtime/transport/line_transport.h"
 #include "trace/nanoseconds.h"

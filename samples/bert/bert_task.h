@@ -5,7 +5,7 @@
 #include <string>
 
 #include "samples/bert/bert_config.h"
-#include "samples/optimizer/optimizer_options.h"
+#include "samples/sample_options.h"
 
 namespace pipetrace {
 

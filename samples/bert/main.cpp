@@ -6,7 +6,6 @@
 #include "runtime/engine/engine_main.h"
 #include "samples/bert/bert_task.h"
 #include "samples/config/config_command_line.h"
-#include "samples/config/option_checks.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
 

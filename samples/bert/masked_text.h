@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 
 namespace pipetrace {
 

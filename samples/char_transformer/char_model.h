@@ -9,7 +9,7 @@
 
 #include "runtime/train/model/linear.h"
 #include "runtime/train/model/model.h"
-#include "samples/char_transformer/char_model_options.h"
+#include "samples/char_transformer/char_task.h"
 
 namespace pipetrace {
 

@@ -4,12 +4,19 @@
 #include <functional>
 #include <string>
 
-#include "samples/char_transformer/char_model_options.h"
-#include "samples/optimizer/optimizer_options.h"
+#include "samples/sample_options.h"
 
 namespace pipetrace {
 
 struct SampleTask;
+
+struct CharModelOptions {
+  std::int64_t vocabulary = 0;
+  std::int64_t context = 64;  ///< characters that the model sees at a time, at most
+  std::int64_t width = 128;   ///< of the vectors between layers; a multiple of heads
+  std::int64_t heads = 4;
+  int layers = 4;
+};
 
 struct CharTaskOptions {
   std::string data = "/usr/share/common-licenses/GPL-3";

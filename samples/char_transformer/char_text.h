@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 
 namespace pipetrace {
 

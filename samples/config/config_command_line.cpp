@@ -13,7 +13,6 @@
 
 #include "runtime/engine/config/config_file.h"
 #include "runtime/engine/config/config_keys.h"
-#include "runtime/engine/config/config_values.h"
 #include "runtime/engine/config/run_config.h"
 #include "runtime/engine/say.h"
 #include "trace/error.h"

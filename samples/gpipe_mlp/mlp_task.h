@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "samples/optimizer/optimizer_options.h"
+#include "samples/sample_options.h"
 
 namespace pipetrace {
 

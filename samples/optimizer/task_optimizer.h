@@ -5,8 +5,7 @@
 
 #include "runtime/train/model/model.h"
 #include "runtime/train/optimize/optimizer_maker.h"
-#include "runtime/train/optimize/parameter_groups.h"
-#include "samples/optimizer/optimizer_options.h"
+#include "samples/sample_options.h"
 
 namespace pipetrace {
 

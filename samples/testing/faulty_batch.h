@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 #include "samples/testing/planned_fault.h"
 
 namespace pipetrace {

@@ -32,7 +32,6 @@
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
-#include "samples/sample_strategy.h"
 #include "samples/sample_task.h"
 #include "samples/testing/faulty_batch.h"
 #include "samples/testing/faulty_blocks.h"

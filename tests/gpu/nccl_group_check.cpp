@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "profiler/clock/wall_clock.h"
-#include "runtime/device/open_device.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/transport/nccl.h"
 #include "trace/error.h"

@@ -20,10 +20,9 @@
 #include <vector>
 
 #include "profiler/clock/wall_clock.h"
-#include "runtime/device/open_device.h"
 #include "runtime/device/rank_device.h"
 #include "runtime/executor.h"
-#include "runtime/forwarding_work.h"
+#include "runtime/stage_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"

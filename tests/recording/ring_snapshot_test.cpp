@@ -8,7 +8,7 @@
 #include "parser/ring/ring_snapshot.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/ring/lane.h"
-#include "profiler/ring/ring_front.h"
+#include "profiler/ring/ring_file.h"
 #include "profiler/testing/recorded_log.h"
 #include "tests/recording/left_over.h"
 #include "tests/recording/numbered_jobs.h"

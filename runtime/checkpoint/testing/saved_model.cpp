@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/checkpoint/checkpoint_steps.h"
 
 namespace pipetrace::testing {
 namespace fs = std::filesystem;

@@ -1,9 +1,10 @@
 #include "runtime/control/start/links.h"
 
+#include <sys/resource.h>
+
 #include <set>
 
 namespace pipetrace {
-
 namespace {
 
 constexpr int kChildren = 16;
@@ -60,6 +61,13 @@ ControlLinks linksOf(int rank, int worldSize, int mostInMesh) {
   neighbours.erase(rank);
   links.neighbours.assign(neighbours.begin(), neighbours.end());
   return links;
+}
+
+void allowMoreFiles() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
 }
 
 }  // namespace pipetrace

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/control/start/key_value.h"
+#include "runtime/control/start/run_start.h"
 
 namespace pipetrace::testing {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/control/start/key_value.h"
+#include "runtime/control/start/run_start.h"
 #include "trace/error.h"
 
 namespace pipetrace::testing {

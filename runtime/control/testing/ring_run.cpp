@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/control/start/open_files.h"
+#include "runtime/control/start/links.h"
 #include "runtime/control/steady_time.h"
-#include "runtime/starting_ranks/rank_process.h"
+#include "runtime/starting_ranks/child_process.h"
 #include "trace/error.h"
 #include "trace/testing/folders.h"
 

@@ -1,8 +1,7 @@
-#include "runtime/control/verdict/beat.h"
+#include "runtime/control/verdict/failure_agreement.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/control/verdict/failure_agreement.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

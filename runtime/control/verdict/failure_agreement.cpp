@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace pipetrace {
+namespace {
+
+constexpr Nanoseconds kShortestBeat = 100 * kNsPerMs;
+constexpr int kBeatsOfSilence = 5;  // fewer may be missed by chance
+
+}  // namespace
 
 FailureAgreement::FailureAgreement(int rank, int worldSize, const FailureLimits& limits,
                                    const PlanWords& words, Nanoseconds now)
@@ -279,6 +285,29 @@ void FailureAgreement::decide(const FailureCause& cause) {
   message.word = ControlWord::kVerdict;
   message.cause = cause;
   messages_.push_back(std::move(message));
+}
+
+Nanoseconds beatOf(int worldSize) {
+  return std::clamp<Nanoseconds>(worldSize * 4 * kNsPerMs, kShortestBeat, kNsPerSecond);
+}
+
+FailureLimits limitsAt(Nanoseconds beat, FailureLimits limits) {
+  const Nanoseconds longer = std::max<Nanoseconds>(beat - kShortestBeat, 0);
+  limits.settle += longer;
+  limits.alone += 2 * longer;
+  limits.lostPeer += 2 * longer;  // stays longer than `alone`: it is the last cause to count
+  limits.stall.silence = std::max(limits.stall.silence, kBeatsOfSilence * beat);
+  if (limits.silence > 0) limits.silence = std::max(limits.silence, kBeatsOfSilence * beat);
+  return limits;
+}
+
+FailureLimits limitsInTree(Nanoseconds beat, int levels, FailureLimits limits) {
+  limits.settle = std::max(limits.settle, 500 * kNsPerMs);
+  limits.alone = std::max(limits.alone, 2 * kNsPerSecond);
+  limits.lostPeer = std::max(limits.lostPeer, 3 * kNsPerSecond);
+  limits.stall.silence = std::max(limits.stall.silence, kBeatsOfSilence * beat * levels);
+  if (limits.silence > 0) limits.silence = std::max(limits.silence, kBeatsOfSilence * beat);
+  return limits;
 }
 
 }  // namespace pipetrace

@@ -5,16 +5,15 @@
 #include <vector>
 
 #include "runtime/control/verdict/control_message.h"
-#include "runtime/control/verdict/first_cause.h"
+#include "runtime/control/verdict/find_stall.h"
 #include "runtime/control/verdict/reachability.h"
-#include "runtime/control/verdict/stall_watch.h"
 #include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
-/// The limits of a run whose ranks tell every 100 ms where they are; limitsAt() (beat.h) makes
-/// those of runs with a longer beat.
+/// The limits of a run whose ranks tell every 100 ms where they are; limitsAt() makes those
+/// of runs with a longer beat.
 struct FailureLimits {
   StallLimits stall;
   Nanoseconds silence = 8 * kNsPerSecond;  ///< a rank that says nothing for so long; 0: no limit
@@ -123,5 +122,19 @@ class FailureAgreement {
   Nanoseconds pendingSince_ = kNsMin;
   std::optional<FailureCause> verdict_;
 };
+
+/// The time after which a rank tells all others again where it is. That is 4 ms for each rank of
+/// the run, but 100 ms at least and 1 s at most.
+Nanoseconds beatOf(int worldSize);
+
+/// The limits of a run with this beat; `limits` are those for a beat of 100 ms. A rank that has
+/// noticed nothing reads what others say once a beat. So the ranks agree only if the one that
+/// decides waits longer than a beat for causes, and the others longer than that and one more beat.
+FailureLimits limitsAt(Nanoseconds beat, FailureLimits limits);
+
+/// The limits of a run whose ranks are connected as a tree with this number of levels. They read
+/// what others say at once, but it takes its way through the tree, and a status takes a beat for
+/// each level.
+FailureLimits limitsInTree(Nanoseconds beat, int levels, FailureLimits limits);
 
 }  // namespace pipetrace

@@ -3,7 +3,7 @@
 
 #include "runtime/control/testing/agreement_network.h"
 #include "runtime/control/testing/host_names.h"
-#include "runtime/control/verdict/beat.h"
+#include "runtime/control/verdict/failure_agreement.h"
 #include "trace/testing/is_sanitized.h"
 
 namespace pipetrace {

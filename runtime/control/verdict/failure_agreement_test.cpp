@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "runtime/control/testing/agreement_network.h"
-#include "runtime/control/verdict/beat.h"
 
 namespace pipetrace {
 namespace {

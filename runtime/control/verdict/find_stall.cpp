@@ -4,7 +4,6 @@
 #include <vector>
 
 namespace pipetrace {
-
 namespace {
 
 FailureCause causeOf(CauseKind kind, int rank, const RankView& view) {
@@ -62,6 +61,19 @@ std::optional<FailureCause> rootOf(int start, std::span<const RankView> views,
   }
 }
 
+bool standsAsBefore(const ActionStatus& before, const ActionStatus& now) {
+  return before.action == now.action && before.ended == now.ended && before.awaited == now.awaited;
+}
+
+bool isSame(const FailureCause& before, const FailureCause& now) {
+  return before.kind == now.kind && before.rank == now.rank &&
+         standsAsBefore(before.status, now.status) &&
+         std::equal(before.cycle.begin(), before.cycle.end(), now.cycle.begin(), now.cycle.end(),
+                    [](const FailureCause::Member& a, const FailureCause::Member& b) {
+                      return a.rank == b.rank && standsAsBefore(a.status, b.status);
+                    });
+}
+
 }  // namespace
 
 std::optional<FailureCause> findStall(std::span<const RankView> views, const StallLimits& limits,
@@ -72,6 +84,19 @@ std::optional<FailureCause> findStall(std::span<const RankView> views, const Sta
     if (auto cause = rootOf(static_cast<int>(rank), views, limits, words)) return cause;
   }
   return std::nullopt;
+}
+
+std::optional<FailureCause> StallWatch::look(std::span<const RankView> views,
+                                             const StallLimits& limits, const PlanWords& words,
+                                             Nanoseconds now) {
+  std::optional<FailureCause> found = findStall(views, limits, words);
+  const bool isBefore = found && suspected_ && isSame(*suspected_, *found);
+  if (!isBefore) since_ = now;
+  suspected_ = found;
+  if (!found) return found;
+  const bool waits = found->kind == CauseKind::kMispaired || found->kind == CauseKind::kCycle;
+  if (waits && now - since_ < limits.silence) found.reset();
+  return found;
 }
 
 }  // namespace pipetrace

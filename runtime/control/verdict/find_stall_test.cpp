@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "runtime/control/testing/plain_status.h"
-#include "runtime/control/verdict/stall_watch.h"
 
 namespace pipetrace {
 namespace {

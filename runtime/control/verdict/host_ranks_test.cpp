@@ -1,4 +1,4 @@
-#include "runtime/control/verdict/host_ranks.h"
+#include "runtime/control/verdict/verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/control/verdict/host_ranks.h"
 #include "runtime/control/verdict/verdict.h"
 
 namespace pipetrace {

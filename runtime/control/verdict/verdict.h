@@ -2,14 +2,26 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/control/verdict/action_progress.h"
-#include "runtime/control/verdict/host_ranks.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
+
+/// A host and its ranks, which are sorted.
+struct HostRanks {
+  std::string name;  ///< as the host calls itself
+  std::vector<int> ranks;
+
+  bool operator==(const HostRanks&) const = default;
+};
+
+/// Hosts as text: "host h3 (ranks 12 to 15)", "hosts h2 (ranks 8 to 11) and h3 (rank 12)". After
+/// eight hosts the others are counted: "... and 92 more".
+std::string hostsText(const std::vector<HostRanks>& hosts);
 
 /// Why a run ends early. Where several are known of one rank, the first in this list counts.
 enum class CauseKind : std::uint8_t {
@@ -76,5 +88,19 @@ std::string verdictText(const FailureCause& cause, const PlanWords& words, int s
 
 /// "in 1F3 (7 actions ended), waiting for message 5 from rank 1".
 std::string statusText(int rank, const ActionStatus& status, const PlanWords& words);
+
+/// One rank's word that something ended the run.
+struct Observation {
+  int observer = -1;
+  Nanoseconds noticed = 0;  ///< when, on any clock that all observations share
+  FailureCause cause;
+};
+
+/// The cause that came first, from what all ranks noticed. A stop counts only if nothing else was
+/// noticed, and silence only if no rank died. Hang-ups that follow from it reach some
+/// ranks sooner than itself, so it returns the rank that most observers noticed first; then the one
+/// noticed longest ago; then the lowest. Does not depend on the order of `all`, which has at least
+/// one observation.
+FailureCause firstCause(std::span<const Observation> all);
 
 }  // namespace pipetrace

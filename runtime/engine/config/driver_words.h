@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/engine/config/config_paths.h"
-#include "runtime/engine/config/config_values.h"
+#include "runtime/engine/config/config_file.h"
+#include "runtime/engine/config/config_keys.h"
 #include "runtime/engine/config/run_config.h"
 
 namespace pipetrace {

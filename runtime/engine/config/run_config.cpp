@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/engine/config/config_file.h"
 #include "runtime/engine/config/config_keys.h"
-#include "runtime/engine/config/config_paths.h"
-#include "runtime/engine/config/config_values.h"
 #include "runtime/engine/config/driver_words.h"
 #include "runtime/starting_ranks/hosts/host_list.h"
 #include "schedule/options/schedule_options.h"

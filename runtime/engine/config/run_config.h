@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/engine/config/stage_maps.h"
-#include "runtime/starting_ranks/hosts/host_options.h"
+#include "runtime/starting_ranks/hosts/host_list.h"
 
 namespace pipetrace {
 

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "profiler/clock/wall_clock.h"
-#include "runtime/starting_ranks/find_program.h"
-#include "runtime/starting_ranks/hosts/descendants.h"
+#include "runtime/starting_ranks/child_process.h"
 #include "runtime/starting_ranks/hosts/file_tail.h"
 #include "runtime/starting_ranks/hosts/host_list.h"
 #include "runtime/starting_ranks/hosts/meeting_point.h"

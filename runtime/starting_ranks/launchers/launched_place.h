@@ -3,6 +3,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace pipetrace {
 
@@ -40,5 +42,10 @@ LaunchedPlace launchedPlace(const Variables& variables, int ranks, const std::st
 /// A port below those that systems give to programs that take any: 10240 to 32739. Steps of a job
 /// have different ones, and jobs whose numbers follow each other, too.
 int slurmPort(long long job, long long step);
+
+/// The hosts of a list as Slurm writes it (SLURM_JOB_NODELIST), in its order: "a[01-03,7],b" is
+/// a01, a02, a03, a7 and b. A name may have several brackets, the last of which counts fastest.
+/// Throws Error that names the list, for one that is none and for more than 65536 hosts.
+std::vector<std::string> slurmHosts(std::string_view list);
 
 }  // namespace pipetrace

@@ -1,4 +1,4 @@
-#include "runtime/starting_ranks/launchers/slurm_hosts.h"
+#include "runtime/starting_ranks/launchers/launched_place.h"
 
 #include <gmock/gmock.h>
 

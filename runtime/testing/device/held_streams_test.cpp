@@ -7,7 +7,7 @@
 
 #include "profiler/cuda/device.h"
 #include "profiler/cuda/stream.h"
-#include "runtime/device/device_event.h"
+#include "runtime/device/rank_device.h"
 #include "runtime/testing/device/simulated_cuda.h"
 #include "runtime/testing/device/test_programs.h"
 

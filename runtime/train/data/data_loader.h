@@ -1,15 +1,21 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 
-#include "runtime/train/data/batch.h"
-
 namespace pipetrace {
+
+/// The examples of one training step: the tensors of Model::batch by name, each [rows, …]. A rank
+/// may leave out those that none of its blocks needs.
+using Batch = std::map<std::string, at::Tensor>;
 
 /// Makes the batches of a row of steps ahead of their use, on a thread of its own.
 ///

@@ -79,4 +79,12 @@ Model chainModel(const std::vector<LayerMaker>& layers, const ChainLoss& loss);
 /// A block that runs `modules` one after the other.
 std::shared_ptr<BlockModule> chainBlock(std::vector<torch::nn::AnyModule> modules);
 
+/// A figure of the model's results beside the loss, such as the share of right answers.
+struct Metric {
+  std::string name;
+  /// The mean over the micro-batch's rows, one number, from the tensors of Model::lossInputs.
+  /// Called without autograd on the ranks of the last stage. Changes none of them in place.
+  std::function<at::Tensor(const Tensors& inputs)> value;
+};
+
 }  // namespace pipetrace

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/optimize/parameter_groups.h"
+#include "runtime/train/optimize/optimizer_maker.h"
 
 namespace pipetrace {
 namespace {

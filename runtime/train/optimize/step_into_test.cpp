@@ -1,4 +1,4 @@
-#include "runtime/train/optimize/step_into.h"
+#include "runtime/train/optimize/weight_stash.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>

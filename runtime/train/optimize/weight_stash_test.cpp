@@ -12,7 +12,7 @@
 
 #include "runtime/program/version_count.h"
 #include "runtime/train/optimize/lamb.h"
-#include "runtime/train/optimize/parameter_groups.h"
+#include "runtime/train/optimize/optimizer_maker.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"
 #include "trace/error.h"

@@ -10,7 +10,6 @@
 
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/rank_processes.h"
-#include "samples/bert/wordpiece/words.h"
 #include "samples/files/read_file.h"
 #include "trace/testing/folders.h"
 

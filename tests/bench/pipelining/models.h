@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include "runtime/train/data/batch.h"
+#include "runtime/train/data/data_loader.h"
 #include "runtime/train/model/model.h"
 #include "runtime/train/optimize/optimizer_maker.h"
 

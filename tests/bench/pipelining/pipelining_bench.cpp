@@ -6,8 +6,8 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "runtime/engine/engine_main.h"
 #include "runtime/starting_ranks/process_env.h"
-#include "runtime/starting_ranks/reuse_memory.h"
 #include "tests/bench/pipelining/train.h"
 
 namespace pipetrace::bench {

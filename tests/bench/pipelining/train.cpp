@@ -11,7 +11,6 @@
 
 #include "runtime/executor.h"
 #include "runtime/program/plan_words.h"
-#include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/train/torch_work.h"
 #include "runtime/transport/gloo.h"

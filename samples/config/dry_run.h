@@ -20,4 +20,8 @@ void requireNoInput(const SampleOptions& options);
 void requireRuns(const SampleOptions& options, const Strategy& strategy,
                  const TrainingPlan& training, const SampleTask& task);
 
+/// Prints on stdout what --dry-run shows: the plan, the blocks of each stage, and the ranks' rows.
+/// Throws Error as requireRuns() does.
+void printPlan(const SampleOptions& options, const Strategy& strategy, const SampleTask& task);
+
 }  // namespace pipetrace

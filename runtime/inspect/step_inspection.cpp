@@ -1,4 +1,4 @@
-#include "runtime/inspect/tensor_figures.h"
+#include "runtime/inspect/step_inspection.h"
 
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/linalg_vector_norm.h>
@@ -6,7 +6,6 @@
 #include <ATen/ops/std_mean.h>
 #include <c10/core/GradMode.h>
 
-#include <optional>
 #include <tuple>
 
 namespace pipetrace {

@@ -1,7 +1,4 @@
-#include "runtime/lanes/rank_group.h"
-
-#include "runtime/lanes/peer_lost.h"
-#include "trace/error.h"
+#include "runtime/lanes/local_lanes.h"
 
 namespace pipetrace {
 
