@@ -51,7 +51,7 @@ class GlooGroup {
 
   /// Where the compute thread sleeps.
   EventCount& eventCount() { return eventCount_; }
-  /// abort() stops the eventCount too. A eventCount must outlive the group, or be removed.
+  /// abort() stops the event count too, which must outlive the group, or be removed.
   void addEventCount(EventCount& eventCount);
   void removeEventCount(EventCount& eventCount) noexcept;
 
