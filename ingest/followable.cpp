@@ -5,7 +5,6 @@
 
 #include "parser/byte_source.h"
 #include "parser/trace_reader.h"
-#include "parser/trace_readers.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "parser/testing/files.h"
-#include "trace/threads/turns.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {

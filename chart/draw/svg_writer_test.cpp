@@ -9,8 +9,8 @@
 #include "chart/testing/paper_colors.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"
-#include "trace/bubble_arguments.h"
 #include "trace/error.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

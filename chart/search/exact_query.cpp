@@ -5,7 +5,7 @@
 #include "chart/search/job_matcher.h"
 #include "chart/search/parse_query.h"
 #include "trace/text/decimal_time.h"
-#include "trace/tracks_of_rank.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -21,7 +21,6 @@
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
 #include "trace/timeline.h"
-#include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
 

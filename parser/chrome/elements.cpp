@@ -1,8 +1,8 @@
 #include "parser/chrome/elements.h"
 
+#include "parser/chrome/event.h"
 #include "parser/chrome/parsed_block.h"
-#include "parser/chrome/plain_event.h"
-#include "parser/json/json_value_scanner.h"
+#include "parser/json/json_splitter.h"
 
 namespace pipetrace {
 namespace {

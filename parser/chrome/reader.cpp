@@ -18,16 +18,13 @@
 #include "parser/foreign/chrome_process.h"
 #include "parser/foreign/foreign_trace.h"
 #include "parser/foreign/kineto_trace.h"
-#include "parser/foreign/place_foreign_trace.h"
 #include "parser/json/json_splitter.h"
-#include "parser/json/json_value_scanner.h"
 #include "parser/profile/common_format.h"
 #include "parser/profile/slice_matcher.h"
 #include "parser/profile/viewer_rows.h"
 #include "parser/runs/rank_names.h"
 #include "parser/trace_reader.h"
 #include "trace/threads/in_parallel.h"
-#include "trace/threads/turns.h"
 
 namespace pipetrace {
 

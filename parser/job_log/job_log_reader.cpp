@@ -16,10 +16,10 @@
 #include "trace/append.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
-#include "trace/strings/string_remap.h"
+#include "trace/strings/string_table.h"
 #include "trace/text/number_text.h"
 #include "trace/text/utf8.h"
-#include "trace/threads/turns.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 

@@ -14,7 +14,6 @@
 #include "parser/perfetto/collector.h"
 #include "parser/perfetto/event.h"
 #include "parser/perfetto/format.h"
-#include "parser/perfetto/state.h"
 #include "parser/perfetto/wire.h"
 #include "trace/nanoseconds.h"
 #include "trace/text/decimal_time.h"

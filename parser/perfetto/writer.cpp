@@ -10,12 +10,10 @@
 #include "parser/perfetto/format.h"
 #include "parser/perfetto/sequence.h"
 #include "parser/profile/arrow.h"
-#include "parser/profile/micro_batch_arrows.h"
 #include "parser/profile/profile_metadata.h"
-#include "parser/profile/profile_origin.h"
 #include "parser/profile/viewer_rows.h"
 #include "trace/text/utf8.h"
-#include "trace/threads/turns.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {

@@ -17,7 +17,6 @@
 #include "runtime/checkpoint/make_folder.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
-#include "trace/files/sync_folder.h"
 #include "trace/files/write_all.h"
 
 namespace pipetrace {

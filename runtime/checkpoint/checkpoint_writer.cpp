@@ -6,8 +6,8 @@
 
 #include "runtime/checkpoint/checkpoint_steps.h"
 #include "runtime/checkpoint/make_folder.h"
-#include "trace/files/signals_held_back.h"
-#include "trace/files/sync_folder.h"
+#include "trace/files/unfinished_files.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 namespace {

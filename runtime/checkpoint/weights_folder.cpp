@@ -11,7 +11,6 @@
 #include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/checkpoint/make_folder.h"
 #include "trace/error.h"
-#include "trace/files/sync_folder.h"
 #include "trace/files/write_all.h"
 
 namespace pipetrace {

@@ -25,7 +25,7 @@
 #include "ingest/output_files.h"
 #include "parser/foreign/logs/pipeline_logger_writer.h"
 #include "trace/error.h"
-#include "trace/files/file_behind.h"
+#include "trace/files/output_names.h"
 #include "trace/files/output_set.h"
 #include "trace/text/fit_to_print.h"
 #include "trace/timeline.h"

@@ -3,8 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "parser/job_log/lines/log_fields.h"
-#include "parser/job_log/lines/log_line_kind.h"
+#include "parser/job_log/lines/log_line.h"
 #include "parser/trace_reader.h"
 #include "trace/log/log_format.h"
 #include "trace/log/rank_info_fields.h"

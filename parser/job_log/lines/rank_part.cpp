@@ -9,6 +9,86 @@
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
+namespace {
+
+const char* messageOf(const MissingEnd& end) {
+  switch (end.recorder) {
+    case RecorderState::kRecords: return "no Profiler End line: the program still runs";
+    case RecorderState::kEnded:
+      return "no Profiler End line: the program ended without closing its log";
+    case RecorderState::kUnknown: break;
+  }
+  if (end.ring == MissingEnd::Ring::kNone) return "no Profiler End line: the log was cut off";
+  return "no Profiler End line: the program ended without closing its log, or it still runs";
+}
+
+const char* adviceOf(const MissingEnd& end) {
+  switch (end.ring) {
+    case MissingEnd::Ring::kNone: return "jobs after its last line are missing";
+    case MissingEnd::Ring::kRead:
+      return "the records that it had not written are read from its ring file; only jobs that were "
+             "open are missing";
+    case MissingEnd::Ring::kReadWithLosses:
+      return "the records in its ring file are read; records that were lost before that are "
+             "missing, and jobs that were open";
+  }
+  return "";
+}
+
+struct Wording {
+  Severity severity;
+  const char* message;
+  const char* advice;
+  DoubtKind doubt = DoubtKind::kNone;
+};
+
+constexpr std::array<Wording, kLogFindingCount> kWordings = {{
+    {Severity::kWarning, "the last line is cut off and was left out",
+     "the program was still running, or ended without closing its log"},
+    {Severity::kWarning, "a line of the profiler could not be understood and was left out",
+     "docs/log-format.md says what each should look like; two programs writing one file mix "
+     "their lines"},
+    {Severity::kWarning, "a number is too large for its field; the line was left out",
+     "times are milliseconds since 1970, other numbers at most 2147483647", DoubtKind::kNoTime},
+    {Severity::kWarning, "a job ends before it starts and was left out",
+     "the clock was set back, or two clocks were mixed", DoubtKind::kNoTime},
+    {Severity::kWarning, "a part of a line is no `key = value` and was left out",
+     "quote values that hold blanks or commas as JSON strings"},
+    {Severity::kWarning, "a value does not fit its key and was left out",
+     "docs/log-format.md lists what each key holds"},
+    {Severity::kWarning, "bytes that are no UTF-8 were replaced", ""},
+    {Severity::kWarning, "a line of the profiler holds NUL bytes and was left out",
+     "the file system lost a part of the file, or two programs write it"},
+    {Severity::kWarning, "a line longer than 1 MiB was left out", ""},
+    {Severity::kWarning, "the log was written in a newer format than this program knows",
+     "use a newer pipe-trace if something is missing"},
+    {Severity::kWarning, "its Profiler Meta line names another rank than the file name",
+     "the Meta line's rank is used; was the file renamed?"},
+    {Severity::kWarning, "its runs are of different ranks, of which only one was read",
+     "under a name other than workerlog.<rank> a file is read as the logs of several ranks"},
+    {Severity::kWarning, "its rank was read from another file already; the events are put together",
+     "give the logs of one run only"},
+    {Severity::kWarning, "records were dropped while recording",
+     "the profile has gaps there. Each stream holds ringSlots (in C ring_slots) records until they "
+     "are written; that number can be raised. 4096 samples of counters are held. Records whose "
+     "lines the disk did not take count, too"},
+    {Severity::kWarning, "calls of the recorder were out of place and recorded nothing",
+     "begin on a stream whose job is open, end without begin, a job still open at close. Also a "
+     "stream that was not added, a job that was not initialized, a counter function that threw"},
+    {Severity::kWarning, "writes to the log failed while recording",
+     "was the disk full, or the log's folder deleted? What was not written is counted as dropped"},
+    {Severity::kWarning, "errors occurred while recording",
+     "such as begin on a stream whose job is open, end without begin, or a stream that was not "
+     "added. Or the log could not be written (disk full, folder deleted)"},
+    {Severity::kWarning, "lines are missing that its Profiler End line counts as written",
+     "a part of the log was removed, or overwritten by another program"},
+}};
+
+}  // namespace
+
+Diagnostic MissingEnd::toDiagnostic(const std::string& file) const {
+  return {.file = file, .message = messageOf(*this), .advice = adviceOf(*this)};
+}
 
 std::int64_t RankPart::eventCount() const {
   std::size_t count = 0;
@@ -64,59 +144,6 @@ void RankPart::moveTo(Timeline& timeline, int rank) {
   timeline.ranks[rank] = std::move(info);
   *this = {};
 }
-
-namespace {
-
-struct Wording {
-  Severity severity;
-  const char* message;
-  const char* advice;
-  DoubtKind doubt = DoubtKind::kNone;
-};
-
-constexpr std::array<Wording, kLogFindingCount> kWordings = {{
-    {Severity::kWarning, "the last line is cut off and was left out",
-     "the program was still running, or ended without closing its log"},
-    {Severity::kWarning, "a line of the profiler could not be understood and was left out",
-     "docs/log-format.md says what each should look like; two programs writing one file mix "
-     "their lines"},
-    {Severity::kWarning, "a number is too large for its field; the line was left out",
-     "times are milliseconds since 1970, other numbers at most 2147483647", DoubtKind::kNoTime},
-    {Severity::kWarning, "a job ends before it starts and was left out",
-     "the clock was set back, or two clocks were mixed", DoubtKind::kNoTime},
-    {Severity::kWarning, "a part of a line is no `key = value` and was left out",
-     "quote values that hold blanks or commas as JSON strings"},
-    {Severity::kWarning, "a value does not fit its key and was left out",
-     "docs/log-format.md lists what each key holds"},
-    {Severity::kWarning, "bytes that are no UTF-8 were replaced", ""},
-    {Severity::kWarning, "a line of the profiler holds NUL bytes and was left out",
-     "the file system lost a part of the file, or two programs write it"},
-    {Severity::kWarning, "a line longer than 1 MiB was left out", ""},
-    {Severity::kWarning, "the log was written in a newer format than this program knows",
-     "use a newer pipe-trace if something is missing"},
-    {Severity::kWarning, "its Profiler Meta line names another rank than the file name",
-     "the Meta line's rank is used; was the file renamed?"},
-    {Severity::kWarning, "its runs are of different ranks, of which only one was read",
-     "under a name other than workerlog.<rank> a file is read as the logs of several ranks"},
-    {Severity::kWarning, "its rank was read from another file already; the events are put together",
-     "give the logs of one run only"},
-    {Severity::kWarning, "records were dropped while recording",
-     "the profile has gaps there. Each stream holds ringSlots (in C ring_slots) records until they "
-     "are written; that number can be raised. 4096 samples of counters are held. Records whose "
-     "lines the disk did not take count, too"},
-    {Severity::kWarning, "calls of the recorder were out of place and recorded nothing",
-     "begin on a stream whose job is open, end without begin, a job still open at close. Also a "
-     "stream that was not added, a job that was not initialized, a counter function that threw"},
-    {Severity::kWarning, "writes to the log failed while recording",
-     "was the disk full, or the log's folder deleted? What was not written is counted as dropped"},
-    {Severity::kWarning, "errors occurred while recording",
-     "such as begin on a stream whose job is open, end without begin, or a stream that was not "
-     "added. Or the log could not be written (disk full, folder deleted)"},
-    {Severity::kWarning, "lines are missing that its Profiler End line counts as written",
-     "a part of the log was removed, or overwritten by another program"},
-}};
-
-}  // namespace
 
 void LogFindings::add(LogFinding finding, std::int64_t line, std::int64_t count) {
   Seen& seen = seen_[static_cast<std::size_t>(finding)];
