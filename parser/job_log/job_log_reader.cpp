@@ -206,11 +206,11 @@ std::string RankParts::tooFewRuns(const RankRuns& rank, const std::string& name)
 }
 
 /// Reading a smaller file takes less time than starting threads.
-constexpr std::size_t kWorthThreads = std::size_t{4} << 20;
+constexpr std::size_t kLogWorthThreads = std::size_t{4} << 20;
 
 int threadsFor(ByteSource& source, const ReadRequest& request) {
   const auto size = source.plainSize();
-  return size && *size < kWorthThreads ? 1 : threadCount(request.threads);
+  return size && *size < kLogWorthThreads ? 1 : threadCount(request.threads);
 }
 
 void readInto(RankParts& parts, LineBlocks& blocks, int threads, LogReading reading) {

@@ -52,7 +52,8 @@ struct PaddleLog {
 constexpr const char* kJob =
     R"(Profiler Info: Job \((\p{Nd}+)\), type = ([\p{L}\p{N}_]+), micro_batch_id = (\p{Nd}+), )"
     R"(job_start_time = (\p{Nd}+.\p{Nd}+), job_end_time = (\p{Nd}+.\p{Nd}+))";
-constexpr const char* kStart = R"(Schedule Profiler start at step (\p{Nd}+) and end at step)";
+constexpr const char* kScheduleStart =
+    R"(Schedule Profiler start at step (\p{Nd}+) and end at step)";
 constexpr std::string_view kJobBegin = "Profiler Info: Job (";
 
 /// Makes every kind of line end "\n", as Python does when it opens a text file.
@@ -95,7 +96,7 @@ bool isOfOtherPhase(std::string_view rest) {
 /// steps only.
 PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& diagnostics) {
   static const re2::RE2 job(kJob);
-  static const re2::RE2 start(kStart);
+  static const re2::RE2 start(kScheduleStart);
   if (!isUtf8(text)) {
     diagnostics.add({.file = name,
                      .message = "bytes that are no UTF-8 were replaced",
