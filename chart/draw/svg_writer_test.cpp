@@ -1,11 +1,10 @@
-#include "chart/draw/svg_writer.h"
+#include "chart/draw/svg_canvas.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <map>
 
-#include "chart/draw/svg_canvas.h"
 #include "chart/testing/paper_colors.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"

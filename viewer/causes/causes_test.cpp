@@ -9,7 +9,7 @@
 #include "analysis/testing/faulty_run.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/causes/detail_rows.h"
-#include "viewer/causes/finding_places.h"
+#include "viewer/causes/graph_places.h"
 #include "viewer/testing/explained_chart.h"
 
 namespace pipetrace {

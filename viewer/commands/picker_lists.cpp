@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "chart/search/place_text.h"
-#include "chart/steps/notable_steps.h"
+#include "chart/steps/step_span.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/commands/command_groups.h"

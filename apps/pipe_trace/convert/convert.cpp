@@ -20,7 +20,6 @@
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
 #include "apps/pipe_trace/outputs/profile_outputs.h"
-#include "ingest/followable.h"
 #include "ingest/output_files.h"
 #include "ingest/run_follower.h"
 #include "parser/chrome/write/growing_json.h"

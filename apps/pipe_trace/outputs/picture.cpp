@@ -8,7 +8,7 @@
 
 #include "analysis/present/summary_report.h"
 #include "chart/chart_model.h"
-#include "chart/draw/svg_writer.h"
+#include "chart/draw/svg_canvas.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
