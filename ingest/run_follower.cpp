@@ -13,7 +13,7 @@
 #include "parser/job_log/job_log_reader.h"
 #include "parser/job_log/lines/log_events.h"
 #include "parser/job_log/lines/log_line.h"
-#include "parser/job_log/lines/log_meta.h"
+#include "parser/job_log/lines/rank_part.h"
 #include "parser/job_log/log_tail.h"
 #include "parser/trace_reader.h"
 #include "trace/append.h"

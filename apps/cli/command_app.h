@@ -70,8 +70,6 @@ class CommandApp : public CLI::App {
 /// The exit codes of a command that reads a run.
 std::vector<ExitCode> exitCodesOfReading();
 
-class CommandApp;
-
 inline constexpr int kExitFindings = 1;
 inline constexpr int kExitCouldNot = 2;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/nanoseconds.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -64,5 +65,12 @@ SearchQuery parseQuery(std::string_view text);
 
 /// Returns a duration with its unit, as in "2ms" or "1.5 s"; nothing for other texts.
 std::optional<Nanoseconds> parseDuration(std::string_view text);
+
+/// A query that finds exactly this event of the run: "rank:3 step:12 kind:forward mb:2". It is as
+/// short as the run allows. A bubble is found by its class and a time at which it lasts, whether
+/// the timeline has it or not. Takes time linear in the events of the rank. The timeline must be
+/// sorted. Events that are the same in all that a query knows are found together.
+std::string exactQuery(const Timeline& timeline, int rank, std::string_view lane,
+                       const Event& event);
 
 }  // namespace pipetrace

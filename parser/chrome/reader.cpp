@@ -10,7 +10,6 @@
 
 #include "parser/chrome/arrow_ends.h"
 #include "parser/chrome/blocks.h"
-#include "parser/chrome/elements.h"
 #include "parser/chrome/event.h"
 #include "parser/chrome/format.h"
 #include "parser/chrome/parsed_block.h"

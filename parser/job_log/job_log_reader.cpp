@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "parser/job_log/find_mark.h"
-#include "parser/job_log/lines/log_meta.h"
+#include "parser/job_log/lines/rank_part.h"
 #include "parser/line_blocks.h"
 #include "parser/ring/log_rings.h"
 #include "parser/ring/ring_file_reader.h"

@@ -32,7 +32,7 @@
 #include "trace/text/number_text.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/row_labels.h"
-#include "viewer/commands/picker_lists.h"
+#include "viewer/commands/picker.h"
 #include "viewer/export/export_dialog.h"
 #include "viewer/start/sample_run.h"
 #include "viewer/window/keys_help.h"

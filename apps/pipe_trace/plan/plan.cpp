@@ -25,7 +25,6 @@
 #include "apps/cli/costs.h"
 #include "apps/cli/print.h"
 #include "apps/cli/profile_format.h"
-#include "apps/cli/terminal.h"
 #include "apps/pipe_trace/outputs/picture.h"
 #include "apps/pipe_trace/plan/options.h"
 #include "chart/colors/theme.h"

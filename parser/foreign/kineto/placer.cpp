@@ -16,7 +16,7 @@
 #include "parser/device_time/launch_findings.h"
 #include "parser/device_time/launches.h"
 #include "parser/device_time/ranks_in_process.h"
-#include "parser/foreign/found_jobs/number_jobs.h"
+#include "parser/foreign/found_jobs/find_jobs.h"
 #include "parser/foreign/kineto/categories.h"
 #include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/graph_work.h"
