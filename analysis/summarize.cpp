@@ -8,6 +8,7 @@
 #include "analysis/steps/busy_time.h"
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {

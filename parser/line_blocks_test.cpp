@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "parser/testing/files.h"
-#include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {

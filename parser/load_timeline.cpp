@@ -31,7 +31,7 @@
 #include "trace/diagnostic.h"
 #include "trace/error.h"
 #include "trace/text/number_text.h"
-#include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

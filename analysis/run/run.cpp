@@ -9,7 +9,7 @@
 #include "analysis/events_without_time.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/error.h"
-#include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {

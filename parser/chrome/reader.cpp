@@ -24,6 +24,7 @@
 #include "parser/runs/rank_names.h"
 #include "parser/trace_reader.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 

@@ -19,7 +19,7 @@
 #include "trace/strings/string_table.h"
 #include "trace/text/number_text.h"
 #include "trace/text/utf8.h"
-#include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 

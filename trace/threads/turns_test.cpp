@@ -1,4 +1,4 @@
-#include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 #include <gmock/gmock.h>
 

@@ -18,6 +18,7 @@
 #include "parser/profile/profile_metadata.h"
 #include "parser/profile/viewer_rows.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
