@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "trace/device_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

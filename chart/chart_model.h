@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "chart/chart_row.h"
-#include "chart/colors/job_colors.h"
+#include "chart/colors/theme.h"
 #include "chart/draw/legend.h"
+#include "chart/lane_index.h"
 #include "chart/loads/load_cache.h"
 #include "chart/rows/row_tree.h"
 #include "chart/steps/step_span.h"

@@ -3,9 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "chart/colors/job_colors.h"
+#include "chart/colors/theme.h"
 #include "trace/event.h"
 
 namespace pipetrace {
@@ -112,6 +113,17 @@ class LaneIndex {
   std::vector<Nanoseconds> blockBegins_;  // of the first event of the block
   std::vector<std::uint16_t> slots_;      // of the colours in colors_
   std::vector<Color> colors_;             // those of the events
+};
+
+/// One lane of one rank, with sub-lanes where its events overlap.
+struct ChartRow {
+  int rank = 0;
+  std::string lane;
+  bool isCompute = false;
+  std::vector<LaneIndex> lanes;    ///< the sub-lanes; at least one, maybe without events
+  std::vector<LaneIndex> bubbles;  ///< the rank's idle time, drawn in its compute row
+  std::string rankLabel;           ///< "rank 0" on the first row of a rank, else empty
+  std::string rankDetail;          ///< under it: "stage 0", "stages 0, 4"
 };
 
 }  // namespace pipetrace

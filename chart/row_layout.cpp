@@ -6,7 +6,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kGap = 6;  // above the first and below the last row
+constexpr int kRowGap = 6;  // above the first and below the last row
 constexpr int kMinLaneHeight = 3;
 constexpr int kMinComputeHeight = 5;
 constexpr int kScaleOne = 64;
@@ -66,21 +66,21 @@ RowLayout::RowLayout(const std::vector<ChartRow>& rows, const RowHeights& height
 RowLayout::RowLayout(const std::vector<ChartRow>& rows, ShownRows shown, const RowHeights& heights,
                      int mostPinned)
     : shown_(std::move(shown)) {
-  int y = kGap;
+  int y = kRowGap;
   places_.reserve(shown_.rows.size());
   for (std::size_t i = 0; i < shown_.rows.size(); ++i) {
     if (i == shown_.pinned && i > 0) {
-      y += kGap;
+      y += kRowGap;
       pinnedCount_ = i;
       pinnedHeight_ = y;
-      y += kGap;
+      y += kRowGap;
     } else if (i > 0) {
       y += gapBetween(shown_.rows[i - 1], shown_.rows[i], heights);
     }
     places_.push_back({y, heightOf(shown_.rows[i], rows, heights)});
     y = places_.back().bottom();
   }
-  height_ = y + kGap;
+  height_ = y + kRowGap;
   if (shown_.pinned > 0 && shown_.pinned == shown_.rows.size()) {
     pinnedCount_ = shown_.pinned;
     pinnedHeight_ = height_;

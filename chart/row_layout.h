@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "chart/chart_row.h"
+#include "chart/lane_index.h"
 #include "chart/rows/shown_rows.h"
 
 namespace pipetrace {

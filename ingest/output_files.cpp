@@ -9,7 +9,6 @@
 #include "parser/own_profile.h"
 #include "parser/trace_reader.h"
 #include "trace/error.h"
-#include "trace/files/file_behind.h"
 #include "trace/files/output_names.h"
 #include "trace/log/log_format.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ingest/run_request.h"
+#include "ingest/load_run.h"
 #include "parser/load_timeline.h"
 
 namespace pipetrace {

@@ -5,14 +5,17 @@
 #include <iterator>
 #include <limits>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "analysis/run/run.h"
+#include "parser/byte_source.h"
 #include "parser/job_log/job_log_reader.h"
 #include "parser/job_log/lines/log_events.h"
-#include "parser/job_log/lines/log_line_kind.h"
-#include "parser/job_log/lines/log_meta.h"
-#include "parser/job_log/profiler_lines.h"
+#include "parser/job_log/lines/log_line.h"
+#include "parser/job_log/lines/rank_part.h"
+#include "parser/job_log/log_tail.h"
+#include "parser/trace_reader.h"
 #include "trace/append.h"
 #include "trace/checked_span.h"
 #include "trace/error.h"
@@ -25,6 +28,20 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace lf = log_format;
+
+/// Throws Error for a file that is no job log: no other file grows.
+void checkGrows(const std::string& input, const TraceReaders& readers) {
+  const std::string advice =
+      " cannot be followed, only job logs that still grow; leave out --follow";
+  if (input.ends_with(".gz")) throw Error(input + " (compressed)" + advice);
+  ByteSource source(input);
+  const std::string_view head = source.peek(TraceReader::kProbeSize);
+  const TraceReader* const reader = readers.choose(head);
+  // A file that is only likely to be a log may be the output of a program that logs later.
+  const bool isProfile = reader != nullptr && reader->record() != RecordKind::kJobLog &&
+                         reader->probe(head) == FormatMatch::kCertain;
+  if (isProfile) throw Error(input + " (" + std::string(reader->formatName()) + ")" + advice);
+}
 
 void addInfo(RankInfo& info, const RankInfo& more) {
   info.clockReadings.insert(info.clockReadings.end(), more.clockReadings.begin(),
@@ -56,6 +73,18 @@ std::int32_t lastFinished(const Timeline& timeline, bool isEnd) {
 }
 
 }  // namespace
+
+void checkFollowable(const std::vector<std::string>& inputs, const TraceReaders& readers) {
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    if (input == "-") throw Error("--follow reads files, not standard input");
+    if (!std::filesystem::exists(input, error)) {
+      throw Error("cannot follow " + input +
+                  ": it is not there; make the folder, or check the name");
+    }
+    if (std::filesystem::is_regular_file(input, error)) checkGrows(input, readers);
+  }
+}
 
 RunFollower::RunFollower(RunRequest request, TakeSteps take)
     : request_(std::move(request)), take_(std::move(take)) {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ingest/run_request.h"
+#include "ingest/load_run.h"
 #include "parser/find_logs.h"
 #include "parser/job_log/log_tail.h"
 #include "parser/ring/recorder_state.h"
@@ -16,6 +16,12 @@
 #include "trace/timeline.h"
 
 namespace pipetrace {
+
+class TraceReaders;
+
+/// Throws Error, with advice, unless each input may grow: a folder, a job log, or a file that is
+/// none yet. Standard input, compressed files, and what is certainly another format cannot.
+void checkFollowable(const std::vector<std::string>& inputs, const TraceReaders& readers);
 
 /// Follows the job logs of a run that goes on, and hands each step on once every rank has finished
 /// it. It reads only what is new, and keeps only what is not finished. Logs that appear later are

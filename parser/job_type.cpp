@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kPartMark = "(chunk";
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isDigitOfType(char c) { return c >= '0' && c <= '9'; }
 
 bool readSmall(std::string_view digits, std::int16_t& number) {
   const char* const end = digits.data() + digits.size();
@@ -36,7 +36,7 @@ JobType parseJobType(std::string_view text) {
     type.kind = kindInLog(text);
   }
   std::size_t base = text.size();
-  while (base > 0 && isDigit(text[base - 1])) --base;
+  while (base > 0 && isDigitOfType(text[base - 1])) --base;
   if (type.kind == JobKind::kOther && base < text.size()) {
     if (!readSmall(text.substr(base), type.chunk)) return {};
     type.kind = kindInLog(text.substr(0, base));

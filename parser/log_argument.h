@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "trace/argument.h"
+#include "trace/event.h"
 #include "trace/strings/string_table.h"
 
 namespace pipetrace {

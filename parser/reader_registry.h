@@ -1,6 +1,6 @@
 #pragma once
 
-#include "parser/trace_readers.h"
+#include "parser/trace_reader.h"
 
 namespace pipetrace {
 

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "parser/byte_source.h"
 #include "trace/diagnostic.h"
@@ -88,5 +91,33 @@ class TraceReader {
 
   static constexpr std::size_t kProbeSize = std::size_t{1} << 16;
 };
+
+/// The readers of the formats that inputs may have. A program has them all (makeTraceReaders()),
+/// and hands them to what reads its inputs.
+class TraceReaders {
+ public:
+  explicit TraceReaders(std::vector<std::unique_ptr<TraceReader>> readers)
+      : readers_(std::move(readers)) {}
+
+  /// The one that is surest of `head` (TraceReader::probe()), the first of equals; null when none
+  /// accepts it.
+  const TraceReader* choose(std::string_view head) const;
+
+ private:
+  std::vector<std::unique_ptr<TraceReader>> readers_;
+};
+
+inline const TraceReader* TraceReaders::choose(std::string_view head) const {
+  const TraceReader* best = nullptr;
+  FormatMatch surest = FormatMatch::kNo;
+  for (const auto& reader : readers_) {
+    const FormatMatch match = reader->probe(head);
+    if (match > surest) {
+      best = reader.get();
+      surest = match;
+    }
+  }
+  return best;
+}
 
 }  // namespace pipetrace

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/strings/string_remap.h"
+#include "trace/strings/string_table.h"
 #include "trace/timeline.h"
 
 /// Joins a part, which has its own strings and arguments, to a timeline. StringRemap interns its

@@ -272,7 +272,14 @@ constexpr std::string_view logName(JobKind kind) { return rowOf(kind).name; }
 
 /// The inverse of logName(). Knows PaddlePaddle's `backward_b` and `backward_w` as well. Anything
 /// else is kOther.
-JobKind jobKindFromLogName(std::string_view name);
+inline JobKind jobKindFromLogName(std::string_view name) {
+  if (name.empty()) return JobKind::kOther;
+  for (int i = 0; i < kJobKindCount; ++i) {
+    const JobKindRow& row = kJobKinds[static_cast<std::size_t>(i)];
+    if (row.name == name || row.paddleName == name) return row.kind;
+  }
+  return JobKind::kOther;
+}
 
 /// The kind with that number in a ring file; kOther for a number that this version does not know.
 constexpr JobKind jobKindOfNumber(int number) {

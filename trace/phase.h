@@ -6,8 +6,6 @@
 
 namespace pipetrace {
 
-class Timeline;
-
 /// A step is of one phase. Steps count on over all phases, so no number occurs twice.
 enum class Phase : std::uint8_t {
   kTraining,
@@ -35,10 +33,5 @@ constexpr std::optional<Phase> phaseFromLogName(std::string_view name) {
   }
   return std::nullopt;
 }
-
-/// The phase that the figures of a run are about: training if it has a compute job of that, else
-/// evaluate if it has one, else predict. Training if it has none. Looks at events up to the first
-/// compute job of training.
-Phase countedPhaseOf(const Timeline& timeline);
 
 }  // namespace pipetrace

@@ -1,19 +1,35 @@
 #pragma once
 
+#include <algorithm>
+#include <cassert>
 #include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "trace/argument.h"
-#include "trace/counter_series.h"
+#include "trace/event.h"
+#include "trace/nanoseconds.h"
 #include "trace/rank_info.h"
 #include "trace/strings/string_table.h"
 #include "trace/track.h"
 
 namespace pipetrace {
+
+struct CounterSample {
+  Nanoseconds time = 0;
+  double value = 0;
+};
+
+/// One counter of one rank (memory, queue depth, loss): samples in time order.
+struct CounterSeries {
+  int rank = 0;
+  std::string name;
+  std::string unit;  ///< "bytes", …; empty for a plain number
+  std::vector<CounterSample> samples;
+};
 
 /// All events and counters of a run, with the strings and arguments that its events refer to. A
 /// plain value. Not thread-safe while it is being changed.
@@ -79,5 +95,21 @@ class Timeline {
 
   TrackTable table_;
 };
+
+/// The tracks of a rank, by lane, of a timeline that is sorted (Timeline::sort()).
+inline std::span<const Track> tracksOf(const Timeline& timeline, int rank) {
+  assert(std::is_sorted(timeline.tracks.begin(), timeline.tracks.end(),
+                        [](const Track& a, const Track& b) { return a.rank < b.rank; }));
+  const auto begin = std::partition_point(timeline.tracks.begin(), timeline.tracks.end(),
+                                          [&](const Track& track) { return track.rank < rank; });
+  const auto end = std::partition_point(begin, timeline.tracks.end(),
+                                        [&](const Track& track) { return track.rank == rank; });
+  return {begin, end};
+}
+
+/// The phase that the figures of a run are about: training if it has a compute job of that, else
+/// evaluate if it has one, else predict. Training if it has none. Looks at events up to the first
+/// compute job of training.
+Phase countedPhaseOf(const Timeline& timeline);
 
 }  // namespace pipetrace

@@ -7,7 +7,7 @@
 
 #include "trace/text/ranks_text.h"
 #include "trace/threads/in_parallel.h"
-#include "trace/tracks_of_rank.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 namespace {

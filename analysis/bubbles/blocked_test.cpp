@@ -7,7 +7,7 @@
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/topology.h"
 
 namespace pipetrace {

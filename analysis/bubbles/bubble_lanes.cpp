@@ -11,7 +11,7 @@
 
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/graph/job_name.h"
-#include "trace/bubble_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/large_pages.h"
 

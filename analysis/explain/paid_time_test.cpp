@@ -18,7 +18,7 @@
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "analysis/testing/sentences_of.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

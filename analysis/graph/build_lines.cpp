@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "analysis/graph/job_graph_builder.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -9,7 +9,7 @@
 #include "analysis/graph/job_graph_builder.h"
 #include "analysis/graph/made_data.h"
 #include "analysis/steps/rank_jobs.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analysis/testing/hand_made_timeline.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

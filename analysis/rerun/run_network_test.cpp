@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "analysis/rerun/run_network.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "trace/topology.h"

@@ -14,7 +14,7 @@
 #include "analysis/graph/job_name.h"
 #include "analysis/ratio.h"
 #include "trace/text/number_text.h"
-#include "trace/tracks_of_rank.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <tuple>
 
-#include "trace/device_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

@@ -22,7 +22,7 @@ struct StageDeviceWork {
 };
 
 /// By rank, stage and step, of the steps that count (countedPhaseOf()); empty for a run without
-/// such jobs (trace/device_arguments.h).
+/// such jobs (trace/event_arguments.h).
 std::vector<StageDeviceWork> deviceWorkOf(const Timeline& timeline);
 
 /// The sums over the steps, by rank and stage; `step` is that of the first. `work` is in the order

@@ -6,7 +6,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/steps/selection.h"
 #include "analysis/testing/run_of_timeline.h"
-#include "trace/device_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trace/tracks_of_rank.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 

@@ -8,8 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "trace/device_arguments.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

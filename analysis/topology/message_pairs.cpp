@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "analysis/testing/hand_made_timeline.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

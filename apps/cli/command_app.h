@@ -1,8 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -67,5 +69,13 @@ class CommandApp : public CLI::App {
 
 /// The exit codes of a command that reads a run.
 std::vector<ExitCode> exitCodesOfReading();
+
+inline constexpr int kExitFindings = 1;
+inline constexpr int kExitCouldNot = 2;
+
+/// Parses the arguments (argv[0] is passed over). Returns the exit code when nothing is left to do:
+/// --help or --version was printed, or the command line is wrong, which was reported. Throws Error
+/// when these cannot be printed, and for an output that is an input (CommandApp::writes()).
+std::optional<int> parseCommandLine(CommandApp& app, int argc, char** argv);
 
 }  // namespace pipetrace

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/completions.h"
 #include "apps/cli/man_page.h"
 #include "trace/error.h"

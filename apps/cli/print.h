@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "trace/diagnostic.h"
@@ -17,5 +18,16 @@ void printError(std::string_view text);
 
 /// Prints diagnosticLines() to standard error.
 void printDiagnostics(const Diagnostics& diagnostics, Severity lowest);
+
+/// The number of columns of standard output; nothing if it is no terminal.
+std::optional<int> terminalColumns();
+
+/// The width of a chart in characters without --width: the terminal's columns; without a terminal
+/// those that the variable COLUMNS names, else 100. It is in the range that textChart() takes.
+int lineColumns();
+
+/// Whether standard output is a terminal that shows colours and the user wants them: NO_COLOR is
+/// not set (https://no-color.org), TERM is not "dumb".
+bool showsColors();
 
 }  // namespace pipetrace

@@ -10,7 +10,6 @@
 #include <new>
 
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "trace/error.h"
 #include "trace/files/standard_streams.h"

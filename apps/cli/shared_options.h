@@ -1,9 +1,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <string>
 #include <string_view>
 #include <type_traits>
+
+#include "chart/colors/theme.h"
 
 namespace pipetrace {
 
@@ -72,5 +75,9 @@ CLI::Option* addShared(CLI::App& app, const SharedOption& option, T& to, const c
     return app.add_option(option.names, to, help)->type_name(option.value);
   }
 }
+
+/// Declares --theme and --dark, the colours of a picture, which set `theme` and `isDark`. Both need
+/// `output`. The references must outlive `app`.
+void addThemeOptions(CLI::App& app, CLI::Option* output, ThemeName& theme, bool& isDark);
 
 }  // namespace pipetrace

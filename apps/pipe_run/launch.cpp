@@ -6,15 +6,23 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "apps/pipe_run/restarts.h"
+#include "apps/cli/command_app.h"
+#include "apps/cli/print.h"
 #include "runtime/starting_ranks/hosts/agent.h"
 #include "runtime/starting_ranks/hosts/host_list.h"
 #include "runtime/starting_ranks/launcher.h"
 #include "trace/error.h"
 
 namespace pipetrace {
-
 namespace {
+
+void report(const LaunchResult& result) {
+  for (const std::string& warning : result.warnings) {
+    printError(fmt::format("pipe-run: warning: {}", warning));
+  }
+  if (result.reason.empty()) return;
+  printError(fmt::format("pipe-run: {}", result.reason));
+}
 
 /// All but the ranks.
 HostOptions hostOptions(const PipeRunOptions& options) {
@@ -44,6 +52,16 @@ std::vector<RankHost> namedHosts(const PipeRunOptions& options) {
 }
 
 }  // namespace
+
+int launchAgain(int restarts, const std::function<LaunchResult(int restart)>& start) {
+  for (int restart = 0;; ++restart) {
+    const LaunchResult result = start(restart);
+    report(result);
+    // A signal to pipe-run ends the run for good.
+    if (result.exitCode != kExitCouldNot || restart == restarts) return result.exitCode;
+    printError(fmt::format("pipe-run: all ranks start again ({} of {})", restart + 1, restarts));
+  }
+}
 
 LaunchOptions launchOptionsOf(const PipeRunOptions& options) {
   // The ranks inherit it.

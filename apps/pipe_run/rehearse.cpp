@@ -11,7 +11,6 @@
 #include "analysis/present/plan_report.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/cost_options.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/fault_options.h"

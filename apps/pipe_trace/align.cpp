@@ -4,7 +4,6 @@
 
 #include "analysis/present/alignment_report.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/outputs/profile_outputs.h"
 #include "ingest/output_files.h"

@@ -1,16 +1,18 @@
 #include "apps/pipe_trace/diff.h"
 
+#include <glob.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/page/diff_page.h"
 #include "analysis/present/diff_report.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/selection_options.h"
-#include "apps/pipe_trace/inputs/glob_inputs.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"
 #include "apps/pipe_trace/outputs/report_outputs.h"
@@ -19,6 +21,24 @@
 
 namespace pipetrace {
 namespace {
+
+/// The inputs that one word names: a file or folder of that name, else the names that match it as a
+/// shell's pattern with *, ? and [], in their order. Throws Error for a pattern that nothing
+/// matches.
+std::vector<std::string> inputsOf(const std::string& word) {
+  std::error_code fault;
+  const bool isPattern = word.find_first_of("*?[") != std::string::npos;
+  if (!isPattern || std::filesystem::exists(word, fault)) return {word};
+  glob_t found{};
+  const int result = glob(word.c_str(), GLOB_MARK, nullptr, &found);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < found.gl_pathc; ++i) names.emplace_back(found.gl_pathv[i]);
+  globfree(&found);
+  if (result != 0 || names.empty()) {
+    throw Error("no file matches " + word + "; check the pattern");
+  }
+  return names;
+}
 
 struct DiffCommandOptions {
   std::string a;

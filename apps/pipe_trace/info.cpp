@@ -6,7 +6,6 @@
 
 #include "analysis/present/contents_report.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "parser/profile/arrow.h"

@@ -10,7 +10,6 @@
 #include "analysis/time_by_name.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/inputs/view_command.h"

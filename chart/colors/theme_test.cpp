@@ -1,4 +1,4 @@
-#include "chart/colors/job_colors.h"
+#include "chart/colors/theme.h"
 
 #include <gtest/gtest.h>
 

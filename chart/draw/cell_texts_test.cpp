@@ -5,7 +5,6 @@
 #include <map>
 
 #include "chart/draw/svg_canvas.h"
-#include "chart/draw/svg_writer.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"
 

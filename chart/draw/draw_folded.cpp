@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "chart/loads/pixel_load.h"
+#include "chart/loads/load_cache.h"
 
 namespace pipetrace {
 namespace {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "chart/draw/canvas.h"
+#include "chart/draw/chart_picture.h"
 
 namespace pipetrace {
 
@@ -46,5 +47,15 @@ class SvgCanvas final : public Canvas {
 /// Appends `text` as XML character data, also for attributes. Escapes `&`, `<`, `>` and quotes.
 /// Replaces invalid UTF-8 and characters that XML 1.0 forbids by U+FFFD.
 void appendXmlText(std::string& out, std::string_view text);
+
+/// Returns a picture as an SVG file. `title`: of the document.
+std::string renderSvg(const Drawing& drawing, const std::string& title);
+
+/// Returns the chart as an SVG file. Throws Error for sizes that ChartPicture refuses.
+std::string renderSvg(const ChartModel& model, const PictureOptions& options);
+
+/// The same for a sorted timeline of which one picture is drawn.
+std::string renderSvg(const Timeline& timeline, const PictureOptions& options,
+                      const Theme& theme = themeOf(ThemeName::kPaper));
 
 }  // namespace pipetrace

@@ -1,16 +1,15 @@
-#include "chart/draw/svg_writer.h"
+#include "chart/draw/svg_canvas.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <map>
 
-#include "chart/draw/svg_canvas.h"
 #include "chart/testing/paper_colors.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"
-#include "trace/bubble_arguments.h"
 #include "trace/error.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

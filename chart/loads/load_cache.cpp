@@ -10,6 +10,109 @@
 #include <utility>
 
 namespace pipetrace {
+namespace {
+
+void add(PixelLoad& pixel, Nanoseconds busy, Color color) {
+  const auto time = static_cast<double>(busy);
+  pixel.busy += time;
+  pixel.red += time * color.red;
+  pixel.green += time * color.green;
+  pixel.blue += time * color.blue;
+  pixel.isEmpty = false;
+}
+
+constexpr std::size_t kPointsOfABlock = 32;
+constexpr std::int32_t kMostChange = 32'767;
+constexpr std::size_t kStopChecks = 1 << 16;
+
+/// A begin or an end of an event.
+struct Edge {
+  Nanoseconds time = 0;
+  std::int32_t change = 0;
+  Color color;
+};
+
+/// All edges of the lanes in the order of their times; none once `isStopped` is set.
+std::vector<Edge> edgesOf(std::span<const LaneIndex* const> lanes,
+                          const std::atomic<bool>& isStopped) {
+  std::vector<Edge> edges;
+  std::vector<std::size_t> ends;  // of the parts that are in order: at first, one a lane
+  std::size_t events = 0;
+  for (const LaneIndex* lane : lanes) events += lane->size();
+  edges.reserve(2 * events);
+  for (const LaneIndex* lane : lanes) {
+    if (isStopped) return {};
+    for (std::size_t i = 0; i < lane->size(); ++i) {
+      const Event& event = (*lane)[i];
+      if (event.duration() <= 0) continue;
+      const Color color = lane->load(i, i + 1, event.begin, event.end).color;
+      edges.push_back({event.begin, 1, color});
+      edges.push_back({event.end, -1, color});
+    }
+    ends.push_back(edges.size());
+  }
+  // Merges neighbours. Unlike a sort, that can be stopped on the way.
+  std::vector<Edge> merged(edges.size());
+  while (ends.size() > 1) {
+    std::vector<std::size_t> joined;
+    for (std::size_t i = 0; i < ends.size(); i += 2) {
+      if (isStopped) return {};
+      const auto at = [&](std::size_t end) {
+        return edges.begin() + static_cast<std::ptrdiff_t>(end);
+      };
+      const std::size_t first = joined.empty() ? 0 : joined.back();
+      joined.push_back(ends[std::min(i + 1, ends.size() - 1)]);
+      std::merge(at(first), at(ends[i]), at(ends[i]), at(joined.back()),
+                 merged.begin() + static_cast<std::ptrdiff_t>(first),
+                 [](const Edge& a, const Edge& b) { return a.time < b.time; });
+    }
+    edges.swap(merged);
+    ends = std::move(joined);
+  }
+  return edges;
+}
+
+std::uint64_t between(Nanoseconds from, Nanoseconds to) {
+  return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+}
+
+}  // namespace
+
+Color PixelLoad::color() const {
+  if (busy <= 0) return {};
+  const auto mean = [this](double sum) { return static_cast<std::uint8_t>(sum / busy + 0.5); };
+  return {mean(red), mean(green), mean(blue)};
+}
+
+PixelTime pixelTime(const TimeAxis& axis, int x) {
+  const PixelTime time{axis.timeAt(x), axis.timeAt(x + 1)};
+  return time.begin < time.end ? time : PixelTime{time.end - 1, time.end};
+}
+
+void addLoad(const LaneIndex& lane, const TimeAxis& axis, std::vector<PixelLoad>& pixels) {
+  std::size_t i = lane.firstEndingAfter(axis.begin() - 1);
+  int x = 0;
+  while (i < lane.size() && x < axis.width() && lane[i].begin < axis.end()) {
+    const Event& event = lane[i];
+    x = std::max(x, axis.xOf(event.begin));
+    PixelTime time = pixelTime(axis, x);
+    if (event.begin <= time.begin && event.end >= time.end && event.duration() > 0) {
+      // It fills its pixels.
+      const Color color = lane.load(i, i + 1, event.begin, event.end).color;
+      while (x < axis.width() && event.end >= time.end) {
+        add(pixels[static_cast<std::size_t>(x)], time.span(), color);
+        time = pixelTime(axis, ++x);
+      }
+      if (event.end <= time.begin) ++i;
+      continue;
+    }
+    const std::size_t stop = lane.firstBeginningAt(time.end, i);
+    const LaneLoad load = lane.load(i, stop, time.begin, time.end);
+    add(pixels[static_cast<std::size_t>(x)], load.busy, load.color);
+    i = lane[stop - 1].end > time.end ? stop - 1 : stop;
+    ++x;
+  }
+}
 
 struct LoadCache::Work {
   using Lanes = std::vector<const LaneIndex*>;
@@ -77,65 +180,6 @@ void LoadCache::wait() const {
   std::unique_lock lock(work_->mutex);
   work_->changed.wait(lock, [&] { return work_->asked.empty() && !work_->isBusy; });
 }
-
-namespace {
-
-constexpr std::size_t kPointsOfABlock = 32;
-constexpr std::int32_t kMostChange = 32'767;
-constexpr std::size_t kStopChecks = 1 << 16;
-
-/// A begin or an end of an event.
-struct Edge {
-  Nanoseconds time = 0;
-  std::int32_t change = 0;
-  Color color;
-};
-
-/// All edges of the lanes in the order of their times; none once `isStopped` is set.
-std::vector<Edge> edgesOf(std::span<const LaneIndex* const> lanes,
-                          const std::atomic<bool>& isStopped) {
-  std::vector<Edge> edges;
-  std::vector<std::size_t> ends;  // of the parts that are in order: at first, one a lane
-  std::size_t events = 0;
-  for (const LaneIndex* lane : lanes) events += lane->size();
-  edges.reserve(2 * events);
-  for (const LaneIndex* lane : lanes) {
-    if (isStopped) return {};
-    for (std::size_t i = 0; i < lane->size(); ++i) {
-      const Event& event = (*lane)[i];
-      if (event.duration() <= 0) continue;
-      const Color color = lane->load(i, i + 1, event.begin, event.end).color;
-      edges.push_back({event.begin, 1, color});
-      edges.push_back({event.end, -1, color});
-    }
-    ends.push_back(edges.size());
-  }
-  // Merges neighbours. Unlike a sort, that can be stopped on the way.
-  std::vector<Edge> merged(edges.size());
-  while (ends.size() > 1) {
-    std::vector<std::size_t> joined;
-    for (std::size_t i = 0; i < ends.size(); i += 2) {
-      if (isStopped) return {};
-      const auto at = [&](std::size_t end) {
-        return edges.begin() + static_cast<std::ptrdiff_t>(end);
-      };
-      const std::size_t first = joined.empty() ? 0 : joined.back();
-      joined.push_back(ends[std::min(i + 1, ends.size() - 1)]);
-      std::merge(at(first), at(ends[i]), at(ends[i]), at(joined.back()),
-                 merged.begin() + static_cast<std::ptrdiff_t>(first),
-                 [](const Edge& a, const Edge& b) { return a.time < b.time; });
-    }
-    edges.swap(merged);
-    ends = std::move(joined);
-  }
-  return edges;
-}
-
-std::uint64_t between(Nanoseconds from, Nanoseconds to) {
-  return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
-}
-
-}  // namespace
 
 LoadSums::LoadSums(std::span<const LaneIndex* const> lanes, const std::atomic<bool>& isStopped) {
   const std::vector<Edge> edges = edgesOf(lanes, isStopped);

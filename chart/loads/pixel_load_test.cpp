@@ -1,11 +1,10 @@
-#include "chart/loads/pixel_load.h"
+#include "chart/loads/load_cache.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "chart/draw/draw_folded.h"
-#include "chart/loads/load_cache.h"
 #include "chart/testing/paper_colors.h"
 #include "chart/testing/replicas.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/counter_series.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "chart/chart_row.h"
+#include "chart/lane_index.h"
 #include "chart/rows/counter_index.h"
 #include "chart/rows/row_state.h"
 #include "trace/step_windows.h"

@@ -1,9 +1,8 @@
-#include "chart/search/exact_query.h"
+#include "chart/search/parse_query.h"
 
 #include <gmock/gmock.h>
 
 #include "chart/search/job_search.h"
-#include "chart/search/parse_query.h"
 #include "chart/testing/timelines.h"
 
 namespace pipetrace {

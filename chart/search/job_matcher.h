@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chart/search/search_query.h"
+#include "chart/search/parse_query.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

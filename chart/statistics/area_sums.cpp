@@ -7,11 +7,10 @@
 #include <string_view>
 
 #include "chart/statistics/key_table.h"
-#include "chart/statistics/statistics_line.h"
+#include "chart/text/bubble_text.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
-
 namespace {
 
 AreaSums::OfTrack sumsOf(const StatisticsIndex& index, std::size_t track,
@@ -36,7 +35,71 @@ AreaSums::OfTrack sumsOf(const StatisticsIndex& index, std::size_t track,
   return {events.rank, sums.take()};
 }
 
+constexpr std::size_t kBlocksAtOnce = 64;
+
+/// The union of compute jobs that come in the order of their begins.
+struct Busy {
+  Nanoseconds time = 0;
+  Nanoseconds upTo = kNsMin;
+
+  void add(const Event& job) {
+    if (!isCompute(job.kind) || job.end <= upTo) return;
+    time = addedTimes(time, job.end - std::max(job.begin, upTo));
+    upTo = job.end;
+  }
+};
+
+/// A block before the jobs of earlier blocks are known: busyBefore and busyUpTo are its own.
+StatisticsIndex::Block blockOf(std::span<const Event> events) {
+  KeyTable<EventSums> sums;
+  Busy busy;
+  Nanoseconds lastEnd = kNsMin;
+  for (const Event& event : events) {
+    const Nanoseconds duration = event.duration();
+    sums[sumsKey(event.kind, event.bubbleClass, event.stage)].add(duration, duration);
+    lastEnd = std::max(lastEnd, event.end);
+    busy.add(event);
+  }
+  return {events.front().begin, lastEnd, sums.take(), busy.time, busy.upTo};
+}
+
 }  // namespace
+
+std::optional<std::int32_t> lineOf(StatisticsBy by, std::uint64_t key, int rank) {
+  const auto kind = static_cast<JobKind>(key >> 40U & 0xFFU);
+  const bool isBubble = kind == JobKind::kBubble;
+  switch (by) {
+    case StatisticsBy::kKind: return static_cast<std::int32_t>(kind);
+    case StatisticsBy::kStage:
+      if (isBubble) return std::nullopt;
+      return std::max(static_cast<std::int32_t>(key & 0xFFFFFFFFU), kNotGiven);
+    case StatisticsBy::kRank:
+      if (isBubble) return std::nullopt;
+      return rank;
+    case StatisticsBy::kBubbleClass:
+      if (!isBubble) return std::nullopt;
+      return static_cast<std::int32_t>(key >> 32U & 0xFFU);
+  }
+  return std::nullopt;
+}
+
+std::string lineName(StatisticsBy by, std::int32_t line) {
+  switch (by) {
+    case StatisticsBy::kKind: {
+      std::string name(logName(static_cast<JobKind>(line)));
+      std::replace(name.begin(), name.end(), '_', ' ');
+      return name;
+    }
+    case StatisticsBy::kStage:
+      return line == kNotGiven ? "no stage" : "stage " + std::to_string(line);
+    case StatisticsBy::kRank: return "rank " + std::to_string(line);
+    case StatisticsBy::kBubbleClass: {
+      const auto bubbleClass = static_cast<BubbleClass>(line);
+      return bubbleClass == BubbleClass::kNone ? "no class" : bubbleClassWords(bubbleClass);
+    }
+  }
+  return {};
+}
 
 AreaTracks tracksOf(const ChartModel& model, const ChartArea& area) {
   std::set<std::pair<int, std::string_view>> lanes;
@@ -86,38 +149,6 @@ std::vector<StatisticsLine> linesOf(const AreaSums& sums, StatisticsBy by) {
   for (const auto& [line, ofLine] : lines) list.push_back({line, ofLine});
   return list;
 }
-
-namespace {
-
-constexpr std::size_t kBlocksAtOnce = 64;
-
-/// The union of compute jobs that come in the order of their begins.
-struct Busy {
-  Nanoseconds time = 0;
-  Nanoseconds upTo = kNsMin;
-
-  void add(const Event& job) {
-    if (!isCompute(job.kind) || job.end <= upTo) return;
-    time = addedTimes(time, job.end - std::max(job.begin, upTo));
-    upTo = job.end;
-  }
-};
-
-/// A block before the jobs of earlier blocks are known: busyBefore and busyUpTo are its own.
-StatisticsIndex::Block blockOf(std::span<const Event> events) {
-  KeyTable<EventSums> sums;
-  Busy busy;
-  Nanoseconds lastEnd = kNsMin;
-  for (const Event& event : events) {
-    const Nanoseconds duration = event.duration();
-    sums[sumsKey(event.kind, event.bubbleClass, event.stage)].add(duration, duration);
-    lastEnd = std::max(lastEnd, event.end);
-    busy.add(event);
-  }
-  return {events.front().begin, lastEnd, sums.take(), busy.time, busy.upTo};
-}
-
-}  // namespace
 
 StatisticsIndex::StatisticsIndex(const Timeline& timeline, int threads,
                                  const std::atomic<bool>* stop)

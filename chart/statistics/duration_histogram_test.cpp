@@ -1,4 +1,4 @@
-#include "chart/statistics/duration_histogram.h"
+#include "chart/statistics/percentiles.h"
 
 #include <gtest/gtest.h>
 

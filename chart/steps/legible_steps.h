@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "chart/chart_model.h"
-#include "chart/steps/notable_steps.h"
+#include "chart/steps/step_span.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "chart/steps/notable_steps.h"
+#include "chart/steps/step_span.h"
 
 #include <gtest/gtest.h>
 

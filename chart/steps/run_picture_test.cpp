@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "chart/draw/svg_writer.h"
+#include "chart/draw/svg_canvas.h"
 #include "chart/testing/paper_colors.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"

@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace pipetrace {
+namespace {
+
+bool isShorter(const StepSpan& a, const StepSpan& b) { return a.end - a.begin < b.end - b.begin; }
+
+}  // namespace
 
 std::vector<StepSpan> stepSpans(const Timeline& timeline) {
   return stepSpans(stepWindows(timeline));
@@ -65,6 +70,20 @@ std::optional<Timeline::Span> spanOfSteps(const std::vector<StepSpan>& steps, st
     span->end = std::max(span->end, step.end);
   }
   return span;
+}
+
+std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& all) {
+  const std::vector<StepSpan> steps = countedSteps(all);
+  const auto longest = std::max_element(steps.begin(), steps.end(), isShorter);
+  if (longest == steps.end()) return std::nullopt;
+  return *longest;
+}
+
+std::optional<StepSpan> medianStep(const std::vector<StepSpan>& steps) {
+  if (steps.empty()) return std::nullopt;
+  std::vector<StepSpan> byLength = countedSteps(steps);
+  std::stable_sort(byLength.begin(), byLength.end(), isShorter);
+  return byLength[(byLength.size() - 1) / 2];
 }
 
 }  // namespace pipetrace

@@ -40,4 +40,19 @@ std::vector<StepSpan> countedSteps(const std::vector<StepSpan>& steps);
 /// The median duration of countedSteps(), of an even count the lower one; 0 without steps.
 Nanoseconds medianDuration(const std::vector<StepSpan>& steps);
 
+// Both are about countedSteps().
+
+/// The longest step, the first of several; nothing without steps.
+std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& steps);
+
+/// The step whose length is the median of all lengths; of an even number of steps the shorter of
+/// the middle two. Nothing without steps.
+std::optional<StepSpan> medianStep(const std::vector<StepSpan>& steps);
+
+/// Steps by their numbers in the log, both ends included.
+struct StepChoice {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+};
+
 }  // namespace pipetrace

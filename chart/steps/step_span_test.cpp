@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "chart/draw/svg_writer.h"
-#include "chart/steps/notable_steps.h"
+#include "chart/draw/svg_canvas.h"
 #include "chart/steps/step_grid.h"
 #include "chart/testing/gpipe_timeline.h"
 #include "chart/testing/paper_colors.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "chart/colors/job_colors.h"
+#include "chart/colors/theme.h"
 
 namespace pipetrace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trace/bubble_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {

@@ -11,13 +11,13 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kPadding = 1;     // on each side
-constexpr int kActionRoom = 4;  // on both sides, beyond the padding
+constexpr int kCellPadding = 1;  // on each side
+constexpr int kActionRoom = 4;   // on both sides, beyond the padding
 
 std::string firstThatFits(std::initializer_list<std::string> forms, int width,
                           const TextWidth& textWidth) {
   for (const std::string& form : forms) {
-    if (!form.empty() && textWidth(form) + 2 * kPadding <= width) return form;
+    if (!form.empty() && textWidth(form) + 2 * kCellPadding <= width) return form;
   }
   return {};
 }
@@ -42,7 +42,7 @@ std::string cellLabel(const Timeline& timeline, const Event& event, int width,
     const std::string number = std::to_string(event.microBatch);
     // Actions have more room, so that rows of them stay easy to read.
     const int forAction =
-        actionWidth + 2 * kPadding > width - kActionRoom ? 0 : width - kActionRoom;
+        actionWidth + 2 * kCellPadding > width - kActionRoom ? 0 : width - kActionRoom;
     const std::string action = firstThatFits({actionName(event)}, forAction, textWidth);
     return action.empty() ? firstThatFits({number}, width, textWidth) : action;
   }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "trace/bubble_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {

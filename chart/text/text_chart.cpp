@@ -14,18 +14,222 @@
 #include <vector>
 
 #include "chart/text/bubble_text.h"
-#include "chart/text/job_text.h"
-#include "chart/text/text_scale.h"
+#include "chart/time_ticks.h"
 #include "trace/error.h"
+#include "trace/log/fused_pair.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
 #include "trace/timeline.h"
-#include "trace/tracks_of_rank.h"
 
 namespace pipetrace {
-
 namespace {
+
+/// The texts of jobs in a chart of characters: "F3", "B3", "I3", "W3", both halves of a fused pair
+/// ("F7+B3"), or a short name ("opt"). Letters of odd chunks are lower case. Where a rank has more
+/// than two chunks the stage comes first ("5f3"). ASCII. Refers to the timeline.
+class JobText {
+ public:
+  explicit JobText(const Timeline& timeline);
+
+  /// The longest form, as described above.
+  std::string whole(int rank, const Event& job) const;
+  /// The longest form of at most `width` characters, which is at least 1. The shortest is the
+  /// letter.
+  std::string fitting(int rank, const Event& job, int width) const;
+  /// Whether fitting() shows all micro-batches of the job in that many characters. True for a job
+  /// without any.
+  bool hasNumberIn(int rank, const Event& job, int width) const;
+  /// The letter of the job's kind; '&' for a fused pair.
+  char letter(const Event& job) const;
+
+  /// The largest number of chunks of a rank; 1 if no job names a chunk.
+  int chunks() const { return chunks_; }
+
+ private:
+  std::string numbered(char letter, int stage, int chunk, int microBatch) const;
+  /// The shortest text with all micro-batches of a job that has any.
+  std::string shortest(int rank, const Event& job) const;
+  std::string fused(int rank, const Event& job, const char* between) const;
+
+  const Timeline& timeline_;
+  int chunks_ = 1;
+  std::map<std::pair<int, int>, int> chunkOf_;  // by rank and stage
+};
+
+/// The text that stands for a kind.
+std::string_view briefOf(JobKind kind) {
+  const std::string_view brief = rowOf(kind).brief;
+  return brief.empty() ? "?" : brief;
+}
+
+/// The letter of the same kind for odd chunks of a rank.
+char lowerCase(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+/// The letter of a kind in a chart of characters: '&' for a fused pair, '?' for a kind without one.
+char letterOf(JobKind kind) {
+  const char first = briefOf(kind).front();
+  return first >= 'a' && first <= 'z' ? static_cast<char>(first - 'a' + 'A') : first;
+}
+
+JobText::JobText(const Timeline& timeline) : timeline_(timeline) {
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isCompute(event.kind) || event.stage < 0 || event.chunk < 0) continue;
+      chunkOf_[{track.rank, event.stage}] = event.chunk;
+      chunks_ = std::max(chunks_, event.chunk + 1);
+    }
+  }
+}
+
+std::string JobText::numbered(char letter, int stage, int chunk, int microBatch) const {
+  std::string text;
+  if (chunks_ > 2 && stage >= 0) text += std::to_string(stage);
+  text += chunk > 0 && chunk % 2 == 1 ? lowerCase(letter) : letter;
+  if (microBatch >= 0) text += std::to_string(microBatch);
+  return text;
+}
+
+std::string JobText::fused(int rank, const Event& job, const char* between) const {
+  const std::optional<FusedPair> pair = fusedPairOf(timeline_, job);
+  if (!pair) return numbered('&', job.stage, job.chunk, job.microBatch);
+  const auto chunkOf = [&](int stage) {
+    const auto found = chunkOf_.find({rank, stage});
+    return found == chunkOf_.end() ? 0 : found->second;
+  };
+  return numbered('F', pair->forwardStage, chunkOf(pair->forwardStage), pair->forwardMicroBatch) +
+         between +
+         numbered('B', pair->backwardStage, chunkOf(pair->backwardStage), pair->backwardMicroBatch);
+}
+
+std::string JobText::whole(int rank, const Event& job) const {
+  if (job.kind == JobKind::kForwardBackward) return fused(rank, job, "+");
+  if (!isCompute(job.kind)) return std::string(briefOf(job.kind));
+  return numbered(letterOf(job.kind), job.stage, job.chunk, job.microBatch);
+}
+
+std::string JobText::fitting(int rank, const Event& job, int width) const {
+  const auto fits = [width](const std::string& text) {
+    return static_cast<int>(text.size()) <= width;
+  };
+  if (std::string text = whole(rank, job); fits(text)) return text;
+  if (std::string text = shortest(rank, job); fits(text)) return text;
+  return std::string(1, letter(job));
+}
+
+std::string JobText::shortest(int rank, const Event& job) const {
+  if (job.kind == JobKind::kForwardBackward) return fused(rank, job, "");
+  std::string text(1, letter(job));
+  if (isCompute(job.kind) && job.microBatch >= 0) text += std::to_string(job.microBatch);
+  return text;
+}
+
+bool JobText::hasNumberIn(int rank, const Event& job, int width) const {
+  return !isCompute(job.kind) || job.microBatch < 0 ||
+         static_cast<int>(shortest(rank, job).size()) <= width;
+}
+
+char JobText::letter(const Event& job) const {
+  const char letter = letterOf(job.kind);
+  const bool isOdd = isCompute(job.kind) && job.chunk > 0 && job.chunk % 2 == 1;
+  return isOdd ? lowerCase(letter) : letter;
+}
+
+/// The scale of a text chart: which time each column stands for.
+struct TextScale {
+  Timeline::Span range;  ///< not empty
+  int columns = 1;
+  /// The unit of which all times are multiples; 0 if there is none. A unit is a cell of `cell`
+  /// columns, the last of them blank.
+  Nanoseconds unit = 0;
+  int cell = 0;
+  /// The time from the start of the chart to `range`. Labels count from the start of the chart.
+  Nanoseconds before = 0;
+
+  /// The column whose left edge is nearest to `time`, 0 .. columns. A time outside the range gives
+  /// the first or the last.
+  int columnAt(Nanoseconds time) const;
+  /// The time that a column covers, in ns; not a whole number.
+  double columnDuration() const;
+};
+
+constexpr std::size_t kTickGap = 2;  // blanks between a label and the next mark
+
+struct Mark {
+  int column = 0;
+  std::string label;
+};
+
+/// The resolution of labels that are `distance` apart: 100 us for 2.5 ms. It is at least 1 % of the
+/// distance, or odd units would fill the labels with digits.
+Nanoseconds resolutionOf(Nanoseconds distance) {
+  Nanoseconds power = 1;
+  while (distance % (power * 10) == 0 || power < distance / 100) power *= 10;
+  return power;
+}
+
+std::vector<Mark> marksEvery(const TextScale& scale, Nanoseconds distance) {
+  std::vector<Mark> marks;
+  const Nanoseconds end = scale.before + (scale.range.end - scale.range.begin);
+  const Nanoseconds resolution = resolutionOf(distance);
+  const Nanoseconds past = scale.before % distance;
+  for (Nanoseconds time = past == 0 ? scale.before : scale.before - past + distance;;
+       time += distance) {
+    const int column = scale.columnAt(scale.range.begin + (time - scale.before));
+    if (column < scale.columns) marks.push_back({column, timeLabel(time, end, resolution)});
+    if (time > end - distance) return marks;
+  }
+}
+
+bool leaveRoom(const std::vector<Mark>& marks) {
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+    const auto room = static_cast<std::size_t>(marks[i + 1].column - marks[i].column);
+    if (1 + marks[i].label.size() + kTickGap > room) return false;
+  }
+  return true;
+}
+
+int TextScale::columnAt(Nanoseconds time) const {
+  const Nanoseconds since = std::clamp(time, range.begin, range.end) - range.begin;
+  if (unit > 0) return static_cast<int>(since / unit) * cell;
+  const double share = static_cast<double>(since) / static_cast<double>(range.end - range.begin);
+  return static_cast<int>(share * columns + 0.5);
+}
+
+double TextScale::columnDuration() const {
+  return static_cast<double>(range.end - range.begin) / columns;
+}
+
+/// The line of labels above the columns: "|0      |10 ms". Their distance is round (1, 2 or 5 times
+/// a power of ten ns, or of units if there are any) and leaves room for them.
+std::string axisText(const TextScale& scale) {
+  const Nanoseconds length = scale.range.end - scale.range.begin;
+  const Nanoseconds base = std::max<Nanoseconds>(scale.unit, 1);
+  // No more marks than columns: a shorter distance cannot leave room.
+  Nanoseconds power = base;
+  while (power <= length / scale.columns / 10) power *= 10;
+  std::vector<Mark> marks;
+  bool done = false;
+  while (!done && power <= kNsMax / 100) {
+    for (const int mantissa : {1, 2, 5}) {
+      marks = marksEvery(scale, mantissa * power);
+      done = leaveRoom(marks);
+      if (done) break;
+    }
+    power *= 10;
+  }
+  std::string text;
+  for (const Mark& mark : marks) {
+    const auto column = static_cast<std::size_t>(mark.column);
+    const bool fits = mark.column + 1 + static_cast<int>(mark.label.size()) <= scale.columns;
+    if (column < text.size()) continue;
+    text.append(column - text.size(), ' ');
+    text += "|" + (fits ? mark.label : "");
+  }
+  return text;
+}
 
 /// The class of idle time in each column of a text chart: the one with the most time in it. A
 /// column of a cell has that of the cell.

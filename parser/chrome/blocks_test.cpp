@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "parser/chrome/elements.h"
 #include "parser/chrome/parsed_block.h"
 #include "parser/chrome/reader.h"
 #include "parser/testing/reading.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -53,5 +54,12 @@ struct ChromeEvent {
 /// Reads the JSON of one event into `event`, whose old contents are dropped. False when it is no
 /// JSON object. Bytes that are no UTF-8 are replaced. `ts` and `dur` are read digit by digit.
 bool parseChromeEvent(std::string_view json, ChromeEvent& event);
+
+/// Reads by hand the event that `text` begins with, if it is plain, as nearly all events are. A
+/// plain event is one object of texts without escapes, numbers without exponents and words, with
+/// one such object under "args". Returns its length. Returns 0, and leaves `event` unusable, for
+/// any other event, and where the text ends before the event. From each text that it reads,
+/// parseChromeEvent() reads the same.
+std::size_t readPlainChromeEvent(std::string_view text, ChromeEvent& event);
 
 }  // namespace pipetrace

@@ -8,6 +8,7 @@
 #include "parser/chrome/event.h"
 #include "parser/chrome/format.h"
 #include "parser/foreign/names/foreign_names.h"
+#include "parser/json/json_splitter.h"
 #include "parser/profile/argument_json.h"
 #include "parser/profile/common_format.h"
 #include "trace/checked_span.h"
@@ -16,10 +17,32 @@
 #include "trace/timeline.h"
 
 namespace pipetrace {
-
 namespace {
 
 namespace cf = common_format;
+
+/// The length of the element at the start of the text; 0 where it does not end as it should.
+std::size_t lengthOfElement(std::string_view text) {
+  JsonValueScanner scanner;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    switch (scanner.feed(text[i])) {
+      case JsonValueScanner::Result::kMore: break;
+      case JsonValueScanner::Result::kEnded: return i + 1;
+      case JsonValueScanner::Result::kEndedBefore: return i;
+      case JsonValueScanner::Result::kBroken: return 0;
+    }
+  }
+  return 0;
+}
+
+void addByLibrary(std::string_view element, ChromeEvent& event, const ChromePlace& place,
+                  ParsedChromeBlock& parsed) {
+  if (parseChromeEvent(element, event)) {
+    parsed.add(event, place);
+  } else {
+    parsed.addBroken(place);
+  }
+}
 
 template <typename Number>
 bool setField(const ChromeArgument& argument, Number& field) {
@@ -102,8 +125,6 @@ Event eventFromChrome(const ChromeEvent& source, JobKind kind, Timeline& timelin
   return event;
 }
 
-namespace cf = common_format;
-
 /// No event lasts longer: sums of lengths stay whole numbers.
 constexpr const char* kNoTime = "an event has no time that can be used and was left out";
 
@@ -121,6 +142,33 @@ void makeRoomFor(std::vector<Event>& events, std::size_t more, double read) {
 }
 
 }  // namespace
+
+std::size_t readChromeElements(std::string_view text, std::int64_t line,
+                               ParsedChromeBlock& parsed) {
+  constexpr std::string_view kBetween = " \t\r\n,";
+  ChromePlace place(text, line);
+  ChromeEvent event;
+  std::size_t at = 0;
+  while ((at = text.find_first_not_of(kBetween, at)) != std::string_view::npos) {
+    const std::string_view rest = text.substr(at);
+    place.moveTo(at);
+    std::size_t length = readPlainChromeEvent(rest, event);
+    if (length > 0) {
+      parsed.add(event, place);
+    } else {
+      length = lengthOfElement(rest);
+      if (length == 0) return at;
+      addByLibrary(rest.substr(0, length), event, place, parsed);
+    }
+    at += length;
+  }
+  return text.size();
+}
+
+void readChromeElement(std::string_view text, std::int64_t line, ParsedChromeBlock& parsed) {
+  ChromeEvent event;
+  addByLibrary(text, event, ChromePlace(text, line), parsed);
+}
 
 void ParsedChromeBlock::complain(const char* message, const ChromePlace& place,
                                  const char* advice) {

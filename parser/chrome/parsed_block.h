@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,13 +11,36 @@
 #include <utility>
 #include <vector>
 
-#include "parser/chrome/elements.h"
 #include "parser/chrome/event.h"
 #include "parser/chrome/trace.h"
 #include "parser/foreign/chrome_process.h"
 #include "trace/append.h"
 
 namespace pipetrace {
+
+/// The place in a text where an element of a Chrome trace begins. Its line is counted on demand,
+/// which is seldom. Elements only move forward, so that each byte is counted once.
+class ChromePlace {
+ public:
+  /// `line`: the line of the text's first byte.
+  ChromePlace(std::string_view text, std::int64_t line) : text_(text), line_(line) {}
+
+  /// Moves the place to this byte of the text, which must not be before the last one.
+  void moveTo(std::size_t at) { at_ = at; }
+
+  std::int64_t line() const {
+    line_ += std::count(text_.begin() + static_cast<std::ptrdiff_t>(counted_),
+                        text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
+    counted_ = at_;
+    return line_;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+  mutable std::size_t counted_ = 0;
+  mutable std::int64_t line_;
+};
 
 /// The events, names and samples that consecutive elements of a Chrome trace hold. Several threads
 /// fill one object each; their contents are added to the trace in its order.
@@ -104,5 +129,14 @@ class ParsedChromeBlock {
   StringId categoryKey_ = 0;       // 0: not needed yet
   JobKind latestKind_ = JobKind::kOther;
 };
+
+/// Adds the elements of an array of Chrome events to `parsed`, from a text that begins with an
+/// element or with the separators between two. Returns the number of bytes of the elements, and of
+/// the separators between and after them. That is the whole text, or the part before something
+/// else, or before an element that does not end in it. `line`: the line of the text's start.
+std::size_t readChromeElements(std::string_view text, std::int64_t line, ParsedChromeBlock& parsed);
+
+/// Adds one element, which begins in that line.
+void readChromeElement(std::string_view text, std::int64_t line, ParsedChromeBlock& parsed);
 
 }  // namespace pipetrace

@@ -1,4 +1,4 @@
-#include "parser/chrome/plain_event.h"
+#include "parser/chrome/event.h"
 
 #include <gmock/gmock.h>
 

@@ -10,7 +10,6 @@
 
 #include "parser/chrome/arrow_ends.h"
 #include "parser/chrome/blocks.h"
-#include "parser/chrome/elements.h"
 #include "parser/chrome/event.h"
 #include "parser/chrome/format.h"
 #include "parser/chrome/parsed_block.h"
@@ -18,9 +17,7 @@
 #include "parser/foreign/chrome_process.h"
 #include "parser/foreign/foreign_trace.h"
 #include "parser/foreign/kineto_trace.h"
-#include "parser/foreign/place_foreign_trace.h"
 #include "parser/json/json_splitter.h"
-#include "parser/json/json_value_scanner.h"
 #include "parser/profile/common_format.h"
 #include "parser/profile/slice_matcher.h"
 #include "parser/profile/viewer_rows.h"

@@ -1,9 +1,16 @@
 #pragma once
 
-#include "parser/chrome/elements.h"
+#include <cstdint>
+
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
+
+/// How the events of a Chrome trace are read.
+enum class ChromeReading : std::uint8_t {
+  kFast,       ///< by hand where events are plain, on several threads
+  kByLibrary,  ///< one by one, all with the library: to compare with
+};
 
 /// Reads Chrome Trace Event JSON, as an object or an array, gzipped or not. A profile that
 /// writeChromeJson() wrote becomes the timeline that it was given, to the nanosecond. Any other

@@ -5,11 +5,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parser/chrome/arrow_ends.h"
 #include "parser/foreign/chrome_process.h"
 #include "parser/foreign/kineto_trace.h"
+#include "parser/profile/common_format.h"
 #include "parser/profile/profile_metadata.h"
 #include "parser/trace_reader.h"
 #include "trace/diagnostic.h"
@@ -36,5 +38,16 @@ struct ChromeTrace {
   /// Adds the metadata of one rank: in array form, each process of a profile of ours has its own.
   void addMetadataOfRank(std::string_view json);
 };
+
+inline void ChromeTrace::addMetadataOfRank(std::string_view json) {
+  const std::string whole =
+      "{\"" + std::string(common_format::kOurs) + "\":" + std::string(json) + "}";
+  auto more = readProfileMetadata(whole);
+  if (!more) return;
+  if (!metadata) metadata.emplace();
+  metadata->format = more->format;
+  metadata->origin = more->origin;
+  for (auto& [rank, info] : more->ranks) metadata->ranks[rank] = std::move(info);
+}
 
 }  // namespace pipetrace

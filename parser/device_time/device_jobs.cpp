@@ -1,9 +1,14 @@
 #include "parser/device_time/device_jobs.h"
 
 #include <algorithm>
+#include <array>
+
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {
+
+namespace keys = device_arguments;
 
 using Interval = std::pair<Nanoseconds, Nanoseconds>;
 
@@ -35,6 +40,17 @@ Nanoseconds lengthOfBoth(const std::vector<Interval>& a, const std::vector<Inter
     i->second < j->second ? ++i : ++j;
   }
   return sum;
+}
+
+Argument integer(std::string_view key, std::int64_t value, Timeline& timeline) {
+  return Argument::ofInteger(timeline.strings.intern(key), value);
+}
+
+void setTimes(Event& job, const DeviceTimes& times, Timeline& timeline) {
+  moveFromAnnotation(job, times.begin, times.end, timeline);
+  timeline.addArguments(job, std::array{integer(keys::kKernels, times.kernels, timeline),
+                                        integer(keys::kDeviceBusy, times.busy, timeline),
+                                        integer(keys::kCommInside, times.commInside, timeline)});
 }
 
 }  // namespace
@@ -74,6 +90,36 @@ DeviceTimes DeviceJobs::timesOf(std::int32_t job) const {
   communication = merged(std::move(communication));
   times.commInside = lengthOf(communication) - lengthOfBoth(communication, work);
   return times;
+}
+
+void moveFromAnnotation(Event& event, Nanoseconds begin, Nanoseconds end, Timeline& timeline) {
+  timeline.addArguments(event, std::array{integer(keys::kHostBegin, event.begin, timeline),
+                                          integer(keys::kHostEnd, event.end, timeline)});
+  event.begin = begin;
+  event.end = end;
+}
+
+std::int64_t setDeviceTimes(std::span<Event> jobs, const DeviceJobs& device, Timeline& timeline) {
+  std::int64_t without = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto number = static_cast<std::int32_t>(i);
+    if (device.hasWork(number)) {
+      setTimes(jobs[i], device.timesOf(number), timeline);
+    } else {
+      markHostTimes(jobs[i], timeline);
+      without += loadsData(jobs[i].kind) ? 0 : 1;
+    }
+    if (const std::int64_t untimed = device.untimedOf(number); untimed > 0) {
+      timeline.addArguments(jobs[i], std::array{integer(keys::kUntimed, untimed, timeline)});
+    }
+  }
+  return without;
+}
+
+void markHostTimes(Event& job, Timeline& timeline) {
+  timeline.addArguments(job,
+                        std::array{Argument::ofText(timeline.strings.intern(keys::kTime),
+                                                    timeline.strings.intern(keys::kTimeOfHost))});
 }
 
 }  // namespace pipetrace

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/counter_series.h"
 #include "trace/event.h"
+#include "trace/text/log_numbers.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -24,7 +25,9 @@ struct ChromeId {
   void setText(std::string_view from);
 };
 
-std::string toText(const ChromeId& id);
+inline std::string toText(const ChromeId& id) {
+  return id.isText ? id.text : std::to_string(id.number);
+}
 
 /// One process of a Chrome trace: its threads and what happened on them.
 struct ChromeProcess {
@@ -49,5 +52,12 @@ struct ChromeProcess {
   std::map<ChromeId, Thread> threads;
   std::map<std::string, CounterSeries> counters;
 };
+
+inline void ChromeId::setText(std::string_view from) {
+  const auto value = parseNumber<std::int64_t>(from);
+  isText = !value || std::to_string(*value) != from;
+  number = isText ? 0 : *value;
+  text = isText ? from : std::string_view();
+}
 
 }  // namespace pipetrace

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "parser/foreign/names/foreign_names.h"
-#include "parser/foreign/names/kinds_file.h"
+#include "parser/foreign/names/given_names.h"
 #include "parser/load_timeline.h"
 #include "parser/testing/read_chrome.h"
 #include "trace/topology.h"

@@ -3,7 +3,6 @@
 #include "parser/foreign/foreign_trace.h"
 #include "parser/foreign/names/programs/programs.h"
 #include "parser/foreign/pipeline_positions.h"
-#include "parser/foreign/place_foreign_trace.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,40 @@ using LanesOfRanks = std::vector<std::pair<int, std::vector<Event>*>>;
 /// the virtual stage, chunk × positions + position. Sets in the RankInfo of those ranks how many
 /// stages, chunks and micro-batches there are, and the replica of the pipeline. Ranks of one
 /// position are numbered as replicas in their order, where there are several.
-void giveVirtualStages(const LanesOfRanks& lanes, Timeline& timeline);
+inline void giveVirtualStages(const LanesOfRanks& lanes, Timeline& timeline) {
+  std::int64_t depth = 0;
+  int chunks = 1;
+  std::int32_t lastMicroBatch = kNotGiven;
+  std::map<int, int> positions;  // by rank
+  for (const auto& [rank, events] : lanes) {
+    for (const Event& event : *events) {
+      depth = std::max(depth, std::int64_t{event.stage} + 1);
+      chunks = std::max(chunks, event.chunk + 1);
+      lastMicroBatch = std::max(lastMicroBatch, event.microBatch);
+      if (event.stage != kNotGiven) positions.emplace(rank, event.stage);
+    }
+  }
+  if (depth == 0 || depth > kMostPositions) return;
+  const int positionCount = static_cast<int>(depth);
+  for (const auto& [rank, events] : lanes) {
+    for (Event& event : *events) {
+      if (event.stage == kNotGiven) continue;
+      if (event.chunk == kNotGiven && chunks == 1) event.chunk = 0;
+      event.stage =
+          event.chunk == kNotGiven ? kNotGiven : event.chunk * positionCount + event.stage;
+    }
+  }
+  std::map<int, int> replicas;  // by position
+  for (const auto& [rank, position] : positions) {
+    RankInfo& info = timeline.ranks[rank];
+    info.rank = rank;
+    info.numStages = positionCount * chunks;
+    info.numChunks = chunks;
+    if (lastMicroBatch >= 0 && lastMicroBatch < kMostMicroBatches) {
+      info.numMicroBatches = lastMicroBatch + 1;
+    }
+    info.dataParallelIndex = replicas[position]++;
+  }
+}
 
 }  // namespace pipetrace

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "parser/job_log/find_mark.h"
-#include "parser/job_log/lines/log_meta.h"
+#include "parser/job_log/lines/rank_part.h"
 #include "parser/line_blocks.h"
 #include "parser/ring/log_rings.h"
 #include "parser/ring/ring_file_reader.h"
 #include "trace/append.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
-#include "trace/strings/string_remap.h"
+#include "trace/strings/string_table.h"
 #include "trace/text/number_text.h"
 #include "trace/text/utf8.h"
 #include "trace/threads/turns.h"
@@ -206,11 +206,11 @@ std::string RankParts::tooFewRuns(const RankRuns& rank, const std::string& name)
 }
 
 /// Reading a smaller file takes less time than starting threads.
-constexpr std::size_t kWorthThreads = std::size_t{4} << 20;
+constexpr std::size_t kLogWorthThreads = std::size_t{4} << 20;
 
 int threadsFor(ByteSource& source, const ReadRequest& request) {
   const auto size = source.plainSize();
-  return size && *size < kWorthThreads ? 1 : threadCount(request.threads);
+  return size && *size < kLogWorthThreads ? 1 : threadCount(request.threads);
 }
 
 void readInto(RankParts& parts, LineBlocks& blocks, int threads, LogReading reading) {

@@ -7,7 +7,7 @@
 
 #include "parser/job_log/lines/canonical_lines.h"
 #include "parser/job_log/lines/log_events.h"
-#include "parser/job_log/lines/log_line_kind.h"
+#include "parser/job_log/lines/log_line.h"
 #include "parser/job_log/lines/rank_part.h"
 #include "parser/line_blocks.h"
 #include "parser/trace_reader.h"

@@ -2,8 +2,10 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace pipetrace {
 
@@ -37,5 +39,11 @@ class LogTail {
   std::string head_;         // the first bytes of the file: another file may get its inode
   std::string rest_;         // the start of a line that has not ended
 };
+
+/// The start of the last line that opens a run; npos where none does.
+std::size_t lastMetaLine(const std::string& text);
+
+/// The lines of a text that are not ordinary output.
+std::string linesOfProfiler(std::string_view text);
 
 }  // namespace pipetrace

@@ -15,7 +15,7 @@ constexpr std::size_t kFirstWindow = std::size_t{1} << 17;
 /// Without a limit, a file in which every line opens a bracket would be searched once per line.
 constexpr std::uint64_t kMostTextLookedAtTwice = std::uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kJsonBlanks = " \t\r\n";
 
 /// Counts in bytes first, of which compilers count sixteen at a time.
 std::int64_t countLineEnds(std::string_view text) {
@@ -35,19 +35,64 @@ std::int64_t countLineEnds(std::string_view text) {
 /// the first one. The text must begin with an element. 0: there is none in this text.
 std::size_t lastBeginOfElement(std::string_view text) {
   constexpr std::size_t kLongestKey = 64;
-  const std::size_t open = text.find_first_not_of(kBlanks, 1);
+  const std::size_t open = text.find_first_not_of(kJsonBlanks, 1);
   if (!text.starts_with('{') || open > kLongestKey || text[open] != '"') return 0;
   const std::size_t close = text.substr(0, open + kLongestKey).find('"', open + 1);
   if (close == std::string_view::npos) return 0;
   const std::string_view sign = text.substr(0, close + 1);
   for (std::size_t at = text.rfind(sign); at != 0; at = text.rfind(sign, at - 1)) {
-    const std::size_t before = text.find_last_not_of(kBlanks, at - 1);
+    const std::size_t before = text.find_last_not_of(kJsonBlanks, at - 1);
     if (before != std::string_view::npos && text[before] == ',') return at;
   }
   return 0;
 }
 
 }  // namespace
+
+JsonValueScanner::Result JsonValueScanner::feedString(char c) {
+  if (escaped_) {
+    escaped_ = false;
+  } else if (c == '\\') {
+    escaped_ = true;
+  } else if (c == '"') {
+    inString_ = false;
+    if (open_.empty()) return Result::kEnded;
+  }
+  // JSON escapes line ends, so this is a quote that was never closed.
+  return c == '\n' ? Result::kBroken : Result::kMore;
+}
+
+JsonValueScanner::Result JsonValueScanner::feed(char c) {
+  if (inString_) return feedString(c);
+  const bool first = !started_;
+  started_ = true;
+  switch (c) {
+    case '"':
+      if (!first && open_.empty()) return Result::kEndedBefore;
+      inString_ = true;
+      return Result::kMore;
+    case '{':
+    case '[':
+      if (!first && open_.empty()) return Result::kEndedBefore;
+      open_.push_back(c);
+      return Result::kMore;
+    case '}':
+    case ']':
+      if (open_.empty()) return first ? Result::kBroken : Result::kEndedBefore;
+      if (open_.back() != (c == '}' ? '{' : '[')) return Result::kBroken;
+      open_.pop_back();
+      return open_.empty() ? Result::kEnded : Result::kMore;
+    case ',':
+    case ':':
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n':
+      if (!open_.empty()) return Result::kMore;
+      return first ? Result::kBroken : Result::kEndedBefore;
+    default: return Result::kMore;
+  }
+}
 
 /// Reads more, and keeps the text that has not been handed out; false at the end of the input.
 bool JsonSplitter::fill() {

@@ -5,9 +5,29 @@
 #include <string_view>
 
 #include "parser/byte_source.h"
-#include "parser/json/json_value_scanner.h"
 
 namespace pipetrace {
+
+/// Finds the end of one JSON value, byte by byte.
+class JsonValueScanner {
+ public:
+  enum class Result : std::uint8_t {
+    kMore,         ///< the value goes on
+    kEnded,        ///< this byte is its last
+    kEndedBefore,  ///< it ended with the byte before (a number or a word)
+    kBroken,       ///< brackets do not match, or a string runs over the end of its line
+  };
+
+  Result feed(char c);
+
+ private:
+  Result feedString(char c);
+
+  std::string open_;  // the brackets still open, innermost last
+  bool inString_ = false;
+  bool escaped_ = false;
+  bool started_ = false;
+};
 
 /// Cuts a long JSON array into its elements without reading it as a whole. The array is at the top
 /// level, or a field of a top-level object; other fields of that object are handed out by name. It

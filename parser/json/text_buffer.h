@@ -3,9 +3,11 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "parser/json/json_string.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -76,5 +78,17 @@ class TextBuffer {
   std::vector<char> bytes_;
   std::size_t size_ = 0;
 };
+
+inline void TextBuffer::addJson(std::string_view text) {
+  bool isPlain = true;  // without branches, as most strings are short and plain
+  for (const char c : text) isPlain &= isPlainInJson(c);
+  if (isPlain) {
+    addQuoted(text);
+  } else {
+    std::string json;
+    appendJsonString(json, text);
+    add(json);
+  }
+}
 
 }  // namespace pipetrace

@@ -4,7 +4,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "parser/foreign/names/kinds_file.h"
+#include "parser/foreign/names/given_names.h"
 #include "parser/testing/perfetto.h"
 #include "parser/testing/read_perfetto.h"
 

@@ -1,4 +1,4 @@
-#include "parser/perfetto/packet_buffer.h"
+#include "parser/perfetto/sequence.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,6 @@
 #include "parser/perfetto/collector.h"
 #include "parser/perfetto/event.h"
 #include "parser/perfetto/format.h"
-#include "parser/perfetto/state.h"
 #include "parser/perfetto/wire.h"
 #include "trace/nanoseconds.h"
 #include "trace/text/decimal_time.h"
@@ -169,7 +168,7 @@ class PerfettoPackets {
   std::int64_t unknownFields_ = 0;
 };
 
-constexpr std::size_t kReadSize = std::size_t{1} << 20;
+constexpr std::size_t kTraceReadSize = std::size_t{1} << 20;
 constexpr std::uint32_t kLengthDelimited = 2;
 
 /// Whether `size` bytes stand at at_. Reads on in steps, so that a length that only claims to be
@@ -180,8 +179,8 @@ bool PerfettoPackets::fill(std::size_t size) {
   at_ = 0;
   while (window_.size() < size) {
     const std::size_t before = window_.size();
-    window_.resize(before + kReadSize);
-    const std::size_t got = source_.read(window_.data() + before, kReadSize);
+    window_.resize(before + kTraceReadSize);
+    const std::size_t got = source_.read(window_.data() + before, kTraceReadSize);
     window_.resize(before + got);
     if (got == 0) return false;
   }

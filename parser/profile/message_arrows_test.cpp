@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

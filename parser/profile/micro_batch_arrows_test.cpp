@@ -1,4 +1,4 @@
-#include "parser/profile/micro_batch_arrows.h"
+#include "parser/profile/arrow.h"
 
 #include <gmock/gmock.h>
 

@@ -1,14 +1,17 @@
 #include "parser/profile/profile_metadata.h"
 
+#include <nlohmann/json.hpp>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "parser/json/json_string.h"
 #include "parser/profile/common_format.h"
 #include "parser/trace_reader.h"
+#include "trace/checked_span.h"
+#include "trace/error.h"
 #include "trace/log/log_format.h"
 #include "trace/log/rank_info_fields.h"
 #include "trace/text/log_numbers.h"
@@ -180,6 +183,17 @@ CounterSeries counterFrom(const Json& json) {
 }
 
 }  // namespace
+
+Nanoseconds profileOrigin(const Timeline& timeline, bool absoluteTime, int threads) {
+  const Timeline::Span span = checkedSpan(timeline, threads);
+  if (!absoluteTime) return span.begin;
+  if (span.begin < 0) {
+    throw Error(
+        "cannot write times that count from the Unix epoch: the run begins before it; leave out "
+        "--absolute-time");
+  }
+  return 0;
+}
 
 void appendProfileMetadata(std::string& out, const Timeline& timeline, Nanoseconds origin) {
   Json json;

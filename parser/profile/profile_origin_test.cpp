@@ -1,4 +1,4 @@
-#include "parser/profile/profile_origin.h"
+#include "parser/profile/profile_metadata.h"
 
 #include <gmock/gmock.h>
 

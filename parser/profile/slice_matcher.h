@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,11 @@ struct SliceEdge {
 };
 
 /// Sorts edges by time; those of equal times stay in their order.
-void sortByTime(std::vector<SliceEdge>& edges);
+inline void sortByTime(std::vector<SliceEdge>& edges) {
+  const auto earlier = [](const SliceEdge& a, const SliceEdge& b) { return a.time < b.time; };
+  if (std::is_sorted(edges.begin(), edges.end(), earlier)) return;
+  std::stable_sort(edges.begin(), edges.end(), earlier);
+}
 
 /// Matches the begins and ends of one track, whose slices nest: each end closes the innermost slice
 /// that is open.
@@ -45,6 +50,19 @@ std::vector<SliceEdge> matchSlices(std::vector<SliceEdge>& edges, const OnSlice&
 
 /// Ends a slice at `time`, but not before its begin. `end` has the fields of the end, or is null.
 /// They fill the fields that the begin left out, and its arguments follow those of the begin.
-void endSlice(Event& slice, Nanoseconds time, const Event* end, Timeline& timeline);
+inline void endSlice(Event& slice, Nanoseconds time, const Event* end, Timeline& timeline) {
+  slice.end = std::max(time, slice.begin);
+  if (end == nullptr) return;
+  if (slice.microBatch == kNotGiven) slice.microBatch = end->microBatch;
+  if (slice.step == kNotGiven) slice.step = end->step;
+  if (slice.stage == kNotGiven) slice.stage = end->stage;
+  if (slice.job == kNotGiven) slice.job = end->job;
+  if (end->argumentCount == 0) return;
+  const auto ofBegin = timeline.argumentsOf(slice);
+  std::vector<Argument> both(ofBegin.begin(), ofBegin.end());
+  const auto ofEnd = timeline.argumentsOf(*end);
+  both.insert(both.end(), ofEnd.begin(), ofEnd.end());
+  timeline.setArguments(slice, both);
+}
 
 }  // namespace pipetrace

@@ -13,7 +13,7 @@
 #include <limits>
 #include <system_error>
 
-#include "parser/job_log/lines/log_meta.h"
+#include "parser/job_log/lines/rank_part.h"
 #include "parser/ring/ring_contents.h"
 #include "trace/files/file_locks.h"
 #include "trace/log/log_format.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "parser/job_log/lines/missing_end.h"
+#include "parser/job_log/lines/rank_part.h"
 
 namespace pipetrace {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "parser/job_log/lines/log_events.h"
-#include "parser/job_log/lines/log_meta.h"
+#include "parser/job_log/lines/rank_part.h"
 #include "parser/ring/recorder_state.h"
 #include "parser/ring/ring_contents.h"
 #include "trace/log/log_format.h"

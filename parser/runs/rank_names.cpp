@@ -61,7 +61,7 @@ struct NumberedName {
   std::vector<std::int64_t> numbers;
 };
 
-NumberedName numbersIn(std::string_view path) {
+NumberedName numbersInName(std::string_view path) {
   constexpr std::string_view kCompressed = ".gz";
   constexpr std::int64_t kNone = -1;
   std::string_view rest = fileName(path);
@@ -128,7 +128,7 @@ void giveNumbersThatDiffer(std::span<const std::string> paths,
   std::map<std::string, AlikeNames> alike;  // by their text
   for (std::size_t file = 0; file < paths.size(); ++file) {
     if (ranks[file]) continue;
-    NumberedName name = numbersIn(paths[file]);
+    NumberedName name = numbersInName(paths[file]);
     AlikeNames& same = alike[name.text];
     same.files.push_back(file);
     same.names.push_back(std::move(name));

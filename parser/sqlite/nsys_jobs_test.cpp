@@ -4,7 +4,7 @@
 
 #include "parser/sqlite/reader.h"
 #include "parser/testing/reading.h"
-#include "trace/device_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "parser/device_time/device_jobs.h"
-#include "parser/device_time/job_arguments.h"
 #include "parser/device_time/launch_findings.h"
 #include "parser/device_time/launches.h"
 #include "parser/device_time/ranks_in_process.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
-#include "parser/foreign/names/kinds_file.h"
+#include "parser/foreign/names/given_names.h"
 #include "parser/sqlite/reader.h"
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"

@@ -19,7 +19,6 @@
 #include "runtime/checkpoint/file_bytes.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
-#include "trace/files/sync_folder.h"
 #include "trace/files/write_all.h"
 
 namespace pipetrace {

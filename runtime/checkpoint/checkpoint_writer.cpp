@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "trace/files/signals_held_back.h"
-#include "trace/files/sync_folder.h"
+#include "trace/files/unfinished_files.h"
+#include "trace/files/write_all.h"
 
 namespace pipetrace {
 namespace {

@@ -136,7 +136,7 @@ TEST(RoomsTest, AFormatThatIncludesAnotherIsFound) {
     }
   }
   for (const char* header : {"parser/job_log/lines/rank_part.h", "parser/ring/log_rings.h",
-                             "parser/sqlite/format.h", "parser/paddle/paddle_log.h"}) {
+                             "parser/sqlite/format.h", "parser/paddle/python_json.h"}) {
     for (const char* path : {"parser/chrome/x.cpp", "parser/foreign/logs/x.cpp"}) {
       EXPECT_THAT(complaints(path, header), ElementsAre(HasSubstr("may not"))) << header;
     }
@@ -150,7 +150,7 @@ TEST(RoomsTest, ARoomThatServesAllFormatsMayIncludeNone) {
     for (const char* header :
          {"parser/job_log/job_log_reader.h", "parser/job_log/lines/rank_part.h",
           "parser/ring/log_rings.h", "parser/chrome/format.h", "parser/chrome/write/writer.h",
-          "parser/perfetto/format.h", "parser/sqlite/format.h", "parser/paddle/paddle_log.h",
+          "parser/perfetto/format.h", "parser/sqlite/format.h", "parser/paddle/python_json.h",
           "parser/foreign/kineto_trace.h", "parser/foreign/logs/megatron_reader.h"}) {
       EXPECT_THAT(complaints(std::string(room) + "x.h", header), ElementsAre(HasSubstr("may not")))
           << room << " " << header;

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "parser/ring/log_rings.h"
 #include "parser/ring/ring_contents.h"
-#include "parser/ring/ring_snapshot.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/ring/lane.h"
 #include "profiler/ring/ring_file.h"

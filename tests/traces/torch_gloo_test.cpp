@@ -12,8 +12,7 @@
 #include "analysis/testing/run_of_timeline.h"
 #include "parser/testing/load_timeline.h"
 #include "tests/traces/torch_truth.h"
-#include "trace/device_arguments.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/files/file_behind.h"
+#include "trace/files/output_names.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -9,8 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "trace/files/file_behind.h"
-#include "trace/files/signals_held_back.h"
+#include "trace/files/output_names.h"
 #include "trace/files/unfinished_files.h"
 #include "trace/files/write_all.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "trace/error.h"
-#include "trace/files/sync_folder.h"
+#include "trace/files/write_all.h"
 #include "trace/testing/file_text.h"
 
 namespace pipetrace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "trace/error.h"
-#include "trace/files/signals_held_back.h"
 #include "trace/files/unfinished_files.h"
 #include "trace/files/write_all.h"
 

@@ -1,5 +1,8 @@
 #include "trace/files/write_all.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -24,6 +27,14 @@ Error writeError(const char* what, const std::string& path, int error) {
     default: break;
   }
   return Error(text);
+}
+
+void syncFolder(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw writeError("open", folder, errno);
+  const int error = ::fsync(fd) == 0 ? 0 : errno;
+  ::close(fd);
+  if (error != 0 && error != EINVAL && error != EROFS) throw writeError("sync", folder, error);
 }
 
 }  // namespace pipetrace

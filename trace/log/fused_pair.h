@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdio>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "trace/log/log_format.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -21,6 +24,19 @@ struct FusedPair {
 
 /// Reads the pair from the job's action, such as "(0F7;7B3)OVERLAP_F_B": only the action names the
 /// backward. Nothing for other jobs, and for a job without an action.
-std::optional<FusedPair> fusedPairOf(const Timeline& timeline, const Event& job);
+inline std::optional<FusedPair> fusedPairOf(const Timeline& timeline, const Event& job) {
+  if (job.kind != JobKind::kForwardBackward) return std::nullopt;
+  for (const Argument& argument : timeline.argumentsOf(job)) {
+    if (argument.type != ArgumentType::kText) continue;
+    if (timeline.strings[argument.key] != log_format::kAction) continue;
+    const std::string action(timeline.strings[argument.text]);
+    FusedPair pair;
+    const int read =
+        std::sscanf(action.c_str(), "(%9dF%9d;%9dB%9d)", &pair.forwardStage,
+                    &pair.forwardMicroBatch, &pair.backwardStage, &pair.backwardMicroBatch);
+    if (read == 4) return pair;
+  }
+  return std::nullopt;
+}
 
 }  // namespace pipetrace

@@ -9,7 +9,7 @@
 #include "trace/files/output_set.h"
 #include "trace/log/log_format.h"
 #include "trace/log/log_writer.h"
-#include "trace/tracks_of_rank.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 
@@ -24,6 +26,19 @@ class OwnedFd {
  private:
   int fd_ = -1;
 };
+
+inline OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+inline void OwnedFd::reset() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
 
 /// The system cannot do what a socket was asked for.
 class SocketError : public Error {

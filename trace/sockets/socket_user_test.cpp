@@ -1,4 +1,4 @@
-#include "trace/sockets/socket_user.h"
+#include "trace/sockets/process_sockets.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

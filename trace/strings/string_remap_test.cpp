@@ -1,4 +1,4 @@
-#include "trace/strings/string_remap.h"
+#include "trace/strings/string_table.h"
 
 #include <gmock/gmock.h>
 

@@ -8,7 +8,7 @@
 #include "analysis/graph/made_data.h"
 #include "chart/links/draw_links.h"
 #include "chart/links/link_colors.h"
-#include "viewer/chart/chart_overlay.h"
+#include "viewer/chart/chart_widget.h"
 #include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {

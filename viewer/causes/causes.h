@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "chart/links/draw_links.h"
+#include "viewer/causes/chart_paths.h"
 #include "viewer/causes/graph_places.h"
-#include "viewer/causes/path_cache.h"
 #include "viewer/chart/chart_widget.h"
 
 namespace pipetrace {

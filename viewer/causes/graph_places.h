@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QString>
 #include <optional>
 #include <vector>
 
@@ -58,5 +59,14 @@ class GraphPlaces {
   std::vector<std::vector<std::size_t>> rows_;  // by rank (an index)
   std::vector<std::size_t> pipelineOf_;         // by rank
 };
+
+/// A place in the chart where a finding can be seen.
+struct FindingPlace {
+  EventSpot spot;
+  QString words;  ///< "bubble of 12.30 ms on rank 0, step 3"
+};
+
+/// Where the evidence of a finding is. Empty where none of it is in the chart.
+std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPlaces& places);
 
 }  // namespace pipetrace

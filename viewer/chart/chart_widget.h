@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QAbstractScrollArea>
+#include <QPainter>
 #include <QPoint>
 #include <functional>
 #include <map>
@@ -12,13 +13,25 @@
 #include "chart/chart_view.h"
 #include "chart/rows/row_state.h"
 #include "chart/search/bubble_by_length.h"
-#include "chart/steps/notable_steps.h"
-#include "viewer/chart/chart_overlay.h"
+#include "chart/steps/step_span.h"
 #include "viewer/chart/view_history.h"
-#include "viewer/paint/font_cache.h"
+#include "viewer/paint/qt_canvas.h"
 #include "viewer/paint/row_tiles.h"
 
 namespace pipetrace {
+
+/// Something that a chart draws over its rows, such as the outline of the selection. On the GUI
+/// thread.
+class ChartOverlay {
+ public:
+  ChartOverlay() = default;
+  ChartOverlay(const ChartOverlay&) = delete;
+  ChartOverlay& operator=(const ChartOverlay&) = delete;
+  virtual ~ChartOverlay() = default;
+
+  /// Paints on the viewport; the painter is clipped to view.area. Must not keep the view.
+  virtual void paint(QPainter& painter, const ChartView& view) = 0;
+};
 
 class AreaDrag;
 class OverviewStrip;

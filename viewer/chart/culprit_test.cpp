@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "analysis/graph/job_name.h"
-#include "trace/bubble_arguments.h"
+#include "trace/event_arguments.h"
 #include "viewer/testing/shown_chart.h"
 #include "viewer/testing/shown_window.h"
 

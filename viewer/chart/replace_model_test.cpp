@@ -2,7 +2,7 @@
 
 #include <QScrollBar>
 
-#include "viewer/chart/row_filter.h"
+#include "viewer/chart/row_labels.h"
 #include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <QLineEdit>
 #include <QWidget>
 #include <optional>
 #include <string>
 
 #include "chart/chart_view.h"
-#include "viewer/paint/font_cache.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 
@@ -78,6 +79,24 @@ class RowLabels : public QWidget {
   std::optional<QPoint> pressedAt_;
   std::optional<Drop> drop_;
   bool isDragging_ = false;
+};
+
+/// The field above the row labels: the chart shows the rows that have its text in their names.
+/// Enter goes to the labels; Esc clears it and goes to the chart.
+class RowFilter : public QLineEdit {
+  Q_OBJECT
+
+ public:
+  explicit RowFilter(ChartWidget& chart);
+  /// Shows the filter of the chart's rows.
+  void refresh();
+
+ protected:
+  bool event(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  ChartWidget& chart_;
 };
 
 }  // namespace pipetrace

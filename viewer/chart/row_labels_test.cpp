@@ -12,7 +12,6 @@
 #include "chart/testing/rows_text.h"
 #include "trace/testing/folders.h"
 #include "viewer/chart/chart_commands.h"
-#include "viewer/chart/row_filter.h"
 #include "viewer/run/loaded_profile.h"
 #include "viewer/testing/shown_chart.h"
 #include "viewer/testing/shown_window.h"

@@ -3,7 +3,7 @@
 #include <QEvent>
 #include <utility>
 
-#include "chart/same_event.h"
+#include "chart/chart_hit.h"
 #include "viewer/chart/chart_widget.h"
 
 namespace pipetrace {

@@ -12,7 +12,7 @@
 #include <QVBoxLayout>
 #include <memory>
 
-#include "viewer/export/export_options.h"
+#include "viewer/export/export_picture.h"
 #include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {

@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-#include "chart/draw/svg_writer.h"
+#include "chart/draw/svg_canvas.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/steps/run_picture.h"
 #include "trace/error.h"

@@ -2,15 +2,41 @@
 
 #include <QImage>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "analysis/explain/explanation.h"
+#include "chart/colors/theme.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/draw/draw_chart.h"
+#include "chart/rows/row_state.h"
+#include "chart/steps/step_span.h"
 #include "trace/files/output_set.h"
-#include "viewer/export/export_options.h"
+#include "trace/timeline.h"
 #include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {
+
+/// The part to export, and the form of the picture.
+struct ExportOptions {
+  std::string path;                 ///< ends in .png, .pdf or .svg
+  std::optional<int> width;         ///< pixels
+  std::optional<int> height;        ///< pixels; not given: as high as the rows need
+  std::optional<StepChoice> steps;  ///< not given: a few, so that the micro-batches are legible
+  bool isAll = false;               ///< the whole run
+  RowState rows = {};               ///< which rows, and their order
+  std::optional<Timeline::Span> time = {};  ///< this stretch of time, instead of steps
+  double scale = 1;                         ///< a PNG has that many pixels in a pixel of the size
+  bool showsClasses = true;                 ///< as PictureOptions::showsClasses
+  bool showsCriticalPath = false;           ///< outlines of the jobs on it
+  /// That of the profile. Critical paths need one: without it, they make it.
+  std::shared_ptr<const Explanation> explanation = {};
+  ThemeName theme = ThemeName::kPaper;
+  bool isDark = false;
+};
+
+inline constexpr double kLeastScale = 0.25;
+inline constexpr double kMostScale = 8;
 
 /// The kinds of picture files, by the ending of their names in small letters.
 inline constexpr const char* kPictureEndings = ".png, .pdf or .svg";

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "analysis/testing/run_of_timeline.h"
-#include "chart/draw/svg_writer.h"
+#include "chart/draw/svg_canvas.h"
 #include "chart/links/link_colors.h"
 #include "chart/testing/gpipe_timeline.h"
 #include "chart/testing/paper_colors.h"

@@ -1,5 +1,6 @@
 #include "viewer/paint/qt_canvas.h"
 
+#include <QGuiApplication>
 #include <QImage>
 #include <QPaintEngine>
 #include <QPen>
@@ -7,6 +8,8 @@
 
 namespace pipetrace {
 namespace {
+
+constexpr std::size_t kMostWidths = 100'000;
 
 /// `pixels`: of the device, per pixel of the chart.
 QBrush hatchBrush(const Hatching& hatching, double pixels) {
@@ -58,6 +61,28 @@ QImage columnImage(int top, int height, ColumnEdge edge, std::span<const Column>
 QRect toQRect(PixelRect r) { return {r.x, r.y, r.width, r.height}; }
 
 }  // namespace
+
+FontCache::Entry& FontCache::entry(const TextStyle& style) {
+  const std::pair<int, bool> key(style.size, style.bold);
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) return found->second;
+  QFont font = QGuiApplication::font();
+  font.setPixelSize(style.size);
+  font.setBold(style.bold);
+  return entries_.emplace(key, Entry(font)).first->second;
+}
+
+int FontCache::width(std::string_view text, const TextStyle& style) {
+  Entry& e = entry(style);
+  std::string key(text);
+  const auto found = e.widths.find(key);
+  if (found != e.widths.end()) return found->second;
+  if (e.widths.size() >= kMostWidths) e.widths.clear();
+  const int width = e.metrics.horizontalAdvance(
+      QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())));
+  e.widths.emplace(std::move(key), width);
+  return width;
+}
 
 QtCanvas::QtCanvas(QPainter& painter, FontCache& fonts) : painter_(painter), fonts_(fonts) {
   painter_.setPen(toQColor(pen_));

@@ -15,7 +15,7 @@
 
 #include "chart/chart_view.h"
 #include "chart/draw/canvas.h"
-#include "viewer/paint/font_cache.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "viewer/causes/causes.h"
-#include "viewer/causes/finding_places.h"
+#include "viewer/causes/graph_places.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "viewer/panels/latest_work.h"
+#include "viewer/panels/area_statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -2,15 +2,220 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QFont>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QLocale>
 #include <QPushButton>
 #include <QSplitter>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
+namespace {
+
+struct ColumnWords {
+  const char* title;
+  const char* help;
+  const char* csv;
+};
+
+constexpr std::array<ColumnWords, StatisticsTable::kColumns> kWords = {{
+    {"", "", ""},
+    {QT_TR_NOOP("Count"), QT_TR_NOOP("events that are at least partly in the area"), "count"},
+    {QT_TR_NOOP("Time"), QT_TR_NOOP("sum of the events, of each the part that is in the area"),
+     "time_ns"},
+    {QT_TR_NOOP("Share"), QT_TR_NOOP("of the time of all lines"), "share"},
+    {QT_TR_NOOP("Mean"), QT_TR_NOOP("of the whole events, also of those partly in the area"),
+     "mean_ns"},
+    {QT_TR_NOOP("Median"), QT_TR_NOOP("of the whole events"), "median_ns"},
+    {QT_TR_NOOP("p90"), QT_TR_NOOP("90 % of the events are not longer"), "p90_ns"},
+    {QT_TR_NOOP("p99"), QT_TR_NOOP("99 % of the events are not longer"), "p99_ns"},
+    {QT_TR_NOOP("Min"), QT_TR_NOOP("the shortest event"), "min_ns"},
+    {QT_TR_NOOP("Max"), QT_TR_NOOP("the longest event"), "max_ns"},
+}};
+
+const char* const kByWords[] = {QT_TR_NOOP("Kind"), QT_TR_NOOP("Stage"), QT_TR_NOOP("Rank"),
+                                QT_TR_NOOP("Bubble class")};
+const char* const kByCsv[] = {"kind", "stage", "rank", "bubble_class"};
+
+QString quoted(QString text) {
+  if (!text.contains(',') && !text.contains('"')) return text;
+  return '"' + text.replace('"', QStringLiteral("\"\"")) + '"';
+}
+
+}  // namespace
+
+StatisticsTable::StatisticsTable(const AreaStatistics& statistics) : statistics_(statistics) {}
+
+int StatisticsTable::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() || lines_.empty() ? 0 : static_cast<int>(lines_.size()) + 1;
+}
+
+int StatisticsTable::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+std::optional<double> StatisticsTable::numberOf(const Line& line, int column) const {
+  const EventSums& sums = line.sums;
+  const auto found = statistics_.percentiles().find(line.line);
+  const bool isKnown = found != statistics_.percentiles().end();
+  const auto percentile = [&](Nanoseconds LinePercentiles::*which) -> std::optional<double> {
+    if (!isKnown) return std::nullopt;
+    return static_cast<double>(found->second.*which);
+  };
+  switch (column) {
+    case kCount: return static_cast<double>(sums.count);
+    case kTime: return static_cast<double>(sums.inside);
+    case kShare:
+      return all_.sums.inside == 0
+                 ? 0
+                 : static_cast<double>(sums.inside) / static_cast<double>(all_.sums.inside);
+    case kMean: return sums.mean();
+    case kMedian: return percentile(&LinePercentiles::median);
+    case kP90: return percentile(&LinePercentiles::p90);
+    case kP99: return percentile(&LinePercentiles::p99);
+    case kShortest: return static_cast<double>(sums.shortest);
+    case kLongest: return static_cast<double>(sums.longest);
+    default: return line.line.value_or(0);
+  }
+}
+
+QString StatisticsTable::textOf(const Line& line, int column) const {
+  if (column == kName) {
+    return line.line ? QString::fromStdString(lineName(statistics_.by(), *line.line)) : tr("all");
+  }
+  if (column == kCount) return QLocale().toString(static_cast<qulonglong>(line.sums.count));
+  if (column == kTime) return QString::fromStdString(formatDuration(line.sums.inside));
+  const auto number = numberOf(line, column);
+  if (!number) return QStringLiteral("…");
+  if (column == kShare) return QString::number(100 * *number, 'f', 1) + QStringLiteral(" %");
+  return QString::fromStdString(formatDuration(std::llround(*number)));
+}
+
+QVariant StatisticsTable::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const auto row = static_cast<std::size_t>(index.row());
+  const Line& line = row < lines_.size() ? lines_[row] : all_;
+  switch (role) {
+    case Qt::DisplayRole: return textOf(line, index.column());
+    case Qt::TextAlignmentRole:
+      return QVariant((index.column() == kName ? Qt::AlignLeft : Qt::AlignRight) |
+                      Qt::AlignVCenter);
+    case Qt::FontRole: {
+      if (line.line) return {};
+      QFont font;
+      font.setBold(true);
+      return font;
+    }
+    default: return {};
+  }
+}
+
+QVariant StatisticsTable::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
+  const ColumnWords& words = kWords[static_cast<std::size_t>(section)];
+  switch (role) {
+    case Qt::DisplayRole:
+      return section == kName ? tr(kByWords[static_cast<std::size_t>(statistics_.by())])
+                              : tr(words.title);
+    case Qt::ToolTipRole: return section == kName ? QVariant() : QVariant(tr(words.help));
+    case Qt::TextAlignmentRole:
+      return QVariant((section == kName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    default: return {};
+  }
+}
+
+void StatisticsTable::sort(int column, Qt::SortOrder order) {
+  sortedBy_ = column;
+  order_ = order;
+  emit layoutAboutToBeChanged();
+  const QModelIndexList old = persistentIndexList();
+  std::vector<std::optional<std::int32_t>> keys;
+  for (const QModelIndex& index : old) {
+    const auto row = static_cast<std::size_t>(index.row());
+    keys.push_back(row < lines_.size() ? lines_[row].line : std::nullopt);
+  }
+  sortLines();
+  for (qsizetype i = 0; i < old.size(); ++i) {
+    std::size_t row = 0;
+    while (row < lines_.size() && lines_[row].line != keys[static_cast<std::size_t>(i)]) ++row;
+    changePersistentIndex(old[i], index(static_cast<int>(row), old[i].column()));
+  }
+  emit layoutChanged();
+}
+
+void StatisticsTable::sortLines() {
+  const auto before = [this](const Line& a, const Line& b) {
+    const auto first = numberOf(a, sortedBy_);
+    const auto second = numberOf(b, sortedBy_);
+    if (first == second) return false;
+    return order_ == Qt::AscendingOrder ? first < second : second < first;
+  };
+  std::sort(lines_.begin(), lines_.end(),
+            [](const Line& a, const Line& b) { return a.line < b.line; });
+  std::stable_sort(lines_.begin(), lines_.end(), before);
+}
+
+void StatisticsTable::updateSums() {
+  beginResetModel();
+  lines_.clear();
+  all_ = {};
+  if (statistics_.sums() != nullptr) {
+    for (const StatisticsLine& line : linesOf(*statistics_.sums(), statistics_.by())) {
+      lines_.push_back({line.line, line.sums});
+      all_.sums.add(line.sums);
+    }
+  }
+  sortLines();
+  endResetModel();
+}
+
+void StatisticsTable::updatePercentiles() {
+  const bool isSortedByThem = sortedBy_ == kMedian || sortedBy_ == kP90 || sortedBy_ == kP99;
+  if (isSortedByThem) return sort(sortedBy_, order_);
+  if (rowCount() > 0) emit dataChanged(index(0, kMedian), index(rowCount() - 1, kP99));
+}
+
+QString StatisticsTable::nameOf(int row) const {
+  const auto at = static_cast<std::size_t>(row);
+  return textOf(at < lines_.size() ? lines_[at] : all_, kName);
+}
+
+const LinePercentiles* StatisticsTable::percentilesOf(int row) const {
+  if (row < 0 || row >= rowCount()) return nullptr;
+  const auto at = static_cast<std::size_t>(row);
+  const auto found =
+      statistics_.percentiles().find(at < lines_.size() ? lines_[at].line : std::nullopt);
+  return found == statistics_.percentiles().end() ? nullptr : &found->second;
+}
+
+QString StatisticsTable::csv() const {
+  QString text = QString::fromLatin1(kByCsv[static_cast<std::size_t>(statistics_.by())]);
+  for (int column = kCount; column < kColumns; ++column) {
+    text += ',' + QString::fromLatin1(kWords[static_cast<std::size_t>(column)].csv);
+  }
+  text += '\n';
+  for (int row = 0; row < rowCount(); ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    const Line& line = at < lines_.size() ? lines_[at] : all_;
+    text += quoted(textOf(line, kName)) + ',' + QString::number(line.sums.count) + ',' +
+            QString::number(line.sums.inside);
+    for (int column = kShare; column < kColumns; ++column) {
+      const auto number = numberOf(line, column);
+      text += ',';
+      if (!number) continue;  // a percentile that is not known yet
+      text += column == kShare ? QString::number(*number, 'f', 6)
+                               : QString::number(std::llround(*number));
+    }
+    text += '\n';
+  }
+  return text;
+}
 
 StatisticsPanel::StatisticsPanel(ChartWidget& chart)
     : chart_(chart),

@@ -4,7 +4,7 @@
 
 #include <QTest>
 
-#include "trace/bubble_arguments.h"
+#include "trace/event_arguments.h"
 #include "viewer/testing/profile.h"
 #include "viewer/testing/slow_input.h"
 

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "ingest/followable.h"
 #include "ingest/run_follower.h"
 #include "parser/reader_registry.h"
 #include "trace/append.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "analysis/explain/explanation.h"
-#include "ingest/run_request.h"
+#include "ingest/load_run.h"
 #include "trace/diagnostic.h"
 #include "viewer/run/loaded_profile.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "chart/search/match_list.h"
+#include "chart/search/job_search.h"
 #include "chart/search/parse_query.h"
 #include "trace/error.h"
-#include "viewer/chart/chart_overlay.h"
+#include "viewer/chart/chart_widget.h"
 
 namespace pipetrace {
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <QHelpEvent>
 #include <QLabel>
+#include <QPainter>
+#include <QStyle>
+#include <QToolTip>
 
 namespace pipetrace {
 
@@ -20,5 +24,30 @@ class ElidedLabel : public QLabel {
   bool event(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
 };
+
+inline QSize ElidedLabel::minimumSizeHint() const {
+  const QMargins margins = contentsMargins();
+  return {margins.left() + margins.right() + fontMetrics().averageCharWidth() * 8,
+          QLabel::minimumSizeHint().height()};
+}
+
+inline QString ElidedLabel::shownText() const {
+  return fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width());
+}
+
+inline bool ElidedLabel::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip && toolTip().isEmpty()) {
+    const QString hidden = shownText() == text() ? QString() : text().toHtmlEscaped();
+    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), hidden, this);
+    return true;
+  }
+  return QLabel::event(event);
+}
+
+inline void ElidedLabel::paintEvent(QPaintEvent* /*event*/) {
+  QPainter painter(this);
+  style()->drawItemText(&painter, contentsRect(), Qt::AlignLeft | Qt::AlignVCenter, palette(),
+                        isEnabled(), shownText(), foregroundRole());
+}
 
 }  // namespace pipetrace

@@ -17,10 +17,13 @@
 #include <QStatusBar>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include "analysis/present/diagnostic_lines.h"
 #include "analysis/present/doubt_sentences.h"
+#include "analysis/run_summary.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
@@ -28,17 +31,36 @@
 #include "trace/text/decimal_time.h"
 #include "trace/text/number_text.h"
 #include "viewer/chart/chart_commands.h"
-#include "viewer/chart/row_filter.h"
-#include "viewer/commands/picker_lists.h"
+#include "viewer/chart/row_labels.h"
+#include "viewer/commands/picker.h"
 #include "viewer/export/export_dialog.h"
-#include "viewer/run/bubble_ratios.h"
 #include "viewer/start/sample_run.h"
 #include "viewer/window/keys_help.h"
 #include "viewer/window/loading_bar.h"
 
 namespace pipetrace {
-
 namespace {
+
+/// The bubble ratio of each step over all pipelines, by the number of the step.
+std::map<std::int32_t, double> bubbleRatiosOf(const RunSummary& summary) {
+  struct Times {
+    double busy = 0;
+    double idle = 0;
+  };
+  std::map<std::int32_t, Times> steps;
+  for (const StepSummary& step : summary.steps) {
+    Times& times = steps[step.step];
+    for (const RankStep& rank : step.ranks) {
+      times.busy += static_cast<double>(rank.busy);
+      times.idle += static_cast<double>(rank.idle);
+    }
+  }
+  std::map<std::int32_t, double> ratios;
+  for (const auto& [step, times] : steps) {
+    if (times.busy + times.idle > 0) ratios[step] = times.idle / (times.busy + times.idle);
+  }
+  return ratios;
+}
 
 QStringList filesOf(const QMimeData* data) {
   QStringList files;

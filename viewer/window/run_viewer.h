@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/clocks/alignment.h"
-#include "viewer/export/export_options.h"
+#include "viewer/export/export_picture.h"
 
 namespace pipetrace {
 

@@ -15,7 +15,7 @@
 #include <QTest>
 #include <QTimer>
 
-#include "viewer/chart/row_filter.h"
+#include "viewer/chart/row_labels.h"
 #include "viewer/export/export_dialog.h"
 #include "viewer/testing/profile.h"
 #include "viewer/testing/shown_window.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "chart/text/bubble_text.h"
-#include "trace/bubble_arguments.h"
+#include "trace/event_arguments.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/display_name.h"

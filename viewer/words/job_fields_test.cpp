@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "chart/testing/timelines.h"
-#include "trace/bubble_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "chart/draw/draw_folded.h"
-#include "chart/loads/pixel_load.h"
+#include "chart/loads/load_cache.h"
 #include "trace/text/number_text.h"
 #include "viewer/words/job_fields.h"
 

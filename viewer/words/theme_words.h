@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QCoreApplication>
 #include <QString>
 
 #include "chart/colors/theme.h"
@@ -7,6 +8,13 @@
 namespace pipetrace {
 
 /// The name of a theme in menus and lists. An ampersand stands before the letter that chooses it.
-QString themeText(ThemeName theme);
+inline QString themeText(ThemeName theme) {
+  switch (theme) {
+    case ThemeName::kPaper: return QCoreApplication::translate("Theme", "&Paper");
+    case ThemeName::kPaddle: return QCoreApplication::translate("Theme", "P&addlePaddle");
+    case ThemeName::kColourBlind: break;
+  }
+  return QCoreApplication::translate("Theme", "&Colour-blind safe");
+}
 
 }  // namespace pipetrace

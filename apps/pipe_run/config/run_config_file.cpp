@@ -4,10 +4,17 @@
 #include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -15,23 +22,191 @@
 
 #include "apps/cli/print.h"
 #include "apps/pipe_run/config/config_ranks.h"
-#include "apps/pipe_run/config/configured_program.h"
-#include "apps/pipe_run/config/run_folder.h"
 #include "apps/pipe_run/launch.h"
-#include "apps/pipe_run/restarts.h"
+#include "apps/pipe_run/options.h"
 #include "profiler/clock/wall_clock.h"
 #include "runtime/engine/config/config_file.h"
 #include "runtime/engine/config/config_plan.h"
 #include "runtime/engine/config/run_config.h"
 #include "runtime/starting_ranks/child_process.h"
+#include "runtime/starting_ranks/launchers/launched_place.h"
 #include "runtime/starting_ranks/local_port.h"
 #include "runtime/starting_ranks/signal_inbox.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
+#include "trace/log/log_format.h"
+#include "trace/text/shell_word.h"
+#include "trace/text/suggestions.h"
 
 namespace pipetrace {
-
 namespace {
+
+namespace fs = std::filesystem;
+
+std::string timestamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &local);
+  return text.data();
+}
+
+[[noreturn]] void failedToMake(const std::string& folder, const std::error_code& error) {
+  throw Error("cannot make the folder " + folder + ": " + error.message());
+}
+
+/// Makes the folder, unless it is there. Throws Error.
+void makeRunFolderAt(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) failedToMake(folder, error);
+}
+
+/// Throws Error if a folder of that name is not there and could not be made.
+void requireRunFolder(const std::string& folder) {
+  std::error_code error;
+  fs::path there = fs::absolute(folder);
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error))
+    failedToMake(folder, std::make_error_code(std::errc::not_a_directory));
+  if (access(there.c_str(), W_OK | X_OK) != 0) {
+    throw Error("cannot make a folder in " + there.string() + ": " + std::strerror(errno));
+  }
+}
+
+/// Makes the folder of a new run, LOGS/2026-11-27T03:10:48, or with "-2" behind it where there is
+/// one of that second. Throws Error.
+std::string makeRunFolder(const std::string& logs) {
+  makeRunFolderAt(logs);
+  const std::string first = logs + "/" + timestamp();
+  std::string folder = first;
+  std::error_code error;
+  for (int i = 2; !fs::create_directory(folder, error); ++i) {
+    if (error) failedToMake(folder, error);
+    folder = first + "-" + std::to_string(i);
+  }
+  return folder;
+}
+
+/// Puts a copy of the file `config`, under its own name, and command_history.log with a line for
+/// each command into the folder. Throws Error.
+void writeRunFiles(const std::string& folder, const std::string& config,
+                   const std::vector<std::string>& commands) {
+  std::ifstream in(config, std::ios::binary);
+  if (!in) throw Error("cannot read " + config + " again");
+  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  writeWholeFile(folder + "/" + fs::path(config).filename().string(), bytes);
+  std::string history;
+  for (const std::string& command : commands) history += command + "\n";
+  writeWholeFile(folder + "/command_history.log", history);
+}
+
+constexpr std::string_view kSamplePrefix = "sample-";
+
+bool isProgram(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+/// The names without their prefix.
+std::vector<std::string> samplesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(kSamplePrefix) && isProgram(entry->path())) {
+      names.push_back(name.substr(kSamplePrefix.size()));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+/// "char-transformer" for models/char_transformer/.
+std::string sampleName(const std::string& directory) {
+  const fs::path path = fs::path(directory).lexically_normal();
+  std::string name = path.filename().string();
+  if (name.empty()) name = path.parent_path().filename();
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name.starts_with(kSamplePrefix) ? name.substr(kSamplePrefix.size()) : name;
+}
+
+/// Empty: there is none of that name.
+std::string sampleOf(const std::string& name, const std::string& samples) {
+  const fs::path sample = fs::path(samples) / (std::string(kSamplePrefix) + name);
+  return isProgram(sample) ? sample.string() : "";
+}
+
+/// The program of a configuration file: `directory` itself if it is an executable file, from the
+/// working folder or the file's. Else the sample of that name (`bert`, or the last part of
+/// `models/bert`), sample-bert, in `samples`. Where `directory` is but a folder, `model_type` names
+/// the sample. Throws Error as "FILE:LINE: …" with the samples that
+/// there are.
+std::string programOf(const RunConfig& config, const std::string& samples) {
+  const std::string place = config.directoryLine > 0
+                                ? placeIn(config.file, config.directoryLine) + ": directory: "
+                                : config.file + ": ";
+  if (config.directory.empty()) {
+    throw Error(place + "it names no program; add directory, a path or one of the samples " +
+                listed(samplesIn(samples)));
+  }
+  const fs::path fileFolder = fs::path(config.file).parent_path();
+  for (const fs::path& path : {fs::absolute(config.directory), fileFolder / config.directory}) {
+    if (isProgram(path)) return path.lexically_normal().string();
+  }
+  const std::string name = sampleName(config.directory);
+  if (const std::string sample = sampleOf(name, samples); !sample.empty()) return sample;
+  // A folder of the drivers' with a model whose type is a sample.
+  if (!config.folder.empty() && !config.modelType.empty()) {
+    const std::string sample = sampleOf(sampleName(config.modelType), samples);
+    if (!sample.empty()) return sample;
+  }
+  const std::vector<std::string> names = samplesIn(samples);
+  const std::string meant = nearestName(name, names);
+  throw Error(place + shownText(config.directory) +
+              " is neither a program nor a sample beside pipe-run; " +
+              (meant.empty() ? "the samples are " + listed(names) : "did you mean " + meant + "?"));
+}
+
+/// The folder of this program, where its samples are.
+std::string ownFolder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? "." : self.parent_path().string();
+}
+
+constexpr std::string_view kStepPrefix = "step_";  // of a checkpoint's folder
+
+bool isStep(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// The command line of a configured program: PROGRAM --config FILE, and what --resume adds. A
+/// number goes on from that step, a folder from the newest checkpoint there, and the folder of a
+/// step, DIR/step_4, from that one. Throws Error as programOf() does.
+std::vector<std::string> commandOf(const RunConfig& config, const PipeRunOptions& options) {
+  std::vector<std::string> command = {programOf(config, ownFolder()), "--config", config.file};
+  if (!options.resume) return command;
+  std::string from = *options.resume;
+  if (!from.empty() && !isStep(from) && from != kNewestCheckpoint) {
+    std::filesystem::path path = std::filesystem::absolute(from).lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();
+    const std::string last = path.filename().string();
+    const bool isOfStep = last.starts_with(kStepPrefix) && isStep(last.substr(kStepPrefix.size()));
+    from = isOfStep ? last.substr(kStepPrefix.size()) : "";
+    command.push_back("--checkpoint=" + (isOfStep ? path.parent_path() : path).string());
+  }
+  command.push_back(isStep(from) ? "--resume=" + from : "--resume");
+  return command;
+}
 
 /// How a program ended that was asked whether it takes a configuration file.
 struct ProgramCheck {
@@ -256,6 +431,48 @@ int launchChecked(const CheckedRun& run, const PipeRunOptions& options) {
   });
 }
 
+std::string variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+void set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
+
+/// All ranks find the same folder without asking each other, so it has the launcher's name of the
+/// run in place of the time.
+std::string folderOf(const RunConfig& config, const PipeRunOptions& options,
+                     const LaunchedPlace& place) {
+  if (!options.logDirectory.empty()) {
+    return std::filesystem::absolute(options.logDirectory).string();
+  }
+  if (const std::string given = variable("PIPETRACE_LOG_DIR"); !given.empty()) return given;
+  return place.job.empty() ? config.logDirectory : config.logDirectory + "/" + place.job;
+}
+
+void setPlace(const LaunchedPlace& place, const PipeRunOptions& options,
+              const std::string& folder) {
+  set("RANK", std::to_string(place.rank));
+  set("WORLD_SIZE", std::to_string(place.ranks));
+  set("LOCAL_RANK", std::to_string(place.localRank));
+  set("LOCAL_WORLD_SIZE", std::to_string(place.localRanks));
+  set("MASTER_ADDR", place.masterAddress);
+  set("MASTER_PORT", std::to_string(place.masterPort));
+  set("PIPETRACE_LOG_DIR", folder);
+  if (place.restart > 0) set("TORCHELASTIC_RESTART_COUNT", std::to_string(place.restart));
+  if (options.recording) set("PIPETRACE", "1");
+  if (!options.sendRecvOverlap) set("PIPETRACE_NO_SEND_RECV_OVERLAP", "1");
+  // Each rank would start a thread per core, as if it had the machine to itself.
+  if (place.ranks > 1 && variable("OMP_NUM_THREADS").empty()) set("OMP_NUM_THREADS", "1");
+}
+
+/// An earlier run's log of this rank, unless the same run goes on.
+void removeOwnLog(const std::string& folder, const LaunchedPlace& place) {
+  if (place.restart > 0) return;
+  std::error_code ignored;
+  std::filesystem::remove(
+      folder + "/" + std::string(log_format::kFilePrefix) + std::to_string(place.rank), ignored);
+}
+
 }  // namespace
 
 int runConfigFile(const PipeRunOptions& options) {
@@ -275,6 +492,27 @@ int runConfigFile(const PipeRunOptions& options) {
     printError(fmt::format("pipe-run: note: {}", note));
   }
   return launchChecked(run, options);
+}
+
+void becomeRank(const PipeRunOptions& options) {
+  const RunConfig config = readRunConfig(options.config);
+  std::vector<std::string> command = commandOf(config, options);
+  const int ranks = planOf(config)->numRanks();
+  const LaunchedPlace place = launchedPlace(variable, ranks, options.master);
+  const std::string folder = folderOf(config, options, place);
+  makeRunFolderAt(folder);
+  removeOwnLog(folder, place);
+  if (place.rank == 0) {
+    std::string line = place.launcher + ", " + std::to_string(place.ranks) + " ranks:";
+    for (const std::string& word : command) line += " " + shellWord(word);
+    writeRunFiles(folder, config.file, {line});
+  }
+  setPlace(place, options, folder);
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  throw Error("cannot run " + command[0] + ": " + std::strerror(errno));
 }
 
 }  // namespace pipetrace

@@ -8,7 +8,6 @@
 #include "analysis/present/advice_report.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/pipe_trace/inputs/blocks_options.h"

@@ -4,7 +4,6 @@
 
 #include "analysis/present/doubt_sentences.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "apps/cli/program.h"
 #include "apps/cli/progress_bar.h"

@@ -12,7 +12,7 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/selection_options.h"
-#include "parser/foreign/names/name_preset.h"
+#include "parser/foreign/names/given_names.h"
 #include "trace/error.h"
 #include "trace/text/suggestions.h"
 

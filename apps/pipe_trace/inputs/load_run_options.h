@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ingest/run_request.h"
+#include "ingest/load_run.h"
 
 namespace pipetrace {
 

@@ -9,7 +9,6 @@
 
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/open/trace_server.h"

@@ -26,7 +26,7 @@
 #include "trace/nanoseconds.h"
 #include "trace/sockets/owned_fd.h"
 #include "trace/sockets/pending_connections.h"
-#include "trace/sockets/socket_user.h"
+#include "trace/sockets/process_sockets.h"
 #include "trace/sockets/tcp.h"
 
 namespace pipetrace {

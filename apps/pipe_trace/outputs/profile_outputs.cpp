@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -15,23 +16,21 @@
 #include "analysis/present/doubt_sentences.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/print.h"
 #include "apps/cli/program.h"
 #include "apps/cli/progress_bar.h"
-#include "apps/cli/theme_options.h"
+#include "apps/cli/shared_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "ingest/load_run.h"
 #include "ingest/output_files.h"
 #include "parser/foreign/logs/pipeline_logger_writer.h"
 #include "trace/error.h"
-#include "trace/files/file_behind.h"
+#include "trace/files/output_names.h"
 #include "trace/files/output_set.h"
 #include "trace/text/fit_to_print.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,6 +157,17 @@ ProfileSummary writeOne(const Timeline& timeline, const ProfileOutputs& outputs,
 }
 
 }  // namespace
+
+std::string adviceOnSize(const std::string& path, std::int64_t bytes, std::int64_t limit) {
+  if (bytes < limit) return {};
+  constexpr double kGiga = 1e9;
+  return fmt::format(
+      "{}: note: it is {:.1f} GB, and Perfetto's UI stops near 2 GB. To get a smaller file, write "
+      "a "
+      "part of the run (--steps A:B, --ranks LIST), leave the arrows out (--no-flows), or write "
+      "NAME.pftrace\n",
+      path, static_cast<double>(bytes) / kGiga);
+}
 
 void addProfileOutputs(CommandApp& app, ProfileOutputs& outputs, LoadRunOptions& load) {
   CLI::Option* const output =

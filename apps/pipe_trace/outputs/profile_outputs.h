@@ -7,7 +7,6 @@
 
 #include "analysis/run/doubts.h"
 #include "analysis/run/run.h"
-#include "apps/cli/large_json.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
 #include "apps/pipe_trace/outputs/picture.h"
@@ -17,6 +16,12 @@
 #include "trace/timeline.h"
 
 namespace pipetrace {
+
+/// From here on a JSON file is worth a word: Perfetto's UI stops near 2 GB.
+inline constexpr std::int64_t kLargeJson = 1'000'000'000;
+
+/// The advice on a Chrome JSON file of that size, with a newline; empty for one below `limit`.
+std::string adviceOnSize(const std::string& path, std::int64_t bytes, std::int64_t limit);
 
 class CommandApp;
 

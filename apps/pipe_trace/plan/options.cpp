@@ -8,7 +8,6 @@
 #include "apps/cli/profile_format.h"
 #include "apps/cli/schedule_options.h"
 #include "apps/cli/shared_options.h"
-#include "apps/cli/theme_options.h"
 #include "chart/text/text_chart.h"
 
 namespace pipetrace {

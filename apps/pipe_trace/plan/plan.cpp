@@ -1,6 +1,7 @@
 #include "apps/pipe_trace/plan/plan.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -15,18 +16,16 @@
 #include "analysis/clocks/wrong_clocks.h"
 #include "analysis/costs/costs_file.h"
 #include "analysis/costs/given_costs.h"
+#include "analysis/present/comparison_report.h"
 #include "analysis/present/plan_report.h"
 #include "analysis/run/run.h"
 #include "analysis/run/run_plan.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/print.h"
 #include "apps/cli/profile_format.h"
-#include "apps/cli/terminal.h"
 #include "apps/pipe_trace/outputs/picture.h"
-#include "apps/pipe_trace/plan/comparison.h"
 #include "apps/pipe_trace/plan/options.h"
 #include "chart/colors/theme.h"
 #include "chart/text/text_chart.h"
@@ -34,6 +33,8 @@
 #include "parser/find_logs.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
+#include "schedule/compare/compare_plans.h"
+#include "schedule/compare/split_costs.h"
 #include "schedule/file/check_file.h"
 #include "schedule/file/paddle_job_list.h"
 #include "schedule/file/schedule_reader.h"
@@ -54,8 +55,102 @@
 #include "trace/timeline.h"
 
 namespace pipetrace {
-
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kUsualMostChunks = 4;
+
+/// How many virtual stages the costs are of, a rank; those that are no run's are of whole shares.
+int chunksOfCosts(const GivenCosts& given, const std::optional<RunPlan>& run, int ranks,
+                  const std::string& input) {
+  if (!run) return 1;
+  if (!run->ranksOfStage.empty()) {
+    throw Error(input +
+                ": ranks take turns at the micro-batches of a stage, so a rank has no share of the "
+                "model to compare schedules with");
+  }
+  const int stages = static_cast<int>(given.forward.size());
+  if (stages % ranks == 0) return stages / ranks;
+  throw Error(fmt::format("{} is a run of {} stages, which {} ranks cannot share evenly", input,
+                          stages, ranks));
+}
+
+/// The run that was measured, where the plans are of its size, or where its costs are those of one
+/// replica.
+std::optional<ComparedRun> comparedRun(const std::optional<RunPlan>& run,
+                                       const RunForComparison& measured, const CompareInput& input,
+                                       int chunks) {
+  const std::optional<SlowestReplica>& slowest = measured.slowest;
+  const bool isOfSize = run && run->exists() && run->step > 0 && run->ranks == input.ranks &&
+                        run->microBatches == input.microBatches;
+  if (!isOfSize && !slowest && measured.launch == 0) return std::nullopt;
+  ComparedRun compared{.chunks = chunks, .launch = measured.launch};
+  if (slowest) {
+    compared.replica = slowest->replica;
+    compared.replicas = slowest->replicas;
+  }
+  if (!isOfSize) return compared;
+  compared.step = run->step;
+  if (run->schedule.isExact) compared.schedule = run->schedule.names.front();
+  return compared;
+}
+
+struct Question {
+  CompareInput input;
+  std::optional<ComparedRun> run;
+};
+
+Question questionOf(const PlanOptions& options) {
+  std::optional<RunPlan> run;
+  RunForComparison measured;
+  const GivenCosts given = readCosts(options.costs, &run, &measured);
+  if (!given.jobs.empty()) {
+    throw Error(
+        "jobs_ms gives times to single jobs of one plan, so plans cannot be compared with it");
+  }
+  if (run && given.backward.empty() && given.backwardInput.empty()) {
+    throw Error(options.costs.measured.front() +
+                " has no backward passes, so nobody knows how long a training's would take; "
+                "--backward-ms says so");
+  }
+  const bool isShown = run && run->exists();
+  CompareInput input;
+  input.ranks = options.ranks.value_or(isShown ? run->ranks : 0);
+  input.microBatches = options.microBatches.value_or(isShown ? run->microBatches : 0);
+  if (input.ranks == 0 || input.microBatches == 0) {
+    const std::string why = run ? ", as the run does not show them: " + run->problem : "";
+    throw Error("--compare needs --ranks P and --micro-batches M, or --costs-from RUN" + why);
+  }
+  input.mostChunks = options.chunks.value_or(kUsualMostChunks);
+  const std::string source = run ? options.costs.measured.front() : "";
+  const int chunks = chunksOfCosts(given, run, input.ranks, source);
+  input.shares = joinChunks(completeCosts(given, input.ranks * chunks), chunks);
+  if (isShown && run->ranks == input.ranks) {
+    input.shares.faults.links = given.links;
+    input.slowRanks = measured.slowRanks;
+  }
+  input.hasMemory = given.hasMemory();
+  input.memoryLimit = readLimit(options.limitGb, given);
+  input.activationLimit = readActivationLimit(options.limitActivations, given);
+  input.commStreams = options.messages.lines();
+  input.threads = 0;
+  return {input, comparedRun(run, measured, input, chunks)};
+}
+
+/// `pipe-trace plan --compare`: prints all schedules beside each other. Returns the exit code.
+/// Throws Error for options that leave the size open, and for costs that cannot be read.
+int runComparison(const PlanOptions& options) {
+  const auto [input, run] = questionOf(options);
+  const ComparedPlans compared = comparePlans(input);
+  const int width = std::min(options.width.value_or(lineColumns()), kWidestProse);
+  if (options.json) {
+    writeWholeFile("-", comparisonJson(input, compared, run));
+  } else {
+    printText(comparisonText(input, compared, width, run));
+  }
+  return 0;
+}
 
 /// The files and the text that `pipe-trace plan` gives: all appear, or none. Collect them with the
 /// add functions, then commit.
@@ -92,8 +187,6 @@ class PlanOutputs {
   OutputSet files_;
   std::string lines_;
 };
-
-namespace fs = std::filesystem;
 
 /// Whether a log is of a plan, which may be replaced; a log of a run may not. Its first line says
 /// it.

@@ -16,7 +16,6 @@
 #include "parser/profile/arrow.h"
 #include "parser/profile/common_format.h"
 #include "parser/profile/profile_metadata.h"
-#include "parser/profile/profile_origin.h"
 #include "parser/profile/viewer_rows.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
+#include "trace/event.h"
 #include "trace/job_kind.h"
 #include "trace/nanoseconds.h"
 #include "trace/strings/string_table.h"
@@ -90,5 +93,22 @@ struct FoundJobs {
 /// Source: torch/csrc/autograd/engine.cpp (the order of a ready queue) and function.h (sequence
 /// numbers). O(n log n) in the operators.
 FoundJobs findJobs(const HostFacts& facts);
+
+/// The numbers of a found job, as far as its rank alone gives them.
+struct JobNumbers {
+  std::int32_t step = kNotGiven;
+  /// The place of its forward among those of the step, from 0. Backwards whose forward is not known
+  /// by number are those of the step's other forwards in their order, if there are as many; else
+  /// they have kNotGiven.
+  std::int32_t microBatch = kNotGiven;
+  std::int32_t backwardMicroBatch = kNotGiven;  ///< of a fused pair: that of its backward
+};
+
+/// Numbers jobs by their order. `stepAt`: the step at a time, or kNotGiven. Where it knows none,
+/// steps count from 0, and the next one begins after each optimizer; `optimizers`: their begins,
+/// ascending.
+std::vector<JobNumbers> numberByOrder(const std::vector<FoundJob>& jobs,
+                                      const std::function<std::int32_t(Nanoseconds)>& stepAt,
+                                      std::span<const Nanoseconds> optimizers);
 
 }  // namespace pipetrace

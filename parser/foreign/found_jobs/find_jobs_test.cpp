@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "parser/foreign/found_jobs/number_jobs.h"
-
 namespace pipetrace {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parser/testing/read_chrome.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

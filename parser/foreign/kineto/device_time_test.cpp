@@ -1,9 +1,9 @@
 // Jobs of Kineto traces lie where the device ran them.
 #include <gmock/gmock.h>
 
-#include "parser/foreign/names/kinds_file.h"
+#include "parser/foreign/names/given_names.h"
 #include "parser/testing/read_chrome.h"
-#include "trace/device_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

@@ -1,34 +1,228 @@
 #include "parser/foreign/kineto/placer.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "parser/device_time/job_arguments.h"
+#include "parser/device_time/device_jobs.h"
 #include "parser/device_time/launch_findings.h"
+#include "parser/device_time/launches.h"
 #include "parser/device_time/ranks_in_process.h"
-#include "parser/foreign/found_jobs/number_jobs.h"
+#include "parser/foreign/found_jobs/find_jobs.h"
+#include "parser/foreign/kineto/categories.h"
 #include "parser/foreign/kineto/communication.h"
-#include "parser/foreign/kineto/device_images.h"
-#include "parser/foreign/kineto/device_lanes.h"
 #include "parser/foreign/kineto/graph_work.h"
 #include "parser/foreign/kineto/host/host_only.h"
 #include "parser/foreign/kineto/host/host_threads.h"
 #include "parser/foreign/kineto/host_facts.h"
-#include "parser/foreign/kineto/nested_jobs.h"
+#include "parser/foreign/kineto/schedule_names.h"
 #include "parser/foreign/kineto_trace.h"
+#include "trace/event_arguments.h"
 #include "trace/log/fused_pair.h"
-#include "trace/message_arguments.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
+
+/// Annotations of single stages' jobs (`PP:1F3`) inside a schedule's own (`Forward 3`, `PP:1F3`).
+/// Not thread-safe.
+class NestedJobs {
+ public:
+  /// All must outlive it.
+  NestedJobs(const KinetoWords& words, ForeignNames& names, const Timeline& timeline)
+      : words_(words), names_(names), timeline_(timeline) {}
+
+  /// Whether the annotation is a job of a single stage by its name.
+  bool isStageJob(const Event& annotation) const;
+
+  /// Whether events[named[n]] is a schedule's own and has such annotations inside, which then are
+  /// the jobs. `named`: the named events of a thread, in order.
+  bool areInside(const std::vector<Event>& events, const std::vector<std::size_t>& named,
+                 std::size_t n) const;
+
+  /// Whether events[index] is a schedule's mark of a collective (`PP:1UNSHARD`) in which nothing is
+  /// sent: torch writes it for stages without sharded weights as well. `events`: of a thread, in
+  /// order.
+  bool isEmptyCollective(const std::vector<Event>& events, std::size_t index) const;
+
+  /// Gives the job the name and kind of the annotation around it, if both are of one stage and
+  /// micro-batch: the schedule knows whether a backward is a half.
+  void takeNameOf(const Event& around, Event& job);
+
+ private:
+  const KinetoWords& words_;
+  ForeignNames& names_;
+  const Timeline& timeline_;
+};
+
+bool NestedJobs::isStageJob(const Event& annotation) const {
+  return isStageJobName(timeline_.strings[annotation.name]);
+}
+
+bool NestedJobs::areInside(const std::vector<Event>& events, const std::vector<std::size_t>& named,
+                           std::size_t n) const {
+  const Event& outer = events[named[n]];
+  if (!isScheduleName(timeline_.strings[outer.name])) return false;
+  for (++n; n < named.size() && events[named[n]].begin < outer.end; ++n) {
+    const Event& inner = events[named[n]];
+    if (inner.end > outer.end) continue;  // the next one, which begins too early by rounding
+    if (words_.categoryOf(inner) == KinetoCategory::kAnnotation && isStageJob(inner)) return true;
+  }
+  return false;
+}
+
+bool NestedJobs::isEmptyCollective(const std::vector<Event>& events, std::size_t index) const {
+  const Event& mark = events[index];
+  if (!isCollective(mark.kind) || !isScheduleName(timeline_.strings[mark.name])) return false;
+  for (++index; index < events.size() && events[index].begin < mark.end; ++index) {
+    if (words_.isOfProcessGroup(events[index])) return false;
+  }
+  return true;
+}
+
+void NestedJobs::takeNameOf(const Event& around, Event& job) {
+  const JobName& outer = names_.known(around.name);
+  const JobName& inner = names_.known(job.name);
+  if (!isStageJob(around) || outer.stage != inner.stage || outer.microBatch != inner.microBatch) {
+    return;
+  }
+  job.name = around.name;
+  job.kind = outer.kind;
+}
+
+bool isWork(KinetoCategory category) {
+  return category == KinetoCategory::kKernel || category == KinetoCategory::kCopy;
+}
+
+void learnDevices(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords& words,
+                  Launches& launches) {
+  for (const ForeignTrace::Lane* lane : lanes) {
+    for (const Event& event : lane->thread->events) {
+      if (!isWork(words.categoryOf(event))) continue;
+      if (const auto correlation = words.numbersOf(event).correlation) {
+        launches.learnDevice(*correlation, static_cast<std::uint32_t>(lane->process));
+      }
+    }
+  }
+}
+
+LaunchFindings findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
+                        const Launches& launches) {
+  LaunchFindings findings;
+  std::vector<StreamWork> stream;
+  std::vector<LaunchedBy> launched;
+  for (Event& event : lane.thread->events) {
+    if (!isWork(words.categoryOf(event))) continue;
+    LaunchedBy& by = launched.emplace_back();
+    if (const auto correlation = words.numbersOf(event).correlation) {
+      by = launches.find(*correlation, event.begin, static_cast<std::uint32_t>(lane.process));
+    }
+    event.job = by.job;
+    stream.push_back({.event = &event, .launch = by.launch});
+  }
+  findings.faults = correctStream(stream);
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    if (stream[i].hasNoTime) {
+      if (launched[i].job >= 0) findings.jobsWithoutTime.push_back(launched[i].job);
+      continue;
+    }
+    findings.beforeLaunch += launched[i].isBeforeLaunch ? 1 : 0;
+    if (!words.isCommunication(*stream[i].event)) ++findings[launched[i].origin];
+  }
+  removeWithoutTime(stream, lane.thread->events);
+  return findings;
+}
+
+/// Gives each kernel and copy on the lanes the number of its job (Event::job), and `jobs` its time.
+LaunchFindings readWork(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords& words,
+                        Launches& launches, int threads, DeviceJobs& jobs) {
+  if (launches.hasRepeats()) learnDevices(lanes, words, launches);
+  std::vector<LaunchFindings> ofLanes(lanes.size());
+  inParallel(threads, lanes.size(),
+             [&](std::size_t i) { ofLanes[i] = findJobs(*lanes[i], words, launches); });
+  LaunchFindings findings;
+  std::vector<DeviceJobs::Work> stream;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    findings += ofLanes[i];
+    for (const std::int32_t job : ofLanes[i].jobsWithoutTime) jobs.addUntimed(job);
+    stream.clear();
+    for (const Event& event : lanes[i]->thread->events) {
+      const KinetoCategory category = words.categoryOf(event);
+      if (!isWork(category)) continue;
+      stream.push_back({.job = static_cast<std::int32_t>(event.job),
+                        .begin = event.begin,
+                        .end = event.end,
+                        .isKernel = category == KinetoCategory::kKernel,
+                        .isCommunication = words.isCommunication(event)});
+    }
+    jobs.addStream(stream);
+  }
+  return findings;
+}
+
+/// The images of the host's annotations on devices (`gpu_user_annotation`). An image covers the
+/// work that the annotation's own thread launched on one stream.
+class DeviceImages {
+ public:
+  DeviceImages(std::span<ForeignTrace::Lane* const> deviceLanes, const KinetoWords& words);
+
+  bool empty() const { return images_.empty(); }
+
+  struct Span {
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+  };
+  /// From the first begin to the last end of the images of an annotation: those that have its name
+  /// and `External id`. Nothing where it has none.
+  std::optional<Span> of(const Event& annotation, const KinetoWords& words) const;
+
+ private:
+  struct Image {
+    StringId name = 0;
+    std::int64_t externalId = 0;
+    Span span;
+  };
+  std::vector<Image> images_;  // by name, then id
+};
+
+DeviceImages::DeviceImages(std::span<ForeignTrace::Lane* const> deviceLanes,
+                           const KinetoWords& words) {
+  for (const ForeignTrace::Lane* lane : deviceLanes) {
+    for (const Event& event : lane->thread->events) {
+      if (words.categoryOf(event) != KinetoCategory::kDeviceAnnotation) continue;
+      const auto id = words.numbersOf(event).externalId;
+      if (id) images_.push_back({event.name, *id, {event.begin, event.end}});
+    }
+  }
+  std::sort(images_.begin(), images_.end(), [](const Image& a, const Image& b) {
+    return std::tie(a.name, a.externalId) < std::tie(b.name, b.externalId);
+  });
+}
+
+std::optional<DeviceImages::Span> DeviceImages::of(const Event& annotation,
+                                                   const KinetoWords& words) const {
+  const auto id = words.numbersOf(annotation).externalId;
+  if (!id) return std::nullopt;
+  const std::pair key(annotation.name, *id);
+  auto at = std::partition_point(images_.begin(), images_.end(), [&](const Image& image) {
+    return std::pair(image.name, image.externalId) < key;
+  });
+  std::optional<Span> span;
+  for (; at != images_.end() && std::pair(at->name, at->externalId) == key; ++at) {
+    if (!span) span = at->span;
+    span->begin = std::min(span->begin, at->span.begin);
+    span->end = std::max(span->end, at->span.end);
+  }
+  return span;
+}
 
 /// Microseconds since the epoch are exact to a quarter where a program kept them as doubles, so a
 /// job may seem to begin before the one before it has ended.

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "parser/trace_reader.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -20,5 +21,11 @@ class MegatronReader final : public TraceReader {
   ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                    Diagnostics& diagnostics) const override;
 };
+
+/// Aligns the ranks of a MegatronApp run after all their files have been read, as MegatronApp's own
+/// script does. An iteration begins on all ranks at once: the longest `pad_before` after the one
+/// before it, which took the longest `duration_wall`. Positions in the pipeline become virtual
+/// stages. Ranks that MegatronReader has not read stay as they are.
+void lineUpMegatronRanks(Timeline& timeline);
 
 }  // namespace pipetrace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "parser/chrome/reader.h"
-#include "parser/foreign/logs/megatron_ranks.h"
 #include "parser/reader_registry.h"
 #include "parser/testing/reading.h"
 

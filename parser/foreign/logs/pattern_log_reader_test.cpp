@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "parser/foreign/names/kinds_file.h"
+#include "parser/foreign/names/given_names.h"
 #include "parser/runs/rank_names.h"
 #include "parser/testing/reading.h"
 #include "trace/error.h"

@@ -7,13 +7,13 @@
 namespace pipetrace {
 namespace {
 
-enum class Field { kStep, kMicroBatch, kStage, kChunk };
+enum class OtherField { kStep, kMicroBatch, kStage, kChunk };
 
-constexpr std::pair<std::string_view, Field> kOtherKeys[] = {
-    {"iteration", Field::kStep},           {"mb_id", Field::kMicroBatch},
-    {"microbatch", Field::kMicroBatch},    {"micro_batch_id", Field::kMicroBatch},
-    {"microbatch_id", Field::kMicroBatch}, {"minibatch", Field::kMicroBatch},
-    {"model_chunk", Field::kChunk},        {"pp_rank", Field::kStage},
+constexpr std::pair<std::string_view, OtherField> kOtherKeys[] = {
+    {"iteration", OtherField::kStep},           {"mb_id", OtherField::kMicroBatch},
+    {"microbatch", OtherField::kMicroBatch},    {"micro_batch_id", OtherField::kMicroBatch},
+    {"microbatch_id", OtherField::kMicroBatch}, {"minibatch", OtherField::kMicroBatch},
+    {"model_chunk", OtherField::kChunk},        {"pp_rank", OtherField::kStage},
 };
 
 template <typename Number>
@@ -90,10 +90,10 @@ bool ForeignNames::takeArgument(const Argument& argument, Event& event) {
   if (known == std::end(kOtherKeys)) return false;
   if (argument.integer < 0) return true;  // they mean "none"
   switch (known->second) {
-    case Field::kStep: return take(event.step, argument.integer);
-    case Field::kMicroBatch: return take(event.microBatch, argument.integer);
-    case Field::kStage: hasPositions_ = true; return take(event.stage, argument.integer);
-    case Field::kChunk: return take(event.chunk, argument.integer);
+    case OtherField::kStep: return take(event.step, argument.integer);
+    case OtherField::kMicroBatch: return take(event.microBatch, argument.integer);
+    case OtherField::kStage: hasPositions_ = true; return take(event.stage, argument.integer);
+    case OtherField::kChunk: return take(event.chunk, argument.integer);
   }
   return false;
 }

@@ -1,4 +1,4 @@
-#include "parser/foreign/names/kinds_file.h"
+#include "parser/foreign/names/given_names.h"
 
 #include <gmock/gmock.h>
 

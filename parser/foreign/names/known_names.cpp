@@ -4,7 +4,6 @@
 #include <span>
 
 #include "parser/foreign/names/name_pattern.h"
-#include "parser/foreign/names/name_table.h"
 #include "parser/foreign/names/programs/programs.h"
 #include "parser/job_type.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -8,8 +9,6 @@
 #include "trace/event.h"
 
 namespace pipetrace {
-
-class NameTable;
 
 /// A name of an event, taken apart.
 struct JobName {
@@ -22,6 +21,24 @@ struct JobName {
   bool isAsked = false;  ///< a file of --kinds gave it
 
   bool operator==(const JobName&) const = default;
+};
+
+/// Gives names of other programs' jobs their meaning: a file of the user's, a preset, or all that
+/// --kinds asks for. Any number of threads may use one at once.
+class NameTable {
+ public:
+  NameTable() = default;
+  NameTable(const NameTable&) = default;
+  NameTable(NameTable&&) = default;
+  NameTable& operator=(const NameTable&) = default;
+  NameTable& operator=(NameTable&&) = default;
+  virtual ~NameTable() = default;
+
+  /// The kind and numbers of a name; nothing for an unknown name.
+  virtual std::optional<JobName> find(std::string_view name) const = 0;
+
+  /// Whether it holds names of the user's own, which take precedence over what a trace itself says.
+  virtual bool isOfUser() const = 0;
 };
 
 /// Looks up names of other programs' traces: first among those that --kinds gave, then among the

@@ -5,14 +5,14 @@
 namespace pipetrace {
 namespace {
 
-re2::RE2::Options quietly() {
+re2::RE2::Options quietNameOptions() {
   re2::RE2::Options options;
   options.set_log_errors(false);
   return options;
 }
 
 template <typename Number>
-void setNumber(std::string_view digits, Number& field) {
+void setNameNumber(std::string_view digits, Number& field) {
   const auto number = parseNumber<Number>(digits);
   if (number && *number >= 0) field = *number;
 }
@@ -20,7 +20,7 @@ void setNumber(std::string_view digits, Number& field) {
 }  // namespace
 
 NamePattern::NamePattern(std::string_view pattern, JobKind kind)
-    : pattern_(re2::StringPiece(pattern.data(), pattern.size()), quietly()), kind_(kind) {
+    : pattern_(re2::StringPiece(pattern.data(), pattern.size()), quietNameOptions()), kind_(kind) {
   if (!pattern_.ok()) {
     fault_ = pattern_.error();
     return;
@@ -56,11 +56,11 @@ std::optional<JobName> NamePattern::match(std::string_view name) const {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const std::string_view digits(texts[i + 1].data(), texts[i + 1].size());
     switch (groups_[i]) {
-      case Field::kStep: setNumber(digits, job.step); break;
-      case Field::kMicroBatch: setNumber(digits, job.microBatch); break;
-      case Field::kStage: setNumber(digits, job.stage); break;
-      case Field::kChunk: setNumber(digits, job.chunk); break;
-      case Field::kPart: setNumber(digits, job.part); break;
+      case Field::kStep: setNameNumber(digits, job.step); break;
+      case Field::kMicroBatch: setNameNumber(digits, job.microBatch); break;
+      case Field::kStage: setNameNumber(digits, job.stage); break;
+      case Field::kChunk: setNameNumber(digits, job.chunk); break;
+      case Field::kPart: setNameNumber(digits, job.part); break;
       case Field::kNone: break;
     }
   }

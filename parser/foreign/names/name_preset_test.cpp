@@ -1,4 +1,4 @@
-#include "parser/foreign/names/name_preset.h"
+#include "parser/foreign/names/given_names.h"
 
 #include <gmock/gmock.h>
 

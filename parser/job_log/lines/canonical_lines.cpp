@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "parser/job_log/lines/job_head.h"
-#include "parser/job_log/lines/log_fields.h"
+#include "parser/job_log/lines/log_line.h"
 #include "parser/log_argument.h"
 #include "trace/append.h"
 #include "trace/log/log_format.h"

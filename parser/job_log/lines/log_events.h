@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parser/job_log/lines/log_fields.h"
+#include "parser/job_log/lines/log_line.h"
 #include "parser/job_log/lines/rank_part.h"
 
 namespace pipetrace {

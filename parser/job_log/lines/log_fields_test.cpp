@@ -1,4 +1,4 @@
-#include "parser/job_log/lines/log_fields.h"
+#include "parser/job_log/lines/log_line.h"
 
 #include <gmock/gmock.h>
 

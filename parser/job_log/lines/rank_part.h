@@ -9,11 +9,33 @@
 #include <string_view>
 #include <vector>
 
-#include "parser/job_log/lines/missing_end.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
+
+/// Whether the program that recorded into a log still runs.
+enum class RecorderState : std::uint8_t {
+  kUnknown,  ///< no sign of it: the log was never locked, was copied, or is on another host
+  kRecords,
+  kEnded,
+};
+
+/// The facts about a run whose log has a `Profiler Meta:` line and no `Profiler End:`.
+struct MissingEnd {
+  /// The run's ring file.
+  enum class Ring : std::uint8_t {
+    kNone,  ///< nothing could be read of it
+    kRead,
+    kReadWithLosses,  ///< ... but records that are in neither were lost before
+  };
+
+  Ring ring = Ring::kNone;
+  RecorderState recorder = RecorderState::kUnknown;
+
+  /// A diagnostic about `file` that says so, and which jobs are missing.
+  Diagnostic toDiagnostic(const std::string& file) const;
+};
 
 /// The faults that a job log can have.
 enum class LogFinding : std::uint8_t {
@@ -96,5 +118,13 @@ struct RankPart {
   /// Moves all of it to `timeline` as rank `rank`; this object is empty afterwards.
   void moveTo(Timeline& timeline, int rank);
 };
+
+/// These functions put the lines about the run itself into `part.info`. Each takes the text after
+/// its mark; `number` is the line's, for findings. Unknown keys are left out.
+void readMetaLine(RankPart& part, std::string_view payload, std::int64_t number);
+void readClockLine(RankPart& part, std::string_view payload, std::int64_t number);
+/// The first of several such lines in one run counts.
+void readFirstStepLine(RankPart& part, std::string_view payload, std::int64_t number);
+void readEndLine(RankPart& part, std::string_view payload, std::int64_t number);
 
 }  // namespace pipetrace

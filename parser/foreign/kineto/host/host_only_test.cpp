@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "parser/testing/read_chrome.h"
-#include "trace/device_arguments.h"
-#include "trace/message_arguments.h"
+#include "trace/event_arguments.h"
 
 namespace pipetrace {
 namespace {

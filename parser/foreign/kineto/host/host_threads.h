@@ -9,9 +9,27 @@
 #include "parser/device_time/host_jobs.h"
 #include "parser/device_time/launches.h"
 #include "parser/foreign/kineto/categories.h"
-#include "parser/foreign/kineto/step_spans.h"
 
 namespace pipetrace {
+
+/// The spans of training steps, as `ProfilerStep#7` gives them.
+class StepSpans {
+ public:
+  StepSpans(const ForeignTrace& trace, const KinetoWords& words);
+
+  bool empty() const { return spans_.empty(); }
+
+  /// The number of the step at that time, or kNotGiven.
+  std::int32_t at(Nanoseconds time) const;
+
+ private:
+  struct Span {
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+    std::int32_t step = 0;
+  };
+  std::vector<Span> spans_;  // by begin
+};
 
 /// The contents of one thread of the host that matter beyond its events.
 struct HostThread {

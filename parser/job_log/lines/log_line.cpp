@@ -1,9 +1,26 @@
-#include "parser/job_log/lines/log_fields.h"
+#include "parser/job_log/lines/log_line.h"
+
+#include <array>
+#include <utility>
 
 #include "parser/json/json_string.h"
+#include "trace/log/log_format.h"
 
 namespace pipetrace {
 namespace {
+
+namespace lf = log_format;
+
+constexpr std::array<std::pair<std::string_view, LogLineKind>, 8> kMarks = {{
+    {lf::kInfo, LogLineKind::kInfo},
+    {lf::kStream, LogLineKind::kStream},
+    {lf::kMeta, LogLineKind::kMeta},
+    {lf::kClock, LogLineKind::kClock},
+    {lf::kKernel, LogLineKind::kKernel},
+    {lf::kCounter, LogLineKind::kCounter},
+    {lf::kEnd, LogLineKind::kEnd},
+    {kFirstStepMark, LogLineKind::kFirstStep},
+}};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -12,6 +29,17 @@ std::string_view trimmed(std::string_view text) {
 }
 
 }  // namespace
+
+LogLine classifyLogLine(std::string_view text) {
+  for (std::size_t at = text.find(lf::kMark); at != std::string_view::npos;
+       at = text.find(lf::kMark, at + 1)) {
+    const std::string_view rest = text.substr(at);
+    for (const auto& [mark, kind] : kMarks) {
+      if (rest.starts_with(mark)) return {kind, rest, rest.substr(mark.size())};
+    }
+  }
+  return {};
+}
 
 std::string_view LogFields::cutPart() {
   bool quoted = false;

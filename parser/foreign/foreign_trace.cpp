@@ -1,4 +1,4 @@
-#include "parser/foreign/place_foreign_trace.h"
+#include "parser/foreign/foreign_trace.h"
 
 #include <algorithm>
 #include <map>
