@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 #include "chart/steps/step_span.h"
 #include "trace/timeline.h"
 

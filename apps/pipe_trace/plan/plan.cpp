@@ -17,7 +17,6 @@
 #include "analysis/costs/given_costs.h"
 #include "analysis/present/plan_report.h"
 #include "analysis/run/run.h"
-#include "analysis/run/run_plan.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
