@@ -10,7 +10,6 @@
 #include "analysis/steps/incomplete_steps.h"
 #include "analysis/steps/step_cut.h"
 #include "analysis/topology/message_ends.h"
-#include "analysis/topology/message_pairs.h"
 #include "analysis/topology/rank_agreement.h"
 #include "trace/run_parts.h"
 #include "trace/text/number_text.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <string>
 #include <string_view>
 
@@ -72,6 +73,20 @@ constexpr bool mayHaveParts(JobKind kind) {
 /// The cell of a schedule file: "0F3", "1B2", "2I0", "2W0", "2R0", "(0F7;7B3)OVERLAP_F_B",
 /// "1SEND_F2", "0UNSHARD",
 /// "AGREE", "3B7.0" for a part.
-std::string toText(const Action& action);
+inline std::string toText(const Action& action) {
+  const auto cell = [](int stage, std::string_view letters, int microBatch) {
+    return std::to_string(stage) + std::string(letters) +
+           (microBatch < 0 ? "" : std::to_string(microBatch));
+  };
+  if (isScalarAllReduce(action.kind)) return std::string(kAgreeCell);
+  if (action.kind == JobKind::kForwardBackward) {
+    return "(" + cell(action.stage, "F", action.microBatch) + ";" +
+           cell(action.backwardStage, "B", action.backwardMicroBatch) + ")OVERLAP_F_B";
+  }
+  const std::string_view letters = rowOf(action.kind).cell;
+  assert(!letters.empty() && "a kind that no plan holds");
+  const std::string whole = cell(action.stage, letters, action.microBatch);
+  return action.isPart() ? whole + "." + std::to_string(action.part) : whole;
+}
 
 }  // namespace pipetrace

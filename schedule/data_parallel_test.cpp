@@ -1,4 +1,4 @@
-#include "schedule/data_parallel.h"
+#include "schedule/with_reductions.h"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,7 @@
 #include "schedule/check/check.h"
 #include "schedule/file/paddle_job_list.h"
 #include "schedule/file/schedule_cell.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/fingerprint.h"
 #include "schedule/forward_part.h"
 #include "schedule/simulate/dry_run.h"

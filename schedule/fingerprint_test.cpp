@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/testing/random_plans.h"
 
 namespace pipetrace {

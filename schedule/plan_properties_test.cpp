@@ -10,7 +10,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
 #include "schedule/check/update_meetings.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/testing/random_plans.h"
 #include "schedule/testing/second_opinion.h"
 #include "trace/testing/is_sanitized.h"

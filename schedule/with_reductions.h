@@ -32,4 +32,10 @@ void requireAgrees(const Plan& plan, const std::string& who);
 /// data-parallel actions, for which they have no work. Name, fingerprint and everything else stay.
 Plan asRanksRun(Plan plan);
 
+/// The plan without its data-parallel actions (isDataParallel()). Name, fingerprint and everything
+/// else stay. Ranks run some of them: see asRanksRun().
+Plan withoutDataParallel(Plan plan);
+/// The same of the row of one rank.
+std::vector<Action> withoutDataParallel(std::vector<Action> row);
+
 }  // namespace pipetrace

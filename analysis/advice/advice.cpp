@@ -9,7 +9,7 @@
 
 #include "analysis/advice/plan_advice.h"
 #include "analysis/advice/run_advice.h"
-#include "analysis/explain/runs_on_processors.h"
+#include "analysis/explain/findings.h"
 #include "analysis/steps/median_step.h"
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/what_if.h"

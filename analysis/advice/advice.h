@@ -8,7 +8,7 @@
 
 #include "analysis/advice/framework_options.h"
 #include "analysis/run/run.h"
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 #include "analysis/what_if/run_blocks.h"
 
 namespace pipetrace {

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/advice/megatron_layout.h"
 #include "schedule/build_schedule.h"
 #include "trace/testing/file_text.h"
 #include "trace/testing/folders.h"

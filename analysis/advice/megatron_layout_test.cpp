@@ -1,5 +1,5 @@
 // Layouts are those that Megatron-LM's parser reads with these letters, each written by hand.
-#include "analysis/advice/megatron_layout.h"
+#include "analysis/advice/framework_options.h"
 
 #include <gmock/gmock.h>
 

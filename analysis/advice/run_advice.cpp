@@ -6,7 +6,7 @@
 #include <set>
 
 #include "analysis/explain/beside_others.h"
-#include "analysis/explain/runs_on_processors.h"
+#include "analysis/explain/findings.h"
 #include "analysis/explain/unsteady_jobs.h"
 #include "analysis/steps/median_step.h"
 #include "trace/error.h"

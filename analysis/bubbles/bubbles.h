@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/bubbles/run_basis.h"
+#include "analysis/steps/counted_steps.h"
 #include "trace/bubble_class.h"
 
 namespace pipetrace {
@@ -88,5 +90,16 @@ void addOtherPhases(const Timeline& timeline, const Topology& topology, const Ru
 /// Adds the lanes to their timeline, which has no bubbles. Takes time proportional to the number of
 /// lanes and names. References to events stay valid; nobody may read anything else meanwhile.
 void joinBubbles(Timeline& timeline, BubbleLanes lanes);
+
+/// A bubble and its rank, an index in JobGraph::ranks(). It points into Bubbles.
+using BubbleOfRank = std::pair<std::uint32_t, const Bubble*>;
+
+/// How many of them reports show.
+inline constexpr std::size_t kBubblesShown = 50;
+
+/// The longest bubbles of all ranks in the steps that count, at most `most`, the longest first.
+/// Those of equal length are in the order of ranks, then of begins.
+std::vector<BubbleOfRank> largestBubbles(const Bubbles& bubbles, std::size_t most,
+                                         const CountedSteps& counted = {});
 
 }  // namespace pipetrace

@@ -1,4 +1,4 @@
-#include "analysis/bubbles/largest_bubbles.h"
+#include "analysis/bubbles/bubbles.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,21 @@
 #include "analysis/bubbles/run_basis.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "analysis/plans/measured_plan.h"
+#include "analysis/plans/recognise_schedule.h"
 #include "analysis/rerun/run_network.h"
 #include "analysis/steps/incomplete_steps.h"
+#include "schedule/simulate/simulate.h"
+#include "trace/error.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
-
 namespace {
 
 using Id = JobGraph::Id;
@@ -118,6 +123,208 @@ std::vector<std::int32_t> beginsOfJoined(const RunSummary& summary, int replica)
   return begins;
 }
 
+// The schedule's own idle time where ranks are missing: that of the schedule which the other ranks
+// followed.
+
+/// A compute job of a rank: its kind, stage and micro-batch.
+using PlannedJob = std::tuple<JobKind, std::int32_t, std::int32_t>;
+
+/// The idle time of a rank in a plan.
+struct PlannedRank {
+  std::map<PlannedJob, Nanoseconds> before;
+  Nanoseconds after = 0;
+};
+
+/// Makes the plan of one pipeline that lacks ranks.
+class MissingRanksPlan {
+ public:
+  MissingRanksPlan(const JobGraph& graph, const MedianDurations& times, PipelineBasis& pipeline)
+      : graph_(graph), jobs_(pipeline.jobs), times_(times), pipeline_(pipeline) {}
+
+  /// Leaves the pipeline as it is where no schedule is known to give its order.
+  void give(const Timeline& timeline, const Topology& topology) {
+    const BubbleWindow* whole = nullptr;
+    for (const BubbleWindow& window : pipeline_.windows) {
+      if (window.isWhole && window.lacksRanks) whole = &window;
+    }
+    if (whole == nullptr) return;
+    const MeasuredPlan measured = measuredPlan(timeline, topology, pipeline_.replica, whole->step);
+    if (!measured.exists() || !hasRowOfEachRank(measured, whole->index)) return;
+    if (recomputes_ && !allRecompute(whole->index)) return;
+    const RecognisedSchedule schedule = recogniseSchedule(measured.plan);
+    if (schedule.names.empty() || !simulateWithUsualTimes(schedule.plan, measured)) return;
+    // The jobs of the step stand for those of all steps.
+    std::vector<PlannedRank> ranks(jobs_.rankCount());
+    const std::map<Id, std::int32_t> microBatches = microBatchesOf(whole->index);
+    for (std::size_t p = 0; p < ranks.size(); ++p) {
+      const std::vector<Id> ofStep = plannedJobs(whole->index, p);
+      const PlannedRank& planned = planned_[rows_[p]];
+      ranks[p].after = planned.after;
+      for (std::size_t i = 0; i < ofStep.size(); ++i) {
+        const Action& action = measured.plan.ranks[rows_[p]][i];
+        const auto found = planned.before.find({action.kind, action.stage, action.microBatch});
+        ranks[p].before[keyOf(ofStep[i], microBatches)] =
+            found == planned.before.end() ? 0 : found->second;
+      }
+    }
+    for (BubbleWindow& window : pipeline_.windows) giveWindow(window, ranks);
+  }
+
+ private:
+  /// Finds the rows of the plan that are those of the pipeline's ranks, and have as many jobs.
+  bool hasRowOfEachRank(const MeasuredPlan& measured, std::size_t step) {
+    for (std::size_t p = 0; p < jobs_.rankCount(); ++p) {
+      const auto row = std::find(measured.rankNumbers.begin(), measured.rankNumbers.end(),
+                                 graph_.ranks()[jobs_.ranks()[p]].number);
+      if (row == measured.rankNumbers.end()) return false;
+      rows_.push_back(static_cast<std::size_t>(row - measured.rankNumbers.begin()));
+      if (measured.plan.ranks[rows_.back()].size() != plannedJobs(step, p).size()) return false;
+      recomputes_ = recomputes_ || plannedJobs(step, p).size() < jobs_.jobs(step, p).size();
+    }
+    return measured.rankNumbers.size() > rows_.size();
+  }
+
+  bool isRecomputation(Id job) const { return graph_.node(job).kind == JobKind::kRecompute; }
+
+  /// The jobs of a rank that are in plans: a recomputation is part of its backward pass.
+  std::vector<Id> plannedJobs(std::size_t step, std::size_t position) const {
+    std::vector<Id> planned;
+    for (const Id id : jobs_.jobs(step, position)) {
+      if (!isRecomputation(id)) planned.push_back(id);
+    }
+    return planned;
+  }
+
+  /// Whether each backward pass, or input half, comes right after its own recomputation, which
+  /// waits for what it waits for.
+  bool allRecompute(std::size_t step) const {
+    for (std::size_t p = 0; p < jobs_.rankCount(); ++p) {
+      Id previous = JobGraph::kNone;
+      for (const Id id : jobs_.jobs(step, p)) {
+        const JobGraph::Node& job = graph_.node(id);
+        const bool isOwn = previous != JobGraph::kNone && isRecomputation(previous) &&
+                           graph_.node(previous).stage == job.stage &&
+                           graph_.node(previous).microBatch == job.microBatch &&
+                           std::equal(job.inputs, job.inputs + 2, graph_.node(previous).inputs);
+        const bool recomputes =
+            job.kind == JobKind::kBackward || job.kind == JobKind::kBackwardInput;
+        if (!isRecomputation(id) && isOwn != recomputes) return false;
+        previous = id;
+      }
+    }
+    return true;
+  }
+
+  /// The length of a kind in the plan of docs/metrics.md, on a stage that one rank has; 0: the run
+  /// has none.
+  Nanoseconds usual(JobKind kind) const {
+    for (const std::uint32_t r : jobs_.ranks()) {
+      for (Id id = graph_.ranks()[r].first; id < graph_.ranks()[r].end; ++id) {
+        const JobGraph::Node& job = graph_.node(id);
+        if (job.kind == kind) return times_.balanced(id) / graph_.turnsOf(job.stage);
+      }
+    }
+    return 0;
+  }
+
+  /// Sets planned_. Returns false where a kind of job has no length.
+  bool simulateWithUsualTimes(const Plan& plan, const MeasuredPlan& measured) {
+    StageCosts costs{.forward = usual(JobKind::kForward),
+                     .backward = usual(JobKind::kBackward),
+                     .backwardInput = usual(JobKind::kBackwardInput),
+                     .backwardWeight = usual(JobKind::kBackwardWeight)};
+    if (recomputes_) {
+      costs.backward += usual(JobKind::kRecompute);
+      costs.backwardInput += usual(JobKind::kRecompute);
+    }
+    if (usual(JobKind::kBackward) == 0) costs.backward = costs.backwardInput + costs.backwardWeight;
+    if (const Nanoseconds pair = usual(JobKind::kForwardBackward); pair > 0) {
+      costs.forwardBackward = pair;
+    }
+    Costs ofStages = Costs::equal(plan.numStages, costs);
+    for (int stage = 0; stage < plan.numStages; ++stage) {
+      StageCosts& of = ofStages.stages[static_cast<std::size_t>(stage)];
+      const int turns = graph_.turnsOf(stage);
+      for (Nanoseconds* const time : {&of.forward, &of.backward, &of.backwardInput,
+                                      &of.backwardWeight, &of.forwardBackward}) {
+        if (*time > 0) *time *= turns;
+      }
+    }
+    const Timeline run = simulate(CheckedPlan(plan), ofStages).timeline;
+    planned_.resize(plan.ranks.size());
+    std::vector<Nanoseconds> ends(plan.ranks.size(), kNsMin);
+    Nanoseconds begin = kNsMax;
+    Nanoseconds end = 0;
+    // Windows begin and end with the jobs of the ranks that are there.
+    forEachJob(run, [&](std::size_t row, const Event& job) {
+      if (measured.rankNumbers[row] < 0) return;
+      begin = std::min(begin, job.begin);
+      end = std::max(end, job.end);
+    });
+    bool hasLengths = true;
+    forEachJob(run, [&](std::size_t row, const Event& job) {
+      hasLengths = hasLengths && job.end > job.begin;
+      const Nanoseconds free = ends[row] == kNsMin ? begin : ends[row];
+      planned_[row].before[{job.kind, job.stage, job.microBatch}] = job.begin - free;
+      ends[row] = job.end;
+      planned_[row].after = end - job.end;
+    });
+    return hasLengths;
+  }
+
+  template <typename Visit>
+  static void forEachJob(const Timeline& run, const Visit& visit) {
+    for (const Track& track : run.tracks) {
+      for (const Event& event : track.events) {
+        if (isCompute(event.kind)) visit(static_cast<std::size_t>(track.rank), event);
+      }
+    }
+  }
+
+  /// The micro-batches of a step's jobs, numbered from 0 in their order.
+  std::map<Id, std::int32_t> microBatchesOf(std::size_t step) const {
+    std::map<std::int32_t, std::int32_t> numbers;
+    for (const Id id : jobs_.jobs(step)) numbers[graph_.node(id).microBatch];
+    std::int32_t next = 0;
+    for (auto& [microBatch, number] : numbers) number = next++;
+    std::map<Id, std::int32_t> result;
+    for (const Id id : jobs_.jobs(step)) result[id] = numbers.at(graph_.node(id).microBatch);
+    return result;
+  }
+
+  PlannedJob keyOf(Id id, const std::map<Id, std::int32_t>& microBatches) const {
+    const JobGraph::Node& node = graph_.node(id);
+    return {node.kind, node.stage, microBatches.at(id)};
+  }
+
+  void giveWindow(BubbleWindow& window, const std::vector<PlannedRank>& ranks) {
+    if (!window.isWhole || !window.lacksRanks) return;
+    const std::map<Id, std::int32_t> microBatches = microBatchesOf(window.index);
+    for (std::size_t p = 0; p < ranks.size(); ++p) {
+      const auto ofStep = jobs_.jobs(window.index, p);
+      for (std::size_t i = 0; i < ofStep.size(); ++i) {
+        // The idle time before a backward pass is before its recomputation.
+        const bool hasRecomputed = i > 0 && isRecomputation(ofStep[i - 1]);
+        const bool recomputes = isRecomputation(ofStep[i]) && i + 1 < ofStep.size();
+        const auto found =
+            ranks[p].before.find(keyOf(ofStep[recomputes ? i + 1 : i], microBatches));
+        const bool isIdle = found != ranks[p].before.end() && !hasRecomputed;
+        pipeline_.planned->setBefore(ofStep[i], isIdle ? found->second : 0);
+      }
+      pipeline_.planned->setAfter(window.index, p, ranks[p].after);
+    }
+    window.hasPlan = true;
+  }
+
+  const JobGraph& graph_;
+  const StepJobs& jobs_;
+  const MedianDurations& times_;
+  PipelineBasis& pipeline_;
+  bool recomputes_ = false;
+  std::vector<std::size_t> rows_;     // of the plan, by rank of the pipeline
+  std::vector<PlannedRank> planned_;  // by row
+};
+
 }  // namespace
 
 PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline,
@@ -213,6 +420,16 @@ Nanoseconds PlannedIdle::after(std::int32_t step, std::size_t position) const {
   const std::size_t index = jobs_.indexOf(step);
   if (index == jobs_.steps().size() || jobs_.steps()[index] != step) return 0;
   return after_[index * jobs_.rankCount() + position];
+}
+
+void RunBasis::planMissingRanks(const Timeline& timeline, const Topology& topology, int threads) {
+  inParallel(threads, pipelines_.size(), [&](std::size_t p) {
+    try {
+      MissingRanksPlan(graph_, times_, pipelines_[p]).give(timeline, topology);
+    } catch (const Error&) {
+      // The schedule gives no plan that runs.
+    }
+  });
 }
 
 }  // namespace pipetrace

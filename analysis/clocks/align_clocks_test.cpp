@@ -1,4 +1,4 @@
-#include "analysis/clocks/align_clocks.h"
+#include "analysis/clocks/alignment.h"
 
 #include <gmock/gmock.h>
 

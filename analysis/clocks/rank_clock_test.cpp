@@ -1,4 +1,4 @@
-#include "analysis/clocks/rank_clock.h"
+#include "analysis/clocks/move_times.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/clocks/align_clocks.h"
+#include "analysis/clocks/alignment.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analysis/costs/cost_json.h"
-#include "analysis/costs/cost_numbers.h"
 #include "analysis/costs/given_costs.h"
 #include "trace/error.h"
 

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analysis/costs/cost_json.h"
-#include "analysis/costs/cost_numbers.h"
 #include "schedule/file/schedule_cell.h"
 #include "trace/error.h"
 

@@ -5,7 +5,7 @@
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"

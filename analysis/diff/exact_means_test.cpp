@@ -1,4 +1,4 @@
-#include "analysis/diff/exact_means.h"
+#include "analysis/diff/measured_run.h"
 
 #include <gmock/gmock.h>
 

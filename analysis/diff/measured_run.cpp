@@ -1,20 +1,253 @@
 #include "analysis/diff/measured_run.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
 #include <span>
+#include <vector>
 
-#include "analysis/diff/exact_means.h"
-#include "analysis/diff/step_stretches.h"
 #include "analysis/explain/beside_others.h"
 #include "analysis/explain/culprits.h"
+#include "analysis/explain/steps_that_lack_jobs.h"
+#include "analysis/run/run.h"
 #include "analysis/steps/rank_jobs.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
+/// The steps of a run that are compared, as stretches of time of each pipeline: the windows of the
+/// steps that count and have all their jobs. Where no step has all, all that count. A step of
+/// several pipelines is one. An asynchronous run has no steps that begin and end. Its window is cut
+/// where the first rank of its pipeline begins the first forward of each step. Where these are
+/// fewer than kLeastSteps, it is cut into kParts stretches with equally many of these forwards.
+class StepStretches {
+ public:
+  static constexpr std::size_t kLeastSteps = 8;
+  static constexpr std::size_t kParts = 20;
+
+  struct Stretch {
+    Interval span;
+    std::size_t index = 0;          ///< of the step, in the order of time
+    std::int64_t microBatches = 0;  ///< of the pipeline; of an asynchronous run forwards that begin
+  };
+
+  /// It is of the steps that count. Both must outlive it.
+  StepStretches(const Run& run, const CountedSteps& counted);
+
+  std::size_t count() const { return numbers_.size(); }
+  bool areOfAsynchronousRun() const { return isAsynchronous_; }
+  std::size_t incomplete() const { return incomplete_; }
+  bool allAreIncomplete() const { return allAreIncomplete_; }
+  std::int32_t number(std::size_t step) const { return numbers_[step]; }
+  /// From the windows of a step to the next ones, summed over ranks; empty: some pipeline has none.
+  std::optional<Nanoseconds> between(std::size_t step) const { return between_[step]; }
+  /// MeasuredRun::Step::loads.
+  Nanoseconds loads(std::size_t step) const { return loads_[step]; }
+  /// The stretches of a pipeline, an index in JobGraph::pipelines(); ascending, without overlap.
+  const std::vector<Stretch>& of(std::size_t pipeline) const { return stretches_[pipeline]; }
+  /// The pipeline of a rank, an index in JobGraph::ranks().
+  std::size_t pipelineOf(std::uint32_t rank) const { return pipelines_[rank]; }
+  /// The step that a job or message belongs to. In an asynchronous run it is the stretch in which
+  /// it begins. Empty: none that is compared.
+  std::optional<std::size_t> stepOf(std::size_t pipeline, const JobGraph::Node& node) const;
+
+ private:
+  void findSteps();
+  void findPauses();
+  Nanoseconds loadsIn(const StepSummary& step) const;
+  void findStretches();
+  void cut(std::size_t pipeline, const Interval& window);
+  void countMicroBatches(std::size_t pipeline);
+
+  const Run& run_;
+  const CountedSteps& counted_;
+  bool isAsynchronous_ = false;
+  bool allAreIncomplete_ = false;
+  std::size_t incomplete_ = 0;
+  std::map<std::int32_t, std::size_t> indices_;  // by the number of the step
+  std::vector<std::int32_t> numbers_;
+  std::vector<std::optional<Nanoseconds>> between_;
+  std::vector<Nanoseconds> loads_;
+  std::vector<std::vector<Stretch>> stretches_;
+  std::vector<std::size_t> pipelines_;
+};
+
 using Id = JobGraph::Id;
+
+bool isForward(const JobGraph::Node& job) {
+  return (job.kind == JobKind::kForward || job.kind == JobKind::kForwardBackward) &&
+         job.event->part <= 0;
+}
+
+StepStretches::StepStretches(const Run& run, const CountedSteps& counted)
+    : run_(run), counted_(counted) {
+  const JobGraph& graph = run.graph();
+  stretches_.resize(graph.pipelines().size());
+  pipelines_.resize(graph.ranks().size());
+  for (std::size_t p = 0; p < graph.pipelines().size(); ++p) {
+    for (const std::uint32_t rank : graph.pipelines()[p]) pipelines_[rank] = p;
+    for (const BubbleWindow& window : run.basis().pipelines()[p].windows) {
+      isAsynchronous_ = isAsynchronous_ || window.isWholeRun;
+    }
+  }
+  if (isAsynchronous_) {
+    for (std::size_t p = 0; p < stretches_.size(); ++p) {
+      for (const BubbleWindow& window : run.basis().pipelines()[p].windows) cut(p, window.span);
+    }
+    between_.resize(numbers_.size());
+    loads_.resize(numbers_.size());
+    return;
+  }
+  findSteps();
+  findStretches();
+}
+
+void StepStretches::findSteps() {
+  const StepsThatLackJobs lacking = stepsThatLackJobs(run_.basis(), counted_);
+  allAreIncomplete_ = !lacking.steps.empty() && !lacking.whole;
+  if (!allAreIncomplete_) incomplete_ = lacking.steps.size();
+  std::set<std::int32_t> steps;  // that count
+  for (const PipelineBasis& pipeline : run_.basis().pipelines()) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (counted_.contains(window.step)) steps.insert(window.step);
+    }
+  }
+  for (const std::int32_t step : steps) {
+    const bool lacks = std::binary_search(lacking.steps.begin(), lacking.steps.end(), step);
+    if (lacks && !allAreIncomplete_) continue;
+    indices_.emplace(step, numbers_.size());
+    numbers_.push_back(step);
+  }
+  findPauses();
+}
+
+void StepStretches::findPauses() {
+  between_.resize(numbers_.size());
+  loads_.resize(numbers_.size());
+  std::set<std::size_t> last;  // steps that some pipeline ends with
+  for (const StepSummary& step : run_.summary().steps) {
+    const auto index = indices_.find(step.step);
+    if (index == indices_.end()) continue;
+    if (!step.isFollowed) last.insert(index->second);
+    const auto ranks = static_cast<std::int64_t>(step.ranks.size());
+    std::optional<Nanoseconds>& between = between_[index->second];
+    between = between.value_or(0) + ranks * step.betweenSteps;
+    loads_[index->second] += ranks * loadsIn(step);
+  }
+  for (const std::size_t index : last) {
+    between_[index].reset();
+    loads_[index] = 0;
+  }
+}
+
+/// How long a rank of the pipeline loads data between a step and the next one: the one that does so
+/// for longest.
+Nanoseconds StepStretches::loadsIn(const StepSummary& step) const {
+  if (step.betweenSteps == 0 || step.otherPhases > 0) return 0;
+  const Interval pause{step.windowEnd, step.windowEnd + step.betweenSteps};
+  const JobGraph& graph = run_.graph();
+  Nanoseconds longest = 0;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    if (rank.replica != step.replica) continue;
+    const auto jobs = graph.nodes().subspan(rank.first, rank.end - rank.first);
+    // Jobs are in the order of their begins, and only the one before a pause may reach into it.
+    auto job = std::partition_point(jobs.begin(), jobs.end(), [&](const JobGraph::Node& each) {
+      return each.begin < pause.begin;
+    });
+    if (job != jobs.begin()) --job;
+    Nanoseconds time = 0;
+    for (; job != jobs.end() && job->begin < pause.end; ++job) {
+      const Nanoseconds inside = std::min(job->end, pause.end) - std::max(job->begin, pause.begin);
+      if (loadsData(job->kind) && inside > 0) time += inside;
+    }
+    longest = std::max(longest, std::min(time, pause.length()));
+  }
+  return longest;
+}
+
+void StepStretches::findStretches() {
+  for (std::size_t p = 0; p < stretches_.size(); ++p) {
+    for (const BubbleWindow& window : run_.basis().pipelines()[p].windows) {
+      const auto index = indices_.find(window.step);
+      if (index != indices_.end()) stretches_[p].push_back({window.span, index->second, 0});
+    }
+    countMicroBatches(p);
+  }
+}
+
+/// A step has as many micro-batches as its pipeline has forwards of one stage.
+void StepStretches::countMicroBatches(std::size_t pipeline) {
+  const JobGraph& graph = run_.graph();
+  std::vector<std::map<std::int32_t, std::int64_t>> forwards(numbers_.size());  // by stage
+  for (const std::uint32_t r : graph.pipelines()[pipeline]) {
+    const JobGraph::Rank& rank = graph.ranks()[r];
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isForward(job)) continue;
+      const auto step = stepOf(pipeline, job);
+      // Jobs without a stage are those of their rank.
+      if (step) ++forwards[*step][job.stage >= 0 ? job.stage : -1 - static_cast<int>(r)];
+    }
+  }
+  for (Stretch& each : stretches_[pipeline]) {
+    for (const auto& [stage, count] : forwards[each.index]) {
+      each.microBatches = std::max(each.microBatches, count);
+    }
+  }
+}
+
+void StepStretches::cut(std::size_t pipeline, const Interval& window) {
+  const JobGraph& graph = run_.graph();
+  const JobGraph::Rank& first = graph.ranks()[graph.pipelines()[pipeline].front()];
+  std::vector<Nanoseconds> begins;  // of forwards
+  std::vector<std::size_t> cuts;    // the first forwards of stretches
+  std::int32_t latest = kNotGiven;
+  for (Id id = first.first; id < first.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isForward(job) || job.begin < window.begin || job.begin >= window.end) continue;
+    if (job.step > latest) cuts.push_back(begins.size());
+    latest = std::max(latest, job.step);
+    begins.push_back(job.begin);
+  }
+  if (cuts.size() < kLeastSteps) {
+    cuts.clear();
+    const std::size_t parts = std::min(kParts, begins.size());
+    for (std::size_t part = 0; part < parts; ++part) {
+      cuts.push_back(part * begins.size() / parts);
+    }
+  }
+  if (cuts.empty()) cuts.push_back(0);
+  std::vector<Stretch>& stretches = stretches_[pipeline];
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const bool isLast = i + 1 == cuts.size();
+    const std::size_t to = isLast ? begins.size() : cuts[i + 1];
+    const Interval span{i == 0 ? window.begin : begins[cuts[i]], isLast ? window.end : begins[to]};
+    const std::size_t index = stretches.size();
+    stretches.push_back({span, index, static_cast<std::int64_t>(to - cuts[i])});
+    if (index == numbers_.size()) numbers_.push_back(static_cast<std::int32_t>(index));
+  }
+}
+
+std::optional<std::size_t> StepStretches::stepOf(std::size_t pipeline,
+                                                 const JobGraph::Node& node) const {
+  if (isAsynchronous_) {
+    const std::vector<Stretch>& stretches = stretches_[pipeline];
+    const auto next = std::upper_bound(
+        stretches.begin(), stretches.end(), node.begin,
+        [](Nanoseconds time, const Stretch& each) { return time < each.span.begin; });
+    if (next == stretches.begin()) return std::nullopt;
+    const Stretch& found = *(next - 1);
+    return node.begin < found.span.end ? std::optional(found.index) : std::nullopt;
+  }
+  const auto index = indices_.find(node.step);
+  return index == indices_.end() ? std::nullopt : std::optional(index->second);
+}
 
 /// Whether jobs of steps that are compared wait for ranks without a log.
 bool lacksRanks(const Run& run, const CountedSteps& counted, bool needsWhole) {
@@ -229,6 +462,27 @@ class RunMeasuring {
 };
 
 }  // namespace
+
+Nanoseconds roundedMean(Nanoseconds sum, std::int64_t weight) {
+  const std::int64_t rest = sum % weight;
+  return sum / weight + (rest >= weight - rest ? 1 : 0);
+}
+
+std::vector<Nanoseconds> exactMeans(const std::vector<Nanoseconds>& sums, std::int64_t weight) {
+  std::vector<Nanoseconds> means;
+  means.reserve(sums.size());
+  for (const Nanoseconds sum : sums) means.push_back(sum / weight);
+  const Nanoseconds all = std::accumulate(sums.begin(), sums.end(), Nanoseconds{});
+  const Nanoseconds missing =
+      roundedMean(all, weight) - std::accumulate(means.begin(), means.end(), Nanoseconds{});
+  std::vector<std::size_t> order(sums.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return sums[a] % weight > sums[b] % weight;
+  });
+  for (std::size_t i = 0; i < static_cast<std::size_t>(missing); ++i) ++means[order[i]];
+  return means;
+}
 
 ComparedShape shapeOf(const Timeline& timeline, const Topology& topology) {
   ComparedShape shape;

@@ -1,4 +1,4 @@
-#include "analysis/diff/student_t.h"
+#include "analysis/diff/block_bootstrap.h"
 
 #include <gtest/gtest.h>
 

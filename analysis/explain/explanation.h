@@ -12,7 +12,7 @@
 #include "analysis/explain/slack.h"
 #include "analysis/run/run.h"
 #include "analysis/slowdown/slowdown.h"
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 
 namespace pipetrace {
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "analysis/bubbles/bubbles.h"
-#include "analysis/explain/runs_on_processors.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
@@ -814,5 +813,13 @@ class Findings {
 }  // namespace
 
 std::vector<Finding> findingsOf(const FindingInputs& run) { return Findings(run).all(); }
+
+bool runsOnProcessors(const Timeline& timeline) {
+  const auto isProcessor = [](const auto& rank) {
+    return rank.second.device == "cpu" || rank.second.device == "emulated";
+  };
+  return !timeline.ranks.empty() &&
+         std::all_of(timeline.ranks.begin(), timeline.ranks.end(), isProcessor);
+}
 
 }  // namespace pipetrace

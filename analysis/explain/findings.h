@@ -18,6 +18,7 @@
 #include "analysis/explain/unsteady_jobs.h"
 #include "analysis/run/run.h"
 #include "trace/diagnostic.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -245,5 +246,9 @@ struct FindingInputs {
 /// ranks of a slow replica, and ranks that all begin their jobs late. So are links that are alike,
 /// uneven micro-batches on all ranks, and pauses of all ranks.
 std::vector<Finding> findingsOf(const FindingInputs& run);
+
+/// Whether the logs say of all ranks that they ran on processors, or on devices that are emulated
+/// there. They have no use for advice on GPUs and launches.
+bool runsOnProcessors(const Timeline& timeline);
 
 }  // namespace pipetrace

@@ -7,7 +7,7 @@
 
 #include "analysis/bubbles/run_basis.h"
 #include "analysis/steps/counted_steps.h"
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 
 namespace pipetrace {
 

@@ -2,15 +2,27 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "analysis/graph/collective_rules.h"
 #include "analysis/graph/job_graph.h"
 #include "analysis/graph/job_index.h"
+#include "trace/event.h"
 
 namespace pipetrace {
+
+/// Counts the jobs without a micro-batch of one rank: the n-th of its step, stage and kind.
+class JobCounter {
+ public:
+  std::int32_t next(const Event& event) { return counts_[{event.step, event.stage, event.kind}]++; }
+
+ private:
+  std::map<std::tuple<std::int32_t, std::int32_t, JobKind>, std::int32_t> counts_;
+};
 
 /// Builds a graph. Most of it works on many ranks at once: each of them reads the nodes of others,
 /// and writes only its own.

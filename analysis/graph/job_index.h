@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/graph/job_graph.h"
+#include "trace/log/fused_pair.h"
+
 namespace pipetrace {
 
 /// The data of a micro-batch on its way through one stage.
@@ -100,5 +103,24 @@ class JobIndex {
   std::vector<std::uint32_t> flat_;
   std::unordered_map<Words, std::uint32_t, Hash> sparse_;
 };
+
+/// Visits the forward and backward data that a job makes, by its own stage.
+template <typename Visit>
+void visitMadeData(const Timeline& timeline, const JobGraph::Node& job, const Visit& visit) {
+  switch (job.kind) {
+    case JobKind::kForwardBackward:
+      if (const auto pair = fusedPairOf(timeline, *job.event)) {
+        visit(JobKey{job.step, pair->forwardStage, pair->forwardMicroBatch, true});
+        visit(JobKey{job.step, pair->backwardStage, pair->backwardMicroBatch, false});
+      }
+      break;
+    case JobKind::kForward:
+    case JobKind::kBackward:
+    case JobKind::kBackwardInput:
+      visit(JobKey{job.step, job.stage, job.microBatch, job.kind == JobKind::kForward});
+      break;
+    default: break;
+  }
+}
 
 }  // namespace pipetrace

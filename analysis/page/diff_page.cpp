@@ -12,12 +12,9 @@
 
 #include "analysis/diff/run_diff.h"
 #include "analysis/page/page.h"
-#include "analysis/page/page_table.h"
-#include "analysis/page/run_cards.h"
 #include "analysis/page/run_page.h"
 #include "analysis/page/step_chart.h"
 #include "analysis/present/diff_reasons.h"
-#include "analysis/present/diff_words.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/ratio.h"
 #include "trace/text/decimal_time.h"

@@ -9,7 +9,7 @@
 #include "analysis/present/comparison_report.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/what_if_report.h"
-#include "analysis/run/run_plan.h"
+#include "analysis/run/run.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/page_parts.h"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analysis/page/page.h"
-#include "analysis/page/page_table.h"
 #include "analysis/steps/median_step.h"
 #include "chart/draw/text_width.h"
 #include "chart/script/script_drawing.h"

@@ -6,7 +6,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {

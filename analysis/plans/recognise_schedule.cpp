@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/plans/in_order.h"
-#include "analysis/plans/shared_stages.h"
+#include "analysis/plans/measured_plan.h"
 #include "schedule/build_schedule.h"
 #include "schedule/plan.h"
 #include "trace/error.h"

@@ -11,8 +11,8 @@
 
 #include "analysis/plans/plan_deviations.h"
 #include "schedule/build_schedule.h"
-#include "schedule/data_parallel.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
+#include "schedule/with_reductions.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {

@@ -1,4 +1,3 @@
-#include "analysis/plans/shared_stages.h"
 
 #include <gmock/gmock.h>
 

@@ -7,7 +7,7 @@
 #include "analysis/present/summary_report.h"
 #include "analysis/present/text_table.h"
 #include "schedule/fingerprint.h"
-#include "schedule/partition/partition_text.h"
+#include "schedule/partition/partition_file.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
 #include "trace/text/number_text.h"

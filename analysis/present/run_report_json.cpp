@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/bubbles/largest_bubbles.h"
+#include "analysis/bubbles/bubbles.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/doubt_sentences.h"

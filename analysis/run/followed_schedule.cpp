@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "analysis/plans/measured_plan.h"
-#include "analysis/plans/shared_stages.h"
 #include "schedule/build_schedule.h"
 
 namespace pipetrace {

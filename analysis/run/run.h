@@ -3,13 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
+#include "analysis/plans/recognise_schedule.h"
 #include "analysis/run/followed_schedule.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/counted_steps.h"
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
 
@@ -92,5 +94,25 @@ class Run {
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+/// The size and the schedule of a run, as one pipeline of it shows them.
+struct RunPlan {
+  int ranks = 0;  ///< 0: there is no plan, and `problem` says why
+  int stages = 0;
+  int microBatches = 0;
+  RecognisedSchedule schedule;
+  /// Where ranks take turns at the micro-batches of a stage: the ranks of each, counted in their
+  /// pipeline. Else empty.
+  std::vector<std::vector<int>> ranksOfStage;
+  /// MedianStep::window; 0: steps of the run have no end of their own.
+  Nanoseconds step = 0;
+  std::string problem;  ///< as MeasuredPlan::problem
+
+  bool exists() const { return ranks > 0; }
+};
+
+/// Looks at the last step of the first pipeline that has all its work, or at the last one where no
+/// step of the last sixteen has.
+RunPlan planOfRun(const Run& run);
 
 }  // namespace pipetrace

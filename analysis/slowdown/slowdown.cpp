@@ -15,7 +15,6 @@
 
 #include "analysis/graph/job_graph.h"
 #include "analysis/rerun/run_work.h"
-#include "analysis/slowdown/set_times.h"
 #include "analysis/slowdown/what_ifs.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/log/fused_pair.h"

@@ -1,6 +1,7 @@
 #include "analysis/slowdown/what_ifs.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pipetrace {
 namespace {
@@ -19,6 +20,13 @@ constexpr auto kBits = [] {
   }
   return bits;
 }();
+
+template <typename Visit>
+void visitSources(const RunNetwork& order, RunNetwork::Index work, const Visit& visit) {
+  for (const RunNetwork::Wait& wait : order.waits(work)) {
+    if (wait.source != RunNetwork::kNone) visit(wait.source);
+  }
+}
 
 }  // namespace
 
@@ -101,6 +109,208 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
   std::vector<double> lengths(count);
   for (const Index work : order_.lastJobs()) takeEnd(work, lengths);
   return lengths;
+}
+
+/// When operations ideally end, and the places that they have as long as others wait for them.
+class SetTimes::Places {
+ public:
+  explicit Places(const RunNetwork& order)
+      : order_(order),
+        ends_(order.operations().size()),
+        places_(ends_.size()),
+        users_(ends_.size()) {
+    for (Index work = 0; work < users_.size(); ++work) {
+      visitSources(order, work, [&](Index source) { ++users_[source]; });
+    }
+  }
+
+  double endOf(Index work) const { return work == kNone ? 0 : ends_[work]; }
+  Index placeOf(Index work) const { return work == kNone ? kStart : places_[work]; }
+  std::size_t count() const { return count_; }
+
+  Index take(Index work, double end) {
+    ends_[work] = end;
+    if (free_.empty()) free_.push_back(count_++);
+    places_[work] = free_.back();
+    free_.pop_back();
+    return places_[work];
+  }
+  /// After all operations of its group have their places: what it waits for is read while it is
+  /// written.
+  void letGo(Index work) {
+    visitSources(order_, work, [&](Index source) {
+      if (--users_[source] == 0) free_.push_back(places_[source]);
+    });
+    if (users_[work] == 0) free_.push_back(places_[work]);
+  }
+
+ private:
+  const RunNetwork& order_;
+  std::vector<double> ends_;   // by operation
+  std::vector<Index> places_;  // by operation
+  std::vector<Index> users_;   // how many that have not begun wait for it
+  std::vector<Index> free_;
+  Index count_ = 1;
+};
+
+SetTimes::SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf) : sets_(sets) {
+  messages_.reserve(order.messages().size());
+  for (const RunNetwork::Operation& each : order.messages()) {
+    messages_.push_back({setOf(each), static_cast<float>(each.measured - each.ideal)});
+  }
+  members_.reserve(order.operations().size());
+  inputs_.reserve(4 * order.operations().size());
+  groups_.reserve(order.waits().groups().size() + 1);
+  Places places(order);
+  for (const WaitNetwork::Group& group : order.waits().groups())
+    addGroup(order, group, setOf, places);
+  groups_.push_back({static_cast<Index>(inputs_.size()), static_cast<Index>(members_.size())});
+  for (const Index work : order.lastJobs()) ideal_ = std::max(ideal_, places.endOf(work));
+  std::vector<char> isLast(order.operations().size());
+  for (const Index work : order.lastJobs()) isLast[work] = 1;
+  std::size_t member = 0;
+  for (const WaitNetwork::Group& group : order.waits().groups()) {
+    for (const Index work : order.waits().members(group)) {
+      members_[member].isLast = isLast[work] != 0;
+      members_[member++].slack = static_cast<float>(ideal_ - places.endOf(work));
+    }
+  }
+  delays_.resize(places.count());
+  isLate_.resize(places.count());
+}
+
+void SetTimes::addGroup(const RunNetwork& order, const WaitNetwork::Group& group,
+                        const SetOf& setOf, Places& places) {
+  const auto firstInput = static_cast<Index>(inputs_.size());
+  groups_.push_back({firstInput, static_cast<Index>(members_.size())});
+  std::vector<double>& ends = endsOfInputs_;
+  ends.clear();
+  const auto add = [&](Index source, Index message) {
+    inputs_.push_back({places.placeOf(source), message});
+    ends.push_back(places.endOf(source) + (message == kNone ? 0 : order.messages()[message].ideal));
+  };
+  add(kNone, kNone);
+  for (const Index work : order.waits().members(group)) {
+    for (const RunNetwork::Wait& wait : order.waits(work)) {
+      if (wait.source != kNone || wait.lag != kNone) add(wait.source, wait.lag);
+    }
+  }
+  const double begin = *std::max_element(ends.begin(), ends.end());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    inputs_[firstInput + i].slack = static_cast<float>(begin - ends[i]);
+  }
+  for (const Index work : order.waits().members(group)) {
+    const RunNetwork::Operation& each = order.operations()[work];
+    members_.push_back({{setOf(each), static_cast<float>(each.measured - each.ideal)},
+                        places.take(work, begin + each.ideal)});
+  }
+  for (const Index work : order.waits().members(group)) places.letGo(work);
+}
+
+std::vector<double> SetTimes::lengths() {
+  std::vector<double> lengths;
+  for (first_ = 0; first_ < sets_; first_ += kAtOnce) {
+    run();
+    const std::size_t count = std::min(kAtOnce, sets_ - first_);
+    for (std::size_t i = 0; i < count; ++i) lengths.push_back(ideal_ + longer_.at(i));
+  }
+  return lengths;
+}
+
+void SetTimes::run() {
+  for (std::size_t i = 0; i < kAtOnce; ++i) longer_.set(i, static_cast<float>(-ideal_));
+  for (std::size_t g = 0; g + 1 < groups_.size(); ++g) {
+    const Group& group = groups_[g];
+    const Group& next = groups_[g + 1];
+    runGroup(group, next);
+    for (Index m = group.member; m < next.member; ++m) {
+      if (members_[m].isLast) takeLength(members_[m]);
+    }
+  }
+}
+
+void SetTimes::runGroup(const Group& group, const Group& next) {
+  late_.clear();
+  bool isOwn = false;  // a message of the pass
+  float least = -inputs_[group.input].slack;
+  for (Index i = group.input; i < next.input; ++i) {
+    const Input& input = inputs_[i];
+    if (isLate_[input.place] != 0) {
+      late_.push_back({&delays_[input.place], input.slack});
+    } else {
+      least = std::max(least, -input.slack);
+    }
+    isOwn = isOwn || (input.message != kNone && isInPass(messages_[input.message].set));
+  }
+  const bool areAllLate = !late_.empty() || isOwn;
+  for (Index m = group.member; m < next.member; ++m) {
+    const Member& member = members_[m];
+    isLate_[member.place] = areAllLate || isInPass(member.duration.set) ? 1 : 0;
+    if (!areAllLate && isLate_[member.place] != 0) delays_[member.place] = {};
+  }
+  if (areAllLate) runAll(group, next, least);
+  for (Index i = group.input; isOwn && i < next.input; ++i) {
+    if (inputs_[i].message == kNone) continue;
+    const std::size_t set = messages_[inputs_[i].message].set;
+    if (isInPass(set)) runOne(group, next, set);
+  }
+  for (Index m = group.member; m < next.member; ++m) {
+    if (isInPass(members_[m].duration.set)) runOne(group, next, members_[m].duration.set);
+  }
+}
+
+/// Runs a group in all what-ifs of the pass as if all of it were ideal. It waits for `late_`.
+/// `least`: how late it begins at least, for what else it waits for.
+void SetTimes::runAll(const Group& group, const Group& next, float least) {
+  constexpr std::size_t kFours = 8;  // which stay in registers
+  constexpr std::make_index_sequence<kFours> kEach;
+  const auto inEach = []<std::size_t... i>(std::index_sequence<i...>, const auto& visit) {
+    (visit(i), ...);
+  };
+  const std::size_t end = (std::min(kAtOnce, sets_ - first_) + 3) / 4;
+  for (std::size_t part = 0; part < end; part += kFours) {
+    Four begin[kFours];
+    inEach(kEach, [&](std::size_t i) { begin[i] = Four{} + least; });
+    for (const Late& input : late_) {
+      const Four* const delays = input.row->delays + part;
+      const float slack = input.slack;
+      inEach(kEach, [&](std::size_t i) {
+        const Four delay = delays[i] - slack;
+        begin[i] = begin[i] < delay ? delay : begin[i];
+      });
+    }
+    for (Index m = group.member; m < next.member; ++m) {
+      Four* const delays = delays_[members_[m].place].delays + part;
+      inEach(kEach, [&](std::size_t i) { delays[i] = begin[i]; });
+    }
+  }
+}
+
+/// Runs it in the what-if of a set that is in the pass.
+void SetTimes::runOne(const Group& group, const Group& next, std::size_t set) {
+  const std::size_t at = set - first_;
+  const auto moreOf = [&](const Duration& duration) {
+    return duration.set == set ? duration.more : 0;
+  };
+  float begin = -inputs_[group.input].slack;
+  for (Index i = group.input; i < next.input; ++i) {
+    const Input& input = inputs_[i];
+    const float late = isLate_[input.place] != 0 ? delays_[input.place].at(at) : 0;
+    const float more = input.message == kNone ? 0 : moreOf(messages_[input.message]);
+    begin = std::max(begin, late + more - input.slack);
+  }
+  for (Index m = group.member; m < next.member; ++m) {
+    if (isLate_[members_[m].place] == 0) continue;
+    delays_[members_[m].place].set(at, begin + moreOf(members_[m].duration));
+  }
+}
+
+void SetTimes::takeLength(const Member& member) {
+  for (std::size_t i = 0; i < kAtOnce / 4; ++i) {
+    const Four late = isLate_[member.place] != 0 ? delays_[member.place].delays[i] : Four{};
+    const Four longer = late - member.slack;
+    longer_.delays[i] = longer_.delays[i] < longer ? longer : longer_.delays[i];
+  }
 }
 
 }  // namespace pipetrace

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -56,6 +58,92 @@ class WhatIfTimes {
 
   const RunNetwork& order_;
   Times times_;
+};
+
+/// Runs a step in many what-ifs. In each, the operations of one set are as long as measured, and
+/// all others as long as ideal. Sets have no work in common: they are stages or positions, of which
+/// a run may have thousands. All ranks start at 0, and each work begins as soon as it can.
+///
+/// The step is run once with all operations ideal. A what-if keeps its differences from that: how
+/// much later a work ends. Something that an operation waits for delays it by its own delay, less
+/// its slack: how long before the work's ideal begin it ideally ends. A pass computes kAtOnce
+/// what-ifs. A difference is a number of single precision, which is 10⁻⁷ of it exact. It is kept
+/// until the last work that waits for it has begun, so memory is that of the operations in between.
+///
+/// Times are in ns. For one thread; the order may go after the constructor.
+class SetTimes {
+ public:
+  static constexpr std::size_t kAtOnce = 128;
+  using SetOf = std::function<std::size_t(const RunNetwork::Operation&)>;
+
+  /// The sets are numbered from 0 to `sets` − 1. `setOf(work)`: the set of an operation or a
+  /// message. With a higher number it is ideal in all what-ifs.
+  SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf);
+
+  /// The length of the step in the what-if of each set.
+  std::vector<double> lengths();
+
+ private:
+  using Index = std::uint32_t;
+  static constexpr Index kNone = RunNetwork::kNone;
+  static constexpr Index kStart = 0;  // the place of the step's begin, which is never late
+
+  struct Duration {
+    std::size_t set = 0;
+    float more = 0;  // measured − ideal
+  };
+  /// Something that a group waits for, with a message or without.
+  struct Input {
+    Index place = kStart;
+    Index message = kNone;  // in messages_
+    float slack = 0;
+  };
+  struct Member {
+    Duration duration;
+    Index place = kStart;
+    float slack = 0;      // to the end of the step
+    bool isLast = false;  // of its rank
+  };
+  /// Operations that begin together. They end where the next group begins.
+  struct Group {
+    Index input = 0;   // the first
+    Index member = 0;  // the first
+  };
+  using Four = float __attribute__((vector_size(16)));
+  struct Row {
+    Four delays[kAtOnce / 4];
+    float at(std::size_t i) const { return delays[i / 4][i % 4]; }
+    void set(std::size_t i, float delay) { delays[i / 4][i % 4] = delay; }
+  };
+  class Places;
+
+  void addGroup(const RunNetwork& order, const WaitNetwork::Group& group, const SetOf& setOf,
+                Places& places);
+  bool isInPass(std::size_t set) const { return set >= first_ && set - first_ < kAtOnce; }
+  void run();
+  void runGroup(const Group& group, const Group& next);
+  void runAll(const Group& group, const Group& next, float least);
+  void runOne(const Group& group, const Group& next, std::size_t set);
+  void takeLength(const Member& member);
+
+  std::size_t sets_;
+  double ideal_ = 0;  // the length of the step
+  std::vector<Duration> messages_;
+  std::vector<Input> inputs_;
+  std::vector<Member> members_;
+  std::vector<Group> groups_;         // and one where the last of them ends
+  std::vector<double> endsOfInputs_;  // of a group, while it is added
+
+  // A pass has these.
+  std::size_t first_ = 0;     // the set of its first what-if
+  std::vector<Row> delays_;   // by place
+  std::vector<char> isLate_;  // by place; false: it ends as in the ideal in all of them
+  Row longer_{};              // the step
+  struct Late {
+    const Row* row = nullptr;
+    float slack = 0;
+  };
+  std::vector<Late> late_;  // of the inputs of a group
 };
 
 }  // namespace pipetrace

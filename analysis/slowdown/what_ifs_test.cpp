@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/slowdown/set_times.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/noisy_run.h"
 

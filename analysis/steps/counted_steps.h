@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

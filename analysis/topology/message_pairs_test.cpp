@@ -1,4 +1,4 @@
-#include "analysis/topology/message_pairs.h"
+#include "analysis/topology/message_ends.h"
 
 #include <gmock/gmock.h>
 

@@ -7,27 +7,181 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analysis/costs/measured_costs.h"
 #include "analysis/explain/beside_others.h"
 #include "analysis/explain/held_lines.h"
+#include "analysis/graph/job_graph.h"
 #include "analysis/median.h"
-#include "analysis/what_if/logged_messages.h"
-#include "analysis/what_if/stage_changes.h"
+#include "analysis/plans/measured_plan.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check/checked_plan.h"
 #include "schedule/compare/split_costs.h"
+#include "schedule/costs.h"
 #include "schedule/partition/measured_blocks.h"
+#include "schedule/planned_message.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
+#include "trace/job_kind.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 
 namespace pipetrace {
-
 namespace {
+
+/// A send or a receive, and when it began.
+struct LoggedEnd {
+  Nanoseconds begin = 0;
+  Action action;
+};
+
+/// The row with its sends and receives. A send comes after the job that makes its message, a
+/// receive before the one that needs it, whatever the clocks say.
+std::vector<Action> rowWith(const std::vector<Action>& row, const std::vector<Nanoseconds>& begins,
+                            std::vector<LoggedEnd> ends) {
+  std::stable_sort(ends.begin(), ends.end(),
+                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  const auto needs = [](const Action& job, const Action& receive) {
+    const PlannedMessages to = messagesTo(job);
+    return std::find(to.begin(), to.end(), messageOf(receive)) != to.end();
+  };
+  const auto makes = [](const Action& job, const Action& send) {
+    const PlannedMessages from = messagesFrom(job);
+    return std::find(from.begin(), from.end(), messageOf(send)) != from.end();
+  };
+  // The place of each end: it stands before the job of that index.
+  std::vector<std::vector<Action>> before(row.size() + 1);
+  std::size_t least = 0;  // ends keep their order
+  for (const LoggedEnd& end : ends) {
+    std::size_t place = least;
+    while (place < row.size() && begins[place] < end.begin) ++place;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (isSend(end.action.kind) && makes(row[i], end.action)) place = std::max(place, i + 1);
+      if (isRecv(end.action.kind) && needs(row[i], end.action)) place = std::min(place, i);
+    }
+    place = std::max(place, least);
+    before[place].push_back(end.action);
+    least = place;
+  }
+  std::vector<Action> all;
+  for (std::size_t i = 0; i <= row.size(); ++i) {
+    all.insert(all.end(), before[i].begin(), before[i].end());
+    if (i < row.size()) all.push_back(row[i]);
+  }
+  return all;
+}
+
+/// `plan` with the sends and receives of a step, each rank's in the order in which the logs have
+/// them. `plan` has the jobs of `measured`, which is that of `step`. Empty where messages are
+/// missing, or where no plan has their order.
+Plan withLoggedMessages(const Plan& plan, const MeasuredPlan& measured, const JobGraph& graph,
+                        std::int32_t step) {
+  std::map<std::int32_t, int> microBatches;
+  for (std::size_t i = 0; i < measured.microBatchNumbers.size(); ++i) {
+    microBatches[measured.microBatchNumbers[i]] = static_cast<int>(i);
+  }
+  const auto positionOf = [&](std::uint32_t rank) {
+    const auto at = std::find(measured.rankNumbers.begin(), measured.rankNumbers.end(),
+                              graph.ranks()[rank].number);
+    return static_cast<std::size_t>(at - measured.rankNumbers.begin());
+  };
+  std::vector<std::vector<LoggedEnd>> ends(plan.ranks.size() + 1);
+  for (auto id = static_cast<JobGraph::Id>(graph.jobCount()); id < graph.messageEnd(); ++id) {
+    const JobGraph::Node& node = graph.node(id);
+    const JobGraph::Message& message = graph.message(id);
+    const auto microBatch = microBatches.find(node.microBatch);
+    if (node.step != step || node.inputs[0] == JobGraph::kNone) continue;
+    if (microBatch == microBatches.end() || node.stage < 0) continue;
+    const bool isForward = isForwardTransfer(node.kind);
+    // A send that stands alone names the stage that makes the message.
+    const int to = message.receive != nullptr ? node.stage : node.stage + (isForward ? 1 : -1);
+    const PlannedMessage planned{isForward, isForward ? to - 1 : to + 1, microBatch->second};
+    const Event& sent = message.send != nullptr ? *message.send : *message.receive;
+    const Event& received = message.receive != nullptr ? *message.receive : *message.send;
+    const std::size_t from = positionOf(graph.node(node.inputs[0]).rank);
+    const std::size_t at = positionOf(node.rank);
+    if (from >= plan.ranks.size() || at >= plan.ranks.size()) continue;
+    ends[from].push_back({sent.begin, sendOf(planned)});
+    ends[at].push_back({received.begin, receiveOf(planned)});
+  }
+  Plan full = plan;
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    // Jobs that the plan has beside the measured ones stand right before one of those.
+    std::vector<Nanoseconds> begins;
+    std::size_t next = 0;
+    const std::vector<const Event*>& jobs = measured.jobs[r];
+    for (std::size_t i = 0; i < plan.ranks[r].size(); ++i) {
+      if (next >= jobs.size()) return {};
+      begins.push_back(jobs[next]->begin);
+      if (plan.ranks[r][i].kind != JobKind::kRecompute) ++next;
+    }
+    full.ranks[r] = rowWith(plan.ranks[r], begins, std::move(ends[r]));
+  }
+  try {
+    return *CheckedPlan(std::move(full));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// The kinds of jobs that a stage's costs have times of.
+constexpr JobKind kStageKinds[] = {JobKind::kForward,         JobKind::kBackward,
+                                   JobKind::kBackwardInput,   JobKind::kBackwardWeight,
+                                   JobKind::kForwardBackward, JobKind::kRecompute};
+
+/// The time of one of kStageKinds.
+Nanoseconds& timeOf(StageCosts& stage, JobKind kind) {
+  switch (kind) {
+    case JobKind::kForward: return stage.forward;
+    case JobKind::kBackward: return stage.backward;
+    case JobKind::kBackwardInput: return stage.backwardInput;
+    case JobKind::kBackwardWeight: return stage.backwardWeight;
+    case JobKind::kForwardBackward: return stage.forwardBackward;
+    default: return stage.recompute;
+  }
+}
+
+/// Splits a whole backward, of which the input half has that share. `isAsked`: also where halves
+/// are known.
+void splitBackward(StageCosts& stage, double inputShare, bool isAsked) {
+  const bool isSplit = stage.backwardInput > 0 || stage.backwardWeight > 0;
+  if (isSplit && !isAsked) return;
+  stage.backwardInput = std::llround(static_cast<double>(stage.backward) * inputShare);
+  stage.backwardWeight = stage.backward - stage.backwardInput;
+}
+
+/// Gives each stage the mean of all stages for each kind of job that they have.
+void balanceStages(Costs& costs) {
+  for (const JobKind kind : kStageKinds) {
+    Nanoseconds sum = 0;
+    Nanoseconds count = 0;
+    for (StageCosts& stage : costs.stages) {
+      const Nanoseconds time = timeOf(stage, kind);
+      if (time <= 0) continue;
+      sum += time;
+      ++count;
+    }
+    for (StageCosts& stage : costs.stages) {
+      if (timeOf(stage, kind) > 0) timeOf(stage, kind) = sum / count;
+    }
+  }
+}
+
+/// Makes micro-batches that many times as large: jobs and activations scale.
+void scaleMicroBatch(StageCosts& stage, double size) {
+  for (const JobKind kind : kStageKinds) {
+    Nanoseconds& time = timeOf(stage, kind);
+    if (time > 0) time = std::llround(static_cast<double>(time) * size);
+  }
+  for (std::int64_t StageCosts::*const held :
+       {&StageCosts::activation, &StageCosts::freedByInput, &StageCosts::recomputed}) {
+    stage.*held = std::llround(static_cast<double>(stage.*held) * size);
+  }
+}
 
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
 constexpr int kSteps = 5;
@@ -42,7 +196,59 @@ bool runsInLine(const Plan& plan, const Costs& costs, CommStreams lines) {
   }
 }
 
+using MedianWork = RunNetwork::Operation;
+using MedianIndex = RunNetwork::Index;
+
+/// From this factor on, stages of one rank take longer than others.
+constexpr double kSlowStages = 1.1;
+
+ScaleOption scaleOfRank(int position, double factor) {
+  return {.of = ScaleOption::Of::kRank,
+          .number = position,
+          .billionths = std::llround(factor * ScaleOption::kOne)};
+}
+
+// Five steps of as many take some seconds and 2 GB.
+constexpr std::int64_t kMostJobsOfPlan = 1'000'000;
+
+void requireSimulable(const std::string& schedule, const PlanSize& size) {
+  const PlanSize settled = settledSize(schedule, size);
+  const std::int64_t jobs = std::int64_t{3} * settled.ranks * settled.chunks * settled.microBatches;
+  if (jobs <= kMostJobsOfPlan) return;
+  throw Error("a step of " + std::to_string(settled.microBatches) + " micro-batches on " +
+              std::to_string(settled.ranks) + " ranks has about " + std::to_string(jobs) +
+              " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
+}
+
 }  // namespace
+
+const PipelineBasis& slowestPipeline(const RunBasis& basis, const CountedSteps& counted) {
+  const PipelineBasis* slowest = &basis.pipelines().front();
+  Nanoseconds longest = 0;
+  for (const PipelineBasis& pipeline : basis.pipelines()) {
+    std::vector<Nanoseconds> lengths;
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (!counted.contains(window.step) || window.lastCompute == JobGraph::kNone) continue;
+      lengths.push_back(basis.graph().node(window.lastCompute).end - window.span.begin);
+    }
+    const Nanoseconds length = medianOf(lengths);
+    if (length <= longest) continue;
+    longest = length;
+    slowest = &pipeline;
+  }
+  return *slowest;
+}
+
+Nanoseconds tailOf(const JobGraph& graph, const PipelineBasis& pipeline,
+                   const CountedSteps& counted) {
+  std::vector<Nanoseconds> tails;
+  for (const BubbleWindow& window : pipeline.windows) {
+    if (!counted.contains(window.step) || !window.isWhole) continue;
+    if (window.last == JobGraph::kNone || window.lastCompute == JobGraph::kNone) continue;
+    tails.push_back(graph.node(window.last).end - graph.node(window.lastCompute).end);
+  }
+  return medianOf(tails);
+}
 
 RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& counted,
                    const RunBlocks* blocks) {
@@ -263,13 +469,6 @@ RunModel::SimulatedRun RunModel::run(const PlanChanges& changes, const RunChange
 
 // RunModel's medians of launches and of messages.
 
-namespace {
-
-using MedianWork = RunNetwork::Operation;
-using MedianIndex = RunNetwork::Index;
-
-}  // namespace
-
 bool RunModel::isOfPipeline(int rank) const {
   return ranksInUse_.empty() || std::binary_search(ranksInUse_.begin(), ranksInUse_.end(), rank);
 }
@@ -345,19 +544,6 @@ Nanoseconds RunModel::usualLaunch() const {
 
 // The part of RunModel that tells slow ranks from stages with more work.
 
-namespace {
-
-/// From this factor on, stages of one rank take longer than others.
-constexpr double kSlowStages = 1.1;
-
-ScaleOption scaleOfRank(int position, double factor) {
-  return {.of = ScaleOption::Of::kRank,
-          .number = position,
-          .billionths = std::llround(factor * ScaleOption::kOne)};
-}
-
-}  // namespace
-
 std::vector<std::vector<int>> RunModel::ownStages() const {
   std::vector<std::vector<int>> own(std::max(plan_.ranks.size(), rankNumbers_.size()));
   for (int stage = 0; stage < plan_.numStages; ++stage) {
@@ -430,22 +616,6 @@ void RunModel::takeSlownessFrom(Costs& costs) const {
 }
 
 // The part of RunModel that makes another plan of a run's jobs, and cuts the model into its stages.
-
-namespace {
-
-// Five steps of as many take some seconds and 2 GB.
-constexpr std::int64_t kMostJobsOfPlan = 1'000'000;
-
-void requireSimulable(const std::string& schedule, const PlanSize& size) {
-  const PlanSize settled = settledSize(schedule, size);
-  const std::int64_t jobs = std::int64_t{3} * settled.ranks * settled.chunks * settled.microBatches;
-  if (jobs <= kMostJobsOfPlan) return;
-  throw Error("a step of " + std::to_string(settled.microBatches) + " micro-batches on " +
-              std::to_string(settled.ranks) + " ranks has about " + std::to_string(jobs) +
-              " jobs; a simulation has at most " + std::to_string(kMostJobsOfPlan));
-}
-
-}  // namespace
 
 void RunModel::addBlocks(const RunBlocks& blocks) {
   try {

@@ -23,7 +23,7 @@
 #include "parser/load_timeline.h"
 #include "parser/reader_registry.h"
 #include "parser/trace_reader.h"
-#include "schedule/compare/costed_plan.h"
+#include "schedule/compare/compare_plans.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "analysis/costs/given_costs.h"
-#include "analysis/run/run_plan.h"
-#include "analysis/what_if/slowest_replica.h"
+#include "analysis/run/run.h"
+#include "analysis/what_if/run_model.h"
 #include "apps/cli/cost_options.h"
 #include "schedule/partition/block_table.h"
 #include "schedule/plan.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/scale/scale_option.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/clocks/alignment.h"
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 
 namespace pipetrace {
 

@@ -14,7 +14,7 @@
 #include "runtime/transport/forwarding_transport.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/forward_part.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"

@@ -14,7 +14,7 @@
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "schedule/backward_parts.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"

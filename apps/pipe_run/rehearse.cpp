@@ -27,7 +27,7 @@
 #include "runtime/starting_ranks/launch_log_folder.h"
 #include "runtime/starting_ranks/stop_signal.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/with_recompute.h"
 #include "schedule/with_reductions.h"
 #include "trace/error.h"

@@ -18,7 +18,7 @@
 #include "runtime/testing/training_parts.h"
 #include "runtime/testing/waiting_layers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/partition/partition_text.h"
+#include "schedule/partition/partition_file.h"
 #include "schedule/simulate/simulate.h"
 
 namespace pipetrace {

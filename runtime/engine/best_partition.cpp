@@ -11,7 +11,7 @@
 #include "runtime/engine/training_plan.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/gloo_store.h"
-#include "schedule/partition/partition_text.h"
+#include "schedule/partition/partition_file.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/text/decimal_time.h"

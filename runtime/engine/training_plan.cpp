@@ -12,7 +12,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/builders/schedules.h"
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/fingerprint.h"
 #include "schedule/forward_part.h"
 #include "schedule/simulate/order_messages.h"

@@ -13,7 +13,7 @@
 #include "runtime/testing/training_case.h"
 #include "schedule/backward_parts.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/with_recompute.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"

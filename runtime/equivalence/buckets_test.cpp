@@ -25,7 +25,7 @@
 #include "runtime/transport/forwarding_transport.h"
 #include "runtime/transport/gloo.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
 

@@ -10,7 +10,7 @@
 #include "runtime/testing/schedule_names.h"
 #include "runtime/testing/training_case.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/forward_part.h"
 #include "schedule/with_recompute.h"
 #include "schedule/with_replicas.h"

@@ -6,7 +6,7 @@
 
 #include "runtime/testing/error_of.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/lanes/lane.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 
 namespace pipetrace {
 namespace {

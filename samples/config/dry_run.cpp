@@ -15,7 +15,7 @@
 #include "runtime/starting_ranks/process_env.h"
 #include "runtime/train/model/model_cut.h"
 #include "samples/sample_task.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "trace/files/output_file.h"
 #include "trace/files/output_names.h"
 

@@ -2,7 +2,7 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 
 namespace pipetrace {
 namespace {

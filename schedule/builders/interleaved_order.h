@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace pipetrace {
@@ -16,6 +18,21 @@ struct InterleavedOrder {
 /// As many rounds of at least `ranks` micro-batches as there can be, at least one. Where the
 /// micro-batches do not divide into them, the first ones have one more than the others: a round of
 /// fewer than `ranks` would leave a bubble in the middle.
-InterleavedOrder interleavedOrder(int ranks, int microBatches, int chunks);
+inline InterleavedOrder interleavedOrder(int ranks, int microBatches, int chunks) {
+  const int rounds = std::max(1, microBatches / ranks);
+  const int least = microBatches / rounds;
+  const int larger = microBatches % rounds;
+  InterleavedOrder order;
+  order.firstRound = least + (larger > 0 ? 1 : 0);
+  order.chunkOfStep.reserve(static_cast<std::size_t>(microBatches) *
+                            static_cast<std::size_t>(chunks));
+  for (int round = 0; round < rounds; ++round) {
+    const auto size = static_cast<std::size_t>(least + (round < larger ? 1 : 0));
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      order.chunkOfStep.insert(order.chunkOfStep.end(), size, chunk);
+    }
+  }
+  return order;
+}
 
 }  // namespace pipetrace

@@ -9,10 +9,9 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
-#include "schedule/data_parallel.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_reductions.h"
 #include "trace/testing/folders.h"
 
 namespace pipetrace {

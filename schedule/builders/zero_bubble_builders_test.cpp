@@ -7,7 +7,7 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/dry_run.h"
 #include "trace/testing/folders.h"
 

@@ -8,8 +8,7 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/plan_timing.h"
 #include "schedule/simulate/simulate.h"

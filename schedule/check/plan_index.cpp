@@ -2,10 +2,35 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
 
 namespace pipetrace {
-
 namespace {
+
+/// The work that there is of each stage, or of each micro-batch; numbers without any are left out.
+struct Counts {
+  int size = 0;
+  std::map<int, std::int64_t> passes = {};  // forward and backward ones
+
+  void add(int number, bool isPass) {
+    if (number >= 0 && number < size) passes[number] += isPass;
+  }
+
+  /// The size without the last numbers that are there by mistake, where each should have `whole`
+  /// passes.
+  int withoutStrays(std::int64_t whole) const {
+    if (!passes.contains(size - 1)) return size;
+    for (auto last = passes.rbegin(); last != passes.rend(); ++last) {
+      const auto& [number, found] = *last;
+      const auto before = std::next(last);
+      const bool followsNothing =
+          number > 0 && (before == passes.rend() || before->first < number - 1);
+      if (2 * found > whole || (2 * found == whole && !followsNothing)) return number + 1;
+    }
+    return size;
+  }
+};
 
 bool isWork(const Action& action) { return !isDataParallel(action.kind); }
 
@@ -30,7 +55,42 @@ bool isAnywhere(const Plan& plan, const IsIt& isIt) {
   return false;
 }
 
+std::string work(int stage, const char* letter, int microBatch) {
+  return std::to_string(stage) + letter + std::to_string(microBatch);
+}
+
+constexpr const char* kPassLetters[] = {"F", "B", "W"};
+
 }  // namespace
+
+StagesAndMicroBatches sizeWithoutStrays(const Plan& plan) {
+  Counts stages{.size = plan.numStages};
+  Counts microBatches{.size = plan.numMicroBatches};
+  const auto add = [&](int stage, int microBatch, bool isPass) {
+    stages.add(stage, isPass);
+    microBatches.add(microBatch, isPass);
+  };
+  for (const auto& actions : plan.ranks) {
+    for (const Action& action : actions) {
+      if (isDataParallel(action.kind)) continue;
+      add(action.stage, action.microBatch,
+          !isTransfer(action.kind) && action.kind != JobKind::kBackwardWeight &&
+              action.kind != JobKind::kRecompute);
+      if (action.kind == JobKind::kForwardBackward) {
+        add(action.backwardStage, action.backwardMicroBatch, true);
+      }
+    }
+  }
+  const int passesOfEach = plan.isForwardOnly() ? 1 : 2;
+  const auto all = [&](const Counts& others) {
+    return passesOfEach * static_cast<std::int64_t>(others.passes.size());
+  };
+  StagesAndMicroBatches size;
+  size.stages = stages.withoutStrays(all(microBatches));
+  stages.passes.erase(stages.passes.lower_bound(size.stages), stages.passes.end());
+  size.microBatches = microBatches.withoutStrays(all(stages));
+  return size;
+}
 
 PlanIndex::PlanIndex(const Plan& plan)
     : plan_(plan),
@@ -342,16 +402,6 @@ PlanIndex::Inputs PlanIndex::inputsOf(const Action& action) const {
 }
 
 // The work that a plan lacks.
-
-namespace {
-
-std::string work(int stage, const char* letter, int microBatch) {
-  return std::to_string(stage) + letter + std::to_string(microBatch);
-}
-
-constexpr const char* kPassLetters[] = {"F", "B", "W"};
-
-}  // namespace
 
 bool PlanIndex::hasAny(int stage, int microBatch) const {
   return find(kForwardPass, stage, microBatch).exists() ||

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/with_replicas.h"
 
 namespace pipetrace {

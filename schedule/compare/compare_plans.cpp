@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/compare/costed_plan.h"
 #include "schedule/compare/split_costs.h"
 #include "schedule/fingerprint.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_recompute.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
 #include "trace/text/number_text.h"
@@ -217,6 +218,19 @@ bool isBetter(const ComparedPlan& a, const ComparedPlan& b) {
 }
 
 }  // namespace
+
+Plan withCostedWork(Plan plan, const Costs& costs, const char* agreement) {
+  const bool hasOwnRecomputes = plan.hasRecomputes();
+  const bool reduces = std::any_of(costs.stages.begin(), costs.stages.end(),
+                                   [](const StageCosts& stage) { return stage.reduction > 0; });
+  if (reduces) plan = withReductions(std::move(plan));
+  if (costs.scalarAllReduce > 0) plan = withScalarAllReduce(std::move(plan), agreement);
+  if (hasOwnRecomputes) return plan;
+  std::vector<bool> stages;
+  for (const StageCosts& stage : costs.stages) stages.push_back(stage.recompute > 0);
+  const bool recomputes = std::find(stages.begin(), stages.end(), true) != stages.end();
+  return recomputes ? withRecompute(plan, stages) : plan;
+}
 
 bool ComparedPlan::needsOrderInTime() const {
   if (!inTime) return false;

@@ -8,9 +8,17 @@
 
 #include "schedule/comm_streams.h"
 #include "schedule/costs.h"
+#include "schedule/plan.h"
 #include "schedule/scale/scale_option.h"
 
 namespace pipetrace {
+
+/// The plan with the work that its costs give a time to. These are reductions of stages on several
+/// ranks, the agreement of all ranks, and recomputes of single stages. A plan that has recomputes
+/// keeps its own. `plan` may have problems. Throws Error as withScalarAllReduce() does, where
+/// `agreement` asks for it.
+Plan withCostedWork(Plan plan, const Costs& costs,
+                    const char* agreement = "an agreement of all ranks");
 
 /// The size, the costs and the limits that all plans of a comparison share.
 struct CompareInput {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "schedule/check/plan_size.h"
+#include "schedule/check/plan_index.h"
 
 namespace pipetrace {
 namespace {

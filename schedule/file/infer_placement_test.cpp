@@ -10,7 +10,7 @@
 #include "schedule/build_schedule.h"
 #include "schedule/builders/placements.h"
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/testing/folders.h"
 

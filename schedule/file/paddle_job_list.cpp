@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "schedule/data_parallel.h"
+#include "schedule/with_reductions.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -9,9 +9,7 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/check_file.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/testing/plan_texts.h"
 #include "trace/error.h"
 

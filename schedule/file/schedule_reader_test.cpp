@@ -1,9 +1,8 @@
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedule/file/schedule_writer.h"
 #include "schedule/testing/plan_texts.h"
 #include "trace/error.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "schedule/check/plan_index.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/with_reductions.h"
 #include "trace/error.h"
 

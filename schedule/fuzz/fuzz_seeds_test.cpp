@@ -4,7 +4,7 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/forward_part.h"
 #include "schedule/fuzz/targets.h"
 #include "schedule/with_recompute.h"

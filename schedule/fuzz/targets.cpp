@@ -5,8 +5,7 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/forward_part.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/simulate.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "schedule/build_schedule.h"
-#include "schedule/partition/even_blocks.h"
+#include "schedule/partition/partition_file.h"
 #include "schedule/partition/partition_model.h"
 #include "schedule/simulate/dry_run.h"
 #include "trace/error.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "schedule/partition/block_sums.h"
-#include "schedule/partition/even_blocks.h"
+#include "schedule/partition/partition_file.h"
 #include "trace/error.h"
 #include "trace/text/number_text.h"
 

@@ -53,4 +53,17 @@ BlockPartition blockPartitionOf(const Partition& partition);
 std::vector<int> blockCountsFrom(std::string_view text);
 std::string blockCountsText(const std::vector<int>& blocks);
 
+/// The recompute ratio of a stage, a decimal number from 0 to 1 with few digits. int(ratio *
+/// blocks) of its blocks run again, and these are `recomputed`.
+std::string recomputeRatio(int recomputed, int blocks);
+double recomputeRatioNumber(int recomputed, int blocks);
+
+/// The partition as a file that trainings read: {"partition": [12, 13], "recompute_ratio": [0.3,
+/// 0]}, with a newline. `madeBy`, plain letters, is a further key "made_by" where it is not empty.
+std::string partitionFile(const BlockPartition& partition, const std::string& madeBy = {});
+
+/// As equal numbers of blocks as possible, the larger ones first. Throws Error if there are fewer
+/// blocks than stages.
+std::vector<int> evenBlocks(int numBlocks, int numStages);
+
 }  // namespace pipetrace

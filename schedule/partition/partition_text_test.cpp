@@ -1,4 +1,4 @@
-#include "schedule/partition/partition_text.h"
+#include "schedule/partition/partition_file.h"
 
 #include <gtest/gtest.h>
 

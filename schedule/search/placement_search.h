@@ -9,6 +9,25 @@
 
 namespace pipetrace {
 
+/// A length and a span that no plan of this placement beats, whatever its memory. Each rank gets
+/// its first input once it has come through the stages before, and then does all its work. Its last
+/// input half still has the way back to the first stage before it. Costs::lr and Costs::optimizer
+/// are left out; the sum of ends is 0.
+PlanScore lowerBound(const Plan& shape, const Costs& costs);
+
+/// When a search for a better plan stops.
+struct SearchBudget {
+  long long jobs = 0;    ///< how many jobs are timed, over all plans tried
+  PlanScore lowerBound;  ///< what no plan can beat: length, and longest span
+};
+
+/// Makes a plan better by moving jobs that lie on its critical path. A job swaps places with its
+/// neighbours there, and weight halves go into gaps or out of the way. Worse plans are accepted
+/// too, up to a threshold that falls to nothing. (Threshold accepting, Dueck and Scheuer 1990; the
+/// neighbourhood is that of job-shop scheduling.) `orders`, which must keep the model's limits,
+/// becomes the best plan that is seen. The same input gives the same plan.
+PlanScore improve(PlanModel& model, JobOrders& orders, const SearchBudget& budget);
+
 /// The search for the best plan of one placement of the stages. It takes plans that are offered to
 /// it, makes more of them by squeezing orders, and improves the best.
 class PlacementSearch {

@@ -7,8 +7,7 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/check/plan_network.h"
-#include "schedule/search/local_search.h"
-#include "schedule/search/lower_bound.h"
+#include "schedule/search/placement_search.h"
 #include "schedule/search/plan_candidates.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/testing/random_plans.h"

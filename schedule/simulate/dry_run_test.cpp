@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 

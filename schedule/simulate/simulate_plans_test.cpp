@@ -4,7 +4,7 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/testing/simulated_events.h"
 

@@ -6,7 +6,7 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/testing/simulated_events.h"
 #include "trace/error.h"
 

@@ -4,8 +4,7 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/simulate.h"
 #include "schedule/testing/random_plans.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schedule/check/check.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "trace/error.h"
 
 namespace pipetrace::test {

@@ -9,7 +9,7 @@
 #include "parser/fuzz/seeds.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/forward_part.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"

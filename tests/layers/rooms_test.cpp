@@ -159,8 +159,8 @@ TEST(RoomsTest, ARoomThatServesAllFormatsMayIncludeNone) {
 }
 
 TEST(RoomsTest, BuildersThatIncludeTheSearchAreFound) {
-  EXPECT_THAT(complaints("schedule/builders/x.cpp", "schedule/search/local_search.h"),
-              ElementsAre(HasSubstr("may not include \"schedule/search/local_search.h\"")));
+  EXPECT_THAT(complaints("schedule/builders/x.cpp", "schedule/search/placement_search.h"),
+              ElementsAre(HasSubstr("may not include \"schedule/search/placement_search.h\"")));
   EXPECT_THAT(complaints("schedule/search/x.cpp", "schedule/builders/squeeze.h"), IsEmpty());
 }
 

@@ -8,7 +8,7 @@
 
 #include "schedule/build_schedule.h"
 #include "schedule/file/paddle_job_list.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 
 namespace {
 

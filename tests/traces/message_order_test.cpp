@@ -11,7 +11,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"
 #include "parser/testing/load_timeline.h"
-#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_file.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/testing/folders.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/steps/number_range.h"
+#include "analysis/steps/interval.h"
 #include "analysis/steps/selection.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/steps/step_span.h"

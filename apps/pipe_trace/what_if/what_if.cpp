@@ -26,7 +26,7 @@
 #include "ingest/output_files.h"
 #include "schedule/build_schedule.h"
 #include "schedule/builders/stage_ranks.h"
-#include "schedule/file/schedule_writer.h"
+#include "schedule/file/schedule_file.h"
 #include "trace/error.h"
 #include "trace/files/output_set.h"
 #include "trace/text/fit_to_print.h"

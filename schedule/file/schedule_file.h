@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schedule/check/check.h"
 #include "schedule/check/problem.h"
 #include "schedule/plan.h"
 
@@ -52,5 +53,16 @@ inline constexpr std::int64_t kLargestScheduleFile = std::int64_t{64} << 20;
 Plan readScheduleFile(const std::string& path);
 /// The same as readReadable(): throws for a file that cannot be read, or is too large or empty.
 ReadablePlan readReadableFile(const std::string& path);
+
+/// The plan as a schedule file (CSV): one row a rank, its actions in order. Name and other things
+/// that the cells cannot hold (PlanHeader) stand in a comment before them, if there are any.
+/// readPlan() reads it back.
+std::string toCsv(const Plan& plan);
+/// The rows alone, one of each rank.
+std::string rowsText(const std::vector<std::vector<Action>>& rows);
+
+/// check() of a file as far as it could be read: first the cells that could not be read, then the
+/// faults of the rest.
+std::vector<Problem> check(const ReadablePlan& file, const CheckOptions& options = {});
 
 }  // namespace pipetrace
