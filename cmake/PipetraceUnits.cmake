@@ -8,7 +8,7 @@
 # saves a third of their compilation. Everything else runs for each job, message or pixel.
 set(PIPETRACE_COLD
     "^apps/" "^samples/" "^tests/"
-    "^analysis/(advice|costs|diff|page|present|report|run_report)/"
+    "^analysis/(diff|present|run/costs)/"
     "^parser/(foreign/names|paddle)/"
     "^runtime/(checkpoint|engine|session|starting_ranks)/" "^runtime/control/start/" "^runtime/train/optimize/lamb"
     "^schedule/(builders|file|scale)/"
