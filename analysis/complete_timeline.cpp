@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "analysis/found_jobs/number_found_jobs.h"
+#include "analysis/run/found_jobs/number_found_jobs.h"
 #include "analysis/run_summary.h"
-#include "analysis/steps/incomplete_steps.h"
-#include "analysis/steps/step_cut.h"
-#include "analysis/topology/message_ends.h"
-#include "analysis/topology/rank_agreement.h"
+#include "analysis/run/steps/incomplete_steps.h"
+#include "analysis/run/steps/step_cut.h"
+#include "analysis/run/topology/message_ends.h"
+#include "analysis/run/topology/rank_agreement.h"
 #include "trace/run_parts.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/steps/device_work.h"
+#include "analysis/run/steps/device_work.h"
 #include "trace/diagnostic.h"
 #include "trace/step_windows.h"
 #include "trace/timeline.h"

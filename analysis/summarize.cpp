@@ -5,7 +5,7 @@
 
 #include "analysis/ratio.h"
 #include "analysis/run_summary.h"
-#include "analysis/steps/busy_time.h"
+#include "analysis/run/steps/busy_time.h"
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/interval.h"
 #include "trace/text/display_name.h"
 #include "trace/threads/in_parallel.h"
 

@@ -1,5 +1,5 @@
 # Writes FILE, the C++ source with the text of STYLE, and with those of SCRIPTS as one function
-# (analysis/page/page.h). Run as `cmake -D FILE=... -D STYLE=... -D "SCRIPTS=A,B,..." -P
+# (analysis/present/page/page.h). Run as `cmake -D FILE=... -D STYLE=... -D "SCRIPTS=A,B,..." -P
 # embed_page.cmake`.
 file(READ "${STYLE}" style)
 string(REPLACE "," ";" scripts "${SCRIPTS}")
@@ -9,7 +9,7 @@ foreach(each IN LISTS scripts)
   string(APPEND script "${text}")
 endforeach()
 file(WRITE "${FILE}"
-     "#include \"analysis/page/page.h\"\n\nnamespace pipetrace {\n\n"
+     "#include \"analysis/present/page/page.h\"\n\nnamespace pipetrace {\n\n"
      "const std::string_view kPageStyle = R\"page(${style})page\";\n\n"
      "const std::string_view kPageScript = R\"page(\"use strict\";\n(() => {\n${script}})();\n)page\";\n\n"
      "}  // namespace pipetrace\n")

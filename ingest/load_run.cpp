@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analysis/events_without_time.h"
-#include "analysis/topology/group_places.h"
+#include "analysis/run/topology/group_places.h"
 #include "parser/trace_reader.h"
 #include "trace/checked_span.h"
 

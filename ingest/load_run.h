@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 #include "analysis/run/run.h"
-#include "analysis/steps/selection.h"
-#include "analysis/topology/given_topology.h"
+#include "analysis/run/steps/selection.h"
+#include "analysis/run/topology/given_topology.h"
 #include "parser/load_timeline.h"
 #include "trace/diagnostic.h"
 

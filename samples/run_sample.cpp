@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/costs/blocks_file.h"
+#include "analysis/run/costs/blocks_file.h"
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
 #include "runtime/device/rank_device.h"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "analysis/costs/blocks_file.h"
+#include "analysis/run/costs/blocks_file.h"
 #include "runtime/testing/rank_processes.h"
 #include "samples/files/read_file.h"
 #include "samples/testing/without_speeds.h"

@@ -51,7 +51,7 @@ struct BubbleTints {
 inline constexpr int kUsualStroke = 44;
 inline constexpr int kBoldStroke = 90;
 
-/// All that must be known of a class but how it is found (analysis/bubbles/). Sentences have no
+/// All that must be known of a class but how it is found (analysis/run/bubbles/). Sentences have no
 /// full stop.
 struct BubbleClassRow {
   BubbleClass of;

@@ -1,10 +1,10 @@
-#include "analysis/explain/beside_others.h"
+#include "analysis/causes/beside_others.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "analysis/explain/change_point.h"
+#include "analysis/causes/change_point.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
 #include "trace/log/fused_pair.h"

@@ -1,4 +1,4 @@
-#include "analysis/explain/change_point.h"
+#include "analysis/causes/change_point.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "analysis/explain/critical_path.h"
+#include "analysis/causes/critical_path.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
+#include "analysis/run/bubbles/run_basis.h"
 
 namespace pipetrace {
 

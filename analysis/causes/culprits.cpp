@@ -1,4 +1,4 @@
-#include "analysis/explain/culprits.h"
+#include "analysis/causes/culprits.h"
 
 #include <algorithm>
 #include <functional>

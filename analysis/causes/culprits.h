@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/bubbles.h"
-#include "analysis/explain/beside_others.h"
-#include "analysis/explain/unsteady_jobs.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/causes/beside_others.h"
+#include "analysis/causes/unsteady_jobs.h"
+#include "analysis/run/steps/counted_steps.h"
 
 namespace pipetrace {
 

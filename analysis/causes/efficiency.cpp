@@ -1,9 +1,9 @@
-#include "analysis/explain/efficiency.h"
+#include "analysis/causes/efficiency.h"
 
 #include <algorithm>
 
 #include "analysis/ratio.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/interval.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/bubbles/run_basis.h"
+#include "analysis/run/steps/interval.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "analysis/explain/efficiency.h"
+#include "analysis/causes/efficiency.h"
 
 #include <gtest/gtest.h>
 

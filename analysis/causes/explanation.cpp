@@ -1,4 +1,4 @@
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
-#include "analysis/explain/beside_others.h"
-#include "analysis/explain/culprits.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/causes/beside_others.h"
+#include "analysis/causes/culprits.h"
+#include "analysis/run/steps/median_step.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/critical_path.h"
-#include "analysis/explain/culprits.h"
-#include "analysis/explain/efficiency.h"
-#include "analysis/explain/findings.h"
-#include "analysis/explain/slack.h"
+#include "analysis/causes/critical_path.h"
+#include "analysis/causes/culprits.h"
+#include "analysis/causes/efficiency.h"
+#include "analysis/causes/findings.h"
+#include "analysis/causes/slack.h"
 #include "analysis/run/run.h"
-#include "analysis/slowdown/slowdown.h"
-#include "analysis/steps/interval.h"
+#include "analysis/causes/slowdown.h"
+#include "analysis/run/steps/interval.h"
 
 namespace pipetrace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/graph/job_name.h"
+#include "analysis/run/graph/job_name.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"

@@ -1,4 +1,4 @@
-#include "analysis/explain/findings.h"
+#include "analysis/causes/findings.h"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/bubbles/bubbles.h"
-#include "analysis/graph/job_name.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/run/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 
 namespace pipetrace {
 namespace {

@@ -9,13 +9,13 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/bubbles/bubbles.h"
-#include "analysis/explain/beside_others.h"
-#include "analysis/explain/culprits.h"
-#include "analysis/explain/held_lines.h"
-#include "analysis/explain/pauses.h"
-#include "analysis/explain/steps_that_lack_jobs.h"
-#include "analysis/explain/unsteady_jobs.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/causes/beside_others.h"
+#include "analysis/causes/culprits.h"
+#include "analysis/causes/held_lines.h"
+#include "analysis/causes/pauses.h"
+#include "analysis/causes/steps_that_lack_jobs.h"
+#include "analysis/causes/unsteady_jobs.h"
 #include "analysis/run/run.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"

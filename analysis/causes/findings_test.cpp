@@ -1,5 +1,5 @@
 // The findings of runs of which it is known what went wrong.
-#include "analysis/explain/findings.h"
+#include "analysis/causes/findings.h"
 
 #include <gmock/gmock.h>
 

@@ -1,11 +1,11 @@
-#include "analysis/explain/held_lines.h"
+#include "analysis/causes/held_lines.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "analysis/costs/measured_costs.h"
-#include "analysis/graph/job_name.h"
-#include "analysis/plans/measured_plan.h"
+#include "analysis/run/costs/measured_costs.h"
+#include "analysis/run/graph/job_name.h"
+#include "analysis/run/plans/measured_plan.h"
 #include "analysis/run/run.h"
 #include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"

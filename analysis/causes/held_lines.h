@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/explain/culprits.h"
+#include "analysis/causes/culprits.h"
 #include "analysis/run/run.h"
 #include "schedule/comm_streams.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/explain/held_lines.h"
+#include "analysis/causes/held_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Jobs and messages that take longer than they usually do, in some steps.
-#include "analysis/explain/culprits.h"
+#include "analysis/causes/culprits.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/explain/pauses.h"
+#include "analysis/causes/pauses.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "analysis/median.h"
-#include "analysis/steps/interval.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/interval.h"
+#include "analysis/run/steps/median_step.h"
 #include "trace/text/display_name.h"
 
 namespace pipetrace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/steps/counted_steps.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "analysis/explain/pauses.h"
+#include "analysis/causes/pauses.h"
 
 #include <gmock/gmock.h>
 

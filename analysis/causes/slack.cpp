@@ -1,4 +1,4 @@
-#include "analysis/explain/slack.h"
+#include "analysis/causes/slack.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
+#include "analysis/run/bubbles/run_basis.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "analysis/slowdown/slowdown.h"
+#include "analysis/causes/slowdown.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
-#include "analysis/rerun/run_work.h"
-#include "analysis/slowdown/what_ifs.h"
-#include "analysis/steps/incomplete_steps.h"
+#include "analysis/run/graph/job_graph.h"
+#include "analysis/run/waits/run_work.h"
+#include "analysis/causes/what_ifs.h"
+#include "analysis/run/steps/incomplete_steps.h"
 #include "trace/log/fused_pair.h"
 #include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"

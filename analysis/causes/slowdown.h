@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
 

@@ -1,5 +1,5 @@
 // The tests compare what-ifs of plans with plans that are simulated with those costs.
-#include "analysis/slowdown/slowdown.h"
+#include "analysis/causes/slowdown.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/slowdown/what_ifs.h"
+#include "analysis/causes/what_ifs.h"
 #include "analysis/testing/slowdown_of_run.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"

@@ -1,4 +1,4 @@
-#include "analysis/explain/steps_that_lack_jobs.h"
+#include "analysis/causes/steps_that_lack_jobs.h"
 
 #include <map>
 

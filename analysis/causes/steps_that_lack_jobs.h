@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
-#include "analysis/steps/counted_steps.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/bubbles/run_basis.h"
+#include "analysis/run/steps/counted_steps.h"
+#include "analysis/run/steps/interval.h"
 
 namespace pipetrace {
 

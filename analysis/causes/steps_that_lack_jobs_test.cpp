@@ -1,5 +1,5 @@
 // Runs whose logs are all there, but one of which was cut off.
-#include "analysis/explain/steps_that_lack_jobs.h"
+#include "analysis/causes/steps_that_lack_jobs.h"
 
 #include <gmock/gmock.h>
 

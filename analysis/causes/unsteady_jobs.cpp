@@ -1,4 +1,4 @@
-#include "analysis/explain/unsteady_jobs.h"
+#include "analysis/causes/unsteady_jobs.h"
 
 #include <algorithm>
 #include <array>

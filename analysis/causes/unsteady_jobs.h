@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
-#include "analysis/graph/median_durations.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/graph/job_graph.h"
+#include "analysis/run/graph/median_durations.h"
+#include "analysis/run/steps/counted_steps.h"
 
 namespace pipetrace {
 

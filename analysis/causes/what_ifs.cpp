@@ -1,4 +1,4 @@
-#include "analysis/slowdown/what_ifs.h"
+#include "analysis/causes/what_ifs.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/rerun/run_network.h"
+#include "analysis/run/waits/run_network.h"
 
 namespace pipetrace {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analysis/ratio.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/steps/counted_steps.h"
 #include "trace/text/number_text.h"
 
 namespace pipetrace {

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "analysis/explain/beside_others.h"
-#include "analysis/explain/culprits.h"
-#include "analysis/explain/steps_that_lack_jobs.h"
+#include "analysis/causes/beside_others.h"
+#include "analysis/causes/culprits.h"
+#include "analysis/causes/steps_that_lack_jobs.h"
 #include "analysis/run/run.h"
-#include "analysis/steps/rank_jobs.h"
+#include "analysis/run/steps/rank_jobs.h"
 #include "trace/error.h"
 
 namespace pipetrace {

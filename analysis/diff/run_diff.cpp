@@ -11,7 +11,7 @@
 
 #include "analysis/diff/measured_run.h"
 #include "analysis/ratio.h"
-#include "analysis/steps/selection.h"
+#include "analysis/run/steps/selection.h"
 #include "trace/error.h"
 #include "trace/threads/in_parallel.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 
 namespace pipetrace {
 

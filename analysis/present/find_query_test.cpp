@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"

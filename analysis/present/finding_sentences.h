@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/findings.h"
+#include "analysis/causes/findings.h"
 
 namespace pipetrace {
 

@@ -1,5 +1,5 @@
 // Sentences of findings that no run was explained for: facts are all that they need. Findings of
-// runs are in analysis/explain/findings_test.cpp.
+// runs are in analysis/causes/findings_test.cpp.
 #include "analysis/present/finding_sentences.h"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "analysis/costs/costs_file.h"
+#include "analysis/run/costs/costs_file.h"
 #include "analysis/present/summary_report.h"
 #include "analysis/present/text_table.h"
 #include "schedule/fingerprint.h"

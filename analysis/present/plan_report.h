@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/costs/plan_figures.h"
+#include "analysis/run/costs/plan_figures.h"
 #include "schedule/check/problem.h"
 #include "schedule/partition/best_partition.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/median.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 
 namespace pipetrace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 
 namespace pipetrace {
 

@@ -16,7 +16,7 @@
 #include "analysis/present/run_figures.h"
 #include "analysis/present/summary_report.h"
 #include "analysis/present/text_table.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 #include "chart/search/parse_query.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/fit_to_print.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/advice/advice.h"
-#include "analysis/clocks/alignment.h"
-#include "analysis/explain/explanation.h"
+#include "analysis/what_if/advice.h"
+#include "analysis/run/clocks/alignment.h"
+#include "analysis/causes/explanation.h"
 #include "analysis/run/doubts.h"
 #include "analysis/time_by_name.h"
 #include "trace/diagnostic.h"

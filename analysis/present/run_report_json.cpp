@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/bubbles/bubbles.h"
-#include "analysis/graph/job_name.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/run/graph/job_name.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/doubt_sentences.h"
 #include "analysis/present/finding_sentences.h"

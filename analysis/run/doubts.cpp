@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/graph/job_name.h"
+#include "analysis/run/graph/job_name.h"
 #include "analysis/ratio.h"
 #include "trace/text/number_text.h"
 #include "trace/timeline.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"

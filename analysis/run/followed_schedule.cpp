@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/plans/measured_plan.h"
+#include "analysis/run/plans/measured_plan.h"
 #include "schedule/build_schedule.h"
 
 namespace pipetrace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
-#include "analysis/plans/plan_deviations.h"
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/bubbles/run_basis.h"
+#include "analysis/run/plans/plan_deviations.h"
+#include "analysis/run/plans/recognise_schedule.h"
 #include "trace/topology.h"
 
 namespace pipetrace {

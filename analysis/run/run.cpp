@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "analysis/events_without_time.h"
-#include "analysis/plans/measured_plan.h"
-#include "analysis/steps/incomplete_steps.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/plans/measured_plan.h"
+#include "analysis/run/steps/incomplete_steps.h"
+#include "analysis/run/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/threads/turns.h"
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/bubbles/bubbles.h"
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/run/plans/recognise_schedule.h"
 #include "analysis/run/followed_schedule.h"
 #include "analysis/run_summary.h"
-#include "analysis/steps/counted_steps.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/counted_steps.h"
+#include "analysis/run/steps/interval.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
 

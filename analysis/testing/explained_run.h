@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 
 namespace pipetrace {
 

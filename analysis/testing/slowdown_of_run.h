@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/slowdown/slowdown.h"
+#include "analysis/causes/slowdown.h"
 
 namespace pipetrace::test {
 

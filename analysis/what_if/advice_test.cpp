@@ -1,6 +1,6 @@
 // Advice on runs of known costs, against all changes of these costs and plans: each is simulated by
 // itself, without the run.
-#include "analysis/advice/advice.h"
+#include "analysis/what_if/advice.h"
 
 #include <gmock/gmock.h>
 

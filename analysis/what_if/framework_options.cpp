@@ -1,4 +1,4 @@
-#include "analysis/advice/framework_options.h"
+#include "analysis/what_if/framework_options.h"
 
 #include <algorithm>
 #include <cctype>

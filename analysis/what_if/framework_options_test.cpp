@@ -1,5 +1,5 @@
 // Names of schedules are looked up in the installed torch.
-#include "analysis/advice/framework_options.h"
+#include "analysis/what_if/framework_options.h"
 
 #include <gmock/gmock.h>
 

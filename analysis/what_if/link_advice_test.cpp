@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analysis/advice/advice.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/run_of_timeline.h"
 

@@ -1,5 +1,5 @@
 // Layouts are those that Megatron-LM's parser reads with these letters, each written by hand.
-#include "analysis/advice/framework_options.h"
+#include "analysis/what_if/framework_options.h"
 
 #include <gmock/gmock.h>
 

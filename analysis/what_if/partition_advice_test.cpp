@@ -7,7 +7,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "analysis/advice/advice.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"

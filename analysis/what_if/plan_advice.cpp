@@ -1,4 +1,4 @@
-#include "analysis/advice/plan_advice.h"
+#include "analysis/what_if/plan_advice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 #include "schedule/build_schedule.h"
 #include "schedule/partition/best_partition.h"
 #include "schedule/partition/measured_blocks.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/advice/advice.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/what_if/run_model.h"
 
 namespace pipetrace {

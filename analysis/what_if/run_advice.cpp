@@ -1,14 +1,14 @@
-#include "analysis/advice/run_advice.h"
+#include "analysis/what_if/run_advice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "analysis/explain/beside_others.h"
-#include "analysis/explain/findings.h"
-#include "analysis/explain/unsteady_jobs.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/causes/beside_others.h"
+#include "analysis/causes/findings.h"
+#include "analysis/causes/unsteady_jobs.h"
+#include "analysis/run/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
 #include "trace/text/number_text.h"

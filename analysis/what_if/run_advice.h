@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/advice/advice.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/what_if/run_again.h"
 
 namespace pipetrace {

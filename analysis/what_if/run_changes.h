@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 #include "schedule/scale/scale_option.h"
 #include "trace/nanoseconds.h"
 

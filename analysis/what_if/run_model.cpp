@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/costs/measured_costs.h"
-#include "analysis/explain/beside_others.h"
-#include "analysis/explain/held_lines.h"
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/costs/measured_costs.h"
+#include "analysis/causes/beside_others.h"
+#include "analysis/causes/held_lines.h"
+#include "analysis/run/graph/job_graph.h"
 #include "analysis/median.h"
-#include "analysis/plans/measured_plan.h"
+#include "analysis/run/plans/measured_plan.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/checked_plan.h"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
+#include "analysis/run/bubbles/run_basis.h"
 #include "analysis/run/run.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/steps/counted_steps.h"
 #include "analysis/what_if/run_again.h"
 #include "analysis/what_if/run_blocks.h"
 #include "schedule/comm_streams.h"

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "analysis/explain/explanation.h"
-#include "analysis/explain/steps_that_lack_jobs.h"
+#include "analysis/causes/explanation.h"
+#include "analysis/causes/steps_that_lack_jobs.h"
 #include "analysis/ratio.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/run/run.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/interval.h"
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/run_changes.h"
 #include "analysis/what_if/run_model.h"

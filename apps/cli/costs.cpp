@@ -13,10 +13,10 @@
 #include <optional>
 #include <string_view>
 
-#include "analysis/costs/blocks_file.h"
-#include "analysis/costs/costs_file.h"
-#include "analysis/costs/measured_costs.h"
-#include "analysis/topology/rank_agreement.h"
+#include "analysis/run/costs/blocks_file.h"
+#include "analysis/run/costs/costs_file.h"
+#include "analysis/run/costs/measured_costs.h"
+#include "analysis/run/topology/rank_agreement.h"
 #include "analysis/what_if/run_model.h"
 #include "apps/cli/print.h"
 #include "ingest/load_run.h"

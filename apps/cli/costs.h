@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/costs/given_costs.h"
+#include "analysis/run/costs/given_costs.h"
 #include "analysis/run/run.h"
 #include "analysis/what_if/run_model.h"
 #include "apps/cli/cost_options.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/clocks/alignment.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/clocks/alignment.h"
+#include "analysis/run/steps/interval.h"
 
 namespace pipetrace {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/explain/held_lines.h"
+#include "analysis/causes/held_lines.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "apps/pipe_run/testing/rehearsed.h"
 #include "runtime/transport/forwarding_transport.h"

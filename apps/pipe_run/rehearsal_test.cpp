@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 #include "analysis/matched_messages.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"

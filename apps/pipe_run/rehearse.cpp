@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "analysis/costs/given_costs.h"
+#include "analysis/run/costs/given_costs.h"
 #include "analysis/present/plan_report.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/page/diff_page.h"
+#include "analysis/present/page/diff_page.h"
 #include "analysis/present/diff_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/selection_options.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/page/run_page.h"
+#include "analysis/present/page/run_page.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/run_report.h"
 #include "analysis/time_by_name.h"

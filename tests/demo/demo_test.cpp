@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/costs/measured_costs.h"
+#include "analysis/run/costs/measured_costs.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "parser/testing/load_timeline.h"
 #include "schedule/build_schedule.h"

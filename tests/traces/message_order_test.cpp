@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/advice/advice.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/diff/run_diff.h"
 #include "analysis/present/diff_report.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run_summary.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "parser/testing/load_timeline.h"

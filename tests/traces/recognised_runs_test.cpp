@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "analysis/plans/measured_plan.h"
-#include "analysis/plans/plan_deviations.h"
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/plans/measured_plan.h"
+#include "analysis/run/plans/plan_deviations.h"
+#include "analysis/run/plans/recognise_schedule.h"
 #include "analysis/run_summary.h"
 #include "parser/testing/load_timeline.h"
 #include "tests/traces/torch_truth.h"

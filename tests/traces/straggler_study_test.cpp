@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/slowdown/slowdown.h"
+#include "analysis/causes/slowdown.h"
 #include "parser/testing/load_timeline.h"
 #include "tests/traces/made_up_study.h"
 #include "trace/testing/folders.h"

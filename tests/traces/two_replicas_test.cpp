@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "parser/testing/load_timeline.h"
 #include "trace/testing/folders.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "analysis/graph/job_index.h"
+#include "analysis/run/graph/job_index.h"
 #include "chart/links/draw_links.h"
 #include "chart/links/link_colors.h"
 #include "viewer/chart/chart_widget.h"

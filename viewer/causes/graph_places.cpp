@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/explain/findings.h"
-#include "analysis/graph/job_name.h"
+#include "analysis/causes/findings.h"
+#include "analysis/run/graph/job_name.h"
 #include "trace/text/display_name.h"
 #include "viewer/words/job_fields.h"
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
-#include "analysis/explain/findings.h"
+#include "analysis/causes/explanation.h"
+#include "analysis/causes/findings.h"
 #include "chart/chart_model.h"
 #include "chart/links/event_box.h"
 

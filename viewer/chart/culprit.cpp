@@ -1,6 +1,6 @@
 #include "viewer/chart/culprit.h"
 
-#include "analysis/graph/job_name.h"
+#include "analysis/run/graph/job_name.h"
 #include "chart/text/bubble_text.h"
 
 namespace pipetrace {

@@ -5,7 +5,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "analysis/graph/job_name.h"
+#include "analysis/run/graph/job_name.h"
 #include "trace/event_arguments.h"
 #include "viewer/testing/shown_chart.h"
 #include "viewer/testing/shown_window.h"

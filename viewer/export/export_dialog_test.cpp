@@ -10,7 +10,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 #include "chart/testing/paper_colors.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/testing/profile.h"

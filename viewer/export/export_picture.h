@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 #include "chart/colors/theme.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/draw/draw_chart.h"

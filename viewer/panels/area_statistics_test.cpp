@@ -4,7 +4,7 @@
 
 #include <QTest>
 
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "viewer/search/chart_search.h"
 #include "viewer/testing/shown_chart.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 #include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {

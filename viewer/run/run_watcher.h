@@ -4,7 +4,7 @@
 #include <QThread>
 #include <memory>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 #include "ingest/load_run.h"
 #include "trace/diagnostic.h"
 #include "viewer/run/loaded_profile.h"

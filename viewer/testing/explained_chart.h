@@ -3,7 +3,7 @@
 #include <QCoreApplication>
 #include <memory>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "viewer/causes/causes.h"
 #include "viewer/testing/shown_chart.h"

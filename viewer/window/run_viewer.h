@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 #include "viewer/export/export_picture.h"
 
 namespace pipetrace {

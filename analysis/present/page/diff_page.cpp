@@ -1,4 +1,4 @@
-#include "analysis/page/diff_page.h"
+#include "analysis/present/page/diff_page.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "analysis/diff/run_diff.h"
-#include "analysis/page/page.h"
-#include "analysis/page/run_page.h"
-#include "analysis/page/step_chart.h"
+#include "analysis/present/page/page.h"
+#include "analysis/present/page/run_page.h"
+#include "analysis/present/page/step_chart.h"
 #include "analysis/present/diff_reasons.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/ratio.h"

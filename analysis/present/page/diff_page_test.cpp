@@ -1,8 +1,8 @@
-#include "analysis/page/diff_page.h"
+#include "analysis/present/page/diff_page.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/page/page.h"
+#include "analysis/present/page/page.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/noisy_run.h"
 #include "analysis/testing/page_parts.h"

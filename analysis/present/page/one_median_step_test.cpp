@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/advice/advice.h"
-#include "analysis/page/run_page.h"
+#include "analysis/what_if/advice.h"
+#include "analysis/present/page/run_page.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/comparison_report.h"
 #include "analysis/present/run_report.h"

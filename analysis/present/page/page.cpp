@@ -1,4 +1,4 @@
-#include "analysis/page/page.h"
+#include "analysis/present/page/page.h"
 
 #include <cassert>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "analysis/page/run_page.h"
+#include "analysis/present/page/run_page.h"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "analysis/bubbles/bubbles.h"
-#include "analysis/page/page.h"
-#include "analysis/page/step_chart.h"
-#include "analysis/page/steps_chart.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/present/page/page.h"
+#include "analysis/present/page/step_chart.h"
+#include "analysis/present/page/steps_chart.h"
 #include "analysis/present/class_times.h"
 #include "analysis/present/diagnostic_lines.h"
 #include "analysis/present/finding_sentences.h"
@@ -21,7 +21,7 @@
 #include "analysis/present/run_report.h"
 #include "analysis/present/summary_report.h"
 #include "analysis/ratio.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 #include "chart/text/bubble_text.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/number_text.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/explain/explanation.h"
-#include "analysis/page/page.h"
+#include "analysis/causes/explanation.h"
+#include "analysis/present/page/page.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/run_report.h"
 

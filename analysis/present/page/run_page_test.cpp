@@ -1,4 +1,4 @@
-#include "analysis/page/run_page.h"
+#include "analysis/present/page/run_page.h"
 
 #include <gmock/gmock.h>
 

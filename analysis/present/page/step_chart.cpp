@@ -1,4 +1,4 @@
-#include "analysis/page/step_chart.h"
+#include "analysis/present/page/step_chart.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/page/page.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/present/page/page.h"
+#include "analysis/run/steps/median_step.h"
 #include "chart/chart_model.h"
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/text_width.h"

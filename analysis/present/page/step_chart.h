@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

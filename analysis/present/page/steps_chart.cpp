@@ -1,12 +1,12 @@
-#include "analysis/page/steps_chart.h"
+#include "analysis/present/page/steps_chart.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
 
-#include "analysis/page/page.h"
-#include "analysis/steps/median_step.h"
+#include "analysis/present/page/page.h"
+#include "analysis/run/steps/median_step.h"
 #include "chart/draw/text_width.h"
 #include "chart/script/script_drawing.h"
 #include "trace/text/decimal_time.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/explain/explanation.h"
+#include "analysis/causes/explanation.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "analysis/bubbles/binding_paths.h"
+#include "analysis/run/bubbles/binding_paths.h"
 
 #include <algorithm>
 #include <utility>

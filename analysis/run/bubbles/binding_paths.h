@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/lazy_table.h"
-#include "analysis/graph/job_graph.h"
-#include "analysis/graph/median_durations.h"
+#include "analysis/run/bubbles/lazy_table.h"
+#include "analysis/run/graph/job_graph.h"
+#include "analysis/run/graph/median_durations.h"
 
 namespace pipetrace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "trace/event_arguments.h"

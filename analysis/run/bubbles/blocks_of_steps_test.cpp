@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/rank_bubbles.h"
+#include "analysis/run/bubbles/rank_bubbles.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/run_of_timeline.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 
 #include <algorithm>
 #include <cassert>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/rank_bubbles.h"
-#include "analysis/graph/job_name.h"
+#include "analysis/run/bubbles/rank_bubbles.h"
+#include "analysis/run/graph/job_name.h"
 #include "trace/event_arguments.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/large_pages.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/run_basis.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/bubbles/run_basis.h"
+#include "analysis/run/steps/counted_steps.h"
 #include "trace/bubble_class.h"
 
 namespace pipetrace {

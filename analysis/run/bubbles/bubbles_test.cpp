@@ -1,6 +1,6 @@
 // Idle time gets its causes. Expected times come from a prototype that was written apart from this
 // code, and from what plans with equal costs must give.
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // Collectives cause idle time. All times are worked out by hand, in whole nanoseconds.
 #include <gmock/gmock.h>
 
-#include "analysis/explain/critical_path.h"
+#include "analysis/causes/critical_path.h"
 #include "analysis/testing/collectives_in_bubbles.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 
 #include <gtest/gtest.h>
 

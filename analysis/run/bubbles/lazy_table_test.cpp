@@ -1,4 +1,4 @@
-#include "analysis/bubbles/lazy_table.h"
+#include "analysis/run/bubbles/lazy_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/bubbles/rank_bubbles.h"
+#include "analysis/run/bubbles/rank_bubbles.h"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bubbles/bubbles.h"
+#include "analysis/run/bubbles/bubbles.h"
 
 namespace pipetrace {
 

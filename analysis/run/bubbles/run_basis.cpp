@@ -1,4 +1,4 @@
-#include "analysis/bubbles/run_basis.h"
+#include "analysis/run/bubbles/run_basis.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/plans/measured_plan.h"
-#include "analysis/plans/recognise_schedule.h"
-#include "analysis/rerun/run_network.h"
-#include "analysis/steps/incomplete_steps.h"
+#include "analysis/run/plans/measured_plan.h"
+#include "analysis/run/plans/recognise_schedule.h"
+#include "analysis/run/waits/run_network.h"
+#include "analysis/run/steps/incomplete_steps.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/threads/in_parallel.h"

@@ -5,12 +5,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/bubbles/binding_paths.h"
-#include "analysis/bubbles/step_tail.h"
-#include "analysis/graph/median_durations.h"
-#include "analysis/graph/step_jobs.h"
+#include "analysis/run/bubbles/binding_paths.h"
+#include "analysis/run/bubbles/step_tail.h"
+#include "analysis/run/graph/median_durations.h"
+#include "analysis/run/graph/step_jobs.h"
 #include "analysis/run_summary.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/interval.h"
 
 namespace pipetrace {
 

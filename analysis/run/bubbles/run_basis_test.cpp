@@ -1,4 +1,4 @@
-#include "analysis/bubbles/run_basis.h"
+#include "analysis/run/bubbles/run_basis.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/bubbles/step_tail.h"
+#include "analysis/run/bubbles/step_tail.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/bubbles/binding_paths.h"
+#include "analysis/run/bubbles/binding_paths.h"
 
 namespace pipetrace {
 

@@ -1,6 +1,6 @@
 // The end of a step is followed back from the end of its window. All times are worked out by hand,
 // in whole nanoseconds; forwards usually take 10, backwards 20.
-#include "analysis/bubbles/step_tail.h"
+#include "analysis/run/bubbles/step_tail.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/clocks/causal_fit.h"
-#include "analysis/clocks/host_clocks.h"
-#include "analysis/clocks/job_crossings.h"
-#include "analysis/clocks/move_times.h"
+#include "analysis/run/clocks/causal_fit.h"
+#include "analysis/run/clocks/host_clocks.h"
+#include "analysis/run/clocks/job_crossings.h"
+#include "analysis/run/clocks/move_times.h"
 #include "trace/diagnostic.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/ranks_text.h"

@@ -1,8 +1,8 @@
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/clocks/wrong_clocks.h"
+#include "analysis/run/clocks/wrong_clocks.h"
 #include "analysis/matched_messages.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"

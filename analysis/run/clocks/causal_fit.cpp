@@ -1,4 +1,4 @@
-#include "analysis/clocks/causal_fit.h"
+#include "analysis/run/clocks/causal_fit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/clocks/offset_strip.h"
+#include "analysis/run/clocks/offset_strip.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {

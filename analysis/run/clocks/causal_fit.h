@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/clocks/host_clocks.h"
+#include "analysis/run/clocks/host_clocks.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "analysis/clocks/causal_fit.h"
+#include "analysis/run/clocks/causal_fit.h"
 
 #include <gmock/gmock.h>
 

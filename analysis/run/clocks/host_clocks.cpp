@@ -1,4 +1,4 @@
-#include "analysis/clocks/host_clocks.h"
+#include "analysis/run/clocks/host_clocks.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/clocks/move_times.h"
+#include "analysis/run/clocks/move_times.h"
 #include "analysis/matched_messages.h"
 #include "trace/log/log_format.h"
 

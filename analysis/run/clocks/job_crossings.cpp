@@ -1,4 +1,4 @@
-#include "analysis/clocks/job_crossings.h"
+#include "analysis/run/clocks/job_crossings.h"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/clocks/move_times.h"
-#include "analysis/steps/rank_jobs.h"
+#include "analysis/run/clocks/move_times.h"
+#include "analysis/run/steps/rank_jobs.h"
 #include "trace/topology.h"
 
 namespace pipetrace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analysis/clocks/host_clocks.h"
+#include "analysis/run/clocks/host_clocks.h"
 
 namespace pipetrace {
 

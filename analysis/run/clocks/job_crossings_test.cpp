@@ -1,11 +1,11 @@
 // Jobs as evidence of clocks.
-#include "analysis/clocks/job_crossings.h"
+#include "analysis/run/clocks/job_crossings.h"
 
 #include <gmock/gmock.h>
 
 #include <string>
 
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/clocks/move_times.h"
+#include "analysis/run/clocks/move_times.h"
 
 #include <algorithm>
 

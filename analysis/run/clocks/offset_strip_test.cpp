@@ -1,4 +1,4 @@
-#include "analysis/clocks/offset_strip.h"
+#include "analysis/run/clocks/offset_strip.h"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/clocks/move_times.h"
+#include "analysis/run/clocks/move_times.h"
 #include "trace/clock_skew.h"
 #include "trace/error.h"
 #include "trace/timeline.h"

@@ -1,8 +1,8 @@
-#include "analysis/clocks/wrong_clocks.h"
+#include "analysis/run/clocks/wrong_clocks.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/clocks/alignment.h"
+#include "analysis/run/clocks/alignment.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 

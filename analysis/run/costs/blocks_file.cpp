@@ -1,11 +1,11 @@
-#include "analysis/costs/blocks_file.h"
+#include "analysis/run/costs/blocks_file.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "analysis/costs/cost_json.h"
-#include "analysis/costs/given_costs.h"
+#include "analysis/run/costs/cost_json.h"
+#include "analysis/run/costs/given_costs.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "analysis/costs/blocks_file.h"
+#include "analysis/run/costs/blocks_file.h"
 
 #include <gmock/gmock.h>
 

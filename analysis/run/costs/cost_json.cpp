@@ -1,4 +1,4 @@
-#include "analysis/costs/cost_json.h"
+#include "analysis/run/costs/cost_json.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

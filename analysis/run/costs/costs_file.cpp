@@ -1,10 +1,10 @@
-#include "analysis/costs/costs_file.h"
+#include "analysis/run/costs/costs_file.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "analysis/costs/cost_json.h"
+#include "analysis/run/costs/cost_json.h"
 #include "schedule/file/schedule_cell.h"
 #include "trace/error.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/costs/given_costs.h"
+#include "analysis/run/costs/given_costs.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "analysis/costs/costs_file.h"
+#include "analysis/run/costs/costs_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

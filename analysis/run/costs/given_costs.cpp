@@ -1,4 +1,4 @@
-#include "analysis/costs/given_costs.h"
+#include "analysis/run/costs/given_costs.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "analysis/costs/measured_costs.h"
+#include "analysis/run/costs/measured_costs.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 
 #include "analysis/matched_messages.h"
 #include "analysis/median.h"
-#include "analysis/steps/counted_steps.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/counted_steps.h"
+#include "analysis/run/steps/interval.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "analysis/run/run.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/steps/counted_steps.h"
 #include "schedule/costs.h"
 #include "trace/timeline.h"
 

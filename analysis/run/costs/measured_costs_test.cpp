@@ -1,4 +1,4 @@
-#include "analysis/costs/measured_costs.h"
+#include "analysis/run/costs/measured_costs.h"
 
 #include <gtest/gtest.h>
 

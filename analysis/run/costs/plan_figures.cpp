@@ -1,8 +1,8 @@
-#include "analysis/costs/plan_figures.h"
+#include "analysis/run/costs/plan_figures.h"
 
 #include <algorithm>
 
-#include "analysis/costs/given_costs.h"
+#include "analysis/run/costs/given_costs.h"
 #include "analysis/run_summary.h"
 #include "schedule/check/weight_versions.h"
 #include "trace/topology.h"

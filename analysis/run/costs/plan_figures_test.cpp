@@ -1,4 +1,4 @@
-#include "analysis/costs/plan_figures.h"
+#include "analysis/run/costs/plan_figures.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/found_jobs/number_found_jobs.h"
+#include "analysis/run/found_jobs/number_found_jobs.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <tuple>
 
-#include "analysis/graph/collective_rules.h"
-#include "analysis/graph/job_graph_builder.h"
+#include "analysis/run/graph/collective_rules.h"
+#include "analysis/run/graph/job_graph_builder.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {

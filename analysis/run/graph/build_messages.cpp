@@ -3,8 +3,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "analysis/graph/job_graph_builder.h"
-#include "analysis/graph/job_index.h"
+#include "analysis/run/graph/job_graph_builder.h"
+#include "analysis/run/graph/job_index.h"
 #include "trace/event_arguments.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/large_pages.h"

@@ -1,13 +1,13 @@
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <string>
 
-#include "analysis/graph/job_graph_builder.h"
-#include "analysis/graph/job_index.h"
-#include "analysis/steps/rank_jobs.h"
+#include "analysis/run/graph/job_graph_builder.h"
+#include "analysis/run/graph/job_index.h"
+#include "analysis/run/steps/rank_jobs.h"
 #include "trace/event_arguments.h"
 #include "trace/threads/in_parallel.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/graph/collective_rules.h"
-#include "analysis/graph/job_graph.h"
-#include "analysis/graph/job_index.h"
+#include "analysis/run/graph/collective_rules.h"
+#include "analysis/run/graph/job_graph.h"
+#include "analysis/run/graph/job_index.h"
 #include "trace/event.h"
 
 namespace pipetrace {

@@ -1,5 +1,5 @@
 // Jobs, messages and collectives of small runs, and what each waited for.
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 
 #include <gtest/gtest.h>
 

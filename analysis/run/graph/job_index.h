@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 #include "trace/log/fused_pair.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "analysis/graph/job_name.h"
+#include "analysis/run/graph/job_name.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "analysis/graph/median_durations.h"
+#include "analysis/run/graph/median_durations.h"
 
 #include <map>
 #include <utility>

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/graph/job_graph.h"
+#include "analysis/run/steps/counted_steps.h"
 
 namespace pipetrace {
 

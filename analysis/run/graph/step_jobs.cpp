@@ -1,4 +1,4 @@
-#include "analysis/graph/step_jobs.h"
+#include "analysis/run/graph/step_jobs.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 
 namespace pipetrace {
 

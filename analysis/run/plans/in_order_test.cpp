@@ -1,4 +1,4 @@
-#include "analysis/plans/in_order.h"
+#include "analysis/run/plans/in_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/plans/measured_plan.h"
+#include "analysis/run/plans/measured_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/steps/rank_jobs.h"
+#include "analysis/run/steps/rank_jobs.h"
 #include "schedule/file/infer_placement.h"
 #include "schedule/file/schedule_cell.h"
 #include "trace/log/log_format.h"

@@ -1,8 +1,8 @@
-#include "analysis/plans/measured_plan.h"
+#include "analysis/run/plans/measured_plan.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/plans/recognise_schedule.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/build_schedule.h"

@@ -1,11 +1,11 @@
-#include "analysis/plans/plan_deviations.h"
+#include "analysis/run/plans/plan_deviations.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <utility>
 
-#include "analysis/plans/in_order.h"
+#include "analysis/run/plans/in_order.h"
 
 namespace pipetrace {
 namespace {

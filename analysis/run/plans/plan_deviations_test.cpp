@@ -1,4 +1,4 @@
-#include "analysis/plans/plan_deviations.h"
+#include "analysis/run/plans/plan_deviations.h"
 
 #include <gtest/gtest.h>
 

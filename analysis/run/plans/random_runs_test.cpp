@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "analysis/plans/measured_plan.h"
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/plans/measured_plan.h"
+#include "analysis/run/plans/recognise_schedule.h"
 #include "analysis/run_summary.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"

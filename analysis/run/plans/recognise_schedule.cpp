@@ -1,4 +1,4 @@
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/plans/recognise_schedule.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/plans/in_order.h"
-#include "analysis/plans/measured_plan.h"
+#include "analysis/run/plans/in_order.h"
+#include "analysis/run/plans/measured_plan.h"
 #include "schedule/build_schedule.h"
 #include "schedule/plan.h"
 #include "trace/error.h"

@@ -1,4 +1,4 @@
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/plans/recognise_schedule.h"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "analysis/plans/plan_deviations.h"
+#include "analysis/run/plans/plan_deviations.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_file.h"
 #include "schedule/with_reductions.h"

@@ -1,9 +1,9 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/plans/measured_plan.h"
-#include "analysis/plans/plan_deviations.h"
-#include "analysis/plans/recognise_schedule.h"
+#include "analysis/run/plans/measured_plan.h"
+#include "analysis/run/plans/plan_deviations.h"
+#include "analysis/run/plans/recognise_schedule.h"
 #include "analysis/run_summary.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/steps/interval.h"
-#include "analysis/steps/rank_jobs.h"
+#include "analysis/run/steps/interval.h"
+#include "analysis/run/steps/rank_jobs.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "analysis/steps/busy_time.h"
+#include "analysis/run/steps/busy_time.h"
 
 #include <gtest/gtest.h>
 

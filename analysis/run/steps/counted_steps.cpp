@@ -1,4 +1,4 @@
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/steps/counted_steps.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "analysis/median.h"
 #include "analysis/ratio.h"
-#include "analysis/steps/incomplete_steps.h"
+#include "analysis/run/steps/incomplete_steps.h"
 #include "trace/phase.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/number_text.h"

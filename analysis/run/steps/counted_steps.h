@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/interval.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

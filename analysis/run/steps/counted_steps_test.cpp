@@ -1,4 +1,4 @@
-#include "analysis/steps/counted_steps.h"
+#include "analysis/run/steps/counted_steps.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/steps/device_work.h"
+#include "analysis/run/steps/device_work.h"
 
 #include <map>
 #include <optional>

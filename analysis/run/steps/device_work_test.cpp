@@ -1,10 +1,10 @@
-#include "analysis/steps/device_work.h"
+#include "analysis/run/steps/device_work.h"
 
 #include <gmock/gmock.h>
 
 #include "analysis/present/summary_report.h"
 #include "analysis/run_summary.h"
-#include "analysis/steps/selection.h"
+#include "analysis/run/steps/selection.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "trace/event_arguments.h"
 

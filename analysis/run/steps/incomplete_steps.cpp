@@ -1,4 +1,4 @@
-#include "analysis/steps/incomplete_steps.h"
+#include "analysis/run/steps/incomplete_steps.h"
 
 #include <algorithm>
 #include <iterator>

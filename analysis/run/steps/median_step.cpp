@@ -1,4 +1,4 @@
-#include "analysis/steps/median_step.h"
+#include "analysis/run/steps/median_step.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "analysis/steps/rank_jobs.h"
+#include "analysis/run/steps/rank_jobs.h"
 
 #include <algorithm>
 

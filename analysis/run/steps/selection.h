@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/steps/interval.h"
+#include "analysis/run/steps/interval.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/steps/selection.h"
+#include "analysis/run/steps/selection.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/steps/step_cut.h"
+#include "analysis/run/steps/step_cut.h"
 
 #include <algorithm>
 #include <optional>

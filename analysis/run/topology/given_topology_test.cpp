@@ -1,4 +1,4 @@
-#include "analysis/topology/given_topology.h"
+#include "analysis/run/topology/given_topology.h"
 
 #include <gmock/gmock.h>
 

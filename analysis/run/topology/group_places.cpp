@@ -1,4 +1,4 @@
-#include "analysis/topology/group_places.h"
+#include "analysis/run/topology/group_places.h"
 
 #include <algorithm>
 #include <cstddef>

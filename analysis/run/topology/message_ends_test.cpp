@@ -1,4 +1,4 @@
-#include "analysis/topology/message_ends.h"
+#include "analysis/run/topology/message_ends.h"
 
 #include <gmock/gmock.h>
 

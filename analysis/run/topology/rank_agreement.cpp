@@ -1,4 +1,4 @@
-#include "analysis/topology/rank_agreement.h"
+#include "analysis/run/topology/rank_agreement.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "analysis/rerun/run_network.h"
+#include "analysis/run/waits/run_network.h"
 
 #include <algorithm>
 #include <array>

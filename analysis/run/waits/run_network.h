@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "analysis/graph/median_durations.h"
-#include "analysis/graph/step_jobs.h"
-#include "analysis/rerun/run_work.h"
+#include "analysis/run/graph/median_durations.h"
+#include "analysis/run/graph/step_jobs.h"
+#include "analysis/run/waits/run_work.h"
 #include "schedule/waits/wait_times.h"
 
 namespace pipetrace {

@@ -1,4 +1,4 @@
-#include "analysis/rerun/run_work.h"
+#include "analysis/run/waits/run_work.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/graph/collective_rules.h"
+#include "analysis/run/graph/collective_rules.h"
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 

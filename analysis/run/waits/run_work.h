@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
+#include "analysis/run/graph/job_graph.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

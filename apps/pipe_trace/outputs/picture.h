@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "analysis/run_summary.h"
-#include "analysis/steps/interval.h"
-#include "analysis/steps/selection.h"
+#include "analysis/run/steps/interval.h"
+#include "analysis/run/steps/selection.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/steps/step_span.h"
 #include "trace/timeline.h"

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/clocks/wrong_clocks.h"
-#include "analysis/costs/costs_file.h"
-#include "analysis/costs/given_costs.h"
+#include "analysis/run/clocks/wrong_clocks.h"
+#include "analysis/run/costs/costs_file.h"
+#include "analysis/run/costs/given_costs.h"
 #include "analysis/present/comparison_report.h"
 #include "analysis/present/plan_report.h"
 #include "analysis/run/run.h"
