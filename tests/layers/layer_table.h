@@ -7,7 +7,7 @@
 
 namespace pipetrace::layers {
 
-/// The tables of docs/architecture.md.
+/// The tables of docs/architecture.md and docs/map.md.
 struct LayerTable {
   std::map<std::string, int> layer;                         ///< folder -> its layer
   std::map<std::string, std::set<std::string>> mayInclude;  ///< folder -> folders it may include

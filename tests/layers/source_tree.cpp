@@ -24,6 +24,8 @@ std::vector<SourceFile> sourcesIn(const std::string& folder) {
   return sources;
 }
 
-std::string architecture() { return test::fileText(kRoot / "docs/architecture.md"); }
+std::string architecture() {
+  return test::fileText(kRoot / "docs/architecture.md") + test::fileText(kRoot / "docs/map.md");
+}
 
 }  // namespace pipetrace::layers

@@ -19,7 +19,7 @@ struct SourceFile {
 /// folder: a package of sources may lack one.
 std::vector<SourceFile> sourcesIn(const std::string& folder);
 
-/// The text of docs/architecture.md.
+/// The text of docs/architecture.md and docs/map.md.
 std::string architecture();
 
 }  // namespace pipetrace::layers
