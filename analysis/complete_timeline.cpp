@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "analysis/run/found_jobs/number_found_jobs.h"
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/incomplete_steps.h"
 #include "analysis/run/steps/step_cut.h"
 #include "analysis/run/topology/message_ends.h"
 #include "analysis/run/topology/rank_agreement.h"
+#include "analysis/run_summary.h"
 #include "trace/run_parts.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"

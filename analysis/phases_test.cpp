@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/run/costs/measured_costs.h"
 #include "analysis/causes/explanation.h"
 #include "analysis/present/class_times.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/run/costs/measured_costs.h"
 #include "analysis/run/steps/selection.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"

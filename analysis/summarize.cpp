@@ -4,8 +4,8 @@
 #include <span>
 
 #include "analysis/ratio.h"
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/busy_time.h"
+#include "analysis/run_summary.h"
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "analysis/causes/explanation.h"
+#include "analysis/causes/slowdown.h"
 #include "analysis/present/diff_report.h"
 #include "analysis/present/run_report.h"
 #include "analysis/run_summary.h"
-#include "analysis/causes/slowdown.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/causes/beside_others.h"
 #include "analysis/causes/unsteady_jobs.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/run/steps/counted_steps.h"
 
 namespace pipetrace {

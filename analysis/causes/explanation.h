@@ -10,8 +10,8 @@
 #include "analysis/causes/efficiency.h"
 #include "analysis/causes/findings.h"
 #include "analysis/causes/slack.h"
-#include "analysis/run/run.h"
 #include "analysis/causes/slowdown.h"
+#include "analysis/run/run.h"
 #include "analysis/run/steps/interval.h"
 
 namespace pipetrace {

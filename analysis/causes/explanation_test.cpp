@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run/graph/job_name.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/run/graph/job_name.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"

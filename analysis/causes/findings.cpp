@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/run/bubbles/bubbles.h"
-#include "analysis/run/graph/job_name.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/run/graph/job_name.h"
 #include "analysis/run/steps/median_step.h"
 
 namespace pipetrace {

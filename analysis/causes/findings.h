@@ -9,13 +9,13 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/causes/beside_others.h"
 #include "analysis/causes/culprits.h"
 #include "analysis/causes/held_lines.h"
 #include "analysis/causes/pauses.h"
 #include "analysis/causes/steps_that_lack_jobs.h"
 #include "analysis/causes/unsteady_jobs.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/run/run.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/counted_steps.h"
+#include "analysis/run_summary.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/run/graph/job_graph.h"
-#include "analysis/run/waits/run_work.h"
 #include "analysis/causes/what_ifs.h"
+#include "analysis/run/graph/job_graph.h"
 #include "analysis/run/steps/incomplete_steps.h"
+#include "analysis/run/waits/run_work.h"
 #include "trace/log/fused_pair.h"
 #include "trace/text/number_text.h"
 #include "trace/threads/in_parallel.h"

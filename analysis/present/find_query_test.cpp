@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/run_of_timeline.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "analysis/run/costs/costs_file.h"
 #include "analysis/present/summary_report.h"
 #include "analysis/present/text_table.h"
+#include "analysis/run/costs/costs_file.h"
 #include "schedule/fingerprint.h"
 #include "schedule/partition/partition_file.h"
 #include "trace/text/decimal_time.h"

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/what_if/advice.h"
-#include "analysis/run/clocks/alignment.h"
 #include "analysis/causes/explanation.h"
+#include "analysis/run/clocks/alignment.h"
 #include "analysis/run/doubts.h"
 #include "analysis/time_by_name.h"
+#include "analysis/what_if/advice.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {

@@ -2,14 +2,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/run/bubbles/bubbles.h"
-#include "analysis/run/graph/job_name.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/doubt_sentences.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/summary_report.h"
+#include "analysis/run/bubbles/bubbles.h"
+#include "analysis/run/graph/job_name.h"
 
 namespace pipetrace {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/run/graph/job_name.h"
 #include "analysis/ratio.h"
+#include "analysis/run/graph/job_name.h"
 #include "trace/text/number_text.h"
 #include "trace/timeline.h"
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "analysis/run/bubbles/bubbles.h"
-#include "analysis/run/plans/recognise_schedule.h"
 #include "analysis/run/followed_schedule.h"
-#include "analysis/run_summary.h"
+#include "analysis/run/plans/recognise_schedule.h"
 #include "analysis/run/steps/counted_steps.h"
 #include "analysis/run/steps/interval.h"
+#include "analysis/run_summary.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
 

@@ -6,11 +6,11 @@
 #include <set>
 #include <thread>
 
-#include "analysis/what_if/advice.h"
-#include "analysis/diff/measured_run.h"
 #include "analysis/causes/explanation.h"
+#include "analysis/diff/measured_run.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/what_if/what_if.h"
 #include "trace/error.h"
 

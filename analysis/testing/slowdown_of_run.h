@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/run_summary.h"
 #include "analysis/causes/slowdown.h"
+#include "analysis/run_summary.h"
 
 namespace pipetrace::test {
 

@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "analysis/what_if/plan_advice.h"
-#include "analysis/what_if/run_advice.h"
 #include "analysis/causes/findings.h"
 #include "analysis/run/steps/median_step.h"
+#include "analysis/what_if/plan_advice.h"
+#include "analysis/what_if/run_advice.h"
 #include "analysis/what_if/run_blocks.h"
 #include "analysis/what_if/what_if.h"
 #include "trace/error.h"

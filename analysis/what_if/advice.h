@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/what_if/framework_options.h"
 #include "analysis/run/run.h"
 #include "analysis/run/steps/interval.h"
+#include "analysis/what_if/framework_options.h"
 #include "analysis/what_if/run_blocks.h"
 
 namespace pipetrace {

@@ -5,10 +5,10 @@
 #include <regex>
 #include <string>
 
-#include "analysis/what_if/advice.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "analysis/what_if/advice.h"
 #include "schedule/build_schedule.h"
 #include "schedule/compare/split_costs.h"
 #include "schedule/simulate/order_messages.h"

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "analysis/what_if/advice.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "analysis/what_if/advice.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 

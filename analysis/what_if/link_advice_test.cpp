@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "analysis/what_if/advice.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "analysis/what_if/advice.h"
 
 namespace pipetrace {
 namespace {

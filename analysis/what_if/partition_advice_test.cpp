@@ -7,10 +7,10 @@
 #include <numeric>
 #include <sstream>
 
-#include "analysis/what_if/advice.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "analysis/what_if/advice.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"

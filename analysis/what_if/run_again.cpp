@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/causes/slowdown.h"
 #include "analysis/run/graph/job_graph.h"
 #include "analysis/run/graph/median_durations.h"
 #include "analysis/run/waits/run_network.h"
-#include "analysis/causes/slowdown.h"
 #include "trace/error.h"
 #include "trace/text/ranks_text.h"
 #include "trace/timeline.h"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "analysis/run/graph/job_graph.h"
+#include "analysis/run/run.h"
 #include "analysis/run/waits/run_network.h"
 #include "analysis/run/waits/run_work.h"
-#include "analysis/run/run.h"
 #include "analysis/what_if/run_changes.h"
 #include "trace/timeline.h"
 

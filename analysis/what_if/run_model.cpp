@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/run/costs/measured_costs.h"
 #include "analysis/causes/beside_others.h"
 #include "analysis/causes/held_lines.h"
-#include "analysis/run/graph/job_graph.h"
 #include "analysis/median.h"
+#include "analysis/run/costs/measured_costs.h"
+#include "analysis/run/graph/job_graph.h"
 #include "analysis/run/plans/measured_plan.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"

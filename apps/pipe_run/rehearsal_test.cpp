@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/run/clocks/alignment.h"
 #include "analysis/matched_messages.h"
+#include "analysis/run/clocks/alignment.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/run_of_timeline.h"

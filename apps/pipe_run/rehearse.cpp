@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "analysis/run/costs/given_costs.h"
 #include "analysis/present/plan_report.h"
+#include "analysis/run/costs/given_costs.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/cost_options.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/present/page/diff_page.h"
 #include "analysis/present/diff_report.h"
+#include "analysis/present/page/diff_page.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/selection_options.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "analysis/present/page/run_page.h"
 #include "analysis/present/advice_report.h"
+#include "analysis/present/page/run_page.h"
 #include "analysis/present/run_report.h"
 #include "analysis/time_by_name.h"
 #include "apps/cli/checks.h"

@@ -101,11 +101,13 @@ TEST_F(HostsFailuresTest, ARemoteShellHasNoTerminalToAskAt) {
 
 TEST_F(HostsFailuresTest, ARemoteShellThatDiesIsNamedWithWhatItSaid) {
   const ProgramRun run = start(
-      hosts_.script("dies", "echo \"ssh: connect to host $1: No route to host\" >&2; exit 255"));
+      // As ssh ends its lines.
+      hosts_.script("dies",
+                    "printf 'ssh: connect to host %s: No route to host\\r\\n' $1 >&2; exit 255"));
   EXPECT_EQ(run.exitCode, 2);
   EXPECT_THAT(run.err, HasSubstr("host b (rank 1) is lost, as its remote shell exited with status "
                                  "255; last lines from there:\n"
-                                 "  ssh: connect to host b: No route to host"));
+                                 "  ssh: connect to host b: No route to host\n"));
   EXPECT_LT(seconds_, 5);
   expectNothingStarted();
 }

@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis/what_if/advice.h"
 #include "analysis/diff/run_diff.h"
 #include "analysis/present/diff_report.h"
 #include "analysis/present/finding_sentences.h"
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/median_step.h"
+#include "analysis/run_summary.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "analysis/what_if/advice.h"
 #include "parser/testing/load_timeline.h"
 #include "trace/testing/folders.h"
 

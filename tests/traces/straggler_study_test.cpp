@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_summary.h"
 #include "analysis/causes/slowdown.h"
+#include "analysis/run_summary.h"
 #include "parser/testing/load_timeline.h"
 #include "tests/traces/made_up_study.h"
 #include "trace/testing/folders.h"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "analysis/diff/run_diff.h"
+#include "analysis/present/diff_reasons.h"
 #include "analysis/present/page/page.h"
 #include "analysis/present/page/run_page.h"
 #include "analysis/present/page/step_chart.h"
-#include "analysis/present/diff_reasons.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/ratio.h"
 #include "trace/text/decimal_time.h"

@@ -3,10 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/what_if/advice.h"
-#include "analysis/present/page/run_page.h"
 #include "analysis/present/advice_report.h"
 #include "analysis/present/comparison_report.h"
+#include "analysis/present/page/run_page.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/what_if_report.h"
 #include "analysis/run/run.h"
@@ -14,6 +13,7 @@
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/page_parts.h"
 #include "analysis/testing/run_of_timeline.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/what_if/what_if.h"
 
 namespace pipetrace {

@@ -10,17 +10,17 @@
 #include <string>
 #include <utility>
 
-#include "analysis/run/bubbles/bubbles.h"
-#include "analysis/present/page/page.h"
-#include "analysis/present/page/step_chart.h"
-#include "analysis/present/page/steps_chart.h"
 #include "analysis/present/class_times.h"
 #include "analysis/present/diagnostic_lines.h"
 #include "analysis/present/finding_sentences.h"
+#include "analysis/present/page/page.h"
+#include "analysis/present/page/step_chart.h"
+#include "analysis/present/page/steps_chart.h"
 #include "analysis/present/run_figures.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/summary_report.h"
 #include "analysis/ratio.h"
+#include "analysis/run/bubbles/bubbles.h"
 #include "analysis/run/steps/median_step.h"
 #include "chart/text/bubble_text.h"
 #include "trace/text/decimal_time.h"

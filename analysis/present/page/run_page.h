@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "analysis/causes/explanation.h"
-#include "analysis/present/page/page.h"
 #include "analysis/present/advice_report.h"
+#include "analysis/present/page/page.h"
 #include "analysis/present/run_report.h"
 
 namespace pipetrace {

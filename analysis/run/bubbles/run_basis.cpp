@@ -9,8 +9,8 @@
 
 #include "analysis/run/plans/measured_plan.h"
 #include "analysis/run/plans/recognise_schedule.h"
-#include "analysis/run/waits/run_network.h"
 #include "analysis/run/steps/incomplete_steps.h"
+#include "analysis/run/waits/run_network.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/threads/in_parallel.h"

@@ -9,8 +9,8 @@
 #include "analysis/run/bubbles/step_tail.h"
 #include "analysis/run/graph/median_durations.h"
 #include "analysis/run/graph/step_jobs.h"
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/interval.h"
+#include "analysis/run_summary.h"
 
 namespace pipetrace {
 

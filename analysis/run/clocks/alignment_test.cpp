@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/run/clocks/wrong_clocks.h"
 #include "analysis/matched_messages.h"
+#include "analysis/run/clocks/wrong_clocks.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/build_schedule.h"

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/run/clocks/move_times.h"
 #include "analysis/matched_messages.h"
+#include "analysis/run/clocks/move_times.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {

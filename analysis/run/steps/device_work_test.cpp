@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "analysis/present/summary_report.h"
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/selection.h"
+#include "analysis/run_summary.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "trace/event_arguments.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/counted_steps.h"
+#include "analysis/run_summary.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
 

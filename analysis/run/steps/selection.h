@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/interval.h"
+#include "analysis/run_summary.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_summary.h"
 #include "analysis/run/steps/interval.h"
 #include "analysis/run/steps/selection.h"
+#include "analysis/run_summary.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/steps/step_span.h"
 #include "trace/timeline.h"

@@ -13,11 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/present/comparison_report.h"
+#include "analysis/present/plan_report.h"
 #include "analysis/run/clocks/wrong_clocks.h"
 #include "analysis/run/costs/costs_file.h"
 #include "analysis/run/costs/given_costs.h"
-#include "analysis/present/comparison_report.h"
-#include "analysis/present/plan_report.h"
 #include "analysis/run/run.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"

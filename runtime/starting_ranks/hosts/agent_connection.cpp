@@ -94,6 +94,10 @@ void AgentConnection::show(RanksDisplay& display, bool everything) {
       printed_.back() != '\n') {
     printed_ += '\n';
   }
+  // ssh ends its lines as a terminal has them.
+  for (std::size_t at = 0; (at = printed_.find("\r\n", at)) != std::string::npos;) {
+    printed_.erase(at, 1);
+  }
   const std::size_t lines = printed_.rfind('\n') + 1;  // npos + 1 is 0
   shown_.show(std::string_view(printed_).substr(0, lines), display.pending());
   printed_.erase(0, lines);
