@@ -23,6 +23,7 @@ PlanNetwork::PlanNetwork(const Plan& plan, const PlanIndex& index, const Message
   addMeetings(parts.meetings);
   isComplete_ = network_.order();
   index_ = nullptr;
+  versions_ = nullptr;
 }
 
 void PlanNetwork::numberActions() {

@@ -44,9 +44,9 @@ struct MeetingOfRanks {
 /// - each action, on its rank after the one before it. With lines (CommStreams) sends and receives
 ///   follow those before them on their lines, and a send begins with its receive
 /// - where messages have links: each message
-/// - where a plan has credits and no sends, or lines: the hand-over of what an action has made,
-/// after
-///   which its rank goes on
+/// - where a plan has credits, and no sends in its rows (it has none, or they are on lines):
+///   the hand-over of what an action has made. The rank goes on when its message has a
+///   credit
 /// - updates of weights, where they are asked for, and the meetings at which ranks add gradients
 /// - the end of each rank's step
 /// - what a step takes over from steps before: `carried`, which is given
