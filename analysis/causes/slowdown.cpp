@@ -49,7 +49,7 @@ class SetWhatIfs {
   /// difference to the result.
   void findBounds(const JobGraph& graph, const RunWork& runWork, double ideal, int threads);
   /// Runs a step (by its index). Several threads may run different steps at once.
-  void run(std::size_t step, const RunNetwork& order);
+  void run(std::size_t step, const RunNetwork& network);
   /// After all steps. `ideal`: the mean length of a step with ideal durations, ns.
   void finish(double ideal);
 
@@ -124,13 +124,13 @@ void SetWhatIfs::addDeviations(const JobGraph& graph, const RunWork& runWork, st
   }
 }
 
-void SetWhatIfs::run(std::size_t step, const RunNetwork& order) {
+void SetWhatIfs::run(std::size_t step, const RunNetwork& network) {
   if (whatIfs_ == 0) return;
   const auto whatIfOf = [&](const RunNetwork::Operation& work) {
     const std::size_t set = setOf_(work);
     return set < count() ? whatIfOf_[set] : kNoWhatIf;
   };
-  byStep_[step] = SetTimes(order, whatIfs_, whatIfOf).lengths();
+  byStep_[step] = SetTimes(network, whatIfs_, whatIfOf).lengths();
 }
 
 /// In the order of steps: the sums are the same for any number of threads.
@@ -394,7 +394,7 @@ class Analysis {
 
   /// The length of a step as measured whose ranks begin as late as they did. `together`: the same
   /// if they all begin at 0.
-  double releasedLength(std::size_t step, const RunNetwork& order, double together) const {
+  double releasedLength(std::size_t step, const RunNetwork& network, double together) const {
     std::vector<double> releases;
     releases.reserve(graph_.ranks().size());
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
@@ -402,7 +402,7 @@ class Analysis {
     }
     if (*std::max_element(releases.begin(), releases.end()) <= 0) return together;
     using Times = RunTimes<1>;
-    Times times(order);
+    Times times(network);
     times.run([](const RunNetwork::Operation& work) { return Times::Row{work.measured}; },
               [](const RunNetwork::Operation&) { return Times::Row{}; },
               [&](const RunNetwork::Operation& work) { return releases[work.rank]; });
@@ -414,8 +414,8 @@ class Analysis {
     std::vector<StepLengths> steps(work_.stepCount());
     inParallel(threads_, steps.size(), [&](std::size_t step) {
       StepLengths& lengths = steps[step];
-      const RunNetwork order(graph_, work_, step, step + 1);
-      WhatIfTimes times(order);
+      const RunNetwork network(graph_, work_, step, step + 1);
+      WhatIfTimes times(network);
       for (const WhatIfs& each : whatIfs_) {
         const WhatIfTimes::Lengths some = times.run(each);
         lengths.whatIfs.insert(lengths.whatIfs.end(), some.begin(), some.end());
@@ -423,9 +423,9 @@ class Analysis {
           lengths.byReplica = times.lengthsByReplica(replicaOf_, replicas_.size());
         }
       }
-      lengths.released = releasedLength(step, order, lengths.whatIfs[0]);
-      stages_.run(step, order);
-      positions_.run(step, order);
+      lengths.released = releasedLength(step, network, lengths.whatIfs[0]);
+      stages_.run(step, network);
+      positions_.run(step, network);
     });
     // In the order of steps: the sums are the same for any number of threads.
     const auto count = static_cast<double>(steps.size());
@@ -452,8 +452,8 @@ class Analysis {
     std::vector<double> ideals(std::min(kMostSteps, work_.stepCount()));
     inParallel(threads_, ideals.size(), [&](std::size_t i) {
       const std::size_t step = i * work_.stepCount() / ideals.size();
-      const RunNetwork order(graph_, work_, step, step + 1);
-      RunTimes<1> times(order);
+      const RunNetwork network(graph_, work_, step, step + 1);
+      RunTimes<1> times(network);
       times.run([](const RunNetwork::Operation& work) { return RunTimes<1>::Row{work.ideal}; });
       ideals[i] = times.length()[0];
     });
@@ -472,8 +472,8 @@ class Analysis {
     using Times = RunTimes<1>;
     std::vector<double> lengths(work_.stepCount());
     inParallel(threads_, lengths.size(), [&](std::size_t step) {
-      const RunNetwork order(graph_, work_, step, step + 1);
-      Times times(order);
+      const RunNetwork network(graph_, work_, step, step + 1);
+      Times times(network);
       times.run([&](const RunNetwork::Operation& work) {
         return Times::Row{isIdeal[work.rank] != 0 ? work.ideal : work.measured};
       });

@@ -22,8 +22,8 @@ constexpr auto kBits = [] {
 }();
 
 template <typename Visit>
-void visitSources(const RunNetwork& order, RunNetwork::Index work, const Visit& visit) {
-  for (const RunNetwork::Wait& wait : order.waits(work)) {
+void visitSources(const RunNetwork& network, RunNetwork::Index work, const Visit& visit) {
+  for (const RunNetwork::Wait& wait : network.waits(work)) {
     if (wait.source != RunNetwork::kNone) visit(wait.source);
   }
 }
@@ -55,22 +55,22 @@ std::vector<double> WhatIfTimes::lengthsByReplica(std::span<const std::uint32_t>
 
 std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t> replicaOf,
                                                    std::size_t first, std::size_t count) const {
-  std::vector<std::uint32_t> rowOf(order_.operations().size());
+  std::vector<std::uint32_t> rowOf(network_.operations().size());
   std::uint32_t rows = 0;
   for (Index work = 0; work < rowOf.size(); ++work) {
-    if (order_.isCoupled(work)) rowOf[work] = rows++;
+    if (network_.isCoupled(work)) rowOf[work] = rows++;
   }
   std::vector<double> ends(rows * count);  // of coupled operations, by replica
   const auto placeOf = [&](const RunNetwork::Operation& work) {
     return static_cast<std::size_t>(replicaOf[work.rank]) - first;  // count and more: none
   };
   const auto takeEnd = [&](Index work, std::span<double> row) {
-    if (order_.isCoupled(work)) {
+    if (network_.isCoupled(work)) {
       const double* const other = ends.data() + rowOf[work] * count;
       for (std::size_t d = 0; d < count; ++d) row[d] = std::max(row[d], other[d]);
       return;
     }
-    const std::size_t own = placeOf(order_.operations()[work]);
+    const std::size_t own = placeOf(network_.operations()[work]);
     const double measured = own < count ? std::max(row[own], times_.end(work)[kAllMeasured]) : 0;
     for (double& value : row) value = std::max(value, times_.end(work)[kAllIdeal]);
     if (own < count) row[own] = measured;
@@ -90,37 +90,37 @@ std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t
     }
     std::fill(message.begin(), message.end(), 0.0);
     if (wait.source != RunNetwork::kNone) takeEnd(wait.source, message);
-    addDuration(order_.messages()[wait.lag], message);
+    addDuration(network_.messages()[wait.lag], message);
     for (std::size_t d = 0; d < count; ++d) begin[d] = std::max(begin[d], message[d]);
   };
-  for (const WaitNetwork::Group& group : order_.waits().groups()) {
-    const auto members = order_.waits().members(group);
-    if (!order_.isCoupled(members.front())) continue;
+  for (const WaitNetwork::Group& group : network_.waits().groups()) {
+    const auto members = network_.waits().members(group);
+    if (!network_.isCoupled(members.front())) continue;
     std::fill(begin.begin(), begin.end(), 0.0);
     for (const Index work : members) {
-      for (const RunNetwork::Wait& wait : order_.waits(work)) takeWait(wait);
+      for (const RunNetwork::Wait& wait : network_.waits(work)) takeWait(wait);
     }
     for (const Index work : members) {
       const std::span<double> row(ends.data() + rowOf[work] * count, count);
       std::copy(begin.begin(), begin.end(), row.begin());
-      addDuration(order_.operations()[work], row);
+      addDuration(network_.operations()[work], row);
     }
   }
   std::vector<double> lengths(count);
-  for (const Index work : order_.lastJobs()) takeEnd(work, lengths);
+  for (const Index work : network_.lastJobs()) takeEnd(work, lengths);
   return lengths;
 }
 
 /// When operations ideally end, and the places that they have as long as others wait for them.
 class SetTimes::Places {
  public:
-  explicit Places(const RunNetwork& order)
-      : order_(order),
-        ends_(order.operations().size()),
+  explicit Places(const RunNetwork& network)
+      : network_(network),
+        ends_(network.operations().size()),
         places_(ends_.size()),
         users_(ends_.size()) {
     for (Index work = 0; work < users_.size(); ++work) {
-      visitSources(order, work, [&](Index source) { ++users_[source]; });
+      visitSources(network, work, [&](Index source) { ++users_[source]; });
     }
   }
 
@@ -138,14 +138,14 @@ class SetTimes::Places {
   /// After all operations of its group have their places: what it waits for is read while it is
   /// written.
   void letGo(Index work) {
-    visitSources(order_, work, [&](Index source) {
+    visitSources(network_, work, [&](Index source) {
       if (--users_[source] == 0) free_.push_back(places_[source]);
     });
     if (users_[work] == 0) free_.push_back(places_[work]);
   }
 
  private:
-  const RunNetwork& order_;
+  const RunNetwork& network_;
   std::vector<double> ends_;   // by operation
   std::vector<Index> places_;  // by operation
   std::vector<Index> users_;   // how many that have not begun wait for it
@@ -153,24 +153,24 @@ class SetTimes::Places {
   Index count_ = 1;
 };
 
-SetTimes::SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf) : sets_(sets) {
-  messages_.reserve(order.messages().size());
-  for (const RunNetwork::Operation& each : order.messages()) {
+SetTimes::SetTimes(const RunNetwork& network, std::size_t sets, const SetOf& setOf) : sets_(sets) {
+  messages_.reserve(network.messages().size());
+  for (const RunNetwork::Operation& each : network.messages()) {
     messages_.push_back({setOf(each), static_cast<float>(each.measured - each.ideal)});
   }
-  members_.reserve(order.operations().size());
-  inputs_.reserve(4 * order.operations().size());
-  groups_.reserve(order.waits().groups().size() + 1);
-  Places places(order);
-  for (const WaitNetwork::Group& group : order.waits().groups())
-    addGroup(order, group, setOf, places);
+  members_.reserve(network.operations().size());
+  inputs_.reserve(4 * network.operations().size());
+  groups_.reserve(network.waits().groups().size() + 1);
+  Places places(network);
+  for (const WaitNetwork::Group& group : network.waits().groups())
+    addGroup(network, group, setOf, places);
   groups_.push_back({static_cast<Index>(inputs_.size()), static_cast<Index>(members_.size())});
-  for (const Index work : order.lastJobs()) ideal_ = std::max(ideal_, places.endOf(work));
-  std::vector<char> isLast(order.operations().size());
-  for (const Index work : order.lastJobs()) isLast[work] = 1;
+  for (const Index work : network.lastJobs()) ideal_ = std::max(ideal_, places.endOf(work));
+  std::vector<char> isLast(network.operations().size());
+  for (const Index work : network.lastJobs()) isLast[work] = 1;
   std::size_t member = 0;
-  for (const WaitNetwork::Group& group : order.waits().groups()) {
-    for (const Index work : order.waits().members(group)) {
+  for (const WaitNetwork::Group& group : network.waits().groups()) {
+    for (const Index work : network.waits().members(group)) {
       members_[member].isLast = isLast[work] != 0;
       members_[member++].slack = static_cast<float>(ideal_ - places.endOf(work));
     }
@@ -179,7 +179,7 @@ SetTimes::SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf
   isLate_.resize(places.count());
 }
 
-void SetTimes::addGroup(const RunNetwork& order, const WaitNetwork::Group& group,
+void SetTimes::addGroup(const RunNetwork& network, const WaitNetwork::Group& group,
                         const SetOf& setOf, Places& places) {
   const auto firstInput = static_cast<Index>(inputs_.size());
   groups_.push_back({firstInput, static_cast<Index>(members_.size())});
@@ -187,11 +187,12 @@ void SetTimes::addGroup(const RunNetwork& order, const WaitNetwork::Group& group
   ends.clear();
   const auto add = [&](Index source, Index message) {
     inputs_.push_back({places.placeOf(source), message});
-    ends.push_back(places.endOf(source) + (message == kNone ? 0 : order.messages()[message].ideal));
+    ends.push_back(places.endOf(source) +
+                   (message == kNone ? 0 : network.messages()[message].ideal));
   };
   add(kNone, kNone);
-  for (const Index work : order.waits().members(group)) {
-    for (const RunNetwork::Wait& wait : order.waits(work)) {
+  for (const Index work : network.waits().members(group)) {
+    for (const RunNetwork::Wait& wait : network.waits(work)) {
       if (wait.source != kNone || wait.lag != kNone) add(wait.source, wait.lag);
     }
   }
@@ -199,12 +200,12 @@ void SetTimes::addGroup(const RunNetwork& order, const WaitNetwork::Group& group
   for (std::size_t i = 0; i < ends.size(); ++i) {
     inputs_[firstInput + i].slack = static_cast<float>(begin - ends[i]);
   }
-  for (const Index work : order.waits().members(group)) {
-    const RunNetwork::Operation& each = order.operations()[work];
+  for (const Index work : network.waits().members(group)) {
+    const RunNetwork::Operation& each = network.operations()[work];
     members_.push_back({{setOf(each), static_cast<float>(each.measured - each.ideal)},
                         places.take(work, begin + each.ideal)});
   }
-  for (const Index work : order.waits().members(group)) places.letGo(work);
+  for (const Index work : network.waits().members(group)) places.letGo(work);
 }
 
 std::vector<double> SetTimes::lengths() {

@@ -35,7 +35,7 @@ class WhatIfTimes {
  public:
   using Lengths = std::array<double, WhatIfs::kMost>;
 
-  explicit WhatIfTimes(const RunNetwork& order) : order_(order), times_(order) {}
+  explicit WhatIfTimes(const RunNetwork& network) : network_(network), times_(network) {}
 
   /// The lengths of the step, ns.
   Lengths run(const WhatIfs& whatIfs);
@@ -56,7 +56,7 @@ class WhatIfTimes {
   std::vector<double> lengthsOfReplicas(std::span<const std::uint32_t> replicaOf, std::size_t first,
                                         std::size_t count) const;
 
-  const RunNetwork& order_;
+  const RunNetwork& network_;
   Times times_;
 };
 
@@ -70,7 +70,7 @@ class WhatIfTimes {
 /// what-ifs. A difference is a number of single precision, which is 10⁻⁷ of it exact. It is kept
 /// until the last work that waits for it has begun, so memory is that of the operations in between.
 ///
-/// Times are in ns. For one thread; the order may go after the constructor.
+/// Times are in ns. For one thread; the network may go after the constructor.
 class SetTimes {
  public:
   static constexpr std::size_t kAtOnce = 128;
@@ -78,7 +78,7 @@ class SetTimes {
 
   /// The sets are numbered from 0 to `sets` − 1. `setOf(work)`: the set of an operation or a
   /// message. With a higher number it is ideal in all what-ifs.
-  SetTimes(const RunNetwork& order, std::size_t sets, const SetOf& setOf);
+  SetTimes(const RunNetwork& network, std::size_t sets, const SetOf& setOf);
 
   /// The length of the step in the what-if of each set.
   std::vector<double> lengths();
@@ -117,7 +117,7 @@ class SetTimes {
   };
   class Places;
 
-  void addGroup(const RunNetwork& order, const WaitNetwork::Group& group, const SetOf& setOf,
+  void addGroup(const RunNetwork& network, const WaitNetwork::Group& group, const SetOf& setOf,
                 Places& places);
   bool isInPass(std::size_t set) const { return set >= first_ && set - first_ < kAtOnce; }
   void run();

@@ -50,7 +50,7 @@ TEST(WhatIfTimes, LengthsByReplicaAreThoseOfAWhatIfForEachOne) {
     const JobGraph graph(timeline, topologyOf(timeline));
     const std::vector<std::int32_t> steps{0};
     const RunWork work(timeline, graph, steps, 1);
-    const RunNetwork order(graph, work, 0, 1);
+    const RunNetwork network(graph, work, 0, 1);
     std::vector<std::uint32_t> replicaOf;
     for (const JobGraph::Rank& rank : graph.ranks()) {
       replicaOf.push_back(static_cast<std::uint32_t>(rank.replica));
@@ -61,7 +61,7 @@ TEST(WhatIfTimes, LengthsByReplicaAreThoseOfAWhatIfForEachOne) {
     const WhatIfs none(graph.ranks().size(), work.stages().size(), work.setNames().size());
     WhatIfs allAndNothing = none;
     allAndNothing.inverted = 1;
-    WhatIfTimes times(order);
+    WhatIfTimes times(network);
     const WhatIfTimes::Lengths two = times.run(allAndNothing);
     const std::vector<double> lengths = times.lengthsByReplica(replicaOf, count);
     ASSERT_EQ(lengths.size(), count);
@@ -71,7 +71,7 @@ TEST(WhatIfTimes, LengthsByReplicaAreThoseOfAWhatIfForEachOne) {
       for (std::size_t r = 0; r < replicaOf.size(); ++r) {
         one.byRank[r] = replicaOf[r] == replica ? 1 : 0;
       }
-      WhatIfTimes single(order);
+      WhatIfTimes single(network);
       const double expected = single.run(one)[0];
       EXPECT_NEAR(lengths[replica], expected, 1e-6) << "replica " << replica;
       if (expected != two[0] && expected != two[1]) ++different;
@@ -85,13 +85,13 @@ void expectLengthsByRank(const Timeline& timeline, std::int32_t step) {
   const JobGraph graph(timeline, topologyOf(timeline));
   const std::vector<std::int32_t> steps{step};
   const RunWork work(timeline, graph, steps, 1);
-  const RunNetwork order(graph, work, 0, 1);
+  const RunNetwork network(graph, work, 0, 1);
   const std::size_t ranks = graph.ranks().size();
   ASSERT_GT(ranks, SetTimes::kAtOnce) << "there is more than one pass";
-  SetTimes times(order, ranks, [](const RunNetwork::Operation& each) { return each.rank; });
+  SetTimes times(network, ranks, [](const RunNetwork::Operation& each) { return each.rank; });
   const std::vector<double> lengths = times.lengths();
   ASSERT_EQ(lengths.size(), ranks);
-  WhatIfTimes single(order);
+  WhatIfTimes single(network);
   std::set<double> different;
   for (std::size_t r = 0; r < ranks; ++r) {
     WhatIfs one(ranks, work.stages().size(), work.setNames().size());

@@ -114,7 +114,7 @@ class RunAdvisor {
   void links() {
     const LinkTimes times(graph_, run_.counted);
     std::set<LinkTimes::Link> links;
-    for (const RunNetwork::Operation& work : run_.again.order().operations()) {
+    for (const RunNetwork::Operation& work : run_.again.network().operations()) {
       if (!run_.again.isMessage(work)) continue;
       const auto [from, to] = run_.again.ranksOf(work);
       if (from >= 0 && to >= 0) links.insert({std::min(from, to), std::max(from, to)});

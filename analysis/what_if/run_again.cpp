@@ -183,8 +183,8 @@ RunAgain::RunAgain(const Run& run, const CountedSteps& counted)
       counted_(counted),
       work_(run.timeline(), graph_, stepsOf(graph_), run.threads(),
             countedOf(stepsOf(graph_), counted)),
-      order_(graph_, work_, 0, work_.stepCount(),
-             {.messages = RerunRules::Messages::kInLine, .keepsLaunches = true}) {}
+      network_(graph_, work_, 0, work_.stepCount(),
+               {.messages = RerunRules::Messages::kInLine, .keepsLaunches = true}) {}
 
 bool RunAgain::isMessage(const Operation& work) const {
   return !work_.isCollective(work.id) && graph_.node(work.id).isMessage;
@@ -211,11 +211,11 @@ bool RunAgain::isOnLink(const Operation& work, int rank, int peer) const {
 /// The one that ended last.
 Index RunAgain::lastInputOf(Index index) const {
   Index last = RunNetwork::kNone;
-  for (const RunNetwork::Wait& wait : order_.waits(index)) {
+  for (const RunNetwork::Wait& wait : network_.waits(index)) {
     if (wait.source == RunNetwork::kNone) continue;
     const bool isLater =
-        last == RunNetwork::kNone || work_.endOf(order_.operations()[wait.source].id) >
-                                         work_.endOf(order_.operations()[last].id);
+        last == RunNetwork::kNone || work_.endOf(network_.operations()[wait.source].id) >
+                                         work_.endOf(network_.operations()[last].id);
     if (isLater) last = wait.source;
   }
   return last;
@@ -223,35 +223,35 @@ Index RunAgain::lastInputOf(Index index) const {
 
 bool RunAgain::isUnlogged(const Operation& work, Index input) const {
   if (input == RunNetwork::kNone || isMessage(work) || work_.isCollective(work.id)) return false;
-  const Operation& before = order_.operations()[input];
+  const Operation& before = network_.operations()[input];
   return before.rank != work.rank && !isMessage(before) && !work_.isCollective(before.id);
 }
 
 bool RunAgain::waitsForUnlogged(Index index) const {
-  return isUnlogged(order_.operations()[index], lastInputOf(index));
+  return isUnlogged(network_.operations()[index], lastInputOf(index));
 }
 
 bool RunAgain::mayWaitForUnlogged(Index index) const {
-  const auto waits = order_.waits(index);
+  const auto waits = network_.waits(index);
   return std::any_of(waits.begin(), waits.end(), [&](const RunNetwork::Wait& wait) {
-    return isUnlogged(order_.operations()[index], wait.source);
+    return isUnlogged(network_.operations()[index], wait.source);
   });
 }
 
 bool RunAgain::hasLaunch(Index index) const {
-  const Operation& work = order_.operations()[index];
+  const Operation& work = network_.operations()[index];
   if (work.launch <= 0) return false;
   const Index last = lastInputOf(index);
   if (last == RunNetwork::kNone) return false;
   const bool isInStep =
-      work_.stepIndexOf(order_.operations()[last].id) == work_.stepIndexOf(work.id);
+      work_.stepIndexOf(network_.operations()[last].id) == work_.stepIndexOf(work.id);
   return isInStep && !waitsForUnlogged(index);
 }
 
 std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   std::vector<double> launches;
-  for (Index i = 0; i < order_.operations().size(); ++i) {
-    const Operation& work = order_.operations()[i];
+  for (Index i = 0; i < network_.operations().size(); ++i) {
+    const Operation& work = network_.operations()[i];
     const bool pauses =
         std::binary_search(changes.withoutPauses.begin(), changes.withoutPauses.end(), work.id);
     const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
@@ -269,7 +269,7 @@ void RunAgain::requireRank(int rank, const std::string& option) const {
 
 std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   std::vector<double> durations;
-  for (const Operation& work : order_.operations()) durations.push_back(work.measured);
+  for (const Operation& work : network_.operations()) durations.push_back(work.measured);
   for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
   if (!changes.withoutPauses.empty()) leaveOutPauses(changes.withoutPauses, durations);
   if (!changes.evenStages.empty()) evenOut(changes.evenStages, durations);
@@ -307,9 +307,9 @@ void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) co
   };
   bool isThere = false;
   for (Index i = 0; i < durations.size(); ++i) {
-    if (!isIn(order_.operations()[i])) continue;
+    if (!isIn(network_.operations()[i])) continue;
     isThere = true;
-    durations[i] = std::round(order_.operations()[i].ideal);
+    durations[i] = std::round(network_.operations()[i].ideal);
   }
   if (!isThere) refuseChange(option, "the run has no such work");
 }
@@ -331,7 +331,7 @@ void RunAgain::balance(std::vector<double>& durations) const {
   };
   std::map<Key, Sum> sums;
   for (Index i = 0; i < durations.size(); ++i) {
-    const Operation& work = order_.operations()[i];
+    const Operation& work = network_.operations()[i];
     if (!isBalanced(work) || !counted_.contains(work_.event(work.id).step)) continue;
     Sum& sum = sums[keyOf(work)];
     sum.time += durations[i];
@@ -345,7 +345,7 @@ void RunAgain::balance(std::vector<double>& durations) const {
     ++mean.count;
   }
   for (Index i = 0; i < durations.size(); ++i) {
-    const Operation& work = order_.operations()[i];
+    const Operation& work = network_.operations()[i];
     const auto sum = isBalanced(work) ? sums.find(keyOf(work)) : sums.end();
     if (sum == sums.end() || sum->second.time <= 0) continue;
     const double target =
@@ -359,7 +359,7 @@ void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& dura
   std::map<Key, std::pair<double, double>> sums;  // time and count
   std::vector<std::pair<Index, Key>> jobs;
   for (Index i = 0; i < durations.size(); ++i) {
-    const Operation& work = order_.operations()[i];
+    const Operation& work = network_.operations()[i];
     if (!isCompute(kindOf(work))) continue;
     if (std::find(stages.begin(), stages.end(), stageOf(work)) == stages.end()) continue;
     const Key key{work_.stepIndexOf(work.id), work.rank, stageOf(work), kindOf(work),
@@ -375,7 +375,7 @@ void RunAgain::leaveOutPauses(const std::vector<JobGraph::Id>& jobs,
                               std::vector<double>& durations) const {
   const MedianDurations usual(graph_, run_.threads(), counted_);
   for (Index i = 0; i < durations.size(); ++i) {
-    const Operation& work = order_.operations()[i];
+    const Operation& work = network_.operations()[i];
     if (!std::binary_search(jobs.begin(), jobs.end(), work.id)) continue;
     durations[i] = std::min(durations[i], static_cast<double>(usual.median(work.id)));
   }
@@ -385,7 +385,7 @@ void RunAgain::setLink(const RunChanges::Link& link, std::vector<double>& durati
   for (const int rank : {link.rank, link.peer}) requireRank(rank, link.text);
   bool isThere = false;
   for (Index i = 0; i < durations.size(); ++i) {
-    if (!isOnLink(order_.operations()[i], link.rank, link.peer)) continue;
+    if (!isOnLink(network_.operations()[i], link.rank, link.peer)) continue;
     isThere = true;
     durations[i] = static_cast<double>(link.time);
   }
@@ -412,7 +412,7 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
   };
   bool isThere = false;
   for (Index i = 0; i < durations.size(); ++i) {
-    if (!isIn(order_.operations()[i])) continue;
+    if (!isIn(network_.operations()[i])) continue;
     isThere = true;
     if (durations[i] > 0) {
       durations[i] = static_cast<double>(scale.scaled(static_cast<Nanoseconds>(durations[i])));
@@ -420,7 +420,7 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
   }
   if (isThere) return;
   std::set<int> stages;
-  for (const Operation& work : order_.operations()) {
+  for (const Operation& work : network_.operations()) {
     if (scale.of == Of::kStage && isCompute(kindOf(work)) && stageOf(work) >= 0) {
       stages.insert(stageOf(work));
     }
@@ -434,17 +434,17 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
 Timeline RunAgain::run(const RunChanges& changes) const {
   const std::vector<double> durations = durationsOf(changes);
   const std::vector<double> launches = launchesOf(changes);
-  const std::vector<Operation>& operations = order_.operations();
+  const std::vector<Operation>& operations = network_.operations();
   using Row = RunTimes<1>::Row;
   const auto indexOf = [&](const Operation& work) {
     return static_cast<std::size_t>(&work - &operations[0]);
   };
   const auto hasInput = [&](Index index) {
-    const auto waits = order_.waits(index);
+    const auto waits = network_.waits(index);
     return std::any_of(waits.begin(), waits.end(),
                        [](const auto& wait) { return wait.source != RunNetwork::kNone; });
   };
-  RunTimes<1> times(order_);
+  RunTimes<1> times(network_);
   times.run([&](const Operation& work) { return Row{durations[indexOf(work)]}; },
             [&](const Operation& work) { return Row{launches[indexOf(work)]}; },
             [&](const Operation& work) {
@@ -456,11 +456,11 @@ Timeline RunAgain::run(const RunChanges& changes) const {
   moved.reserve(operations.size());
   for (Index i = 0; i < operations.size(); ++i) {
     double ready = hasInput(i) ? std::numeric_limits<double>::lowest() : 0.0;
-    for (const RunNetwork::Wait& wait : order_.waits(i)) {
+    for (const RunNetwork::Wait& wait : network_.waits(i)) {
       if (wait.source != RunNetwork::kNone) ready = std::max(ready, times.end(wait.source)[0]);
     }
     const auto timeOf = [&](double time) {
-      return order_.origin() + static_cast<Nanoseconds>(std::llround(time));
+      return network_.origin() + static_cast<Nanoseconds>(std::llround(time));
     };
     moved.push_back({.node = work_.nodeOf(operations[i].id),
                      .begin = timeOf(ready + launches[i]),

@@ -27,7 +27,7 @@ class RunAgain {
   /// have.
   Timeline run(const RunChanges& changes = {}) const;
 
-  const RunNetwork& order() const { return order_; }
+  const RunNetwork& network() const { return network_; }
   const RunWork& work() const { return work_; }
   /// The numbers of the ranks of a message, its sender's first; -1: not known.
   std::pair<int, int> ranksOf(const RunNetwork::Operation& message) const;
@@ -68,7 +68,7 @@ class RunAgain {
   const JobGraph& graph_;
   const CountedSteps& counted_;
   RunWork work_;
-  RunNetwork order_;
+  RunNetwork network_;
 };
 
 /// The most by which begin or end of an event differ between two forms of one run, bubbles apart.

@@ -475,7 +475,7 @@ bool RunModel::isOfPipeline(int rank) const {
 
 void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) {
   std::map<std::pair<int, JobKind>, std::vector<Nanoseconds>> found;
-  const std::vector<MedianWork>& operations = again.order().operations();
+  const std::vector<MedianWork>& operations = again.network().operations();
   for (MedianIndex i = 0; i < operations.size(); ++i) {
     const MedianWork& work = operations[i];
     const Event& event = again.work().event(work.id);
@@ -493,7 +493,7 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
   std::map<std::pair<int, int>, std::vector<Nanoseconds>> links;  // of ranks of the plan
   std::vector<Nanoseconds> all;
   std::vector<Nanoseconds> unlogged;
-  const std::vector<MedianWork>& operations = again.order().operations();
+  const std::vector<MedianWork>& operations = again.network().operations();
   for (MedianIndex i = 0; i < operations.size(); ++i) {
     const MedianWork& work = operations[i];
     const Event& event = again.work().event(work.id);

@@ -11,7 +11,7 @@ PlanNetwork::PlanNetwork(const Plan& plan, const PlanIndex& index, const Message
       hasTransfers_(index.hasTransfers()),
       hasLines_(rules.commStreams != CommStreams::kAsReached),
       hasLinks_(parts.links && !hasLines_),
-      credits_(parts.credits ? CreditGivers(plan, index) : CreditGivers()),
+      credits_(parts.credits ? CreditChannels(plan, index) : CreditChannels()),
       versions_(parts.versions),
       index_(&index) {
   if (versions_ != nullptr) meetings_ = UpdateMeetings(plan, *versions_);
@@ -288,7 +288,7 @@ void PlanNetwork::addLinks() {
 /// A forward message waits for the end of the action that frees its credit, and for its way back.
 void PlanNetwork::addCredit(Index operation, int message) {
   if (credits_.channels().empty() || !isForward(message)) return;
-  const CreditGivers::Place place = credits_.placeOf(positionOf(makerOf(message)));
+  const CreditChannels::Place place = credits_.placeOf(positionOf(makerOf(message)));
   if (!place.exists()) return;
   const auto& users = credits_.channels()[static_cast<std::size_t>(place.channel)].users;
   const auto count = static_cast<int>(users.size());

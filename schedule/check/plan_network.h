@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/check/credit_givers.h"
+#include "schedule/check/credit_channels.h"
 #include "schedule/check/plan_index.h"
 #include "schedule/check/update_meetings.h"
 #include "schedule/comm_streams.h"
@@ -150,7 +150,7 @@ class PlanNetwork {
   /// What a lag means: that of a credit is messageCount() and the number of its channel, any other
   /// the number of a message. That of WaitReason::kLink goes back from the end of a message.
   int channelOf(Index lag) const { return static_cast<int>(lag) - messageCount(); }
-  const CreditGivers& credits() const { return credits_; }
+  const CreditChannels& credits() const { return credits_; }
 
  private:
   void numberActions();
@@ -190,7 +190,7 @@ class PlanNetwork {
   std::vector<int> moved_;            // by send and receive: the message
   std::vector<Index> messages_;       // by message, where they have links
   std::vector<int> ofLinks_;          // the messages with links, in the order of their operations
-  CreditGivers credits_;
+  CreditChannels credits_;
   const WeightVersions* versions_;
   UpdateMeetings meetings_;
   std::vector<Carried> carried_;

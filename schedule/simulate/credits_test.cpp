@@ -153,6 +153,23 @@ TEST(Credits, PipeDreamOnASlowStageIsHeldBack) {
   EXPECT_EQ(secondForward(1), 12);  // 1F0 ends at 2 + 10
 }
 
+// A message without a credit is not sent, so nobody receives it either.
+TEST(Credits, ABlockingReceiveWaitsForTheCreditOfItsMessage) {
+  Plan plan = readPlan(
+      "0F0,0SEND_F0,0F1,0SEND_F1\n"
+      "1RECV_F0,1RECV_F1,1F0,1F1\n",
+      "early");
+  plan.credits = 1;
+  EXPECT_THAT(check(plan), testing::IsEmpty());
+  const std::vector<Problem> problems = check(plan, {.buffers = kBlocking});
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_THAT(toText(problems.front()),
+              testing::HasSubstr("0SEND_F1 (rank 0, cell 3) waits for a credit from 1F0 (rank 1, "
+                                 "cell 2), which comes after 1RECV_F1"));
+  plan.credits = 2;
+  EXPECT_THAT(check(plan, {.buffers = kBlocking}), testing::IsEmpty());
+}
+
 /// Random plans with credits, many of which have a deadlock.
 class CreditProperties : public testing::Test {
  protected:

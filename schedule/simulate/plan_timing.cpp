@@ -40,7 +40,7 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStr
       isForwardOnly_(plan.isForwardOnly()),
       network_(networkOf(commStreams)),
       times_(network_.waits()) {
-  for (const CreditGivers::Channel& channel : network_.credits().channels()) {
+  for (const CreditChannels::Channel& channel : network_.credits().channels()) {
     acknowledgements_.push_back(costs.transferBetween(channel.receiver, channel.sender));
   }
   for (const PlanNetwork::Carried& carried : network_.carried()) {
@@ -65,7 +65,10 @@ PlanNetwork PlanTiming::networkOf(CommStreams commStreams) {
     parts.meetings = meetings;
   }
   PlanNetwork network(plan_, index, {.commStreams = commStreams}, parts);
-  if (!network.isComplete()) requireRunsInLine(CheckedPlan(plan_), commStreams);
+  if (!network.isComplete()) {
+    requireRunsInLine(CheckedPlan(plan_), commStreams);
+    throw Error("cannot simulate " + plan_.name + ": its actions wait for each other");
+  }
   return network;
 }
 

@@ -40,13 +40,13 @@ TEST_P(Replay, ARealRunThatRunsAgainIsTheRun) {
   const pipetrace::Run run(completedRun(input));
   const CountedSteps all;
   const RunAgain again(run, all);
-  ASSERT_GT(again.order().operations().size(), 0U);
+  ASSERT_GT(again.network().operations().size(), 0U);
   EXPECT_EQ(largestDifference(run.timeline(), again.run()), 0);
   std::size_t waiting = 0;
-  for (RunNetwork::Index i = 0; i < again.order().operations().size(); ++i) {
-    waiting += again.order().waits(i).empty() ? 0 : 1;
+  for (RunNetwork::Index i = 0; i < again.network().operations().size(); ++i) {
+    waiting += again.network().waits(i).empty() ? 0 : 1;
   }
-  EXPECT_GT(waiting, again.order().operations().size() / 2) << "it is no list of fixed times";
+  EXPECT_GT(waiting, again.network().operations().size() / 2) << "it is no list of fixed times";
 }
 
 TEST_P(Replay, ItsSimulationWithMediansIsOffByLessThanOnePercent) {

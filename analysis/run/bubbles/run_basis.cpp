@@ -393,8 +393,8 @@ void PlannedIdle::planStep(const JobGraph& graph, const MedianDurations& times, 
   constexpr std::size_t kPlan = 0;
   constexpr std::size_t kMeasured = 1;
   using Times = RunTimes<2>;
-  const RunNetwork order(graph, jobs_, times, step);
-  Times rerun(order);
+  const RunNetwork network(graph, jobs_, times, step);
+  Times rerun(network);
   rerun.run([](const RunNetwork::Operation& work) {
     return Times::Row{work.ideal, work.measured};
   });
@@ -406,7 +406,7 @@ void PlannedIdle::planStep(const JobGraph& graph, const MedianDurations& times, 
     for (const Id job : jobs_.jobs(step, p)) {
       const double end = rerun.end(index)[kPlan];
       before_[job - firstJob_] =
-          static_cast<Nanoseconds>(end - order.operations()[index].ideal - free);
+          static_cast<Nanoseconds>(end - network.operations()[index].ideal - free);
       free = end;
       ++index;
     }

@@ -28,8 +28,8 @@ TEST(RunNetwork, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
   const JobGraph graph(made.timeline, topologyOf(made.timeline));
   const StepJobs jobs(graph, 0);
   const MedianDurations usual(graph);
-  const RunNetwork order(graph, jobs, usual, 0);
-  RunTimes<1> times(order);
+  const RunNetwork network(graph, jobs, usual, 0);
+  RunTimes<1> times(network);
   const auto durationOf = [&](JobGraph::Id job) {
     return static_cast<double>(graph.node(job).end - graph.node(job).begin);
   };
@@ -37,7 +37,7 @@ TEST(RunNetwork, AmongJobsThatWaitForEachOtherTheOneThatBeganFirstGoesOn) {
       [&](const RunNetwork::Operation& work) { return RunTimes<1>::Row{durationOf(work.id)}; });
   std::map<JobGraph::Id, double> begins;
   for (RunNetwork::Index i = 0; i < 4; ++i) {
-    const JobGraph::Id job = order.operations()[i].id;
+    const JobGraph::Id job = network.operations()[i].id;
     begins[job] = times.end(i)[0] - durationOf(job);
   }
   EXPECT_THAT(begins, ElementsAre(Pair(0, 0), Pair(1, 20), Pair(2, 30), Pair(3, 37)));

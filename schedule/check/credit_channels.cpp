@@ -1,4 +1,4 @@
-#include "schedule/check/credit_givers.h"
+#include "schedule/check/credit_channels.h"
 
 #include <map>
 #include <utility>
@@ -11,7 +11,7 @@ using Position = PlanIndex::Position;
 /// Makes channels as they are asked for.
 class ChannelList {
  public:
-  explicit ChannelList(std::vector<CreditGivers::Channel>& list) : list_(list) {}
+  explicit ChannelList(std::vector<CreditChannels::Channel>& list) : list_(list) {}
 
   int numberOf(int sender, int receiver) {
     const auto [found, isNew] =
@@ -19,10 +19,10 @@ class ChannelList {
     if (isNew) list_.push_back({.sender = sender, .receiver = receiver});
     return found->second;
   }
-  CreditGivers::Channel& at(int number) { return list_[static_cast<std::size_t>(number)]; }
+  CreditChannels::Channel& at(int number) { return list_[static_cast<std::size_t>(number)]; }
 
  private:
-  std::vector<CreditGivers::Channel>& list_;
+  std::vector<CreditChannels::Channel>& list_;
   std::map<std::pair<int, int>, int> numbers_;
 };
 
@@ -37,7 +37,7 @@ PlannedMessage forwardMessageOf(const Action& action, bool ofSends) {
 
 }  // namespace
 
-CreditGivers::CreditGivers(const Plan& plan, const PlanIndex& index) {
+CreditChannels::CreditChannels(const Plan& plan, const PlanIndex& index) {
   if (plan.credits <= 0) return;
   ChannelList channels(channels_);
   for (const auto& actions : plan.ranks) places_.emplace_back(actions.size());

@@ -8,7 +8,7 @@ namespace pipetrace {
 
 /// The forward messages of each channel of a plan with credits, and the actions that acknowledge
 /// them (Plan::credits).
-class CreditGivers {
+class CreditChannels {
  public:
   using Position = PlanIndex::Position;
 
@@ -26,9 +26,9 @@ class CreditGivers {
     bool exists() const { return channel >= 0; }
   };
 
-  CreditGivers() = default;
+  CreditChannels() = default;
   /// `plan` and its `index` have no problems. Without credits there is no channel.
-  CreditGivers(const Plan& plan, const PlanIndex& index);
+  CreditChannels(const Plan& plan, const PlanIndex& index);
 
   const std::vector<Channel>& channels() const { return channels_; }
   /// The place of the forward message that an action makes; none where it makes none for another
