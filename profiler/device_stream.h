@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "trace/nanoseconds.h"
 
@@ -29,6 +30,9 @@ class DeviceStream {
   virtual bool marksTicks() const noexcept { return false; }
   /// Whether work runs later than it is queued. If not, jobs run on the thread that marks them.
   virtual bool isAsynchronous() const noexcept { return true; }
+  /// The GPU that the stream is on, as NVML names it: "GPU-" and its UUID. Empty: it is on none, or
+  /// that is not known.
+  virtual std::string gpuUuid() { return {}; }
   /// The recorder that takes the stream over gives it its clock, which outlives the stream.
   virtual void useClock([[maybe_unused]] const HostClock& clock) noexcept {}
 

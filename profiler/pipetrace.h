@@ -62,7 +62,8 @@ enum pipetrace_kind {
   PIPETRACE_ALL_GATHER = 15,
   PIPETRACE_REDUCE_SCATTER = 16,
   PIPETRACE_COPY = 17,
-  PIPETRACE_CHECKPOINT = 18 /* for the stream "compute" */
+  PIPETRACE_CHECKPOINT = 18, /* for the stream "compute" */
+  PIPETRACE_ALL_TO_ALL = 22
 };
 
 /* What a program does in its steps. No figure of training counts the steps of other phases. */

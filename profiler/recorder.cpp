@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "profiler/log/log_thread.h"
+#include "profiler/nvml/gpu_counters.h"
 #include "profiler/process/in_forked_child.h"
 #include "profiler/ring/recording_state.h"
 #include "profiler/ring/ring_texts.h"
@@ -92,6 +93,7 @@ class Recorder::Impl {
   RecordingState state;
   const std::string path;
   const RankInfo info;
+  bool watchesGpu = false;  // NVML's figures are wanted
   TextPool texts;
   LogThread log;  // after the members that it reads
   const InForkedChild inForkedChild;
@@ -110,7 +112,9 @@ Recorder::Recorder(RecorderOptions options) {
                 " ranks: leave RankInfo::worldSize out if it is not known");
   }
   const TickSource ticks = options.ticks.value_or(bestTickSource());
+  const bool watchesGpu = samplesGpu();
   impl_ = std::make_unique<Impl>(options, pathOfLog(options), ticks, *this);
+  impl_->watchesGpu = watchesGpu;
   state_ = &impl_->state;
   impl_->sayWhyNoRing();
   sayWhoElseWrites(options, impl_->path);
@@ -145,6 +149,8 @@ StreamId Recorder::addStream(std::string name, std::unique_ptr<DeviceStream> str
       throw Error("the stream \"" + name + "\" is there already: give each stream its own name");
     }
   }
+  GpuCounters& gpu = impl_->log.gpuCounters();
+  if (impl_->watchesGpu && !gpu.isWatching()) gpu.watch(stream->gpuUuid());
   stream->useClock(state.hostClock);
   const bool isCompute = name == kComputeLane;
   auto& lane = state.lanes[static_cast<std::size_t>(index)];

@@ -47,6 +47,9 @@ using StreamId = int;
 /// by their start and writes the lines. A full ring drops the record and counts it. A recorder that
 /// is off costs each call one branch.
 ///
+/// Where a stream is on an NVIDIA GPU, that thread also samples what the driver says of it: of the
+/// first such GPU, once a second, unless PIPETRACE_NVML is 0 (profiler/nvml/gpu_counters.h).
+///
 /// In a child that is forked while a recorder is on, it is off: its calls do nothing. Neither
 /// close() nor the destructor touches the files, which are the parent's. The child may open a
 /// recorder of its own, with another rank or folder.
@@ -58,9 +61,9 @@ using StreamId = int;
 class Recorder {
  public:
   /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, and for a
-  /// rank below 0 or a world size below 1. Throws it, too, if another open recorder, of any
-  /// process, has the log and does not give way. If there can be no ring file, it says so on stderr
-  /// and goes on without.
+  /// rank below 0, a world size below 1, or a PIPETRACE_NVML without a meaning. Throws it, too, if
+  /// another open recorder, of any process, has the log and does not give way. If there can be no
+  /// ring file, it says so on stderr and goes on without.
   explicit Recorder(RecorderOptions options);
   /// close(); its error goes to stderr.
   ~Recorder();

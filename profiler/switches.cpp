@@ -94,4 +94,9 @@ Switches Switches::fromEnvironment() {
   return switches;
 }
 
+bool samplesGpu() {
+  const auto value = variable("PIPETRACE_NVML");
+  return !value || parseSwitch("PIPETRACE_NVML", *value);
+}
+
 }  // namespace pipetrace

@@ -43,6 +43,7 @@ class OnOff {
 ///     PIPETRACE                     1, on, true, yes: record. 0, off, false, no: do not
 ///     PIPETRACE_LOG_DIR             where the logs go
 ///     PIPETRACE_STEPS               A:B, the steps A to B - 1 only; A, that step
+///     PIPETRACE_NVML                0: figures of the GPU are not recorded, see samplesGpu()
 ///     FLAGS_auto_parallel_profiler  PaddlePaddle's switch; counts where PIPETRACE is not set
 ///     GLOG_v                        below 0: PaddlePaddle's switch writes nothing
 struct Switches {
@@ -53,5 +54,9 @@ struct Switches {
   /// Throws Error, which names the variable, for a value that means nothing.
   static Switches fromEnvironment();
 };
+
+/// Whether a recorder samples NVML's figures of its GPU: unless PIPETRACE_NVML is 0. Throws Error,
+/// which names the variable, for a value that means nothing.
+bool samplesGpu();
 
 }  // namespace pipetrace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "trace/nanoseconds.h"
@@ -16,6 +17,8 @@ class CudaApi {
   using Event = void*;   ///< a cudaEvent_t
   using Stream = void*;  ///< a cudaStream_t; null: the legacy default stream
 
+  using Uuid = std::array<unsigned char, 16>;
+
   enum class Status { kOk, kNotReady, kCapturing, kFailed };
 
   virtual ~CudaApi() = default;
@@ -31,6 +34,9 @@ class CudaApi {
 
   /// "NVIDIA H200"; empty: not known.
   virtual std::string deviceName(int /*device*/) { return {}; }
+
+  /// False: not known. It has no context made, and may take a millisecond.
+  virtual bool deviceUuid(int /*device*/, Uuid& /*uuid*/) noexcept { return false; }
 
   /// An event with timing on the current device; null: it could not be made.
   virtual Event createEvent() noexcept = 0;

@@ -37,6 +37,7 @@ struct Driver {
   Result (*init)(unsigned flags);
   Result (*deviceGetCount)(int* count);
   Result (*deviceGet)(Device* device, int ordinal);
+  Result (*deviceGetUuid)(unsigned char* uuid, Device device);
   Result (*primaryContextRetain)(Handle* context, Device device);
   Result (*contextSetCurrent)(Handle context);
   Result (*contextGetDevice)(Device* device);
@@ -72,6 +73,7 @@ Driver load() {
   find(library, "cuInit", driver.init);
   find(library, "cuDeviceGetCount", driver.deviceGetCount);
   find(library, "cuDeviceGet", driver.deviceGet);
+  find(library, "cuDeviceGetUuid", driver.deviceGetUuid);
   find(library, "cuDevicePrimaryCtxRetain", driver.primaryContextRetain);
   find(library, "cuCtxSetCurrent", driver.contextSetCurrent);
   find(library, "cuCtxGetDevice", driver.contextGetDevice);
@@ -131,6 +133,12 @@ class CudaDriver final : public CudaApi {
     const Result result = driver_.contextGetDevice(&device);
     if (result == kInvalidContext) return kNoDevice;
     return worked(result) ? device : -1;
+  }
+
+  bool deviceUuid(int device, Uuid& uuid) noexcept override {
+    Device handle = 0;
+    return worked(driver_.deviceGet(&handle, device)) &&
+           worked(driver_.deviceGetUuid(uuid.data(), handle));
   }
 
   Event createEvent() noexcept override {

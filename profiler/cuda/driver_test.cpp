@@ -1,5 +1,5 @@
 // CUDA streams of programs that use the C header, down to the lines of their logs. The driver that
-// is loaded is fake_cuda_driver.
+// is loaded is fake_cuda_driver, and fake_nvml is its NVML.
 #include "profiler/cuda/driver.h"
 
 #include <gmock/gmock.h>
@@ -19,6 +19,8 @@
 namespace pipetrace {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -83,6 +85,15 @@ TEST_F(CudaDriverTest, AJobLastsAsLongAsTheDeviceWorksForIt) {
   EXPECT_GE(last - first, 4 * kWork);
   EXPECT_LE(last, queued + 6 * kWork) << "and no longer";
   EXPECT_EQ(log.number("Profiler End: ", "dropped"), 0);
+  EXPECT_EQ(fakeCudaMisuses(), 0);
+}
+
+TEST_F(CudaDriverTest, FiguresOfTheGpuAreInTheLog) {
+  ASSERT_EQ(pipetrace_add_cuda_stream(recorder, "compute", stream, 0), 0) << pipetrace_error();
+  close();
+  EXPECT_THAT(
+      log.lines("Profiler Counter: "),
+      Contains(AllOf(HasSubstr("name = gpu_sm_clock, "), HasSubstr("value = 1980, unit = MHz"))));
   EXPECT_EQ(fakeCudaMisuses(), 0);
 }
 

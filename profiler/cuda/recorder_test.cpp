@@ -21,8 +21,8 @@ const char* const kStreamLine = "Profiler Stream: ";
 const char* const kEnd = "Profiler End: ";
 
 struct CudaRecording {
-  explicit CudaRecording(std::size_t ringSlots = 1 << 14)
-      : cuda(std::make_shared<FakeCuda>()),
+  explicit CudaRecording(std::size_t ringSlots = 1 << 14, const FakeCudaBehaviour& behaviour = {})
+      : cuda(std::make_shared<FakeCuda>(behaviour)),
         device(std::make_shared<CudaDevice>(cuda, 0)),
         recorder({.logDirectory = log.folder(), .ringSlots = ringSlots}) {}
 
@@ -142,6 +142,20 @@ TEST(CudaRecorderTest, AResetDeviceLosesItsJobsAndNothingElse) {
   EXPECT_EQ(test.log.lines(kInfo).size(), 10U);
   EXPECT_EQ(test.log.number(kEnd, "written"), 15);
   EXPECT_EQ(test.log.number(kEnd, "dropped"), 10);
+}
+
+TEST(CudaRecorderTest, WithoutNvmlJobsAreRecordedAndNoFiguresOfTheGpu) {
+  // Where there is an NVML after all, it knows no such GPU.
+  CudaRecording test(1 << 14, {.hasUuids = true});
+  const StreamId compute = test.add("compute", test.cuda->newStream());
+  test.recorder.flush();
+  test.recorder.begin(compute, {.kind = JobKind::kForward, .step = 0});
+  test.recorder.end(compute);
+  test.cuda->advance(kNsPerSecond);
+  test.recorder.close();
+  EXPECT_EQ(test.log.lines(kInfo).size(), 1U);
+  EXPECT_EQ(test.log.lines("Profiler Counter: ").size(), 0U);
+  EXPECT_EQ(test.log.number(kEnd, "errors"), 0);
 }
 
 TEST(CudaRecorderTest, BackToBackJobsCostOneRecordEach) {

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstring>
+
 #include "profiler/clock/wall_clock.h"
 
 namespace pipetrace {
@@ -42,6 +44,13 @@ class CudaRuntime final : public CudaApi {
   std::string deviceName(int device) override {
     cudaDeviceProp properties{};
     return worked(cudaGetDeviceProperties(&properties, device)) ? properties.name : "";
+  }
+
+  bool deviceUuid(int device, Uuid& uuid) noexcept override {
+    cudaDeviceProp properties{};
+    if (!worked(cudaGetDeviceProperties(&properties, device))) return false;
+    std::memcpy(uuid.data(), properties.uuid.bytes, uuid.size());
+    return true;
   }
 
   Event createEvent() noexcept override {

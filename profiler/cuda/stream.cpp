@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "profiler/cuda/scope.h"
@@ -48,6 +49,19 @@ CudaStream::~CudaStream() {
   const CudaScope scope(api_, device_->index(), CudaScope::Thread::kPrograms);
   if (isDead_.load(std::memory_order_relaxed)) pool_->abandon();
   pool_.reset();
+}
+
+std::string CudaStream::gpuUuid() {
+  CudaApi::Uuid uuid{};
+  if (!api_.deviceUuid(device_->index(), uuid)) return {};
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i % 2 == 0 && i <= 10 && i != 2) text += '-';  // before the bytes 0, 4, 6, 8 and 10
+    text += kDigits[uuid[i] >> 4];
+    text += kDigits[uuid[i] & 15];
+  }
+  return text;
 }
 
 void CudaStream::useClock(const HostClock& clock) noexcept {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "profiler/clock/host_clock.h"
 #include "profiler/clock/wall_clock.h"
@@ -63,6 +64,7 @@ class CudaStream final : public DeviceStream {
 
   bool marksTicks() const noexcept override { return ticks_ != nullptr; }
   bool isAsynchronous() const noexcept override { return true; }
+  std::string gpuUuid() override;
   void useClock(const HostClock& clock) noexcept override;
 
   Mark mark() noexcept override;

@@ -130,8 +130,9 @@ void LogThread::run() {
                    [&] { return stop_ || flushesDone_ < flushesAsked_; });
     const std::uint64_t asked = flushesAsked_;
     const bool flushing = flushesDone_ < asked;
+    const bool isLast = stop_;
     lock.unlock();
-    drain(flushing);
+    drain(flushing, isLast);
     bool flushed = flushing && ringsAreEmpty();
     if (flushing && !flushed) {
       const Nanoseconds now = monotonicNow();
@@ -150,9 +151,10 @@ void LogThread::run() {
   writeEnd();
 }
 
-void LogThread::drain(bool everything) {
+void LogThread::drain(bool everything, bool isLast) {
   takeEndedSteps();  // before the jobs, so that those queued before a step's end are seen below
   sources_.sample(state_.counters, monotonicNow(), state_.wantsSamples());
+  gpu_.sample(state_.counters, monotonicNow(), state_.wantsSamples(), isLast);
   takeCounters();
   state_.hostClock.addAnchor();
   state_.front.noteAnchor(state_.hostClock);

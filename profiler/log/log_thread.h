@@ -14,6 +14,7 @@
 #include "profiler/log/counter_sources.h"
 #include "profiler/log/held_jobs.h"
 #include "profiler/log/pending_lines.h"
+#include "profiler/nvml/gpu_counters.h"
 #include "profiler/process/log_file.h"
 #include "profiler/ring/recording_state.h"
 #include "profiler/ring/ring_texts.h"
@@ -54,6 +55,8 @@ class LogThread {
 
   /// The counters that have a function. Any thread.
   CounterSources& counterSources() { return sources_; }
+  /// Those of the rank's GPU.
+  GpuCounters& gpuCounters() { return gpu_; }
 
   /// Returns when everything recorded before the call is written, the lines of open steps included.
   /// Gives up when a stream has not known its times for kResolveLimit.
@@ -70,7 +73,7 @@ class LogThread {
  private:
   void run();
   void blockSignals();
-  void drain(bool everything);
+  void drain(bool everything, bool isLast);
   void takeCounters();
   void takeEndedSteps();
   void takeJobs(int laneIndex, Nanoseconds now);
@@ -86,6 +89,7 @@ class LogThread {
   const Nanoseconds holdLimit_;
   LogFile file_;
   CounterSources sources_;
+  GpuCounters gpu_;
 
   // Log thread only.
   Nanoseconds interval_;

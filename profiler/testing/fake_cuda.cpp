@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 namespace pipetrace {
@@ -132,6 +133,11 @@ Nanoseconds FakeCuda::hostNow() noexcept {
 }
 
 int FakeCuda::deviceCount() noexcept { return behaviour_.devices; }
+
+bool FakeCuda::deviceUuid(int device, Uuid& uuid) noexcept {
+  std::iota(uuid.begin(), uuid.end(), static_cast<unsigned char>(16 * device));
+  return behaviour_.hasUuids;
+}
 
 bool FakeCuda::setDevice(int device) noexcept {
   const auto lock = call();

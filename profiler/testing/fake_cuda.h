@@ -25,6 +25,7 @@ struct FakeCudaBehaviour {
   Nanoseconds stampStep = 32;  ///< of the device's clock
   Nanoseconds callCost = 150;  ///< host time that a call takes
   int devices = 2;
+  bool hasUuids = false;  ///< device n has that of bytes from 16 n on: 16 n, 16 n + 1, ...
   std::uint64_t seed = 1;
 };
 
@@ -79,6 +80,7 @@ class FakeCuda : public CudaApi {
   bool setDevice(int device) noexcept override;
   int currentDevice() noexcept override;
   std::string deviceName(int /*device*/) override { return "made-up device"; }
+  bool deviceUuid(int device, Uuid& uuid) noexcept override;
   Event createEvent() noexcept override;
   void destroyEvent(Event event) noexcept override;
   Stream createStream() noexcept override;
