@@ -31,6 +31,7 @@ enum class DoubtKind : std::uint8_t {
   kIncompleteSteps,  ///< ranks lack jobs that they have in other steps
   kMessagesBetween,  ///< messages lead from one pipeline to another
   kRanksContradict,  ///< what says which rank is where contradicts itself
+  kHiddenWaits,      ///< ranks wait for each other inside jobs, and nothing says for how long
   kFoundJobs,        ///< nobody annotated jobs: a reader found them
 };
 inline constexpr std::size_t kDoubtKindCount = static_cast<std::size_t>(DoubtKind::kFoundJobs) + 1;
@@ -115,6 +116,7 @@ inline constexpr std::array<DoubtRow, kDoubtKindCount> kDoubtKinds = {{
     {.of = DoubtKind::kRanksContradict,
      .name = "ranks_contradict",
      .leavesOut = "ranks without a file"},
+    {.of = DoubtKind::kHiddenWaits, .name = "hidden_waits", .leavesOut = "1 % of the time in jobs"},
     {.of = DoubtKind::kFoundJobs, .name = "found_jobs"},
 }};
 

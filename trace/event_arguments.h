@@ -47,6 +47,32 @@ inline constexpr std::string_view kMessage = "message";
 
 }  // namespace pipetrace::message_arguments
 
+/// Arguments of a collective that a compute job started, so that the ranks of its group wait for
+/// each other inside their jobs. Event::job is that job. Where the work of jobs runs on a device
+/// its times are those of its kernel. Else it lasts as long as the thread of the job did nothing
+/// but wait for it.
+namespace pipetrace::collective_arguments {
+
+/// The ranks of the run that take part, with blanks between: "4 5 6 7".
+inline constexpr std::string_view kGroup = "group_ranks";
+/// What the group is for, as ranks may be several groups: axisWords(), else the group's name. Not
+/// there: the trace does not say it.
+inline constexpr std::string_view kUse = "group_use";
+/// Its number in its group, where the trace says it: members have the same one.
+inline constexpr std::string_view kSequence = "group_seq";
+
+}  // namespace pipetrace::collective_arguments
+
+/// Arguments of compute jobs in which ranks meet, in nanoseconds. They add up to the job with what
+/// the device waited for the host. Analysis adds them with the bubbles.
+namespace pipetrace::inside_arguments {
+
+inline constexpr std::string_view kOwnTime = "own_ns";          ///< kernels of the rank computed
+inline constexpr std::string_view kWaiting = "wait_inside_ns";  ///< for the last of a collective
+inline constexpr std::string_view kMoving = "move_inside_ns";   ///< a collective moved data
+
+}  // namespace pipetrace::inside_arguments
+
 /// Arguments of bubbles. A bubble with a culprit has its rank as Event::peer and its id as
 /// Event::job.
 namespace pipetrace::bubble_arguments {

@@ -30,9 +30,10 @@ enum class JobKind : std::uint8_t {
   kCopy,
   kCheckpoint,  ///< the copy of weights that a checkpoint is written from
   kKernel,
-  kBubble,   ///< appended by analysis; never in a log
-  kOther,    ///< a type that this version does not know; the event's name is its text
-  kReshard,  ///< of plans alone: parameters that were gathered are freed. No event has it
+  kBubble,    ///< appended by analysis; never in a log
+  kOther,     ///< a type that this version does not know; the event's name is its text
+  kAllToAll,  ///< each rank sends other data to each other rank, as experts do
+  kReshard,   ///< of plans alone: parameters that were gathered are freed. No event has it
 };
 
 inline constexpr int kJobKindCount = static_cast<int>(JobKind::kReshard);  ///< of those of events
@@ -206,6 +207,12 @@ inline constexpr std::array<JobKindRow, kJobKindCount + 1> kJobKinds = {
       .name = "other",
       .group = JobGroup::kUnknown,
       .colors = {0xC0B4BA, 0x746A70, 0xDDDDDD, 0x747474, 0xC4BCC0, 0x726A6E}},
+     {.kind = JobKind::kAllToAll,
+      .name = "all_to_all",
+      .group = JobGroup::kCollective,
+      .isInPaddleProfiles = false,
+      .chromeColor = "thread_state_unknown",
+      .colors = {0x9E84B8, 0x967CAC, 0x92596B, 0x92596B, 0xA8849C, 0x9C7C8E}},
      {.kind = JobKind::kReshard,
       .name = "other",
       .group = JobGroup::kMadeUp,

@@ -57,7 +57,7 @@ TEST(JobKindTest, EachKindIsOfItsGroups) {
   EXPECT_EQ(kindsOf(isRecv), (Kinds{kRecvForward, kRecvBackward}));
   EXPECT_EQ(kindsOf(isTransfer), (Kinds{kSendForward, kSendBackward, kRecvForward, kRecvBackward}));
   EXPECT_EQ(kindsOf(isForwardTransfer), (Kinds{kSendForward, kRecvForward}));
-  EXPECT_EQ(kindsOf(isCollective), (Kinds{kAllReduce, kAllGather, kReduceScatter}));
+  EXPECT_EQ(kindsOf(isCollective), (Kinds{kAllReduce, kAllGather, kReduceScatter, kAllToAll}));
   for (const JobKind kind : kindsOf(isTransfer)) {
     EXPECT_EQ(transferKind(isSend(kind), isForwardTransfer(kind)), kind);
   }

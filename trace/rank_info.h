@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/nanoseconds.h"
@@ -26,6 +27,20 @@ enum class GroupAxis : std::uint8_t {
   kData,      ///< they train the same stage with other data
   kOther,     ///< a group for some other purpose, or of several axes at once
 };
+
+/// "tensor-parallel"; empty for kUnknown, kOther and kPipeline.
+constexpr std::string_view axisWords(GroupAxis axis) {
+  switch (axis) {
+    case GroupAxis::kTensor: return "tensor-parallel";
+    case GroupAxis::kContext: return "context-parallel";
+    case GroupAxis::kExpert: return "expert-parallel";
+    case GroupAxis::kData: return "data-parallel";
+    case GroupAxis::kUnknown:
+    case GroupAxis::kPipeline:
+    case GroupAxis::kOther: break;
+  }
+  return {};
+}
 
 /// Ranks that a program made a group of, to talk to each other.
 struct CommunicationGroup {

@@ -23,11 +23,6 @@ struct DeviceTimes {
   Nanoseconds launchBound() const { return end - begin - busy - commInside; }
 };
 
-/// Whether a kernel of that name is one of NCCL or RCCL.
-inline bool isCommunicationName(std::string_view name) {
-  return name.starts_with("nccl") || name.starts_with("rccl");
-}
-
 /// Gathers the work of jobs on their devices.
 class DeviceJobs {
  public:

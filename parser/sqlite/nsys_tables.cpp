@@ -16,6 +16,7 @@
 #include "parser/device_time/stream_times.h"
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/trace_reader.h"
+#include "trace/kernel_names.h"
 #include "trace/text/utf8.h"
 #include "trace/timeline.h"
 
@@ -77,7 +78,7 @@ bool isKernel(const Event& event) {
 }
 
 bool isCommunication(const Event& event, const Timeline& timeline) {
-  return isCollective(event.kind) || isCommunicationName(timeline.strings[event.name]);
+  return isCollective(event.kind) || isCommunicationKernel(timeline.strings[event.name]);
 }
 
 /// The jobs of all processes, by their numbers.

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "parser/device_time/device_jobs.h"
+#include "trace/kernel_names.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
@@ -33,6 +34,8 @@ constexpr std::string_view kJobCalls[] = {"): forward_step",
 
 constexpr std::string_view kStepName = "ProfilerStep#";
 constexpr std::string_view kAutogradName = "autograd::engine::";
+constexpr std::string_view kTensorOperators = "_c10d_functional::";
+constexpr std::string_view kTensorWaitName = "_c10d_functional::wait_tensor";
 
 }  // namespace
 
@@ -58,11 +61,13 @@ std::uint16_t KinetoWords::traitsOf(std::string_view name) {
   std::uint16_t traits = 0;
   if (begins(kStepName)) traits |= kStep;
   if (begins(kAutogradName)) traits |= kAutograd;
-  if (isCommunicationName(name)) traits |= kCommunication;
+  if (isCommunicationKernel(name)) traits |= kCommunication;
   if (begins("gloo:recv") || begins("nccl:recv")) traits |= kReceive;
   if (begins("gloo:send") || begins("nccl:send")) traits |= kSend;
   if (begins("c10d::") || name == "record_param_comms") traits |= kProcessGroup;
   if (begins("c10d::recv") || name == "c10d::send") traits |= kPost;
+  if (begins("gloo:") && (traits & (kReceive | kSend)) == 0) traits |= kCollectiveRun;
+  if (begins(kTensorOperators)) traits |= name == kTensorWaitName ? kTensorWait : kTensorPost;
   if (std::any_of(std::begin(kJobCalls), std::end(kJobCalls),
                   [&](std::string_view end) { return name.ends_with(end); })) {
     traits |= kJobCall;

@@ -53,6 +53,12 @@ class KinetoWords {
   bool isOfProcessGroup(const Event& event) const { return has(event.name, kProcessGroup); }
   /// Such an operator that posts a message.
   bool isPost(const Event& event) const { return has(event.name, kPost); }
+  /// The annotation of a thread of a process group that runs a collective (`gloo:all_reduce`).
+  bool isCollectiveRun(const Event& event) const { return has(event.name, kCollectiveRun); }
+  /// The operator that waits for the tensor of a collective.
+  bool isTensorWait(const Event& event) const { return has(event.name, kTensorWait); }
+  /// An operator that posts a collective and gives its tensor to `wait_tensor`.
+  bool isTensorPost(const Event& event) const { return has(event.name, kTensorPost); }
   /// An annotation of torch's own around what is no job: the optimizer and the data loader.
   bool isAside(const Event& event) const { return has(event.name, kAside); }
 
@@ -78,6 +84,9 @@ class KinetoWords {
     kAside = 128,
     kGraphRoot = 256,
     kJobCall = 512,
+    kCollectiveRun = 1024,
+    kTensorWait = 2048,
+    kTensorPost = 4096,
   };
 
   static std::uint16_t traitsOf(std::string_view name);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "parser/foreign/names/group_names.h"
+#include "trace/event_arguments.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
@@ -15,8 +17,9 @@ constexpr std::string_view kSendName = "nccl:send";
 constexpr std::string_view kRecvName = "nccl:recv";
 constexpr std::string_view kPipelineName = "PP:";
 
-/// Bytes of an element, by c10's names of types.
-std::int64_t sizeOf(std::string_view type) {
+}  // namespace
+
+std::int64_t bytesOfElement(std::string_view type) {
   constexpr std::pair<std::string_view, std::int64_t> kSizes[] = {
       {"Double", 8}, {"Long", 8},     {"Float", 4},         {"Int", 4},
       {"Half", 2},   {"BFloat16", 2}, {"Short", 2},         {"Byte", 1},
@@ -27,9 +30,7 @@ std::int64_t sizeOf(std::string_view type) {
   return 0;
 }
 
-/// The numbers in a list such as "[0, 4, 8]", up to the first that is none: PyTorch cuts long
-/// lists.
-std::vector<std::int64_t> numbersIn(std::string_view list) {
+std::vector<std::int64_t> numbersInList(std::string_view list) {
   std::vector<std::int64_t> numbers;
   if (list.starts_with('[')) list.remove_prefix(1);
   while (true) {
@@ -42,13 +43,13 @@ std::vector<std::int64_t> numbersIn(std::string_view list) {
   }
 }
 
-}  // namespace
-
 /// The facts that calls give about the messages of a kernel.
 struct CommunicationCalls::Facts {
   bool isSend = false;
   bool isRecv = false;
-  bool reduces = false;                     // a collective that adds up
+  bool reduces = false;  // a collective that adds up
+  bool isAllToAll = false;
+  std::optional<std::int64_t> sequence;     // in the group
   std::optional<std::int64_t> peer;         // a rank of the run
   std::optional<std::int64_t> peerInGroup;  // its place in the group
   std::optional<std::int64_t> elements;
@@ -58,7 +59,7 @@ struct CommunicationCalls::Facts {
   std::string_view groupPurpose;
   const JobName* inPipeline = nullptr;
 
-  std::int64_t bytes() const { return elements.value_or(0) * sizeOf(type); }
+  std::int64_t bytes() const { return elements.value_or(0) * bytesOfElement(type); }
 };
 
 /// A send or a receive as the host posted it.
@@ -134,7 +135,7 @@ void CommunicationCalls::addUse(const Facts& facts, bool reduces,
 /// The ranks of the group; PyTorch cuts long lists, but not those of `pg_config`.
 std::vector<std::int64_t> CommunicationCalls::ranksOf(const Facts& facts) const {
   constexpr std::string_view kCut = "...";
-  if (facts.groupRanks.find(kCut) == std::string_view::npos) return numbersIn(facts.groupRanks);
+  if (facts.groupRanks.find(kCut) == std::string_view::npos) return numbersInList(facts.groupRanks);
   const auto known = info_.ranksOfGroups.find(facts.groupName);
   if (known == info_.ranksOfGroups.end()) return {};
   return {known->second.begin(), known->second.end()};
@@ -215,6 +216,9 @@ void CommunicationCalls::addFacts(const Event& event, Facts& facts) const {
         // "allreduce", "_reduce_scatter_base", "allreduce_coalesced", "reduce_scatter_tensor"
         facts.reduces = facts.reduces || text.find("allreduce") != std::string_view::npos ||
                         text.find("reduce_scatter") != std::string_view::npos;
+        // "all_to_all", "all_to_allv", "alltoall_base"
+        facts.isAllToAll =
+            facts.isAllToAll || text.starts_with("all_to_all") || text.starts_with("alltoall");
       }
       if (key == "dtype" && facts.type.empty()) facts.type = text;
       if (key == "Process Group Ranks" && facts.groupRanks.empty()) facts.groupRanks = text;
@@ -225,6 +229,7 @@ void CommunicationCalls::addFacts(const Event& event, Facts& facts) const {
     } else if (argument.type == ArgumentType::kInteger) {
       if (key == "Src Rank") source = argument.integer;
       if (key == "Dst Rank") target = argument.integer;
+      if (key == "Seq" && !facts.sequence) facts.sequence = argument.integer;
       if (key == "In msg nelems" || key == "Out msg nelems") {
         facts.elements = std::max(facts.elements.value_or(0), argument.integer);
       }
@@ -314,6 +319,37 @@ void CommunicationCalls::addBytes(Event& event, std::int64_t bytes) const {
   timeline_.addArguments(event, {&argument, 1});
 }
 
+void CommunicationCalls::addGroupOf(Event& collective, const Facts& facts) const {
+  if (facts.isAllToAll && collective.kind == JobKind::kKernel) {
+    collective.kind = JobKind::kAllToAll;
+  }
+  const bool isInside = isCollective(collective.kind) && collective.job >= 0 &&
+                        isCompute(jobs_[static_cast<std::int32_t>(collective.job)].kind);
+  const std::vector<std::int64_t> ranks = isInside ? ranksOf(facts) : std::vector<std::int64_t>();
+  if (ranks.size() < 2) return;
+  std::string text;
+  for (const std::int64_t rank : ranks) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(rank);
+  }
+  StringTable& strings = timeline_.strings;
+  std::vector<Argument> arguments = {
+      Argument::ofText(strings.intern(collective_arguments::kGroup), strings.intern(text))};
+  const GroupAxis axis =
+      axisOfGroupName(facts.groupPurpose.empty() ? facts.groupName : facts.groupPurpose);
+  std::string_view use = axisWords(axis);
+  if (use.empty()) use = facts.groupPurpose.empty() ? facts.groupName : facts.groupPurpose;
+  if (!use.empty()) {
+    arguments.push_back(Argument::ofText(strings.intern(collective_arguments::kUse),
+                                         strings.intern(std::string(use))));
+  }
+  if (facts.sequence) {
+    arguments.push_back(
+        Argument::ofInteger(strings.intern(collective_arguments::kSequence), *facts.sequence));
+  }
+  timeline_.addArguments(collective, arguments);
+}
+
 std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& kernel,
                                                                       const Launch* launch) const {
   Facts facts;
@@ -333,6 +369,7 @@ std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& ker
     // A collective, or nobody knows.
     if (sends == receives || isOfStage(facts, launch)) {
       addBytes(kernel, facts.bytes());
+      if (sends == receives) addGroupOf(kernel, facts);
       return {};
     }
     const Nanoseconds posted = launch != nullptr ? launch->time : kernel.begin;

@@ -15,6 +15,13 @@
 
 namespace pipetrace {
 
+/// Bytes of an element, by c10's names of types; 0: the type is not known.
+std::int64_t bytesOfElement(std::string_view type);
+
+/// The numbers in a list such as "[0, 4, 8]", up to the first that is none: PyTorch cuts long
+/// lists.
+std::vector<std::int64_t> numbersInList(std::string_view list);
+
 /// The calls of the host that launched communication: `record_param_comms` with its arguments, and
 /// the annotations `nccl:send 0->1` and `PP:1SEND_F3` around them.
 class CommunicationCalls {
@@ -40,7 +47,8 @@ class CommunicationCalls {
   /// receives that the kernel ran. There are none for a collective, which gets its bytes, and where
   /// the trace gives no direction. Nor are there any between ranks that share a stage,
   /// as where attention sends around the ranks of a sequence. The name of their group says so, or
-  /// its use: it sends inside jobs only, while another one sends between them.
+  /// its use: it sends inside jobs only, while another one sends between them. A collective of
+  /// several ranks that a compute job started gets the arguments of collective_arguments.
   std::vector<Message> describe(Event& kernel, const Launch* launch) const;
 
   /// The groups of ranks that kernels and calls name, and what they are used for.
@@ -79,6 +87,7 @@ class CommunicationCalls {
   Message messageOf(const Event& kernel, const Post& post, const Launch* launch) const;
   void giveJob(Message& message, const Post& post, std::uint32_t thread) const;
   void addBytes(Event& event, std::int64_t bytes) const;
+  void addGroupOf(Event& collective, const Facts& facts) const;
 
   Timeline& timeline_;
   ForeignNames& names_;

@@ -388,5 +388,128 @@ TEST(KinetoGroups, APeerInAGroupWhoseListIsCutIsFoundInTheFilesOwnList) {
   EXPECT_EQ(r.events(1, kSendLane)[0].peer, 8);
 }
 
+/// "0 1; tensor-parallel; 12": the ranks, the use and the number; "-" for what is not there.
+std::string groupOf(const test::Reading& r, const Event& event) {
+  std::string ranks = "-";
+  std::string use = "-";
+  std::string sequence = "-";
+  for (const Argument& each : r.timeline.argumentsOf(event)) {
+    const std::string_view key = r.timeline.strings[each.key];
+    if (key == collective_arguments::kGroup) ranks = r.timeline.strings[each.text];
+    if (key == collective_arguments::kUse) use = r.timeline.strings[each.text];
+    if (key == collective_arguments::kSequence) sequence = std::to_string(each.integer);
+  }
+  return ranks + "; " + use + "; " + sequence;
+}
+
+constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+
+/// A rank whose forward 3 starts a collective with these arguments.
+KinetoText forwardWith(const std::string& arguments, const std::string& kernel = kAllReduce) {
+  KinetoText trace = rank1();
+  trace.launch(2, {.begin = 14, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 5}, kernel, arguments);
+  return trace;
+}
+
+std::string groupInForward(const std::string& arguments) {
+  const test::Reading r = readKineto(forwardWith(arguments));
+  return groupOf(r, r.events(1, "thread 20").at(0));
+}
+
+constexpr const char* kRanks = R"(,"Process Group Ranks":"[1, 3]")";
+
+TEST(KinetoGroupsOfCollectives, ACollectiveThatAJobStartedNamesItsRanksTheirUseAndItsNumber) {
+  EXPECT_EQ(groupInForward(std::string(kRanks) +
+                           R"(,"Process Group Name":"7","Process Group Description":"mesh_tp",)"
+                           R"("Seq":12)"),
+            "1 3; tensor-parallel; 12");
+  EXPECT_EQ(groupInForward(kRanks), "1 3; -; -");
+}
+
+TEST(KinetoGroupsOfCollectives, WhereThePurposeNamesNoAxisTheUseIsThePurposeElseTheNameOfTheGroup) {
+  const std::string ranks = kRanks;
+  EXPECT_EQ(groupInForward(ranks + R"(,"Process Group Name":"7")"), "1 3; 7; -");
+  EXPECT_EQ(groupInForward(ranks + R"(,"Process Group Name":"dp")"), "1 3; data-parallel; -");
+  EXPECT_EQ(groupInForward(
+                ranks + R"(,"Process Group Name":"dp","Process Group Description":"mesh_world")"),
+            "1 3; mesh_world; -");
+}
+
+TEST(KinetoGroupsOfCollectives, TheCallAroundTheLaunchNamesTheRanksToo) {
+  KinetoText trace = rank1();
+  trace
+      .operation("record_param_comms", {.begin = 13, .length = 5},
+                 R"(,"Collective name":"allreduce","Seq":4)" + std::string(kRanks))
+      .launch(2, {.begin = 14, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 5}, kAllReduce);
+  const test::Reading r = readKineto(trace);
+  EXPECT_EQ(groupOf(r, r.events(1, "thread 20").at(0)), "1 3; -; 4");
+}
+
+TEST(KinetoGroupsOfCollectives, ALongListOfRanksIsThatOfTheFile) {
+  KinetoText trace =
+      forwardWith(R"(,"Process Group Name":"9","Process Group Ranks":"[1, 2, ..., 5]")");
+  trace.rank(1, 8, configOf("9", "mesh_ep", "1, 2, 3, 4, 5"));
+  const test::Reading r = readKineto(trace);
+  EXPECT_EQ(groupOf(r, r.events(1, "thread 20").at(0)), "1 2 3 4 5; 9; -");
+}
+
+TEST(KinetoGroupsOfCollectives, NobodyMeetsInAGroupOfOneOrInOneWithoutAList) {
+  EXPECT_EQ(groupInForward(R"(,"Process Group Ranks":"[1]","Process Group Name":"tp","Seq":1)"),
+            "-; -; -");
+  EXPECT_EQ(groupInForward(R"(,"Process Group Name":"tp","Seq":1)"), "-; -; -");
+}
+
+TEST(KinetoGroupsOfCollectives, OnlyThoseOfComputeJobsNameTheirRanks) {
+  KinetoText trace = rank1();
+  trace
+      .launch(2, {.begin = 32, .length = 2})  // of no job
+      .kernel(2, {.stream = 20, .begin = 120, .length = 5}, kAllReduce, kRanks)
+      .annotation("optimizer", {.begin = 40, .length = 20})
+      .launch(3, {.begin = 42, .length = 2})
+      .kernel(3, {.begin = 140, .length = 5})
+      .launch(4, {.begin = 45, .length = 2})
+      .kernel(4, {.stream = 20, .begin = 150, .length = 5}, kAllReduce, kRanks);
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, "thread 20"), SizeIs(2));
+  EXPECT_EQ(r.events(1, "thread 20")[1].job, r.events(1, kComputeLane).at(1).job);
+  for (const Event& each : r.events(1, "thread 20")) EXPECT_EQ(groupOf(r, each), "-; -; -");
+}
+
+TEST(KinetoGroupsOfCollectives, KernelsThatSendToAllRanksAreOfTheKindAllToAll) {
+  for (const std::string name : {"all_to_allv", "all_to_all", "alltoall_base"}) {
+    const test::Reading r =
+        readKineto(forwardWith(R"(,"Collective name":")" + name + "\"" + kRanks, kSendRecv));
+    EXPECT_THAT(r.events(1, kSendLane), IsEmpty());
+    ASSERT_THAT(r.events(1, "thread 20"), SizeIs(1));
+    EXPECT_EQ(r.events(1, "thread 20")[0].kind, JobKind::kAllToAll) << name;
+    EXPECT_EQ(groupOf(r, r.events(1, "thread 20")[0]), "1 3; -; -") << name;
+  }
+  const test::Reading other =
+      readKineto(forwardWith(R"(,"Collective name":"scatter")" + std::string(kRanks), kSendRecv));
+  EXPECT_EQ(other.events(1, "thread 20").at(0).kind, JobKind::kKernel);
+  EXPECT_EQ(groupOf(other, other.events(1, "thread 20")[0]), "-; -; -");
+}
+
+TEST(KinetoGroupsOfCollectives, ThoseOnTheStreamThatComputesNameTheirRanksOnTheLaneNccl) {
+  KinetoText trace = rank1();
+  trace.launch(2, {.begin = 14, .length = 2})
+      .kernel(2, {.begin = 120, .length = 5}, kAllReduce, kRanks);
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, "nccl"), SizeIs(1));
+  EXPECT_EQ(groupOf(r, r.events(1, "nccl")[0]), "1 3; -; -");
+  EXPECT_THAT(kinetoTimes(r.events(1, kComputeLane).at(0)), "100 to 125");
+}
+
+TEST(KinetoGroupsOfCollectives, AnArgumentOfAKernelThatIsCalledGroupRanksNamesNone) {
+  KinetoText trace = rank1();
+  trace.kernel(8, {.stream = 20, .begin = 120, .length = 5}, kAllReduce, R"(,"group_ranks":"1 3")")
+      .kernel(9, {.stream = 20, .begin = 140, .length = 5}, kAllReduce, R"(,"group_ranks":5)");
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(r.events(1, "thread 20"), SizeIs(2));
+  EXPECT_THAT(kinetoTimes(r.events(1, kComputeLane).at(0)), "100 to 110");
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -383,5 +383,151 @@ TEST(KinetoDeviceTime, WithoutLaunchesAndImagesAWarningSaysWhatTheTimesMean) {
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("ProfilerActivity.CUDA")));
 }
 
+constexpr const char* kGroupOfTwo = R"(,"Process Group Ranks":"[0, 1]")";
+constexpr const char* kAllReduceKernel = "ncclDevKernel_AllReduce_Sum_f32";
+constexpr const char* kGatherKernel = "ncclDevKernel_AllGather_RING";
+constexpr const char* kMessageKernel = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
+
+/// Forward 3 with a kernel from 1000 to 1100 and an all-reduce, whose group `arguments` say, until
+/// 1150. Forward 4 with a kernel from 1400 on.
+KinetoText reductionAfterForward(const std::string& arguments) {
+  KinetoText trace;
+  trace.annotation("PP:1F3", {.begin = 10, .length = 20})
+      .launch(1, {.begin = 11, .length = 2})
+      .launch(2, {.begin = 15, .length = 2})
+      .annotation("PP:1F4", {.begin = 40, .length = 40})
+      .launch(3, {.begin = 41, .length = 2})
+      .kernel(1, {.begin = 1000, .length = 100})
+      .kernel(2, {.stream = 20, .begin = 1090, .length = 60}, kAllReduceKernel, arguments)
+      .kernel(3, {.begin = 1400, .length = 100});
+  return trace;
+}
+
+TEST(KinetoDeviceTime, JobLastsUntilItsCollectiveOfSeveralRanksIsOver) {
+  const test::Reading r = readKineto(reductionAfterForward(kGroupOfTwo));
+  EXPECT_THAT(jobs(r), ElementsAre("forward 3: 1000 to 1150", "forward 4: 1400 to 1500"));
+  const Event& job = r.events(0, kComputeLane)[0];
+  EXPECT_EQ(argument(r, job, device_arguments::kCommInside), "50000");
+  EXPECT_EQ(argument(r, job, device_arguments::kDeviceBusy), "100000");
+}
+
+TEST(KinetoDeviceTime, CollectivesThatNameNoOtherRanksChangeNoJob) {
+  for (const char* const group : {"", R"(,"Process Group Ranks":"[0]")"}) {
+    const test::Reading r = readKineto(reductionAfterForward(group));
+    EXPECT_THAT(jobs(r), ElementsAre("forward 3: 1000 to 1100", "forward 4: 1400 to 1500"));
+    EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kCommInside), "0");
+  }
+}
+
+TEST(KinetoDeviceTime, CollectivesDoNotChangeTheTimesOfTheHost) {
+  EXPECT_THAT(jobs(readKineto(reductionAfterForward(kGroupOfTwo), JobTime::kHost)),
+              ElementsAre("forward 3: 10 to 30", "forward 4: 40 to 80"));
+}
+
+TEST(KinetoDeviceTime, KernelsAndCopiesOfTheStreamsThatComputeRunBesideACollective) {
+  KinetoText kernels = reductionAfterForward(kGroupOfTwo);
+  kernels.kernel(9, {.stream = 8, .begin = 1140, .length = 5});
+  EXPECT_THAT(jobs(readKineto(kernels)), Contains("forward 3: 1000 to 1100"));
+  KinetoText copies = reductionAfterForward(kGroupOfTwo);
+  copies.copy(9, {.begin = 1140, .length = 5});
+  EXPECT_THAT(jobs(readKineto(copies)), Contains("forward 3: 1000 to 1100"));
+  KinetoText others = reductionAfterForward(kGroupOfTwo);
+  others.copy(9, {.stream = 30, .begin = 1140, .length = 5})
+      .kernel(10, {.stream = 20, .begin = 1145, .length = 5}, kAllReduceKernel);
+  EXPECT_THAT(jobs(readKineto(others)), Contains("forward 3: 1000 to 1150"))
+      << "a stream of copies and a collective do not compute";
+}
+
+TEST(KinetoDeviceTime, JobBeginsWithItsGatherButNotBeforeItsMessageIsThere) {
+  KinetoText trace;
+  trace.annotation("nccl:recv 1<-0", {.begin = 4, .length = 5})
+      .launch(1, {.begin = 5, .length = 2})
+      .annotation("PP:1F3", {.begin = 10, .length = 20})
+      .launch(2, {.begin = 11, .length = 2})
+      .launch(3, {.begin = 15, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 800, .length = 150}, kGatherKernel, kGroupOfTwo)
+      .kernel(3, {.begin = 1000, .length = 100});
+  KinetoText late = trace;
+  late.kernel(1, {.stream = 24, .begin = 700, .length = 160}, kMessageKernel);
+  EXPECT_THAT(jobs(readKineto(late)), ElementsAre("forward 3: 860 to 1100"));
+  trace.kernel(1, {.stream = 24, .begin = 700, .length = 60}, kMessageKernel);
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 3: 800 to 1100"));
+}
+
+TEST(KinetoDeviceTime, JobThatSendsBeforeItsCollectiveIsOverDoesNotLastUntilThen) {
+  // Posted in forward 4: the message counts for the job that made it.
+  const auto sentAt = [](std::int64_t begin) {
+    KinetoText trace = reductionAfterForward(kGroupOfTwo);
+    trace.annotation("PP:1SEND_F3", {.begin = 50, .length = 10})
+        .annotation("nccl:send 0->1", {.begin = 51, .length = 8})
+        .launch(4, {.begin = 52, .length = 2})
+        .kernel(4, {.stream = 24, .begin = begin, .length = 20}, kMessageKernel);
+    return readKineto(trace);
+  };
+  EXPECT_THAT(jobs(sentAt(1149)), Contains("forward 3: 1000 to 1100"));
+  EXPECT_THAT(jobs(sentAt(1150)), Contains("forward 3: 1000 to 1150"));
+}
+
+TEST(KinetoDeviceTime, AMessageOfAnotherStepOrMicroBatchSaysNothingAboutTheCollective) {
+  KinetoText trace = reductionAfterForward(kGroupOfTwo);
+  trace.annotation("PP:1SEND_F2", {.begin = 17, .length = 10})
+      .annotation("nccl:send 0->1", {.begin = 18, .length = 8})
+      .launch(4, {.begin = 20, .length = 2})
+      .kernel(4, {.stream = 24, .begin = 1110, .length = 20}, kMessageKernel)
+      .annotation("PP:1SEND_F3", {.begin = 34, .length = 5})  // of the step before
+      .annotation("nccl:send 0->1", {.begin = 35, .length = 3})
+      .launch(5, {.begin = 36, .length = 1})
+      .kernel(5, {.stream = 24, .begin = 900, .length = 20}, kMessageKernel);
+  EXPECT_THAT(jobs(readKineto(trace)), Contains("forward 3: 1000 to 1150"));
+}
+
+TEST(KinetoDeviceTime, TheFirstOfSeveralMessagesThatAJobSendsCounts) {
+  KinetoText trace = reductionAfterForward(kGroupOfTwo);
+  trace.annotation("PP:1SEND_F3", {.begin = 32, .length = 7})
+      .annotation("nccl:send 0->1", {.begin = 33, .length = 2})
+      .launch(4, {.begin = 34, .length = 1})
+      .kernel(4, {.stream = 24, .begin = 1110, .length = 20}, kMessageKernel)
+      .annotation("nccl:send 0->1", {.begin = 36, .length = 2})
+      .launch(5, {.begin = 37, .length = 1})
+      .kernel(5, {.stream = 24, .begin = 1200, .length = 20}, kMessageKernel);
+  EXPECT_THAT(jobs(readKineto(trace)), Contains("forward 3: 1000 to 1100"));
+}
+
+TEST(KinetoDeviceTime, AMessageThatIsPostedInTheJobBeforeHoldsUpTheJobThatItIsFor) {
+  KinetoText trace;
+  trace
+      .annotation("PP:1F4", {.begin = 0, .length = 8})  // of the step before
+      .launch(5, {.begin = 1, .length = 2})
+      .kernel(5, {.begin = 300, .length = 10})
+      .annotation("PP:1F3", {.begin = 10, .length = 20})
+      .launch(1, {.begin = 11, .length = 2})
+      .annotation("PP:1RECV_F4", {.begin = 15, .length = 10})
+      .annotation("nccl:recv 1<-0", {.begin = 16, .length = 8})
+      .launch(2, {.begin = 17, .length = 2})
+      .annotation("PP:1F4", {.begin = 40, .length = 40})
+      .launch(3, {.begin = 41, .length = 2})
+      .launch(4, {.begin = 45, .length = 2})
+      .kernel(1, {.begin = 500, .length = 100})
+      .kernel(2, {.stream = 24, .begin = 600, .length = 260}, kMessageKernel)
+      .kernel(3, {.stream = 20, .begin = 800, .length = 150}, kGatherKernel, kGroupOfTwo)
+      .kernel(4, {.begin = 1000, .length = 100});
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 4: 300 to 310", "forward 3: 500 to 600",
+                                                   "forward 4: 860 to 1100"));
+}
+
+TEST(KinetoDeviceTime, AMessageForAJobThatTheTraceDoesNotHaveHoldsUpNoOther) {
+  KinetoText trace;
+  trace.annotation("PP:1F3", {.begin = 10, .length = 20})
+      .launch(1, {.begin = 11, .length = 2})
+      .annotation("PP:1RECV_F4", {.begin = 15, .length = 10})
+      .annotation("nccl:recv 1<-0", {.begin = 16, .length = 8})
+      .launch(2, {.begin = 17, .length = 2})
+      .launch(3, {.begin = 28, .length = 1})
+      .kernel(1, {.stream = 20, .begin = 300, .length = 150}, kGatherKernel, kGroupOfTwo)
+      .kernel(2, {.stream = 24, .begin = 310, .length = 260}, kMessageKernel)
+      .kernel(3, {.begin = 500, .length = 100});
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 3: 300 to 600"));
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "parser/device_time/device_jobs.h"
+#include "parser/device_time/exposed_collectives.h"
 #include "parser/device_time/launch_findings.h"
 #include "parser/device_time/launches.h"
 #include "parser/device_time/ranks_in_process.h"
@@ -20,6 +21,7 @@
 #include "parser/foreign/kineto/categories.h"
 #include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/graph_work.h"
+#include "parser/foreign/kineto/host/host_collectives.h"
 #include "parser/foreign/kineto/host/host_only.h"
 #include "parser/foreign/kineto/host/host_threads.h"
 #include "parser/foreign/kineto/host_facts.h"
@@ -230,6 +232,9 @@ constexpr Nanoseconds kRounding = kNsPerUs;
 
 /// Collectives that ran on a stream with other kernels.
 constexpr std::string_view kCommunicationLane = "nccl";
+
+/// Collectives that jobs of the host waited for.
+constexpr std::string_view kHostCollectivesLane = "collectives";
 
 std::string_view withoutBlanksAtEnd(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -551,6 +556,8 @@ class KinetoPlacer {
   /// Gives the jobs of each thread the times of their operators, and finds their messages.
   void placeWithoutDevice() {
     std::vector<Event> all = std::exchange(jobs_, {});
+    if (all.empty()) return;
+    const HostCollectives collectives(host_, words_, timeline_, info_);
     std::vector<AnnotatedJob> jobs;
     OperatorShares shares;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -561,11 +568,13 @@ class KinetoPlacer {
       if (!isLast) continue;
       std::vector<Event>& events = host_[thread]->thread->events;
       const auto firstJob = static_cast<std::int64_t>(jobs_.size());
-      const HostOnlyLanes placed = placeHostOnly(jobs, events, firstJob, words_, names_, timeline_);
+      const HostOnlyLanes placed =
+          placeHostOnly(jobs, events, firstJob, collectives, thread, words_, names_, timeline_);
       for (const Event& job : placed.jobs) placeOf_[job.job] = {false, thread};
       append(placed.jobs, jobs_);
       append(placed.sends, made_[kSendLane]);
       append(placed.receives, made_[kRecvLane]);
+      append(placed.collectives, made_[kHostCollectivesLane]);
       append(placed.noJobs, events);
       shares += placed.shares;
       jobs.clear();
@@ -674,11 +683,17 @@ class KinetoPlacer {
     }
     for (const CommunicationGroup& group : calls.groups())
       addGroup(timeline_.ranks[rank_].groups, group);
+    std::vector<StartedCollective> collectives;
+    DeviceWork work;
     for (const ForeignTrace::Lane* lane : devices_) {
       std::vector<Event>& events = lane->thread->events;
       const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {
         return event.kind == JobKind::kKernel && !words_.isCommunication(event);
       });
+      for (const Event& event : events) {
+        const bool isOwnWork = isWork(words_.categoryOf(event)) && !words_.isCommunication(event);
+        if (computes && isOwnWork) work.emplace_back(event.begin, event.end);
+      }
       Nanoseconds lastEnd = kNsMax;  // of the messages of the stream so far
       std::erase_if(events, [&](Event& event) {
         if (!isComm(event)) return false;
@@ -691,10 +706,78 @@ class KinetoPlacer {
           made_[message.isSend ? kSendLane : kRecvLane].push_back(message.event);
         }
         if (!messages.empty()) lastEnd = event.end;
+        if (const auto group = groupOf(event)) {
+          collectives.push_back({static_cast<std::int32_t>(event.job), *group, event.kind,
+                                 event.begin, event.end, isOfReplicas(event)});
+        }
         if (messages.empty() && computes) made_[kCommunicationLane].push_back(event);
         return computes || !messages.empty();
       });
     }
+    addExposedCollectives(jobs_, std::move(collectives), std::move(work), messagesOfJobs(),
+                          timeline_);
+  }
+
+  /// When the messages of each job were there, and when it sent its own. A message may be posted
+  /// inside of another job than its own.
+  std::vector<MessagesOfJob> messagesOfJobs() {
+    using Key = std::tuple<bool, std::int32_t, std::int32_t>;  // is forward, stage, micro-batch
+    std::map<Key, std::vector<std::size_t>> all;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      const auto isForward = isForwardMessageOf(jobs_[i].kind);
+      if (isForward) all[{*isForward, jobs_[i].stage, jobs_[i].microBatch}].push_back(i);
+    }
+    const auto jobsOf = [&](const Event& message) -> std::span<const std::size_t> {
+      const auto found =
+          all.find({isForwardTransfer(message.kind), message.stage, message.microBatch});
+      if (!isTransfer(message.kind) || found == all.end()) return {};
+      return found->second;
+    };
+    std::vector<MessagesOfJob> messages(jobs_.size());
+    for (const Event& message : made_[kRecvLane]) {
+      const std::span<const std::size_t> receivers = jobsOf(message);
+      auto job = static_cast<std::size_t>(message.job);
+      const bool isOfJob =
+          message.job >= 0 && (!isTransfer(message.kind) || !isForwardMessageOf(jobs_[job].kind) ||
+                               std::binary_search(receivers.begin(), receivers.end(), job));
+      if (!isOfJob) {
+        const auto next =
+            std::partition_point(receivers.begin(), receivers.end(),
+                                 [&](std::size_t each) { return jobs_[each].end <= message.end; });
+        if (next == receivers.end()) continue;
+        job = *next;
+      }
+      messages[job].received = std::max(messages[job].received, message.end);
+    }
+    for (const Event& message : made_[kSendLane]) {
+      const std::span<const std::size_t> makers = jobsOf(message);
+      const auto next = std::partition_point(makers.begin(), makers.end(), [&](std::size_t job) {
+        return jobs_[job].begin <= message.begin;
+      });
+      if (next == makers.begin()) continue;
+      Nanoseconds& first = messages[*std::prev(next)].sent;
+      first = std::min(first, message.begin);
+    }
+    return messages;
+  }
+
+  bool isOfReplicas(const Event& collective) const {
+    const auto key = timeline_.strings.find(collective_arguments::kUse);
+    const auto arguments = timeline_.argumentsOf(collective);
+    return key && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
+             return a.key == *key && a.type == ArgumentType::kText &&
+                    timeline_.strings[a.text] == axisWords(GroupAxis::kData);
+           });
+  }
+
+  /// The members of a collective that ranks meet in inside their jobs; nothing for others.
+  std::optional<StringId> groupOf(const Event& collective) const {
+    const auto key = timeline_.strings.find(collective_arguments::kGroup);
+    if (!key || collective.job < 0) return std::nullopt;
+    for (const Argument& argument : timeline_.argumentsOf(collective)) {
+      if (argument.key == *key && argument.type == ArgumentType::kText) return argument.text;
+    }
+    return std::nullopt;
   }
 
   void addPostDelay(Event& message, Nanoseconds delay) {

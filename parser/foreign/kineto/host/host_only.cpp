@@ -183,12 +183,14 @@ constexpr Nanoseconds kSoon = 100'000;
 class HostOnlyPlacer {
  public:
   HostOnlyPlacer(const std::vector<AnnotatedJob>& annotated, std::vector<Event>& events,
-                 std::int64_t firstJob, const KinetoWords& words, ForeignNames& names,
-                 Timeline& timeline)
+                 std::int64_t firstJob, const HostCollectives& collectives, std::uint32_t thread,
+                 const KinetoWords& words, ForeignNames& names, Timeline& timeline)
       : annotated_(annotated),
         events_(events),
         timeline_(timeline),
         work_(readHostWork(events, words, names)),
+        collectives_(collectives),
+        waits_(collectives.waitsOf(thread, annotations())),
         nextJob_(firstJob) {}
 
   HostOnlyLanes place() {
@@ -204,6 +206,15 @@ class HostOnlyPlacer {
 
  private:
   static constexpr std::int64_t kNoJob = -1;
+
+  std::vector<HostSpan> annotations() const {
+    std::vector<HostSpan> spans;
+    for (const AnnotatedJob& job : annotated_) {
+      spans.push_back({job.recorded.begin, job.recorded.end});
+      spans.push_back(job.scope);
+    }
+    return spans;
+  }
 
   void addJob(std::size_t number) {
     const AnnotatedJob& job = annotated_[number];
@@ -321,7 +332,7 @@ class HostOnlyPlacer {
     const AnnotatedJob& annotated = annotated_[job.job];
     if (isAdjusted(i)) {
       const HostSpan rest{std::clamp(received_[i], job.span.begin, job.span.end), job.span.end};
-      if (const auto found = work_.within(rest)) {
+      if (const auto found = busyIn(rest)) {
         lanes_.shares.add(event, found->end - found->begin, rest.end - rest.begin);
         moveFromAnnotation(event, found->begin, found->end, timeline_);
       } else if (event.kind == JobKind::kBackwardInput && !work_.operators.empty()) {
@@ -335,6 +346,40 @@ class HostOnlyPlacer {
     markStrayWait(event);
     event.job = numbers_[i] = nextJob_++;
     lanes_.jobs.push_back(event);
+    addCollectives(event);
+  }
+
+  /// From the first to the last operator or wait for a collective.
+  std::optional<HostSpan> busyIn(const HostSpan& span) const {
+    std::optional<HostSpan> busy = work_.within(span);
+    for (auto wait = firstWaitIn(span); wait != waits_.end() && wait->span.begin <= span.end;
+         ++wait) {
+      if (wait->span.begin == wait->span.end || wait->span.end > span.end) continue;
+      if (!busy) busy = wait->span;
+      busy->begin = std::min(busy->begin, wait->span.begin);
+      busy->end = std::max(busy->end, wait->span.end);
+    }
+    return busy;
+  }
+
+  std::vector<CollectiveWait>::const_iterator firstWaitIn(const HostSpan& span) const {
+    return std::partition_point(waits_.begin(), waits_.end(), [&](const CollectiveWait& wait) {
+      return wait.span.begin < span.begin;
+    });
+  }
+
+  void addCollectives(const Event& job) {
+    const HostSpan span{job.begin, job.end};
+    for (auto wait = firstWaitIn(span); wait != waits_.end() && wait->span.begin <= span.end;
+         ++wait) {
+      if (wait->span.end > span.end) continue;
+      Event event = collectives_.eventOf(*wait);
+      event.job = job.job;
+      event.step = job.step;
+      event.stage = job.stage;
+      event.microBatch = job.microBatch;
+      lanes_.collectives.push_back(event);
+    }
   }
 
   bool isAdjusted(std::size_t i) const {
@@ -403,6 +448,8 @@ class HostOnlyPlacer {
   std::vector<Event>& events_;
   Timeline& timeline_;
   HostWork work_;
+  const HostCollectives& collectives_;
+  std::vector<CollectiveWait> waits_;  // by begin
   std::int64_t nextJob_;
   std::vector<HostOnlyJob> jobs_;                              // compute jobs
   std::vector<std::optional<MessageJobs::Meaning>> meanings_;  // by message
@@ -480,9 +527,11 @@ HostWork readHostWork(const std::vector<Event>& events, const KinetoWords& words
 }
 
 HostOnlyLanes placeHostOnly(const std::vector<AnnotatedJob>& jobs, std::vector<Event>& events,
-                            std::int64_t firstJob, const KinetoWords& words, ForeignNames& names,
+                            std::int64_t firstJob, const HostCollectives& collectives,
+                            std::uint32_t thread, const KinetoWords& words, ForeignNames& names,
                             Timeline& timeline) {
-  return HostOnlyPlacer(jobs, events, firstJob, words, names, timeline).place();
+  return HostOnlyPlacer(jobs, events, firstJob, collectives, thread, words, names, timeline)
+      .place();
 }
 
 OperatorShares::Sum& OperatorShares::Sum::operator+=(const Sum& other) {

@@ -8,19 +8,13 @@
 #include <vector>
 
 #include "parser/foreign/kineto/categories.h"
+#include "parser/foreign/kineto/host/host_collectives.h"
+#include "parser/foreign/kineto/host/host_span.h"
 #include "trace/diagnostic.h"
 #include "trace/event.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
-
-/// A stretch of time of a thread.
-struct HostSpan {
-  Nanoseconds begin = 0;
-  Nanoseconds end = 0;
-
-  bool holds(Nanoseconds time) const { return begin <= time && time <= end; }
-};
 
 /// The operators and messages of one thread of the host, where work is done by operators and not on
 /// a device.
@@ -103,8 +97,9 @@ struct HostOnlyLanes {
   std::vector<Event> jobs;
   std::vector<Event> sends;
   std::vector<Event> receives;
-  std::vector<Event> noJobs;  ///< annotations of jobs that turned out to have done nothing
-  OperatorShares shares;      ///< of the jobs that have the times of their operators
+  std::vector<Event> collectives;  ///< for as long as jobs waited for them
+  std::vector<Event> noJobs;       ///< annotations of jobs that turned out to have done nothing
+  OperatorShares shares;           ///< of the jobs that have the times of their operators
 };
 
 /// Places the jobs of a thread where their operators ran, as a wait for a message is no work.
@@ -125,10 +120,15 @@ struct HostOnlyLanes {
 /// A send ends when the wait for it did, and has its span as host_begin and host_end: its true end
 /// is that of its receive (endSendsWithReceives).
 ///
+/// A job that waits for collectives lasts from its first wait and to its last one, where these are
+/// outside of its operators.
+///
 /// `jobs`: those of the thread, in order. `events`: the rest of the thread. It loses the messages,
 /// and its annotations of messages lose their kinds. Job numbers count from `firstJob`.
+/// `collectives`: those of the trace, in which the thread has the number `thread`.
 HostOnlyLanes placeHostOnly(const std::vector<AnnotatedJob>& jobs, std::vector<Event>& events,
-                            std::int64_t firstJob, const KinetoWords& words, ForeignNames& names,
+                            std::int64_t firstJob, const HostCollectives& collectives,
+                            std::uint32_t thread, const KinetoWords& words, ForeignNames& names,
                             Timeline& timeline);
 
 }  // namespace pipetrace
