@@ -14,6 +14,7 @@
 #include "analysis/present/diff_report.h"
 #include "analysis/present/run_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/hybrid_run.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 
@@ -122,6 +123,44 @@ void wholeReport(benchmark::State& state) {
   state.counters["jobs"] = static_cast<double>(jobs);
 }
 
+/// The same for 64 ranks, 8 of each stage, whose jobs have 16 kernels, and 16 collectives in which
+/// these ranks meet (second argument 1), or which are not recorded (0).
+void reportOfMeetings(benchmark::State& state) {
+  HybridRun made;
+  made.stages = 8;
+  made.tensor = 8;
+  made.microBatches = 130;
+  made.layers = 16;
+  made.steps = static_cast<int>(state.range(0));
+  std::mt19937_64 random(7);  // NOLINT: the same run every time
+  made.kernel = [&](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    const Nanoseconds slow = kernel.rank == 19 ? usual / 10 : 0;
+    return usual + slow - static_cast<Nanoseconds>(random() % (usual / 20));
+  };
+  Timeline timeline = made.timeline();
+  if (state.range(1) == 0) {
+    for (Track& track : timeline.tracks) {
+      std::erase_if(track.events, [](const Event& event) { return isCollective(event.kind); });
+    }
+  }
+  const int threads = static_cast<int>(state.range(2));
+  const Diagnostics diagnostics;
+  std::size_t jobs = 0;
+  std::size_t collectives = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const Run fresh(timeline, threads);
+    state.ResumeTiming();
+    const Explanation explanation(fresh, {});
+    jobs = explanation.graph->jobCount();
+    collectives = explanation.graph->inside().meetings().size();
+    const std::string text = runReportJson({explanation, diagnostics});
+    benchmark::DoNotOptimize(text.data());
+  }
+  state.counters["jobs"] = static_cast<double>(jobs);
+  state.counters["collectives"] = static_cast<double>(collectives);
+}
+
 /// All that `pipe-trace diff --json` does after both runs are loaded.
 void wholeDiff(benchmark::State& state) {
   const int threads = static_cast<int>(state.range(4));
@@ -162,6 +201,10 @@ BENCHMARK(wholeReport)
     ->Args({16, 128, 1, 24, 2})
     ->Args({64, 128, 1, 60, 2})
     ->Args({8, 16, 125, 31, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(reportOfMeetings)
+    ->ArgsProduct({{8, 60}, {0, 1}, {2}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 BENCHMARK(wholeDiff)

@@ -1,6 +1,9 @@
 #include "analysis/causes/beside_others.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,8 +18,12 @@ namespace pipetrace {
 using Id = JobGraph::Id;
 
 SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
-                           const MedianDurations& times)
+                           const MedianDurations& whole, const CountedSteps& counted, int threads)
     : timeline_(timeline), graph_(graph) {
+  const bool haveMeetings = !graph.inside().empty();
+  std::optional<MedianDurations> own;
+  if (haveMeetings) own.emplace(graph, threads, counted, MedianDurations::Of::kOwnTimes);
+  const MedianDurations& times = own ? *own : whole;
   std::vector<int> latestOf;  // by group of jobs: the rank whose jobs of it came last
   std::map<std::int32_t, Stage> pairs;
   for (const JobGraph::Rank& rank : graph.ranks()) {
@@ -31,6 +38,7 @@ SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
       if (!isPair) unfused_.insert(job.stage);
       Stage& stage = isPair ? pairs[job.stage] : stages_[job.stage];
       stage.own += static_cast<double>(times.median(id));
+      if (own) stage.moving += static_cast<double>(whole.median(id) - times.median(id));
       stage.usual += static_cast<double>(times.balanced(id));
       stage.ranks.insert(rank.number);
     }
@@ -45,6 +53,17 @@ const SlowerStages::Stage& SlowerStages::of(std::int32_t stage) const {
   static const Stage none;
   const auto found = stages_.find(stage);
   return found == stages_.end() ? none : found->second;
+}
+
+bool SlowerStages::isSlowByMoving(std::int32_t stage) const {
+  const Stage& slow = of(stage);
+  std::vector<double> moving;
+  for (const auto& [number, each] : stages_) {
+    if (number != stage && each.usual > 0) moving.push_back(each.moving / each.usual);
+  }
+  if (moving.empty() || slow.usual <= 0) return false;
+  const double more = slow.moving / slow.usual - medianOf(moving);
+  return more > 0 && more > slow.own / slow.usual - 1;
 }
 
 std::int32_t SlowerStages::slowest() const {
@@ -118,6 +137,12 @@ std::vector<std::int32_t> stepsOf(const JobGraph& graph, const CountedSteps& cou
   return steps;
 }
 
+/// Without the time in which collectives move: all members share that.
+Nanoseconds ownTimeOf(const JobGraph& graph, Id id) {
+  const InsideJobs::Parts parts = graph.inside().partsOf(id);
+  return parts.own + parts.launchBound;
+}
+
 Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
               const std::vector<std::int32_t>& steps) {
   Cells cells;
@@ -132,7 +157,8 @@ Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
     }
     std::vector<Cell>& ofStage = cells[job.stage];
     ofStage.resize(steps.size());
-    ofStage[at].sum += static_cast<double>(job.end - job.begin);
+    ofStage[at].sum +=
+        static_cast<double>(graph.inside().empty() ? graph.lengthOf(id) : ownTimeOf(graph, id));
     ++ofStage[at].count;
   }
   return cells;
@@ -168,7 +194,7 @@ class RankSeries {
         rank.factor = lowerMedianOf(values);
       }
       rank.change = changeIn(beside, true);
-      if (rank.change || rank.factor >= SlowerRanks::kSlow) return rank;
+      if (rank.change || rank.isSlower()) return rank;
     }
     rank.change = changeIn(own(r), false);
     return rank;
@@ -235,6 +261,51 @@ class RankSeries {
 
 }  // namespace
 
+namespace {
+
+/// How much the own time of each rank varies beside that of its peers: one figure for each stage,
+/// step and micro-batch, over the median of the others there.
+void addStandardErrors(const JobGraph& graph, const CountedSteps& counted,
+                       std::vector<SlowerRanks::Rank>& ranks) {
+  using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // stage, step, micro-batch
+  std::map<Key, std::map<std::uint32_t, double>> times;
+  for (Id id = 0; id < graph.jobCount(); ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isCompute(job.kind) || job.step < 0 || !counted.contains(job.step)) continue;
+    times[{job.stage, job.step, job.microBatch}][job.rank] +=
+        static_cast<double>(ownTimeOf(graph, id));
+  }
+  struct Sums {
+    double sum = 0;
+    double squares = 0;
+    double count = 0;
+  };
+  std::vector<Sums> sums(ranks.size());
+  std::vector<double> others;
+  for (const auto& [key, ofRanks] : times) {
+    for (const auto& [rank, time] : ofRanks) {
+      others.clear();
+      for (const auto& [other, otherTime] : ofRanks) {
+        if (other != rank) others.push_back(otherTime);
+      }
+      const double usual = medianOf(others);
+      if (usual <= 0) continue;
+      sums[rank].sum += time / usual;
+      sums[rank].squares += time / usual * (time / usual);
+      ++sums[rank].count;
+    }
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const Sums& of = sums[r];
+    if (of.count < 2) continue;
+    const double mean = of.sum / of.count;
+    const double variance = std::max(0.0, of.squares - of.count * mean * mean) / (of.count - 1);
+    ranks[r].standardError = std::sqrt(variance / of.count);
+  }
+}
+
+}  // namespace
+
 SlowerRanks::SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int threads) {
   const std::vector<std::int32_t> steps = stepsOf(graph, counted);
   std::vector<Cells> cells(graph.ranks().size());
@@ -243,6 +314,7 @@ SlowerRanks::SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int
   const RankSeries series(steps, cells);
   std::vector<Rank> ranks(cells.size());
   inParallel(threads, ranks.size(), [&](std::size_t r) { ranks[r] = series.of(r); });
+  if (!graph.inside().empty()) addStandardErrors(graph, counted, ranks);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks_[graph.ranks()[r].number] = std::move(ranks[r]);
   }

@@ -19,13 +19,16 @@ namespace pipetrace {
 /// of one stage and a backward of another: its length counts only for stages without other jobs.
 class SlowerStages {
  public:
-  /// All must outlive it. `times`: of the steps that it is about.
-  SlowerStages(const Timeline& timeline, const JobGraph& graph, const MedianDurations& times);
+  /// The timeline and the graph must outlive it. `whole`: of the steps that it is about, which are
+  /// `counted`. Where ranks meet inside jobs, stages are compared by own times.
+  SlowerStages(const Timeline& timeline, const JobGraph& graph, const MedianDurations& whole,
+               const CountedSteps& counted = {}, int threads = 1);
 
   /// Sums of medians over kinds and ranks.
   struct Stage {
     double own = 0;
-    double usual = 0;  ///< of the kinds' medians over stages
+    double usual = 0;   ///< of the kinds' medians over stages
+    double moving = 0;  ///< what collectives inside its jobs move, not in `own`
     std::set<int> ranks;
   };
   /// A stage without jobs in these steps has 0.
@@ -43,6 +46,10 @@ class SlowerStages {
     const char* others() const { return isBesideOne ? "the other stage" : "the median of stages"; }
   };
   Factor besideOthers(const std::vector<std::int32_t>& stages) const;
+
+  /// Whether most of what a stage takes longer than others is the time in which collectives move
+  /// inside its jobs.
+  bool isSlowByMoving(std::int32_t stage) const;
 
   /// A stage that is longer than others by less than this part of what the slowest of its rank is
   /// longer by is not slow by itself.
@@ -82,8 +89,14 @@ class SlowerRanks {
 
   struct Rank {
     double factor = 1;  ///< beside its peers, in the median over steps; 1 without peers
+    /// Of the factor, as its jobs vary beside those of its peers. 0 where jobs are compared whole:
+    /// it is known of ranks that meet inside jobs alone.
+    double standardError = 0;
     std::vector<std::int32_t> stages;  ///< that it has peers in, ascending; empty: it has none
     std::optional<Change> change;
+
+    /// By more than chance.
+    bool isSlower() const { return factor >= kSlow && factor - 1 >= 3 * standardError; }
   };
 
   /// Over the steps that count. Uses that many threads, which makes no difference to the result.
@@ -91,7 +104,7 @@ class SlowerRanks {
 
   /// By the rank's number.
   const Rank& of(int rank) const { return ranks_.at(rank); }
-  bool isSlow(int rank) const { return of(rank).factor >= kSlow || of(rank).change; }
+  bool isSlow(int rank) const { return of(rank).isSlower() || of(rank).change; }
 
  private:
   std::map<int, Rank> ranks_;

@@ -260,6 +260,11 @@ class RankCulprits {
         bubbles_(bubbles),
         rank_(rank) {}
 
+  /// Index in JobGraph::ranks().
+  std::uint32_t number() const { return rank_; }
+  /// Whether they are what jobs waited inside.
+  bool areInside() const { return !bubbles_.empty() && bubbles_.front().isInside; }
+
   /// Adds one of several parts, which follow each other in time.
   void collect(std::size_t part, std::size_t parts) {
     const std::size_t end = (part + 1) * bubbles_.size() / parts;
@@ -294,6 +299,7 @@ class RankCulprits {
         return;
       Collecting& sum = groups[groups_[entry.group].first];
       sum.group.time += entry.time;
+      if (areInside()) sum.group.inside += entry.time;
       sum.jobs[job] += entry.time;
     });
     sums_ = {};
@@ -441,7 +447,7 @@ JobGraph::Id Outliers::of(const Bubble& bubble) const {
   const Id id = isTransfer ? bubble.cause : bubble.culprit;
   if (id == JobGraph::kNone) return id;
   const JobGraph::Node& node = graph_.node(id);
-  const Nanoseconds length = node.end - node.begin;
+  const Nanoseconds length = isTransfer ? node.end - node.begin : graph_.lengthOf(id);
   if (length <= least_ || node.isMessage != isTransfer || node.isCollective) return JobGraph::kNone;
   Nanoseconds usual = 0;
   if (isTransfer) {
@@ -468,6 +474,10 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerS
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
     ranks.emplace_back(graph, alike, stages, outliers, counted, bubbles.byRank[rank], rank);
   }
+  for (std::uint32_t rank = 0; rank < bubbles.inside.size(); ++rank) {
+    if (bubbles.inside[rank].empty()) continue;
+    ranks.emplace_back(graph, alike, stages, outliers, counted, bubbles.inside[rank], rank);
+  }
   // Jobs of a few steps at once stay in the processor's caches.
   constexpr std::size_t kJobsAtOnce = 8192;
   const std::size_t parts =
@@ -477,10 +487,10 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerS
   }
   Culprits culprits;
   std::map<Key, Collecting> groups;
-  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+  for (RankCulprits& rank : ranks) {
     std::map<std::uint32_t, Nanoseconds> byRank;
-    ranks[rank].addTo(groups, byRank);
-    for (const auto& [culprit, time] : byRank) culprits.byRanks[{rank, culprit}] = time;
+    rank.addTo(groups, byRank);
+    for (const auto& [culprit, time] : byRank) culprits.byRanks[{rank.number(), culprit}] += time;
   }
   std::unordered_map<Key, std::uint64_t, KeyHash> most;
   std::unordered_set<std::uint64_t> kinds;

@@ -14,7 +14,8 @@ namespace pipetrace {
 
 inline constexpr std::size_t kMostExamples = 3;
 
-/// Idle time of one class that one stage, link or rank caused. A rank causes kBlocked if a message
+/// Idle time of one class that one stage, link or rank caused, with what jobs waited inside for
+/// other ranks (Bubbles::inside). A rank causes kBlocked if a message
 /// held its line. Late starts of messages, and those for data, are groups
 /// apart from those of jobs.
 struct CulpritGroup {
@@ -22,7 +23,8 @@ struct CulpritGroup {
   int rank = -1;            ///< whose job or message it is; of several the one with most
   int peer = -1;            ///< transfers: the other end of the link
   std::int32_t stage = -1;  ///< of its jobs; −1: several, or not known
-  Nanoseconds time = 0;     ///< idle time of all ranks
+  Nanoseconds time = 0;     ///< of all ranks
+  Nanoseconds inside = 0;   ///< the part of it that is no idle time
   /// The time of the job with most of it, over all steps: forward 5 of stage 2 in each of them.
   Nanoseconds timeOfJob = 0;
   JobGraph::Id job =

@@ -210,11 +210,13 @@ void findCauses(const std::string& logs, int threads, Explanation& result) {
   std::optional<MedianDurations> own;
   if (!result.counted.areAll()) own.emplace(graph, threads, result.counted);
   const MedianDurations& times = own ? *own : result.basis->times();
-  const SlowerStages stages(result.of.timeline(), graph, times);
+  const SlowerStages stages(result.of.timeline(), graph, times, result.counted, threads);
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);
   const UnevenMicroBatches lengths(graph, result.counted, threads);
   const ScatteredPauses scattered(graph, times, result.counted, lengths, threads);
+  result.inside = insideTimesOf(graph, result.counted);
+  const Peers peers(graph, result.counted, threads);
   const Outliers outliers(graph, times, links, scattered,
                           medianStepOf(result.summary, result.counted).window);
   result.culprits = culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
@@ -226,6 +228,7 @@ void findCauses(const std::string& logs, int threads, Explanation& result) {
                                 .links = links,
                                 .lengths = lengths,
                                 .scattered = scattered,
+                                .peers = peers,
                                 .counted = result.counted,
                                 .culprits = result.culprits});
 }
@@ -309,7 +312,13 @@ Explanation::Explanation(const Run& run, const ExplainOptions& options)
         explainRanks(*this);
         findCauses(options.logs, threads, *this);
       },
-      [&] { slowdown = slowdownOf(timeline, *graph, topology, slowdownSteps, allThreads); },
+      [&] {
+        if (graph->inside().empty()) {
+          slowdown = slowdownOf(timeline, *graph, topology, slowdownSteps, allThreads);
+        } else {
+          slowdown.reason = "ranks meet inside jobs; pipe-trace what-if knows of their waits";
+        }
+      },
       [&] { explainSteps(*this, listed, threads); },
       [&] { communication = communicationOf(timeline, *graph, windows, threads); },
       [&] { schedule = run.schedule(); },

@@ -9,6 +9,7 @@
 #include "analysis/causes/culprits.h"
 #include "analysis/causes/efficiency.h"
 #include "analysis/causes/findings.h"
+#include "analysis/causes/peers.h"
 #include "analysis/causes/slack.h"
 #include "analysis/causes/slowdown.h"
 #include "analysis/run/run.h"
@@ -71,6 +72,7 @@ struct Explanation {
   std::vector<ExplainedRank> ranks;  ///< as JobGraph::ranks()
   std::vector<ExplainedStep> steps;  ///< by replica, then step
   Culprits culprits;
+  std::vector<InsideTimes> inside;  ///< insideTimesOf()
   std::vector<Finding> findings;
   CommunicationTime communication;  ///< in the steps that count
   Slowdown slowdown;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ enum class Joins : std::uint8_t {
   kOfSameRanks,     ///< stages that are on the same ranks
   kOfSameTime,      ///< ranks that became slow at one time
   kOfSamePipeline,  ///< ranks of one
+  kOfSameGroup,     ///< ranks that meet inside jobs
   kOfSameClass
 };
 
@@ -54,6 +56,12 @@ constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
     {FindingKind::kLongJobs, Joins::kNever, Matters::kByShare},
     {FindingKind::kUnevenMicroBatches, Joins::kAll, Matters::kByShare},
     {FindingKind::kScatteredPauses, Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnevenLoad, Joins::kOfSameGroup, Matters::kByShare},
+    {FindingKind::kSlowGroup, Joins::kOfSameGroup, Matters::kByShare},
+    {FindingKind::kUnevenMoving, Joins::kAll, Matters::kNever},
+    {FindingKind::kPeersVary, Joins::kAll, Matters::kNever},
+    {FindingKind::kUntracedPeers, Joins::kNever, Matters::kByShare},
+    {FindingKind::kExposedCollectives, Joins::kNever, Matters::kByShare},
     {FindingKind::kUnsteadyJobs, Joins::kAll, Matters::kByShare},
     {FindingKind::kData, Joins::kAll, Matters::kByShare},
     {FindingKind::kLateJob, Joins::kNever, Matters::kByShare},
@@ -122,16 +130,17 @@ FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links,
 /// others of its rank and step: it only stands for them.
 bool isSlowLikeItsRank(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks) {
   constexpr double kLonger = 1.1;
-  if (ranks.of(group.rank).factor < SlowerRanks::kSlow) return false;
+  if (!ranks.of(group.rank).isSlower()) return false;
   const JobGraph::Node& job = graph.node(group.job);
   const JobGraph::Rank& rank = graph.ranks()[job.rank];
   std::vector<Nanoseconds> durations;
   for (const JobGraph::Node& each : graph.nodes().subspan(rank.first, rank.end - rank.first)) {
     const bool isAlike = each.kind == job.kind && each.stage == job.stage && each.step == job.step;
-    if (isAlike) durations.push_back(each.end - each.begin);
+    const auto id = static_cast<Id>(&each - graph.nodes().data());
+    if (isAlike) durations.push_back(graph.lengthOf(id));
   }
   const auto usual = static_cast<double>(lowerMedianOf(durations));
-  return static_cast<double>(job.end - job.begin) < kLonger * usual && durations.size() > 1;
+  return static_cast<double>(graph.lengthOf(group.job)) < kLonger * usual && durations.size() > 1;
 }
 
 /// By rank: the index of its pipeline, if all ranks of that are slower than their peers and some
@@ -141,13 +150,14 @@ class SlowReplicas {
   SlowReplicas(const JobGraph& graph, const SlowerRanks& ranks) {
     const auto isSlow = [&](std::uint32_t r) {
       const SlowerRanks::Rank& rank = ranks.of(graph.ranks()[r].number);
-      return rank.factor >= SlowerRanks::kSlow && !rank.change;
+      return rank.isSlower() && !rank.change;
     };
     bool hasOther = false;
     for (std::size_t p = 0; p < graph.pipelines().size(); ++p) {
       const std::vector<std::uint32_t>& members = graph.pipelines()[p];
       hasOther = hasOther || std::none_of(members.begin(), members.end(), isSlow);
       if (members.size() < 2 || !std::all_of(members.begin(), members.end(), isSlow)) continue;
+      if (!graph.inside().empty() && isOfOneRank(graph, ranks, members)) continue;
       for (const std::uint32_t r : members) pipelineOf_[graph.ranks()[r].number] = p;
     }
     if (!hasOther) pipelineOf_.clear();
@@ -158,6 +168,20 @@ class SlowReplicas {
   }
 
  private:
+  /// Ranks that meet others inside jobs are a little slow with one that is, as collectives come
+  /// when they compute.
+  static bool isOfOneRank(const JobGraph& graph, const SlowerRanks& ranks,
+                          const std::vector<std::uint32_t>& members) {
+    double least = 1e9;
+    double most = 1;
+    for (const std::uint32_t r : members) {
+      const double factor = ranks.of(graph.ranks()[r].number).factor;
+      least = std::min(least, factor);
+      most = std::max(most, factor);
+    }
+    return 4 * (least - 1) < most - 1;
+  }
+
   std::map<int, std::size_t> pipelineOf_;
 };
 
@@ -168,6 +192,32 @@ bool areScattered(const CulpritGroup& group, const ScatteredPauses& pauses) {
   return 2 * static_cast<std::size_t>(count) > group.outliers.size();
 }
 
+/// Of what stages take longer than others, most is the time that collectives of a group move.
+const Peers::SlowSet* slowSetOf(const FindingInputs& run, const CulpritGroup& group) {
+  if (group.rank < 0 || run.ranks.isSlow(group.rank)) return nullptr;
+  const Peers::SlowSet* const slow = run.peers.slowSetOf(group.rank);
+  if (slow == nullptr || group.bubbleClass != BubbleClass::kImbalance) return slow;
+  return run.stages.isSlowByMoving(group.stage) ? slow : nullptr;
+}
+
+/// Whether the jobs of the stage are no longer than those of others but for what collectives inside
+/// them move.
+bool areAlikeByWork(const FindingInputs& run, const CulpritGroup& group) {
+  constexpr double kAlike = 0.025;
+  if (run.of.graph().inside().empty() || group.stage < 0) return false;
+  const SlowerStages::Factor factor = run.stages.besideOthers({group.stage});
+  return factor.isKnown && std::abs(factor.times - 1) < kAlike;
+}
+
+/// Of jobs in which ranks meet, one among many is always the longest: it says something by itself
+/// if it takes half as long again as usual.
+bool isMuchLonger(const FindingInputs& run, Id job) {
+  const JobGraph& graph = run.of.graph();
+  if (graph.inside().empty()) return true;
+  const Nanoseconds own = graph.lengthOf(job) - graph.inside().partsOf(job).moving;
+  return 2 * own >= 3 * run.times.median(job);
+}
+
 /// `stepTime`: timeOfSteps().
 FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group, Nanoseconds stepTime) {
   const JobGraph& graph = run.of.graph();
@@ -175,7 +225,9 @@ FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group, Nanoseco
   const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
   if (!isTransfer && areScattered(group, run.scattered)) return FindingKind::kScatteredPauses;
   switch (group.bubbleClass) {
-    case BubbleClass::kImbalance: return FindingKind::kSlowStages;
+    case BubbleClass::kImbalance:
+      if (slowSetOf(run, group) != nullptr) return FindingKind::kSlowGroup;
+      return areAlikeByWork(run, group) ? FindingKind::kUnevenMoving : FindingKind::kSlowStages;
     case BubbleClass::kTransfer: return kindOfMessages(group, run.links, stepTime);
     case BubbleClass::kBlocked: return FindingKind::kHeldLines;
     case BubbleClass::kLateStart:
@@ -184,13 +236,19 @@ FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group, Nanoseco
       return isOneJob(group) ? FindingKind::kLateJob : FindingKind::kLateJobs;
     case BubbleClass::kPeerWait:
       if (!group.outliers.empty()) return FindingKind::kLongJobs;
+      if (slowSetOf(run, group) != nullptr) return FindingKind::kSlowGroup;
+      if (!run.ranks.isSlow(rank) && run.peers.loadOf(rank) != nullptr) {
+        return FindingKind::kUnevenLoad;
+      }
       if (!run.ranks.isSlow(rank) && run.lengths.isShownBy(graph.node(group.job).stage)) {
         return FindingKind::kUnevenMicroBatches;
       }
-      if (isOneJob(group) && !isSlowLikeItsRank(graph, group, run.ranks)) {
+      if (isOneJob(group) && !isSlowLikeItsRank(graph, group, run.ranks) &&
+          isMuchLonger(run, group.job)) {
         return isOneStep(group) ? FindingKind::kLongJob : FindingKind::kOftenLongJob;
       }
-      return run.ranks.isSlow(rank) ? FindingKind::kSlowRank : FindingKind::kUnsteadyJobs;
+      if (run.ranks.isSlow(rank)) return FindingKind::kSlowRank;
+      return graph.inside().empty() ? FindingKind::kUnsteadyJobs : FindingKind::kPeersVary;
     default: return FindingKind::kOfClass;
   }
 }
@@ -217,6 +275,10 @@ FindingKey findingKeyOf(const FindingInputs& run, const Finding& finding, int nu
       break;
     case Joins::kOfSamePipeline: return {finding.kind, 0, static_cast<int>(pipeline), {}};
     case Joins::kOfSameClass: return {finding.kind, 0, static_cast<int>(group.bubbleClass), {}};
+    case Joins::kOfSameGroup:
+      return {finding.kind, 0, 0,
+              finding.kind == FindingKind::kSlowGroup ? slowSetOf(run, group)->ranks
+                                                      : std::vector<int>()};
   }
   return {finding.kind, 1, number, {}};
 }
@@ -228,6 +290,7 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 
 void join(Finding& into, const Finding& more) {
   into.culprit.time += more.culprit.time;
+  into.culprit.inside += more.culprit.inside;
   append(into.culprit.examples, more.culprit.examples);
   append(into.culprit.fronts, more.culprit.fronts);
   append(into.ranks, more.ranks);
@@ -312,6 +375,10 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
   for (Finding& finding : findings) {
     keepLongest(finding.culprit.examples);
     addUp(finding.ranks);
+    if (finding.culprit.inside > 0) {
+      std::erase_if(finding.ranks,
+                    [&](const auto& each) { return 200 * each.second < finding.culprit.time; });
+    }
     addUp(finding.links);
     std::sort(finding.stages.begin(), finding.stages.end());
   }
@@ -336,7 +403,11 @@ class CulpritFacts {
     const std::monostate none;
     switch (finding.kind) {
       case FindingKind::kSlowStages: return addStages(finding);
-      case FindingKind::kSlowRank: return set(Remedy::kHostOfRank, run_.ranks.of(group.rank));
+      case FindingKind::kSlowRank: {
+        const DeviceState device = deviceStateOf(run_.of.timeline(), group.rank);
+        if (finding.ranks.size() == 1 && device.isReason()) finding.device = device;
+        return set(Remedy::kHostOfRank, run_.ranks.of(group.rank));
+      }
       case FindingKind::kSlowReplica: finding.remedy = Remedy::kHostsOfReplica; return;
       case FindingKind::kLongJob: return set(Remedy::kThatMoment, blamed(group.job, group));
       case FindingKind::kOftenLongJob: return set(Remedy::kThatMicroBatch, oftenLong(group));
@@ -347,6 +418,12 @@ class CulpritFacts {
       }
       case FindingKind::kUnevenMicroBatches: return set(Remedy::kEvenMicroBatches, run_.lengths);
       case FindingKind::kScatteredPauses: return set(Remedy::kCollectTogether, run_.scattered);
+      case FindingKind::kUnevenLoad: return set(Remedy::kEvenLoad, run_.peers.loads().front());
+      case FindingKind::kSlowGroup: return set(Remedy::kNetworkOfGroup, *slowSetOf(run_, group));
+      case FindingKind::kUnevenMoving: return set(Remedy::kInsideTimes, none);
+      case FindingKind::kPeersVary:
+        if (const auto& load = run_.peers.possibleLoad()) return set(Remedy::kSteadierPeers, *load);
+        return set(Remedy::kSteadierPeers, none);
       case FindingKind::kUnsteadyJobs: return set(Remedy::kSteadierHosts, none);
       case FindingKind::kData: return set(Remedy::kDataAhead, loaded(group));
       case FindingKind::kLateJob: {
@@ -379,6 +456,8 @@ class CulpritFacts {
         return set(Remedy::kOrderOfMessages, heldLinesOf(graph_, group));
       case FindingKind::kUnknownSender: return set(Remedy::kAllLogs, none);
       case FindingKind::kOfClass: return set(Remedy::kOfClass, none);
+      case FindingKind::kUntracedPeers:
+      case FindingKind::kExposedCollectives:
       case FindingKind::kEarlyMessages:
       case FindingKind::kPauses:
       case FindingKind::kSchedule:
@@ -418,7 +497,7 @@ class CulpritFacts {
     return {.name = jobName(run_.of.timeline(), job),
             .rank = group.rank,
             .step = job.step,
-            .length = job.end - job.begin,
+            .length = graph_.lengthOf(id),
             .usual = run_.times.median(id)};
   }
 
@@ -481,7 +560,7 @@ class CulpritFacts {
       const bool isAlike = each.kind == job.kind && each.stage == job.stage &&
                            each.microBatch == job.microBatch && run_.counted.contains(each.step);
       if (!isAlike) continue;
-      const Nanoseconds length = each.end - each.begin;
+      const Nanoseconds length = graph_.lengthOf(static_cast<Id>(&each - graph_.nodes().data()));
       ++facts.all;
       if (length > facts.usual) ++facts.count;
       if (length <= facts.length) continue;
@@ -695,9 +774,18 @@ class Findings {
     addEarlyMessages();
     const auto first = static_cast<std::ptrdiff_t>(findings_.size());
     addCulprits();
+    addUntracedPeers();
+    addExposedCollectives();
     addPauses();
+    // Where nobody is to blame it comes after those who are.
+    const auto isOfNobody = [](const Finding& finding) {
+      return finding.kind == FindingKind::kUnevenMoving || finding.kind == FindingKind::kPeersVary;
+    };
     std::stable_sort(findings_.begin() + first, findings_.end(),
-                     [](const Finding& a, const Finding& b) { return a.time > b.time; });
+                     [&](const Finding& a, const Finding& b) {
+                       if (isOfNobody(a) != isOfNobody(b)) return isOfNobody(b);
+                       return a.time > b.time;
+                     });
     addClasses(FindingKind::kSchedule, Remedy::kAnotherSchedule,
                {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
     if (graph_.nodes().size() > graph_.messageEnd()) {
@@ -749,6 +837,7 @@ class Findings {
       addBubbles(graph_, finding.culprit.examples, finding.evidence);
       addCulprit(graph_, finding.culprit, finding.evidence);
       finding.time = finding.culprit.time;
+      finding.inside = finding.culprit.inside;
       add(std::move(finding));
       addGainInTime(run_, findings_.back());
     }
@@ -769,6 +858,34 @@ class Findings {
       addPause(pauses, finding.evidence);
       finding.facts = std::move(pauses);
     }
+  }
+
+  void addUntracedPeers() {
+    Finding finding{.kind = FindingKind::kUntracedPeers, .remedy = Remedy::kAllLogs};
+    for (const std::vector<Bubble>& ofRank : run_.of.bubbles().inside) {
+      for (const Bubble& each : ofRank) {
+        const bool isOne = each.culprit == JobGraph::kNone && run_.counted.contains(each.step);
+        if (isOne) finding.time += each.end - each.begin;
+      }
+    }
+    if (finding.time == 0) return;
+    finding.inside = finding.time;
+    std::set<int> missing;
+    for (const InsideJobs::Set& set : graph_.inside().sets()) {
+      for (const int rank : set.ranks) {
+        if (!run_.of.timeline().ranks.contains(rank)) missing.insert(rank);
+      }
+    }
+    finding.facts = UntracedPeers{{missing.begin(), missing.end()}};
+    add(std::move(finding));
+  }
+
+  void addExposedCollectives() {
+    if (!run_.peers.exposed()) return;
+    Finding finding{.kind = FindingKind::kExposedCollectives, .remedy = Remedy::kGathersAhead};
+    finding.time = finding.inside = run_.peers.exposed()->time;
+    finding.facts = *run_.peers.exposed();
+    add(std::move(finding));
   }
 
   template <typename Facts = std::monostate>
@@ -793,11 +910,13 @@ class Findings {
   /// Adds a finding of idle time, which has its kind and its time.
   void add(Finding finding) {
     finding.idle = sums_.idle;
-    finding.share = ratio(finding.time, sums_.idle);
+    finding.share = ratio(finding.time - finding.inside, sums_.idle);
     finding.shareOfSteps = ratio(finding.time, stepTime_);
     finding.isMinor = finding.shareOfSteps < kMinorShare;
     const Matters matters = groupRowOf(finding.kind).matters;
-    const bool isLarge = finding.share >= kWarningShare && !finding.isMinor;
+    const bool isMuch = finding.share >= kWarningShare ||
+                        (finding.inside > 0 && finding.shareOfSteps >= kWarningShare);
+    const bool isLarge = isMuch && !finding.isMinor;
     const bool isWarning = matters == Matters::kAlways || (matters == Matters::kByShare && isLarge);
     finding.severity = isWarning ? Severity::kWarning : Severity::kNote;
     findings_.push_back(std::move(finding));

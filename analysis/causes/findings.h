@@ -11,8 +11,10 @@
 
 #include "analysis/causes/beside_others.h"
 #include "analysis/causes/culprits.h"
+#include "analysis/causes/device_state.h"
 #include "analysis/causes/held_lines.h"
 #include "analysis/causes/pauses.h"
+#include "analysis/causes/peers.h"
 #include "analysis/causes/steps_that_lack_jobs.h"
 #include "analysis/causes/unsteady_jobs.h"
 #include "analysis/run/bubbles/bubbles.h"
@@ -34,6 +36,12 @@ enum class FindingKind : std::uint8_t {
   kLongJobs,            ///< a few jobs take many times as long as theirs
   kUnevenMicroBatches,  ///< jobs take longer as their micro-batches are long
   kScatteredPauses,     ///< ranks pause now and then, at different steps
+  kUnevenLoad,          ///< work inside jobs is not spread evenly over ranks that share it
+  kSlowGroup,           ///< collectives of these ranks move slower than those of others
+  kUnevenMoving,        ///< stages differ by what collectives inside their jobs move, not by work
+  kPeersVary,           ///< ranks that meet inside jobs vary, none is slow
+  kUntracedPeers,       ///< jobs wait inside for ranks that have no trace
+  kExposedCollectives,  ///< weights are gathered and scattered while nothing computes
   kUnsteadyJobs,        ///< many jobs of these ranks take longer, now and then
   kData,                ///< ranks load data
   kLateJob,             ///< a job begins late, in one step or in each
@@ -70,6 +78,11 @@ enum class Remedy : std::uint8_t {
   kThatMoment,  ///< what a rank did then
   kThatMicroBatch,
   kSteadierHosts,
+  kEvenLoad,  ///< over ranks that share work
+  kNetworkOfGroup,
+  kSteadierPeers,
+  kGathersAhead,
+  kInsideTimes,  ///< look at what is inside jobs
   kEvenMicroBatches,
   kCollectTogether,  ///< garbage, on all ranks at the same step
   kDataAhead,
@@ -165,6 +178,11 @@ struct LinkBesideOthers {
   bool hasPostings = true;              ///< all messages of the links say when they were posted
 };
 
+/// Facts of kUntracedPeers.
+struct UntracedPeers {
+  std::vector<int> ranks;  ///< of groups that meet inside jobs, ascending; empty: not known which
+};
+
 /// Facts of kUnknown.
 struct UnknownIdle {
   bool lacksPlan = false;  ///< ranks have no logs, and the others do not show the schedule
@@ -192,7 +210,10 @@ struct Finding {
   std::vector<BubbleClass> classes;              ///< all that `time` is of
   /// Its cost, over all ranks and steps: idle time, or the time between steps of a pause.
   Nanoseconds time = 0;
-  Nanoseconds idle = 0;       ///< the run's
+  Nanoseconds idle = 0;  ///< the run's
+  /// The part of `time` that is no idle time: jobs waited inside for other ranks, or collectives
+  /// inside jobs moved.
+  Nanoseconds inside = 0;
   double share = 0;           ///< of the run's idle time
   double shareOfSteps = 0;    ///< of the steps' wall time on all ranks
   bool isMinor = false;       ///< less than kMinorShare of the steps' time
@@ -200,7 +221,8 @@ struct Finding {
   /// Those who caused it, of transfers the links, with what each costs; the most expensive first.
   std::vector<std::pair<int, Nanoseconds>> ranks;
   std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;
-  std::vector<std::int32_t> stages;  ///< of kSlowStages, ascending; empty: not known
+  std::optional<DeviceState> device;  ///< of kSlowRank and one rank, where it says a reason
+  std::vector<std::int32_t> stages;   ///< of kSlowStages, ascending; empty: not known
   /// job == kNone: nobody's. It is the largest of several groups, with the time of all.
   CulpritGroup culprit;
   /// The evidence, the best first. Idle time has its longest bubbles, at most kMostExamples, then
@@ -210,7 +232,8 @@ struct Finding {
   /// Facts that only findings of its kind have.
   std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
                BlamedJob, LateMessage, LongMessages, LinkBesideOthers, HeldLines,
-               UnevenMicroBatches, ScatteredPauses, Pauses, UnknownIdle>
+               UnevenMicroBatches, ScatteredPauses, Pauses, UnknownIdle, Peers::Load,
+               Peers::PossibleLoad, Peers::SlowSet, Peers::Exposed, UntracedPeers>
       facts;
 
   /// Those facts; null: they are of another kind.
@@ -233,6 +256,7 @@ struct FindingInputs {
   const LinkTimes& links;
   const UnevenMicroBatches& lengths;
   const ScatteredPauses& scattered;
+  const Peers& peers;
   const CountedSteps& counted;
   const Culprits& culprits;
 };

@@ -356,6 +356,7 @@ TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
   const SlowerRanks ranks(graph, run.counted);
   const UnevenMicroBatches lengths(graph, run.counted);
   const ScatteredPauses scattered(graph, times, run.counted, lengths);
+  const Peers peers(graph, run.counted);
   Culprits culprits;
   for (const int rank : {1, 2}) {
     culprits.groups.push_back({.bubbleClass = BubbleClass::kSync,
@@ -371,6 +372,7 @@ TEST(Findings, AClassOfWhichNoMoreIsKnownHasAPlainSentence) {
                                                     .links = links,
                                                     .lengths = lengths,
                                                     .scattered = scattered,
+                                                    .peers = peers,
                                                     .counted = run.counted,
                                                     .culprits = culprits});
   const auto isPlain = [](const Finding& each) {

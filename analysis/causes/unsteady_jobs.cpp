@@ -45,6 +45,9 @@ LengthsOfStages lengthsOf(const JobGraph& graph, const JobGraph::Rank& rank,
                           const CountedSteps& counted) {
   LengthsOfStages lengths;
   std::map<std::int32_t, OpenForwards> open;
+  const auto idOf = [&](const JobGraph::Node* job) {
+    return static_cast<JobGraph::Id>(job - graph.nodes().data());
+  };
   for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
     const JobGraph::Node& job = graph.node(id);
     const bool isForward = job.kind == JobKind::kForward;
@@ -56,8 +59,8 @@ LengthsOfStages lengthsOf(const JobGraph& graph, const JobGraph::Rank& rank,
     if (isForward) {
       ofStage.add(job);
     } else if (const JobGraph::Node* const forward = ofStage.take(job)) {
-      lengths[job.stage].push_back({job.step, static_cast<double>(forward->end - forward->begin),
-                                    static_cast<double>(job.end - job.begin)});
+      lengths[job.stage].push_back({job.step, static_cast<double>(graph.lengthOf(idOf(forward))),
+                                    static_cast<double>(graph.lengthOf(id))});
     }
   }
   return lengths;
@@ -193,7 +196,7 @@ class PausesOfRank {
       const Nanoseconds usual = times_.median(id);
       if (usual <= 0 || job.step < 0 || !counted_.contains(job.step)) continue;
       if (job.step != latest) steps.insert(latest = job.step);
-      const Nanoseconds longer = job.end - job.begin - usual;
+      const Nanoseconds longer = graph_.lengthOf(id) - graph_.inside().partsOf(id).moving - usual;
       const double least = ScatteredPauses::kLonger * static_cast<double>(usual);
       const Nanoseconds length = std::max(longer, latenessOf(graph_, job, least));
       if (static_cast<double>(length) < least) continue;

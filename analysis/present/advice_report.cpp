@@ -30,6 +30,9 @@ const char* kindName(Advice::Of of) {
     case Advice::Of::kLengths: return "lengths";
     case Advice::Of::kPauses: return "pauses";
     case Advice::Of::kData: return "data";
+    case Advice::Of::kLoad: return "load";
+    case Advice::Of::kGroup: return "group";
+    case Advice::Of::kWeights: return "weights";
   }
   return "";
 }

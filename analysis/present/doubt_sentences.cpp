@@ -192,6 +192,18 @@ std::string foundJobsText(const Doubt& doubt) {
   return text;
 }
 
+std::string hiddenWaitsText(const Doubt& doubt) {
+  constexpr std::size_t kMost = 60;
+  const std::string name =
+      doubt.made.size() > kMost ? doubt.made.substr(0, kMost - 3) + "..." : doubt.made;
+  return "kernels inside jobs of " + ranksText(doubt.ranks) +
+         " exchange data with ranks that the "
+         "trace does not name (" +
+         name + "), " + percentText(doubt.time, doubt.beside) +
+         " of the jobs' time at most: what they wait there counts as work, so a slow rank may look "
+         "like a slow stage";
+}
+
 std::string saidText(const Doubt& doubt) { return doubt.said; }
 std::string saidAdvice(const Doubt& doubt) { return doubt.advice; }
 
@@ -241,6 +253,9 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
     {DoubtKind::kRanksContradict, contradictText,
      "name each file by its rank (rank0.json, rank1.json), or record with a profiler that writes "
      "the rank into the file"},
+    {DoubtKind::kHiddenWaits, hiddenWaitsText,
+     "record with torch.profiler of PyTorch 2.4 or later, which names the group of each collective "
+     "of NCCL; of other libraries nothing names it (docs/inputs/torch.md)"},
     {DoubtKind::kFoundJobs, foundJobsText,
      "`record_function` around each job, or annotations of the capture of a graph, leave no doubt "
      "(docs/inputs/torch.md)"},

@@ -105,6 +105,14 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
       {{.kind = DoubtKind::kMessagesBetween, .ranks = {1, 2}, .count = 48},
        "48 messages lead from one pipeline to another, between ranks 1 and 2: the ranks are "
        "arranged in another way than the logs or the options say"},
+      {{.kind = DoubtKind::kHiddenWaits,
+        .ranks = {0, 1},
+        .time = 30 * kNsPerMs,
+        .beside = 300 * kNsPerMs,
+        .made = "deep_ep::intranode::dispatch"},
+       "kernels inside jobs of ranks 0 and 1 exchange data with ranks that the trace does not name "
+       "(deep_ep::intranode::dispatch), 10.0 % of the jobs' time at most: what they wait there "
+       "counts as work, so a slow rank may look like a slow stage"},
       {{.kind = DoubtKind::kFoundJobs,
         .ranks = {0, 1, 2, 3},
         .count = 96,

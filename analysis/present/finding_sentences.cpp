@@ -50,7 +50,15 @@ std::string messagesOf(const Finding& finding) {
   return (rank == peer ? "" : "messages between ") + linkText(rank, peer);
 }
 
+/// What jobs waited inside for other ranks is no idle time.
 std::string costOf(const Finding& finding) {
+  if (finding.inside > 0) {
+    const Nanoseconds idle = finding.time - finding.inside;
+    const std::string inside = formatDuration(finding.inside) + " inside jobs";
+    if (idle == 0) return inside;
+    return formatDuration(idle) + " of idle time, " + percentText(idle, finding.idle) +
+           " of all, and " + inside;
+  }
   return formatDuration(finding.time) + " of idle time, " +
          percentText(finding.time, finding.idle) + " of all";
 }
@@ -123,6 +131,39 @@ std::string slowStagesText(const Finding& finding) {
   return text + ": imbalance costs " + costOf(finding);
 }
 
+/// "; its clock was 1290 MHz, that of others 1755 MHz, held down by the power limit for 83 % of the
+/// time"; empty where nothing is known.
+std::string deviceText(const Finding& finding) {
+  if (!finding.device) return {};
+  const DeviceState& device = *finding.device;
+  std::vector<std::string> parts;
+  if (device.clock) {
+    std::string clock = "its GPU's clock was " + fixedText(*device.clock, 0) + " MHz";
+    if (device.peersClock) clock += ", that of others " + fixedText(*device.peersClock, 0) + " MHz";
+    parts.push_back(std::move(clock));
+  }
+  const auto share = [](double part) {
+    return percentText(static_cast<Nanoseconds>(part * 1e6), 1'000'000) + " of the time";
+  };
+  constexpr double kShare = 0.05;
+  if (device.byPower.value_or(0) >= kShare) {
+    parts.push_back("the power limit held it down for " + share(*device.byPower));
+  }
+  if (device.byHeat.value_or(0) >= kShare) {
+    parts.push_back("heat held it down for " + share(*device.byHeat));
+  }
+  if (device.linkErrors.value_or(0) > 0) {
+    parts.push_back("NVLink counted " + fixedText(*device.linkErrors, 0) + " errors");
+  }
+  if (device.othersMemory.value_or(0) >= 1e9) {
+    parts.push_back("other processes held " +
+                    bytesText(static_cast<std::int64_t>(*device.othersMemory)) + " of its memory");
+  }
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "; " : ", ") + part;
+  return text;
+}
+
 /// "rank 6 takes 1.30 times as long as the other ranks of stage 2 from step 120 on".
 std::string slowRankText(const Finding& finding) {
   const auto& rank = factsOf<SlowerRanks::Rank>(finding);
@@ -135,7 +176,8 @@ std::string slowRankText(const Finding& finding) {
     text += factorText(rank.change->factor) + " times as long as in other steps";
   }
   if (rank.change) text += stretchText(*rank.change);
-  return text + waitingFor(isOne ? "it" : "them", finding) + sharesOf(finding);
+  return text + waitingFor(isOne ? "it" : "them", finding) + sharesOf(finding) +
+         deviceText(finding);
 }
 
 /// "pipeline 1 (ranks 4 to 7) takes 1.50 times as long as the others".
@@ -194,6 +236,75 @@ std::string scatteredPausesText(const Finding& finding) {
          std::to_string(pauses.count()) + " times in " + countText(pauses.steps(), "step") +
          ", for " + formatDuration(pauses.median()) + " in the median" +
          waitingFor("them", finding) + sharesOf(finding);
+}
+
+/// "all-gathers of data-parallel ranks 0 to 3".
+std::string collectivesText(JobKind kind, GroupAxis axis, const std::vector<int>& ranks) {
+  std::string name(logName(kind));
+  std::replace(name.begin(), name.end(), '_', '-');
+  const std::string words(axisWords(axis));
+  return name + "s of " + words + (words.empty() ? "" : " ") + ranksText(ranks);
+}
+
+std::string unevenLoadText(const Finding& finding) {
+  const auto& load = factsOf<Peers::Load>(finding);
+  std::string text = "uneven load, as of experts: between two collectives the busiest of " +
+                     ranksText(load.ranks) + " computes " + factorText(load.busiest) +
+                     " times their mean";
+  if (load.moreGroups > 0) text += " (" + countText(load.moreGroups, "more group") + " likewise)";
+  return text + ", in forwards and backwards of a micro-batch alike (correlation " +
+         fixedText(load.correlation, 2) + ")" + waitingFor("the busiest", finding);
+}
+
+std::string slowGroupText(const Finding& finding) {
+  const auto& slow = factsOf<Peers::SlowSet>(finding);
+  return collectivesText(slow.kind, slow.axis, slow.ranks) + " move " + factorText(slow.factor()) +
+         " times as long as those of other groups (" + formatDuration(slow.moving) + ", " +
+         formatDuration(slow.others) + ")" + waitingFor("them", finding);
+}
+
+std::string unevenMovingText(const Finding& finding) {
+  return "stages do as much work, but collectives inside their jobs move for different times: "
+         "imbalance costs " +
+         costOf(finding);
+}
+
+std::string peersVaryText(const Finding& finding) {
+  std::string text =
+      "ranks that share stages take turns at being the last in their collectives, none is slow: "
+      "waiting for each other costs " +
+      costOf(finding);
+  if (const auto* load = finding.factsOf<Peers::PossibleLoad>()) {
+    text +=
+        ". Part of it may be uneven load, as of experts: forwards and backwards of a "
+        "micro-batch correlate by " +
+        fixedText(load->correlation, 2) + " on " + ranksText(load->ranks);
+  }
+  return text;
+}
+
+std::string untracedPeersText(const Finding& finding) {
+  const std::vector<int>& ranks = factsOf<UntracedPeers>(finding).ranks;
+  const std::string whom = ranks.empty()
+                               ? "ranks whose part nobody knows"
+                               : ranksText(ranks) + (ranks.size() == 1 ? ", which has no trace"
+                                                                       : ", which have no trace");
+  return "jobs wait inside for " + whom + ": " + formatDuration(finding.time) +
+         " at least, by the shortest collectives of their kind and size";
+}
+
+std::string exposedCollectivesText(const Finding& finding) {
+  const auto& exposed = factsOf<Peers::Exposed>(finding);
+  const std::string what = exposed.gathers && exposed.scatters ? "gathers and scatters"
+                           : exposed.gathers                   ? "gathers"
+                                                               : "scatters";
+  std::string text = what + " of weights (FSDP) hold up jobs: " + formatDuration(exposed.perStep) +
+                     " of a rank and step";
+  if (exposed.gathers && exposed.before > 0) {
+    text +=
+        "; " + formatDuration(exposed.before) + " of compute before them could hide them (median)";
+  }
+  return text;
 }
 
 std::string unsteadyJobsText(const Finding& finding) {
@@ -432,6 +543,12 @@ constexpr std::array<SentenceRow, kFindingKindCount> kSentences = {{
     {FindingKind::kLongJobs, longJobsText},
     {FindingKind::kUnevenMicroBatches, unevenMicroBatchesText},
     {FindingKind::kScatteredPauses, scatteredPausesText},
+    {FindingKind::kUnevenLoad, unevenLoadText},
+    {FindingKind::kSlowGroup, slowGroupText},
+    {FindingKind::kUnevenMoving, unevenMovingText},
+    {FindingKind::kPeersVary, peersVaryText},
+    {FindingKind::kUntracedPeers, untracedPeersText},
+    {FindingKind::kExposedCollectives, exposedCollectivesText},
     {FindingKind::kUnsteadyJobs, unsteadyJobsText},
     {FindingKind::kData, dataText},
     {FindingKind::kLateJob, lateJobText},
@@ -551,6 +668,25 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
      "see what is different about that micro-batch: its input, or what the program does beside "
      "it"},
     {Remedy::kSteadierHosts, rowOf(BubbleClass::kPeerWait).advice},
+    {Remedy::kEvenLoad,
+     "spread tokens more evenly over experts, or experts over ranks: an auxiliary loss or a bias "
+     "of "
+     "the router, a limit on tokens per expert (Megatron-LM: --moe-aux-loss-coeff, "
+     "--moe-router-enable-expert-bias, --moe-expert-capacity-factor)"},
+    {Remedy::kNetworkOfGroup,
+     "look at what carries that group's data: NVLink or the network cards of its hosts, their "
+     "routes, NCCL's choice of them (NCCL_DEBUG=INFO)"},
+    {Remedy::kSteadierPeers,
+     "nobody is to blame: kernels vary, and each collective waits for the longest; fewer or later "
+     "collectives wait less"},
+    {Remedy::kGathersAhead,
+     "gather weights while the work before them computes: PyTorch FSDP2 set_modules_to_forward_"
+     "prefetch() and set_modules_to_backward_prefetch(); with pipelines keep weights gathered "
+     "between micro-batches (reshard_after_forward=False; torchtitan: "
+     "parallelism.fsdp_reshard_after_forward = \"never\")"},
+    {Remedy::kInsideTimes,
+     "see in the table of what is inside jobs which collectives move longer there: more of them, "
+     "larger ones, or a slower network"},
     {Remedy::kEvenMicroBatches,
      "balance micro-batches by tokens: fill each with sequences that take as long together, or "
      "pack sequences to one length"},

@@ -180,6 +180,41 @@ std::string findCommandOf(const RunReport& report, const Finding& finding) {
   return query.empty() ? "" : report.viewCommand + " --find " + printedShellWord(query);
 }
 
+std::string groupText(const std::string& use, JobKind kind) {
+  std::string name(logName(kind));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return use == "other" ? name : use + " " + name;
+}
+
+std::string gainText(const RunReport& report, const Finding& finding) {
+  const Advice* const advice = adviceOf(report, finding);
+  if (advice == nullptr) return {};
+  const bool isOfAll = finding.kind == FindingKind::kSlowStages;
+  return (isOfAll ? "with stages that all take equally long " : "") +
+         std::string("the step would take ") + formatDuration(advice->step) +
+         (report.advice->wall ? " of wall time" : "") + ", " +
+         percentText(static_cast<Nanoseconds>(std::max(0.0, advice->gain) * 1e6), 1'000'000) +
+         " less";
+}
+
+const Advice* adviceOf(const RunReport& report, const Finding& finding) {
+  if (report.advice == nullptr) return nullptr;
+  for (const Advice& each : report.advice->ofRun) {
+    const bool isIts =
+        (finding.kind == FindingKind::kSlowRank && each.of == Advice::Of::kRank &&
+         each.rank == finding.culprit.rank && finding.ranks.size() == 1) ||
+        (finding.kind == FindingKind::kUnevenLoad && each.of == Advice::Of::kLoad) ||
+        (finding.kind == FindingKind::kSlowStages && each.of == Advice::Of::kBalance) ||
+        (finding.kind == FindingKind::kData && each.of == Advice::Of::kData) ||
+        (finding.kind == FindingKind::kSlowGroup && each.of == Advice::Of::kGroup &&
+         finding.factsOf<Peers::SlowSet>() != nullptr &&
+         each.group == finding.factsOf<Peers::SlowSet>()->ranks) ||
+        (finding.kind == FindingKind::kExposedCollectives && each.of == Advice::Of::kWeights);
+    if (isIts) return &each;
+  }
+  return nullptr;
+}
+
 Lines pathLines(const Explanation& run) {
   Nanoseconds all = 0;
   for (const auto& [kind, time] : run.pathShares.byKind) all += time;
@@ -291,6 +326,8 @@ std::string findingsText(const RunReport& report) {
   for (const Finding* const finding : findings.list) {
     text += fitLine("  " + std::to_string(++number) + ". " + findingText(*finding));
     text += fitLine("     next: " + remedyText(*finding));
+    const std::string gain = gainText(report, *finding);
+    if (!gain.empty()) text += fitLine("     gain: " + gain);
     const std::string command = findCommandOf(report, *finding);
     if (!command.empty()) text += "     " + command + "\n";
   }
@@ -342,6 +379,54 @@ std::string rankTable(const Explanation& run) {
   return text;
 }
 
+/// What jobs of each rank are made of, a step; empty where no ranks meet inside jobs.
+std::string insideTable(const Explanation& run) {
+  if (run.inside.empty()) return {};
+  // Without a device nothing is known of launches; times of traces are rounded.
+  const bool areLaunched = std::any_of(run.inside.begin(), run.inside.end(), [](const auto& each) {
+    return each.steps > 0 && each.parts.launchBound / each.steps >= kNsPerUs;
+  });
+  std::vector<std::string> header = {"rank", "own", "waiting", "moving"};
+  if (areLaunched) header.emplace_back("launch-bound");
+  std::set<std::pair<std::string, JobKind>> groups;
+  for (const InsideTimes& times : run.inside) {
+    for (const InsideTimes::OfGroups& each : times.groups) groups.insert({each.use, each.kind});
+  }
+  const bool haveGroups = groups.size() > 1;
+  for (const auto& [use, kind] : groups) {
+    if (haveGroups) header.push_back(groupText(use, kind));
+  }
+  TextTable table(header);
+  std::size_t shown = 0;
+  for (const InsideTimes& times : run.inside) {
+    if (times.steps == 0 || shown++ == kMostRows) break;
+    const auto perStep = [&](Nanoseconds time) { return formatDuration(time / times.steps); };
+    std::vector<std::string> row = {std::to_string(times.rank), perStep(times.parts.own),
+                                    perStep(times.parts.waiting), perStep(times.parts.moving)};
+    if (areLaunched) row.push_back(perStep(times.parts.launchBound));
+    for (const auto& [use, kind] : groups) {
+      if (!haveGroups) break;
+      const auto of = std::find_if(
+          times.groups.begin(), times.groups.end(),
+          [&, &use = use, &kind = kind](const auto& g) { return g.use == use && g.kind == kind; });
+      row.push_back(of == times.groups.end() ? "-"
+                                             : perStep(of->waiting) + " + " + perStep(of->moving));
+    }
+    table.addRow(std::move(row));
+  }
+  std::string text = "\ninside the jobs of each rank, a step";
+  if (haveGroups) {
+    text += "; of groups: waiting for the last member + moving";
+  } else if (!groups.empty()) {
+    text += "; collectives: " + groupText(groups.begin()->first, groups.begin()->second);
+  }
+  text += " (a slow rank is the one that does not wait)\n" + table.toText();
+  if (run.inside.size() > kMostRows) {
+    text += "and " + countText(run.inside.size() - kMostRows, "more rank") + "; --json has all\n";
+  }
+  return text;
+}
+
 /// Rank by culprit; empty where nobody costs anybody anything.
 std::string costTable(const Explanation& run) {
   std::map<std::uint32_t, Nanoseconds> ofCulprit;
@@ -366,7 +451,9 @@ std::string costTable(const Explanation& run) {
     }
     table.addRow(std::move(row));
   }
-  std::string text = "\nwho costs whom: idle time with a culprit\n" + table.toText();
+  std::string text = "\nwho costs whom: idle time" +
+                     std::string(run.inside.empty() ? "" : " and waits inside jobs") +
+                     " with a culprit\n" + table.toText();
   if (culprits.size() < ofCulprit.size() || waiting.size() < ofWaiting.size()) {
     text += "these have most of it, of " +
             countText(ofWaiting.size(), "rank that waits, for ", "ranks that wait, for ") +
@@ -448,9 +535,9 @@ std::string runReportText(const RunReport& report) {
   const std::string names =
       report.names == nullptr ? std::string() : timeByNameText(*report.names, report.all);
   return textOfLines(doubtLines(report)) + textOfLines(runHeadLines(report)) +
-         findingsText(report) + rankTable(run) + costTable(run) + stepTable(run) +
-         (path.empty() ? "" : "\n" + path) + slackTable(run) + "\n" + textOfLines(slowdown) +
-         textOfLines(communicationLines(run)) + names + lastLine(report);
+         findingsText(report) + rankTable(run) + insideTable(run) + costTable(run) +
+         stepTable(run) + (path.empty() ? "" : "\n" + path) + slackTable(run) + "\n" +
+         textOfLines(slowdown) + textOfLines(communicationLines(run)) + names + lastLine(report);
 }
 
 }  // namespace pipetrace

@@ -66,6 +66,14 @@ std::string noFindings(const Explanation& run);
 /// The command that shows the evidence of a finding; empty where there is none.
 std::string findCommandOf(const RunReport& report, const Finding& finding);
 
+/// "tensor-parallel all-reduce".
+std::string groupText(const std::string& use, JobKind kind);
+
+/// The advice on a finding that follows from the run itself again; null: there is none.
+const Advice* adviceOf(const RunReport& report, const Finding& finding);
+/// "the step would take 348.4 ms, 11.2 % less"; empty where nothing says it.
+std::string gainText(const RunReport& report, const Finding& finding);
+
 /// The parts of the critical path, by kind of job and by stage; none where it is not known. It
 /// names at most 16 stages: those with the most of it, the largest first.
 Lines pathLines(const Explanation& run);

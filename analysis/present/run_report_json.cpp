@@ -65,8 +65,43 @@ Json scatteredJson(const ScatteredPauses& pauses) {
           {"median_ns", pauses.median()}};
 }
 
+Json deviceJson(const DeviceState& device) {
+  Json object = Json::object();
+  const auto add = [&](const char* key, const std::optional<double>& value) {
+    if (value) object[key] = *value;
+  };
+  add("clock_mhz", device.clock);
+  add("others_clock_mhz", device.peersClock);
+  add("held_by_power", device.byPower);
+  add("held_by_heat", device.byHeat);
+  add("nvlink_errors", device.linkErrors);
+  add("memory_of_others_bytes", device.othersMemory);
+  return object;
+}
+
 /// Adds the figures that only some findings have to their evidence.
 void addFigures(const Finding& finding, Json& evidence) {
+  if (finding.inside > 0) evidence["inside_ns"] = finding.inside;
+  if (const auto* facts = finding.factsOf<SlowerRanks::Rank>(); facts && finding.inside > 0) {
+    evidence["factor"] = facts->factor;
+    evidence["standard_error"] = facts->standardError;
+  }
+  if (finding.device) evidence["device"] = deviceJson(*finding.device);
+  if (const auto* facts = finding.factsOf<Peers::Load>()) {
+    evidence["load"] = {{"ranks", facts->ranks},
+                        {"correlation", facts->correlation},
+                        {"variation", facts->variation},
+                        {"busiest", facts->busiest}};
+  }
+  if (const auto* facts = finding.factsOf<Peers::SlowSet>()) {
+    evidence["group"] = {{"ranks", facts->ranks},         {"kind", logName(facts->kind)},
+                         {"use", axisWords(facts->axis)}, {"moving_ns", facts->moving},
+                         {"others_ns", facts->others},    {"factor", facts->factor()}};
+  }
+  if (const auto* facts = finding.factsOf<Peers::Exposed>()) {
+    evidence["exposed"] = {{"per_rank_and_step_ns", facts->perStep},
+                           {"compute_before_ns", facts->before}};
+  }
   if (const auto* facts = finding.factsOf<Pauses>()) evidence["pause"] = pauseJson(*facts);
   if (const auto* facts = finding.factsOf<UnevenMicroBatches>()) {
     evidence["micro_batches"] = lengthsJson(*facts);
@@ -151,6 +186,7 @@ class RunJson {
     add(text, "steps", steps());
     add(text, "summary", summary());
     add(text, "ranks", ranks());
+    if (!run_.inside.empty()) add(text, "inside_jobs", insideJobs());
     addKey(text, "bubbles");
     addBubbles(text);
     add(text, "who_costs_whom", costs());
@@ -258,6 +294,10 @@ class RunJson {
             {{"rank", each.rank}, {"begin_ns", each.bubble.begin}, {"end_ns", each.bubble.end}});
       }
       addFigures(finding, evidence);
+      if (const Advice* const advice = adviceOf(report_, finding)) {
+        evidence["predicted_step_ns"] = advice->step;
+        evidence["gain"] = advice->gain;
+      }
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", findingText(finding)},
                       {"advice", remedyText(finding)},
@@ -287,6 +327,28 @@ class RunJson {
         }
       }
       list.push_back(std::move(object));
+    }
+    return list;
+  }
+
+  /// What jobs are made of, over the steps that count.
+  Json insideJobs() const {
+    Json list = Json::array();
+    for (const InsideTimes& times : run_.inside) {
+      Json groups = Json::array();
+      for (const InsideTimes::OfGroups& each : times.groups) {
+        groups.push_back({{"use", each.use},
+                          {"kind", logName(each.kind)},
+                          {"wait_inside_ns", each.waiting},
+                          {"move_inside_ns", each.moving}});
+      }
+      list.push_back({{"rank", times.rank},
+                      {"steps", times.steps},
+                      {"own_ns", times.parts.own},
+                      {"wait_inside_ns", times.parts.waiting},
+                      {"move_inside_ns", times.parts.moving},
+                      {"launch_bound_ns", times.parts.launchBound},
+                      {"groups", std::move(groups)}});
     }
     return list;
   }

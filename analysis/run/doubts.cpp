@@ -13,6 +13,8 @@
 
 #include "analysis/ratio.h"
 #include "analysis/run/graph/job_name.h"
+#include "trace/event_arguments.h"
+#include "trace/kernel_names.h"
 #include "trace/text/number_text.h"
 #include "trace/timeline.h"
 
@@ -92,6 +94,7 @@ class Doubting {
       addStepsInside();
       addMissingJobs();
       addContradictions();
+      addHiddenWaits();
       addFoundJobs();
     }
     std::stable_sort(doubts_.begin(), doubts_.end(), [](const Doubt& a, const Doubt& b) {
@@ -411,6 +414,86 @@ class Doubting {
       }
     }
     if (doubt.time > 0) doubts_.push_back(std::move(doubt));
+  }
+
+  /// A collective of one rank, or of ranks that are known, waits for nobody unknown.
+  bool hasGroupOfOne(const Event& event) const {
+    const auto size = timeline_.strings.find("Group size");
+    const auto arguments = timeline_.argumentsOf(event);
+    return size && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
+             return a.key == *size && a.type == ArgumentType::kInteger && a.integer == 1;
+           });
+  }
+
+  /// Kernels inside jobs in which ranks may have waited for each other: those that are no
+  /// collective of NCCL, and those of which the trace does not say which ranks take part.
+  void addHiddenWaits() {
+    std::vector<char> isOther(timeline_.strings.size());
+    bool hasAny = false;
+    for (StringId id = 0; id < isOther.size(); ++id) {
+      isOther[id] = isOtherCommunicationKernel(timeline_.strings[id]) ? 1 : 0;
+      hasAny = hasAny || isOther[id] != 0 || isCommunicationKernel(timeline_.strings[id]);
+    }
+    if (!hasAny) return;
+    const auto group = timeline_.strings.find(collective_arguments::kGroup);
+    struct Times {
+      std::map<StringId, Nanoseconds> byName;
+      Nanoseconds ofOthers = 0;  // no collectives of NCCL
+      Nanoseconds withoutGroup = 0;
+    };
+    std::map<int, Times> times;
+    for (const Track& track : timeline_.tracks) {
+      if (track.lane == kComputeLane || isSendLane(track.lane) || isRecvLane(track.lane)) continue;
+      for (const Event& event : track.events) {
+        const bool isKernel = event.kind == JobKind::kKernel || isCollective(event.kind);
+        if (!isKernel || event.job < 0) continue;
+        if (isOther[event.name] == 0) {
+          if (!isCommunicationKernel(timeline_.strings[event.name])) continue;
+          const auto arguments = timeline_.argumentsOf(event);
+          const bool isKnown =
+              group && std::any_of(arguments.begin(), arguments.end(),
+                                   [&](const Argument& a) { return a.key == *group; });
+          if (isKnown || hasGroupOfOne(event)) continue;
+        }
+        Times& of = times[track.rank];
+        of.byName[event.name] += event.duration();
+        (isOther[event.name] != 0 ? of.ofOthers : of.withoutGroup) += event.duration();
+      }
+    }
+    if (times.empty()) return;
+    // Behind compute a collective holds up nobody.
+    std::map<int, Nanoseconds> exposed;
+    for (const StageDeviceWork& work : run_.summary().deviceWork) {
+      exposed[work.rank] += work.commInside;
+    }
+    Doubt doubt{.kind = DoubtKind::kHiddenWaits};
+    const JobGraph& graph = run_.graph();
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      const auto found = times.find(rank.number);
+      if (found == times.end()) continue;
+      Nanoseconds jobs = 0;
+      for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+        if (!isCompute(graph.node(id).kind)) continue;
+        const InsideJobs::Parts parts = graph.inside().partsOf(id);
+        jobs += graph.node(id).end - graph.node(id).begin;
+        exposed[rank.number] -= parts.waiting + parts.moving;
+      }
+      const Times& of = found->second;
+      const Nanoseconds time =
+          of.ofOthers + std::clamp<Nanoseconds>(exposed[rank.number], 0, of.withoutGroup);
+      const auto longest =
+          std::max_element(of.byName.begin(), of.byName.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      if (100 * time <= jobs) continue;
+      doubt.ranks.push_back(rank.number);
+      if (time <= doubt.time) continue;
+      doubt.time = time;
+      doubt.beside = jobs;
+      doubt.made = timeline_.strings[longest->first];
+    }
+    if (doubt.ranks.empty()) return;
+    std::sort(doubt.ranks.begin(), doubt.ranks.end());
+    doubts_.push_back(std::move(doubt));
   }
 
   void addSilentRanks() {

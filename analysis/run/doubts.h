@@ -26,7 +26,8 @@ struct Doubt {
   /// - kOverlappingJobs: the time of jobs under others, on the rank with the largest share;
   /// - kDeviceBeyondRun: how long the busiest device worked;
   /// - kNothingRecorded: how long that was;
-  /// - kStepsInside: by how much the step ends after the others.
+  /// - kStepsInside: by how much the step ends after the others;
+  /// - kHiddenWaits: how long such kernels take, on the rank where they take longest.
   Nanoseconds time = 0;
   /// A time to compare `time` with:
   /// - kCoarseTimes: the mean length of a job;
@@ -35,7 +36,8 @@ struct Doubt {
   /// - kClocksMoved: how exact times are now;
   /// - kOverlappingJobs: the length of all jobs of the rank;
   /// - kDeviceBeyondRun: the length of its run;
-  /// - kNothingRecorded: the length of the step.
+  /// - kNothingRecorded: the length of the step;
+  /// - kHiddenWaits: the length of all jobs of that rank.
   Nanoseconds beside = 0;
   /// Events, jobs, or messages that it is about; kOverlappingJobs: lanes that run at the same time,
   /// each without an overlap of its own; 0 where there are no such lanes.
@@ -47,6 +49,7 @@ struct Doubt {
   double ratio = 0;            ///< kTooEfficient: the median of schedule efficiencies
   /// kClocksApart: the jobs that show it, as plans name them: "1F0" begins before "0F0" has ended.
   /// kJobsTwice: `made` alone, one that several ranks run. kLastJobLong: `made` alone, the job.
+  /// kHiddenWaits: `made` alone, the kernel that takes longest.
   std::string made{};
   std::string used{};
   std::int32_t step = kNotGiven;  ///< of these, and of kNothingRecorded, kStepsInside, kMissingJobs

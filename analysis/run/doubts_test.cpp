@@ -246,6 +246,37 @@ TEST_F(Doubts, AnEventFarFromAllOthersLeavesMostOfItsStepUnrecorded) {
   EXPECT_GT(found.back().time, kDay / 2);
 }
 
+/// The same run with a kernel of that name in each job of rank 1, a tenth as long.
+Timeline withKernels(Timeline timeline, const char* name) {
+  const StringId kernel = timeline.strings.intern(name);
+  std::vector<Event> kernels;
+  for (const Event& job : timeline.track(1, kComputeLane).events) {
+    if (!isCompute(job.kind)) continue;
+    Event event;
+    event.begin = job.begin;
+    event.end = job.begin + job.duration() / 10;
+    event.kind = JobKind::kKernel;
+    event.name = kernel;
+    event.job = job.job;
+    event.step = job.step;
+    kernels.push_back(event);
+  }
+  timeline.track(1, "stream 7").events = kernels;
+  timeline.sort();
+  return timeline;
+}
+
+TEST_F(Doubts, KernelsThatExchangeDataWithoutNcclMayHideWaits) {
+  const std::vector<Doubt> found =
+      doubts(withKernels(simulated(), "void deep_ep::intranode::dispatch<4>(int)"));
+  ASSERT_THAT(found, testing::Contains(isOf(DoubtKind::kHiddenWaits)));
+  EXPECT_THAT(found.back().ranks, ElementsAre(1));
+  EXPECT_EQ(10 * found.back().time, found.back().beside);
+  EXPECT_THAT(found.back().made, testing::HasSubstr("deep_ep"));
+  EXPECT_THAT(doubts(withKernels(simulated(), "gemm")),
+              testing::Not(testing::Contains(isOf(DoubtKind::kHiddenWaits))));
+}
+
 TEST_F(Doubts, AJobThatTheEndOfARecordingEndedIsFarLongerThanItsLike) {
   Timeline timeline = simulated();
   auto& jobs = timeline.track(1, kComputeLane).events;

@@ -220,6 +220,14 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
                                          .progress = question.progress,
                                          .logs = question.logs});
   list.tried = static_cast<int>(all.size());
+  if (!run.graph().inside().empty()) {
+    const auto isOfFinding = [](const Advice& each) {
+      return each.of == Advice::Of::kRank || each.of == Advice::Of::kLoad ||
+             each.of == Advice::Of::kGroup || each.of == Advice::Of::kWeights ||
+             each.of == Advice::Of::kBalance || each.of == Advice::Of::kData;
+    };
+    std::copy_if(all.begin(), all.end(), std::back_inserter(list.ofRun), isOfFinding);
+  }
   std::string blockOptions = question.blockOptions;
   const std::optional<RunBlocks> blocks = blocksOf(timeline, question, blockOptions, list.notes);
   const auto modelWith = [&](const RunBlocks* of) { return RunModel(run, again, counted, of); };

@@ -56,10 +56,15 @@ struct Advice {
     kLengths,  ///< of micro-batches
     kPauses,
     kData,
+    kLoad,     ///< of ranks that share work
+    kGroup,    ///< whose collectives are slow
+    kWeights,  ///< gathers and scatters that hold up jobs
   };
 
   Of of = Of::kSchedule;
-  std::string what;     ///< a sentence without a full stop: "take ZB-H1 in place of 1F1B"
+  int rank = -1;           ///< of kRank
+  std::vector<int> group;  ///< of kGroup: its ranks, ascending
+  std::string what;        ///< a sentence without a full stop: "take ZB-H1 in place of 1F1B"
   std::string command;  ///< that shows it: "pipe-trace what-if LOGS --schedule ZB-H1"; may be empty
   /// Whether it follows from a simulation (RunModel), not from the run itself again (RunAgain).
   bool isByModel = false;
@@ -90,6 +95,9 @@ struct AdviceList {
   std::optional<double> modelError;  ///< WhatIfAnswer::modelError
   /// The changes that gain most, one of each kind; at most kMostAdvice, the best first.
   std::vector<Advice> best;
+  /// Of what findings name among ranks that meet inside jobs, whatever it gains: a slow rank as
+  /// fast as its peers, an even load, a slow group as fast as others, hidden gathers.
+  std::vector<Advice> ofRun;
   int tried = 0;  ///< changes that were computed
   /// Why there is less advice than there could be. Sentences without a full stop.
   std::vector<std::string> notes;

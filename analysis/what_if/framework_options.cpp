@@ -291,6 +291,21 @@ std::vector<FrameworkOption> optionsOfTokens() {
               "with \"max_tokens\"")};
 }
 
+std::vector<FrameworkOption> optionsOfLoad() {
+  return {can(kTitan, "load_balance_coeff of the model's experts"),
+          can(kMegatron,
+              "--moe-router-enable-expert-bias, --moe-aux-loss-coeff 1e-2, or "
+              "--moe-expert-capacity-factor")};
+}
+
+std::vector<FrameworkOption> optionsOfWeights() {
+  return {can(kTorch,
+              "set_modules_to_forward_prefetch() and set_modules_to_backward_prefetch() of FSDP2, "
+              "or reshard_after_forward=False between micro-batches"),
+          can(kTitan, "parallelism.fsdp_reshard_after_forward = \"never\""),
+          can(kMegatron, "--overlap-param-gather with --overlap-grad-reduce")};
+}
+
 std::vector<FrameworkOption> optionsOfLoading() {
   return {can(kTorch, "DataLoader(num_workers=8, prefetch_factor=4, persistent_workers=True)"),
           can(kMegatron, "--num-workers 8")};

@@ -60,6 +60,10 @@ std::vector<FrameworkOption> optionsOfWarmUp(const ScheduleInfo* like);
 std::vector<FrameworkOption> optionsOfLaunches();
 /// Those that give all micro-batches as many tokens.
 std::vector<FrameworkOption> optionsOfTokens();
+/// Those that spread work evenly over ranks that share it.
+std::vector<FrameworkOption> optionsOfLoad();
+/// Those that hide gathers and scatters of weights.
+std::vector<FrameworkOption> optionsOfWeights();
 /// Those that load batches ahead of the steps that need them.
 std::vector<FrameworkOption> optionsOfLoading();
 /// Those that collect garbage at the same step on all ranks.

@@ -7,11 +7,13 @@
 
 #include "analysis/causes/beside_others.h"
 #include "analysis/causes/findings.h"
+#include "analysis/causes/peers.h"
 #include "analysis/causes/unsteady_jobs.h"
 #include "analysis/run/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
 #include "trace/text/number_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {
@@ -35,6 +37,7 @@ class RunAdvisor {
     lengths();
     pauses();
     loads();
+    insideJobs();
     return std::move(all_);
   }
 
@@ -59,7 +62,7 @@ class RunAdvisor {
     if (run_.progress != nullptr) ++run_.progress->tried;
     try {
       const MedianStep step =
-          medianStepOf(run_.again.run(changes), run_.run.topology(), run_.counted);
+          medianStepOf(run_.again.runJobs(changes), run_.run.topology(), run_.counted);
       advice.step = step.window;
       if (run_.wall) advice.step = step.wall.value_or(step.window + *run_.wall - run_.step);
     } catch (const Error&) {
@@ -82,7 +85,7 @@ class RunAdvisor {
 
   /// "stage 2 takes 1.62 times as long as the median of stages".
   std::string sharesText() const {
-    const SlowerStages stages(run_.run.timeline(), graph_, usual_);
+    const SlowerStages stages(run_.run.timeline(), graph_, usual_, run_.counted, threads_);
     if (stages.count() < 2) return {};
     const std::int32_t slowest = stages.slowest();
     const SlowerStages::Factor factor = stages.besideOthers({slowest});
@@ -95,13 +98,14 @@ class RunAdvisor {
     std::vector<std::pair<double, int>> slow;
     for (const JobGraph::Rank& rank : graph_.ranks()) {
       const double factor = slower.of(rank.number).factor;
-      if (factor >= SlowerRanks::kSlow) slow.emplace_back(factor, rank.number);
+      if (slower.of(rank.number).isSlower()) slow.emplace_back(factor, rank.number);
     }
     std::sort(slow.rbegin(), slow.rend());
     for (std::size_t i = 0; i < std::min(slow.size(), kMostRanks); ++i) {
       const auto [factor, number] = slow[i];
       const std::string scale = "rank=" + std::to_string(number) + ":" + fixedText(1 / factor, 4);
       Advice advice{.of = Advice::Of::kRank,
+                    .rank = number,
                     .what = "make rank " + std::to_string(number) + ", whose jobs take " +
                             fixedText(factor, 2) + " times as long as those of its peers, as " +
                             "fast as they are"};
@@ -114,7 +118,9 @@ class RunAdvisor {
   void links() {
     const LinkTimes times(graph_, run_.counted);
     std::set<LinkTimes::Link> links;
-    for (const RunNetwork::Operation& work : run_.again.network().operations()) {
+    const RunNetwork& network = run_.again.network();
+    for (RunNetwork::Index i = 0; i < network.wholeCount(); ++i) {
+      const RunNetwork::Operation& work = network.operations()[i];
       if (!run_.again.isMessage(work)) continue;
       const auto [from, to] = run_.again.ranksOf(work);
       if (from >= 0 && to >= 0) links.insert({std::min(from, to), std::max(from, to)});
@@ -197,9 +203,9 @@ class RunAdvisor {
                           " ranks pause at steps of their own",
                   .options = optionsOfCollection()};
     advice.notes.emplace_back("the step is in the mean of all that count, as most have no pause");
-    const double measured = meanOf(windowsOf(run_.again.run()));
+    const double measured = meanOf(windowsOf(run_.again.runJobs()));
     const std::vector<Nanoseconds> without =
-        windowsOf(run_.again.run({.withoutPauses = pauses.jobs()}));
+        windowsOf(run_.again.runJobs({.withoutPauses = pauses.jobs()}));
     const auto ranks = static_cast<double>(pauses.ranks().size());
     const double together = std::ceil(static_cast<double>(pauses.count()) / ranks);
     const double mean = meanOf(without) + together * static_cast<double>(pauses.median()) /
@@ -208,6 +214,48 @@ class RunAdvisor {
     advice.gain = step / paid() * (1 - mean / measured);
     advice.step = std::llround(paid() * (1 - advice.gain));
     all_.push_back(std::move(advice));
+  }
+
+  /// Of ranks that meet inside jobs.
+  void insideJobs() {
+    const Peers peers(graph_, run_.counted, threads_);
+    if (!peers.loads().empty()) {
+      double busiest = 1;
+      std::vector<std::vector<int>> uneven;
+      for (const Peers::Load& load : peers.loads()) {
+        busiest = std::max(busiest, load.busiest);
+        uneven.push_back(load.ranks);
+      }
+      Advice advice{.of = Advice::Of::kLoad,
+                    .what =
+                        "spread work evenly over ranks that share it, such as tokens over "
+                        "experts: the busiest computes " +
+                        fixedText(busiest, 2) + " times the mean of its peers",
+                    .options = optionsOfLoad()};
+      add(std::move(advice), {.evenGroups = std::move(uneven)}, "");
+    }
+    std::set<std::vector<int>> groups;
+    for (const Peers::SlowSet& slow : peers.slowSets()) {
+      if (groups.size() == kMostRanks || !groups.insert(slow.ranks).second) continue;
+      Advice advice{.of = Advice::Of::kGroup,
+                    .group = slow.ranks,
+                    .what = "make the collectives of " + ranksText(slow.ranks) + ", which move " +
+                            fixedText(slow.factor(), 1) +
+                            " times as long as those of other groups, as fast as they are"};
+      advice.notes.emplace_back(
+          "look at what carries that group's data: NVLink or the network cards of its hosts");
+      std::vector<RunChanges::Group> changes;
+      for (const Peers::SlowSet& each : peers.slowSets()) {
+        if (each.ranks == slow.ranks) changes.push_back({each.ranks, each.kind, 1 / each.factor()});
+      }
+      add(std::move(advice), {.groups = std::move(changes)}, "");
+    }
+    if (peers.exposed()) {
+      Advice advice{.of = Advice::Of::kWeights,
+                    .what = "hide the gathers and scatters of weights behind compute",
+                    .options = optionsOfWeights()};
+      add(std::move(advice), {.hidesWeights = true}, "");
+    }
   }
 
   void loads() {

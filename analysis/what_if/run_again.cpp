@@ -38,11 +38,18 @@ class MovedEvents {
   MovedEvents(const Timeline& timeline, const JobGraph& graph)
       : timeline_(timeline), graph_(graph) {}
 
-  /// The run with its operations at these times, without bubbles. The end of a message that waited
-  /// for the other one begins where it does beside the jobs of its rank, but no later than that
-  /// one. Everything else moves with the jobs of its rank: as much as the nearest of them, and
-  /// between two of them in proportion.
-  Timeline moved(std::span<const Operation> operations) const;
+  /// A time of a rank (its number) and when that comes in the other run.
+  struct Point {
+    int rank = 0;
+    Nanoseconds from = 0;
+    Nanoseconds to = 0;
+  };
+
+  /// The run with its operations at these times, without bubbles. `inside`: of pieces of jobs. The
+  /// end of a message that waited for the other one begins where it does beside the jobs of its
+  /// rank, but no later than that one. Everything else moves with the jobs of its rank: as much as
+  /// the nearest of them, and between two of them in proportion.
+  Timeline moved(std::span<const Operation> operations, std::span<const Point> inside) const;
 
  private:
   const Timeline& timeline_;
@@ -59,22 +66,39 @@ class MovedClock {
  public:
   void add(Nanoseconds from, Nanoseconds to) { points_.emplace_back(from, to); }
 
-  /// Times of jobs that overlap may contradict each other: those that go back are left out.
+  /// Times of jobs that overlap may contradict each other: those that go back are left out. Where
+  /// one job ended as the next one began, both times stay, as there may be a wait between them now.
   void finish() {
     std::sort(points_.begin(), points_.end());
     std::size_t kept = 0;
     for (const auto& [from, to] : points_) {
-      if (kept > 0 && (from <= points_[kept - 1].first || to < points_[kept - 1].second)) continue;
-      points_[kept++] = {from, to};
+      if (kept > 0 && to < points_[kept - 1].second) continue;
+      // Of more than two the earliest and the latest count.
+      const bool isThird = kept > 1 && points_[kept - 2].first == from;
+      points_[isThird ? kept - 1 : kept++] = {from, to};
     }
     points_.resize(kept);
   }
 
-  Nanoseconds of(Nanoseconds time) const {
+  Nanoseconds begin(Nanoseconds time) const {
+    return moved(time, std::upper_bound(points_.begin(), points_.end(), time,
+                                        [](Nanoseconds value, const Point& point) {
+                                          return value < point.first;
+                                        }));
+  }
+
+  Nanoseconds end(Nanoseconds time) const {
+    return moved(time, std::lower_bound(points_.begin(), points_.end(), time,
+                                        [](const Point& point, Nanoseconds value) {
+                                          return point.first < value;
+                                        }));
+  }
+
+ private:
+  using Point = std::pair<Nanoseconds, Nanoseconds>;  // from and to
+
+  Nanoseconds moved(Nanoseconds time, std::vector<Point>::const_iterator after) const {
     if (points_.empty()) return time;
-    const auto after =
-        std::upper_bound(points_.begin(), points_.end(), time,
-                         [](Nanoseconds value, const auto& point) { return value < point.first; });
     if (after == points_.begin()) return time + after->second - after->first;
     const auto before = after - 1;
     const Nanoseconds since = time - before->first;
@@ -86,11 +110,11 @@ class MovedClock {
                                          static_cast<double>(length));
   }
 
- private:
-  std::vector<std::pair<Nanoseconds, Nanoseconds>> points_;  // from and to, ascending
+  std::vector<Point> points_;  // ascending
 };
 
-Timeline MovedEvents::moved(std::span<const Operation> operations) const {
+Timeline MovedEvents::moved(std::span<const Operation> operations,
+                            std::span<const Point> inside) const {
   std::map<int, MovedClock> clocks;
   std::unordered_map<const Event*, MovedSpan> spans;
   spans.reserve(2 * operations.size());
@@ -103,6 +127,7 @@ Timeline MovedEvents::moved(std::span<const Operation> operations) const {
     clock.add(node.begin, work.begin);
     clock.add(node.end, work.end);
   }
+  for (const Point& point : inside) clocks[point.rank].add(point.from, point.to);
   for (auto& [rank, clock] : clocks) clock.finish();
   for (const Operation& work : operations) {
     const JobGraph::Node& node = graph_.node(work.node);
@@ -111,7 +136,8 @@ Timeline MovedEvents::moved(std::span<const Operation> operations) const {
     const auto place = [&](const Event* event, int rank) {
       if (event == nullptr) return;
       const auto clock = clocks.find(rank);
-      const Nanoseconds own = clock == clocks.end() ? event->begin : clock->second.of(event->begin);
+      const Nanoseconds own =
+          clock == clocks.end() ? event->begin : clock->second.begin(event->begin);
       const Nanoseconds begin = event->begin == node.begin ? work.begin : std::min(own, work.begin);
       spans[event] = {begin, event->end + work.end - node.end};
     };
@@ -134,15 +160,15 @@ Timeline MovedEvents::moved(std::span<const Operation> operations) const {
         event.begin = span->second.begin;
         event.end = std::max(span->second.begin, span->second.end);
       } else if (clock != clocks.end()) {
-        event.begin = clock->second.of(event.begin);
-        event.end = clock->second.of(event.end);
+        event.end = std::max(clock->second.begin(event.begin), clock->second.end(event.end));
+        event.begin = clock->second.begin(event.begin);
       }
     }
   }
   for (CounterSeries& counter : result.counters) {
     const auto clock = clocks.find(counter.rank);
     if (clock == clocks.end()) continue;
-    for (CounterSample& sample : counter.samples) sample.time = clock->second.of(sample.time);
+    for (CounterSample& sample : counter.samples) sample.time = clock->second.begin(sample.time);
   }
   result.sort();
   return result;
@@ -184,7 +210,9 @@ RunAgain::RunAgain(const Run& run, const CountedSteps& counted)
       work_(run.timeline(), graph_, stepsOf(graph_), run.threads(),
             countedOf(stepsOf(graph_), counted)),
       network_(graph_, work_, 0, work_.stepCount(),
-               {.messages = RerunRules::Messages::kInLine, .keepsLaunches = true}) {}
+               {.messages = graph_.areLinesHeld() ? RerunRules::Messages::kInLine
+                                                  : RerunRules::Messages::kTimed,
+                .keepsLaunches = true}) {}
 
 bool RunAgain::isMessage(const Operation& work) const {
   return !work_.isCollective(work.id) && graph_.node(work.id).isMessage;
@@ -250,7 +278,7 @@ bool RunAgain::hasLaunch(Index index) const {
 
 std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   std::vector<double> launches;
-  for (Index i = 0; i < network_.operations().size(); ++i) {
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];
     const bool pauses =
         std::binary_search(changes.withoutPauses.begin(), changes.withoutPauses.end(), work.id);
@@ -258,6 +286,7 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
     const bool isLeftOut = (isLaunch || pauses) && hasLaunch(i);
     launches.push_back(isLeftOut ? 0 : work.launch);
   }
+  launches.resize(network_.operations().size());
   return launches;
 }
 
@@ -269,14 +298,67 @@ void RunAgain::requireRank(int rank, const std::string& option) const {
 
 std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   std::vector<double> durations;
-  for (const Operation& work : network_.operations()) durations.push_back(work.measured);
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    durations.push_back(network_.operations()[i].measured);
+  }
   for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
   if (!changes.withoutPauses.empty()) leaveOutPauses(changes.withoutPauses, durations);
   if (!changes.evenStages.empty()) evenOut(changes.evenStages, durations);
   if (changes.balancesStages) balance(durations);
   for (const RunChanges::Link& link : changes.links) setLink(link, durations);
   for (const ScaleOption& each : changes.scales) scale(each, durations);
+  addInside(changes, durations);
   return durations;
+}
+
+/// Adds pieces of jobs and what ranks meet in. A piece keeps its share of what its job does itself.
+void RunAgain::addInside(const RunChanges& changes, std::vector<double>& durations) const {
+  const std::vector<double> ofJobs = durations;
+  durations.resize(network_.operations().size());
+  for (const RunNetwork::Piece& piece : network_.pieces()) {
+    const double own = network_.operations()[piece.job].measured;
+    const auto length = static_cast<double>(piece.length);
+    const double job = ofJobs[piece.job];
+    durations[piece.operation] = job == own || own <= 0 ? length : std::round(length * job / own);
+  }
+  if (!changes.evenGroups.empty()) evenPeers(changes.evenGroups, durations);
+  const InsideJobs& inside = graph_.inside();
+  for (const RunNetwork::Meeting& each : network_.meetings()) {
+    auto length = static_cast<double>(each.length);
+    if (each.meeting != InsideJobs::kNone) {
+      const InsideJobs::Set& set = inside.setOf(inside.meetings()[each.meeting]);
+      for (const RunChanges::Group& group : changes.groups) {
+        if (group.kind == set.kind && group.ranks == set.ranks) length *= group.factor;
+      }
+      const bool movesWeights =
+          set.kind == JobKind::kAllGather || set.kind == JobKind::kReduceScatter;
+      if (changes.hidesWeights && set.axis == GroupAxis::kData && movesWeights) length = 0;
+    }
+    durations[each.operation] = std::round(length);
+  }
+}
+
+/// What leads to one collective takes the mean of its members.
+void RunAgain::evenPeers(const std::vector<std::vector<int>>& groups,
+                         std::vector<double>& durations) const {
+  const InsideJobs& inside = graph_.inside();
+  std::unordered_map<std::uint32_t, std::pair<double, double>> sums;  // time and count
+  const auto isShared = [&](const RunNetwork::Piece& piece) {
+    if (piece.meeting == InsideJobs::kNone) return false;
+    const std::vector<int>& ranks = inside.setOf(inside.meetings()[piece.meeting]).ranks;
+    return std::find(groups.begin(), groups.end(), ranks) != groups.end();
+  };
+  for (const RunNetwork::Piece& piece : network_.pieces()) {
+    if (!isShared(piece)) continue;
+    auto& [time, count] = sums[inside.instanceOf(piece.meeting)];
+    time += durations[piece.operation];
+    ++count;
+  }
+  for (const RunNetwork::Piece& piece : network_.pieces()) {
+    if (!isShared(piece)) continue;
+    const auto& [time, count] = sums.at(inside.instanceOf(piece.meeting));
+    durations[piece.operation] = std::round(time / count);
+  }
 }
 
 void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) const {
@@ -431,7 +513,7 @@ void RunAgain::scale(const ScaleOption& scale, std::vector<double>& durations) c
                                                  numbersText({stages.begin(), stages.end()})));
 }
 
-Timeline RunAgain::run(const RunChanges& changes) const {
+Timeline RunAgain::run(const RunChanges& changes, bool withInside) const {
   const std::vector<double> durations = durationsOf(changes);
   const std::vector<double> launches = launchesOf(changes);
   const std::vector<Operation>& operations = network_.operations();
@@ -453,8 +535,8 @@ Timeline RunAgain::run(const RunChanges& changes) const {
                          : 0.0;
             });
   std::vector<MovedEvents::Operation> moved;
-  moved.reserve(operations.size());
-  for (Index i = 0; i < operations.size(); ++i) {
+  moved.reserve(network_.wholeCount());
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
     double ready = hasInput(i) ? std::numeric_limits<double>::lowest() : 0.0;
     for (const RunNetwork::Wait& wait : network_.waits(i)) {
       if (wait.source != RunNetwork::kNone) ready = std::max(ready, times.end(wait.source)[0]);
@@ -464,9 +546,21 @@ Timeline RunAgain::run(const RunChanges& changes) const {
     };
     moved.push_back({.node = work_.nodeOf(operations[i].id),
                      .begin = timeOf(ready + launches[i]),
-                     .end = timeOf(times.end(i)[0])});
+                     .end = timeOf(times.end(network_.lastOf(i))[0])});
   }
-  return MovedEvents(run_.timeline(), graph_).moved(moved);
+  std::vector<MovedEvents::Point> inside;
+  if (withInside) inside.reserve(2 * network_.pieces().size());
+  for (const RunNetwork::Piece& piece : network_.pieces()) {
+    if (!withInside) break;
+    const double end = times.end(piece.operation)[0];
+    const auto timeOf = [&](double time) {
+      return network_.origin() + static_cast<Nanoseconds>(std::llround(time));
+    };
+    const int rank = numberOf(operations[piece.job]);
+    inside.push_back({rank, piece.begin, timeOf(end - durations[piece.operation])});
+    inside.push_back({rank, piece.begin + piece.length, timeOf(end)});
+  }
+  return MovedEvents(run_.timeline(), graph_).moved(moved, inside);
 }
 
 Nanoseconds largestDifference(const Timeline& one, const Timeline& other) {

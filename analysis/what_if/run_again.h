@@ -25,7 +25,11 @@ class RunAgain {
   /// The run with these changes; without any it is the run itself, to the nanosecond. It has no
   /// bubbles. Throws Error, which begins with the option, for a change of what the run does not
   /// have.
-  Timeline run(const RunChanges& changes = {}) const;
+  Timeline run(const RunChanges& changes = {}) const { return run(changes, true); }
+
+  /// The same, but kernels and collectives inside of jobs move with these in proportion, and not
+  /// by themselves: sooner done, where only the steps are asked for.
+  Timeline runJobs(const RunChanges& changes = {}) const { return run(changes, false); }
 
   const RunNetwork& network() const { return network_; }
   const RunWork& work() const { return work_; }
@@ -44,12 +48,15 @@ class RunAgain {
   bool waitsForUnlogged(RunNetwork::Index index) const;
 
  private:
+  Timeline run(const RunChanges& changes, bool withInside) const;
   /// Whether an input is a job of another rank whose message is not logged.
   bool isUnlogged(const RunNetwork::Operation& work, RunNetwork::Index input) const;
   /// Whether it has an input on another rank whose message is not logged. Nobody knows when that
   /// came.
   bool mayWaitForUnlogged(RunNetwork::Index index) const;
   std::vector<double> durationsOf(const RunChanges& changes) const;
+  void addInside(const RunChanges& changes, std::vector<double>& durations) const;
+  void evenPeers(const std::vector<std::vector<int>>& groups, std::vector<double>& durations) const;
   void makeIdeal(const IdealSet& set, std::vector<double>& durations) const;
   void balance(std::vector<double>& durations) const;
   void evenOut(const std::vector<int>& stages, std::vector<double>& durations) const;

@@ -36,7 +36,20 @@ struct RunChanges {
     std::string text;  ///< as it was typed, with its option
   };
 
+  /// Collectives of these ranks and this kind inside jobs move so many times as long.
+  struct Group {
+    std::vector<int> ranks;  ///< ascending
+    JobKind kind = JobKind::kAllReduce;
+    double factor = 1;
+  };
+
   std::vector<ScaleOption> scales;
+  std::vector<Group> groups;
+  /// These ranks do the same work between two collectives inside their jobs: each takes the mean
+  /// of all.
+  std::vector<std::vector<int>> evenGroups;
+  /// Gathers and scatters of weights inside jobs take no time.
+  bool hidesWeights = false;
   std::vector<Link> links;
   /// Each stage takes the mean of all stages for each kind of compute job: the work is kept. The
   /// jobs of a stage keep their differences from each other.
@@ -54,7 +67,8 @@ struct RunChanges {
 
   bool empty() const {
     return scales.empty() && links.empty() && !balancesStages && ideals.empty() &&
-           evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches;
+           evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches && groups.empty() &&
+           evenGroups.empty() && !hidesWeights;
   }
 };
 

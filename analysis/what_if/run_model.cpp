@@ -297,7 +297,11 @@ RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& co
   findLaunches(again, counted);
   findLinks(again, counted);
   if (basis.pipelines().size() > 1) {
-    findSlowRanks(basis.graph(), counted);
+    if (basis.graph().inside().empty()) {
+      findSlowRanks(basis.graph(), counted);
+    } else {
+      findSlowPeers(basis.graph(), counted);
+    }
   } else {
     doubtSlowStage(run.timeline(), basis.graph(), counted);
   }
@@ -476,7 +480,7 @@ bool RunModel::isOfPipeline(int rank) const {
 void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) {
   std::map<std::pair<int, JobKind>, std::vector<Nanoseconds>> found;
   const std::vector<MedianWork>& operations = again.network().operations();
-  for (MedianIndex i = 0; i < operations.size(); ++i) {
+  for (MedianIndex i = 0; i < again.network().wholeCount(); ++i) {
     const MedianWork& work = operations[i];
     const Event& event = again.work().event(work.id);
     if (again.isMessage(work) || !isCompute(event.kind) || !counted.contains(event.step)) continue;
@@ -494,7 +498,7 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
   std::vector<Nanoseconds> all;
   std::vector<Nanoseconds> unlogged;
   const std::vector<MedianWork>& operations = again.network().operations();
-  for (MedianIndex i = 0; i < operations.size(); ++i) {
+  for (MedianIndex i = 0; i < again.network().wholeCount(); ++i) {
     const MedianWork& work = operations[i];
     const Event& event = again.work().event(work.id);
     if (!counted.contains(event.step) || !isOfPipeline(again.rankOf(work))) continue;
@@ -562,10 +566,49 @@ void RunModel::findSlowRanks(const JobGraph& graph, const CountedSteps& counted)
     const int number = rankNumbers_[position];
     if (number < 0 || own[position].empty()) continue;
     const double factor = slower.of(number).factor;
-    if (factor < SlowerRanks::kSlow) continue;
+    if (!slower.of(number).isSlower()) continue;
     slowRanks_.push_back(scaleOfRank(static_cast<int>(position), factor));
     assumptions_.push_back("rank " + std::to_string(number) + " stays " + fixedText(factor, 2) +
                            " times as slow as its peers, whatever stages it gets");
+  }
+}
+
+/// Ranks that meet inside jobs with one that is slower wait for it there, so all are as slow.
+void RunModel::findSlowPeers(const JobGraph& graph, const CountedSteps& counted) {
+  const SlowerRanks slower(graph, counted);
+  const MedianDurations usual(graph, 1, counted);
+  const std::vector<std::vector<int>> own = ownStages();
+  assumptions_.emplace_back(
+      "ranks that meet inside jobs wait for each other there as long as they did");
+  for (std::size_t position = 0; position < rankNumbers_.size(); ++position) {
+    const int number = rankNumbers_[position];
+    if (number < 0 || own[position].empty()) continue;
+    int slow = -1;
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      const SlowerRanks::Rank& each = slower.of(rank.number);
+      const bool isPeer = std::find(each.stages.begin(), each.stages.end(),
+                                    own[position].front()) != each.stages.end();
+      if (isPeer && each.isSlower()) slow = rank.number;
+    }
+    if (slow < 0) continue;
+    double measured = 0;
+    double alike = 0;
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      if (rank.number != number) continue;
+      for (JobGraph::Id job = rank.first; job < rank.end; ++job) {
+        const JobGraph::Node& node = graph.node(job);
+        if (!isCompute(node.kind) || !counted.contains(node.step)) continue;
+        measured += static_cast<double>(node.end - node.begin);
+        alike += static_cast<double>(usual.median(job));
+      }
+    }
+    const double factor = alike > 0 ? measured / alike : 1;
+    if (factor < SlowerRanks::kSlow) continue;
+    slowRanks_.push_back(scaleOfRank(static_cast<int>(position), factor));
+    assumptions_.push_back("rank " + std::to_string(slow) + " stays " +
+                           fixedText(slower.of(slow).factor, 2) +
+                           " times as slow as its peers, which wait for it, whatever stages it "
+                           "gets");
   }
 }
 
@@ -574,7 +617,7 @@ void RunModel::findSlowRanks(const JobGraph& graph, const CountedSteps& counted)
 void RunModel::doubtSlowStage(const Timeline& timeline, const JobGraph& graph,
                               const CountedSteps& counted) {
   const MedianDurations usual(graph, 1, counted);
-  const SlowerStages stages(timeline, graph, usual);
+  const SlowerStages stages(timeline, graph, usual, counted);
   if (stages.count() < 2 || rankNumbers_.size() < 2) return;
   const std::vector<std::vector<int>> ofRanks = ownStages();
   double most = kSlowStages;

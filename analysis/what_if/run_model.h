@@ -154,6 +154,7 @@ class RunModel {
   /// The stages that stand on one rank alone, by its position.
   std::vector<std::vector<int>> ownStages() const;
   void findSlowRanks(const JobGraph& graph, const CountedSteps& counted);
+  void findSlowPeers(const JobGraph& graph, const CountedSteps& counted);
   void doubtSlowStage(const Timeline& timeline, const JobGraph& graph, const CountedSteps& counted);
   Plan changedPlan(const PlanChanges& changes, const Costs& costs) const;
   Plan plannedWith(const PlanChanges& changes, Costs& costs) const;

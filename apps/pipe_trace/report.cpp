@@ -81,7 +81,9 @@ std::optional<AdviceList> adviceFor(const Run& run, const ExplainOptions& choice
                                     const std::string& logs) {
   constexpr JobGraph::Id kMostJobs = 100'000;
   constexpr std::int64_t kMostSimulatedJobs = 1'000'000;  // seconds
+  constexpr std::size_t kMostCollectives = 3'000'000;     // inside jobs
   if (run.graph().jobCount() > kMostJobs) return std::nullopt;
+  if (run.graph().inside().meetings().size() > kMostCollectives) return std::nullopt;
   try {
     return adviceOn(run, {.steps = choices.steps, .mostJobs = kMostSimulatedJobs, .logs = logs});
   } catch (const Error&) {

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -145,6 +146,125 @@ std::string rankTableHtml(const Explanation& run, const Explanation* beside) {
          noteOf(ranks.size(), run.ranks.size(), "ranks that are idle for longest");
 }
 
+/// A heat map of what ranks wait inside jobs, a row for each rank and a column for each key that
+/// `of` has. Empty where there is but one column.
+template <typename Key>
+std::string waitingMapHtml(const Explanation& run, const std::string& title,
+                           const std::map<Key, Nanoseconds> InsideTimes::*of,
+                           const std::function<std::string(const Key&)>& nameOf) {
+  std::set<Key> keys;
+  Nanoseconds longest = 1;
+  for (const InsideTimes& times : run.inside) {
+    for (const auto& [key, time] : times.*of) {
+      keys.insert(key);
+      longest = std::max(longest, time);
+    }
+  }
+  if (keys.size() < 2 || longest == 1) return {};
+  std::vector<PageTable::Column> columns = {{"rank"}};
+  std::size_t shown = 0;
+  for (const Key& key : keys) {
+    if (shown++ < kMostPageColumns) columns.push_back({nameOf(key)});
+  }
+  PageTable table(title, std::move(columns));
+  std::size_t rows = 0;
+  for (const InsideTimes& times : run.inside) {
+    if (times.steps == 0 || rows++ >= kMostPageRows) continue;
+    std::vector<PageCell> row = {countCell(times.rank)};
+    std::size_t column = 0;
+    for (const Key& key : keys) {
+      if (column++ >= kMostPageColumns) break;
+      const auto found = (times.*of).find(key);
+      const Nanoseconds time = found == (times.*of).end() ? 0 : found->second;
+      row.push_back(timeCell(time));
+      if (time == 0) row.back().text = "-";
+      row.back().style = heatStyle(shareOf(time, longest));
+    }
+    table.addRow(row);
+  }
+  return "<details><summary>" + htmlText(title) + "</summary>\n" + table.html() +
+         noteOf(std::min(keys.size(), kMostPageColumns), keys.size(), "first columns") +
+         "</details>\n";
+}
+
+std::string waitingMapsHtml(const Explanation& run) {
+  using Place = std::pair<JobKind, int>;
+  return waitingMapHtml<Place>(run, "waiting by place in the job", &InsideTimes::waitingByPlace,
+                               [](const Place& place) {
+                                 return std::string(logName(place.first)) + "\u00a0" +
+                                        std::to_string(place.second + 1);
+                               }) +
+         waitingMapHtml<std::int32_t>(run, "waiting by micro-batch",
+                                      &InsideTimes::waitingByMicroBatch,
+                                      [](const std::int32_t& number) {
+                                        return "micro-batch\u00a0" + std::to_string(number);
+                                      }) +
+         waitingMapHtml<std::int32_t>(
+             run, "waiting by step", &InsideTimes::waitingByStep,
+             [](const std::int32_t& number) { return "step\u00a0" + std::to_string(number); });
+}
+
+/// What jobs of each rank are made of; empty where no ranks meet inside jobs.
+std::string insideTableHtml(const Explanation& run) {
+  if (run.inside.empty()) return {};
+  std::vector<PageTable::Column> columns = {
+      {"rank"},
+      {"own", true, "kernels of the rank compute"},
+      {"waiting", true, "for the last member of a collective"},
+      {"moving", true, "collectives, once all members are there"},
+      {"launch-bound", true, "the device has nothing to do"}};
+  std::set<std::pair<std::string, JobKind>> groups;
+  for (const InsideTimes& times : run.inside) {
+    for (const InsideTimes::OfGroups& each : times.groups) groups.insert({each.use, each.kind});
+  }
+  const bool haveGroups = groups.size() > 1;
+  for (const auto& [use, kind] : groups) {
+    if (!haveGroups) break;
+    columns.push_back({"waiting, " + groupText(use, kind)});
+    columns.push_back({"moving, " + groupText(use, kind)});
+  }
+  Nanoseconds longest = 1;
+  for (const InsideTimes& times : run.inside) {
+    if (times.steps > 0) longest = std::max(longest, times.parts.waiting / times.steps);
+  }
+  PageTable table("inside jobs", std::move(columns));
+  std::size_t shown = 0;
+  for (const InsideTimes& times : run.inside) {
+    if (times.steps == 0 || shown == kMostPageRows) continue;
+    ++shown;
+    const auto cell = [&](Nanoseconds time) {
+      PageCell made = timeCell(time / times.steps);
+      if (time == 0) made.text = "-";
+      return made;
+    };
+    const auto waitCell = [&](Nanoseconds time) {
+      PageCell made = cell(time);
+      made.style = heatStyle(shareOf(time / times.steps, longest));
+      return made;
+    };
+    std::vector<PageCell> row = {countCell(times.rank), cell(times.parts.own),
+                                 waitCell(times.parts.waiting), cell(times.parts.moving),
+                                 cell(times.parts.launchBound)};
+    for (const auto& [use, kind] : groups) {
+      if (!haveGroups) break;
+      Nanoseconds waiting = 0;
+      Nanoseconds moving = 0;
+      for (const InsideTimes::OfGroups& each : times.groups) {
+        if (each.use != use || each.kind != kind) continue;
+        waiting = each.waiting;
+        moving = each.moving;
+      }
+      row.push_back(waitCell(waiting));
+      row.push_back(cell(moving));
+    }
+    table.addRow(row);
+  }
+  return "<p>Times are of a step, in the mean of those that count. Ranks that meet in collectives "
+         "inside their jobs wait for the last of them: their jobs are all as long then, and the "
+         "slow one is the one that does not wait.</p>\n" +
+         table.html() + noteOf(shown, run.inside.size(), "first ranks") + waitingMapsHtml(run);
+}
+
 std::string costTableHtml(const Explanation& run, const Explanation* beside) {
   std::map<std::uint32_t, Nanoseconds> ofCulprit;
   std::map<std::uint32_t, Nanoseconds> ofWaiting;
@@ -175,7 +295,8 @@ std::string costTableHtml(const Explanation& run, const Explanation* beside) {
     row.push_back(timeCell(ofWaiting.at(r)));
     table.addRow(row);
   }
-  return "<p>Idle time with a culprit, in the steps that count.</p>\n" + table.html() +
+  const std::string what = run.inside.empty() ? "Idle time" : "Idle time and waits inside jobs";
+  return "<p>" + what + " with a culprit, in the steps that count.</p>\n" + table.html() +
          noteOf(waiting.size(), ofWaiting.size(), "ranks that wait for longest") +
          noteOf(culprits.size(), ofCulprit.size(), "ranks that cost most");
 }
@@ -333,6 +454,8 @@ std::string findingHtml(const RunReport& report, const Finding& finding) {
   }
   html += htmlText(sentenceText(findingText(finding))) + "</p>\n";
   html += "<p class=\"next\"><b>Next:</b> " + htmlText(remedyText(finding)) + ".</p>\n";
+  const std::string gain = gainText(report, finding);
+  if (!gain.empty()) html += "<p class=\"next\"><b>Gain:</b> " + htmlText(gain) + ".</p>\n";
   return html + commandHtml(findCommandOf(report, finding)) + "</li>\n";
 }
 
@@ -492,6 +615,7 @@ std::vector<PageSection> runSections(const RunReport& report, const RunPageOptio
   }
   add("ranks", "Bubbles by rank", rankTableHtml(run, beside));
   if (!run.steps.empty()) add("steps", "Ranks and steps", stepsHtml(run, beside));
+  add("inside", "Inside jobs", insideTableHtml(run));
   add("costs", "Who costs whom", costTableHtml(run, beside));
   add("step-table", "Steps", stepTableHtml(run));
   add("stages", "Stages", stageTableHtml(report));

@@ -45,6 +45,7 @@ BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
   for (int nodes = 0; nodes < kMostNodes; ++nodes) {
     const Link& own = link(at);
     if (own.rank != JobGraph::kNone) stretch.ranks |= bitOf(own.rank);
+    if (own.waitsInside) stretch.ranks |= ranksInside(at);
     add(at, own, stretch.collected);
     at = own.before;
     if (at == JobGraph::kNone || at % kStride == 0) break;
@@ -112,7 +113,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   } else if (isCompute(node.kind)) {
     link.group = times_.group(id);
     link.workCause = BubbleClass::kPeerWait;
-    link.work = length - times_.median(id);
+    link.waitsInside = graph_.inside().hasChain(id);
+    link.work = link.waitsInside ? 0 : graph_.lengthOf(id) - times_.median(id);
   } else if (loadsData(node.kind) || savesState(node.kind)) {
     link.workCause = classOfWork(node.kind);
     link.work = length;
@@ -123,13 +125,21 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.work = length - (node.kind == JobKind::kOptimizer ? least->optimizer : 0);
   }
   link.work = std::max<Nanoseconds>(0, link.work);
-  if (graph_.hasLines() && opensStep(node)) return link;
+  if (graph_.hasLines() && !link.waitsInside && opensStep(node)) return link;
   link.before = waitedFor(id);
   if (graph_.isOnLine(id) && node.inputs[0] != JobGraph::kNone) {
     setLateInLine(id, link);
     return link;
   }
-  const Id lateId = link.hasLastMember ? node.inputs[0] : id;
+  Id lateId = link.hasLastMember ? node.inputs[0] : id;
+  if (link.waitsInside) {
+    lateId = entryOf(id);
+    if (lateId == JobGraph::kNone) {  // a rank without a trace
+      link.before = JobGraph::kNone;
+      return link;
+    }
+    link.before = waitedForByChain(id, lateId);
+  }
   const JobGraph::Node& late = graph_.node(lateId);
   Nanoseconds ready = kNsMin;
   Id last = JobGraph::kNone;
@@ -141,7 +151,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   if (last == JobGraph::kNone || ready >= late.begin) return link;
   // The time before a step begins is in no window of it.
   if (isCompute(late.kind) && graph_.node(last).step != late.step) {
-    const auto begin = begins_.find({graph_.ranks()[late.rank].replica, late.step});
+    // A job that waited inside for one of another pipeline waited since its own step began.
+    const auto begin = begins_.find({graph_.ranks()[node.rank].replica, late.step});
     if (begin != begins_.end()) ready = std::max(ready, begin->second);
     if (ready >= late.begin) return link;
   }
@@ -266,6 +277,56 @@ JobGraph::Id BindingPaths::waitedFor(Id id) const {
   return binding;
 }
 
+// Jobs that waited inside for other ranks.
+
+JobGraph::Id BindingPaths::entryOf(Id job) const { return graph_.inside().chain(job).entry; }
+
+/// Times on a path descend: where clocks lead a chain to something later, it ends.
+JobGraph::Id BindingPaths::waitedForByChain(Id job, Id entry) const {
+  const Id before = waitedFor(entry);
+  if (before == JobGraph::kNone || entry == job) return before;
+  return graph_.node(before).end < graph_.node(job).end ? before : JobGraph::kNone;
+}
+
+void BindingPaths::addInside(Id job, Collected& collected) const {
+  const InsideJobs::Chain chain = graph_.inside().chain(job);
+  for (const InsideJobs::Chain::Link& each : chain.links) {
+    collected.add(BubbleClass::kPeerWait, each.excess, each.job);
+  }
+  if (chain.entry == JobGraph::kNone) {
+    collected.add(BubbleClass::kUnknown, graph_.inside().waitingIn(job), JobGraph::kNone);
+  }
+}
+
+JobGraph::Id BindingPaths::addInsideUpTo(Id job, std::uint32_t rank, Collected& collected) const {
+  const InsideJobs::Chain chain = graph_.inside().chain(job);
+  for (const InsideJobs::Chain::Link& each : chain.links) {
+    if (graph_.node(each.job).rank == rank) return each.job;
+    collected.add(BubbleClass::kPeerWait, each.excess, each.job);
+  }
+  const bool isEntered = chain.entry != JobGraph::kNone && graph_.node(chain.entry).rank == rank;
+  return isEntered ? chain.entry : JobGraph::kNone;
+}
+
+std::uint64_t BindingPaths::ranksInside(Id job) const {
+  const InsideJobs::Chain chain = graph_.inside().chain(job);
+  std::uint64_t ranks = 0;
+  for (const InsideJobs::Chain::Link& each : chain.links)
+    ranks |= bitOf(graph_.node(each.job).rank);
+  if (chain.entry != JobGraph::kNone) ranks |= bitOf(graph_.node(chain.entry).rank);
+  return ranks;
+}
+
+Collected BindingPaths::loadsBefore(Id job) const {
+  Collected collected;
+  const std::uint32_t rank = graph_.node(job).rank;
+  for (Id id = job; id > graph_.ranks()[rank].first && !isCompute(graph_.node(id - 1).kind); --id) {
+    const JobGraph::Node& node = graph_.node(id - 1);
+    if (loadsData(node.kind)) collected.add(BubbleClass::kLateStart, node.end - node.begin, id - 1);
+  }
+  return collected;
+}
+
 JobGraph::Id BindingPaths::metBefore(Id job) const {
   const std::uint32_t rank = graph_.node(job).rank;
   Id at = predecessor(job);
@@ -348,6 +409,15 @@ void PathsOfRank::KnownPaths::clear() {
   ++round_;
 }
 
+/// The job of the rank that a job waited for inside; what lies before it is added.
+JobGraph::Id PathsOfRank::ownInside(Id job, const BindingPaths::Link& link) {
+  if (!link.waitsInside) return JobGraph::kNone;
+  Collected before;
+  const Id own = paths_.addInsideUpTo(job, rank_, before);
+  if (own != JobGraph::kNone) segments_.back().second.add(before);
+  return own;
+}
+
 PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   // Short paths are gone again each time; of long ones one node of that many has its sum kept.
   constexpr int kShort = 32;
@@ -378,6 +448,9 @@ PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
     if (stretch != nullptr) {
       collected.add(stretch->collected);
       at = stretch->next;
+    } else if (const Id own = ownInside(at, *link); own != JobGraph::kNone) {
+      at = own;
+      break;
     } else {
       paths_.add(at, *link, collected);
       at = link->before;

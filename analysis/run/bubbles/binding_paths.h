@@ -59,7 +59,8 @@ struct Collected {
 /// job which needs it. A path ends at an `lr` or `optimizer` job, but for those of asynchronous
 /// pipelines: they lie between the jobs that a pipeline never stops to run. There an update, or a
 /// collective of one, costs what it takes beyond that of the rank where it is shortest: all ranks
-/// have that much anyway.
+/// have that much anyway. A job that waited inside for other ranks has the share of all that its
+/// chain (InsideJobs) leads through, and waited for what the job waited for that the chain enters.
 /// Several threads may use it, but for letGo() and letAllGo().
 class BindingPaths {
  public:
@@ -85,6 +86,9 @@ class BindingPaths {
   Id metBefore(Id job) const;
   /// The same of any node, whether paths end there or not.
   Id waitedFor(Id node) const;
+  /// What the rank of a job loaded before it, since its compute job before: of a job that opens its
+  /// step, which others wait for.
+  Collected loadsBefore(Id job) const;
   /// Whether a time between two nodes of ranks with different clocks is shorter than these are
   /// exact. `from` may be kNone.
   bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
@@ -111,6 +115,7 @@ class BindingPaths {
     bool isCollective : 1 = false;
     bool hasLastMember : 1 = false;  // another one: a collective is as late as that
     bool waitsInLine : 1 = false;    // a part of its lateness is that of delayOf(), not in `late`
+    bool waitsInside : 1 = false;    // it has a chain, whose excess is not in `work`
   };
   /// An update of an asynchronous pipeline takes at least this on each rank.
   struct LeastUpdate {
@@ -152,6 +157,12 @@ class BindingPaths {
   void setLateInLine(Id message, Link& link) const;
   LineDelay delayOf(Id message) const;
   void addDelay(Id message, Collected& collected) const;
+  void addInside(Id job, Collected& collected) const;
+  /// The same up to a job of the rank. Returns that; kNone: the chain has none.
+  Id addInsideUpTo(Id job, std::uint32_t rank, Collected& collected) const;
+  Id entryOf(Id job) const;
+  Id waitedForByChain(Id job, Id entry) const;
+  std::uint64_t ranksInside(Id job) const;
   Stretch stretchFrom(Id node) const;
   /// For PathsOfRank, which come to most nodes several times.
   const Link& link(Id node) const {
@@ -168,12 +179,14 @@ class BindingPaths {
   void addLate(Id node, const Link& link, Collected& collected) const {
     Id culprit = link.lateCause == BubbleClass::kUnknown ? JobGraph::kNone : node;
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
+    if (link.waitsInside && culprit == node && link.late > 0) culprit = entryOf(node);
     collected.add(link.lateCause, link.late, culprit);
     if (link.waitsInLine) addDelay(node, collected);
   }
   void add(Id node, const Link& link, Collected& collected) const {
     addLate(node, link, collected);
     collected.add(link.workCause, link.work, node);
+    if (link.waitsInside) addInside(node, collected);
     collected.add(BubbleClass::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)),
                   node);
   }
@@ -237,6 +250,7 @@ class PathsOfRank {
   };
 
   Path walk(Id from, const Collected& first);
+  Id ownInside(Id job, const BindingPaths::Link& link);
 
   const BindingPaths& paths_;
   std::uint32_t rank_;

@@ -1,6 +1,7 @@
 #include "analysis/run/bubbles/bubbles.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstdint>
 #include <functional>
@@ -224,6 +225,7 @@ Bubbles classifyBubbles(const RunBasis& basis, int threads) {
   basis.paths().letAllGo();
   Bubbles bubbles;
   for (RankBubbles& rank : ranks) {
+    bubbles.inside.push_back(rank.takeInside());
     bubbles.times.push_back(rank.times());
     bubbles.byRank.push_back(rank.take());
   }
@@ -268,6 +270,10 @@ static BubbleLanes lanesOfEvents(const Timeline& timeline, const JobGraph& graph
     track.lane = kBubbleLane;
     track.events = std::move(made[r].events);
   }
+  for (JobGraph::Id job = 0; job < graph.jobCount() && !graph.inside().empty(); ++job) {
+    const auto [first, end] = graph.inside().meetingsOf(job);
+    if (first != end) lanes.parts.emplace_back(graph.node(job).event, graph.inside().partsOf(job));
+  }
   return lanes;
 }
 
@@ -284,12 +290,39 @@ BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, Bubbles
   return lanesOfEvents(timeline, graph, own.byRank.size(), make, threads);
 }
 
+/// Adds the parts of jobs as arguments; a profile that is read again has them already.
+static void addParts(Timeline& timeline,
+                     const std::vector<std::pair<const Event*, InsideJobs::Parts>>& parts) {
+  if (parts.empty() || timeline.strings.find(inside_arguments::kWaiting)) return;
+  const StringId own = timeline.strings.intern(inside_arguments::kOwnTime);
+  const StringId waiting = timeline.strings.intern(inside_arguments::kWaiting);
+  const StringId moving = timeline.strings.intern(inside_arguments::kMoving);
+  std::vector<std::pair<const Event*, InsideJobs::Parts>> sorted = parts;
+  const auto before = [](const Event* a, const Event* b) { return std::less<>()(a, b); };
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const auto& a, const auto& b) { return before(a.first, b.first); });
+  for (Track& track : timeline.tracks) {
+    if (track.lane != kComputeLane || track.events.empty()) continue;
+    const Event* const first = track.events.data();
+    auto next = std::partition_point(sorted.begin(), sorted.end(),
+                                     [&](const auto& each) { return before(each.first, first); });
+    for (; next != sorted.end() && before(next->first, first + track.events.size()); ++next) {
+      const InsideJobs::Parts& of = next->second;
+      timeline.addArguments(
+          track.events[static_cast<std::size_t>(next->first - first)],
+          std::array{Argument::ofInteger(own, of.own), Argument::ofInteger(waiting, of.waiting),
+                     Argument::ofInteger(moving, of.moving)});
+    }
+  }
+}
+
 void joinBubbles(Timeline& timeline, BubbleLanes lanes) {
   assert(timeline.arguments.size() == lanes.firstArgument);
   const StringId key = timeline.strings.intern(bubble_arguments::kCulprit);
   for (const std::string& culprit : lanes.culprits) {
     timeline.arguments.push_back(Argument::ofText(key, timeline.strings.intern(culprit)));
   }
+  addParts(timeline, lanes.parts);
   for (Track& track : lanes.tracks) insert(timeline, std::move(track));
 }
 

@@ -28,6 +28,8 @@ struct Bubble {
   std::int32_t step = kNotGiven;  ///< of the window
   BubbleClass bubbleClass = BubbleClass::kUnknown;
   bool isAtSender = false;  ///< of kBlocked: the message held the line of its sender
+  /// It is no idle time: so long a job that begins with it waited inside for other ranks.
+  bool isInside = false;
 };
 
 /// The message that was posted late, where one is the cause of a bubble of kLateStart; else kNone.
@@ -56,6 +58,9 @@ struct Bubbles {
   /// By index in JobGraph::ranks(), ascending and without overlap.
   std::vector<std::vector<Bubble>> byRank;
   std::vector<ClassTimes> times;  ///< their sums, by index in JobGraph::ranks()
+  /// What jobs waited inside for other ranks (InsideJobs), by index in JobGraph::ranks(), in the
+  /// order of the jobs: those of a job by class and culprit.
+  std::vector<std::vector<Bubble>> inside;
 };
 
 /// Gives each nanosecond of a step's window in which a rank ran no compute job a class. The classes
@@ -71,6 +76,8 @@ struct BubbleLanes {
   /// timeline.
   std::vector<std::string> culprits;
   std::size_t firstArgument = 0;
+  /// The jobs in which ranks meet, and their parts, which become arguments (inside_arguments).
+  std::vector<std::pair<const Event*, InsideJobs::Parts>> parts;
 };
 
 /// Makes the events of `bubbles`. `graph` is that of `timeline`, which must not get other arguments

@@ -82,6 +82,7 @@ void RankBubbles::classifyWindow(const BubbleWindow& window) {
       shortfall_ += basis_.planned->before(at_);
     }
     if (!isInside) break;
+    addWaitsInside(at_, window.step);
     previous_ = at_;
     busyUpTo_ = std::max(busyUpTo_, graph_.node(at_).end);
     free = std::max(free, busyUpTo_);
@@ -129,6 +130,70 @@ void RankBubbles::classify(const Gap& gap) {
     add(cause, sync, ofTail != JobGraph::kNone ? ofTail : window.last);
   }
   fill(gap.span, window.step);
+}
+
+/// Adds what a job waited inside for other ranks, by class and culprit.
+void RankBubbles::addWaitsInside(Id job, std::int32_t step) {
+  const InsideJobs& inside = graph_.inside();
+  if (inside.waitingIn(job) == 0) return;
+  firstOfJob_ = inside_.size();
+  const auto [first, end] = inside.meetingsOf(job);
+  Bubble like{.step = step, .isInside = true};
+  like.begin = graph_.node(job).begin;
+  for (Id m = first; m < end; ++m) {
+    if (inside.meetings()[m].waitingInside > 0) addWaitInside(inside.meetings()[m], like);
+  }
+}
+
+/// The member that came last had its reasons: its own work since both had met, or what its job
+/// waited for.
+void RankBubbles::addWaitInside(const InsideJobs::Meeting& wait, const Bubble& like) {
+  Collected collected;
+  if (!wait.lacksLast) {
+    const InsideJobs::Chain chain = graph_.inside().chainOf(wait);
+    for (const InsideJobs::Chain::Link& each : chain.links) {
+      collected.add(BubbleClass::kPeerWait, each.excess, each.job);
+    }
+    if (chain.entry != JobGraph::kNone) {
+      collected.add(links_.lateness(chain.entry));
+      collected.add(paths_.upTo(chain.entry).collected);
+      // A job that opens its step may come late to others: its rank loaded data before it. Else
+      // nobody knows why it did not begin sooner.
+      const bool opensStep = links_.predecessor(chain.entry) == JobGraph::kNone;
+      if (opensStep) collected.add(links_.loadsBefore(chain.entry));
+      if (opensStep && collected.total() == 0) {
+        collected.add(BubbleClass::kLateStart, 1, chain.entry);
+      }
+    }
+    if (collected.total() == 0 && wait.last != InsideJobs::kNone) {
+      collected.add(BubbleClass::kPeerWait, 1, graph_.inside().meetings()[wait.last].job);
+    }
+  }
+  if (collected.total() == 0) collected.add(BubbleClass::kUnknown, 1, JobGraph::kNone);
+  const auto parts = divided(wait.waitingInside, collected.sums);
+  for (const BubbleClass cause : kCauses) {
+    const std::size_t c = causeIndex(cause);
+    if (parts[c] == 0) continue;
+    Bubble more = like;
+    more.bubbleClass = cause;
+    more.cause = collected.culprit[c];
+    more.end = more.begin + parts[c];
+    if (cause == BubbleClass::kBlocked && more.cause != JobGraph::kNone) {
+      more.isAtSender = JobGraph::isSendEnd(more.cause);
+      more.cause = graph_.messageOf(more.cause);
+    }
+    more.culprit = culpritOf(cause, more.cause);
+    const auto same =
+        std::find_if(inside_.begin() + static_cast<std::ptrdiff_t>(firstOfJob_), inside_.end(),
+                     [&](const Bubble& each) {
+                       return each.bubbleClass == cause && each.culprit == more.culprit;
+                     });
+    if (same == inside_.end()) {
+      inside_.push_back(more);
+    } else {
+      same->end += parts[c];
+    }
+  }
 }
 
 /// The causes of a gap's excess.

@@ -20,6 +20,8 @@ class RankBubbles {
   /// The sums of the bubbles.
   const ClassTimes& times() const { return times_; }
   std::vector<Bubble> take() { return std::move(bubbles_); }
+  /// What its jobs waited inside.
+  std::vector<Bubble> takeInside() { return std::move(inside_); }
 
  private:
   using Id = JobGraph::Id;
@@ -89,6 +91,8 @@ class RankBubbles {
     share.time += time;
   }
   void addShareOf(BubbleClass cause);
+  void addWaitsInside(Id job, std::int32_t step);
+  void addWaitInside(const InsideJobs::Meeting& wait, const Bubble& like);
 
   const RunBasis& run_;
   const JobGraph& graph_;
@@ -98,6 +102,8 @@ class RankBubbles {
   const JobGraph::Rank& rank_;
   PathsOfRank paths_;
   std::vector<Bubble> bubbles_;
+  std::vector<Bubble> inside_;
+  std::size_t firstOfJob_ = 0;  // in inside_: those of the latest job
   ClassTimes times_{};
   // Up to where it went.
   std::size_t window_ = 0;

@@ -47,11 +47,18 @@ WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::
   constexpr int kMostNodes = 4096;
   WaitPath path;
   int nodes = 0;
+  JobGraph::Id last = job;
   for (JobGraph::Id at = job; at != JobGraph::kNone; at = paths.predecessor(at)) {
+    last = at;
     if (++nodes > kMostNodes) return {.isWhole = false};
     path.collected.add(paths.of(at));
     const JobGraph::Node& node = graph.node(at);
     if (!node.isMessage && !node.isCollective) path.ranks.push_back(node.rank);
+  }
+  // Where ranks meet inside jobs, they wait for one of another pipeline since before its step
+  // began.
+  if (!graph.inside().empty() && last != JobGraph::kNone && isCompute(graph.node(last).kind)) {
+    path.collected.add(paths.loadsBefore(last));
   }
   std::sort(path.ranks.begin(), path.ranks.end());
   path.ranks.erase(std::unique(path.ranks.begin(), path.ranks.end()), path.ranks.end());

@@ -8,6 +8,8 @@
 
 #include "analysis/matched_messages.h"
 #include "analysis/run/clocks/move_times.h"
+#include "trace/event_arguments.h"
+#include "trace/kernel_names.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -21,13 +23,20 @@ using Collectives =
 
 Collectives collectivesOf(const Timeline& timeline) {
   Collectives collectives;
-  const auto key = timeline.strings.find(log_format::kCommunicator);
-  if (!key) return collectives;
+  // Those inside jobs name their group.
+  const std::optional<StringId> keys[] = {timeline.strings.find(log_format::kCommunicator),
+                                          timeline.strings.find(collective_arguments::kGroup)};
+  if (!keys[0] && !keys[1]) return collectives;
   for (const Track& track : timeline.tracks) {
     for (const Event& event : track.events) {
       if (!isCollective(event.kind)) continue;
       for (const Argument& argument : timeline.argumentsOf(event)) {
-        if (argument.key != *key || argument.type != ArgumentType::kText) continue;
+        if (argument.type != ArgumentType::kText) continue;
+        if (argument.key != keys[0] && argument.key != keys[1]) continue;
+        // Without a device the event is the wait of a thread, which may come late to it.
+        const bool isWait =
+            argument.key == keys[1] && !isCommunicationKernel(timeline.strings[event.name]);
+        if (isWait) continue;
         collectives[{argument.text, event.kind}][track.rank].push_back(&event);
       }
     }

@@ -5,6 +5,7 @@
 
 #include "analysis/run/graph/collective_rules.h"
 #include "analysis/run/graph/job_graph_builder.h"
+#include "trace/event_arguments.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -69,13 +70,40 @@ void JobGraphBuilder::findCollectives(std::uint32_t r, RankEvents& events) const
   }
 }
 
-/// Whether it is part of a compute job, and of its time.
+/// Whether it is part of compute jobs, and of their time. Where ranks meet in it, it may begin in
+/// one job and hold up the next.
 bool JobGraphBuilder::isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const {
+  if (isMeeting(event)) return 2 * timeInJobs(event, rank) > event.duration();
   const JobGraph::Node* const first = graph_.nodes_.data() + rank.first;
   const JobGraph::Node* const next =
       std::partition_point(first, graph_.nodes_.data() + rank.end,
                            [&](const JobGraph::Node& node) { return node.begin <= event.begin; });
   return next != first && isCompute(std::prev(next)->kind) && std::prev(next)->end >= event.end;
+}
+
+bool JobGraphBuilder::isMeeting(const Event& event) const {
+  const auto arguments = timeline_.argumentsOf(event);
+  return meetingKey_ && std::any_of(arguments.begin(), arguments.end(),
+                                    [&](const Argument& a) { return a.key == *meetingKey_; });
+}
+
+/// How long compute jobs of its rank run during it.
+Nanoseconds JobGraphBuilder::timeInJobs(const Event& event, const JobGraph::Rank& rank) const {
+  constexpr int kMostBack = 8;
+  const JobGraph::Node* const first = graph_.nodes_.data() + rank.first;
+  const JobGraph::Node* const end = graph_.nodes_.data() + rank.end;
+  const JobGraph::Node* job = std::partition_point(
+      first, end, [&](const JobGraph::Node& node) { return node.begin <= event.begin; });
+  job -= std::min<std::ptrdiff_t>(job - first, kMostBack);
+  Nanoseconds time = 0;
+  Nanoseconds upTo = event.begin;
+  for (; job != end && job->begin < event.end; ++job) {
+    if (!isCompute(job->kind) || job->end <= upTo) continue;
+    const Nanoseconds from = std::max(job->begin, upTo);
+    upTo = std::min(job->end, event.end);
+    time += std::max<Nanoseconds>(0, upTo - from);
+  }
+  return time;
 }
 
 StringId JobGraphBuilder::membersOf(const Event& event) const {
@@ -102,6 +130,7 @@ bool JobGraphBuilder::lacksMembers(StringId members) const {
 
 void JobGraphBuilder::placeCollectives() {
   membersKey_ = timeline_.strings.find(log_format::kMembers);
+  meetingKey_ = timeline_.strings.find(collective_arguments::kGroup);
   forRanks([&](std::uint32_t r, RankEvents& events) { findCollectives(r, events); });
   auto next = static_cast<Id>(graph_.messageEnd_);
   for (std::size_t r = 0; r < events_.size(); ++r) {

@@ -93,6 +93,8 @@ void JobGraphBuilder::build(const Topology& topology) {
   placeMessages();
   placeCollectives();
   compareClocks();
+  events_ = {};  // there may be millions inside jobs
+  graph_.inside_ = InsideJobs(timeline_, graph_, threads_);
 }
 
 void JobGraphBuilder::findWaitEnds() {
@@ -289,6 +291,14 @@ std::vector<JobGraph::ClocksApart> JobGraphBuilder::clocksApartFrom(std::uint32_
     if (apart.count > 0 && kLeastShare * apart.count >= apart.all) list.push_back(apart);
   }
   return list;
+}
+
+bool JobGraph::areLinesHeld() const {
+  for (Id end = 0; end < lineEnds_.size(); ++end) {
+    if (!lineEnds_[end].isOnLine) continue;
+    if (nodes_[messageOf(end)].begin - eventOf(end).begin > kNsPerUs) return true;
+  }
+  return false;
 }
 
 bool JobGraph::areClocksApart(std::uint32_t a, std::uint32_t b) const {

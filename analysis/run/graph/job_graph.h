@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/run/graph/inside_jobs.h"
 #include "analysis/run_summary.h"
 #include "trace/threads/shared_array.h"
 #include "trace/timeline.h"
@@ -132,6 +133,9 @@ class JobGraph {
   const Message& message(Id id) const { return messages_[id - jobCount_]; }
   /// Whether any message is on a line.
   bool hasLines() const { return !lineEnds_.empty(); }
+  /// Whether any end of a message ran on its line before the message began, as a receive does that
+  /// was posted early. Where none did, lines are not known to hold up anything.
+  bool areLinesHeld() const;
   /// Only where hasLines().
   const LineEnd& lineEnd(Id end) const { return lineEnds_[end]; }
   Id sendOf(Id message) const { return 2 * static_cast<Id>(message - jobCount_); }
@@ -186,6 +190,14 @@ class JobGraph {
   }
   bool hasWaits() const { return !waitEnds_.empty(); }
 
+  /// What happens inside the jobs of ranks that share stages.
+  const InsideJobs& inside() const { return inside_; }
+  /// How long a job takes without what it waits for other ranks inside. Medians, plans and
+  /// comparisons of ranks and stages use this.
+  Nanoseconds lengthOf(Id job) const {
+    return nodes_[job].end - nodes_[job].begin - inside_.waitingIn(job);
+  }
+
   /// How many compute jobs had no micro-batch, so that the n-th of a rank's step, stage and kind
   /// counts as that of micro-batch n.
   std::int64_t countedMicroBatches() const { return counted_; }
@@ -207,6 +219,7 @@ class JobGraph {
   std::vector<int> turns_;                        // by stage
   std::vector<ClocksApart> clocksApart_;
   std::map<Id, Nanoseconds> waitEnds_;
+  InsideJobs inside_;
   std::int64_t counted_ = 0;
   bool isNumbered_ = false;
 };

@@ -127,6 +127,8 @@ class JobGraphBuilder {
 
   void findCollectives(std::uint32_t r, RankEvents& events) const;
   bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
+  bool isMeeting(const Event& event) const;
+  Nanoseconds timeInJobs(const Event& event, const JobGraph::Rank& rank) const;
   JobGraph::Id gradientsBefore(const JobGraph::Rank& rank, const JobGraph::Node& collective) const;
   StringId membersOf(const Event& event) const;
   bool lacksMembers(StringId members) const;
@@ -146,7 +148,8 @@ class JobGraphBuilder {
   std::optional<StringId> deviceKey_;
   std::optional<StringId> postDelayKey_;
   std::optional<StringId> membersKey_;
-  std::vector<RankEvents> events_;  // by rank
+  std::optional<StringId> meetingKey_;  // of collectives inside jobs
+  std::vector<RankEvents> events_;      // by rank
   std::vector<Pipeline> pipelines_;
   std::vector<std::uint32_t> pipelineOf_;  // by rank
   std::vector<Place> places_;              // by rank

@@ -22,7 +22,7 @@ struct JobsOfStage {
 };
 
 std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank& rank,
-                                    const CountedSteps& counted) {
+                                    const CountedSteps& counted, bool areOwnTimes) {
   constexpr std::size_t kFew = 16;  // most ranks have no more stages and kinds
   std::vector<JobsOfStage> found;
   std::map<StageKind, std::size_t> places;
@@ -39,7 +39,10 @@ std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank&
   std::vector<Nanoseconds> durations;
   for (JobsOfStage& each : found) {
     durations.clear();
-    for (const Id id : each.jobs) durations.push_back(graph.node(id).end - graph.node(id).begin);
+    for (const Id id : each.jobs) {
+      durations.push_back(graph.lengthOf(id) -
+                          (areOwnTimes ? graph.inside().partsOf(id).moving : 0));
+    }
     each.median = medianOf(durations);
   }
   return found;
@@ -47,11 +50,13 @@ std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank&
 
 }  // namespace
 
-MedianDurations::MedianDurations(const JobGraph& graph, int threads, const CountedSteps& counted)
+MedianDurations::MedianDurations(const JobGraph& graph, int threads, const CountedSteps& counted,
+                                 Of of)
     : graph_(graph), group_(graph.jobCount()), medians_(1) {
   std::vector<std::vector<JobsOfStage>> ranks(graph.ranks().size());
-  inParallel(threads, ranks.size(),
-             [&](std::size_t r) { ranks[r] = jobsOfRank(graph, graph.ranks()[r], counted); });
+  inParallel(threads, ranks.size(), [&](std::size_t r) {
+    ranks[r] = jobsOfRank(graph, graph.ranks()[r], counted, of == Of::kOwnTimes);
+  });
   std::map<StageKind, std::vector<Nanoseconds>> ofRanks;
   for (const auto& ofRank : ranks) {
     for (const JobsOfStage& each : ofRank) ofRanks[each.key].push_back(each.median);

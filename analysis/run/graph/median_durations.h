@@ -18,13 +18,21 @@ namespace pipetrace {
 /// run it. So what all of them have in common is the stage's, and what one rank has alone is its
 /// own.
 ///
+/// What jobs wait inside for other ranks is no part of their durations (JobGraph::lengthOf()).
+///
 /// A stage whose micro-batches n ranks share (JobGraph::turnsOf()) keeps up with the others if its
 /// jobs take n times as long. So stages are compared by their medians / n.
 class MedianDurations {
  public:
+  /// Which time of a job counts.
+  enum class Of : std::uint8_t {
+    kJobs,      ///< JobGraph::lengthOf()
+    kOwnTimes,  ///< without what collectives inside jobs move, too: own and launch-bound time
+  };
+
   /// The graph must outlive it.
-  explicit MedianDurations(const JobGraph& graph, int threads = 1,
-                           const CountedSteps& counted = {});
+  explicit MedianDurations(const JobGraph& graph, int threads = 1, const CountedSteps& counted = {},
+                           Of of = Of::kJobs);
 
   /// That of the job's stage and kind. 0 for other than compute jobs in steps that count.
   Nanoseconds median(JobGraph::Id job) const { return medians_[group(job)]; }

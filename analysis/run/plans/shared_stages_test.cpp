@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 constexpr const char* kMaps[] = {"0,1/2", "2/1,0", "0/1,2/3", "0,3/1/2,4,5", "0/1,2,3", "0,1/2,3"};
 
-Timeline runOf(const Plan& plan) {
+Timeline runOfPlan(const Plan& plan) {
   Timeline timeline =
       simulate(CheckedPlan(plan), Costs::equal(plan.numStages, {1000, 2000}), {.steps = 2})
           .timeline;
@@ -38,7 +38,7 @@ TEST(SharedStages, SchedulesOnMapsHaveTheirNamesAndNoDeviations) {
     for (const char* const name : {"1F1B", "FThenB", "GPipe"}) {
       for (const int microBatches : {7, 8, 12, 200}) {
         const Plan plan = buildOnStageRanks(name, ranksOfStageFrom(map), microBatches);
-        Timeline timeline = runOf(plan);
+        Timeline timeline = runOfPlan(plan);
         for (const bool isStated : {true, false}) {
           if (!isStated) forget(timeline);
           const MeasuredPlan found = secondStepOf(timeline);
@@ -83,7 +83,7 @@ TEST(SharedStages, TwoJobsThatChangedPlacesAreTheOnlyDeviation) {
 
 TEST(SharedStages, ARankWithoutALogKeepsItsPlaceInTheStatedMap) {
   const Plan plan = buildOnStageRanks("1F1B", {{0}, {1, 2}, {3}}, 8);
-  Timeline timeline = runOf(plan);
+  Timeline timeline = runOfPlan(plan);
   std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
   timeline.ranks.erase(2);
   const MeasuredPlan found = secondStepOf(timeline);

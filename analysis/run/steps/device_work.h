@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct StageDeviceWork {
   Nanoseconds length = 0;
   Nanoseconds busy = 0;        ///< the device worked for the job
   Nanoseconds commInside = 0;  ///< it did not, while a collective of the job ran
-  Nanoseconds launchBound() const { return length - busy - commInside; }  ///< neither
+  /// Neither. Where clocks were aligned, lengths are those of another clock than the two others.
+  Nanoseconds launchBound() const { return std::max<Nanoseconds>(0, length - busy - commInside); }
 };
 
 /// By rank, stage and step, of the steps that count (countedPhaseOf()); empty for a run without

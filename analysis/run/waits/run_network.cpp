@@ -27,14 +27,20 @@ RunNetwork::RunNetwork(const JobGraph& graph, const RunWork& runWork, std::size_
   }
   firstOfStep_.push_back(static_cast<Index>(operations_.size()));
   if (messagesAreOperations_) addMessages(graph, runWork);
+  wholeCount_ = operations_.size();
+  if (rules.keepsLaunches) cutJobs(graph, runWork);
   network_.reserve(operations_.size(), 2 * operations_.size());
   network_.add(operations_.size());
   if (rules.keepsLaunches) ready_.assign(operations_.size(), kNsMin);
   addWaits(graph, runWork);
   if (messagesAreOperations_) addWaitsOfMessages(graph, runWork, areInLine);
+  addWaitsOfPieces();
   if (rules.keepsLaunches) addWaitsForLaunches(graph, runWork, areInLine);
   groupOperations(runWork);
-  network_.orderBy([&](Index work) { return runWork.beginOf(operations_[work].id); });
+  network_.orderBy([&](Index work) {
+    return work < wholeCount_ ? runWork.beginOf(operations_[work].id)
+                              : insideBegins_[work - wholeCount_];
+  });
   if (rules.keepsLaunches) {
     findLaunches(runWork);
   } else {
@@ -118,7 +124,9 @@ void RunNetwork::addMessages(const JobGraph& graph, const RunWork& runWork) {
 }
 
 void RunNetwork::wait(const RunWork& runWork, Index work, const Wait& wait) {
-  network_.wait(work, wait);
+  Wait atEnd = wait;
+  if (wait.source != kNone) atEnd.source = lastOf(wait.source);
+  network_.wait(work, atEnd);
   if (ready_.empty() || wait.source == kNone) return;
   ready_[work] = std::max(ready_[work], runWork.endOf(operations_[wait.source].id));
 }
@@ -129,7 +137,7 @@ void RunNetwork::addWaits(const JobGraph& graph, const RunWork& runWork) {
     addWaitsOfStep(graph, runWork, step, latest);
   }
   for (const Index last : latest) {
-    if (last != kNone) lastJobs_.push_back(last);
+    if (last != kNone) lastJobs_.push_back(lastOf(last));
   }
 }
 
@@ -225,11 +233,12 @@ void RunNetwork::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWor
 /// Members of a collective begin together.
 void RunNetwork::groupOperations(const RunWork& runWork) {
   std::unordered_map<std::uint32_t, Index> first;
-  for (Index i = 0; i < operations_.size(); ++i) {
+  for (Index i = 0; i < wholeCount_; ++i) {
     if (!runWork.isCollective(operations_[i].id)) continue;
     const auto [found, isNew] = first.try_emplace(runWork.collective(operations_[i].id).group, i);
     if (!isNew) network_.beginTogether(i, found->second);
   }
+  for (const auto& [meeting, other] : together_) network_.beginTogether(meeting, other);
 }
 
 void RunNetwork::findCoupled(const JobGraph& graph) {
@@ -274,7 +283,7 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
   using Ended = std::vector<std::pair<Nanoseconds, Index>>;
   std::vector<Ended> jobs(runWork.rankCount());
   std::vector<Ended> messages(runWork.rankCount());
-  for (Index i = 0; i < operations_.size(); ++i) {
+  for (Index i = 0; i < wholeCount_; ++i) {
     if (runWork.isCollective(operations_[i].id)) continue;
     const Nanoseconds end = runWork.endOf(operations_[i].id);
     const auto ranks = ranksOf(i);
@@ -289,7 +298,7 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     const auto after = std::upper_bound(list.begin(), list.end(), std::pair{time, kNone});
     return after == list.begin() ? std::pair{kNsMin, kNone} : *(after - 1);
   };
-  for (Index i = 0; i < operations_.size(); ++i) {
+  for (Index i = 0; i < wholeCount_; ++i) {
     const Nanoseconds ready = ready_[i];
     const RunWork::Id id = operations_[i].id;
     const Nanoseconds begin = runWork.beginOf(id);
@@ -300,7 +309,7 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     for (const std::uint32_t rank : ranksOf(i)) {
       found = std::max(found, latest(isMessage(i) ? jobs[rank] : messages[rank], begin));
     }
-    if (found.first > ready && found.second != i) network_.waitToo(i, {found.second});
+    if (found.first > ready && found.second != i) network_.waitToo(i, {lastOf(found.second)});
   }
 }
 
@@ -311,6 +320,7 @@ void RunNetwork::findLaunches(const RunWork& runWork) {
   for (const Operation& work : operations_) origin_ = std::min(origin_, runWork.beginOf(work.id));
   for (const WaitNetwork::Group& group : network_.groups()) {
     Nanoseconds begin = kNsMin;  // of all members
+    if (network_.members(group).front() >= wholeCount_) continue;
     for (const Index member : network_.members(group)) {
       Operation& work = operations_[member];
       const Nanoseconds own = runWork.beginOf(work.id);
@@ -327,6 +337,169 @@ void RunNetwork::findLaunches(const RunWork& runWork) {
           static_cast<double>(runWork.endOf(operations_[member].id) - begin);
     }
   }
+  // Of a job in which ranks meet, what it does itself.
+  std::unordered_map<Index, Nanoseconds> own;
+  for (const Piece& piece : pieces_) own[piece.job] += piece.length;
+  for (const auto& [job, time] : own) {
+    // The ideal is of jobs with what their collectives move, which are operations of their own.
+    Operation& work = operations_[job];
+    const Nanoseconds moving = lengths_.at(job) - time;
+    work.measured = static_cast<double>(time);
+    work.ideal = std::max(0.0, work.ideal - static_cast<double>(moving));
+  }
+}
+
+// Jobs in which ranks meet.
+
+namespace {
+
+/// Times of traces are rounded: a kernel may seem to begin before the collective ends that it
+/// waited for.
+constexpr Nanoseconds kRounding = kNsPerUs;
+
+/// A point in a job at which it starts a collective, or waits for one to end.
+struct InsideMark {
+  Nanoseconds time = 0;
+  Nanoseconds until = 0;  // of a wait
+  InsideJobs::Id meeting = InsideJobs::kNone;
+  bool isWait = false;
+
+  bool operator<(const InsideMark& other) const {
+    if (time != other.time) return time < other.time;
+    if (isWait != other.isWait) return !isWait;
+    return meeting < other.meeting;
+  }
+};
+
+}  // namespace
+
+/// A collective is there if any of its members waits for its end.
+void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
+  using Id = JobGraph::Id;
+  const InsideJobs& inside = graph.inside();
+  if (inside.empty()) return;
+  const auto meetings = inside.meetings();
+  std::vector<char> isWaitedFor(meetings.size());  // by the number of the collective
+  for (Id m = 0; m < meetings.size(); ++m) {
+    const bool waits = meetings[m].waitingInside + meetings[m].movingInside > 0;
+    if (waits) isWaitedFor[inside.instanceOf(m)] = 1;
+  }
+  // The marks of each job, by its number. What starts between jobs follows the job before.
+  std::unordered_map<Id, std::vector<InsideMark>> marks;
+  std::vector<std::pair<InsideJobs::Id, Id>> between;
+  const auto jobAt = [&](std::uint32_t r, Nanoseconds time, bool isEnd) {
+    const JobGraph::Rank& rank = graph.ranks()[r];
+    const auto first = graph.nodes().begin() + rank.first;
+    const auto end = graph.nodes().begin() + rank.end;
+    const auto next = std::partition_point(first, end, [&](const JobGraph::Node& node) {
+      return isEnd ? node.begin < time : node.begin <= time;
+    });
+    return next == first ? Id{JobGraph::kNone} : static_cast<Id>(next - graph.nodes().begin() - 1);
+  };
+  for (Id m = 0; m < meetings.size(); ++m) {
+    const InsideJobs::Meeting& each = meetings[m];
+    if (isWaitedFor[inside.instanceOf(m)] == 0) continue;
+    if (indexOf(runWork, each.job) == kNone) continue;
+    const std::uint32_t rank = graph.node(each.job).rank;
+    const Id start = jobAt(rank, each.begin, false);
+    if (start != JobGraph::kNone && each.begin <= graph.node(start).end &&
+        isCompute(graph.node(start).kind)) {
+      marks[start].push_back({.time = each.begin, .meeting = m});
+    } else {
+      between.emplace_back(m, start);
+    }
+    const Nanoseconds held = each.waitingInside + each.movingInside;
+    const bool isInStart = start != JobGraph::kNone && each.end <= graph.node(start).end;
+    const Id holds = isInStart ? start : jobAt(rank, each.end, true);
+    if (held == 0 || holds == JobGraph::kNone || each.end > graph.node(holds).end) continue;
+    marks[holds].push_back({.time = std::max(each.begin, each.end - held),
+                            .until = each.end,
+                            .meeting = m,
+                            .isWait = true});
+  }
+  const auto addOperation = [&](Id job, Nanoseconds begin) {
+    operations_.push_back(operationOf(runWork, job));
+    operations_.back().measured = operations_.back().ideal = 0;
+    insideBegins_.push_back(begin);
+    return static_cast<Index>(operations_.size() - 1);
+  };
+  // A collective by its members' operations, then what they wait for.
+  std::vector<Index> operationOfMeeting(meetings.size(), kNone);
+  std::unordered_map<std::uint32_t, Index> firstOf;  // by the number of the collective
+  std::unordered_map<std::uint32_t, Nanoseconds> beginOf;
+  for (Id m = 0; m < meetings.size(); ++m) {
+    if (isWaitedFor[inside.instanceOf(m)] == 0 || meetings[m].lacksLast) continue;
+    auto [begin, isNew] = beginOf.try_emplace(inside.instanceOf(m), meetings[m].begin);
+    begin->second = std::max(begin->second, meetings[m].begin);
+  }
+  for (Id m = 0; m < meetings.size(); ++m) {
+    const InsideJobs::Meeting& each = meetings[m];
+    if (isWaitedFor[inside.instanceOf(m)] == 0 || indexOf(runWork, each.job) == kNone) continue;
+    const Nanoseconds begin = each.lacksLast ? each.begin : beginOf.at(inside.instanceOf(m));
+    operationOfMeeting[m] = addOperation(each.job, begin);
+    meetings_.push_back({operationOfMeeting[m], m, std::max<Nanoseconds>(0, each.end - begin)});
+    if (each.lacksLast) continue;
+    const auto [first, isNew] = firstOf.try_emplace(inside.instanceOf(m), operationOfMeeting[m]);
+    if (!isNew) together_.emplace_back(operationOfMeeting[m], first->second);
+  }
+  std::vector<Id> jobs;
+  for (const auto& [job, list] : marks) jobs.push_back(job);
+  std::sort(jobs.begin(), jobs.end());
+  for (const Id job : jobs) {
+    std::vector<InsideMark>& list = marks.at(job);
+    std::sort(list.begin(), list.end());
+    const Index own = indexOf(runWork, job);
+    if (own == kNone) continue;
+    const JobGraph::Node& node = graph.node(job);
+    Index piece = own;
+    Nanoseconds since = node.begin;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const InsideMark& mark = list[i];
+      const Nanoseconds time = std::max(mark.time, since);
+      pieces_.push_back({piece, own, since, time - since, mark.meeting});
+      const Index before = piece;
+      Index after = kNone;
+      since = time;
+      if (!mark.isWait) {
+        insideWaits_.push_back({operationOfMeeting[mark.meeting], before});
+        const bool waitsAtOnce = i + 1 < list.size() && list[i + 1].isWait &&
+                                 list[i + 1].meeting == mark.meeting &&
+                                 list[i + 1].time <= time + kRounding;
+        if (waitsAtOnce) ++i;
+        if (waitsAtOnce) after = operationOfMeeting[mark.meeting];
+      } else {
+        after = operationOfMeeting[mark.meeting];
+      }
+      if (after != kNone) since = std::max(since, list[i].until);
+      piece = addOperation(job, since);
+      insideWaits_.push_back({piece, before});
+      if (after != kNone) insideWaits_.push_back({piece, after});
+    }
+    pieces_.push_back({piece, own, since, node.end - since, InsideJobs::kNone});
+    lastPieces_[own] = piece;
+    lengths_[own] = graph.lengthOf(job);
+  }
+  for (const auto& [meeting, before] : between) {
+    if (before == JobGraph::kNone) continue;
+    const Index source = indexOf(runWork, before);
+    if (source == kNone) continue;
+    const Index delay = addOperation(before, graph.node(before).end);
+    meetings_.push_back(
+        {delay, InsideJobs::kNone,
+         std::max<Nanoseconds>(0, meetings[meeting].begin - graph.node(before).end)});
+    insideWaits_.push_back({delay, lastOf(source)});
+    insideWaits_.push_back({operationOfMeeting[meeting], delay});
+  }
+  std::stable_sort(insideWaits_.begin(), insideWaits_.end(),
+                   [](const auto& a, const auto& b) { return a.operation < b.operation; });
+}
+
+void RunNetwork::addWaitsOfPieces() {
+  for (const InsideWait& each : insideWaits_) {
+    network_.wait(each.operation, {.source = each.source, .reason = WaitReason::kMeeting});
+  }
+  insideWaits_ = {};
+  together_.shrink_to_fit();
 }
 
 }  // namespace pipetrace

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/run/graph/median_durations.h"
@@ -55,6 +57,23 @@ class RunNetwork {
     std::uint32_t set = 0;    ///< of kinds
   };
 
+  /// A job in which ranks meet is several operations where launches are kept: up to each point
+  /// where it starts a collective, or waits for one. The job's own is the first of them. The
+  /// collectives are operations, too, one for each member, which begin together.
+  struct Piece {
+    Index operation = kNone;
+    Index job = kNone;       ///< the job's own operation
+    Nanoseconds begin = 0;   ///< in the run
+    Nanoseconds length = 0;  ///< own and launch-bound time
+    /// The collective that it ends at; kNone: another rank's may hold it up later.
+    InsideJobs::Id meeting = InsideJobs::kNone;
+  };
+  struct Meeting {
+    Index operation = kNone;
+    InsideJobs::Id meeting = InsideJobs::kNone;
+    Nanoseconds length = 0;  ///< from the begin of the last member on
+  };
+
   /// An operation of the study, without its launch.
   static Operation operationOf(const RunWork& runWork, RunWork::Id id);
 
@@ -76,6 +95,17 @@ class RunNetwork {
              std::size_t step);
 
   const std::vector<Operation>& operations() const { return operations_; }
+  /// Jobs, collectives and messages are the operations up to this one; pieces of jobs and what
+  /// ranks meet in come after them.
+  std::size_t wholeCount() const { return wholeCount_; }
+  /// Of all jobs in which ranks meet.
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<Meeting>& meetings() const { return meetings_; }
+  /// The operation with which a job, or anything else, ends.
+  Index lastOf(Index work) const {
+    const auto found = lastPieces_.find(work);
+    return found == lastPieces_.end() ? work : found->second;
+  }
   /// The lag of a wait is one of these.
   const std::vector<Operation>& messages() const { return messages_; }
   const WaitNetwork& waits() const { return network_; }
@@ -97,6 +127,8 @@ class RunNetwork {
                RunWork::Id sameDirection);
   void addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, bool areInLine);
   void addWaitsForLaunches(const JobGraph& graph, const RunWork& runWork, bool areInLine);
+  void cutJobs(const JobGraph& graph, const RunWork& runWork);
+  void addWaitsOfPieces();
   void groupOperations(const RunWork& runWork);
   void findCoupled(const JobGraph& graph);
   void findLaunches(const RunWork& runWork);
@@ -105,6 +137,10 @@ class RunNetwork {
 
   std::vector<Operation> operations_;
   std::vector<Operation> messages_;
+  std::size_t wholeCount_ = 0;
+  std::vector<Piece> pieces_;
+  std::vector<Meeting> meetings_;
+  std::unordered_map<Index, Index> lastPieces_;  // by job, where it has several
   WaitNetwork network_;
   std::vector<char> isCoupled_;
   std::vector<Index> lastJobs_;
@@ -116,6 +152,15 @@ class RunNetwork {
   bool messagesAreOperations_ = false;
   std::vector<Index> messageIndex_;  // then: by id − graph.jobCount()
   std::vector<Index> messageGates_;  // by id − graph.jobCount()
+  /// Of pieces, delays and meetings, in the order of their numbers.
+  struct InsideWait {
+    Index operation = kNone;
+    Index source = kNone;
+  };
+  std::vector<InsideWait> insideWaits_;
+  std::unordered_map<Index, Nanoseconds> lengths_;  // of jobs in pieces, without waiting
+  std::vector<Nanoseconds> insideBegins_;           // by operation − wholeCount_
+  std::vector<std::pair<Index, Index>> together_;   // meetings that begin together
   std::vector<Nanoseconds> ready_;  // where launches are kept, by work: the end of the last that it
                                     // waits for
 };

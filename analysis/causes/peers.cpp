@@ -1,0 +1,271 @@
+#include "analysis/causes/peers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/causes/unsteady_jobs.h"
+#include "analysis/median.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = JobGraph::Id;
+
+/// Replicas share weights and not the work of a micro-batch, unless they send tokens to experts of
+/// each other.
+bool sharesWork(const InsideJobs::Set& set) {
+  return set.kind == JobKind::kAllToAll || set.axis == GroupAxis::kTensor ||
+         set.axis == GroupAxis::kContext || set.axis == GroupAxis::kExpert;
+}
+
+/// Stage, step, micro-batch.
+using BatchKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+
+/// Own time of a rank in the forward and the backward of a micro-batch.
+struct Batch {
+  BatchKey key;
+  double forward = 0;
+  double backward = 0;
+};
+
+std::vector<Batch> batchesOf(const JobGraph& graph, const JobGraph::Rank& rank,
+                             const CountedSteps& counted) {
+  std::map<BatchKey, Batch> found;
+  for (Id id = rank.first; id < rank.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    const bool isForward = job.kind == JobKind::kForward;
+    const bool isBackward = job.kind == JobKind::kBackward || job.kind == JobKind::kBackwardInput;
+    if ((!isForward && !isBackward) || !counted.contains(job.step)) continue;
+    const BatchKey key{job.stage, job.step, job.microBatch};
+    Batch& batch = found.try_emplace(key, Batch{key}).first->second;
+    const InsideJobs::Parts parts = graph.inside().partsOf(id);
+    (isForward ? batch.forward : batch.backward) += static_cast<double>(parts.own);
+  }
+  std::vector<Batch> list;
+  for (const auto& [key, batch] : found) {
+    if (batch.forward > 0 && batch.backward > 0) list.push_back(batch);
+  }
+  return list;
+}
+
+/// The deviations of a rank from the mean of its group, of each micro-batch that all have.
+struct Deviations {
+  std::vector<double> forward;
+  std::vector<double> backward;
+};
+
+/// Pearson's correlation over all, each rank's own mean taken off, and the deviation of forwards.
+Peers::Load loadOfRanks(const std::vector<Deviations>& ranks) {
+  double ff = 0;
+  double bb = 0;
+  double fb = 0;
+  std::size_t count = 0;
+  for (const Deviations& rank : ranks) {
+    const auto meanOf = [](const std::vector<double>& values) {
+      double sum = 0;
+      for (const double value : values) sum += value;
+      return sum / static_cast<double>(values.size());
+    };
+    const double f = meanOf(rank.forward);
+    const double b = meanOf(rank.backward);
+    for (std::size_t i = 0; i < rank.forward.size(); ++i) {
+      ff += (rank.forward[i] - f) * (rank.forward[i] - f);
+      bb += (rank.backward[i] - b) * (rank.backward[i] - b);
+      fb += (rank.forward[i] - f) * (rank.backward[i] - b);
+      ++count;
+    }
+  }
+  Peers::Load load;
+  if (count > 0) load.variation = std::sqrt(ff / static_cast<double>(count));
+  if (ff > 0 && bb > 0) load.correlation = fb / std::sqrt(ff * bb);
+  return load;
+}
+
+constexpr double kSlowSet = 1.2;
+constexpr double kPossible = 0.5;
+constexpr double kStandardErrors = 3;  // 1 / sqrt(n) of n independent pairs
+
+}  // namespace
+
+std::vector<InsideTimes> insideTimesOf(const JobGraph& graph, const CountedSteps& counted) {
+  const InsideJobs& inside = graph.inside();
+  std::vector<InsideTimes> times;
+  if (inside.empty()) return times;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    InsideTimes& of = times.emplace_back();
+    of.rank = rank.number;
+    std::set<std::int32_t> steps;
+    std::map<std::pair<std::string, JobKind>, std::pair<Nanoseconds, Nanoseconds>> groups;
+    for (Id job = rank.first; job < rank.end; ++job) {
+      const JobGraph::Node& node = graph.node(job);
+      if (!isCompute(node.kind) || !counted.contains(node.step)) continue;
+      steps.insert(node.step);
+      const InsideJobs::Parts parts = inside.partsOf(job);
+      of.parts.own += parts.own;
+      of.parts.waiting += parts.waiting;
+      of.parts.moving += parts.moving;
+      of.parts.launchBound += parts.launchBound;
+      const auto [first, end] = inside.meetingsOf(job);
+      for (Id m = first; m < end; ++m) {
+        const InsideJobs::Meeting& each = inside.meetings()[m];
+        if (each.waitingInside + each.movingInside == 0) continue;
+        const InsideJobs::Set& set = inside.setOf(each);
+        const std::string_view words = axisWords(set.axis);
+        auto& [waiting, moving] = groups[{words.empty() ? "other" : std::string(words), set.kind}];
+        waiting += each.waitingInside;
+        moving += each.movingInside;
+        of.waitingByPlace[{node.kind, each.place}] += each.waitingInside;
+        of.waitingByMicroBatch[node.microBatch] += each.waitingInside;
+        of.waitingByStep[node.step] += each.waitingInside;
+      }
+    }
+    of.steps = static_cast<std::int64_t>(steps.size());
+    for (const auto& [key, sums] : groups) {
+      of.groups.push_back({key.first, key.second, sums.first, sums.second});
+    }
+  }
+  std::sort(times.begin(), times.end(),
+            [](const InsideTimes& a, const InsideTimes& b) { return a.rank < b.rank; });
+  return times;
+}
+
+Peers::Peers(const JobGraph& graph, const CountedSteps& counted, int threads) {
+  if (graph.inside().empty()) return;
+  findLoads(graph, counted, threads);
+  findSlowSets(graph);
+  findExposed(graph, counted);
+}
+
+void Peers::findLoads(const JobGraph& graph, const CountedSteps& counted, int threads) {
+  std::set<std::vector<int>> groups;
+  for (const InsideJobs::Set& set : graph.inside().sets()) {
+    if (sharesWork(set)) groups.insert(set.ranks);
+  }
+  if (groups.empty()) return;
+  std::vector<std::vector<Batch>> batches(graph.ranks().size());
+  inParallel(threads, batches.size(),
+             [&](std::size_t r) { batches[r] = batchesOf(graph, graph.ranks()[r], counted); });
+  std::map<int, std::size_t> indexOf;
+  for (std::size_t r = 0; r < graph.ranks().size(); ++r) indexOf[graph.ranks()[r].number] = r;
+  for (const std::vector<int>& ranks : groups) {
+    std::vector<const std::vector<Batch>*> lists;
+    for (const int rank : ranks) {
+      if (const auto found = indexOf.find(rank); found != indexOf.end()) {
+        lists.push_back(&batches[found->second]);
+      }
+    }
+    if (lists.size() < 2) continue;
+    std::vector<Deviations> deviations(lists.size());
+    std::vector<std::size_t> at(lists.size());
+    std::size_t pairs = 0;
+    for (const Batch& first : *lists.front()) {
+      double forward = 0;
+      double backward = 0;
+      bool haveAll = true;
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        while (at[i] < lists[i]->size() && (*lists[i])[at[i]].key < first.key) ++at[i];
+        haveAll = haveAll && at[i] < lists[i]->size() && (*lists[i])[at[i]].key == first.key;
+        if (!haveAll) break;
+        forward += (*lists[i])[at[i]].forward;
+        backward += (*lists[i])[at[i]].backward;
+      }
+      if (!haveAll) continue;
+      const auto count = static_cast<double>(lists.size());
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        deviations[i].forward.push_back((*lists[i])[at[i]].forward * count / forward - 1);
+        deviations[i].backward.push_back((*lists[i])[at[i]].backward * count / backward - 1);
+        ++pairs;
+      }
+    }
+    if (pairs < UnevenMicroBatches::kLeastPairs) continue;
+    Load load = loadOfRanks(deviations);
+    if (load.variation < UnevenMicroBatches::kVariation / 2) continue;
+    if (load.correlation < UnevenMicroBatches::kCorrelated) {
+      // Deviations of a group add up to 0, so one of its ranks says nothing new.
+      const auto independent = static_cast<double>(pairs - pairs / lists.size());
+      const double least = std::max(kPossible, kStandardErrors / std::sqrt(independent));
+      const double before = possibleLoad_ ? possibleLoad_->correlation : 0;
+      if (load.correlation >= std::max(least, before)) {
+        possibleLoad_ = PossibleLoad{.ranks = ranks, .correlation = load.correlation};
+      }
+      continue;
+    }
+    load.ranks = ranks;
+    load.busiest = graph.inside().busiest(ranks);
+    loads_.push_back(std::move(load));
+  }
+  std::stable_sort(loads_.begin(), loads_.end(),
+                   [](const Load& a, const Load& b) { return a.busiest > b.busiest; });
+  for (Load& load : loads_) load.moreGroups = loads_.size() - 1;
+}
+
+void Peers::findSlowSets(const JobGraph& graph) {
+  using Key = std::tuple<JobKind, GroupAxis, std::int64_t, std::size_t>;
+  std::map<Key, std::vector<const InsideJobs::Set*>> alike;
+  for (const InsideJobs::Set& set : graph.inside().sets()) {
+    if (set.moving > 0) alike[{set.kind, set.axis, set.bytes, set.ranks.size()}].push_back(&set);
+  }
+  for (const auto& [key, sets] : alike) {
+    if (sets.size() < 2) continue;
+    for (const InsideJobs::Set* const set : sets) {
+      std::vector<Nanoseconds> others;
+      for (const InsideJobs::Set* const other : sets) {
+        if (other != set) others.push_back(other->moving);
+      }
+      const SlowSet slow{set->ranks, set->kind, set->axis, set->moving, lowerMedianOf(others)};
+      if (slow.factor() >= kSlowSet) slowSets_.push_back(slow);
+    }
+  }
+  std::stable_sort(slowSets_.begin(), slowSets_.end(),
+                   [](const SlowSet& a, const SlowSet& b) { return a.factor() > b.factor(); });
+}
+
+void Peers::findExposed(const JobGraph& graph, const CountedSteps& counted) {
+  const InsideJobs& inside = graph.inside();
+  Exposed exposed;
+  std::set<std::pair<std::uint32_t, std::int32_t>> steps;  // of ranks
+  std::vector<Nanoseconds> before;
+  for (const InsideJobs::Meeting& each : inside.meetings()) {
+    const JobGraph::Node& job = graph.node(each.job);
+    if (!counted.contains(job.step)) continue;
+    const InsideJobs::Set& set = inside.setOf(each);
+    const bool isGather = set.kind == JobKind::kAllGather;
+    const bool isScatter = set.kind == JobKind::kReduceScatter;
+    if (set.axis != GroupAxis::kData || (!isGather && !isScatter)) continue;
+    steps.insert({job.rank, job.step});
+    exposed.time += each.movingInside;
+    exposed.gathers = exposed.gathers || (isGather && each.movingInside > 0);
+    exposed.scatters = exposed.scatters || (isScatter && each.movingInside > 0);
+    if (!isGather || each.movingInside == 0) continue;
+    Nanoseconds compute = each.segment;
+    if (compute == 0 && job.before != JobGraph::kNone) {
+      const Id previous = job.before;
+      compute = isCompute(graph.node(previous).kind) ? inside.partsOf(previous).own : 0;
+    }
+    before.push_back(compute);
+  }
+  if (exposed.time <= 0) return;
+  exposed.perStep = exposed.time / static_cast<Nanoseconds>(steps.size());
+  exposed.before = medianOf(before);
+  exposed_ = exposed;
+}
+
+const Peers::Load* Peers::loadOf(int rank) const {
+  for (const Load& load : loads_) {
+    if (std::binary_search(load.ranks.begin(), load.ranks.end(), rank)) return &load;
+  }
+  return nullptr;
+}
+
+const Peers::SlowSet* Peers::slowSetOf(int rank) const {
+  for (const SlowSet& set : slowSets_) {
+    if (std::binary_search(set.ranks.begin(), set.ranks.end(), rank)) return &set;
+  }
+  return nullptr;
+}
+
+}  // namespace pipetrace

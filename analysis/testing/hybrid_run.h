@@ -1,0 +1,276 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/run_summary.h"
+#include "analysis/testing/meetings_by_hand.h"
+#include "trace/nanoseconds.h"
+#include "trace/track.h"
+
+namespace pipetrace {
+
+/// A 1F1B pipeline whose stages several ranks share, played by rules of its own: a kernel or a
+/// collective of a job starts when the one before has ended, a collective ends a fixed time after
+/// its last member came, and a job begins when its message has come. Ranks are numbered with
+/// tensor-parallel ones first, then replicas, then stages. All times are whole nanoseconds.
+class HybridRun {
+ public:
+  /// A kernel that computes.
+  struct Kernel {
+    int rank = 0;
+    int stage = 0;
+    int step = 0;
+    int microBatch = 0;
+    int layer = 0;
+    bool isForward = true;
+  };
+
+  int stages = 2;
+  int tensor = 2;
+  int replicas = 1;
+  int microBatches = 4;
+  int steps = 3;
+  int layers = 2;
+  Nanoseconds layer = 5 * kNsPerMs;  ///< a forward's; a backward takes twice as long
+  Nanoseconds moving = 300 * kNsPerUs;
+  Nanoseconds message = 200 * kNsPerUs;
+  Nanoseconds optimizer = 2 * kNsPerMs;
+  Nanoseconds betweenSteps = 5 * kNsPerMs;
+  /// So much sooner than the collective before ends, a kernel and a job seem to begin, as in traces
+  /// with rounded times.
+  Nanoseconds early = 0;
+  bool sharesWeights = false;  ///< replicas gather before a job and scatter after it (FSDP)
+  std::function<Nanoseconds(const Kernel&, Nanoseconds)> kernel;  ///< its length, of the usual one
+  std::function<Nanoseconds(int rank, Nanoseconds)> movingOf;     ///< of its group
+  std::map<int, Nanoseconds> loaders;                             ///< before each step
+  /// By rank and step, once timeline() was called.
+  std::map<int, std::vector<Nanoseconds>> waits;
+  std::vector<Nanoseconds> stepLengths;
+
+  int rankCount() const { return stages * replicas * tensor; }
+  int stageOf(int rank) const { return rank / (replicas * tensor); }
+
+  /// The run, completed.
+  Timeline timeline() {
+    made_ = MeetingsByHand(0);
+    ranks_.assign(static_cast<std::size_t>(rankCount()), {});
+    waits.clear();
+    stepLengths.clear();
+    for (int rank = 0; rank < rankCount(); ++rank) addRank(rank);
+    for (int step = 0; step < steps; ++step) play(step);
+    made_.timeline.sort();
+    Diagnostics diagnostics;
+    completeTimeline(made_.timeline, diagnostics);
+    return std::move(made_.timeline);
+  }
+
+ private:
+  enum class What { kBegin, kCompute, kMeet, kEnd, kOptimizer };
+  struct Operation {
+    What what = What::kCompute;
+    bool isForward = true;
+    int microBatch = 0;
+    int layer = 0;
+    JobKind kind = JobKind::kAllReduce;  // kMeet
+  };
+  struct Rank {
+    Nanoseconds now = 0;
+    std::vector<Operation> program;
+    std::size_t next = 0;
+    std::map<std::string, int> counts;  // of its collectives, by group
+  };
+  using Collective = std::pair<std::string, int>;
+  using Message = std::tuple<int, int, bool, int>;  // from, to, forward, micro-batch
+
+  void addRank(int rank) {
+    RankInfo& info = made_.timeline.ranks[rank];
+    info.rank = rank;
+    info.host = "host";
+    info.worldSize = rankCount();
+    info.numStages = stages;
+    info.dataParallelIndex = rank / tensor % replicas;
+    info.tensorParallelIndex = rank % tensor;
+  }
+
+  std::vector<Operation> programOf(int stage) const {
+    std::vector<Operation> program;
+    const auto addJob = [&](bool isForward, int microBatch) {
+      const bool gathers = sharesWeights && replicas > 1;
+      const auto add = [&](What what, int at = 0, JobKind kind = JobKind::kAllReduce) {
+        program.push_back({what, isForward, microBatch, at, kind});
+      };
+      add(What::kBegin);
+      if (gathers) add(What::kMeet, 0, JobKind::kAllGather);
+      for (int at = 0; at < layers; ++at) {
+        add(What::kCompute, at);
+        if (tensor > 1) add(What::kMeet, at);
+      }
+      if (gathers && !isForward) add(What::kMeet, 0, JobKind::kReduceScatter);
+      add(What::kEnd);
+    };
+    const int ahead = std::min(stages - 1 - stage, microBatches);
+    int forwards = 0;
+    for (; forwards < ahead; ++forwards) addJob(true, forwards);
+    for (int backwards = 0; backwards < microBatches; ++backwards) {
+      if (forwards < microBatches) addJob(true, forwards++);
+      addJob(false, backwards);
+    }
+    program.push_back({.what = What::kOptimizer});
+    return program;
+  }
+
+  std::vector<int> membersOf(int rank, JobKind kind) const {
+    std::vector<int> members;
+    for (int other = 0; other < rankCount(); ++other) {
+      if (stageOf(other) != stageOf(rank)) continue;
+      const bool isOfTensor = other / tensor == rank / tensor;
+      const bool isReplica = other % tensor == rank % tensor;
+      if (kind == JobKind::kAllReduce ? isOfTensor : isReplica) members.push_back(other);
+    }
+    return members;
+  }
+
+  static std::string textOf(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) text += (text.empty() ? "" : " ") + std::to_string(rank);
+    return text;
+  }
+
+  void play(int step) {
+    Nanoseconds begin = 0;
+    for (const Rank& rank : ranks_) begin = std::max(begin, rank.now);
+    if (step > 0) begin += betweenSteps;
+    come_.clear();
+    sent_.clear();
+    for (int r = 0; r < rankCount(); ++r) {
+      Rank& rank = of(r);
+      rank.now = begin;
+      rank.program = programOf(stageOf(r));
+      rank.next = 0;
+      waits[r].push_back(0);
+      if (const auto loader = loaders.find(r); loader != loaders.end()) {
+        made_.job(r, begin, begin + loader->second, kNotGiven, step, JobKind::kData);
+        rank.now += loader->second;
+      }
+    }
+    for (bool goesOn = true; goesOn;) {
+      goesOn = false;
+      for (int r = 0; r < rankCount(); ++r) {
+        while (of(r).next < of(r).program.size() && doNext(r, step)) goesOn = true;
+      }
+    }
+    Nanoseconds end = 0;
+    for (const Rank& rank : ranks_) end = std::max(end, rank.now);
+    stepLengths.push_back(end - begin);
+  }
+
+  Rank& of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+
+  /// For a kernel or a job right after a collective, else 0.
+  Nanoseconds earlyFor(const Rank& rank) const {
+    std::size_t before = rank.next;
+    while (before > 0 && rank.program[before - 1].what == What::kEnd) --before;
+    return before > 0 && rank.program[before - 1].what == What::kMeet ? early : 0;
+  }
+
+  /// Whether it could.
+  bool doNext(int r, int step) {
+    Rank& rank = of(r);
+    const Operation& next = rank.program[rank.next];
+    const int beside = replicas * tensor;
+    const int from = next.isForward ? r - beside : r + beside;
+    const int to = next.isForward ? r + beside : r - beside;
+    const auto isThere = [&](int other) { return other >= 0 && other < rankCount(); };
+    switch (next.what) {
+      case What::kBegin: {
+        const Nanoseconds before = rank.now;
+        if (isThere(from)) {
+          const auto sent = sent_.find({from, r, next.isForward, next.microBatch});
+          if (sent == sent_.end()) return false;
+          rank.now = std::max(rank.now, sent->second);
+        }
+        const bool cameAtOnce = rank.now == before;
+        const JobKind kind = next.isForward ? JobKind::kForward : JobKind::kBackward;
+        const Nanoseconds begin = rank.now - (cameAtOnce ? earlyFor(rank) : 0);
+        made_.job(r, begin, rank.now, next.microBatch, step, kind).stage = stageOf(r);
+        if (isThere(from)) {
+          const Nanoseconds end = sent_.at({from, r, next.isForward, next.microBatch});
+          addMessage(r, from, false, end, next, step);
+        }
+        break;
+      }
+      case What::kCompute: {
+        const Nanoseconds usual = next.isForward ? layer : 2 * layer;
+        const Kernel what{r, stageOf(r), step, next.microBatch, next.layer, next.isForward};
+        const Nanoseconds length = kernel ? kernel(what, usual) : usual;
+        made_.kernel(r, rank.now - earlyFor(rank), rank.now + length);
+        rank.now += length;
+        break;
+      }
+      case What::kMeet: {
+        const std::vector<int> members = membersOf(r, next.kind);
+        const std::string group = textOf(members);
+        const Collective key{group, rank.counts[group]};
+        std::map<int, Nanoseconds>& come = come_[key];
+        come.try_emplace(r, rank.now);
+        if (come.size() < members.size()) return false;
+        Nanoseconds last = 0;
+        for (const auto& [member, when] : come) last = std::max(last, when);
+        const Nanoseconds end = last + (movingOf ? movingOf(r, moving) : moving);
+        const bool isOfTensor = next.kind == JobKind::kAllReduce;
+        made_.meet(r, rank.now, end,
+                   {.ranks = group,
+                    .use = isOfTensor ? "tensor-parallel" : "data-parallel",
+                    .sequence = rank.counts[group],
+                    .bytes = 1024,
+                    .kind = next.kind});
+        waits[r].back() += last - rank.now;
+        ++rank.counts[group];
+        rank.now = end;
+        break;
+      }
+      case What::kEnd: {
+        made_.lastJobOf(r).end = rank.now;
+        if (isThere(to)) {
+          sent_[{r, to, next.isForward, next.microBatch}] = rank.now + message;
+          addMessage(r, to, true, rank.now + message, next, step);
+        }
+        break;
+      }
+      case What::kOptimizer: {
+        Event& event =
+            made_.job(r, rank.now, rank.now + optimizer, kNotGiven, step, JobKind::kOptimizer);
+        event.stage = kNotGiven;
+        rank.now += optimizer;
+        break;
+      }
+    }
+    ++rank.next;
+    return true;
+  }
+
+  void addMessage(int rank, int peer, bool sends, Nanoseconds end, const Operation& job, int step) {
+    const JobKind kind = sends ? job.isForward ? JobKind::kSendForward : JobKind::kSendBackward
+                         : job.isForward ? JobKind::kRecvForward
+                                         : JobKind::kRecvBackward;
+    const std::int64_t id = made_.lastJobOf(rank).job;
+    Event& event = made_.add(rank, kind, end - message, end, step, job.microBatch,
+                             sends ? kSendLane : kRecvLane);
+    event.stage = stageOf(rank);
+    event.peer = peer;
+    event.job = id;
+  }
+
+  MeetingsByHand made_{0};
+  std::vector<Rank> ranks_;
+  std::map<Collective, std::map<int, Nanoseconds>> come_;  // by rank
+  std::map<Message, Nanoseconds> sent_;                    // when it is there
+};
+
+}  // namespace pipetrace
