@@ -80,7 +80,7 @@ check_events() {
   within 90 "$bin/gpu_test" --gtest_color=no >"$report" 2>&1 || status=$?
   need_start gpu_test $status
   sed -nE -e 's/^\[ +OK \] ([^ ]+).*/- passed: `\1`/p' -e 's/^\[ +FAILED +\] ([^ ]+) \(.*/- FAILED: `\1`/p' \
-    -e 's/^\[ +SKIPPED +\] ([^ ]+) \(.*/- skipped: `\1`/p' -e 's/^  (an? (busy|idle) stream: .*)/- \1/p' "$report"
+    -e 's/^\[ +SKIPPED +\] ([^ ]+) \(.*/- skipped: `\1`/p' -e 's/^  (an? (busy|idle) stream: .*|a sample of NVML.*)/- \1/p' "$report"
   if grep -q 'no CUDA device' "$report"; then
     printf '\nNo device here: nothing was checked.\n'
     [ $status -eq 0 ] || exit 1

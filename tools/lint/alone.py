@@ -42,8 +42,9 @@ COUNTS_IF = (
 # Options about outputs, precompiled headers, optimization and debug information.
 DROPPED = re.compile(r"-(?:M[DP]|Winvalid-pch|O.|g\d?|fPIE|fPIC|fno-omit-frame-pointer|"
                      r"fno-sanitize.*|fsanitize-address-.*|c)$")
-# CMake gives clang its precompiled header by -Xclang, and nothing else.
-DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-MQ", "-Xclang")
+# CMake gives clang its precompiled header by -Xclang, and nothing else; g++ gets limits of its
+# memory by --param.
+DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-MQ", "-Xclang", "--param")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SEARCH = ("-isystem", "-I", "-iquote")
 
