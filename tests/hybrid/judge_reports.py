@@ -10,7 +10,8 @@ Each seed is a random run with at most one fault. Its report must
   jobs of all ranks that vary; where clocks of hosts differ, also those about early messages;
 - have such a finding if the fault costs 2 % of the step or more (--effect);
 - divide the jobs of each rank into own, waiting, moving and launch-bound time as the truth does,
-  within 1 % of the jobs (--tolerance), but for runs with --fsdp-overlap.
+  within 1 % of the jobs (--tolerance), but for runs with --fsdp-overlap;
+- be as docs/report.schema.json says, where Python has jsonschema.
 
 A line for each seed says what is wrong. The exit code is 1 where anything is.
 """
@@ -25,6 +26,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = ("own", "waiting", "moving", "launch")
@@ -57,6 +63,8 @@ def numbers_of(text):
         numbers.update(range(ends[0], ends[-1] + 1))
     return numbers
 
+
+SCHEMA = os.path.join(HERE, "..", "..", "docs", "report.schema.json")
 
 NUMBERS = r"(\d+(?:(?:, | and | to )\d+)*)"
 
@@ -215,6 +223,17 @@ def report_of(given, folder, truth, *more):
     return json.loads(done.stdout)
 
 
+def error_in(report):
+    """Where a report is not as its schema says; empty: it is, or nobody can tell."""
+    if jsonschema is None:
+        return ""
+    with open(SCHEMA, encoding="utf-8") as file:
+        validator = jsonschema.Draft202012Validator(json.load(file))
+    for error in validator.iter_errors(report):
+        return "/".join(map(str, error.absolute_path)) + ": " + error.message
+    return ""
+
+
 def judge(given, seed, root):
     """Makes the run of a seed and judges its report. None: it has too many ranks."""
     script = [sys.executable, os.path.join(HERE, "hybrid_runs.py"), "--seed", str(seed), "--random"]
@@ -233,6 +252,9 @@ def judge(given, seed, root):
     judged = Judged(seed, truth)
     try:
         report = report_of(given, folder, truth)
+        error = error_in(report)
+        if error:
+            judged.wrong.append("is not as the schema says: " + error)
         judged.findings(report, given.effect)
         if not truth["options"]["fsdp_overlap"]:
             steps = len(truth["step_ns"])
