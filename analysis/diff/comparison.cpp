@@ -246,6 +246,10 @@ Comparison comparisonOf(const MeasuredRun& a, const MeasuredRun& b) {
   addOfEither(!a.logsMessages, !b.logsMessages,
               "no messages in the logs: waits for them are inferred, and links are not compared",
               how.notes);
+  addOfEither(a.meetsInside, b.meetsInside,
+              "ranks that wait for each other inside jobs: jobs are compared with these waits, so "
+              "all ranks of a stage look slow by one; pipe-trace report says which",
+              how.notes);
   NotesOfRun(a, "A", how.notes).add();
   NotesOfRun(b, "B", how.notes).add();
   return how;

@@ -427,6 +427,7 @@ class RunMeasuring {
   }
 
   void addMessages() {
+    result_.meetsInside = !graph_.inside().empty();
     MeasuredRun::Lengths* lengths = nullptr;
     MeasuredRun::Link latest{-1, -1};
     for (const JobGraph::Rank& rank : graph_.ranks()) {

@@ -91,6 +91,7 @@ struct MeasuredRun {
   Phase phase = Phase::kTraining;
   bool isAsynchronous = false;
   bool logsMessages = false;
+  bool meetsInside = false;       ///< ranks wait for each other inside jobs (InsideJobs)
   std::int64_t microBatches = 0;  ///< of a pipeline in a step; 0: they differ
   std::set<JobKind> kinds;        ///< of compute jobs
   std::string leftOut;            ///< CountedSteps::leftOutText()

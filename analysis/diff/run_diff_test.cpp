@@ -9,6 +9,7 @@
 #include "analysis/present/diff_reasons.h"
 #include "analysis/present/diff_report.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/hybrid_run.h"
 #include "analysis/testing/noisy_run.h"
 #include "analysis/testing/run_of_timeline.h"
 
@@ -424,6 +425,17 @@ TEST(RunDiff, AStallThatOnePipelineHasInAStepAndOneBetweenStepsCountsOnce) {
   EXPECT_EQ(diff.loads->difference(), 20 * kNsPerMs);
   EXPECT_THAT(diffAnswer(diff), HasSubstr("data loaders take 20.00 ms instead of 0 ns between "
                                           "steps (+20.00 ms)"));
+}
+
+TEST(RunDiff, SaysThatWaitsInsideJobsAreComparedWithThem) {
+  HybridRun a;
+  HybridRun b;
+  b.kernel = [](const HybridRun::Kernel& kernel, Nanoseconds length) {
+    return kernel.rank == 1 ? length * 5 / 4 : length;
+  };
+  EXPECT_THAT(diffText({diffOfRuns(a.timeline(), b.timeline()), "a", "b"}),
+              HasSubstr("both runs have ranks that wait for each other inside jobs"));
+  EXPECT_THAT(diffText({diffOfRuns(usual(1), usual(2)), "a", "b"}), Not(HasSubstr("inside jobs")));
 }
 
 }  // namespace
