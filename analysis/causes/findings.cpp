@@ -871,8 +871,13 @@ class Findings {
     if (finding.time == 0) return;
     finding.inside = finding.time;
     std::set<int> missing;
-    for (const InsideJobs::Set& set : graph_.inside().sets()) {
-      for (const int rank : set.ranks) {
+    std::vector<char> waitedFor(graph_.inside().sets().size());
+    for (const InsideJobs::Meeting& each : graph_.inside().meetings()) {
+      if (each.lacksLast && each.waitingInside > 0) waitedFor[each.set] = 1;
+    }
+    for (std::size_t s = 0; s < waitedFor.size(); ++s) {
+      if (waitedFor[s] == 0) continue;
+      for (const int rank : graph_.inside().sets()[s].ranks) {
         if (!run_.of.timeline().ranks.contains(rank)) missing.insert(rank);
       }
     }

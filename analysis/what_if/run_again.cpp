@@ -534,6 +534,9 @@ Timeline RunAgain::run(const RunChanges& changes, bool withInside) const {
                          ? std::numeric_limits<double>::lowest()
                          : 0.0;
             });
+  const auto timeOf = [&](double time) {
+    return network_.origin() + static_cast<Nanoseconds>(std::llround(time));
+  };
   std::vector<MovedEvents::Operation> moved;
   moved.reserve(network_.wholeCount());
   for (Index i = 0; i < network_.wholeCount(); ++i) {
@@ -541,9 +544,6 @@ Timeline RunAgain::run(const RunChanges& changes, bool withInside) const {
     for (const RunNetwork::Wait& wait : network_.waits(i)) {
       if (wait.source != RunNetwork::kNone) ready = std::max(ready, times.end(wait.source)[0]);
     }
-    const auto timeOf = [&](double time) {
-      return network_.origin() + static_cast<Nanoseconds>(std::llround(time));
-    };
     moved.push_back({.node = work_.nodeOf(operations[i].id),
                      .begin = timeOf(ready + launches[i]),
                      .end = timeOf(times.end(network_.lastOf(i))[0])});
@@ -553,9 +553,6 @@ Timeline RunAgain::run(const RunChanges& changes, bool withInside) const {
   for (const RunNetwork::Piece& piece : network_.pieces()) {
     if (!withInside) break;
     const double end = times.end(piece.operation)[0];
-    const auto timeOf = [&](double time) {
-      return network_.origin() + static_cast<Nanoseconds>(std::llround(time));
-    };
     const int rank = numberOf(operations[piece.job]);
     inside.push_back({rank, piece.begin, timeOf(end - durations[piece.operation])});
     inside.push_back({rank, piece.begin + piece.length, timeOf(end)});

@@ -36,7 +36,7 @@ struct RunChanges {
     std::string text;  ///< as it was typed, with its option
   };
 
-  /// Collectives of these ranks and this kind inside jobs move so many times as long.
+  /// Collectives of these ranks and this kind inside jobs take `factor` times as long to move.
   struct Group {
     std::vector<int> ranks;  ///< ascending
     JobKind kind = JobKind::kAllReduce;

@@ -99,7 +99,7 @@ FIRST_CLOCK_US = 4458676000000  # the ts of the first job's start
 BASE_NS = 1750000000000000000
 SKIPPED = 77  # exit code
 PITCH_NS = 8000  # between the launches of two kernels
-BEFORE_STEP_NS = 400000  # from the begin of ProfilerStep# on the host to the first kernel
+BEFORE_STEP_NS = 400000  # from the start of ProfilerStep# on the host to the first kernel
 
 
 # Options ------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def add_options(parser):
 
     fault = parser.add_argument_group("faults")
     option(fault, "--slow-rank", None, "this rank computes longer", kind=int)
-    option(fault, "--slow-rank-factor", 1.25, "so many times as long")
+    option(fault, "--slow-rank-factor", 1.25, "how many times as long as usual")
     option(
         fault,
         "--slow-stage",
@@ -210,7 +210,7 @@ def add_options(parser):
         False,
         "with Interleaved1F1B: they compute longer in both of their chunks",
     )
-    option(fault, "--slow-stage-factor", 1.25, "so many times as long")
+    option(fault, "--slow-stage-factor", 1.25, "how many times as long as usual")
     option(fault, "--uneven-experts", None, "sigma of the log-normal load of experts", kind=float)
     option(
         fault,
@@ -219,7 +219,7 @@ def add_options(parser):
         "the collectives of this group move longer: tp:4 is rank 4's TP group",
         kind=str,
     )
-    option(fault, "--slow-group-factor", 3.0, "so many times as long")
+    option(fault, "--slow-group-factor", 3.0, "how many times as long as usual")
     option(fault, "--slow-loader", None, "this rank waits for its data before each step", kind=int)
     option(fault, "--loader-ms", 50.0, "for so long")
 

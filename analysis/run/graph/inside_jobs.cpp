@@ -219,7 +219,7 @@ std::vector<Computed> computedOn(const Timeline& timeline, int rank) {
 /// Traces have begins and lengths in microseconds with three digits, or fewer.
 constexpr Nanoseconds kRounding = kNsPerUs;
 
-/// Clocks of hosts are not used where one collective in so many contradicts them.
+/// Clocks of hosts are not used where they are contradicted by one collective in this number.
 constexpr std::int64_t kMostWrong = 50;
 
 /// The job, the kind, the place: what is alike over steps, micro-batches and ranks.

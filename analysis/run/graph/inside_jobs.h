@@ -70,8 +70,8 @@ class InsideJobs {
   };
 
   /// What made a job end when it did: back from its end to the last of its waits that it came out
-  /// of, from there on at the member that came last, and so on. It leads to the job whose begin is
-  /// the begin of it all, mostly on another rank.
+  /// of, from there on at the member that came last, and so on. It leads to the job with which
+  /// it all began, mostly on another rank.
   struct Chain {
     /// How much longer the segments of a job on the way were than those of its place usually are,
     /// and how much longer its collectives moved.

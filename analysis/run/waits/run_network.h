@@ -71,7 +71,7 @@ class RunNetwork {
   struct Meeting {
     Index operation = kNone;
     InsideJobs::Id meeting = InsideJobs::kNone;
-    Nanoseconds length = 0;  ///< from the begin of the last member on
+    Nanoseconds length = 0;  ///< since the last member began
   };
 
   /// An operation of the study, without its launch.

@@ -75,7 +75,7 @@ TEST(RunNetwork, AJobInWhichRanksMeetIsAPieceUpToEachMeetingAndOneAfterTheLast) 
               ElementsAre(Pair(0, ElementsAre(20, 25, 45)), Pair(1, ElementsAre(50, 45, 45))));
   std::vector<Nanoseconds> moving;
   for (const RunNetwork::Meeting& each : network.meetings()) moving.push_back(each.length);
-  EXPECT_THAT(moving, ElementsAre(5, 5, 5, 5)) << "from the begin of the last member on";
+  EXPECT_THAT(moving, ElementsAre(5, 5, 5, 5)) << "since the last member began";
   // With rank 1 as fast as rank 0, both end sooner.
   RunTimes<1> times(network);
   std::map<RunNetwork::Index, double> lengths;

@@ -83,7 +83,7 @@ class HostCollectives {
   Timeline& timeline_;
   const KinetoInfo& info_;
   std::string onlyGroup_;                // the group of collectives that name none
-  std::vector<Collective> collectives_;  // by the begin of their posts
+  std::vector<Collective> collectives_;  // by when their posts began
 };
 
 }  // namespace pipetrace
