@@ -83,12 +83,23 @@ SlowerStages::Factor SlowerStages::besideOthers(const std::vector<std::int32_t>&
     usual += of(number).usual;
   }
   Factor factor{.times = usual > 0 ? own / usual : 2, .isKnown = usual > 0};
-  // The median of two is the mean of both, which says less than the other stage.
-  if (stages.size() == 1 && count() == 2 && factor.times < 2) {
+  // The median of two is the mean of both, which says less than the other stage. So is that of two
+  // halves.
+  if (2 * stages.size() == count() && factor.times < 2) {
     factor.times /= 2 - factor.times;
-    factor.isBesideOne = true;
+    factor.isBesideOne = count() == 2;
+    factor.areHalf = !factor.isBesideOne;
   }
   return factor;
+}
+
+std::vector<std::int32_t> SlowerStages::halfWith(const std::vector<std::int32_t>& stages) const {
+  std::vector<std::int32_t> half;
+  for (const auto& [number, stage] : stages_) {
+    if (stages.empty() || stage.ranks == of(stages.front()).ranks) half.push_back(number);
+  }
+  const bool hasAll = std::includes(half.begin(), half.end(), stages.begin(), stages.end());
+  return hasAll && 2 * half.size() == count() ? half : stages;
 }
 
 std::vector<std::int32_t> SlowerStages::slowOnes(const std::vector<std::int32_t>& stages) const {

@@ -40,12 +40,20 @@ class SlowerStages {
   /// How many times as long stages take as others do.
   struct Factor {
     double times = 1;
-    bool isBesideOne = false;  ///< the one other stage; else the median of stages
+    bool isBesideOne = false;  ///< the one other stage
+    bool areHalf = false;      ///< beside the other half of the stages; else the median of stages
     bool isKnown = false;      ///< false: the others take no time
 
-    const char* others() const { return isBesideOne ? "the other stage" : "the median of stages"; }
+    const char* others() const {
+      return isBesideOne ? "the other stage"
+             : areHalf   ? "the other stages"
+                         : "the median of stages";
+    }
   };
   Factor besideOthers(const std::vector<std::int32_t>& stages) const;
+  /// The stages of the ranks of these if they are half of all, as of two ranks with two stages
+  /// each; else these.
+  std::vector<std::int32_t> halfWith(const std::vector<std::int32_t>& stages) const;
 
   /// Whether most of what a stage takes longer than others is the time in which collectives move
   /// inside its jobs.

@@ -469,6 +469,10 @@ class CulpritFacts {
 
  private:
   void addStages(Finding& finding) const {
+    if (finding.stages.size() == 1) {
+      const std::vector<std::int32_t> half = run_.stages.halfWith(finding.stages);
+      if (run_.stages.slowOnes(half) == half) finding.stages = half;
+    }
     const std::vector<std::int32_t> stages =
         finding.stages.empty() ? std::vector{finding.culprit.stage} : finding.stages;
     StagesBesideOthers facts{.all = run_.stages.besideOthers(stages),

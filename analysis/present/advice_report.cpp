@@ -24,6 +24,7 @@ const char* kindName(Advice::Of of) {
     case Advice::Of::kWarmUp: return "warm_up";
     case Advice::Of::kPartition: return "partition";
     case Advice::Of::kBalance: return "balance";
+    case Advice::Of::kStage: return "stage";
     case Advice::Of::kRank: return "rank";
     case Advice::Of::kLink: return "link";
     case Advice::Of::kLaunches: return "launches";

@@ -189,12 +189,26 @@ std::string groupText(const std::string& use, JobKind kind) {
 std::string gainText(const RunReport& report, const Finding& finding) {
   const Advice* const advice = adviceOf(report, finding);
   if (advice == nullptr) return {};
-  const bool isOfAll = finding.kind == FindingKind::kSlowStages;
-  return (isOfAll ? "with stages that all take equally long " : "") +
-         std::string("the step would take ") + formatDuration(advice->step) +
-         (report.advice->wall ? " of wall time" : "") + ", " +
-         percentText(static_cast<Nanoseconds>(std::max(0.0, advice->gain) * 1e6), 1'000'000) +
-         " less";
+  const auto textOf = [&](const Advice& each) {
+    return formatDuration(each.step) + (report.advice->wall ? " of wall time" : "") + ", " +
+           percentText(static_cast<Nanoseconds>(std::max(0.0, each.gain) * 1e6), 1'000'000) +
+           " less";
+  };
+  const std::string text = "the step would take " + textOf(*advice);
+  const Advice* const balanced = balanceOf(report, finding);
+  if (balanced == advice) return "with stages that all take equally long " + text;
+  if (balanced == nullptr) return text;
+  return "with " + std::string(advice->stages.size() == 1 ? "that stage" : "these stages") +
+         " as fast as others " + text + "; with stages that all take equally long " +
+         textOf(*balanced);
+}
+
+const Advice* balanceOf(const RunReport& report, const Finding& finding) {
+  if (report.advice == nullptr || finding.kind != FindingKind::kSlowStages) return nullptr;
+  for (const Advice& each : report.advice->ofRun) {
+    if (each.of == Advice::Of::kBalance) return &each;
+  }
+  return nullptr;
 }
 
 const Advice* adviceOf(const RunReport& report, const Finding& finding) {
@@ -204,7 +218,9 @@ const Advice* adviceOf(const RunReport& report, const Finding& finding) {
         (finding.kind == FindingKind::kSlowRank && each.of == Advice::Of::kRank &&
          each.rank == finding.culprit.rank && finding.ranks.size() == 1) ||
         (finding.kind == FindingKind::kUnevenLoad && each.of == Advice::Of::kLoad) ||
-        (finding.kind == FindingKind::kSlowStages && each.of == Advice::Of::kBalance) ||
+        (finding.kind == FindingKind::kSlowStages && each.of == Advice::Of::kStage &&
+         finding.factsOf<StagesBesideOthers>() != nullptr &&
+         each.stages == finding.factsOf<StagesBesideOthers>()->slowOnes) ||
         (finding.kind == FindingKind::kData && each.of == Advice::Of::kData) ||
         (finding.kind == FindingKind::kSlowGroup && each.of == Advice::Of::kGroup &&
          finding.factsOf<Peers::SlowSet>() != nullptr &&
@@ -212,7 +228,7 @@ const Advice* adviceOf(const RunReport& report, const Finding& finding) {
         (finding.kind == FindingKind::kExposedCollectives && each.of == Advice::Of::kWeights);
     if (isIts) return &each;
   }
-  return nullptr;
+  return balanceOf(report, finding);
 }
 
 Lines pathLines(const Explanation& run) {

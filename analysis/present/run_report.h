@@ -71,6 +71,8 @@ std::string groupText(const std::string& use, JobKind kind);
 
 /// The advice on a finding that follows from the run itself again; null: there is none.
 const Advice* adviceOf(const RunReport& report, const Finding& finding);
+/// Of slow stages: what it would bring if all stages took equally long; else null.
+const Advice* balanceOf(const RunReport& report, const Finding& finding);
 /// "the step would take 348.4 ms, 11.2 % less"; empty where nothing says it.
 std::string gainText(const RunReport& report, const Finding& finding);
 

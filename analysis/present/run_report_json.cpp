@@ -298,6 +298,9 @@ class RunJson {
         evidence["predicted_step_ns"] = advice->step;
         evidence["gain"] = advice->gain;
       }
+      if (const Advice* const balanced = balanceOf(report_, finding)) {
+        evidence["balanced_step_ns"] = balanced->step;
+      }
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", findingText(finding)},
                       {"advice", remedyText(finding)},

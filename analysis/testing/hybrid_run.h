@@ -46,6 +46,9 @@ class HybridRun {
   /// with rounded times.
   Nanoseconds early = 0;
   bool sharesWeights = false;  ///< replicas gather before a job and scatter after it (FSDP)
+  /// They gather during the job before, after its first layer, and scatter beside the next ones.
+  /// The collectives of a group run one after the other.
+  bool gathersAhead = false;
   std::function<Nanoseconds(const Kernel&, Nanoseconds)> kernel;  ///< its length, of the usual one
   std::function<Nanoseconds(int rank, Nanoseconds)> movingOf;     ///< of its group
   std::map<int, Nanoseconds> loaders;                             ///< before each step
@@ -71,19 +74,26 @@ class HybridRun {
   }
 
  private:
-  enum class What { kBegin, kCompute, kMeet, kEnd, kOptimizer };
+  enum class What { kBegin, kCompute, kMeet, kStart, kAwait, kEnd, kOptimizer };
   struct Operation {
     What what = What::kCompute;
     bool isForward = true;
     int microBatch = 0;
     int layer = 0;
-    JobKind kind = JobKind::kAllReduce;  // kMeet
+    JobKind kind = JobKind::kAllReduce;  // of a collective
   };
   struct Rank {
     Nanoseconds now = 0;
     std::vector<Operation> program;
     std::size_t next = 0;
-    std::map<std::string, int> counts;  // of its collectives, by group
+    std::map<std::string, int> counts;       // of its collectives, by group
+    std::map<JobKind, std::size_t> started;  // ahead: the last one in the queue of its group
+  };
+  /// A collective that ranks start ahead.
+  struct Started {
+    JobKind kind = JobKind::kAllGather;
+    std::map<int, std::pair<Nanoseconds, std::int64_t>> come;  // by rank: when, and of which job
+    std::map<int, Nanoseconds> ends;                           // once all have come
   };
   using Collective = std::pair<std::string, int>;
   using Message = std::tuple<int, int, bool, int>;  // from, to, forward, micro-batch
@@ -100,26 +110,38 @@ class HybridRun {
 
   std::vector<Operation> programOf(int stage) const {
     std::vector<Operation> program;
-    const auto addJob = [&](bool isForward, int microBatch) {
-      const bool gathers = sharesWeights && replicas > 1;
+    bool isFirst = true;
+    const auto addJob = [&](bool isForward, int microBatch, bool isLast) {
+      const bool shares = sharesWeights && replicas > 1;
+      const bool gathers = shares && !gathersAhead;
       const auto add = [&](What what, int at = 0, JobKind kind = JobKind::kAllReduce) {
         program.push_back({what, isForward, microBatch, at, kind});
       };
       add(What::kBegin);
       if (gathers) add(What::kMeet, 0, JobKind::kAllGather);
+      if (shares && gathersAhead) {
+        if (std::exchange(isFirst, false)) add(What::kStart, 0, JobKind::kAllGather);
+        add(What::kAwait, 0, JobKind::kAllGather);
+      }
       for (int at = 0; at < layers; ++at) {
         add(What::kCompute, at);
+        const bool gathersNext = shares && gathersAhead && !isLast && at == 0;
+        if (gathersNext) add(What::kStart, 0, JobKind::kAllGather);
         if (tensor > 1) add(What::kMeet, at);
       }
       if (gathers && !isForward) add(What::kMeet, 0, JobKind::kReduceScatter);
       add(What::kEnd);
+      if (shares && gathersAhead && !isForward) add(What::kStart, 0, JobKind::kReduceScatter);
     };
     const int ahead = std::min(stages - 1 - stage, microBatches);
     int forwards = 0;
-    for (; forwards < ahead; ++forwards) addJob(true, forwards);
+    for (; forwards < ahead; ++forwards) addJob(true, forwards, false);
     for (int backwards = 0; backwards < microBatches; ++backwards) {
-      if (forwards < microBatches) addJob(true, forwards++);
-      addJob(false, backwards);
+      if (forwards < microBatches) addJob(true, forwards++, false);
+      addJob(false, backwards, backwards + 1 == microBatches);
+    }
+    if (sharesWeights && replicas > 1 && gathersAhead) {
+      program.push_back({.what = What::kAwait, .kind = JobKind::kReduceScatter});
     }
     program.push_back({.what = What::kOptimizer});
     return program;
@@ -148,11 +170,14 @@ class HybridRun {
     if (step > 0) begin += betweenSteps;
     come_.clear();
     sent_.clear();
+    queues_.clear();
+    free_.clear();
     for (int r = 0; r < rankCount(); ++r) {
       Rank& rank = of(r);
       rank.now = begin;
       rank.program = programOf(stageOf(r));
       rank.next = 0;
+      rank.started.clear();
       waits[r].push_back(0);
       if (const auto loader = loaders.find(r); loader != loaders.end()) {
         made_.job(r, begin, begin + loader->second, kNotGiven, step, JobKind::kData);
@@ -235,6 +260,23 @@ class HybridRun {
         rank.now = end;
         break;
       }
+      case What::kStart: {
+        std::vector<Started>& queue = queues_[textOf(membersOf(r, next.kind))];
+        std::size_t& at = rank.started[JobKind::kDefault];  // of all kinds
+        while (at < queue.size() && queue[at].come.contains(r)) ++at;
+        if (at == queue.size()) queue.push_back({.kind = next.kind});
+        queue[at].come[r] = {rank.now, made_.lastJobOf(r).job};
+        rank.started[next.kind] = at;
+        runQueue(queue, membersOf(r, next.kind));
+        break;
+      }
+      case What::kAwait: {
+        const auto& ends = queues_[textOf(membersOf(r, next.kind))][rank.started[next.kind]].ends;
+        const auto end = ends.find(r);
+        if (end == ends.end()) return false;
+        rank.now = std::max(rank.now, end->second);
+        break;
+      }
       case What::kEnd: {
         made_.lastJobOf(r).end = rank.now;
         if (isThere(to)) {
@@ -255,6 +297,31 @@ class HybridRun {
     return true;
   }
 
+  /// Runs those that all members have started. Each has its turn on a rank after the one before.
+  void runQueue(std::vector<Started>& queue, const std::vector<int>& members) {
+    for (Started& each : queue) {
+      if (!each.ends.empty()) continue;
+      if (each.come.size() < members.size()) return;
+      const std::string group = textOf(members);
+      Nanoseconds last = 0;
+      for (const auto& [member, come] : each.come) {
+        last = std::max({last, come.first, free_[{group, member}]});
+      }
+      for (const auto& [member, come] : each.come) {
+        Nanoseconds& free = free_[{group, member}];
+        const Nanoseconds end = last + (movingOf ? movingOf(member, moving) : moving);
+        made_.meet(member, std::max(come.first, free), end,
+                   {.ranks = group,
+                    .use = "data-parallel",
+                    .sequence = of(member).counts[group]++,
+                    .bytes = 1024,
+                    .kind = each.kind},
+                   come.second);
+        each.ends[member] = free = end;
+      }
+    }
+  }
+
   void addMessage(int rank, int peer, bool sends, Nanoseconds end, const Operation& job, int step) {
     const JobKind kind = sends ? job.isForward ? JobKind::kSendForward : JobKind::kSendBackward
                          : job.isForward ? JobKind::kRecvForward
@@ -269,8 +336,10 @@ class HybridRun {
 
   MeetingsByHand made_{0};
   std::vector<Rank> ranks_;
-  std::map<Collective, std::map<int, Nanoseconds>> come_;  // by rank
-  std::map<Message, Nanoseconds> sent_;                    // when it is there
+  std::map<Collective, std::map<int, Nanoseconds>> come_;    // by rank
+  std::map<Message, Nanoseconds> sent_;                      // when it is there
+  std::map<std::string, std::vector<Started>> queues_;       // by group
+  std::map<std::pair<std::string, int>, Nanoseconds> free_;  // a rank's group
 };
 
 }  // namespace pipetrace

@@ -50,6 +50,7 @@ struct Advice {
     kWarmUp,
     kPartition,
     kBalance,
+    kStage,  ///< that is as fast as others
     kRank,
     kLink,
     kLaunches,
@@ -62,9 +63,10 @@ struct Advice {
   };
 
   Of of = Of::kSchedule;
-  int rank = -1;           ///< of kRank
-  std::vector<int> group;  ///< of kGroup: its ranks, ascending
-  std::string what;        ///< a sentence without a full stop: "take ZB-H1 in place of 1F1B"
+  int rank = -1;                     ///< of kRank
+  std::vector<std::int32_t> stages;  ///< of kStage, ascending
+  std::vector<int> group;            ///< of kGroup: its ranks, ascending
+  std::string what;     ///< a sentence without a full stop: "take ZB-H1 in place of 1F1B"
   std::string command;  ///< that shows it: "pipe-trace what-if LOGS --schedule ZB-H1"; may be empty
   /// Whether it follows from a simulation (RunModel), not from the run itself again (RunAgain).
   bool isByModel = false;
@@ -96,7 +98,8 @@ struct AdviceList {
   /// The changes that gain most, one of each kind; at most kMostAdvice, the best first.
   std::vector<Advice> best;
   /// Of what findings name among ranks that meet inside jobs, whatever it gains: a slow rank as
-  /// fast as its peers, an even load, a slow group as fast as others, hidden gathers.
+  /// fast as its peers, a slow stage as fast as others, an even load, a slow group as fast as
+  /// others, hidden gathers.
   std::vector<Advice> ofRun;
   int tried = 0;  ///< changes that were computed
   /// Why there is less advice than there could be. Sentences without a full stop.

@@ -37,7 +37,7 @@ Nanoseconds drawn(const HybridRun::Kernel& kernel, Nanoseconds usual) {
 }
 
 std::vector<HybridRun> runsOfEachShape() {
-  std::vector<HybridRun> runs(4);
+  std::vector<HybridRun> runs(5);
   runs[0].tensor = 4;
   runs[1].stages = 3;
   runs[1].replicas = 2;
@@ -47,6 +47,9 @@ std::vector<HybridRun> runsOfEachShape() {
   runs[3].replicas = 2;
   runs[3].sharesWeights = true;
   runs[3].loaders[1] = 12'345'678;
+  runs[4].replicas = 2;
+  runs[4].sharesWeights = runs[4].gathersAhead = true;
+  runs[4].moving = 4 * kNsPerMs;
   runs[0].early = 1;
   for (HybridRun& run : runs) run.kernel = drawn;
   return runs;
@@ -147,6 +150,49 @@ TEST(HybridRunAgain, AScaledRankMovesAllThatWaitForItAsIfItHadBeenSoFast) {
   }
 }
 
+// In the slow run gathers and scatters wait for each other, and hold up jobs. In the other one they
+// are over when the next job begins.
+TEST(HybridRunAgain, WeightsThatAreGatheredAheadHoldUpJobsNoLongerWhenTheirGroupIsFast) {
+  for (const int stages : {1, 2, 3}) {
+    HybridRun fast;
+    fast.stages = stages;
+    fast.tensor = 1;
+    fast.replicas = 2;
+    fast.sharesWeights = fast.gathersAhead = true;
+    fast.moving = 400 * kNsPerUs;
+    HybridRun slow = fast;
+    slow.movingOf = [](int rank, Nanoseconds usual) { return rank < 2 ? 20 * usual : usual; };
+    const AgainRun run(slow.timeline());
+    RunChanges changes;
+    for (const JobKind kind : {JobKind::kAllGather, JobKind::kReduceScatter}) {
+      changes.groups.push_back(
+          {.ranks = {0, 1}, .kind = kind, .axis = GroupAxis::kData, .factor = 0.05});
+    }
+    fast.timeline();
+    ASSERT_GT(slow.stepLengths[0], fast.stepLengths[0] + 10 * kNsPerMs);
+    const std::vector<Nanoseconds> again = stepsOf(run.again.run(changes));
+    ASSERT_EQ(again.size(), fast.stepLengths.size());
+    for (std::size_t step = 0; step < again.size(); ++step) {
+      EXPECT_NEAR(static_cast<double>(again[step]), static_cast<double>(fast.stepLengths[step]),
+                  1e-4 * static_cast<double>(fast.stepLengths[step]))
+          << stages << " stages, step " << step;
+    }
+  }
+}
+
+// Two replicas that do not meet, of which one takes twice as long.
+TEST(HybridRunAgain, StepsBeginWhenAllRanksHaveEndedTheOneBeforeIfTheyDidSo) {
+  HybridRun made;
+  made.stages = made.tensor = 1;
+  made.replicas = 2;
+  HybridRun changed = made;
+  made.kernel = [](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    return kernel.rank == 1 ? 2 * usual : usual;
+  };
+  const AgainRun run(made.timeline());
+  EXPECT_EQ(largestDifference(changed.timeline(), run.again.run(scaled("rank=1:0.5"))), 0);
+}
+
 TEST(HybridRunAgain, CollectivesOfAGroupTakeAsManyTimesAsLong) {
   HybridRun made;
   made.steps = 1;
@@ -158,7 +204,8 @@ TEST(HybridRunAgain, CollectivesOfAGroupTakeAsManyTimesAsLong) {
   };
   const AgainRun run(made.timeline());
   RunChanges changes;
-  changes.groups.push_back({.ranks = {2, 3}, .kind = JobKind::kAllReduce, .factor = 4});
+  changes.groups.push_back(
+      {.ranks = {2, 3}, .kind = JobKind::kAllReduce, .axis = GroupAxis::kTensor, .factor = 4});
   EXPECT_LE(largestDifference(changed.timeline(), run.again.run(changes)), 0);
   ASSERT_NE(made.stepLengths, changed.stepLengths);
 }

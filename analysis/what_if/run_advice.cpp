@@ -31,6 +31,7 @@ class RunAdvisor {
 
   std::vector<Advice> advice() {
     balance();
+    stages();
     ranks();
     links();
     launches();
@@ -91,6 +92,34 @@ class RunAdvisor {
     const SlowerStages::Factor factor = stages.besideOthers({slowest});
     return "stage " + std::to_string(slowest) + " takes " + fixedText(factor.times, 2) +
            " times as long as " + factor.others();
+  }
+
+  /// Where ranks meet inside jobs. Stages of the same ranks are slow together. What makes them
+  /// slow, layers or devices, is not known, so this is an answer to findings and no advice.
+  void stages() {
+    if (graph_.inside().empty() || graph_.ranks().size() < 2) return;
+    const SlowerStages slower(run_.run.timeline(), graph_, usual_, run_.counted, threads_);
+    std::map<std::set<int>, std::vector<std::int32_t>> ofRanks;
+    std::set<std::int32_t> all;
+    for (const JobGraph::Node& node : graph_.nodes().first(graph_.jobCount())) {
+      if (isCompute(node.kind) && node.stage >= 0) all.insert(node.stage);
+    }
+    for (const std::int32_t stage : all) ofRanks[slower.of(stage).ranks].push_back(stage);
+    for (const auto& [ranks, ofThem] : ofRanks) {
+      const std::vector<std::int32_t> slow = slower.slowOnes(ofThem);
+      const SlowerStages::Factor factor = slower.besideOthers(slow);
+      if (!factor.isKnown || factor.times < SlowerRanks::kSlow) continue;
+      std::vector<ScaleOption> scales;
+      std::string options;
+      for (const std::int32_t stage : slow) {
+        const std::string scale =
+            "stage=" + std::to_string(stage) + ":" + fixedText(1 / factor.times, 4);
+        scales.push_back(parseScale(scale));
+        options += (options.empty() ? "--scale " : " --scale ") + scale;
+      }
+      add({.of = Advice::Of::kStage, .stages = slow, .what = "make slow stages as fast as others"},
+          {.scales = std::move(scales)}, options);
+    }
   }
 
   void ranks() {
@@ -246,7 +275,8 @@ class RunAdvisor {
           "look at what carries that group's data: NVLink or the network cards of its hosts");
       std::vector<RunChanges::Group> changes;
       for (const Peers::SlowSet& each : peers.slowSets()) {
-        if (each.ranks == slow.ranks) changes.push_back({each.ranks, each.kind, 1 / each.factor()});
+        if (each.ranks != slow.ranks) continue;
+        changes.push_back({each.ranks, each.kind, each.axis, 1 / each.factor()});
       }
       add(std::move(advice), {.groups = std::move(changes)}, "");
     }

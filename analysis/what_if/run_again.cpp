@@ -307,8 +307,31 @@ std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   if (changes.balancesStages) balance(durations);
   for (const RunChanges::Link& link : changes.links) setLink(link, durations);
   for (const ScaleOption& each : changes.scales) scale(each, durations);
+  if (!changes.groups.empty()) scaleBetweenJobs(changes.groups, durations);
   addInside(changes, durations);
   return durations;
+}
+
+/// Scales the collectives of replicas that are no part of jobs, as the last one of a step.
+void RunAgain::scaleBetweenJobs(const std::vector<RunChanges::Group>& groups,
+                                std::vector<double>& durations) const {
+  std::unordered_map<std::uint32_t, std::vector<int>> members;  // by collective
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    const Operation& work = network_.operations()[i];
+    if (work_.isCollective(work.id)) {
+      members[work_.collective(work.id).group].push_back(numberOf(work));
+    }
+  }
+  for (auto& [collective, ranks] : members) std::sort(ranks.begin(), ranks.end());
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    const Operation& work = network_.operations()[i];
+    if (!work_.isCollective(work.id)) continue;
+    for (const RunChanges::Group& group : groups) {
+      const bool isIts = group.kind == kindOf(work) && group.axis == GroupAxis::kData &&
+                         group.ranks == members.at(work_.collective(work.id).group);
+      if (isIts) durations[i] = std::round(durations[i] * group.factor);
+    }
+  }
 }
 
 /// Adds pieces of jobs and what ranks meet in. A piece keeps its share of what its job does itself.
@@ -328,7 +351,9 @@ void RunAgain::addInside(const RunChanges& changes, std::vector<double>& duratio
     if (each.meeting != InsideJobs::kNone) {
       const InsideJobs::Set& set = inside.setOf(inside.meetings()[each.meeting]);
       for (const RunChanges::Group& group : changes.groups) {
-        if (group.kind == set.kind && group.ranks == set.ranks) length *= group.factor;
+        const bool isIts =
+            group.kind == set.kind && group.axis == set.axis && group.ranks == set.ranks;
+        if (isIts) length *= group.factor;
       }
       const bool movesWeights =
           set.kind == JobKind::kAllGather || set.kind == JobKind::kReduceScatter;
@@ -338,25 +363,55 @@ void RunAgain::addInside(const RunChanges& changes, std::vector<double>& duratio
   }
 }
 
-/// What leads to one collective takes the mean of its members.
+/// What leads to collectives of these groups takes the mean of all ranks at that place. Groups that
+/// have ranks in common share one load, as those of experts over replicas whose ranks are
+/// tensor-parallel peers.
 void RunAgain::evenPeers(const std::vector<std::vector<int>>& groups,
                          std::vector<double>& durations) const {
+  std::map<int, int> parent;  // of ranks, to the first of those that share a load
+  const auto firstOf = [&](int rank) {
+    while (parent.at(rank) != rank) rank = parent.at(rank);
+    return rank;
+  };
+  for (const std::vector<int>& group : groups) {
+    for (const int rank : group) {
+      parent.try_emplace(rank, rank);
+      const int a = firstOf(group.front());
+      const int b = firstOf(rank);
+      parent[std::max(a, b)] = std::min(a, b);
+    }
+  }
   const InsideJobs& inside = graph_.inside();
-  std::unordered_map<std::uint32_t, std::pair<double, double>> sums;  // time and count
   const auto isShared = [&](const RunNetwork::Piece& piece) {
     if (piece.meeting == InsideJobs::kNone) return false;
     const std::vector<int>& ranks = inside.setOf(inside.meetings()[piece.meeting]).ranks;
-    return std::find(groups.begin(), groups.end(), ranks) != groups.end();
+    return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+      return parent.contains(rank) && firstOf(rank) == firstOf(ranks.front());
+    });
   };
+  using Place = std::tuple<int, std::int32_t, std::int32_t, std::int32_t, JobKind, std::int16_t,
+                           std::uint16_t>;
+  const auto placeOf = [&](const RunNetwork::Piece& piece) {
+    const Operation& work = network_.operations()[piece.job];
+    const JobGraph::Node& job = graph_.node(work.id);
+    return Place{firstOf(numberOf(work)),
+                 job.step,
+                 job.microBatch,
+                 job.stage,
+                 job.kind,
+                 job.event->part,
+                 inside.meetings()[piece.meeting].place};
+  };
+  std::map<Place, std::pair<double, double>> sums;  // time and count
   for (const RunNetwork::Piece& piece : network_.pieces()) {
     if (!isShared(piece)) continue;
-    auto& [time, count] = sums[inside.instanceOf(piece.meeting)];
+    auto& [time, count] = sums[placeOf(piece)];
     time += durations[piece.operation];
     ++count;
   }
   for (const RunNetwork::Piece& piece : network_.pieces()) {
     if (!isShared(piece)) continue;
-    const auto& [time, count] = sums.at(inside.instanceOf(piece.meeting));
+    const auto& [time, count] = sums.at(placeOf(piece));
     durations[piece.operation] = std::round(time / count);
   }
 }

@@ -56,6 +56,8 @@ class RunAgain {
   bool mayWaitForUnlogged(RunNetwork::Index index) const;
   std::vector<double> durationsOf(const RunChanges& changes) const;
   void addInside(const RunChanges& changes, std::vector<double>& durations) const;
+  void scaleBetweenJobs(const std::vector<RunChanges::Group>& groups,
+                        std::vector<double>& durations) const;
   void evenPeers(const std::vector<std::vector<int>>& groups, std::vector<double>& durations) const;
   void makeIdeal(const IdealSet& set, std::vector<double>& durations) const;
   void balance(std::vector<double>& durations) const;

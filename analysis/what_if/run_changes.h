@@ -7,6 +7,7 @@
 #include "analysis/run/graph/job_graph.h"
 #include "schedule/scale/scale_option.h"
 #include "trace/nanoseconds.h"
+#include "trace/rank_info.h"
 
 namespace pipetrace {
 
@@ -36,10 +37,11 @@ struct RunChanges {
     std::string text;  ///< as it was typed, with its option
   };
 
-  /// Collectives of these ranks and this kind inside jobs take `factor` times as long to move.
+  /// Collectives of these ranks, of this kind and for this use take `factor` times as long to move.
   struct Group {
     std::vector<int> ranks;  ///< ascending
     JobKind kind = JobKind::kAllReduce;
+    GroupAxis axis = GroupAxis::kUnknown;
     double factor = 1;
   };
 

@@ -46,6 +46,11 @@ class Exposed {
   void add(std::span<const StartedCollective> collectives) {
     if (!kernels_ || !comm_) return;
     for (const Event& job : jobs_) ++jobsOf_[{job.stage, job.part, job.kind}];
+    for (const StartedCollective& each : collectives) {
+      if (!each.isOfWeights) starts_.push_back(each);
+    }
+    std::sort(starts_.begin(), starts_.end(),
+              [](const auto& a, const auto& b) { return a.begin < b.begin; });
     forEachJob(collectives, [&](std::size_t job, std::span<const StartedCollective> own) {
       for (std::size_t i = 0; i < own.size(); ++i) {
         Use& use = uses_[placeOf(job, own[i])];
@@ -121,14 +126,22 @@ class Exposed {
     return {jobs_[job].stage, jobs_[job].part, jobs_[job].kind, setOf(each), each.nth};
   }
 
-  /// Whether work begins after the job's own while the collective runs, or the job's message does.
+  /// Whether work begins after the job's own while the collective runs, or the job's message does,
+  /// or a collective of other ranks that a later job started, and not ahead as gathers of weights.
   bool runsBesideOthers(const StartedCollective& each, std::size_t index) const {
     const Event& job = jobs_[index];
     if (each.end <= job.end) return false;
     if (messages_[index].sent < each.end - kRounding) return true;
     const auto next = std::partition_point(work_.begin(), work_.end(),
                                            [&](const auto& work) { return work.first < job.end; });
-    return next != work_.end() && next->first < each.end - kRounding;
+    if (next != work_.end() && next->first < each.end - kRounding) return true;
+    auto start = std::partition_point(starts_.begin(), starts_.end(),
+                                      [&](const auto& other) { return other.begin < job.end; });
+    for (; start != starts_.end() && start->begin < each.end - kRounding; ++start) {
+      const Event& other = jobs_[static_cast<std::size_t>(start->job)];
+      if (start->group != each.group && other.begin > job.begin) return true;
+    }
+    return false;
   }
 
   /// The end of the last work that began before `time`.
@@ -218,9 +231,10 @@ class Exposed {
   DeviceWork work_;
   std::span<const MessagesOfJob> messages_;
   Timeline& timeline_;
-  std::vector<Nanoseconds> ends_;        // by work: the last end so far
-  std::vector<Nanoseconds> begins_;      // by job, as it will be
-  std::vector<Nanoseconds> endsOfJobs_;  // the same
+  std::vector<Nanoseconds> ends_;          // by work: the last end so far
+  std::vector<StartedCollective> starts_;  // by begin, those of weights apart
+  std::vector<Nanoseconds> begins_;        // by job, as it will be
+  std::vector<Nanoseconds> endsOfJobs_;    // the same
   std::optional<StringId> kernels_;
   std::optional<StringId> comm_;
   std::map<std::tuple<std::int32_t, std::int32_t, JobKind>, std::int64_t> jobsOf_;

@@ -35,7 +35,8 @@ using DeviceWork = std::vector<std::pair<Nanoseconds, Nanoseconds>>;
 /// had to wait for, and one after its last kernel before which the device does nothing else. Data
 /// that a job before has asked for (FSDP's prefetch) hold up the job whose first kernel follows.
 ///
-/// A collective that runs beside the work of later jobs holds up nobody: it is of no job. Those of
+/// A collective that runs beside the work of later jobs, or beside a collective that a later job
+/// started with other ranks, holds up nobody: it is of no job. Those of
 /// one place (the n-th of its members and kind in the jobs of a stage and kind) count alike, as a
 /// run in which a rank waits anyway does not show which it is: where one in ten runs beside other
 /// work, none is of its job. So does one that fewer than half of these jobs have, such as the sum

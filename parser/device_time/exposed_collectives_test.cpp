@@ -284,6 +284,22 @@ TEST_F(ExposedCollectives, AJobDoesNotBeginBeforeTheCollectiveOfTheJobBeforeIsOv
   EXPECT_THAT(times(), ElementsAre("100 to 850", "850 to 2000"));
 }
 
+// The next job waits for its peers while the sum of the job before still runs.
+TEST_F(ExposedCollectives, OneBesideWhichTheNextJobMeetsOtherRanksHoldsUpNobody) {
+  for (const std::string group : {"0 2", "0 1"}) {
+    jobs_.clear();
+    collectives_.clear();
+    work_.clear();
+    messages_.clear();
+    const std::int32_t before = job(1000, 2000, {.kind = JobKind::kBackward});
+    collective(before, 2000, 2800, JobKind::kReduceScatter, group);
+    const std::int32_t next = job(3000, 4000, {.kind = JobKind::kBackward, .stage = 2});
+    collective(next, 2100, 3000);
+    const bool isOther = group == "0 2";
+    EXPECT_EQ(times().at(0), isOther ? "1000 to 2000" : "1000 to 2800") << group;
+  }
+}
+
 TEST_F(ExposedCollectives, AGatherThatAJobBeforeStartedIsOfTheJobThatItHoldsUp) {
   const std::int32_t before = job(1000, 2000, {.kind = JobKind::kBackward});
   gather(before, 1500, 2900);
@@ -383,7 +399,7 @@ TEST_F(ExposedCollectives, WithoutCollectivesNothingChanges) {
 TEST_F(ExposedCollectives, JobsMayBeInAnyOrder) {
   const std::int32_t later = job(3000, 4000);
   const std::int32_t earlier = job(1000, 2000);
-  collective(later, 2100, 2990);
+  collective(later, 2350, 2990);
   collective(earlier, 2000, 2300);
   collective(later, 4000, 4300, JobKind::kAllReduce, "0 2");
   collective(earlier, 2300, 2350, JobKind::kAllReduce, "0 2");

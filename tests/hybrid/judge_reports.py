@@ -160,9 +160,9 @@ class Judged:
                     "does not name %s, %.1f %% of the step" % (said(whom), 100 * share)
                 )
         for each in named:
-            self.compare(each)
+            self.compare(each, report)
 
-    def compare(self, named):
+    def compare(self, named, report):
         """Figures beside those of the truth, to look at."""
         fault = self.truth["fault"]
         known = {
@@ -177,6 +177,8 @@ class Judged:
             repaired = "repaired_%s_only" % named.whom[0].rstrip("s")
         mean = self.truth.get("mean_%s_step_ns" % repaired)
         if predicted and mean:
+            if report.get("advice", {}).get("step_wall_ns"):
+                mean += round(1e6 * self.truth["options"]["step_gap_ms"])
             self.figures.append("predicted step %+.2f %%" % (100 * predicted / mean - 100))
 
     def parts(self, report, tolerance):

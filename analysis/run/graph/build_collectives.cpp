@@ -87,6 +87,16 @@ bool JobGraphBuilder::isMeeting(const Event& event) const {
                                     [&](const Argument& a) { return a.key == *meetingKey_; });
 }
 
+bool JobGraphBuilder::isOfGradients(const Event& event) const {
+  const bool isSum = event.kind == JobKind::kReduceScatter || event.kind == JobKind::kAllReduce;
+  if (!isSum || !isMeeting(event)) return false;
+  const auto arguments = timeline_.argumentsOf(event);
+  return useKey_ && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
+           return a.key == *useKey_ && a.type == ArgumentType::kText &&
+                  timeline_.strings[a.text] == axisWords(GroupAxis::kData);
+         });
+}
+
 /// How long compute jobs of its rank run during it.
 Nanoseconds JobGraphBuilder::timeInJobs(const Event& event, const JobGraph::Rank& rank) const {
   constexpr int kMostBack = 8;
@@ -131,6 +141,7 @@ bool JobGraphBuilder::lacksMembers(StringId members) const {
 void JobGraphBuilder::placeCollectives() {
   membersKey_ = timeline_.strings.find(log_format::kMembers);
   meetingKey_ = timeline_.strings.find(collective_arguments::kGroup);
+  useKey_ = timeline_.strings.find(collective_arguments::kUse);
   forRanks([&](std::uint32_t r, RankEvents& events) { findCollectives(r, events); });
   auto next = static_cast<Id>(graph_.messageEnd_);
   for (std::size_t r = 0; r < events_.size(); ++r) {
@@ -179,7 +190,9 @@ void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events)
     const Event& event = *events.collectives[i].event;
     const std::uint32_t track = events.collectives[i].track;
     const Id id = rank.firstCollective + static_cast<Id>(i);
-    graph_.collectives_[id - graph_.messageEnd_].track = track;
+    JobGraph::Collective& made = graph_.collectives_[id - graph_.messageEnd_];
+    made.track = track;
+    made.isOfGradients = isOfGradients(event);
     JobGraph::Node& node = graph_.nodes_.make(id);
     node.isCollective = true;
     node.event = &event;
@@ -201,9 +214,10 @@ void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events)
       before->second = id;
     }
     JobGraph::Node* const jobs = &graph_.nodes_[0];
-    JobGraph::Node* const job =
+    JobGraph::Node* job =
         std::partition_point(jobs + rank.first, jobs + rank.end,
                              [&](const JobGraph::Node& each) { return each.begin < node.end; });
+    while (made.isOfGradients && job != jobs + rank.end && isCompute(job->kind)) ++job;
     if (job == jobs + rank.end) continue;
     const auto endsEarlier = [&](Id other) {
       return other == JobGraph::kNone || graph_.nodes_[other].end < node.end;

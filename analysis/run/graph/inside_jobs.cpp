@@ -250,7 +250,13 @@ class InsideJobs::Builder {
     meet();
     inside_.parts_.resize(graph_.jobCount());
     hasDevice_.resize(graph_.ranks().size());
+    heldOtherwise_.resize(graph_.ranks().size());
     forRanks([&](std::size_t r) { divideJobs(r); });
+    for (const auto& ofRank : heldOtherwise_) {
+      for (const auto& [meeting, time] : ofRank) {
+        if (time != 0) inside_.heldOtherwise_.emplace_back(meeting, time);
+      }
+    }
     findUsual();
   }
 
@@ -289,11 +295,13 @@ class InsideJobs::Builder {
         group.members.push_back(static_cast<Id>(inside_.meetings_.size()));
         group.areNumbered = group.areNumbered && each.sequence >= 0;
         places_.push_back({each.sequence, each.starter, each.nth});
-        inside_.meetings_.push_back({.begin = each.begin,
-                                     .end = each.end,
-                                     .job = each.job,
-                                     .set = set->second,
-                                     .place = each.place});
+        inside_.meetings_.push_back(
+            {.begin = each.begin,
+             .end = each.end,
+             .job = each.job,
+             .set = set->second,
+             .place = each.place,
+             .jobsSince = static_cast<std::uint8_t>(std::min<Id>(each.job - each.starter, 255))});
       }
       found = {};
       firstOfRank_.push_back(static_cast<Id>(inside_.meetings_.size()));
@@ -513,13 +521,14 @@ class InsideJobs::Builder {
       std::erase_if(running, [&](Id m) { return all[m].end <= node.begin; });
       while (atComputed < computed.size() && computed[atComputed].second <= node.begin)
         ++atComputed;
-      divide(job, running, std::span(computed).subspan(atComputed), !computed.empty());
+      divide(job, running, std::span(computed).subspan(atComputed), !computed.empty(),
+             heldOtherwise_[r]);
     }
   }
 
   /// `running`: all of the rank that run during the job. `computed`: from the first that may.
   void divide(Id job, const std::vector<Id>& running, std::span<const Computed> computed,
-              bool hasDevice) {
+              bool hasDevice, std::map<Id, Nanoseconds>& heldOtherwise) {
     const JobGraph::Node& node = graph_.node(job);
     Parts& parts = inside_.parts_[job];
     std::vector<Meeting>& all = inside_.meetings_;
@@ -566,6 +575,19 @@ class InsideJobs::Builder {
           const bool endsLater = held == kNone || all[m].end > all[held].end ||
                                  (all[m].end == all[held].end && comesFirst(m, held));
           if (endsLater) held = m;
+        }
+        if (held != kNone && all[held].end > goesOn + kRounding) {
+          Id other = kNone;
+          for (const Id m : running) {
+            if (all[m].begin > from || all[m].end <= from || all[m].end > goesOn + kRounding) {
+              continue;
+            }
+            if (other == kNone || all[m].end > all[other].end) other = m;
+          }
+          if (other != kNone) {
+            heldOtherwise[other] += length;
+            heldOtherwise[held] -= length;
+          }
         }
       }
       if (held == kNone) {
@@ -666,10 +688,19 @@ class InsideJobs::Builder {
   std::map<std::tuple<StringId, StringId, JobKind>, Group> groups_;  // by ranks, use and kind
   std::vector<Id> firstOfRank_;                                      // of meetings, and the end
   std::vector<char> hasDevice_;                                      // by rank
+  std::vector<std::map<Id, Nanoseconds>> heldOtherwise_;             // by rank
 };
 
 InsideJobs::InsideJobs(const Timeline& timeline, const JobGraph& graph, int threads) {
   Builder(*this, timeline, graph, threads).build();
+}
+
+Nanoseconds InsideJobs::heldBy(Id meeting) const {
+  const Nanoseconds inside = meetings_[meeting].waitingInside + meetings_[meeting].movingInside;
+  const auto found = std::lower_bound(heldOtherwise_.begin(), heldOtherwise_.end(), meeting,
+                                      [](const auto& each, Id m) { return each.first < m; });
+  const bool isOther = found != heldOtherwise_.end() && found->first == meeting;
+  return isOther ? inside + found->second : inside;
 }
 
 Nanoseconds InsideJobs::tailOf(Id job) const {

@@ -47,6 +47,8 @@ class InsideJobs {
     std::uint32_t set = 0;    ///< its members and kind, index in sets()
     std::uint16_t place = 0;  ///< the n-th of the job that started it
     bool lacksLast = false;   ///< the last member is a rank without a trace
+    std::uint8_t jobsSince =
+        0;  ///< `job` comes so many after the job that started it; 255: or more
   };
 
   /// Ranks that meet in collectives of one kind and size.
@@ -90,6 +92,11 @@ class InsideJobs {
   bool empty() const { return meetings_.empty(); }
   /// By job, each in the order of begins.
   std::span<const Meeting> meetings() const { return meetings_; }
+  /// The job that started it; kNone: it is too far back to be known.
+  Id starterOf(const Meeting& meeting) const {
+    constexpr int kTooFar = 255;
+    return meeting.jobsSince == kTooFar ? kNone : meeting.job - meeting.jobsSince;
+  }
   /// Those that hold up a job, or that it started: [first, second).
   std::pair<Id, Id> meetingsOf(Id job) const {
     return empty() ? std::pair<Id, Id>{0, 0} : std::pair{firstOf_[job], firstOf_[job + 1]};
@@ -100,6 +107,10 @@ class InsideJobs {
   const Set& setOf(const Meeting& meeting) const { return sets_[meeting.set]; }
   /// Those of a compute job; of a job of another kind, and where it is empty(), none.
   Parts partsOf(Id job) const { return empty() ? Parts{} : parts_[job]; }
+  /// How long a job did nothing until a collective ended. That is its part of the job, unless two
+  /// ran at a time: work may go on before the one ends that ends last, as beside a gather of
+  /// weights for the next job. Then this time is the other one's.
+  Nanoseconds heldBy(Id meeting) const;
   Nanoseconds waitingIn(Id job) const { return empty() ? 0 : parts_[job].waiting; }
   /// From its last meeting to the end of a job: own and launch-bound time.
   Nanoseconds tailOf(Id job) const;
@@ -126,10 +137,12 @@ class InsideJobs {
   std::vector<Meeting> meetings_;
   std::vector<Id> firstOf_;  // by job, and the end
   std::vector<Set> sets_;
-  std::vector<int> ranks_;                  // numbers, by index in JobGraph::ranks()
-  std::vector<std::uint32_t> rankOf_;       // by job
-  std::vector<std::uint32_t> instanceOf_;   // by meeting: the members of a collective have one
-  std::vector<Parts> parts_;                // by job
+  std::vector<int> ranks_;                 // numbers, by index in JobGraph::ranks()
+  std::vector<std::uint32_t> rankOf_;      // by job
+  std::vector<std::uint32_t> instanceOf_;  // by meeting: the members of a collective have one
+  std::vector<Parts> parts_;               // by job
+  /// Of meetings, ascending: heldBy() − what is a part of jobs, where that is not 0.
+  std::vector<std::pair<Id, Nanoseconds>> heldOtherwise_;
   std::vector<std::uint32_t> usualOf_;      // by meeting
   std::vector<std::uint32_t> usualTailOf_;  // by job
   std::vector<Nanoseconds> usualMoving_;

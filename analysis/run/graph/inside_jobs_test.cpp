@@ -597,6 +597,30 @@ TEST(InsideChains, GoOnFromTheRankThatCameLastToTheOneThatItHadWaitedFor) {
   EXPECT_EQ(ofWait.links[0].job, jobOf(graph, 2, 2));
 }
 
+// A gather for the next job runs beside a collective of the job's own, and longer. Its part is that
+// of the one that ends last. The kernel waited for the other one.
+TEST(InsideJobsOfARun, AreHeldByTheCollectiveAfterWhichWorkGoesOn) {
+  MeetingsByHand made;
+  for (const int rank : {0, 1}) {
+    made.job(rank, 0, 9000);
+    made.kernel(rank, 0, 1000);
+    made.meet(rank, 1000, 3000, {.use = "context-parallel"});
+    made.meet(rank, 1000, 6500, {.use = "data-parallel", .kind = JobKind::kAllGather});
+    made.kernel(rank, 3000, 5000);
+    made.kernel(rank, 6500, 9000);
+  }
+  const JobGraph graph = made.graph();
+  const InsideJobs& inside = graph.inside();
+  const auto [first, end] = inside.meetingsOf(0);
+  ASSERT_EQ(end - first, 2U);
+  for (InsideJobs::Id m = first; m < end; ++m) {
+    const bool isGather = inside.setOf(inside.meetings()[m]).kind == JobKind::kAllGather;
+    EXPECT_EQ(inside.meetings()[m].movingInside, isGather ? 2000 + 1500 : 0);
+    EXPECT_EQ(inside.heldBy(m), isGather ? 1500 : 2000);
+    EXPECT_EQ(inside.starterOf(inside.meetings()[m]), 0U);
+  }
+}
+
 TEST(InsideChains, TheBusiestOfAGroupIsItsLongestSegmentOverTheirMean) {
   for (const int slow : {0, 1}) {
     MeetingsByHand made = withASlowRank(4, 0, slow);

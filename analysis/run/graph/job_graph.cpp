@@ -295,8 +295,15 @@ std::vector<JobGraph::ClocksApart> JobGraphBuilder::clocksApartFrom(std::uint32_
 
 bool JobGraph::areLinesHeld() const {
   for (Id end = 0; end < lineEnds_.size(); ++end) {
-    if (!lineEnds_[end].isOnLine) continue;
-    if (nodes_[messageOf(end)].begin - eventOf(end).begin > kNsPerUs) return true;
+    const LineEnd& place = lineEnds_[end];
+    if (!place.isOnLine || place.before == kNone) continue;
+    const Id producer = nodes_[messageOf(end)].inputs[0];
+    if (producer == kNone) continue;
+    const Rank& maker = ranks_[nodes_[producer].rank];
+    const Rank& line = ranks_[place.rank];
+    const bool isOneClock = maker.clock == line.clock;
+    const Nanoseconds bound = isOneClock ? 0 : maker.clockBound + line.clockBound;
+    if (eventOf(place.before).end - nodes_[producer].end > bound + kNsPerUs) return true;
   }
   return false;
 }

@@ -27,7 +27,9 @@ namespace pipetrace {
 /// it. A recomputation right before its backward pass has the edges of that, from all that had
 /// ended when it began.
 ///
-/// The first job that begins after the end of a collective on its rank waits for it. A collective
+/// The first job that begins after the end of a collective on its rank waits for it. For sums of
+/// gradients that a compute job started for replicas and left behind (FSDP's reduce-scatters), that
+/// is the first that is no compute job. A collective
 /// waits for the last job of its rank that had ended when it began, for the one before it on its
 /// lane, and for its other members. Where its members are given, a backward pass of its stage that
 /// it began in counts as ended: times of plans and of clocks differ by microseconds. The n-th of a
@@ -69,8 +71,9 @@ class JobGraph {
 
   /// A collective has these beside its node.
   struct Collective {
-    std::uint32_t track = 0;  ///< index in timeline.tracks
-    std::uint32_t group = 0;  ///< its members have the same one
+    std::uint32_t track = 0;     ///< index in timeline.tracks
+    std::uint32_t group = 0;     ///< its members have the same one
+    bool isOfGradients = false;  ///< that a compute job started for replicas, and left behind
   };
 
   /// The two ends of a message. One of them may be missing.
@@ -133,8 +136,9 @@ class JobGraph {
   const Message& message(Id id) const { return messages_[id - jobCount_]; }
   /// Whether any message is on a line.
   bool hasLines() const { return !lineEnds_.empty(); }
-  /// Whether any end of a message ran on its line before the message began, as a receive does that
-  /// was posted early. Where none did, lines are not known to hold up anything.
+  /// Whether the data of any message were made while its line still had the message before it, so
+  /// that it had to wait for its turn. Where none had to, messages may stand on a line in the order
+  /// in which they came, and nothing says that it holds up anything.
   bool areLinesHeld() const;
   /// Only where hasLines().
   const LineEnd& lineEnd(Id end) const { return lineEnds_[end]; }

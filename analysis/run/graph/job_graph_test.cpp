@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/meetings_by_hand.h"
 #include "trace/event_arguments.h"
 
 namespace pipetrace {
@@ -171,6 +172,64 @@ TEST_F(JobGraphTest, ClocksAreThoseOfHostsAndAsExactAsTheWorstComparisonWithTheF
   EXPECT_EQ(found.ranks()[0].clockBound, 0);
   EXPECT_EQ(found.ranks()[1].clockBound, 7);
   EXPECT_EQ(found.ranks()[3].clockBound, 0);
+}
+
+/// Rank 1 receives both forwards of rank 0 on one stream. The data of the second is there at
+/// `madeAt`; the receive of the first is over at 22.
+Timeline receivesOnOneStream(HandMadeTimeline& made, Nanoseconds madeAt) {
+  const auto job = [&](int rank, int microBatch, Nanoseconds begin, Nanoseconds end) {
+    made.add(rank, kForward, begin * kNsPerUs, end * kNsPerUs, 0, microBatch).stage = rank;
+  };
+  job(0, 0, 0, 10);
+  job(0, 1, 10, madeAt);
+  job(1, 0, 22, 23);
+  job(1, 1, 40, 50);
+  const auto receive = [&](int microBatch, Nanoseconds begin, Nanoseconds end) {
+    Event& event =
+        made.add(1, kRecvForward, begin * kNsPerUs, end * kNsPerUs, 0, microBatch, kRecvLane);
+    event.stage = 1;
+    event.peer = 0;
+    const Argument stream = Argument::ofInteger(made.timeline.strings.intern("stream"), 20);
+    made.timeline.setArguments(event, {&stream, 1});
+  };
+  receive(0, 5, 22);
+  receive(1, 22, 40);
+  return made.timeline;
+}
+
+TEST_F(JobGraphTest, LinesAreHeldWhereAMessageHadItsDataBeforeTheOneInFrontWasOver) {
+  for (const Nanoseconds madeAt : {18, 22, 30}) {
+    made_ = {};
+    receivesOnOneStream(made_, madeAt);
+    const JobGraph found = graph();
+    ASSERT_TRUE(found.hasLines());
+    EXPECT_EQ(found.areLinesHeld(), madeAt == 18) << madeAt;
+  }
+}
+
+// Gradients are summed beside the jobs that follow.
+TEST(JobGraphOfReplicas, ASumOfGradientsHoldsUpTheOptimizerAndNoJobThatItIsLeftBehindBy) {
+  for (const std::string use : {"data-parallel", "tensor-parallel"}) {
+    MeetingsByHand made;
+    for (const int rank : {0, 1}) {
+      made.timeline.ranks[rank].tensorParallelIndex = kNotGiven;
+      made.timeline.ranks[rank].dataParallelIndex = rank;
+      made.job(rank, 0, 100, 0, 0, kBackward);
+      made.kernel(rank, 0, 100);
+      made.meet(rank, 100, 160, {.use = use, .kind = kReduceScatter});
+      made.job(rank, 200, 300, 1, 0, kBackward);
+      made.kernel(rank, 200, 300);
+      made.meet(rank, 300, 360, {.use = use, .kind = kReduceScatter});
+      made.job(rank, 400, 410, kNotGiven, 0, kOptimizer).stage = kNotGiven;
+    }
+    const JobGraph found = made.graph();
+    const JobGraph::Id first = found.ranks()[0].firstCollective;
+    ASSERT_EQ(found.ranks()[0].endOfCollectives, first + 2);
+    const bool isOfReplicas = use == "data-parallel";
+    EXPECT_EQ(found.collective(first).isOfGradients, isOfReplicas);
+    EXPECT_EQ(found.node(1).collective, isOfReplicas ? JobGraph::kNone : first) << "a backward";
+    EXPECT_EQ(found.node(2).collective, first + 1) << "the optimizer";
+  }
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -28,14 +31,20 @@ RunNetwork::RunNetwork(const JobGraph& graph, const RunWork& runWork, std::size_
   firstOfStep_.push_back(static_cast<Index>(operations_.size()));
   if (messagesAreOperations_) addMessages(graph, runWork);
   wholeCount_ = operations_.size();
-  if (rules.keepsLaunches) cutJobs(graph, runWork);
+  if (rules.keepsLaunches) {
+    cutJobs(graph, runWork);
+    addStepEnds(runWork);
+  }
   network_.reserve(operations_.size(), 2 * operations_.size());
   network_.add(operations_.size());
   if (rules.keepsLaunches) ready_.assign(operations_.size(), kNsMin);
   addWaits(graph, runWork);
   if (messagesAreOperations_) addWaitsOfMessages(graph, runWork, areInLine);
   addWaitsOfPieces();
-  if (rules.keepsLaunches) addWaitsForLaunches(graph, runWork, areInLine);
+  if (rules.keepsLaunches) {
+    addWaitsForLaunches(graph, runWork, areInLine);
+    for (const auto& [work, meeting] : afterMeetings_) network_.waitToo(work, {meeting});
+  }
   groupOperations(runWork);
   network_.orderBy([&](Index work) {
     return work < wholeCount_ ? runWork.beginOf(operations_[work].id)
@@ -135,6 +144,10 @@ void RunNetwork::addWaits(const JobGraph& graph, const RunWork& runWork) {
   std::vector<Index> latest(runWork.rankCount(), kNone);  // in the chain of each rank
   for (std::size_t step = firstStep_; step - firstStep_ + 1 < firstOfStep_.size(); ++step) {
     addWaitsOfStep(graph, runWork, step, latest);
+    if (stepEnds_.empty()) continue;
+    for (const Index last : latest) {
+      if (last != kNone) insideWaits_.push_back({stepEnds_[step - firstStep_], lastOf(last)});
+    }
   }
   for (const Index last : latest) {
     if (last != kNone) lastJobs_.push_back(lastOf(last));
@@ -147,9 +160,11 @@ void RunNetwork::addWaitsOfStep(const JobGraph& graph, const RunWork& runWork, s
   for (std::size_t r = 0; r < runWork.rankCount(); ++r) {
     const auto free = runWork.collectives(step, r);
     RunWork::Id latestOf[2] = {RunWork::kNone, RunWork::kNone};  // backward, forward
+    bool isFirst = !stepEnds_.empty() && step > firstStep_;
     for (const RunWork::Id work : runWork.chain(step, r)) {
       const Index own = index++;
       if (latest[r] != kNone) wait(runWork, own, {latest[r]});
+      if (std::exchange(isFirst, false)) wait(runWork, own, {stepEnds_[step - firstStep_ - 1]});
       latest[r] = own;
       for (const RunWork::Collective& each : free) {
         if (each.next != work) continue;
@@ -169,6 +184,29 @@ void RunNetwork::addWaitsOfStep(const JobGraph& graph, const RunWork& runWork, s
         if (before != RunWork::kNone) wait(runWork, own, {indexOf(runWork, before)});
       }
     }
+  }
+}
+
+/// Adds the end of each step on all ranks, unless the next one begins before it anywhere.
+void RunNetwork::addStepEnds(const RunWork& runWork) {
+  const std::size_t steps = firstOfStep_.size() - 1;
+  if (steps < 2 || runWork.isNumbered()) return;
+  std::vector<RunWork::Id> last(steps, RunWork::kNone);
+  std::vector<Nanoseconds> begins(steps, kNsMax);
+  for (std::size_t step = 0; step < steps; ++step) {
+    for (Index i = firstOfStep_[step]; i < firstOfStep_[step + 1]; ++i) {
+      const RunWork::Id id = operations_[i].id;
+      begins[step] = std::min(begins[step], runWork.beginOf(id));
+      const bool isLater =
+          last[step] == RunWork::kNone || runWork.endOf(id) > runWork.endOf(last[step]);
+      if (isLater) last[step] = id;
+    }
+    const bool overlaps =
+        last[step] == RunWork::kNone || (step > 0 && begins[step] < runWork.endOf(last[step - 1]));
+    if (overlaps) return;
+  }
+  for (const RunWork::Id id : last) {
+    stepEnds_.push_back(addInside(runWork, id, runWork.endOf(id)));
   }
 }
 
@@ -327,8 +365,11 @@ void RunNetwork::findLaunches(const RunWork& runWork) {
       begin = std::max(begin, own);
       Nanoseconds ready = kNsMin;
       for (const Wait& wait : waits(member)) {
-        if (wait.source != kNone)
-          ready = std::max(ready, runWork.endOf(operations_[wait.source].id));
+        if (wait.source == kNone) continue;
+        const auto meeting = meetingEnds_.find(wait.source);
+        ready = std::max(ready, meeting != meetingEnds_.end()
+                                    ? meeting->second
+                                    : runWork.endOf(operations_[wait.source].id));
       }
       work.launch = static_cast<double>(own - (ready == kNsMin ? origin_ : ready));
     }
@@ -371,7 +412,126 @@ struct InsideMark {
   }
 };
 
+/// Collectives that a rank runs one after the other, as those of one group are, and when each was
+/// started. One that begins as soon as the one before it has ended may have been started long
+/// before: then it was where those of its place in other jobs are started that had no other in
+/// front.
+class CollectiveStreams {
+ public:
+  using Id = JobGraph::Id;
+
+  explicit CollectiveStreams(const JobGraph& graph) : graph_(graph), inside_(graph.inside()) {
+    const auto meetings = inside_.meetings();
+    std::map<std::pair<std::vector<int>, GroupAxis>, std::uint32_t> numbers;
+    for (const InsideJobs::Set& set : inside_.sets()) {
+      const auto number = static_cast<std::uint32_t>(numbers.size());
+      ofSet_.push_back(numbers.try_emplace({set.ranks, set.axis}, number).first->second);
+    }
+    hasQueue_.assign(numbers.size(), 0);
+    before_.assign(meetings.size(), kNone);
+    isQueued_.assign(meetings.size(), 0);
+    // Those of a rank stand together.
+    std::vector<Id> order(meetings.size());
+    std::iota(order.begin(), order.end(), Id{0});
+    const auto keyOf = [&](Id m) {
+      return std::tuple(graph.node(meetings[m].job).rank, meetings[m].begin);
+    };
+    std::stable_sort(order.begin(), order.end(), [&](Id a, Id b) { return keyOf(a) < keyOf(b); });
+    std::vector<Id> last(numbers.size(), kNone);
+    std::map<std::pair<std::uint32_t, JobKind>, Id> alike;  // the one before of a stream and kind
+    nth_.assign(meetings.size(), 0);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Id m = order[i];
+      const bool isNewRank =
+          i > 0 && graph.node(meetings[order[i - 1]].job).rank != graph.node(meetings[m].job).rank;
+      if (isNewRank) {
+        std::fill(last.begin(), last.end(), kNone);
+        alike.clear();
+      }
+      const std::uint32_t stream = ofSet_[meetings[m].set];
+      place(m, std::exchange(last[stream], m));
+      const auto [before, isFirst] =
+          alike.try_emplace({stream, inside_.setOf(meetings[m]).kind}, kNone);
+      const Id other = std::exchange(before->second, m);
+      const bool goesOn =
+          other != kNone && inside_.starterOf(meetings[other]) == inside_.starterOf(meetings[m]);
+      if (goesOn) nth_[m] = static_cast<std::uint16_t>(nth_[other] + 1);
+    }
+    for (Id m = 0; m < meetings.size(); ++m) {
+      if (isQueued(m) || !isInLine(m)) continue;
+      const Id starter = inside_.starterOf(meetings[m]);
+      if (starter == kNone) continue;
+      const Nanoseconds since = meetings[m].begin - graph.node(starter).begin;
+      const auto [least, isNew] = least_.try_emplace(placeOf(m, starter), since);
+      least->second = std::min(least->second, since);
+    }
+  }
+
+  /// Whether it is of a group of which any collective had to wait for the one before it.
+  bool isInLine(Id m) const { return hasQueue_[ofSet_[inside_.meetings()[m].set]] != 0; }
+  /// The one before it; kNone: there is none, or they overlap.
+  Id before(Id m) const { return before_[m]; }
+  /// Whether it began as soon as that had ended, and did not wait for anything that this one held
+  /// up.
+  bool isQueued(Id m) const { return isQueued_[m] != 0; }
+  /// When a queued one was started, no later than it began.
+  Nanoseconds startOf(Id m, Id starter) const {
+    const InsideJobs::Meeting& each = inside_.meetings()[m];
+    const JobGraph::Node& job = graph_.node(starter);
+    if (const auto found = least_.find(placeOf(m, starter)); found != least_.end()) {
+      return std::min(job.begin + found->second, each.begin);
+    }
+    const JobKind kind = inside_.setOf(each).kind;
+    const bool isSum = kind == JobKind::kReduceScatter || kind == JobKind::kAllReduce;
+    return std::min(isSum ? job.end : job.begin, each.begin);
+  }
+
+ private:
+  static constexpr Id kNone = JobGraph::kNone;
+  /// Between two kernels of a stream that are both ready.
+  static constexpr Nanoseconds kAtOnce = 5 * kNsPerUs;
+  /// What is alike over steps, micro-batches and ranks.
+  using Place = std::tuple<std::int32_t, JobKind, std::int16_t, GroupAxis, JobKind, std::uint16_t>;
+
+  Place placeOf(Id m, Id starter) const {
+    const JobGraph::Node& job = graph_.node(starter);
+    const InsideJobs::Set& set = inside_.setOf(inside_.meetings()[m]);
+    return {job.stage, job.kind, job.event->part, set.axis, set.kind, nth_[m]};
+  }
+
+  void place(Id m, Id front) {
+    if (front == kNone) return;
+    const InsideJobs::Meeting& each = inside_.meetings()[m];
+    const InsideJobs::Meeting& first = inside_.meetings()[front];
+    if (first.end > each.begin + kRounding) return;
+    before_[m] = front;
+    const Id starter = inside_.starterOf(each);
+    if (starter == kNone || each.begin - first.end > kAtOnce) return;
+    const bool heldUpStarter = first.waitingInside + first.movingInside > 0 && first.job <= starter;
+    if (heldUpStarter) return;
+    isQueued_[m] = 1;
+    hasQueue_[ofSet_[each.set]] = 1;
+  }
+
+  const JobGraph& graph_;
+  const InsideJobs& inside_;
+  std::vector<std::uint32_t> ofSet_;  // by set
+  std::vector<char> hasQueue_;        // by those numbers
+  std::vector<Id> before_;            // by meeting
+  std::vector<char> isQueued_;        // by meeting
+  std::vector<std::uint16_t> nth_;    // by meeting: of its kind in the job that started it
+  std::map<Place, Nanoseconds> least_;
+};
+
 }  // namespace
+
+/// An operation that takes no time by itself, of a job or another work.
+RunNetwork::Index RunNetwork::addInside(const RunWork& runWork, RunWork::Id id, Nanoseconds begin) {
+  operations_.push_back(operationOf(runWork, id));
+  operations_.back().measured = operations_.back().ideal = 0;
+  insideBegins_.push_back(begin);
+  return static_cast<Index>(operations_.size() - 1);
+}
 
 /// A collective is there if any of its members waits for its end.
 void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
@@ -379,14 +539,39 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
   const InsideJobs& inside = graph.inside();
   if (inside.empty()) return;
   const auto meetings = inside.meetings();
+  const CollectiveStreams streams(graph);
   std::vector<char> isWaitedFor(meetings.size());  // by the number of the collective
   for (Id m = 0; m < meetings.size(); ++m) {
-    const bool waits = meetings[m].waitingInside + meetings[m].movingInside > 0;
-    if (waits) isWaitedFor[inside.instanceOf(m)] = 1;
+    const bool waits = inside.heldBy(m) > 0;
+    if (waits || streams.isInLine(m)) isWaitedFor[inside.instanceOf(m)] = 1;
+  }
+  // What is no compute job, as an optimizer, may wait for the last collective of the job before it.
+  std::vector<std::pair<Id, InsideJobs::Id>> after;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    for (Id job = rank.first; job < rank.end; ++job) {
+      const JobGraph::Node& node = graph.node(job);
+      const Id before = node.before;
+      if (isCompute(node.kind) || before == JobGraph::kNone) continue;
+      if (!isCompute(graph.node(before).kind)) continue;
+      const auto [first, end] = inside.meetingsOf(before);
+      InsideJobs::Id last = InsideJobs::kNone;
+      for (InsideJobs::Id m = first; m < end; ++m) {
+        const bool isLater = last == InsideJobs::kNone || meetings[m].end > meetings[last].end;
+        if (isLater && meetings[m].end <= node.begin + kRounding) last = m;
+      }
+      if (last == InsideJobs::kNone || meetings[last].end <= graph.node(before).end) continue;
+      isWaitedFor[inside.instanceOf(last)] = 1;
+      after.emplace_back(job, last);
+    }
   }
   // The marks of each job, by its number. What starts between jobs follows the job before.
   std::unordered_map<Id, std::vector<InsideMark>> marks;
-  std::vector<std::pair<InsideJobs::Id, Id>> between;
+  struct Between {
+    InsideJobs::Id meeting = InsideJobs::kNone;
+    Id before = JobGraph::kNone;  // a job
+    Nanoseconds delay = 0;        // after its end
+  };
+  std::vector<Between> between;
   const auto jobAt = [&](std::uint32_t r, Nanoseconds time, bool isEnd) {
     const JobGraph::Rank& rank = graph.ranks()[r];
     const auto first = graph.nodes().begin() + rank.first;
@@ -401,16 +586,23 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
     if (isWaitedFor[inside.instanceOf(m)] == 0) continue;
     if (indexOf(runWork, each.job) == kNone) continue;
     const std::uint32_t rank = graph.node(each.job).rank;
-    const Id start = jobAt(rank, each.begin, false);
-    if (start != JobGraph::kNone && each.begin <= graph.node(start).end &&
+    const Id runsIn = jobAt(rank, each.begin, false);
+    const Id starter = streams.isInLine(m) ? inside.starterOf(each) : Id{JobGraph::kNone};
+    const bool endsStarter =
+        starter != JobGraph::kNone && each.begin <= graph.node(starter).end + kRounding;
+    const bool isQueued = streams.isQueued(m);
+    const Id start = isQueued || endsStarter ? starter : runsIn;
+    const Nanoseconds began = isQueued ? streams.startOf(m, starter) : each.begin;
+    if (start != JobGraph::kNone && began < graph.node(start).end + (start == runsIn ? 1 : 0) &&
         isCompute(graph.node(start).kind)) {
-      marks[start].push_back({.time = each.begin, .meeting = m});
+      marks[start].push_back({.time = began, .meeting = m});
     } else {
-      between.emplace_back(m, start);
+      const Nanoseconds end = start == JobGraph::kNone ? began : graph.node(start).end;
+      between.push_back({m, start, std::max<Nanoseconds>(0, began - end)});
     }
-    const Nanoseconds held = each.waitingInside + each.movingInside;
-    const bool isInStart = start != JobGraph::kNone && each.end <= graph.node(start).end;
-    const Id holds = isInStart ? start : jobAt(rank, each.end, true);
+    const Nanoseconds held = inside.heldBy(m);
+    const bool isInStart = runsIn != JobGraph::kNone && each.end <= graph.node(runsIn).end;
+    const Id holds = isInStart ? runsIn : jobAt(rank, each.end, true);
     if (held == 0 || holds == JobGraph::kNone || each.end > graph.node(holds).end) continue;
     marks[holds].push_back({.time = std::max(each.begin, each.end - held),
                             .until = each.end,
@@ -418,10 +610,7 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
                             .isWait = true});
   }
   const auto addOperation = [&](Id job, Nanoseconds begin) {
-    operations_.push_back(operationOf(runWork, job));
-    operations_.back().measured = operations_.back().ideal = 0;
-    insideBegins_.push_back(begin);
-    return static_cast<Index>(operations_.size() - 1);
+    return addInside(runWork, job, begin);
   };
   // A collective by its members' operations, then what they wait for.
   std::vector<Index> operationOfMeeting(meetings.size(), kNone);
@@ -441,6 +630,12 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
     if (each.lacksLast) continue;
     const auto [first, isNew] = firstOf.try_emplace(inside.instanceOf(m), operationOfMeeting[m]);
     if (!isNew) together_.emplace_back(operationOfMeeting[m], first->second);
+  }
+  for (const auto& [job, meeting] : after) {
+    const Index own = indexOf(runWork, job);
+    if (own == kNone || operationOfMeeting[meeting] == kNone) continue;
+    afterMeetings_.emplace_back(own, operationOfMeeting[meeting]);
+    meetingEnds_[operationOfMeeting[meeting]] = meetings[meeting].end;
   }
   std::vector<Id> jobs;
   for (const auto& [job, list] : marks) jobs.push_back(job);
@@ -479,22 +674,35 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
     lastPieces_[own] = piece;
     lengths_[own] = graph.lengthOf(job);
   }
-  for (const auto& [meeting, before] : between) {
-    if (before == JobGraph::kNone) continue;
-    const Index source = indexOf(runWork, before);
+  const auto waitWithDelay = [&](Index operation, Index source, Id job, Nanoseconds since,
+                                 Nanoseconds length) {
+    const Index delay = addOperation(job, since);
+    meetings_.push_back({delay, InsideJobs::kNone, length});
+    insideWaits_.push_back({delay, source});
+    insideWaits_.push_back({operation, delay});
+  };
+  for (const Between& each : between) {
+    if (each.before == JobGraph::kNone) continue;
+    const Index source = indexOf(runWork, each.before);
     if (source == kNone) continue;
-    const Index delay = addOperation(before, graph.node(before).end);
-    meetings_.push_back(
-        {delay, InsideJobs::kNone,
-         std::max<Nanoseconds>(0, meetings[meeting].begin - graph.node(before).end)});
-    insideWaits_.push_back({delay, lastOf(source)});
-    insideWaits_.push_back({operationOfMeeting[meeting], delay});
+    waitWithDelay(operationOfMeeting[each.meeting], lastOf(source), each.before,
+                  graph.node(each.before).end, each.delay);
   }
-  std::stable_sort(insideWaits_.begin(), insideWaits_.end(),
-                   [](const auto& a, const auto& b) { return a.operation < b.operation; });
+  for (Id m = 0; m < meetings.size(); ++m) {
+    const Id before = streams.before(m);
+    if (!streams.isInLine(m) || before == JobGraph::kNone) continue;
+    const Index own = operationOfMeeting[m];
+    const Index source = operationOfMeeting[before];
+    if (own == kNone || source == kNone) continue;
+    const Nanoseconds end = meetings[before].end;
+    const Nanoseconds since = streams.isQueued(m) ? meetings[m].begin - end : 0;
+    waitWithDelay(own, source, meetings[before].job, end, std::max<Nanoseconds>(0, since));
+  }
 }
 
 void RunNetwork::addWaitsOfPieces() {
+  std::stable_sort(insideWaits_.begin(), insideWaits_.end(),
+                   [](const auto& a, const auto& b) { return a.operation < b.operation; });
   for (const InsideWait& each : insideWaits_) {
     network_.wait(each.operation, {.source = each.source, .reason = WaitReason::kMeeting});
   }

@@ -39,6 +39,8 @@ struct RerunRules {
 ///
 /// Waits that contradict each other are left out: of operations that wait for each other, the one
 /// that really began first goes on.
+/// Waits that contradict each other are left out: of operations that wait for each other, the one
+/// that really began first goes on.
 class RunNetwork {
  public:
   using Index = WaitNetwork::Index;
@@ -78,9 +80,11 @@ class RunNetwork {
   static Operation operationOf(const RunWork& runWork, RunWork::Id id);
 
   /// The edges of the study, for the steps [first, end) of `runWork`, which follow each other on
-  /// each rank. Jobs and collectives are numbered step after step, those of one step as
-  /// RunWork::indexInStep() does. Where launches are kept or messages are in line, messages are
-  /// operations too, after all others; else they are part of what their receivers wait for.
+  /// each rank. Where launches are kept, and no step begins anywhere before the one before it has
+  /// ended everywhere, as behind a sum over all ranks, steps wait for that. Jobs and collectives
+  /// are numbered step after step, those of one step as RunWork::indexInStep() does. Where launches
+  /// are kept or messages are in line, messages are operations too, after all others; else they are
+  /// part of what their receivers wait for.
   ///
   /// An operation that begins late by these edges may have waited for something else, which must
   /// not become its launch. So where launches are kept, a late message also waits for the last job
@@ -123,11 +127,13 @@ class RunNetwork {
   void addWaits(const JobGraph& graph, const RunWork& runWork);
   void addWaitsOfStep(const JobGraph& graph, const RunWork& runWork, std::size_t step,
                       std::vector<Index>& latest);
+  void addStepEnds(const RunWork& runWork);
   void addData(const JobGraph& graph, const RunWork& runWork, RunWork::Id job, Index own,
                RunWork::Id sameDirection);
   void addWaitsOfMessages(const JobGraph& graph, const RunWork& runWork, bool areInLine);
   void addWaitsForLaunches(const JobGraph& graph, const RunWork& runWork, bool areInLine);
   void cutJobs(const JobGraph& graph, const RunWork& runWork);
+  Index addInside(const RunWork& runWork, RunWork::Id id, Nanoseconds begin);
   void addWaitsOfPieces();
   void groupOperations(const RunWork& runWork);
   void findCoupled(const JobGraph& graph);
@@ -152,15 +158,18 @@ class RunNetwork {
   bool messagesAreOperations_ = false;
   std::vector<Index> messageIndex_;  // then: by id − graph.jobCount()
   std::vector<Index> messageGates_;  // by id − graph.jobCount()
+  std::vector<Index> stepEnds_;      // of all ranks, by step − firstStep_; empty: steps overlap
   /// Of pieces, delays and meetings, in the order of their numbers.
   struct InsideWait {
     Index operation = kNone;
     Index source = kNone;
   };
   std::vector<InsideWait> insideWaits_;
-  std::unordered_map<Index, Nanoseconds> lengths_;  // of jobs in pieces, without waiting
-  std::vector<Nanoseconds> insideBegins_;           // by operation − wholeCount_
-  std::vector<std::pair<Index, Index>> together_;   // meetings that begin together
+  std::unordered_map<Index, Nanoseconds> lengths_;      // of jobs in pieces, without waiting
+  std::vector<Nanoseconds> insideBegins_;               // by operation − wholeCount_
+  std::vector<std::pair<Index, Index>> together_;       // meetings that begin together
+  std::vector<std::pair<Index, Index>> afterMeetings_;  // what waits for a meeting, and that
+  std::unordered_map<Index, Nanoseconds> meetingEnds_;  // of these, in the run
   std::vector<Nanoseconds> ready_;  // where launches are kept, by work: the end of the last that it
                                     // waits for
 };

@@ -512,7 +512,7 @@ void RunWork::chainCollectives(std::size_t cell) {
 }
 
 /// A collective begins after the last job of its rank that had ended, and after the one before it
-/// on its lane. The first job that begins after its end waits for it.
+/// on its lane. The first job that begins after its end waits for it (JobGraph).
 void RunWork::placeCollectives(std::size_t cell) {
   const std::vector<Id>& chain = chains_[cell];
   const auto jobAt = [&](Nanoseconds time) {  // the first that begins then or later
@@ -522,7 +522,11 @@ void RunWork::placeCollectives(std::size_t cell) {
   for (std::size_t c = firstCollective_[cell]; c < firstCollective_[cell + 1]; ++c) {
     Collective& each = collectives_[c];
     const Event& event = *graph_.node(each.node).event;
-    const auto after = jobAt(event.end);
+    auto after = jobAt(event.end);
+    const auto needsNone = [&](Id job) { return isCompute(graph_.node(job).kind); };
+    if (graph_.collective(each.node).isOfGradients) {
+      after = std::find_if_not(after, chain.end(), needsNone);
+    }
     if (after != chain.end()) each.next = *after;
     for (auto job = jobAt(event.begin); job != chain.begin();) {
       if (graph_.node(*--job).event->end > event.begin) continue;

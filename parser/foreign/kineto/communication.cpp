@@ -335,10 +335,10 @@ void CommunicationCalls::addGroupOf(Event& collective, const Facts& facts) const
   StringTable& strings = timeline_.strings;
   std::vector<Argument> arguments = {
       Argument::ofText(strings.intern(collective_arguments::kGroup), strings.intern(text))};
-  const GroupAxis axis =
-      axisOfGroupName(facts.groupPurpose.empty() ? facts.groupName : facts.groupPurpose);
-  std::string_view use = axisWords(axis);
-  if (use.empty()) use = facts.groupPurpose.empty() ? facts.groupName : facts.groupPurpose;
+  const std::string_view name = facts.groupPurpose.empty() ? facts.groupName : facts.groupPurpose;
+  std::string_view use =
+      axisWords(trainsSameWeights(name) ? GroupAxis::kData : axisOfGroupName(name));
+  if (use.empty()) use = name;
   if (!use.empty()) {
     arguments.push_back(Argument::ofText(strings.intern(collective_arguments::kUse),
                                          strings.intern(std::string(use))));

@@ -436,6 +436,20 @@ TEST(KinetoGroupsOfCollectives, WhereThePurposeNamesNoAxisTheUseIsThePurposeElse
             "1 3; mesh_world; -");
 }
 
+TEST(KinetoGroupsOfCollectives, RanksWithTheSameWeightsAreReplicasThoughTheyShareSequencesToo) {
+  const std::string ranks = kRanks;
+  const auto useOf = [&](const std::string& purpose) {
+    return groupInForward(ranks + R"(,"Process Group Description":")" + purpose + "\"");
+  };
+  for (const char* const same : {"mesh_dp_shard_cp", "mesh_efsdp", "DATA_PARALLEL_GROUP_WITH_CP",
+                                 "EXPERT_DATA_PARALLEL_GROUP"}) {
+    EXPECT_EQ(useOf(same), "1 3; data-parallel; -") << same;
+  }
+  for (const std::string other : {"mesh_tp_cp", "TENSOR_AND_DATA_PARALLEL_GROUP"}) {
+    EXPECT_EQ(useOf(other), "1 3; " + other + "; -");
+  }
+}
+
 TEST(KinetoGroupsOfCollectives, TheCallAroundTheLaunchNamesTheRanksToo) {
   KinetoText trace = rank1();
   trace

@@ -52,4 +52,15 @@ GroupAxis axisOfGroupName(std::string_view name) {
   return name.starts_with(kMesh) || isMegatronGroup(name) ? GroupAxis::kOther : GroupAxis::kUnknown;
 }
 
+bool trainsSameWeights(std::string_view name) {
+  if (axisOfGroupName(name) == GroupAxis::kData) return true;
+  constexpr std::string_view kReplicas[] = {"mesh_dp_", "mesh_fsdp", "mesh_hsdp", "mesh_efsdp"};
+  if (std::any_of(std::begin(kReplicas), std::end(kReplicas),
+                  [&](std::string_view each) { return name.starts_with(each); })) {
+    return true;
+  }
+  return name.find("DATA_PARALLEL_GROUP") != std::string_view::npos &&
+         name.find("TENSOR_AND") == std::string_view::npos;
+}
+
 }  // namespace pipetrace

@@ -13,4 +13,9 @@ namespace pipetrace {
 /// `default_pg`, `undefined` and `mesh_dim_0`, are kUnknown.
 GroupAxis axisOfGroupName(std::string_view name);
 
+/// Whether the ranks of a group have the same weights, or shards of them: replicas, also together
+/// with ranks that share a sequence (torchtitan's `mesh_dp_shard_cp`, Megatron-LM's
+/// `DATA_PARALLEL_GROUP_WITH_CP`), and those of experts.
+bool trainsSameWeights(std::string_view name);
+
 }  // namespace pipetrace
