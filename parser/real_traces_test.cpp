@@ -78,7 +78,8 @@ TEST_F(RealTracesTest, EveryEventOfAKinetoFileIsReadOrReported) {
   EXPECT_EQ(timeline.ranks.at(0).worldSize, 2);
 
   auto kinds = kindsOf(timeline);
-  EXPECT_EQ(kinds[JobKind::kKernel], 2700 - 15);
+  EXPECT_EQ(kinds[JobKind::kKernel], 2700 - 15 - 6);
+  EXPECT_EQ(kinds[JobKind::kBroadcast], 6);
   EXPECT_EQ(kinds[JobKind::kAllReduce], 15);
   EXPECT_EQ(kinds[JobKind::kCopy], 960 + 114);
   EXPECT_EQ(kinds[JobKind::kForward], 3);

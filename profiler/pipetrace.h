@@ -63,7 +63,8 @@ enum pipetrace_kind {
   PIPETRACE_REDUCE_SCATTER = 16,
   PIPETRACE_COPY = 17,
   PIPETRACE_CHECKPOINT = 18, /* for the stream "compute" */
-  PIPETRACE_ALL_TO_ALL = 22
+  PIPETRACE_ALL_TO_ALL = 22,
+  PIPETRACE_BROADCAST = 23
 };
 
 /* What a program does in its steps. No figure of training counts the steps of other phases. */

@@ -33,6 +33,7 @@ enum class JobKind : std::uint8_t {
   kBubble,    ///< appended by analysis; never in a log
   kOther,     ///< a type that this version does not know; the event's name is its text
   kAllToAll,  ///< each rank sends other data to each other rank, as experts do
+  kBroadcast,  ///< one rank sends data to the others
   kReshard,   ///< of plans alone: parameters that were gathered are freed. No event has it
 };
 
@@ -213,6 +214,12 @@ inline constexpr std::array<JobKindRow, kJobKindCount + 1> kJobKinds = {
       .isInPaddleProfiles = false,
       .chromeColor = "thread_state_unknown",
       .colors = {0x9E84B8, 0x967CAC, 0x92596B, 0x92596B, 0xA8849C, 0x9C7C8E}},
+     {.kind = JobKind::kBroadcast,
+      .name = "broadcast",
+      .group = JobGroup::kCollective,
+      .isInPaddleProfiles = false,
+      .chromeColor = "thread_state_unknown",
+      .colors = {0x8A9A5C, 0x84945A, 0x7D8F4B, 0x7D8F4B, 0x9A9C6C, 0x84865C}},
      {.kind = JobKind::kReshard,
       .name = "other",
       .group = JobGroup::kMadeUp,

@@ -57,7 +57,8 @@ TEST(JobKindTest, EachKindIsOfItsGroups) {
   EXPECT_EQ(kindsOf(isRecv), (Kinds{kRecvForward, kRecvBackward}));
   EXPECT_EQ(kindsOf(isTransfer), (Kinds{kSendForward, kSendBackward, kRecvForward, kRecvBackward}));
   EXPECT_EQ(kindsOf(isForwardTransfer), (Kinds{kSendForward, kRecvForward}));
-  EXPECT_EQ(kindsOf(isCollective), (Kinds{kAllReduce, kAllGather, kReduceScatter, kAllToAll}));
+  EXPECT_EQ(kindsOf(isCollective),
+            (Kinds{kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast}));
   for (const JobKind kind : kindsOf(isTransfer)) {
     EXPECT_EQ(transferKind(isSend(kind), isForwardTransfer(kind)), kind);
   }

@@ -342,6 +342,26 @@ void addUp(std::vector<std::pair<Whose, Nanoseconds>>& times) {
   }
 }
 
+/// Where stages are two halves, of which one is slow, the other is not fast by itself: what it costs
+/// to wait for both is one finding, about the slow one.
+void joinHalves(const FindingInputs& run, std::vector<Finding>& findings) {
+  const auto isHalf = [&](const Finding& finding, bool isSlow) {
+    if (finding.kind != FindingKind::kSlowStages || finding.stages.empty()) return false;
+    const std::vector<std::int32_t> half = run.stages.halfWith(finding.stages);
+    return 2 * half.size() == run.stages.count() &&
+           (run.stages.besideOthers(half).times > 1) == isSlow;
+  };
+  const auto slow = std::find_if(findings.begin(), findings.end(),
+                                 [&](const Finding& finding) { return isHalf(finding, true); });
+  if (slow == findings.end()) return;
+  for (const Finding& finding : findings) {
+    if (!isHalf(finding, false)) continue;
+    slow->culprit.time += finding.culprit.time;
+    slow->culprit.inside += finding.culprit.inside;
+  }
+  std::erase_if(findings, [&](const Finding& finding) { return isHalf(finding, false); });
+}
+
 /// Findings of groups with a culprit, without their facts; the most expensive first.
 std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepTime) {
   const SlowReplicas replicas(run.of.graph(), run.ranks);
@@ -372,6 +392,7 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
       join(findings[place->second], finding);
     }
   }
+  joinHalves(run, findings);
   for (Finding& finding : findings) {
     keepLongest(finding.culprit.examples);
     addUp(finding.ranks);

@@ -290,7 +290,10 @@ void JobGraphBuilder::addInputs(std::uint32_t r, const RankEvents& events) {
     visitMadeData(timeline_, node,
                   [&](const JobKey& key) { addInput(key, pipeline, node, count); });
   }
-  if (!graph_.isNumbered_) addInputsOfRecomputations(rank);
+  if (!graph_.isNumbered_) {
+    addInputsOfRecomputations(rank);
+    addInputsOfLoads(rank);
+  }
   addWaits(rank, events);
 }
 
@@ -335,6 +338,22 @@ void JobGraphBuilder::addInputsOfRecomputations(const JobGraph::Rank& rank) {
       node.inputs[count++] = input;
     }
     node.lacksInput = backward->lacksInput;
+  }
+}
+
+/// A program may load a batch between the wait for a job's message and the job. Then that waited for
+/// the message, too.
+void JobGraphBuilder::addInputsOfLoads(const JobGraph::Rank& rank) {
+  const JobGraph::Node* next = nullptr;  // the compute job behind
+  for (Id id = rank.end; id-- > rank.first;) {
+    JobGraph::Node& node = graph_.nodes_[id];
+    if (isCompute(node.kind)) next = &node;
+    if (!loadsData(node.kind) || next == nullptr) continue;
+    int count = 0;
+    for (const Id input : next->inputs) {
+      if (input == JobGraph::kNone || graph_.nodes_[input].end > node.begin) continue;
+      node.inputs[count++] = input;
+    }
   }
 }
 

@@ -25,7 +25,7 @@ namespace pipetrace {
 /// half, needs the backward of stage s + 1. A fused pair needs both. Within a rank the order of
 /// jobs stands for such an edge. Between ranks the edge leads through the message, if the run has
 /// it. A recomputation right before its backward pass has the edges of that, from all that had
-/// ended when it began.
+/// ended when it began. So has what loads data, of the compute job behind it.
 ///
 /// The first job that begins after the end of a collective on its rank waits for it. For sums of
 /// gradients that a compute job started for replicas and left behind (FSDP's reduce-scatters), that

@@ -119,6 +119,7 @@ class JobGraphBuilder {
   void addInputs(std::uint32_t r, const RankEvents& events);
   void addWaits(const JobGraph::Rank& rank, const RankEvents& events);
   void addInputsOfRecomputations(const JobGraph::Rank& rank);
+  void addInputsOfLoads(const JobGraph::Rank& rank);
   void addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node, int& count);
   static bool isBefore(const JobKey& a, const JobKey& b);
 

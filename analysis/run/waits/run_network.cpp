@@ -172,6 +172,15 @@ void RunNetwork::addWaitsOfStep(const JobGraph& graph, const RunWork& runWork, s
       }
       if (runWork.isCollective(work)) continue;
       const JobKind kind = graph.node(work).kind;
+      if (loadsData(kind) && messagesAreOperations_) {
+        for (const RunWork::Id input : graph.node(work).inputs) {
+          if (input == RunWork::kNone) continue;
+          const bool isMessage = graph.node(input).isMessage;
+          const Index source =
+              isMessage ? messageIndex_[input - graph.jobCount()] : indexOf(runWork, input);
+          if (source != kNone) wait(runWork, own, {.source = source, .reason = WaitReason::kMessage});
+        }
+      }
       if (!isCompute(kind)) continue;
       RunWork::Id& sameDirection = latestOf[kind == JobKind::kForward ? 1 : 0];
       addData(graph, runWork, work, own, sameDirection);

@@ -22,6 +22,8 @@ struct PostRow {
 
 constexpr std::string_view kAllReduceRun = "gloo:all_reduce";
 constexpr std::string_view kAllGatherRun = "gloo:all_gather";
+constexpr std::string_view kAllToAllRun = "gloo:all_to_all";
+constexpr std::string_view kBroadcastRun = "gloo:broadcast";
 
 /// Gloo of torch 2.11 reduces before it scatters: it runs an all-reduce of each tensor.
 constexpr PostRow kPosts[] = {
@@ -34,9 +36,9 @@ constexpr PostRow kPosts[] = {
     {"c10d::reduce_scatter_", JobKind::kReduceScatter, kAllReduceRun},
     {"c10d::_reduce_scatter_base_", JobKind::kReduceScatter, kAllReduceRun},
     {"c10d::reduce_scatter_tensor_coalesced_", JobKind::kReduceScatter, kAllReduceRun},
-    {"c10d::alltoall_", JobKind::kOther, "gloo:all_to_all"},
-    {"c10d::alltoall_base_", JobKind::kOther, "gloo:all_to_all"},
-    {"c10d::broadcast_", JobKind::kOther, "gloo:broadcast"},
+    {"c10d::alltoall_", JobKind::kAllToAll, kAllToAllRun},
+    {"c10d::alltoall_base_", JobKind::kAllToAll, kAllToAllRun},
+    {"c10d::broadcast_", JobKind::kBroadcast, kBroadcastRun},
     {"c10d::reduce_", JobKind::kOther, "gloo:reduce"},
     {"c10d::gather_", JobKind::kOther, "gloo:gather"},
     {"c10d::scatter_", JobKind::kOther, "gloo:scatter"},
@@ -51,6 +53,8 @@ const PostRow* postOf(std::string_view name) {
 
 JobKind kindOfRun(std::string_view run) {
   if (run == kAllReduceRun || run == "gloo:sparse_all_reduce") return JobKind::kAllReduce;
+  if (run == kAllToAllRun) return JobKind::kAllToAll;
+  if (run == kBroadcastRun) return JobKind::kBroadcast;
   return run == kAllGatherRun ? JobKind::kAllGather : JobKind::kOther;
 }
 

@@ -177,7 +177,7 @@ TEST(KinetoCollectives, ARunThatNoOperatorPostedIsWaitedForAsWell) {
       .annotation("gloo:broadcast", {.thread = kWorker, .begin = 1050, .length = 6950})
       .operation("aten::add", {.begin = 8050, .length = 50});
   const test::Reading r = readKineto(trace);
-  EXPECT_THAT(collectiveWaits(r), ElementsAre("other of job 0: 1050 to 8000"));
+  EXPECT_THAT(collectiveWaits(r), ElementsAre("broadcast of job 0: 1050 to 8000"));
   EXPECT_EQ(r.timeline.strings[r.events(0, kLane)[0].name], "gloo:broadcast");
 }
 
@@ -261,7 +261,7 @@ TEST(KinetoCollectives, WithoutARunTheThreadWaitsAsLongAsItIsSilent) {
       .operation("c10d::barrier", {.begin = 14'000, .length = 100})
       .operation("aten::add", {.begin = 14'150, .length = 50});
   EXPECT_THAT(collectiveWaits(readKineto(trace)),
-              ElementsAre("other of job 0: 1100 to 8000", "all_reduce of job 0: 10000 to 13000"));
+              ElementsAre("all_to_all of job 0: 1100 to 8000", "all_reduce of job 0: 10000 to 13000"));
   KinetoText other;
   other.rank(0, 4, kMesh, "nccl")
       .annotation("PP:1F3", {.begin = 0, .length = 20'000})

@@ -179,6 +179,8 @@ std::optional<MessageJobs::Meaning> MessageJobs::of(const HostWork::Message& mes
 /// A receive that ends this soon after the wait for it began was there before. In torch's traces
 /// such waits take 0.02 to 0.08 ms.
 constexpr Nanoseconds kSoon = 100'000;
+/// Where four ranks share two processors, some take this long.
+constexpr Nanoseconds kShort = 500'000;
 
 class HostOnlyPlacer {
  public:
@@ -249,6 +251,10 @@ class HostOnlyPlacer {
       if (message.isSend || !meanings_[i] || !meanings_[i]->job) continue;
       const std::size_t job = *meanings_[i]->job;
       if (!jobs_[job].span.holds(message.end)) continue;  // its annotation begins after the wait
+      const Nanoseconds waited = message.end - waitBegin(message, *meanings_[i]);
+      if (waited <= kShort && waitedForRanks({jobs_[job].span.begin, message.end}) > waited) {
+        continue;  // it was there while the job waited for ranks of its stage
+      }
       received_[job] = std::max(received_[job], message.end);
     }
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -257,6 +263,15 @@ class HostOnlyPlacer {
         if (isMostAfter(load, jobs_[i].span)) received_[i] = std::max(received_[i], load.end);
       }
     }
+  }
+
+  /// How long the thread waited for collectives in that time.
+  Nanoseconds waitedForRanks(const HostSpan& span) const {
+    Nanoseconds waited = 0;
+    for (auto wait = firstWaitIn(span); wait != waits_.end() && wait->span.end <= span.end; ++wait) {
+      waited += wait->span.end - wait->span.begin;
+    }
+    return waited;
   }
 
   /// Whether the operators of a job take longer after the load than before it.

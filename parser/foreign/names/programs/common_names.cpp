@@ -31,6 +31,7 @@ std::span<const NameRow> commonNames() {
       {R"(nccl(?:Dev)?Kernel_?AllReduce.*)", JobKind::kAllReduce, kAlways},
       {R"(nccl(?:Dev)?Kernel_?AllGather.*)", JobKind::kAllGather, kAlways},
       {R"(nccl(?:Dev)?Kernel_?ReduceScatter.*)", JobKind::kReduceScatter, kAlways},
+      {R"(nccl(?:Dev)?Kernel_?Broadcast.*)", JobKind::kBroadcast, kAlways},
       {R"((?:Memcpy|Memset) .*|MEMCPY_ASYNC|MEMCPY)", JobKind::kCopy, kAlways},
   };
   return kRows;

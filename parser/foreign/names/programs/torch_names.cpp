@@ -31,6 +31,8 @@ std::span<const NameRow> torchNames() {
        JobKind::kData, kAlways},
       {R"(gloo:(?:sparse_)?all_reduce)", JobKind::kAllReduce, kAlways},
       {R"(gloo:all_gather)", JobKind::kAllGather, kAlways},
+      {R"(gloo:all_to_all)", JobKind::kAllToAll, kAlways},
+      {R"(gloo:broadcast)", JobKind::kBroadcast, kAlways},
   };
   return kRows;
 }
