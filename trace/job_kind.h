@@ -30,11 +30,11 @@ enum class JobKind : std::uint8_t {
   kCopy,
   kCheckpoint,  ///< the copy of weights that a checkpoint is written from
   kKernel,
-  kBubble,    ///< appended by analysis; never in a log
-  kOther,     ///< a type that this version does not know; the event's name is its text
-  kAllToAll,  ///< each rank sends other data to each other rank, as experts do
+  kBubble,     ///< appended by analysis; never in a log
+  kOther,      ///< a type that this version does not know; the event's name is its text
+  kAllToAll,   ///< each rank sends other data to each other rank, as experts do
   kBroadcast,  ///< one rank sends data to the others
-  kReshard,   ///< of plans alone: parameters that were gathered are freed. No event has it
+  kReshard,    ///< of plans alone: parameters that were gathered are freed. No event has it
 };
 
 inline constexpr int kJobKindCount = static_cast<int>(JobKind::kReshard);  ///< of those of events

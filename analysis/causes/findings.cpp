@@ -342,8 +342,8 @@ void addUp(std::vector<std::pair<Whose, Nanoseconds>>& times) {
   }
 }
 
-/// Where stages are two halves, of which one is slow, the other is not fast by itself: what it costs
-/// to wait for both is one finding, about the slow one.
+/// Where stages are two halves, of which one is slow, the other is not fast by itself: what it
+/// costs to wait for both is one finding, about the slow one.
 void joinHalves(const FindingInputs& run, std::vector<Finding>& findings) {
   const auto isHalf = [&](const Finding& finding, bool isSlow) {
     if (finding.kind != FindingKind::kSlowStages || finding.stages.empty()) return false;

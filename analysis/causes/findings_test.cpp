@@ -307,6 +307,16 @@ TEST(Findings, OneOfTwoStagesIsComparedWithTheOther) {
       Contains(StartsWith("stage 1 (rank 1) takes 1.50 times as long as the other stage: ")));
 }
 
+TEST(Findings, HalfOfTheStagesAreComparedWithTheOtherHalfInOneFinding) {
+  const Plan plan = buildSchedule("Interleaved1F1B", {2, 8, 2});
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 0, 1.5);
+  const std::vector<std::string> sentences = sentencesOf(completedRun(plan, costs));
+  EXPECT_THAT(sentences, Contains(StartsWith("stages 0 and 2 (rank 0) take 1.50 times as long as "
+                                             "the other stages: ")));
+  EXPECT_THAT(sentences, Not(Contains(HasSubstr("stages 1 and 3"))));
+}
+
 TEST(Findings, RankThatBecameSlowIsNamedWithTheStep) {
   EXPECT_THAT(sentencesOf(withSlowReplica(20, 12, 20)),
               Contains(StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2 "

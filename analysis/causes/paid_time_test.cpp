@@ -310,8 +310,9 @@ TEST(PaidTime, AWaitForTheMessageOfALaterJobIsNoLateStart) {
   EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 2 * kOneMs) << "1 ms after each wait";
 }
 
-/// Rank 1 loads data until `loadedMs`; its input is there after 31 ms.
-Timeline loadsWhileItWaits(Nanoseconds loadedMs) {
+/// Rank 1 loads data until `loadedMs`; its input is there after 31 ms, or it posts the receive when
+/// it has loaded.
+Timeline loadsWhileItWaits(Nanoseconds loadedMs, bool isPostedAfter = false) {
   HandMadeTimeline made;
   for (std::int32_t step = 0; step < 3; ++step) {
     const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
@@ -319,10 +320,10 @@ Timeline loadsWhileItWaits(Nanoseconds loadedMs) {
       const Nanoseconds at = step * 400;
       made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, 0, lane).stage = rank;
     };
-    const Nanoseconds begin = std::max<Nanoseconds>(31, loadedMs);
+    const Nanoseconds begin = isPostedAfter ? loadedMs + 1 : std::max<Nanoseconds>(31, loadedMs);
     add(0, kForward, 0, 30);
-    add(0, kSendForward, 30, 31, "send");
-    add(1, kRecvForward, 0, 31, "recv");
+    if (!isPostedAfter) add(0, kSendForward, 30, 31, "send");
+    add(1, kRecvForward, isPostedAfter ? loadedMs : 0, isPostedAfter ? begin : 31, "recv");
     add(1, kData, 0, loadedMs);
     add(1, kForward, begin, begin + 30);
     add(1, kBackward, begin + 30, begin + 90);
@@ -345,6 +346,58 @@ TEST(PaidTime, LoadingDataCostsOnlyWhatTheNextJobWaitsBeyondItsInputs) {
       sentencesOf(loadsWhileItWaits(50)),
       Contains(StartsWith("rank 1's data loader: 50.00 ms a step, up to 50.00 ms at once")));
   EXPECT_THAT(sentencesOf(loadsWhileItWaits(25)), Not(Contains(HasSubstr("data loader"))));
+}
+
+// The data are made at 30, and received at 51 as the receive is posted at 50.
+TEST(PaidTime, LoadingDataCostsSinceTheInputWasMadeIfItsReceiveIsPostedAfterThat) {
+  const auto run = explainRun(loadsWhileItWaits(50, true), {});
+  const ClassTimes& ofRank = run.ranks.at(1).bubbles;
+  EXPECT_EQ(ofRank[static_cast<std::size_t>(BubbleClass::kLateStart)], 3 * (50 - 30) * kOneMs);
+  for (const Finding& finding : run.findings) {
+    if (finding.bubbleClass != BubbleClass::kLateStart) continue;
+    EXPECT_EQ(finding.kind, FindingKind::kData);
+  }
+}
+
+/// Rank 1 waits for its message, then loads data for 1 ms and runs its job.
+Timeline loadsAfterItWaited() {
+  HandMadeTimeline made;
+  for (std::int32_t step = 0; step < 3; ++step) {
+    const Nanoseconds late = step == 2 ? 60 : 0;  // rank 0's forward takes longer
+    const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
+                         std::string_view lane = kComputeLane) {
+      const Nanoseconds at = step * 400;
+      made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, 0, lane).stage = rank;
+    };
+    add(0, kForward, 0, late + 30);
+    add(0, kSendForward, late + 30, late + 31, "send");
+    add(1, kRecvForward, 0, late + 31, "recv");
+    add(1, kData, late + 31, late + 32);
+    add(1, kForward, late + 32, late + 62);
+    add(1, kBackward, late + 62, late + 122);
+    add(1, kSendBackward, late + 122, late + 123, "send");
+    add(0, kRecvBackward, late + 31, late + 123, "recv");
+    add(0, kBackward, late + 123, late + 183);
+  }
+  made.timeline.sort();
+  return made.timeline;
+}
+
+TEST(PaidTime, ALoadBehindTheWaitForAMessageWaitedForThatToo) {
+  const auto run = explainRun(loadsAfterItWaited(), {});
+  const JobGraph& graph = *run.graph;
+  int loads = 0;
+  for (JobGraph::Id id = 0; id < graph.jobCount(); ++id) {
+    if (graph.node(id).kind != kData) continue;
+    ++loads;
+    ASSERT_NE(graph.node(id).inputs[0], JobGraph::kNone);
+    EXPECT_TRUE(graph.node(graph.node(id).inputs[0]).isMessage);
+  }
+  EXPECT_EQ(loads, 3);
+  for (const Finding& finding : run.findings) {
+    if (finding.kind != FindingKind::kData) continue;
+    EXPECT_LE(finding.time, 3 * 2 * kOneMs) << "what it takes itself, on both ranks";
+  }
 }
 
 TEST(PaidTime, AMessageThatWasThereEarlyIsNoTransfer) {

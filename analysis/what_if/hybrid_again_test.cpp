@@ -12,6 +12,7 @@
 
 #include "analysis/run/steps/counted_steps.h"
 #include "analysis/testing/hybrid_run.h"
+#include "analysis/what_if/advice.h"
 #include "analysis/what_if/run_again.h"
 #include "schedule/scale/scale_option.h"
 
@@ -208,6 +209,26 @@ TEST(HybridRunAgain, CollectivesOfAGroupTakeAsManyTimesAsLong) {
       {.ranks = {2, 3}, .kind = JobKind::kAllReduce, .axis = GroupAxis::kTensor, .factor = 4});
   EXPECT_LE(largestDifference(changed.timeline(), run.again.run(changes)), 0);
   ASSERT_NE(made.stepLengths, changed.stepLengths);
+}
+
+TEST(HybridRunAdvice, OfASlowStageSaysWhatItWouldBringIfItWereAsFastAsOthers) {
+  HybridRun fast;
+  fast.stages = 4;
+  HybridRun slow = fast;
+  slow.kernel = [](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    return kernel.stage == 2 ? usual * 3 / 2 : usual;
+  };
+  const AgainRun run(slow.timeline());
+  fast.timeline();
+  const AdviceList list = adviceOn(run.run, {});
+  const auto isOfStage = [](const Advice& each) { return each.of == Advice::Of::kStage; };
+  const auto found = std::find_if(list.ofRun.begin(), list.ofRun.end(), isOfStage);
+  ASSERT_NE(found, list.ofRun.end());
+  EXPECT_EQ(found->stages, std::vector<std::int32_t>{2});
+  const double step = static_cast<double>(found->step - (list.wall ? fast.betweenSteps : 0));
+  EXPECT_NEAR(step, static_cast<double>(fast.stepLengths[0]), 1e-3 * step);
+  EXPECT_EQ(std::count_if(list.best.begin(), list.best.end(), isOfStage), 0)
+      << "nobody knows how to make it so";
 }
 
 // With `early`, kernels and jobs seem to begin a nanosecond before the collective ends that they

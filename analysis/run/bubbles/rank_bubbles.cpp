@@ -315,6 +315,15 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy) {
   return work;
 }
 
+/// When data could be there: where their receive was posted after `loaded`, once they were made.
+Nanoseconds RankBubbles::thereAt(Id input, Nanoseconds loaded) const {
+  const JobGraph::Node& node = graph_.node(input);
+  if (!node.isMessage || node.inputs[0] == JobGraph::kNone) return node.end;
+  const Event* const receive = graph_.message(input).receive;
+  const bool isPostedAfter = receive != nullptr && receive->begin >= loaded;
+  return isPostedAfter ? graph_.node(node.inputs[0]).end : node.end;
+}
+
 /// Fills own_, in order; jobs before collectives.
 void RankBubbles::findOwnWork(const Gap& gap, Id endedBy) {
   Id id = gap.previous == JobGraph::kNone ? rank_.first : gap.previous + 1;
@@ -324,7 +333,7 @@ void RankBubbles::findOwnWork(const Gap& gap, Id endedBy) {
     // While the next job has not got its data, loading others costs nothing.
     const Id input = loadsData(node.kind) ? lastInputOf(endedBy) : JobGraph::kNone;
     const Nanoseconds begin =
-        input == JobGraph::kNone ? node.begin : std::max(node.begin, graph_.node(input).end);
+        input == JobGraph::kNone ? node.begin : std::max(node.begin, thereAt(input, node.end));
     if (begin >= node.end) continue;
     own_.push_back({begin, node.end, id, id, gap.window->step, classOfWork(node.kind)});
   }

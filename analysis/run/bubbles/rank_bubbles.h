@@ -65,6 +65,7 @@ class RankBubbles {
   void classifyWindow(const BubbleWindow& window);
   void classify(const Gap& gap);
   OwnWork putOwnWork(const Gap& gap, Id endedBy);
+  Nanoseconds thereAt(Id input, Nanoseconds loaded) const;
   void findOwnWork(const Gap& gap, Id endedBy);
   void addCollectives(const Gap& gap, Id job);
   Nanoseconds shareTail(const Gap& gap, Nanoseconds excess, const OwnWork& ownWork,

@@ -341,8 +341,8 @@ void JobGraphBuilder::addInputsOfRecomputations(const JobGraph::Rank& rank) {
   }
 }
 
-/// A program may load a batch between the wait for a job's message and the job. Then that waited for
-/// the message, too.
+/// A program may load a batch between the wait for a job's message and the job. Then that waited
+/// for the message, too.
 void JobGraphBuilder::addInputsOfLoads(const JobGraph::Rank& rank) {
   const JobGraph::Node* next = nullptr;  // the compute job behind
   for (Id id = rank.end; id-- > rank.first;) {

@@ -178,7 +178,8 @@ void RunNetwork::addWaitsOfStep(const JobGraph& graph, const RunWork& runWork, s
           const bool isMessage = graph.node(input).isMessage;
           const Index source =
               isMessage ? messageIndex_[input - graph.jobCount()] : indexOf(runWork, input);
-          if (source != kNone) wait(runWork, own, {.source = source, .reason = WaitReason::kMessage});
+          if (source != kNone)
+            wait(runWork, own, {.source = source, .reason = WaitReason::kMessage});
         }
       }
       if (!isCompute(kind)) continue;

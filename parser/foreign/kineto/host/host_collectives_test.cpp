@@ -260,8 +260,9 @@ TEST(KinetoCollectives, WithoutARunTheThreadWaitsAsLongAsItIsSilent) {
       .operation("_c10d_functional::wait_tensor", {.begin = 10'000, .length = 3000})
       .operation("c10d::barrier", {.begin = 14'000, .length = 100})
       .operation("aten::add", {.begin = 14'150, .length = 50});
-  EXPECT_THAT(collectiveWaits(readKineto(trace)),
-              ElementsAre("all_to_all of job 0: 1100 to 8000", "all_reduce of job 0: 10000 to 13000"));
+  EXPECT_THAT(
+      collectiveWaits(readKineto(trace)),
+      ElementsAre("all_to_all of job 0: 1100 to 8000", "all_reduce of job 0: 10000 to 13000"));
   KinetoText other;
   other.rank(0, 4, kMesh, "nccl")
       .annotation("PP:1F3", {.begin = 0, .length = 20'000})
@@ -286,6 +287,29 @@ TEST(KinetoCollectives, AWaitInAnAnnotationInsideOfALaterOperatorCounts) {
       .operation("RegisterPostBackward", {.begin = 3000, .length = 5500})
       .annotation("FSDP::post_backward_reduce", {.begin = 3100, .length = 5300});
   EXPECT_THAT(collectiveWaits(readKineto(trace)), ElementsAre("all_reduce of job 0: 3100 to 8000"));
+}
+
+// FSDP2 gathers the weights of a stage before its job, and waits for them as the job begins. Its
+// message came meanwhile, or later.
+TEST(KinetoCollectives, AJobBeginsWithItsWaitForWeightsIfItsMessageIsThereThen) {
+  for (const std::int64_t received : {8200, 9900}) {
+    KinetoText trace;
+    trace.rank(0, 4, kMesh, "gloo")
+        .operation("c10d::_allgather_base_", {.begin = 100, .length = 100})
+        .annotation("gloo:all_gather", {.thread = kWorker, .begin = 200, .length = 7800})
+        .annotation("PP:1RECV_F3", {.begin = 300, .length = 10})
+        .receive({.posted = 302, .end = received})
+        .annotation("PP:1F3", {.begin = 400, .length = 19'600})
+        .annotation("FSDP::all_gather_copy_out", {.begin = 410, .length = 7690})
+        .operation("aten::copy_", {.begin = 8050, .length = 40})
+        .operation("aten::mm", {.begin = 10'000, .length = 9000});
+    const test::Reading r = readKineto(trace);
+    ASSERT_THAT(r.events(0, kComputeLane), testing::SizeIs(1));
+    const bool wasThere = received == 8200;
+    EXPECT_EQ(kinetoTimes(r.events(0, kComputeLane)[0]),
+              wasThere ? "410 to 19000" : "10000 to 19000")
+        << received;
+  }
 }
 
 }  // namespace

@@ -268,7 +268,8 @@ class HostOnlyPlacer {
   /// How long the thread waited for collectives in that time.
   Nanoseconds waitedForRanks(const HostSpan& span) const {
     Nanoseconds waited = 0;
-    for (auto wait = firstWaitIn(span); wait != waits_.end() && wait->span.end <= span.end; ++wait) {
+    for (auto wait = firstWaitIn(span); wait != waits_.end() && wait->span.end <= span.end;
+         ++wait) {
       waited += wait->span.end - wait->span.begin;
     }
     return waited;
