@@ -877,7 +877,10 @@ class Findings {
       if (!pauses.isWanted()) {
         finding.time = pauses.cost;
         finding.shareOfSteps = ratio(finding.time, stepTime_);
-        finding.isMinor = finding.shareOfSteps < kMinorShare;
+        // One that comes after each step, for no known reason, may be all that a program needs.
+        const bool isUsual =
+            pauses.reason == Pauses::Reason::kUnknown && pauses.count == pauses.steps;
+        finding.isMinor = finding.shareOfSteps < (isUsual ? 2 * kMinorShare : kMinorShare);
         if (pauses.rank >= 0) finding.ranks = {{pauses.rank, pauses.cost}};
       }
       addPause(pauses, finding.evidence);

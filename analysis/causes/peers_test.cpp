@@ -328,5 +328,18 @@ TEST(InsideTimesOfRanks, AreOfTheStepsThatCountAndOfEachUse) {
   EXPECT_EQ(insideTimesOf(run.own->graph(), one).at(4).parts.waiting, made.waits.at(4)[0]);
 }
 
+TEST(PausesOfHybridRuns, AfterEachStepAreMinorUpToTwoPercent) {
+  for (const Nanoseconds pause : {3, 8}) {
+    HybridRun made;
+    made.betweenSteps = pause * kNsPerMs;
+    const auto run = explainRun(made.timeline(), {});
+    const auto isPause = [](const Finding& each) { return each.kind == FindingKind::kPauses; };
+    const auto found = std::find_if(run.findings.begin(), run.findings.end(), isPause);
+    ASSERT_NE(found, run.findings.end());
+    EXPECT_GE(found->shareOfSteps, 0.01);
+    EXPECT_EQ(found->isMinor, pause == 3) << found->shareOfSteps;
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace

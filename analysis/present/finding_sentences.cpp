@@ -770,18 +770,20 @@ const char* noFindingsText(Nanoseconds idle) {
 std::string minorFindingsText(const std::vector<Finding>& findings) {
   std::size_t count = 0;
   double share = 0;
+  double most = 0;
   for (const Finding& finding : findings) {
     if (!finding.isMinor) continue;
     ++count;
     share += finding.shareOfSteps;
+    most = std::max(most, finding.shareOfSteps);
   }
   if (count == 0) return {};
   constexpr Nanoseconds kWhole = 1'000'000;  // percentText() takes parts of a whole
   const std::string percent =
       percentText(static_cast<Nanoseconds>(share * static_cast<double>(kWhole)), kWhole);
   if (count == 1) return "1 more cause costs " + percent + " of the steps' time";
-  return std::to_string(count) + " more causes cost less than 1 % of the steps' time each, " +
-         percent + " together";
+  return std::to_string(count) + " more causes cost less than " + (most < 0.01 ? "1" : "2") +
+         " % of the steps' time each, " + percent + " together";
 }
 
 std::string workText(const Pauses& pauses) {

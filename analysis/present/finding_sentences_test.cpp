@@ -151,6 +151,9 @@ TEST(FindingSentences, MinorOnesAreCounted) {
   }
   EXPECT_EQ(minorFindingsText(findings),
             "3 more causes cost less than 1 % of the steps' time each, 1.2 % together");
+  findings[1].shareOfSteps = 0.015;  // a pause after each step
+  EXPECT_EQ(minorFindingsText(findings),
+            "3 more causes cost less than 2 % of the steps' time each, 2.3 % together");
 }
 
 }  // namespace

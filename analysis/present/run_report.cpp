@@ -190,7 +190,11 @@ std::string gainText(const RunReport& report, const Finding& finding) {
   const Advice* const advice = adviceOf(report, finding);
   if (advice == nullptr) return {};
   const auto textOf = [&](const Advice& each) {
-    return formatDuration(each.step) + (report.advice->wall ? " of wall time" : "") + ", " +
+    constexpr Nanoseconds kPartOfStep = 200;
+    const bool varies =
+        each.meanStep > 0 && std::abs(each.meanStep - each.step) > each.step / kPartOfStep;
+    return formatDuration(each.step) + (report.advice->wall ? " of wall time" : "") +
+           (varies ? " (" + formatDuration(each.meanStep) + " on average)" : std::string()) + ", " +
            percentText(static_cast<Nanoseconds>(std::max(0.0, each.gain) * 1e6), 1'000'000) +
            " less";
   };

@@ -296,6 +296,7 @@ class RunJson {
       addFigures(finding, evidence);
       if (const Advice* const advice = adviceOf(report_, finding)) {
         evidence["predicted_step_ns"] = advice->step;
+        if (advice->meanStep > 0) evidence["predicted_mean_step_ns"] = advice->meanStep;
         evidence["gain"] = advice->gain;
       }
       if (const Advice* const balanced = balanceOf(report_, finding)) {

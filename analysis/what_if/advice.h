@@ -72,6 +72,9 @@ struct Advice {
   bool isByModel = false;
   /// Predicted, for as many samples as a step of the run has: AdviceList::paid() · (1 − gain).
   Nanoseconds step = 0;
+  /// The mean over steps of what `step` is the median of, where the run itself was run again; else
+  /// 0.
+  Nanoseconds meanStep = 0;
   double gain = 0;   ///< 1 − the step with the change over that of the run as it was, found alike
   double error = 0;  ///< of the prediction, a share of the step
   /// The most activations of a rank, in whole shares; 0: as the run, or not known.

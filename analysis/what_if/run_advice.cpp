@@ -62,10 +62,11 @@ class RunAdvisor {
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
     if (run_.progress != nullptr) ++run_.progress->tried;
     try {
-      const MedianStep step =
-          medianStepOf(run_.again.runJobs(changes), run_.run.topology(), run_.counted);
+      const Timeline again = run_.again.runJobs(changes);
+      const MedianStep step = medianStepOf(again, run_.run.topology(), run_.counted);
       advice.step = step.window;
       if (run_.wall) advice.step = step.wall.value_or(step.window + *run_.wall - run_.step);
+      advice.meanStep = std::llround(meanOf(windowsOf(again))) + advice.step - step.window;
     } catch (const Error&) {
       return;  // such as jobs that name no stages
     }

@@ -171,7 +171,7 @@ class Judged:
         }.get(named.whom[0])
         if known:
             self.figures.append("factor %.3f of %.3f" % (named.factor(), known))
-        predicted = named.evidence.get("predicted_step_ns")
+        predicted = named.evidence.get("predicted_mean_step_ns")
         repaired = "repaired"
         if self.kind == "both" and named.whom[0] in ("rank", "stages"):
             repaired = "repaired_%s_only" % named.whom[0].rstrip("s")
