@@ -262,6 +262,22 @@ class RunJson {
     }
   }
 
+  /// Whether ranks that meet inside jobs all cost about as much.
+  bool blamesNobody(const Finding& finding) const {
+    if (run_.inside.empty()) return false;
+    if (finding.kind == FindingKind::kPeersVary) return true;
+    const bool isOfMany =
+        finding.kind == FindingKind::kLateJobs || finding.kind == FindingKind::kLateMessages;
+    if (!isOfMany || finding.ranks.size() < 2) return false;
+    Nanoseconds all = 0;
+    Nanoseconds most = 0;
+    for (const auto& [rank, time] : finding.ranks) {
+      all += time;
+      most = std::max(most, time);
+    }
+    return 2 * most <= all;
+  }
+
   Json findings() const {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
@@ -279,7 +295,7 @@ class RunJson {
         evidence["share_of_steps"] = finding.shareOfSteps;
       }
       const CulpritGroup& culprit = finding.culprit;
-      if (culprit.job != JobGraph::kNone) {
+      if (culprit.job != JobGraph::kNone && !blamesNobody(finding)) {
         evidence["culprit"] = jobs_.culprit(culprit);
         evidence["culprit"]["rank"] = culprit.rank;
         if (culprit.peer >= 0) evidence["culprit"]["peer"] = culprit.peer;

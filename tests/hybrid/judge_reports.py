@@ -5,9 +5,10 @@
     judge_reports.py build/core/bin/pipe-trace --seeds 7 --keep /tmp/runs
 
 Each seed is a random run with at most one fault. Its report must
-- have findings about the fault alone. Not counted are findings that blame nobody, as those about
-  transfers on links that are all alike, pauses, optimizers, the schedule's own idle time, and
-  jobs of all ranks that vary; where clocks of hosts differ, also those about early messages;
+- have findings about the fault alone, and no culprit where ranks take turns at being slow. Not
+  counted are findings that blame nobody, as those about transfers on links that are all alike,
+  pauses, optimizers, the schedule's own idle time, and jobs of all ranks that vary; where clocks
+  of hosts differ, also those about early messages;
 - have such a finding if the fault costs 2 % of the step or more (--effect);
 - divide the jobs of each rank into own, waiting, moving and launch-bound time as the truth does,
   within 1 % of the jobs (--tolerance), but for runs with --fsdp-overlap;
@@ -40,13 +41,14 @@ KEYS = {
     "moving": "move_inside_ns",
     "launch": "launch_bound_ns",
 }
+TURNS = "ranks that share stages take turns"
 # How findings begin that blame nobody.
 NOBODY = (
     "of the idle time ",  # the schedule, optimizers
     "the run stands still",
     "training pauses",
     "ranks wait while messages are on their way, on links that are all alike",
-    "ranks that share stages take turns",
+    TURNS,
     "stages do as much work, but collectives",
     "gathers and scatters of weights",
     "gathers of weights",
@@ -149,6 +151,9 @@ class Judged:
             and not (has_clocks and EARLY in finding["text"])
             and (finding["severity"] != "note" or "culprit" in finding["evidence"])
         ]
+        for finding in report["findings"]:
+            if finding["text"].startswith(TURNS) and "culprit" in finding["evidence"]:
+                self.wrong.append("has a culprit where nobody is slow: " + finding["text"])
         culprits = culprits_of(self.truth)
         for each in named:
             if each.whom not in culprits:
