@@ -359,28 +359,43 @@ TEST(PaidTime, LoadingDataCostsSinceTheInputWasMadeIfItsReceiveIsPostedAfterThat
   }
 }
 
-/// Rank 1 waits for its message, then loads data for 1 ms and runs its job.
-Timeline loadsAfterItWaited() {
+/// Rank 1 waits for its message and for `idleMs`, then loads data for 1 ms and runs its job.
+Timeline loadsAfterItWaited(Nanoseconds idleMs = 0) {
   HandMadeTimeline made;
   for (std::int32_t step = 0; step < 3; ++step) {
-    const Nanoseconds late = step == 2 ? 60 : 0;  // rank 0's forward takes longer
+    const Nanoseconds longer = step == 2 ? 60 : 0;  // rank 0's forward takes longer
+    const Nanoseconds late = longer + idleMs;
     const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
                          std::string_view lane = kComputeLane) {
       const Nanoseconds at = step * 400;
       made.add(rank, kind, (at + begin) * kOneMs, (at + end) * kOneMs, step, 0, lane).stage = rank;
     };
-    add(0, kForward, 0, late + 30);
-    add(0, kSendForward, late + 30, late + 31, "send");
-    add(1, kRecvForward, 0, late + 31, "recv");
+    add(0, kForward, 0, longer + 30);
+    add(0, kSendForward, longer + 30, longer + 31, "send");
+    add(1, kRecvForward, 0, longer + 31, "recv");
     add(1, kData, late + 31, late + 32);
     add(1, kForward, late + 32, late + 62);
     add(1, kBackward, late + 62, late + 122);
     add(1, kSendBackward, late + 122, late + 123, "send");
-    add(0, kRecvBackward, late + 31, late + 123, "recv");
+    add(0, kRecvBackward, longer + 31, late + 123, "recv");
     add(0, kBackward, late + 123, late + 183);
   }
   made.timeline.sort();
   return made.timeline;
+}
+
+TEST(PaidTime, WhatComesBeforeALoadIsOfTheJobBehindIt) {
+  const auto run = explainRun(loadsAfterItWaited(40), {});
+  bool isNamed = false;
+  for (const Finding& finding : run.findings) {
+    if (finding.kind == FindingKind::kData) {
+      EXPECT_LE(finding.time, 3 * 2 * kOneMs);
+    }
+    const bool isLate =
+        finding.kind == FindingKind::kLateJob || finding.kind == FindingKind::kLateJobs;
+    if (isLate) isNamed = finding.time >= 3 * 40 * kOneMs;
+  }
+  EXPECT_TRUE(isNamed);
 }
 
 TEST(PaidTime, ALoadBehindTheWaitForAMessageWaitedForThatToo) {

@@ -150,7 +150,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   }
   if (last == JobGraph::kNone || ready >= late.begin) return link;
   // The time before a step begins is in no window of it.
-  if (isCompute(late.kind) && graph_.node(last).step != late.step) {
+  const bool isOfStep = isCompute(late.kind) || loadsData(late.kind);
+  if (isOfStep && graph_.node(last).step != late.step) {
     // A job that waited inside for one of another pipeline waited since its own step began.
     const auto begin = begins_.find({graph_.ranks()[node.rank].replica, late.step});
     if (begin != begins_.end()) ready = std::max(ready, begin->second);
@@ -344,6 +345,16 @@ void BindingPaths::letGo() const {
 void BindingPaths::letAllGo() const {
   links_.clear();
   stretches_.clear();
+}
+
+/// What loads data begins late for the same reason as the compute job right behind it, such as a
+/// send that its rank waited for. Other nodes are their own.
+JobGraph::Id BindingPaths::loadedFor(Id node) const {
+  if (node >= graph_.jobCount() || !loadsData(graph_.node(node).kind)) return node;
+  const JobGraph::Rank& rank = graph_.ranks()[graph_.node(node).rank];
+  Id job = node;
+  while (job < rank.end && loadsData(graph_.node(job).kind)) ++job;
+  return job < rank.end && isCompute(graph_.node(job).kind) ? job : node;
 }
 
 Collected BindingPaths::lateness(Id node) const {

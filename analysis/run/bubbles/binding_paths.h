@@ -161,6 +161,7 @@ class BindingPaths {
   /// The same up to a job of the rank. Returns that; kNone: the chain has none.
   Id addInsideUpTo(Id job, std::uint32_t rank, Collected& collected) const;
   Id entryOf(Id job) const;
+  Id loadedFor(Id node) const;
   Id waitedForByChain(Id job, Id entry) const;
   std::uint64_t ranksInside(Id job) const;
   Stretch stretchFrom(Id node) const;
@@ -180,6 +181,7 @@ class BindingPaths {
     Id culprit = link.lateCause == BubbleClass::kUnknown ? JobGraph::kNone : node;
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
     if (link.waitsInside && culprit == node && link.late > 0) culprit = entryOf(node);
+    if (culprit == node && link.late > 0) culprit = loadedFor(node);
     collected.add(link.lateCause, link.late, culprit);
     if (link.waitsInLine) addDelay(node, collected);
   }
