@@ -160,22 +160,23 @@ TEST(HybridRunAgain, WeightsThatAreGatheredAheadHoldUpJobsNoLongerWhenTheirGroup
     fast.tensor = 1;
     fast.replicas = 2;
     fast.sharesWeights = fast.gathersAhead = true;
-    fast.moving = 400 * kNsPerUs;
+    fast.layer = kNsPerMs;
+    fast.moving = 600 * kNsPerUs;
     HybridRun slow = fast;
-    slow.movingOf = [](int rank, Nanoseconds usual) { return rank < 2 ? 20 * usual : usual; };
+    slow.movingOf = [](int rank, Nanoseconds usual) { return rank < 2 ? 5 * usual : usual; };
     const AgainRun run(slow.timeline());
     RunChanges changes;
     for (const JobKind kind : {JobKind::kAllGather, JobKind::kReduceScatter}) {
       changes.groups.push_back(
-          {.ranks = {0, 1}, .kind = kind, .axis = GroupAxis::kData, .factor = 0.05});
+          {.ranks = {0, 1}, .kind = kind, .axis = GroupAxis::kData, .factor = 0.2});
     }
     fast.timeline();
-    ASSERT_GT(slow.stepLengths[0], fast.stepLengths[0] + 10 * kNsPerMs);
+    ASSERT_GT(slow.stepLengths[0], fast.stepLengths[0] + 2 * kNsPerMs);
     const std::vector<Nanoseconds> again = stepsOf(run.again.run(changes));
     ASSERT_EQ(again.size(), fast.stepLengths.size());
     for (std::size_t step = 0; step < again.size(); ++step) {
       EXPECT_NEAR(static_cast<double>(again[step]), static_cast<double>(fast.stepLengths[step]),
-                  1e-4 * static_cast<double>(fast.stepLengths[step]))
+                  1e-2 * static_cast<double>(fast.stepLengths[step]))
           << stages << " stages, step " << step;
     }
   }
