@@ -83,13 +83,18 @@ SlowerStages::Factor SlowerStages::besideOthers(const std::vector<std::int32_t>&
     usual += of(number).usual;
   }
   Factor factor{.times = usual > 0 ? own / usual : 2, .isKnown = usual > 0};
-  // The median of two is the mean of both, which says less than the other stage. So is that of two
-  // halves.
-  if (2 * stages.size() == count() && factor.times < 2) {
-    factor.times /= 2 - factor.times;
-    factor.isBesideOne = count() == 2;
-    factor.areHalf = !factor.isBesideOne;
+  if (2 * stages.size() != count()) return factor;
+  // The median of two halves lies between them, and says less than the other one.
+  double ownOfOthers = 0;
+  double usualOfOthers = 0;
+  for (const auto& [number, stage] : stages_) {
+    if (std::find(stages.begin(), stages.end(), number) != stages.end()) continue;
+    ownOfOthers += stage.own;
+    usualOfOthers += stage.usual;
   }
+  if (ownOfOthers <= 0 || usualOfOthers <= 0) return factor;
+  factor.times *= usualOfOthers / ownOfOthers;
+  factor.besideHalf = count() / 2;
   return factor;
 }
 

@@ -40,14 +40,13 @@ class SlowerStages {
   /// How many times as long stages take as others do.
   struct Factor {
     double times = 1;
-    bool isBesideOne = false;  ///< the one other stage
-    bool areHalf = false;      ///< beside the other half of the stages; else the median of stages
-    bool isKnown = false;      ///< false: the others take no time
+    /// Beside the other half of the stages: how many these are; 0: beside the median of all.
+    std::size_t besideHalf = 0;
+    bool isKnown = false;  ///< false: the others take no time
 
     const char* others() const {
-      return isBesideOne ? "the other stage"
-             : areHalf   ? "the other stages"
-                         : "the median of stages";
+      if (besideHalf == 0) return "the median of stages";
+      return besideHalf == 1 ? "the other stage" : "the other stages";
     }
   };
   Factor besideOthers(const std::vector<std::int32_t>& stages) const;

@@ -317,6 +317,21 @@ TEST(Findings, HalfOfTheStagesAreComparedWithTheOtherHalfInOneFinding) {
   EXPECT_THAT(sentences, Not(Contains(HasSubstr("stages 1 and 3"))));
 }
 
+// Stages 0 and 2 together take 2.5 where the other two take 2.
+TEST(Findings, HalfOfTheStagesTakeAsManyTimesAsLongAsTheOthersTogether) {
+  const Plan plan = buildSchedule("Interleaved1F1B", {2, 8, 2});
+  Costs costs = costsOf(plan, 0.1);
+  for (Nanoseconds* const time : {&costs.stages[0].forward, &costs.stages[0].backward}) {
+    *time += *time / 2;
+  }
+  const Timeline timeline = completedRun(plan, costs);
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const SlowerStages stages(timeline, graph, MedianDurations(graph));
+  EXPECT_NEAR(stages.besideOthers({0, 2}).times, 1.25, 1e-6);
+  EXPECT_NEAR(stages.besideOthers({1, 3}).times, 0.8, 1e-6);
+  EXPECT_NEAR(stages.besideOthers({0}).times, 1.5, 1e-6);
+}
+
 TEST(Findings, RankThatBecameSlowIsNamedWithTheStep) {
   EXPECT_THAT(sentencesOf(withSlowReplica(20, 12, 20)),
               Contains(StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2 "

@@ -27,6 +27,7 @@ class RunAdvisor {
         graph_(run.run.graph()),
         threads_(run.run.threads()),
         usual_(graph_, threads_, run.counted),
+        slowerStages_(run.run.timeline(), graph_, usual_, run.counted, threads_),
         lengths_(graph_, run.counted, threads_) {}
 
   std::vector<Advice> advice() {
@@ -87,10 +88,9 @@ class RunAdvisor {
 
   /// "stage 2 takes 1.62 times as long as the median of stages".
   std::string sharesText() const {
-    const SlowerStages stages(run_.run.timeline(), graph_, usual_, run_.counted, threads_);
-    if (stages.count() < 2) return {};
-    const std::int32_t slowest = stages.slowest();
-    const SlowerStages::Factor factor = stages.besideOthers({slowest});
+    if (slowerStages_.count() < 2) return {};
+    const std::int32_t slowest = slowerStages_.slowest();
+    const SlowerStages::Factor factor = slowerStages_.besideOthers({slowest});
     return "stage " + std::to_string(slowest) + " takes " + fixedText(factor.times, 2) +
            " times as long as " + factor.others();
   }
@@ -99,16 +99,15 @@ class RunAdvisor {
   /// slow, layers or devices, is not known, so this is an answer to findings and no advice.
   void stages() {
     if (graph_.inside().empty() || graph_.ranks().size() < 2) return;
-    const SlowerStages slower(run_.run.timeline(), graph_, usual_, run_.counted, threads_);
     std::map<std::set<int>, std::vector<std::int32_t>> ofRanks;
     std::set<std::int32_t> all;
     for (const JobGraph::Node& node : graph_.nodes().first(graph_.jobCount())) {
       if (isCompute(node.kind) && node.stage >= 0) all.insert(node.stage);
     }
-    for (const std::int32_t stage : all) ofRanks[slower.of(stage).ranks].push_back(stage);
+    for (const std::int32_t stage : all) ofRanks[slowerStages_.of(stage).ranks].push_back(stage);
     for (const auto& [ranks, ofThem] : ofRanks) {
-      const std::vector<std::int32_t> slow = slower.slowOnes(ofThem);
-      const SlowerStages::Factor factor = slower.besideOthers(slow);
+      const std::vector<std::int32_t> slow = slowerStages_.slowOnes(ofThem);
+      const SlowerStages::Factor factor = slowerStages_.besideOthers(slow);
       if (!factor.isKnown || factor.times < SlowerRanks::kSlow) continue;
       std::vector<ScaleOption> scales;
       std::string options;
@@ -306,6 +305,7 @@ class RunAdvisor {
   const JobGraph& graph_;
   const int threads_;
   const MedianDurations usual_;
+  const SlowerStages slowerStages_;
   const UnevenMicroBatches lengths_;
   std::vector<Advice> all_;
 };

@@ -132,8 +132,9 @@ def culprits_of(truth):
 class Judged:
     """What is right and wrong about the report of one seed."""
 
-    def __init__(self, seed, truth):
+    def __init__(self, seed, truth, most_off=None):
         self.seed = seed
+        self.most_off = most_off
         self.truth = truth
         self.kind = truth["fault"]["kind"]
         self.wrong = []
@@ -184,7 +185,11 @@ class Judged:
         if predicted and mean:
             if report.get("advice", {}).get("step_wall_ns"):
                 mean += round(1e6 * self.truth["options"]["step_gap_ms"])
-            self.figures.append("predicted step %+.2f %%" % (100 * predicted / mean - 100))
+            off = predicted / mean - 1
+            self.figures.append("predicted step %+.2f %%" % (100 * off))
+            if self.most_off is not None and named.whom in culprits_of(self.truth):
+                if abs(off) > self.most_off:
+                    self.wrong.append("predicts a step that is %.2f %% off" % (100 * off))
 
     def parts(self, report, tolerance):
         """The four parts of the jobs of each rank."""
@@ -256,7 +261,7 @@ def judge(given, seed, root):
     os.replace(os.path.join(folder, "truth.json"), beside)
     with open(beside, encoding="utf-8") as file:
         truth = json.load(file)
-    judged = Judged(seed, truth)
+    judged = Judged(seed, truth, given.most_off)
     try:
         report = report_of(given, folder, truth)
         error = error_in(report)
@@ -303,6 +308,11 @@ def main():
     )
     parser.add_argument(
         "--tolerance", type=float, default=0.01, help="of the parts (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--most-off",
+        type=float,
+        help="by how much, as a share, the predicted step may be off (default: any)",
     )
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time (default: %(default)s)")
     parser.add_argument("--keep", metavar="DIR", help="keeps the runs in this folder")

@@ -523,9 +523,9 @@ void RunWork::placeCollectives(std::size_t cell) {
     Collective& each = collectives_[c];
     const Event& event = *graph_.node(each.node).event;
     auto after = jobAt(event.end);
-    const auto needsNone = [&](Id job) { return isCompute(graph_.node(job).kind); };
     if (graph_.collective(each.node).isOfGradients) {
-      after = std::find_if_not(after, chain.end(), needsNone);
+      after = std::find_if_not(after, chain.end(),
+                               [&](Id job) { return isCompute(graph_.node(job).kind); });
     }
     if (after != chain.end()) each.next = *after;
     for (auto job = jobAt(event.begin); job != chain.begin();) {
