@@ -58,6 +58,9 @@ inline constexpr std::string_view kGroup = "group_ranks";
 /// What the group is for, as ranks may be several groups: axisWords(), else the group's name. Not
 /// there: the trace does not say it.
 inline constexpr std::string_view kUse = "group_use";
+/// Those of the group with which it exchanges data, and which it waits for, where these are not all
+/// others, as in a ring: "5 7".
+inline constexpr std::string_view kPartners = "group_partners";
 /// Its number in its group, where the trace says it: members have the same one.
 inline constexpr std::string_view kSequence = "group_seq";
 

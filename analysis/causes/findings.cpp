@@ -905,7 +905,8 @@ class Findings {
     }
     for (std::size_t s = 0; s < waitedFor.size(); ++s) {
       if (waitedFor[s] == 0) continue;
-      for (const int rank : graph_.inside().sets()[s].ranks) {
+      const InsideJobs::Set& set = graph_.inside().sets()[s];
+      for (const int rank : set.partners.empty() ? set.ranks : set.partners) {
         if (!run_.of.timeline().ranks.contains(rank)) missing.insert(rank);
       }
     }

@@ -206,7 +206,9 @@ void Peers::findLoads(const JobGraph& graph, const CountedSteps& counted, int th
 void Peers::findSlowSets(const JobGraph& graph) {
   using Key = std::tuple<JobKind, GroupAxis, std::int64_t, std::size_t>;
   std::map<Key, std::vector<const InsideJobs::Set*>> alike;
-  for (const InsideJobs::Set& set : graph.inside().sets()) {
+  const std::vector<InsideJobs::Set>& all = graph.inside().sets();
+  for (const InsideJobs::Set& set : all) {
+    if (set.whole != static_cast<std::size_t>(&set - all.data())) continue;
     if (set.moving > 0) alike[{set.kind, set.axis, set.bytes, set.ranks.size()}].push_back(&set);
   }
   for (const auto& [key, sets] : alike) {

@@ -17,7 +17,8 @@ namespace pipetrace {
 
 /// A 1F1B pipeline whose stages several ranks share, played by rules of its own: a kernel or a
 /// collective of a job starts when the one before has ended, a collective ends a fixed time after
-/// its last member came, and a job begins when its message has come. Ranks are numbered with
+/// its last member came, or in a ring its neighbours, and a job begins when its message has come.
+/// Ranks are numbered with
 /// tensor-parallel ones first, then replicas, then stages. All times are whole nanoseconds.
 class HybridRun {
  public:
@@ -37,6 +38,7 @@ class HybridRun {
   int microBatches = 4;
   int steps = 3;
   int layers = 2;
+  bool ring = false;  ///< tensor-parallel ranks meet their two neighbours only
   Nanoseconds layer = 5 * kNsPerMs;  ///< a forward's; a backward takes twice as long
   Nanoseconds moving = 300 * kNsPerUs;
   Nanoseconds message = 200 * kNsPerUs;
@@ -158,6 +160,13 @@ class HybridRun {
     return members;
   }
 
+  static std::vector<int> neighboursOf(int rank, const std::vector<int>& members) {
+    const auto at = static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) -
+                                             members.begin());
+    const std::size_t count = members.size();
+    return {members[(at + count - 1) % count], members[(at + 1) % count]};
+  }
+
   static std::string textOf(const std::vector<int>& ranks) {
     std::string text;
     for (const int rank : ranks) text += (text.empty() ? "" : " ") + std::to_string(rank);
@@ -244,17 +253,23 @@ class HybridRun {
         const Collective key{group, rank.counts[group]};
         std::map<int, Nanoseconds>& come = come_[key];
         come.try_emplace(r, rank.now);
-        if (come.size() < members.size()) return false;
-        Nanoseconds last = 0;
-        for (const auto& [member, when] : come) last = std::max(last, when);
+        const bool isRing = ring && next.kind == JobKind::kAllReduce;
+        const std::vector<int> awaited = isRing ? neighboursOf(r, members) : members;
+        Nanoseconds last = rank.now;
+        for (const int member : awaited) {
+          if (!come.contains(member)) return false;
+          last = std::max(last, come.at(member));
+        }
         const Nanoseconds end = last + (movingOf ? movingOf(r, moving) : moving);
         const bool isOfTensor = next.kind == JobKind::kAllReduce;
+        const std::string partners = textOf(awaited);
         made_.meet(r, rank.now, end,
                    {.ranks = group,
                     .use = isOfTensor ? "tensor-parallel" : "data-parallel",
+                    .partners = isRing ? partners : std::string_view(),
                     .sequence = rank.counts[group],
                     .bytes = 1024,
-                    .kind = next.kind});
+                    .kind = isRing ? JobKind::kAllToAll : next.kind});
         waits[r].back() += last - rank.now;
         ++rank.counts[group];
         rank.now = end;

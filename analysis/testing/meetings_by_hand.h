@@ -18,6 +18,7 @@ class MeetingsByHand : public HandMadeTimeline {
   struct Group {
     std::string_view ranks = "0 1";
     std::string_view use{};
+    std::string_view partners{};  // empty: all
     std::int64_t sequence = -1;
     std::int64_t bytes = -1;
     JobKind kind = JobKind::kAllReduce;
@@ -57,6 +58,10 @@ class MeetingsByHand : public HandMadeTimeline {
     if (!group.use.empty()) {
       list.push_back(Argument::ofText(strings.intern(collective_arguments::kUse),
                                       strings.intern(std::string(group.use))));
+    }
+    if (!group.partners.empty()) {
+      list.push_back(Argument::ofText(strings.intern(collective_arguments::kPartners),
+                                      strings.intern(std::string(group.partners))));
     }
     if (group.sequence >= 0) {
       list.push_back(

@@ -38,7 +38,7 @@ Nanoseconds drawn(const HybridRun::Kernel& kernel, Nanoseconds usual) {
 }
 
 std::vector<HybridRun> runsOfEachShape() {
-  std::vector<HybridRun> runs(5);
+  std::vector<HybridRun> runs(6);
   runs[0].tensor = 4;
   runs[1].stages = 3;
   runs[1].replicas = 2;
@@ -52,6 +52,8 @@ std::vector<HybridRun> runsOfEachShape() {
   runs[4].sharesWeights = runs[4].gathersAhead = true;
   runs[4].moving = 4 * kNsPerMs;
   runs[0].early = 1;
+  runs[5].tensor = 5;
+  runs[5].ring = true;
   for (HybridRun& run : runs) run.kernel = drawn;
   return runs;
 }
@@ -127,15 +129,17 @@ TEST(HybridRunAgain, OfTwoRanksTheSlowerOneAtEachScaleMakesTheStep) {
 }
 
 TEST(HybridRunAgain, AScaledRankMovesAllThatWaitForItAsIfItHadBeenSoFast) {
-  for (const double factor : {0.5, 0.8, 1.5}) {
+  for (const auto& [factor, ring] :
+       {std::pair{0.5, false}, {0.8, false}, {1.5, false}, {0.5, true}, {1.5, true}}) {
     HybridRun made;
     made.steps = 1;
-    made.tensor = 2;
-    made.stages = 3;
-    made.replicas = 2;
+    made.tensor = ring ? 6 : 2;
+    made.ring = ring;
+    made.stages = ring ? 2 : 3;
+    made.replicas = ring ? 1 : 2;
     HybridRun changed = made;
     made.kernel = drawn;
-    changed.kernel = [=](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    changed.kernel = [factor = factor](const HybridRun::Kernel& kernel, Nanoseconds usual) {
       const Nanoseconds length = drawn(kernel, usual);
       if (kernel.rank != 5) return length;
       return static_cast<Nanoseconds>(std::llround(factor * static_cast<double>(length)));

@@ -50,6 +50,7 @@ struct Found {
   std::int64_t sequence = -1;
   StringId group = 0;
   StringId use = 0;
+  StringId partners = 0;  // 0: all
   Id job = InsideJobs::kNone;      // that it holds up
   Id starter = InsideJobs::kNone;  // the job that started it
   std::uint16_t place = 0;         // in that
@@ -62,6 +63,7 @@ struct Keys {
   explicit Keys(const StringTable& strings)
       : group(strings.find(collective_arguments::kGroup)),
         use(strings.find(collective_arguments::kUse)),
+        partners(strings.find(collective_arguments::kPartners)),
         sequence(strings.find(collective_arguments::kSequence)),
         communicator(strings.find(log_format::kCommunicator)),
         sequenceThere(strings.find(log_format::kSequence)),
@@ -70,6 +72,7 @@ struct Keys {
 
   std::optional<StringId> group;
   std::optional<StringId> use;
+  std::optional<StringId> partners;
   std::optional<StringId> sequence;
   // Of job logs: NCCL's own numbers, with the times of kernels unless it is untimed.
   std::optional<StringId> communicator;
@@ -145,6 +148,7 @@ std::vector<Found> collectivesOf(const Timeline& timeline, const JobGraph& graph
             argument.key == keys.group && !isOfOneRank(timeline.strings[argument.text]);
         if (isGroup) each.group = argument.text;
         if (argument.key == keys.use) each.use = argument.text;
+        if (argument.key == keys.partners) each.partners = argument.text;
         if (argument.key == keys.sequence) each.sequence = argument.integer;
         if (argument.key == keys.bytes) each.bytes = argument.integer;
         if (argument.key == keys.sequenceThere) each.sequence = argument.integer;
@@ -269,7 +273,9 @@ class InsideJobs::Builder {
   /// Puts the collectives of all ranks in one array, by job, numbers their sets, and lists the
   /// members of each group.
   void join() {
-    std::map<std::tuple<StringId, StringId, JobKind, std::int64_t>, std::uint32_t> sets;
+    using OfSet = std::tuple<StringId, StringId, JobKind, std::int64_t>;
+    std::map<std::pair<OfSet, StringId>, std::uint32_t> sets;  // with the partners
+    std::map<OfSet, std::uint32_t> whole;
     std::size_t count = 0;
     for (const std::vector<Found>& found : found_) count += found.size();
     inside_.meetings_.reserve(count);
@@ -277,11 +283,14 @@ class InsideJobs::Builder {
     firstOfRank_.push_back(0);
     for (std::vector<Found>& found : found_) {
       for (const Found& each : found) {
-        const auto [set, isNew] =
-            sets.try_emplace({each.group, each.use, each.kind, each.bytes},
-                             static_cast<std::uint32_t>(inside_.sets_.size()));
+        const OfSet key{each.group, each.use, each.kind, each.bytes};
+        const auto number = static_cast<std::uint32_t>(inside_.sets_.size());
+        const auto [set, isNew] = sets.try_emplace({key, each.partners}, number);
         if (isNew) {
           Set& made = inside_.sets_.emplace_back();
+          made.whole = whole.try_emplace(key, number).first->second;
+          if (each.partners != 0) made.partners = numbersIn(timeline_.strings[each.partners]);
+          std::sort(made.partners.begin(), made.partners.end());
           const auto communicator = communicators_.find(each.group);
           made.ranks = communicator == communicators_.end()
                            ? numbersIn(timeline_.strings[each.group])
@@ -427,6 +436,14 @@ class InsideJobs::Builder {
 
   std::uint32_t rankOf(Id meeting) const { return inside_.rankOf_[inside_.meetings_[meeting].job]; }
 
+  /// Members of one collective. A rank of a ring waits for its neighbours only.
+  bool waitsFor(Id one, Id other) const { return inside_.waitsFor(one, other); }
+  bool waitsForAll(const std::vector<Id>& members) const {
+    return std::all_of(members.begin(), members.end(), [&](Id m) {
+      return inside_.setOf(inside_.meetings_[m]).partners.empty();
+    });
+  }
+
   bool areOnOneClock(const std::vector<Id>& members) const {
     const auto clockOf = [&](Id m) { return graph_.ranks()[rankOf(m)].clock; };
     return std::all_of(members.begin(), members.end(),
@@ -435,6 +452,14 @@ class InsideJobs::Builder {
 
   /// Whether a member ends before the last one begins, which no clock that is right shows.
   bool contradicts(const std::vector<Id>& members) const {
+    if (!waitsForAll(members)) {
+      return std::any_of(members.begin(), members.end(), [&](Id one) {
+        return std::any_of(members.begin(), members.end(), [&](Id other) {
+          return waitsFor(one, other) &&
+                 inside_.meetings_[other].begin > inside_.meetings_[one].end;
+        });
+      });
+    }
     Nanoseconds begin = kNsMin;
     Nanoseconds end = kNsMax;
     for (const Id m : members) {
@@ -452,16 +477,27 @@ class InsideJobs::Builder {
       return byBegins ? all[a].begin > all[b].begin
                       : all[a].end - all[a].begin < all[b].end - all[b].begin;
     };
-    Id last = members.front();
+    const bool forAll = waitsForAll(members);
+    const auto shortest = *std::min_element(members.begin(), members.end(), [&](Id a, Id b) {
+      return all[a].end - all[a].begin < all[b].end - all[b].begin;
+    });
+    Id lastOfAll = members.front();
     for (const Id each : members) {
-      if (comesAfter(each, last)) last = each;
+      if (comesAfter(each, lastOfAll)) lastOfAll = each;
     }
     for (const Id each : members) {
-      if (each == last) continue;
+      Id last = lastOfAll;
+      if (!forAll) {  // of those that it waits for; by lengths it may be longer than this one
+        last = byBegins ? each : kNone;
+        for (const Id other : members) {
+          if (waitsFor(each, other) && (last == kNone || comesAfter(other, last))) last = other;
+        }
+      }
+      if (last == each || last == kNone) continue;
       Meeting& meeting = all[each];
       const Nanoseconds length = meeting.end - meeting.begin;
-      const Nanoseconds waiting =
-          byBegins ? all[last].begin - meeting.begin : length - (all[last].end - all[last].begin);
+      const Nanoseconds waiting = byBegins ? all[last].begin - meeting.begin
+                                           : length - (all[shortest].end - all[shortest].begin);
       meeting.waiting = std::clamp<Nanoseconds>(waiting, 0, length);
       if (meeting.waiting > 0) meeting.last = last;
     }
@@ -476,7 +512,8 @@ class InsideJobs::Builder {
       return std::tuple(set.kind, set.bytes, set.ranks.size());
     };
     for (std::size_t s = 0; s < lacks.size(); ++s) {
-      const std::vector<int>& ranks = inside_.sets_[s].ranks;
+      const Set& set = inside_.sets_[s];
+      const std::vector<int>& ranks = set.partners.empty() ? set.ranks : set.partners;
       lacks[s] = std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
         return std::none_of(graph_.ranks().begin(), graph_.ranks().end(),
                             [&](const JobGraph::Rank& r) { return r.number == rank; });
@@ -671,10 +708,12 @@ class InsideJobs::Builder {
     for (const Meeting& each : inside_.meetings_) {
       // Without a device only the time is known for which a thread waited.
       if (hasDevice_[inside_.rankOf_[each.job]] == 0) continue;
-      moving[each.set].push_back(each.end - each.begin - each.waiting);
+      const std::uint32_t whole = inside_.setOf(each).whole;
+      moving[whole].push_back(each.end - each.begin - each.waiting);
     }
     for (std::size_t s = 0; s < moving.size(); ++s) {
-      inside_.sets_[s].moving = medianOf(moving[s]);
+      Set& set = inside_.sets_[s];
+      set.moving = set.whole == s ? medianOf(moving[s]) : inside_.sets_[set.whole].moving;
     }
   }
 
@@ -774,6 +813,27 @@ double InsideJobs::busiest(const std::vector<int>& ranks) const {
   return count > 0 ? factors / count : 1;
 }
 
+bool InsideJobs::waitsFor(Id one, Id other) const {
+  const std::vector<int>& partners = setOf(meetings_[one]).partners;
+  return partners.empty() ? one != other
+                          : std::binary_search(partners.begin(), partners.end(),
+                                               ranks_[rankOf_[meetings_[other].job]]);
+}
+
+/// Whether a collective put a rank on a line with another one: both ended it when the same member
+/// had come.
+bool InsideJobs::hadMet(const Meeting& collective, int rank) const {
+  const auto isIn = [&](const std::vector<int>& ranks) {
+    return std::binary_search(ranks.begin(), ranks.end(), rank);
+  };
+  const Set& set = setOf(collective);
+  if (set.partners.empty()) return isIn(set.ranks);
+  if (!isIn(set.partners)) return false;
+  if (collective.last == kNone) return true;
+  const Meeting& last = meetings_[collective.last];
+  return ranks_[rankOf_[last.job]] == rank || isIn(setOf(last).partners);
+}
+
 InsideJobs::Chain InsideJobs::chainOf(const Meeting& wait) const {
   constexpr int kMostJumps = 256;
   Chain chain;
@@ -788,8 +848,7 @@ InsideJobs::Chain InsideJobs::chainOf(const Meeting& wait) const {
     Id binding = kNone;
     while (next > first && binding == kNone) {
       const Meeting& before = meetings_[--next];
-      const std::vector<int>& met = setOf(before).ranks;
-      if (std::binary_search(met.begin(), met.end(), number)) {
+      if (hadMet(before, number)) {
         if (excess > 0) chain.links.push_back({at, excess});
         return chain;  // both had met there
       }

@@ -54,11 +54,14 @@ class InsideJobs {
   /// Ranks that meet in collectives of one kind and size.
   struct Set {
     std::vector<int> ranks;  ///< numbers, ascending
+    /// Those of them that this one waits for, as its neighbours in a ring; empty: all.
+    std::vector<int> partners;
+    std::uint32_t whole = 0;  ///< the first set of the same ranks, kind and size: partners differ
     JobKind kind = JobKind::kAllReduce;
     std::int64_t bytes = -1;  ///< −1: not known
     GroupAxis axis = GroupAxis::kUnknown;
-    /// The median of its collectives, from the last begin on; 0: it is not known, as of ranks
-    /// without a device.
+    /// The median of the collectives of all with the same `whole`, from the last begin on; 0: it is
+    /// not known, as of ranks without a device.
     Nanoseconds moving = 0;
   };
 
@@ -105,6 +108,8 @@ class InsideJobs {
   std::uint32_t instanceOf(Id meeting) const { return instanceOf_[meeting]; }
   const std::vector<Set>& sets() const { return sets_; }
   const Set& setOf(const Meeting& meeting) const { return sets_[meeting.set]; }
+  /// Of two members of a collective: whether one cannot end before the other has come.
+  bool waitsFor(Id one, Id other) const;
   /// Those of a compute job; of a job of another kind, and where it is empty(), none.
   Parts partsOf(Id job) const { return empty() ? Parts{} : parts_[job]; }
   /// How long a job did nothing until a collective ended. That is its part of the job, unless two
@@ -133,6 +138,7 @@ class InsideJobs {
     return meetings_[meeting].movingInside - usualMoving_[usualOf_[meeting]];
   }
   Nanoseconds usualTail(Id job) const;
+  bool hadMet(const Meeting& collective, int rank) const;
 
   std::vector<Meeting> meetings_;
   std::vector<Id> firstOf_;  // by job, and the end

@@ -434,6 +434,63 @@ TEST(WaitsInside, InAnAllToAllWhoseClocksContradictItLengthsSayThem) {
   EXPECT_THAT(waitsOf(graph, 0), ElementsAre(15));
 }
 
+/// Ranks 0 to 3 in a ring exchange twice, each time 5 after their neighbours and they have come.
+/// Rank 0 comes to the first at 50, others at 10; all compute for 10 between.
+MeetingsByHand ring(bool oneHost) {
+  MeetingsByHand made(4);
+  const Nanoseconds come[2][4] = {{50, 10, 10, 10}, {65, 65, 25, 65}};
+  const Nanoseconds last[2][4] = {{50, 50, 10, 50}, {65, 65, 65, 65}};
+  const std::string_view neighbours[4] = {"1 3", "0 2", "1 3", "0 2"};
+  for (int rank = 0; rank < 4; ++rank) {
+    if (!oneHost && rank > 0) made.timeline.ranks[rank].host = "other";
+    made.job(rank, 0, 100);
+    for (int n = 0; n < 2; ++n) {
+      made.meet(rank, come[n][rank], last[n][rank] + 5,
+                {.ranks = "0 1 2 3", .partners = neighbours[rank], .kind = JobKind::kAllToAll});
+    }
+    made.kernel(rank, 0, come[0][rank]);
+    made.kernel(rank, last[0][rank] + 5, come[1][rank]);
+    made.kernel(rank, last[1][rank] + 5, 100);
+  }
+  return made;
+}
+
+TEST(WaitsInside, InARingTheyAreForNeighboursOnly) {
+  for (const bool oneHost : {true, false}) {
+    MeetingsByHand made = ring(oneHost);
+    const JobGraph graph = made.graph();
+    EXPECT_THAT(waitsOf(graph, 0), ElementsAre(0, 0));
+    EXPECT_THAT(waitsOf(graph, 1), ElementsAre(40, 0));
+    EXPECT_THAT(waitsOf(graph, 2), ElementsAre(0, 40)) << "for 1 and 3, which had waited for 0";
+    EXPECT_THAT(waitsOf(graph, 3), ElementsAre(40, 0));
+    const InsideJobs::Chain chain = graph.inside().chain(jobOf(graph, 2));
+    EXPECT_EQ(chain.entry, jobOf(graph, 0));
+    ASSERT_EQ(chain.links.size(), 1U);
+    EXPECT_EQ(chain.links[0].job, jobOf(graph, 0));
+    EXPECT_EQ(chain.links[0].excess, 40);
+    const InsideJobs::Chain one = graph.inside().chainOf(meetingOf(graph, 2, 0, 1));
+    EXPECT_EQ(one.entry, jobOf(graph, 0)) << "1 had met it, and was late for that";
+  }
+}
+
+TEST(WaitsInside, InARingOnlyAMissingNeighbourIsWaitedFor) {
+  constexpr Nanoseconds kUs = kNsPerUs;
+  MeetingsByHand made(3);  // of a ring of five
+  for (const int rank : {0, 1, 2}) {
+    const std::string_view neighbours[3] = {"1 4", "0 2", "1 3"};
+    made.job(rank, 0, 1000 * kUs);
+    for (const Nanoseconds length : {30 * kUs, 300 * kUs}) {
+      const Nanoseconds begin = length == 30 * kUs ? 100 * kUs : 500 * kUs;
+      made.meet(rank, begin, begin + length,
+                {.ranks = "0 1 2 3 4", .partners = neighbours[rank], .kind = JobKind::kAllToAll});
+    }
+  }
+  const JobGraph graph = made.graph();
+  EXPECT_TRUE(meetingOf(graph, 0, 0, 1).lacksLast);
+  EXPECT_FALSE(meetingOf(graph, 1, 0, 1).lacksLast);
+  EXPECT_TRUE(meetingOf(graph, 2, 0, 1).lacksLast);
+}
+
 TEST(WaitsInside, OfACollectiveThatOneRankAloneRecordedNoneAreKnown) {
   MeetingsByHand made;
   made.job(0, 0, 100);

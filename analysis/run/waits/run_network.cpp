@@ -622,8 +622,25 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
   const auto addOperation = [&](Id job, Nanoseconds begin) {
     return addInside(runWork, job, begin);
   };
-  // A collective by its members' operations, then what they wait for.
+  // A collective by its members' operations, then what they wait for. Members that wait for a part
+  // of the others have an operation before it, their arrival.
   std::vector<Index> operationOfMeeting(meetings.size(), kNone);
+  std::unordered_map<InsideJobs::Id, Index> arrivals;
+  const auto arrivalOf = [&](InsideJobs::Id m) {
+    const auto found = arrivals.find(m);
+    return found == arrivals.end() ? operationOfMeeting[m] : found->second;
+  };
+  std::unordered_map<std::uint32_t, std::vector<InsideJobs::Id>> inPart;
+  for (Id m = 0; m < meetings.size(); ++m) {
+    if (isWaitedFor[inside.instanceOf(m)] == 0 || inside.setOf(meetings[m]).partners.empty()) {
+      continue;
+    }
+    inPart[inside.instanceOf(m)];
+  }
+  for (Id m = 0; m < meetings.size() && !inPart.empty(); ++m) {
+    const auto members = inPart.find(inside.instanceOf(m));
+    if (members != inPart.end()) members->second.push_back(m);
+  }
   std::unordered_map<std::uint32_t, Index> firstOf;  // by the number of the collective
   std::unordered_map<std::uint32_t, Nanoseconds> beginOf;
   for (Id m = 0; m < meetings.size(); ++m) {
@@ -634,12 +651,31 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
   for (Id m = 0; m < meetings.size(); ++m) {
     const InsideJobs::Meeting& each = meetings[m];
     if (isWaitedFor[inside.instanceOf(m)] == 0 || indexOf(runWork, each.job) == kNone) continue;
-    const Nanoseconds begin = each.lacksLast ? each.begin : beginOf.at(inside.instanceOf(m));
+    Nanoseconds begin = each.lacksLast ? each.begin : beginOf.at(inside.instanceOf(m));
+    const auto members = inPart.find(inside.instanceOf(m));
+    const bool isInPart = members != inPart.end() && !each.lacksLast;
+    if (isInPart) {
+      begin = each.begin;
+      for (const InsideJobs::Id other : members->second) {
+        if (inside.waitsFor(m, other)) begin = std::max(begin, meetings[other].begin);
+      }
+      arrivals.emplace(m, addOperation(each.job, each.begin));
+    }
     operationOfMeeting[m] = addOperation(each.job, begin);
     meetings_.push_back({operationOfMeeting[m], m, std::max<Nanoseconds>(0, each.end - begin)});
-    if (each.lacksLast) continue;
+    if (each.lacksLast || isInPart) continue;
     const auto [first, isNew] = firstOf.try_emplace(inside.instanceOf(m), operationOfMeeting[m]);
     if (!isNew) together_.emplace_back(operationOfMeeting[m], first->second);
+  }
+  for (const auto& [instance, members] : inPart) {
+    for (const InsideJobs::Id one : members) {
+      if (operationOfMeeting[one] == kNone || !arrivals.contains(one)) continue;
+      insideWaits_.push_back({operationOfMeeting[one], arrivals.at(one)});
+      for (const InsideJobs::Id other : members) {
+        if (!inside.waitsFor(one, other) || !arrivals.contains(other)) continue;
+        insideWaits_.push_back({operationOfMeeting[one], arrivals.at(other)});
+      }
+    }
   }
   for (const auto& [job, meeting] : after) {
     const Index own = indexOf(runWork, job);
@@ -666,7 +702,7 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
       Index after = kNone;
       since = time;
       if (!mark.isWait) {
-        insideWaits_.push_back({operationOfMeeting[mark.meeting], before});
+        insideWaits_.push_back({arrivalOf(mark.meeting), before});
         const bool waitsAtOnce = i + 1 < list.size() && list[i + 1].isWait &&
                                  list[i + 1].meeting == mark.meeting &&
                                  list[i + 1].time <= time + kRounding;
@@ -695,15 +731,15 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
     if (each.before == JobGraph::kNone) continue;
     const Index source = indexOf(runWork, each.before);
     if (source == kNone) continue;
-    waitWithDelay(operationOfMeeting[each.meeting], lastOf(source), each.before,
+    waitWithDelay(arrivalOf(each.meeting), lastOf(source), each.before,
                   graph.node(each.before).end, each.delay);
   }
   for (Id m = 0; m < meetings.size(); ++m) {
     const Id before = streams.before(m);
     if (!streams.isInLine(m) || before == JobGraph::kNone) continue;
-    const Index own = operationOfMeeting[m];
+    if (operationOfMeeting[m] == kNone || operationOfMeeting[before] == kNone) continue;
+    const Index own = arrivalOf(m);
     const Index source = operationOfMeeting[before];
-    if (own == kNone || source == kNone) continue;
     const Nanoseconds end = meetings[before].end;
     const Nanoseconds since = streams.isQueued(m) ? meetings[m].begin - end : 0;
     waitWithDelay(own, source, meetings[before].job, end, std::max<Nanoseconds>(0, since));

@@ -57,6 +57,8 @@ struct CommunicationCalls::Facts {
   std::string_view groupRanks;
   std::string_view groupName;
   std::string_view groupPurpose;
+  std::string_view inSplits;  // elements for each member of the group, "[0, 4096]"
+  std::string_view outSplits;
   const JobName* inPipeline = nullptr;
 
   std::int64_t bytes() const { return elements.value_or(0) * bytesOfElement(type); }
@@ -71,6 +73,7 @@ struct CommunicationCalls::Post {
   const JobName* inPipeline = nullptr;
   std::optional<bool> isForward;  // where the peer's place in the group decides
   std::vector<std::int64_t> groupRanks;
+  std::string groupUse;
 };
 
 CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> threads,
@@ -226,6 +229,8 @@ void CommunicationCalls::addFacts(const Event& event, Facts& facts) const {
       if (key == "Process Group Description" && facts.groupPurpose.empty()) {
         facts.groupPurpose = text;
       }
+      if (key == "In split size" && facts.inSplits.empty()) facts.inSplits = text;
+      if (key == "Out split size" && facts.outSplits.empty()) facts.outSplits = text;
     } else if (argument.type == ArgumentType::kInteger) {
       if (key == "Src Rank") source = argument.integer;
       if (key == "Dst Rank") target = argument.integer;
@@ -264,9 +269,9 @@ void CommunicationCalls::addAround(const Launch& launch, Facts& facts) const {
 }
 
 /// The calls that were over before the launch and after the launch before it: a group of NCCL runs
-/// once it ends.
-std::vector<CommunicationCalls::Post> CommunicationCalls::postedInGroup(
-    const Launch& launch) const {
+/// once it ends. Those between ranks that share a stage, or the others.
+std::vector<CommunicationCalls::Post> CommunicationCalls::postedInGroup(const Launch& launch,
+                                                                        bool inStage) const {
   const std::vector<Nanoseconds>& launches = launches_[launch.thread];
   const auto here = std::lower_bound(launches.begin(), launches.end(), launch.time);
   const Nanoseconds after = here == launches.begin() ? kNsMin : *(here - 1);
@@ -279,7 +284,7 @@ std::vector<CommunicationCalls::Post> CommunicationCalls::postedInGroup(
     const Nanoseconds end = call->end;
     const Nanoseconds begin = call->begin;
     for (; call != calls.end() && call->begin < end; ++call) addCall(*call, facts);
-    if (facts.isSend == facts.isRecv || isOfStage(facts, &launch)) continue;
+    if (facts.isSend == facts.isRecv || isOfStage(facts, &launch) != inStage) continue;
     const std::int32_t peer = peerRank(facts);
     const auto same = std::find_if(posts.begin(), posts.end(), [&](const Post& p) {
       return p.isSend == facts.isSend && p.peer == peer;
@@ -287,7 +292,8 @@ std::vector<CommunicationCalls::Post> CommunicationCalls::postedInGroup(
     if (same != posts.end()) {
       same->bytes += facts.bytes();
     } else {
-      posts.push_back({facts.isSend, begin, peer, facts.bytes(), nullptr, {}, ranksOf(facts)});
+      posts.push_back({facts.isSend, begin, peer, facts.bytes(), nullptr, {}, ranksOf(facts),
+                       std::string(useOf(facts))});
     }
   }
   return posts;
@@ -319,33 +325,90 @@ void CommunicationCalls::addBytes(Event& event, std::int64_t bytes) const {
   timeline_.addArguments(event, {&argument, 1});
 }
 
+/// What the group of a collective is for.
+std::string_view CommunicationCalls::useOf(const Facts& facts) {
+  const std::string_view name = facts.groupPurpose.empty() ? facts.groupName : facts.groupPurpose;
+  const std::string_view words =
+      axisWords(trainsSameWeights(name) ? GroupAxis::kData : axisOfGroupName(name));
+  return words.empty() ? name : words;
+}
+
+/// Those of the group to which an all-to-all sends anything, or from which it receives. Nothing
+/// where its sizes are not all given, as they are not where all are alike.
+std::optional<std::vector<std::int64_t>> CommunicationCalls::partnersOf(
+    const Facts& facts, const std::vector<std::int64_t>& ranks) const {
+  const std::vector<std::int64_t> sent = numbersInList(facts.inSplits);
+  const std::vector<std::int64_t> received = numbersInList(facts.outSplits);
+  if (sent.size() != ranks.size() || received.size() != ranks.size()) return std::nullopt;
+  std::vector<std::int64_t> partners;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] != rank_ && (sent[i] > 0 || received[i] > 0)) partners.push_back(ranks[i]);
+  }
+  return partners;
+}
+
 void CommunicationCalls::addGroupOf(Event& collective, const Facts& facts) const {
   if (facts.isAllToAll && collective.kind == JobKind::kKernel) {
     collective.kind = JobKind::kAllToAll;
   }
+  const std::vector<std::int64_t> ranks = ranksOf(facts);
+  addMembers(collective, ranks, partnersOf(facts, ranks), useOf(facts), facts.sequence);
+}
+
+/// Messages between ranks that share a stage hold up its jobs as an all-to-all does that sends
+/// nothing to the others.
+void CommunicationCalls::addExchange(Event& kernel, const std::vector<Post>& posts) const {
+  std::int64_t bytes = 0;
+  std::vector<std::int64_t> partners;
+  for (const Post& post : posts) {
+    bytes += post.bytes;
+    partners.push_back(post.peer);
+  }
+  addBytes(kernel, bytes);
+  kernel.kind = JobKind::kAllToAll;
+  std::vector<std::int64_t> ranks = posts.front().groupRanks;
+  if (posts.size() == 1) {  // the same two for the send as for its receive, and not for the way back
+    ranks = {rank_, posts.front().peer};
+    if (!posts.front().isSend) std::swap(ranks.front(), ranks.back());
+  }
+  addMembers(kernel, ranks, partners, posts.front().groupUse, std::nullopt);
+}
+
+/// `partners`: those that it waits for; nothing: all.
+void CommunicationCalls::addMembers(Event& collective, const std::vector<std::int64_t>& ranks,
+                                    std::optional<std::vector<std::int64_t>> partners,
+                                    std::string_view use,
+                                    std::optional<std::int64_t> sequence) const {
   const bool isInside = isCollective(collective.kind) && collective.job >= 0 &&
                         isCompute(jobs_[static_cast<std::int32_t>(collective.job)].kind);
-  const std::vector<std::int64_t> ranks = isInside ? ranksOf(facts) : std::vector<std::int64_t>();
-  if (ranks.size() < 2) return;
-  std::string text;
-  for (const std::int64_t rank : ranks) {
-    if (!text.empty()) text += ' ';
-    text += std::to_string(rank);
+  if (!isInside || ranks.size() < 2) return;
+  if (partners) {
+    std::sort(partners->begin(), partners->end());
+    partners->erase(std::unique(partners->begin(), partners->end()), partners->end());
+    const bool areMembers = std::all_of(partners->begin(), partners->end(), [&](std::int64_t rank) {
+      return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    });
+    if (partners->empty() || !areMembers) return;
+    if (partners->size() + 1 == ranks.size()) partners.reset();
   }
+  const auto textOf = [](const std::vector<std::int64_t>& numbers) {
+    std::string text;
+    for (const std::int64_t number : numbers) {
+      if (!text.empty()) text += ' ';
+      text += std::to_string(number);
+    }
+    return text;
+  };
   StringTable& strings = timeline_.strings;
-  std::vector<Argument> arguments = {
-      Argument::ofText(strings.intern(collective_arguments::kGroup), strings.intern(text))};
-  const std::string_view name = facts.groupPurpose.empty() ? facts.groupName : facts.groupPurpose;
-  std::string_view use =
-      axisWords(trainsSameWeights(name) ? GroupAxis::kData : axisOfGroupName(name));
-  if (use.empty()) use = name;
-  if (!use.empty()) {
-    arguments.push_back(Argument::ofText(strings.intern(collective_arguments::kUse),
-                                         strings.intern(std::string(use))));
-  }
-  if (facts.sequence) {
+  const auto ofText = [&](std::string_view key, const std::string& text) {
+    return Argument::ofText(strings.intern(key), strings.intern(text));
+  };
+  std::vector<Argument> arguments = {ofText(collective_arguments::kGroup, textOf(ranks))};
+  if (!use.empty()) arguments.push_back(ofText(collective_arguments::kUse, std::string(use)));
+  if (partners) arguments.push_back(ofText(collective_arguments::kPartners, textOf(*partners)));
+  if (sequence) {
     arguments.push_back(
-        Argument::ofInteger(strings.intern(collective_arguments::kSequence), *facts.sequence));
+        Argument::ofInteger(strings.intern(collective_arguments::kSequence), *sequence));
   }
   timeline_.addArguments(collective, arguments);
 }
@@ -357,23 +420,33 @@ std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& ker
   const bool isOnHost = launch != nullptr && launch->thread < calls_.size();
   if (isOnHost) addAround(*launch, facts);
   std::vector<Post> posts;
-  const bool isCollectiveKernel = isCollective(kernel.kind);
+  const bool isCollectiveKernel = isCollective(kernel.kind) || facts.isAllToAll;
   if (isOnHost && !facts.isSend && !facts.isRecv && !isCollectiveKernel) {
-    posts = postedInGroup(*launch);
+    posts = postedInGroup(*launch, false);
     setDirections(posts);
+    const std::vector<Post> exchanged =
+        posts.empty() ? postedInGroup(*launch, true) : std::vector<Post>();
+    if (!exchanged.empty()) {
+      addExchange(kernel, exchanged);
+      return {};
+    }
   }
   const JobName* const inPipeline = facts.inPipeline;
   if (posts.empty()) {
     const bool sends = facts.isSend || (inPipeline != nullptr && isSend(inPipeline->kind));
     const bool receives = facts.isRecv || (inPipeline != nullptr && isRecv(inPipeline->kind));
-    // A collective, or nobody knows.
-    if (sends == receives || isOfStage(facts, launch)) {
+    if (sends == receives) {  // a collective, or nobody knows
       addBytes(kernel, facts.bytes());
-      if (sends == receives) addGroupOf(kernel, facts);
+      addGroupOf(kernel, facts);
       return {};
     }
     const Nanoseconds posted = launch != nullptr ? launch->time : kernel.begin;
-    posts.push_back({sends, posted, peerRank(facts), facts.bytes(), nullptr, {}, {}});
+    posts.push_back({sends, posted, peerRank(facts), facts.bytes(), nullptr, {}, {},
+                     std::string(useOf(facts))});
+    if (isOfStage(facts, launch)) {
+      addExchange(kernel, posts);
+      return {};
+    }
   }
   std::vector<Message> messages;
   for (Post& post : posts) {

@@ -47,8 +47,9 @@ class CommunicationCalls {
   /// receives that the kernel ran. There are none for a collective, which gets its bytes, and where
   /// the trace gives no direction. Nor are there any between ranks that share a stage,
   /// as where attention sends around the ranks of a sequence. The name of their group says so, or
-  /// its use: it sends inside jobs only, while another one sends between them. A collective of
-  /// several ranks that a compute job started gets the arguments of collective_arguments.
+  /// its use: it sends inside jobs only, while another one sends between them. Such a kernel is an
+  /// all-to-all with the ranks that it exchanges messages with. A collective of several ranks that a
+  /// compute job started gets the arguments of collective_arguments.
   std::vector<Message> describe(Event& kernel, const Launch* launch) const;
 
   /// The groups of ranks that kernels and calls name, and what they are used for.
@@ -82,12 +83,19 @@ class CommunicationCalls {
   void addUse(const Facts& facts, bool reduces, const std::optional<HostPlace>& at);
   bool isInJob(const HostPlace& at) const;
   bool isOfStage(const Facts& facts, const Launch* launch) const;
-  std::vector<Post> postedInGroup(const Launch& launch) const;
+  std::vector<Post> postedInGroup(const Launch& launch, bool inStage) const;
   void setDirections(std::vector<Post>& posts) const;
   Message messageOf(const Event& kernel, const Post& post, const Launch* launch) const;
   void giveJob(Message& message, const Post& post, std::uint32_t thread) const;
   void addBytes(Event& event, std::int64_t bytes) const;
+  static std::string_view useOf(const Facts& facts);
+  std::optional<std::vector<std::int64_t>> partnersOf(const Facts& facts,
+                                                      const std::vector<std::int64_t>& ranks) const;
   void addGroupOf(Event& collective, const Facts& facts) const;
+  void addExchange(Event& kernel, const std::vector<Post>& posts) const;
+  void addMembers(Event& collective, const std::vector<std::int64_t>& ranks,
+                  std::optional<std::vector<std::int64_t>> partners, std::string_view use,
+                  std::optional<std::int64_t> sequence) const;
 
   Timeline& timeline_;
   ForeignNames& names_;

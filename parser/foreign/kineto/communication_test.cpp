@@ -461,6 +461,69 @@ TEST(KinetoGroupsOfCollectives, TheCallAroundTheLaunchNamesTheRanksToo) {
   EXPECT_EQ(groupOf(r, r.events(1, "thread 20").at(0)), "1 3; -; 4");
 }
 
+/// "0 1 2 3; context-parallel; 3; 0 2": as groupOf(), and those of the ranks that it exchanges data
+/// with.
+std::string partnersOf(const test::Reading& r, const Event& event) {
+  std::string partners = "all";
+  for (const Argument& each : r.timeline.argumentsOf(event)) {
+    const bool isOne = r.timeline.strings[each.key] == collective_arguments::kPartners;
+    if (isOne) partners = r.timeline.strings[each.text];
+  }
+  return groupOf(r, event) + "; " + partners;
+}
+
+constexpr const char* kContextGroup =
+    R"(,"Process Group Ranks":"[0, 1, 2, 3]","Process Group Description":"mesh_cp","dtype":"Half")";
+
+TEST(KinetoGroupsOfCollectives, AnAllToAllThatSendsNothingToAMemberDoesNotWaitForIt) {
+  const auto with = [](const std::string& in, const std::string& out) {
+    const test::Reading r = readKineto(
+        forwardWith(R"(,"Collective name":"all_to_allv","Seq":3,"In split size":")" + in +
+                        R"(","Out split size":")" + out + "\"" + kContextGroup,
+                    kSendRecv));
+    const Event& exchange = r.events(1, "thread 20").at(0);
+    EXPECT_EQ(exchange.kind, JobKind::kAllToAll);
+    return partnersOf(r, exchange);
+  };
+  EXPECT_EQ(with("[0, 0, 8, 0]", "[8, 0, 0, 0]"), "0 1 2 3; context-parallel; 3; 0 2");
+  EXPECT_EQ(with("[4, 4, 4, 4]", "[4, 0, 0, 0]"), "0 1 2 3; context-parallel; 3; all");
+  EXPECT_EQ(with("[]", "[]"), "0 1 2 3; context-parallel; 3; all") << "of one size each";
+  EXPECT_EQ(with("[0, 0, ...]", "[8, 0, ...]"), "0 1 2 3; context-parallel; 3; all") << "cut";
+  EXPECT_EQ(with("[0, 4, 0, 0]", "[0, 4, 0, 0]"), "-; -; -; all") << "it meets nobody";
+}
+
+TEST(KinetoGroupsOfCollectives, AGroupOfMessagesAroundARingIsAnExchangeWithBothNeighbours) {
+  KinetoText trace = rank1();
+  const std::string group = kContextGroup;
+  trace
+      .operation("record_param_comms", {.begin = 12, .length = 1},
+                 R"(,"Collective name":"send","In msg nelems":64,"Src Rank":1,"Dst Rank":2)" + group)
+      .operation("record_param_comms", {.begin = 14, .length = 1},
+                 R"(,"Collective name":"recv","In msg nelems":64,"Src Rank":0,"Dst Rank":1)" + group)
+      .launch(2, {.begin = 16, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 104, .length = 3}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  const Event& exchange = r.events(1, "thread 20").at(0);
+  EXPECT_EQ(exchange.kind, JobKind::kAllToAll);
+  EXPECT_EQ(partnersOf(r, exchange), "0 1 2 3; context-parallel; -; 0 2");
+  EXPECT_EQ(bytesOf(r, exchange), 256);
+  EXPECT_THAT(r.events(1, kSendLane), IsEmpty());
+}
+
+TEST(KinetoGroupsOfCollectives, ASendAndAReceiveInsideAJobMeetOnePeerEach) {
+  KinetoText trace = rank1();
+  const auto message = [&](int id, const std::string& what, const std::string& ends) {
+    trace.launch(id, {.begin = 12 + 2 * id, .length = 1})
+        .kernel(id, {.stream = 20 + id, .begin = 104, .length = 3}, kSendRecv,
+                R"(,"Collective name":")" + what + "\"" + ends + kContextGroup);
+  };
+  message(2, "send", R"(,"Src Rank":1,"Dst Rank":0)");
+  message(3, "recv", R"(,"Src Rank":0,"Dst Rank":1)");
+  const test::Reading r = readKineto(trace);
+  EXPECT_EQ(partnersOf(r, r.events(1, "thread 22").at(0)), "1 0; context-parallel; -; all");
+  EXPECT_EQ(partnersOf(r, r.events(1, "thread 23").at(0)), "0 1; context-parallel; -; all");
+}
+
 TEST(KinetoGroupsOfCollectives, ALongListOfRanksIsThatOfTheFile) {
   KinetoText trace =
       forwardWith(R"(,"Process Group Name":"9","Process Group Ranks":"[1, 2, ..., 5]")");
