@@ -4,6 +4,7 @@ A run is simulated in whole nanoseconds, then written as PyTorch's profiler writ
 `rank<R>.pt.trace.json.gz` a rank, and `truth.json`. The same seed and options give the same files.
 
     hybrid_runs.py --seed 7 --random --out DIR           draws the options and at most one fault
+    hybrid_runs.py --seed 7 --random-rings --out DIR     the same of larger rings (below)
     hybrid_runs.py --seed 7 --out DIR --pp 4 --tp 4 --slow-rank 6 --slow-rank-factor 1.25
     hybrid_runs.py --check                               compares runs with known answers
     hybrid_runs.py --verify DIR                          compares a run's truth with its traces
@@ -15,12 +16,34 @@ when the rank comes to it, and ends a fixed time after its last member came. Wit
 the all-gather for the next job starts during a job, and reduce-scatters run beside the next jobs.
 Steps do not overlap.
 
+Rings (--cp-comm ring, ring_overlap). Without one, a CP group of N ranks gathers before each layer.
+In a ring a rank passes keys and values on: it sends to the next rank of the group and receives
+from the previous one, the first rank from the last. A layer's compute is cut into N parts, with
+an exchange between each two: each kernel becomes N of the same length, one for each part, together
+as long as it was. Experts' kernels behind an all-to-all stay whole. A weight half has no exchange.
+- Exchanges of a rank are counted. Number k ends on a rank --cp-ms after the last of the rank and
+  its two neighbours came to their number k: until then it waits, and from then on it moves. Other
+  ranks of the group do not matter, so ends differ. Of two ranks, each is both neighbours.
+- ring: a rank comes to an exchange when its part has ended. Exchanges are of the chain.
+- ring_overlap: a rank comes to an exchange when a part starts. The exchange runs beside the part,
+  and the next part starts when both have ended. What is left of the exchange when its part has
+  ended counts as waiting and moving, and so does what runs in gaps between the part's kernels.
+How they are written (--cp-written):
+- batched (batch_isend_irecv): one kernel, which says nothing of itself. Before its launch the host
+  posts a send and a receive.
+- pairs (isend and irecv): a kernel that sends and one that receives, each on its own stream. Both
+  start when the rank comes. One ends --cp-ms after the rank and the next one came, the other
+  --cp-ms after the rank and the previous one came. The exchange ends with the later one. The rank
+  at an even place of its group launches the send first, the others the receive.
+- permute (all_to_all_single): one kernel; its sizes say from whom and to whom.
+
 Definitions (also of the keys of truth.json; times in ns, of one rank and step):
 - A job lasts from the start of its first kernel to the end of its last, both of its chain. Kernels
   of collectives count. Collectives in the background do not, neither do messages.
 - own: in compute kernels of jobs. waiting: in no compute kernel, in a collective that a member
   has not come to yet. moving: in no compute kernel, in a collective whose members all came. Of
-  two collectives at a time the chain's counts. launch: in a job and in none of these.
+  two collectives at a time the chain's counts. launch: in a job and in none of these. Exchanges
+  of rings are like collectives of the rank and its neighbours, and count before the background's.
   own + waiting + moving + launch = length of jobs.
 - idle: from the end of a job to the start of the next. Collectives in the background can run
   then: between_waiting and between_moving are those parts of idle.
@@ -28,7 +51,8 @@ Definitions (also of the keys of truth.json; times in ns, of one rank and step):
   lead + jobs + idle + sync + optimizer + tail = step. lead: the step's start to the rank's first
   job; sync: the last job's end to the optimizer's start (sync_waiting + sync_moving, and nothing
   else); tail: the optimizer's end to the step's end.
-- awaited: how long others waited in collectives of chains to which this rank came last.
+- awaited: how long others waited in collectives of chains, and exchanges, to which this rank came
+  last (to an exchange: of the waiting rank and its neighbours).
 - repaired: the same run, with the same random numbers, without the fault.
 - rank_factor_by_own: the slow rank's own over the lower median of its peers'. stage_factor_by_own:
   the lower median of the slow stage's ranks over the lower median of the other stages'.
@@ -45,6 +69,7 @@ import math
 import os
 import random
 import sys
+import tempfile
 
 SCHEDULES = ("1F1B", "GPipe", "Interleaved1F1B", "ZBH1")
 FAULTS = ("none", "slow_rank", "slow_stage", "both", "experts", "slow_group", "slow_loader")
@@ -68,6 +93,7 @@ GROUP_NAMES = {
 }
 COMPUTE_STREAM = 7
 GROUP_STREAMS = {"tp": 20, "cp": 21, "ep": 22, "dp": 24}
+RING_RECV_STREAM = 23  # of exchanges written as pairs; the CP group's stream has the sends
 SEND_STREAM, RECV_STREAM, SECOND_RECV_STREAM = 30, 31, 32
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"
 COMPUTE_NAMES = (
@@ -77,6 +103,7 @@ COMPUTE_NAMES = (
     "nvjet_tst_128x256_64x4_2x1_v_bz_TNT",
 )
 ADAM = "void at::native::multi_tensor_apply_kernel<at::native::FusedAdamMathFunctor>"
+PIPELINE_NAMES = tuple(names["pp"] for names in GROUP_NAMES.values())
 KERNEL_ARGS = "(ncclDevKernelArgsStorage<4096ul>)"
 SEND_RECV = "ncclDevKernel_SendRecv" + KERNEL_ARGS
 # Kind of collective: its name in the arguments, its kernel, its type.
@@ -94,7 +121,9 @@ COLLECTIVES = {
         "BFloat16",
     ),
     "all_to_all": ("all_to_allv", SEND_RECV, "BFloat16"),
+    "exchange": ("all_to_allv", SEND_RECV, "BFloat16"),
 }
+ELEMENTS = 8388608  # of each collective and exchange
 FIRST_CLOCK_US = 4458676000000  # the ts of the first job's start
 BASE_NS = 1750000000000000000
 SKIPPED = 77  # exit code
@@ -150,9 +179,18 @@ def add_options(parser):
     option(comm, "--tp-ms", 0.3, "how long the TP group's collectives move")
     option(
         comm,
+        "--cp-comm",
+        "gather",
+        "what a layer does in its CP group: all-gather before its forward and reduce-scatter "
+        "after its backward; or exchanges with neighbours between as many parts of its compute "
+        "as the group has ranks (each kernel is cut into them), in the chain or beside the parts",
+        ("gather", "ring", "ring_overlap"),
+    )
+    option(
+        comm,
         "--cp-ms",
         0.2,
-        "the same of the CP group (all-gather; reduce-scatter in the backward)",
+        "how long the CP group's collectives move; with rings, each exchange",
     )
     option(
         comm,
@@ -234,7 +272,21 @@ def add_options(parser):
     )
     option(files, "--seq", False, "collectives have a Seq, as torch 2.6 writes it")
     option(files, "--bare-messages", False, "kernels of messages name neither group nor peer")
-    option(files, "--on-compute-stream", False, "collectives inside jobs are on the compute stream")
+    option(
+        files,
+        "--on-compute-stream",
+        False,
+        "collectives inside jobs are on the compute stream (exchanges of rings are not)",
+    )
+    option(
+        files,
+        "--cp-written",
+        "batched",
+        "exchanges of rings: a kernel that says nothing, after a send and a receive on the host; "
+        "a kernel that sends and one that receives; or an all-to-all that is empty but for "
+        "the neighbours",
+        ("batched", "pairs", "permute"),
+    )
     option(
         files,
         "--host",
@@ -283,6 +335,10 @@ def world_size(options):
     return options.pp * options.tp * options.cp * options.dp
 
 
+def has_rings(options):
+    return options.cp > 1 and options.cp_comm != "gather"
+
+
 def problem_of(options):
     """What is wrong with the options; empty if nothing."""
     world = world_size(options)
@@ -317,6 +373,8 @@ def problem_of(options):
         return "--fsdp-overlap needs --fsdp"
     if options.fsdp and options.dp * options.cp < 2:
         return "--fsdp needs --dp or --cp of 2 and more"
+    if options.cp_comm != "gather" and options.cp < 2:
+        return "--cp-comm %s needs a --cp of 2 and more" % options.cp_comm
     if options.experts != "none" and (options.tp if options.experts == "tp" else options.dp) < 2:
         return "--experts %s needs a --%s of 2 and more" % (options.experts, options.experts)
     if options.experts != "none" and options.expert_exchanges == 2 and options.kernels < 2:
@@ -454,7 +512,8 @@ class Work:
 
     (JOB, letter, stage, micro-batch), (COMPUTE, ns, ns with even loads, name), (GAP, ns),
     (MEET, group kind, kind, ns) a collective of the chain, (START, group kind, kind, ns, tag) one
-    in the background, (AWAIT, group kind, tag), (END,), (OPTIMIZER, ns).
+    in the background, or an exchange beside a part, (AWAIT, group kind, tag), (END,),
+    (OPTIMIZER, ns).
     """
 
     def __init__(self, options, layout, loads, step, set_kernel=None):
@@ -487,7 +546,8 @@ class Work:
             if options.fsdp_overlap and index + 1 < len(jobs) and jobs[index + 1][0] != "W":
                 tags += 1
                 gathered = tags
-                chain.insert(1, (START, "dp", "all_gather", fsdp_ns, tags))
+                second = 2 if chain[0][0] == START else 1
+                chain.insert(second, (START, "dp", "all_gather", fsdp_ns, tags))
             program += chain
             if options.fsdp and letter in "BW":
                 if options.fsdp_overlap:
@@ -531,7 +591,9 @@ class Work:
                 after.append((MEET, "tp", "reduce_scatter", ns(options.tp_ms / 2)))
             elif tp_kind == "all_reduce":
                 after.append((MEET, "tp", "all_reduce", ns(options.tp_ms)))
-            if cp:
+            if cp and has_rings(options):
+                kernels = self.ring(kernels)
+            elif cp:
                 if forward:
                     before.append((MEET, "cp", "all_gather", ns(options.cp_ms)))
                 else:
@@ -579,6 +641,25 @@ class Work:
             kernels.append((COMPUTE,) + values + (COMPUTE_NAMES[index % len(COMPUTE_NAMES)],))
         return kernels
 
+    def ring(self, kernels):
+        """A layer's compute in parts, with the exchanges between them."""
+        parts, length = self.options.cp, ns(self.options.cp_ms)
+        overlap = self.options.cp_comm == "ring_overlap"
+        chain = []
+        for part in range(parts):
+            if part > 0 and overlap:
+                chain.append((AWAIT, "cp", "exchange"))
+            elif part > 0:
+                chain.append((MEET, "cp", "exchange", length))
+            if part + 1 < parts and overlap:
+                chain.append((START, "cp", "exchange", length, "exchange"))
+            for _, real, even, name in kernels:
+                pieces = [
+                    size * (part + 1) // parts - size * part // parts for size in (real, even)
+                ]
+                chain.append((COMPUTE, *pieces, name))
+        return chain
+
     def exchange(self, kind):
         options = self.options
         length = options.ep_ms * (
@@ -587,12 +668,13 @@ class Work:
         return (MEET, kind, "all_to_all", ns(length))
 
     def with_gaps(self, chain):
-        result = chain[:1]
-        for operation in chain[1:]:
-            if operation[0] == COMPUTE:
-                result.append(
-                    (GAP, round(self.options.launch_gap_us * 1000 * self.gaps.uniform(0.5, 1.5)))
-                )
+        result = []
+        first = 1 if chain[0][0] == START else 0
+        for index, operation in enumerate(chain):
+            if operation[0] == COMPUTE and index > first:
+                gap = (GAP, round(self.options.launch_gap_us * 1000 * self.gaps.uniform(0.5, 1.5)))
+                starts = result[-1][0] == START  # with the kernel, and not with the gap
+                result.insert(len(result) - starts, gap)
             result.append(operation)
         return result
 
@@ -637,14 +719,15 @@ def draw_loads(options, layout):
 
 
 class Meeting:
-    """One collective: when each member started it, when the last came, when each member's ended."""
+    """One collective, or the exchanges of a number. Of each member: when it started it, when the
+    last came of those it waits for, when its kernel ended, and how long it waited in jobs."""
 
-    __slots__ = ("kind", "started", "moves", "arrived", "last", "ends", "waiting", "in_jobs")
+    __slots__ = ("kind", "started", "moves", "arrived", "last", "ends", "waiting", "waited")
 
-    def __init__(self, kind, in_jobs):
-        self.kind, self.in_jobs = kind, in_jobs
+    def __init__(self, kind):
+        self.kind = kind
         self.started, self.moves, self.waiting = {}, {}, []
-        self.arrived = self.last = self.ends = None
+        self.arrived, self.last, self.ends, self.waited = {}, {}, {}, {}
 
 
 class Group:
@@ -658,16 +741,24 @@ class Group:
         self.begun = dict.fromkeys(ranks, 0)
         self.free = dict.fromkeys(ranks, -(1 << 62))
 
-    def start(self, rank, kind, now, length, in_jobs):
-        """The meeting that this is, and the ranks that can go on because of it."""
+    def awaited_by(self, rank):
+        """The ranks for which a rank waits, with itself."""
+        return self.ranks
+
+    def begin(self, rank, kind, now, length):
         number = self.begun[rank]
         self.begun[rank] += 1
         if number == len(self.meetings):
-            self.meetings.append(Meeting(kind, in_jobs))
+            self.meetings.append(Meeting(kind))
         meeting = self.meetings[number]
         assert meeting.kind == kind, "members are in different collectives"
         meeting.started[rank] = now
         meeting.moves[rank] = round(length * self.factor) if self.factor != 1 else length
+        return meeting
+
+    def start(self, rank, kind, now, length):
+        """The meeting that this is, and the ranks that can go on because of it."""
+        meeting = self.begin(rank, kind, now, length)
         woken = []
         while self.next < len(self.meetings) and len(self.meetings[self.next].started) == len(
             self.ranks
@@ -676,11 +767,41 @@ class Group:
             done.arrived = {
                 member: max(done.started[member], self.free[member]) for member in self.ranks
             }
-            done.last = max(done.arrived.values())
-            done.ends = {member: done.last + done.moves[member] for member in self.ranks}
+            last = max(done.arrived.values())
+            done.last = dict.fromkeys(self.ranks, last)
+            done.ends = {member: last + done.moves[member] for member in self.ranks}
             self.free = done.ends
             woken += done.waiting
             self.next += 1
+        return meeting, woken
+
+
+class Ring(Group):
+    """In exchanges a rank waits for its neighbours alone."""
+
+    __slots__ = ()
+
+    def neighbours(self, rank):
+        """The previous rank and the next one."""
+        place, size = self.ranks.index(rank), len(self.ranks)
+        return self.ranks[place - 1], self.ranks[(place + 1) % size]
+
+    def awaited_by(self, rank):
+        return (rank, *self.neighbours(rank))
+
+    def start(self, rank, kind, now, length):
+        meeting = self.begin(rank, kind, now, length)
+        assert self.free[rank] <= now, "a rank is in two exchanges at a time"
+        meeting.arrived[rank] = now
+        woken = []
+        for member in set(self.awaited_by(rank)):
+            times = [meeting.arrived.get(each) for each in self.awaited_by(member)]
+            if None in times:
+                continue
+            meeting.last[member] = max(times)
+            meeting.ends[member] = self.free[member] = max(times) + meeting.moves[member]
+            if member in meeting.waiting:
+                woken.append(member)
         return meeting, woken
 
 
@@ -714,10 +835,10 @@ class RankTimes:
     def __init__(self):
         self.jobs = []
         self.after = []  # kernels after the last job
-        self.background = []  # (group kind, meeting)
-        self.gaps = (
-            []
-        )  # (start, end, job): in it neither a kernel nor a collective of the chain runs
+        self.background = []  # meetings
+        # (start, end, job, exchange): in it neither a kernel nor a collective of the chain runs;
+        # an exchange beside the part may.
+        self.gaps = []
         self.by_group = {}
         self.optimizer = None
         self.sync = (
@@ -743,7 +864,7 @@ class Step:
             made = {}
             for rank, ranks in members.items():
                 if ranks not in made:
-                    made[ranks] = Group(
+                    made[ranks] = (Ring if kind == "cp" and has_rings(options) else Group)(
                         kind, ranks, options.slow_group_factor if slow_group == (kind, ranks) else 1
                     )
                 self.groups[(kind, rank)] = made[ranks]
@@ -766,16 +887,34 @@ class Step:
         self.length = self.end - self.begin
 
     def awaited(self):
-        """For each rank: how long others waited in collectives of jobs to which it came last."""
+        """For each rank: how long others waited in collectives of jobs to which it came last.
+
+        The accounts of all ranks come first.
+        """
         result = [0] * self.layout.world
         for group in set(self.groups.values()):
             for meeting in group.meetings:
-                if meeting.in_jobs:
-                    culprit = max(group.ranks, key=lambda rank: (meeting.arrived[rank], -rank))
-                    result[culprit] += sum(
-                        meeting.last - arrived for arrived in meeting.arrived.values()
+                for member, waited in meeting.waited.items():
+                    culprit = max(
+                        group.awaited_by(member), key=lambda rank: (meeting.arrived[rank], -rank)
                     )
+                    result[culprit] += waited
         return result
+
+    def count(self, rank, job, kind, meeting, start, end):
+        """Counts a meeting from start to end, in which no kernel runs; gives when it was over."""
+        end = min(end, meeting.ends[rank])
+        if end <= start:
+            return start
+        moves = min(end, max(start, meeting.last[rank]))
+        sums = self.ranks[rank].by_group.setdefault(kind, [0, 0])
+        sums[0] += moves - start
+        sums[1] += end - moves
+        job.waiting += moves - start
+        job.moving += end - moves
+        if moves > start:
+            meeting.waited[rank] = meeting.waited.get(rank, 0) + moves - start
+        return end
 
     def factor(self, rank, stage):
         factor = 1.0
@@ -793,7 +932,7 @@ class Step:
         if "slow_loader" in self.faults and rank == self.options.slow_loader:
             now = ns(self.options.loader_ms)
         tags = {}
-        job, factor, send_free = None, 1.0, 0
+        job, factor, send_free, exchange = None, 1.0, 0, None
         for operation in self.programs[rank]:
             what = operation[0]
             if what == COMPUTE:
@@ -807,42 +946,46 @@ class Step:
                 now += length
             elif what == MEET:
                 group = self.groups[(operation[1], rank)]
-                meeting, woken = group.start(rank, operation[2], now, operation[3], job is not None)
+                meeting, woken = group.start(rank, operation[2], now, operation[3])
                 self.ready.extend(woken)
-                while meeting.ends is None:
+                while rank not in meeting.ends:
                     meeting.waiting.append(rank)
                     yield
-                arrived, last, end = meeting.arrived[rank], meeting.last, meeting.ends[rank]
+                arrived, last, end = meeting.arrived[rank], meeting.last[rank], meeting.ends[rank]
                 if job:
                     if job.begin is None:
                         job.begin = arrived
                     elif now < arrived:
-                        times.gaps.append((now, arrived, job))
+                        times.gaps.append((now, arrived, job, None))
                     job.kernels.append((group, meeting, False))
-                    job.waiting += last - arrived
-                    job.moving += end - last
-                    sums = times.by_group.setdefault(operation[1], [0, 0])
-                    sums[0] += last - arrived
-                    sums[1] += end - last
+                    times.by_group.setdefault(operation[1], [0, 0])
+                    self.count(rank, job, operation[1], meeting, arrived, end)
                 else:
                     times.after.append((group, meeting))
                     times.sync.append((arrived, last, end))
                 now = end
             elif what == START:
                 group = self.groups[(operation[1], rank)]
-                meeting, woken = group.start(rank, operation[2], now, operation[3], False)
+                meeting, woken = group.start(rank, operation[2], now, operation[3])
                 self.ready.extend(woken)
                 tags[operation[4]] = meeting
                 job.kernels.append((group, meeting, True))
-                times.background.append(meeting)
+                if operation[2] == "exchange":
+                    exchange = meeting
+                else:
+                    times.background.append(meeting)
             elif what == AWAIT:
                 meeting = tags[operation[2]]
-                while meeting.ends is None:
+                while rank not in meeting.ends:
                     meeting.waiting.append(rank)
                     yield
+                if meeting is exchange:
+                    times.by_group.setdefault(operation[1], [0, 0])
+                    self.count(rank, job, operation[1], meeting, now, meeting.ends[rank])
+                    exchange = None
                 now = max(now, meeting.ends[rank])
             elif what == GAP:
-                times.gaps.append((now, now + operation[1], job))
+                times.gaps.append((now, now + operation[1], job, exchange))
                 now += operation[1]
             elif what == JOB:
                 _, letter, stage, micro_batch = operation
@@ -885,16 +1028,18 @@ class Step:
         times = self.ranks[rank]
         jobs = times.jobs
         background = sorted(
-            (meeting.arrived[rank], meeting.last, meeting.ends[rank])
+            (meeting.arrived[rank], meeting.last[rank], meeting.ends[rank])
             for meeting in times.background
         )
         gaps = times.gaps + [
-            (before.end, after.begin, None) for before, after in zip(jobs, jobs[1:])
+            (before.end, after.begin, None, None) for before, after in zip(jobs, jobs[1:])
         ]
         between = [0, 0]
         sums = times.by_group.setdefault("dp", [0, 0]) if background else None
         ends = [ended for _, _, ended in background]  # they are one after the other
-        for start, end, job in gaps:
+        for start, end, job, exchange in gaps:
+            if exchange:
+                start = self.count(rank, job, "cp", exchange, start, end)
             waiting = moving = 0
             for arrived, last, ended in background[bisect.bisect_right(ends, start) :]:
                 if arrived >= end:
@@ -945,6 +1090,9 @@ class Step:
             result["own"] + result["waiting"] + result["moving"] + result["launch"]
             == result["jobs"]
         )
+        for part in ("waiting", "moving"):
+            by_group = sum(sums[part] for sums in result["by_group"].values())
+            assert by_group == result[part], "groups do not add up"
         return result
 
 
@@ -1042,7 +1190,11 @@ class Run:
             fault["rank"] = options.slow_loader
             fault["rank_stage"] = layout.position[options.slow_loader]
             fault["loader_ns"] = ns(options.loader_ms)
-        chosen = {name: value for name, value in sorted(vars(options).items())}
+        chosen = {
+            name: value
+            for name, value in sorted(vars(options).items())
+            if options.cp > 1 or name not in ("cp_comm", "cp_written")
+        }
         truth = {
             "options": chosen,
             "world_size": layout.world,
@@ -1210,8 +1362,8 @@ class TraceWriter:
     def collective_arguments(self, kind, what):
         name, _, dtype = COLLECTIVES[what]
         text = (
-            '"Collective name": "%s", "In msg nelems": 8388608, "Out msg nelems": 8388608, "dtype": "%s", %s'
-            % (name, dtype, self.arguments[kind])
+            '"Collective name": "%s", "In msg nelems": %d, "Out msg nelems": %d, "dtype": "%s", %s'
+            % (name, ELEMENTS, ELEMENTS, dtype, self.arguments[kind])
         )
         if self.options.seq:
             self.seq[kind] += 1
@@ -1228,14 +1380,41 @@ class TraceWriter:
         text = self.collective_arguments(group.kind, meeting.kind)
         return (start, end, COLLECTIVES[meeting.kind][1], stream, text, text)
 
+    def message_arguments(self, what, kind, peer, elements):
+        ends = (self.rank, peer) if what == "send" else (peer, self.rank)
+        return (
+            '"Collective name": "%s", "In msg nelems": %d, "Out msg nelems": %d, "dtype": "BFloat16", %s, '
+            '"Src Rank": %d, "Dst Rank": %d'
+            % ((what, elements, elements, self.arguments[kind]) + ends)
+        )
+
     def message(self, what, times, stream):
         start, end, peer = times
-        ends = (self.rank, peer) if what == "send" else (peer, self.rank)
-        text = (
-            '"Collective name": "%s", "In msg nelems": 4194304, "Out msg nelems": 4194304, "dtype": "BFloat16", %s, '
-            '"Src Rank": %d, "Dst Rank": %d' % ((what, self.arguments["pp"]) + ends)
-        )
+        text = self.message_arguments(what, "pp", peer, ELEMENTS // 2)
         return (start, end, SEND_RECV, stream, text, "" if self.options.bare_messages else text)
+
+    def exchange(self, ring, meeting):
+        """The kernels of an exchange, in the order in which they are launched."""
+        rank, stream = self.rank, GROUP_STREAMS["cp"]
+        previous, following = ring.neighbours(rank)
+        start, end = meeting.arrived[rank], meeting.ends[rank]
+        if self.options.cp_written == "permute":
+            sizes = [
+                [ELEMENTS if member == peer else 0 for member in ring.ranks]
+                for peer in (following, previous)
+            ]
+            text = self.collective_arguments("cp", "exchange")
+            text += ', "In split size": "%s", "Out split size": "%s"' % tuple(sizes)
+            return [(start, end, SEND_RECV, stream, text, text)]
+        send = self.message_arguments("send", "cp", following, ELEMENTS)
+        receive = self.message_arguments("recv", "cp", previous, ELEMENTS)
+        if self.options.cp_written == "batched":
+            return [(start, end, SEND_RECV, stream, (send, receive), "")]
+        kernels = []
+        for peer, text, own in ((following, send, stream), (previous, receive, RING_RECV_STREAM)):
+            over = max(start, meeting.arrived[peer]) + meeting.moves[rank]
+            kernels.append((start, over, SEND_RECV, own, text, text))
+        return kernels if ring.ranks.index(rank) % 2 == 0 else kernels[::-1]
 
     def step(self, number):
         """Annotations with their launches, in the order of the host: (name, [kernel])."""
@@ -1249,7 +1428,9 @@ class TraceWriter:
                 items.append(("PP:%dRECV_%s%d" % (job.stage, kind, job.micro_batch), [kernel]))
             kernels = []
             for kernel in job.kernels:
-                if isinstance(kernel[0], Group):
+                if isinstance(kernel[0], Ring):
+                    kernels += self.exchange(kernel[0], kernel[1])
+                elif isinstance(kernel[0], Group):
                     kernels.append(self.collective(kernel[0], kernel[1], not kernel[2]))
                 else:
                     kernels.append(kernel + (COMPUTE_STREAM, "", ""))
@@ -1324,11 +1505,19 @@ class TraceWriter:
         start, end, name, stream, host_text, device_text = kernel
         self.ids += 1
         pid, number = self.pid, self.ids
-        if host_text:
+        calls = [(launch - 500, 3000, host_text)] if host_text else []
+        if isinstance(host_text, tuple):  # calls of a batch: they are over before it is launched
+            calls = [
+                (launch - 1300 * (len(host_text) - i), 1000, text)
+                for i, text in enumerate(host_text)
+            ]
+        for at, length, text in calls:
+            if isinstance(host_text, tuple):
+                self.ids += 1
             self.events.append(
-                '{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": %d, "tid": %d, "ts": %s, "dur": 3.0, '
+                '{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": %d, "tid": %d, "ts": %s, "dur": %.1f, '
                 '"args": {%s, "External id": %d}}'
-                % (pid, pid, us(launch - 500 + self.shift), host_text, number)
+                % (pid, pid, us(at + self.shift), length / 1000, text, self.ids)
             )
         self.events.append(
             '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": %d, "tid": %d, "ts": %s, "dur": 2.0, '
@@ -1468,6 +1657,7 @@ class Check:
         run = self.known("fsdp", [355.3] * 3, waits, fsdp, [314.1] * 3)
         self.kernels("fsdp", run)
         self.uneven_experts()
+        self.rings()
         self.orders()
         print("%d wrong, %d skipped" % (self.failed, self.skipped))
         return 1 if self.failed else SKIPPED if self.skipped else 0
@@ -1508,6 +1698,110 @@ class Check:
             kernel,
         )
         self.kernels("moe", run, 1000)
+
+    def rings(self):
+        """Worked out by hand.
+
+        Without a fault a step is 9 forwards and backwards, 8 messages of 0.2 ms, 3 ms for gradients
+        and 2 ms for the optimizer. A rank has 8 forwards of 2 layers and 8 backwards.
+        """
+        four = ("--cp", "4", "--cp-comm")
+        # A layer has 3 exchanges of 0.2 ms: a forward is 10 + 1.2 ms, a backward 20 + 1.2 ms.
+        self.known("ring", [298.2] * 3, [0.0] * 8, (*four, "ring"), [298.2] * 3, 19.2)
+        # Parts of a forward are 1.25 ms, so 0.25 ms of an exchange are left, 3 times in a layer;
+        # those of a backward are 2.5 ms, and nothing is left: 11.5 and 20 ms.
+        arguments = (*four, "ring_overlap", "--cp-ms", "1.5")
+        self.known("ring_overlap", [290.1] * 3, [0.0] * 8, arguments, [290.1] * 3, 12.0)
+        # Ranks 0 to 3 are a ring; parts of a forward are 1 ms, but 2 ms on rank 1; exchanges take
+        # 0.1 ms. In the first, ranks come after 1, 2, 1 and 1 ms: 0 and 2 wait for rank 1, and rank
+        # 3 for nobody. To the second they come after 3.1, 4.1, 3.1 and 2.1 ms: now rank 3 waits
+        # 1 ms, for ranks 0 and 2. To the third after 5.2, 6.2, 5.2 and 4.2 ms.
+        arguments = "--layers 1 --layer-ms 4 --cp-ms 0.1 --steps 1 --slow-rank 1".split()
+        arguments += ["--slow-rank-factor", "2", *four]
+        self.first_forward(
+            "ring with a slow rank",
+            (*arguments, "ring"),
+            [[1, 2.1], [2, 2.1], [1, 2.1], [1, 1.1]],
+            [[3.1, 4.2], [4.1, 4.2], [3.1, 4.2], [2.1, 3.2]],
+            [[5.2, 6.3], [6.2, 6.3], [5.2, 6.3], [4.2, 5.3]],
+            [7.3, 8.3, 7.3, 6.3],
+            [3.0, 0.0, 3.0, 2.0],
+            [0.3] * 4,
+        )
+        # Exchanges begin with parts: the first is over after 0.1 ms. To the second ranks come after
+        # 1, 2, 1 and 1 ms; ranks 0 and 2 have 0.1 ms of it left when their parts end. To the third
+        # they come after 2.1, 4, 2.1 and 2 ms; ranks 0 and 2 end their parts at 3.1 ms, wait until
+        # 4 ms, and move until 4.1 ms. Rank 3 waits never.
+        self.first_forward(
+            "ring_overlap with a slow rank",
+            (*arguments, "ring_overlap"),
+            [[0, 0.1]] * 4,
+            [[1, 2.1], [2, 2.1], [1, 2.1], [1, 1.1]],
+            [[2.1, 4.1], [4, 4.1], [2.1, 4.1], [2, 2.2]],
+            [5.1, 8.0, 5.1, 4.0],
+            [0.9, 0.0, 0.9, 0.0],
+            [0.2, 0.0, 0.2, 0.0],
+        )
+        # Three ranks are all neighbours: the others wait 1 ms in both exchanges.
+        self.first_forward(
+            "ring of 3 with a slow rank",
+            (*arguments[:-2], "3", "--layer-ms", "3", "--cp-comm", "ring"),
+            [[1, 2.1], [2, 2.1], [1, 2.1]],
+            [[3.1, 4.2], [4.1, 4.2], [3.1, 4.2]],
+            [5.2, 6.2, 5.2],
+            [2.0, 0.0, 2.0],
+            [0.2] * 3,
+        )
+        self.pairs((*arguments, "ring", "--cp-written", "pairs"))
+        for written in ("batched", "pairs", "permute"):
+            for comm in ("ring", "ring_overlap"):
+                more = (
+                    "--dp 2 --fsdp --fsdp-overlap --kernels 2 --launch-gap-us 100 --bare-messages"
+                )
+                run = Run(options_for(*arguments, comm, "--cp-written", written, *more.split()))
+                with tempfile.TemporaryDirectory() as folder:
+                    write_run(run, folder)
+                    found = Reread(folder).differences
+                self.expect(
+                    "%s written as %s: traces and truth differ" % (comm, written), found, []
+                )
+
+    def first_forward(self, name, arguments, *known):
+        """Start and end of each exchange on each rank; jobs, waiting and moving, all in ms."""
+        print(name)
+        run = Run(options_for(*arguments))
+        ranks = run.steps[0].groups[("cp", 0)].ranks
+        jobs = [run.steps[0].ranks[rank].jobs[0] for rank in ranks]
+        for index, exchange in enumerate(known[:-3]):
+            meeting = run.steps[0].groups[("cp", 0)].meetings[index]
+            found = [[ms(meeting.arrived[rank]), ms(meeting.ends[rank])] for rank in ranks]
+            self.expect("exchange %d, start and end, ms" % (index + 1), found, exchange)
+        found = (
+            [ms(job.end - job.begin) for job in jobs],
+            [ms(job.waiting) for job in jobs],
+            [ms(job.moving) for job in jobs],
+        )
+        for what, one, other in zip(("jobs", "waiting", "moving"), found, known[-3:]):
+            self.expect(what + ", ms", one, other)
+        step = run.accounts[0]
+        found = [sum(account[key] for account in step) for key in ("awaited", "waiting")]
+        self.expect("all waiting is for somebody, ms", ms(found[0]), ms(found[1]))
+
+    def pairs(self, arguments):
+        """In the first exchange rank 1 comes after 2 ms, the others after 1 ms."""
+        print("ring as pairs")
+        run = Run(options_for(*arguments))
+        for rank, known in enumerate(([1.1, 0.1], [0.1, 0.1], [0.1, 1.1], [0.1, 0.1])):
+            writer = TraceWriter(run, rank)
+            writer.step(0)
+            found = {}
+            for event in writer.events:
+                args = json.loads(event, parse_float=nanoseconds)
+                if args["cat"] == "kernel" and "Src Rank" in args["args"]:
+                    if "CONTEXT" in args["args"]["Process Group Description"]:
+                        found.setdefault(args["args"]["Collective name"], ms(args["dur"]))
+            found = [found["send"], found["recv"]]
+            self.expect("rank %d sends and receives for, ms" % rank, found, known)
 
     def orders(self):
         print("orders of schedules")
@@ -1582,6 +1876,7 @@ class Reread:
     """Computes what truth.json says from the traces of a folder, by a sweep over their kernels.
 
     Of truth.json it takes only the clocks of hosts, and whether collectives run in the background.
+    Who are neighbours in rings it finds in the arguments of exchanges.
     """
 
     def __init__(self, folder):
@@ -1591,14 +1886,20 @@ class Reread:
         clocks = {rank: host["clock_ns"] for host in self.truth["hosts"] for rank in host["ranks"]}
         self.ranks = []
         self.arrivals = collections.defaultdict(list)  # (group, number in the group) -> starts
+        self.moved = []  # of exchanges: (group, end, whose arrivals it waits for)
         for rank in range(self.truth["world_size"]):
             path = os.path.join(folder, "rank%d.pt.trace.json.gz" % rank)
-            self.ranks.append(self.kernels(read_trace(path), clocks[rank]))
+            self.ranks.append(self.kernels(read_trace(path), clocks[rank], rank))
         self.differences = []
         self.compare()
+        self.compare_exchanges()
 
-    def kernels(self, events, clock):
-        """By step: (start, end, job or None, kind, meeting); kind: own, chain, background, optimizer."""
+    def kernels(self, events, clock, rank):
+        """By step: (start, end, job or None, kind, meetings).
+
+        Kinds: own, chain, background, optimizer. Meetings: those of which the latest arrival
+        counts; an exchange has one for each rank that it waits for.
+        """
         annotations = [event for event in events if event["cat"] == "user_annotation"]
         steps = sorted(
             event["ts"] for event in annotations if event["name"].startswith("ProfilerStep#")
@@ -1619,6 +1920,14 @@ class Reread:
             for event in events
             if event["cat"] == "cpu_op"
         }
+        times = [0] + sorted(launches.values())
+        posts = sorted(
+            (event["ts"], event["ts"] + event["dur"], event["args"])
+            for event in events
+            if event["cat"] == "cpu_op" and event["args"]["Collective name"] in ("send", "recv")
+        )
+        begins_of_posts = [post[0] for post in posts]
+        exchanges = {}  # (group, number) -> place in the result
         result = [[] for _ in steps]
         seen = collections.Counter()
         chained = set()
@@ -1626,30 +1935,68 @@ class Reread:
             (event for event in events if event["cat"] == "kernel"), key=lambda event: event["ts"]
         ):
             number = event["args"]["correlation"]
-            details = groups.get(number)
-            if details and details["Collective name"] in ("send", "recv"):
-                continue
             launch = launches[number]
+            details = [groups[number]] if number in groups else []
+            if not details and event["name"] == SEND_RECV:  # calls between two launches
+                before = times[bisect.bisect_left(times, launch) - 1]
+                first, last = (bisect.bisect_right(begins_of_posts, at) for at in (before, launch))
+                details = [args for _, end, args in posts[first:last] if end <= launch]
+                assert len(details) == 2, "a kernel without arguments has no two calls"
+            details_of_any = details[0] if details else {}
+            if details_of_any.get("Process Group Description") in PIPELINE_NAMES:
+                continue
             step = bisect.bisect_right(steps, launch) - 1
             index = bisect.bisect_right(begins, launch) - 1
             job = index if index >= 0 and launch < jobs[index][1] else None
             start = event["ts"] - clock
-            meeting, kind = None, "own" if job is not None else "optimizer"
+            end = start + event["dur"]
+            meetings, kind = (), "own" if job is not None else "optimizer"
             if details:
-                group = (details["Process Group Description"], details["Process Group Ranks"])
-                meeting = group + (seen[group],)
-                seen[group] += 1
-                self.arrivals[meeting].append(start)
+                group = tuple(
+                    details[0][key] for key in ("Process Group Description", "Process Group Ranks")
+                )
+                neighbours = neighbours_in(details)
+                counted = group
+                if neighbours and len(details) == 1:  # of pairs each kind is counted
+                    counted += (details[0]["Collective name"],)
+                meeting = group + (seen[counted],)
+                seen[counted] += 1
                 kind = "chain"
-                if self.overlap and details["Collective name"] in (
+                if neighbours:
+                    meetings = tuple(meeting + (each,) for each in {rank, *neighbours})
+                    self.arrivals[meeting + (rank,)].append(start)
+                    self.moved.append((group, end, meetings))
+                    if meeting in exchanges:  # the other one of the pair
+                        of_step, place = exchanges[meeting]
+                        other = of_step[place]
+                        assert other[0] == start and other[2] == job, "a pair starts apart"
+                        meetings = tuple({*other[4], *meetings})
+                        of_step[place] = (start, max(other[1], end), job, kind, meetings)
+                        continue
+                    exchanges[meeting] = (result[step], len(result[step]))
+                else:
+                    meetings = (meeting,)
+                    self.arrivals[meeting].append(start)
+                if self.overlap and details[0]["Collective name"] in (
                     "_allgather_base",
                     "_reduce_scatter_base",
                 ):
                     if "DATA" in group[0] or "dp" in group[0]:
                         first = (group, step) not in chained and not chained.add((group, step))
                         kind = "chain" if first else "background"
-            result[step].append((start, start + event["dur"], job, kind, meeting))
+            result[step].append((start, end, job, kind, meetings))
         return result
+
+    def compare_exchanges(self):
+        """Kernels of exchanges move equally long after the last of those they wait for has come."""
+        lengths = collections.defaultdict(set)
+        for group, end, meetings in self.moved:
+            lengths[group].add(end - self.last_of(meetings))
+        for group, moved in lengths.items():
+            self.same("shortest exchange in %s %s" % group, min(moved), max(moved), "longest")
+
+    def last_of(self, meetings):
+        return max(start for meeting in meetings for start in self.arrivals[meeting])
 
     def compare(self):
         steps = range(len(self.truth["step_ns"]))
@@ -1671,9 +2018,9 @@ class Reread:
                         "rank %d step %d %s" % (rank, step, key), value, of_rank["steps"][step][key]
                     )
 
-    def same(self, what, found, said):
+    def same(self, what, found, said, where="in truth.json"):
         if found != said:
-            self.differences.append("%s: %d in the traces, %d in truth.json" % (what, found, said))
+            self.differences.append("%s: %d in the traces, %d %s" % (what, found, said, where))
 
     def sweep(self, kernels):
         jobs = {}
@@ -1684,11 +2031,11 @@ class Reread:
         changes = []
         for start, end in jobs.values():
             changes += [(start, 1, "job"), (end, -1, "job")]
-        for start, end, job, kind, meeting in kernels:
+        for start, end, job, kind, meetings in kernels:
             if job is None:
                 continue
-            if meeting:
-                last = max(self.arrivals[meeting])
+            if meetings:
+                last = self.last_of(meetings)
                 changes += [(start, 1, kind + " waits"), (last, -1, kind + " waits")]
                 changes += [(last, 1, kind + " moves"), (end, -1, kind + " moves")]
             else:
@@ -1724,6 +2071,19 @@ class Reread:
         return found
 
 
+def neighbours_in(details):
+    """The ranks to which the calls of a kernel send, and from which they receive; empty: none."""
+    found = set()
+    for call in details:
+        if call["Collective name"] in ("send", "recv"):
+            found.add(call["Dst Rank" if call["Collective name"] == "send" else "Src Rank"])
+        for key in ("In split size", "Out split size"):
+            sizes = json.loads(call.get(key, "[]"))
+            ranks = json.loads(call["Process Group Ranks"])
+            found.update(rank for rank, size in zip(ranks, sizes) if size)
+    return found
+
+
 def verify(folder):
     differences = Reread(folder).differences
     for line in differences[:20]:
@@ -1741,25 +2101,74 @@ def verify(folder):
 # Random options -----------------------------------------------------------------------------------
 
 
-def draw_options(options, fault=None):
+SIZES = {
+    "pp": (2, 2, 3, 4, 4, 4, 5, 6, 8),
+    "tp": (1, 2, 2, 4, 4, 8),
+    "dp": (1, 1, 2, 2, 3, 4),
+    "cp": (1, 1, 1, 1, 2),
+}
+SIZES_WITH_RINGS = {"pp": (2, 3, 4), "tp": (1, 2), "dp": (1, 2), "cp": (3, 4)}
+
+
+def draw_options(options, fault=None, rings=False):
     """Draws the whole run from the seed, with this fault or any."""
     source = random.Random("%d options" % options.seed)
     drawn = source.choice(FAULTS)
     while True:
-        draw_shape(options, source)
+        largest = draw_shape(options, source, rings)
         draw_fault(options, source, fault or drawn)
         if not problem_of(options):
-            return
+            break
+    draw_rings(options, largest, rings)
 
 
-def draw_shape(options, source):
+def draw_rings(options, largest, rings):
+    """Draws nothing from the source of the other options, which stay as they are."""
+    if options.cp == 1:
+        return
+    source = random.Random("%d cp" % options.seed)
+    ways = ("ring", "ring_overlap") if rings else ("gather", "ring", "ring_overlap")
+    options.cp_comm = source.choice(ways)
+    options.cp_written = source.choice(("batched", "pairs", "permute"))
+    if rings:
+        if options.cp_comm == "ring_overlap":  # shorter or longer than the parts of a forward
+            options.cp_ms = round(options.layer_ms / options.cp * source.uniform(0.3, 1.5), 3)
+    elif has_rings(options) and 2 * world_size(options) <= largest and source.random() < 0.5:
+        widen_rings(options)
+
+
+def widen_rings(options):
+    """Doubles the CP groups. A rank of a fault keeps its place in all groups."""
+    before = options.cp
+    options.cp *= 2
+
+    def moved(rank):
+        inner = options.tp * before
+        return rank // inner * options.tp * options.cp + rank % inner
+
+    for name in ("slow_rank", "slow_loader"):
+        if getattr(options, name) is not None:
+            setattr(options, name, moved(getattr(options, name)))
+    if options.slow_group is not None:
+        kind, _, rank = options.slow_group.partition(":")
+        options.slow_group = "%s:%d" % (kind, moved(int(rank)))
+    limit_work(options)
+
+
+def limit_work(options):
+    if world_size(options) > 16:
+        options.layers, options.steps = min(options.layers, 2), 3
+
+
+def draw_shape(options, source, rings):
+    """Gives how many ranks a run may have."""
     chance = source.random
     largest = source.choice((8, 8, 16, 16, 16, 16, 32, 64))
+    if rings:
+        largest = 32
     while True:
-        options.pp = source.choice((2, 2, 3, 4, 4, 4, 5, 6, 8))
-        options.tp = source.choice((1, 2, 2, 4, 4, 8))
-        options.dp = source.choice((1, 1, 2, 2, 3, 4))
-        options.cp = source.choice((1, 1, 1, 1, 2))
+        for name, sizes in (SIZES_WITH_RINGS if rings else SIZES).items():
+            setattr(options, name, source.choice(sizes))
         if 4 <= world_size(options) <= largest and options.tp * options.cp * options.dp > 1:
             break
     options.schedule = source.choice(("1F1B", "1F1B", "GPipe", "Interleaved1F1B", "ZBH1"))
@@ -1770,8 +2179,7 @@ def draw_shape(options, source):
     options.steps = source.choice((3, 3, 3, 4, 5))
     options.layers = source.choice((1, 2, 3) if chunks_of(options.schedule) == 1 else (1, 2))
     options.kernels = source.choice((1, 2, 3))
-    if world_size(options) > 16:
-        options.layers, options.steps = min(options.layers, 2), 3
+    limit_work(options)
     options.layer_ms = round(source.uniform(2, 10), 2)
     options.jitter = source.choice(
         (0.0, round(source.uniform(0.2, 2), 2), round(source.uniform(2, 5), 2))
@@ -1803,6 +2211,7 @@ def draw_shape(options, source):
     options.clock_ms = (
         round(source.uniform(0.1, 5), 3) if options.hosts > 1 and chance() < 0.5 else 0.0
     )
+    return largest
 
 
 def draw_experts(options, source, able):
@@ -1870,7 +2279,14 @@ def main():
     parser.add_argument(
         "--random", action="store_true", help="draws all options and the fault from the seed"
     )
-    parser.add_argument("--fault", choices=FAULTS, help="with --random: with this fault")
+    parser.add_argument(
+        "--random-rings",
+        action="store_true",
+        help="draws them, too: rings of 3 or 4 ranks, TP and DP of at most 2, up to 32 ranks",
+    )
+    parser.add_argument(
+        "--fault", choices=FAULTS, help="with --random and --random-rings: with this fault"
+    )
     parser.add_argument(
         "--list-options",
         action="store_true",
@@ -1895,11 +2311,12 @@ def main():
         return Check(given.data).run()
     if given.verify:
         return verify(given.verify)
-    if given.fault and not given.random:
+    is_drawn = given.random or given.random_rings
+    if given.fault and not is_drawn:
         parser.error("--fault needs --random; without it, --slow-rank and others say the fault")
     options = options_for_run(given)
-    if given.random:
-        draw_options(options, given.fault)
+    if is_drawn:
+        draw_options(options, given.fault, given.random_rings)
     problem = problem_of(options)
     if problem:
         parser.error(problem)
@@ -1931,17 +2348,21 @@ def summary(run):
     options = run.options
     lengths = [step.length for step in run.steps]
     repaired = run.repaired["repaired"]
-    return "%d ranks, %s, PP %d TP %d CP %d DP %d%s, fault: %s, step %.3f ms, repaired %.3f ms" % (
-        run.layout.world,
-        options.schedule,
-        options.pp,
-        options.tp,
-        options.cp,
-        options.dp,
-        " FSDP" if options.fsdp else "",
-        run.fault,
-        sum(lengths) / len(lengths) / 1e6,
-        sum(repaired) / len(repaired) / 1e6,
+    return (
+        "%d ranks, %s, PP %d TP %d CP %d%s DP %d%s, fault: %s, step %.3f ms, repaired %.3f ms"
+        % (
+            run.layout.world,
+            options.schedule,
+            options.pp,
+            options.tp,
+            options.cp,
+            " (%s, %s)" % (options.cp_comm, options.cp_written) if has_rings(options) else "",
+            options.dp,
+            " FSDP" if options.fsdp else "",
+            run.fault,
+            sum(lengths) / len(lengths) / 1e6,
+            sum(repaired) / len(repaired) / 1e6,
+        )
     )
 
 

@@ -3,6 +3,7 @@
     judge_reports.py build/core/bin/pipe-trace                     some runs
     judge_reports.py build/core/bin/pipe-trace --seeds 1-200       many
     judge_reports.py build/core/bin/pipe-trace --seeds 7 --keep /tmp/runs
+    judge_reports.py build/core/bin/pipe-trace --random-rings --seeds 1-50
 
 Each seed is a random run with at most one fault. Its report must
 - have findings about the fault alone, and no culprit where ranks take turns at being slow. Not
@@ -214,10 +215,16 @@ class Judged:
             "WRONG" if self.wrong else "right",
             self.seed,
             self.kind,
-            "PP %(pp)d TP %(tp)d CP %(cp)d DP %(dp)d %(schedule)s" % options,
+            "PP %(pp)d TP %(tp)d CP %(cp)d DP %(dp)d %(schedule)s" % options + rings_of(options),
             "effect %.1f %%" % (100 * gain(self.truth, "repaired")),
             "".join("; " + text for text in self.figures + self.wrong),
         )
+
+
+def rings_of(options):
+    if options.get("cp_comm", "gather") == "gather":
+        return ""
+    return " %(cp_comm)s, %(cp_written)s" % options
 
 
 def said(whom):
@@ -248,7 +255,8 @@ def error_in(report):
 
 def judge(given, seed, root):
     """Makes the run of a seed and judges its report. None: it has too many ranks."""
-    script = [sys.executable, os.path.join(HERE, "hybrid_runs.py"), "--seed", str(seed), "--random"]
+    script = [sys.executable, os.path.join(HERE, "hybrid_runs.py"), "--seed", str(seed)]
+    script.append("--random-rings" if given.random_rings else "--random")
     if given.fault:
         script += ["--fault", given.fault]
     drawn = subprocess.run([*script, "--list-options"], capture_output=True, text=True, check=True)
@@ -300,6 +308,11 @@ def main():
         "--seeds", type=seeds_in, default="1-16", help="such as 1-4,9 (default: %(default)s)"
     )
     parser.add_argument("--fault", help="all runs have this one (hybrid_runs.py --help)")
+    parser.add_argument(
+        "--random-rings",
+        action="store_true",
+        help="all runs have rings of 3 or 4 ranks (hybrid_runs.py --help)",
+    )
     parser.add_argument(
         "--most-ranks", type=int, default=64, help="leaves out runs with more (default: %(default)s)"
     )
