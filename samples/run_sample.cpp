@@ -21,7 +21,7 @@
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
 #include "runtime/device/rank_device.h"
-#include "runtime/engine/best_partition.h"
+#include "runtime/engine/auto_partition.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/say.h"
 #include "runtime/engine/training_plan.h"

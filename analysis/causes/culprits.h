@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/causes/beside_others.h"
+#include "analysis/causes/slower_than_others.h"
 #include "analysis/causes/unsteady_jobs.h"
 #include "analysis/run/bubbles/bubbles.h"
 #include "analysis/run/steps/counted_steps.h"

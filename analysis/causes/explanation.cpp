@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "analysis/causes/beside_others.h"
 #include "analysis/causes/culprits.h"
+#include "analysis/causes/slower_than_others.h"
 #include "analysis/run/steps/median_step.h"
 #include "trace/threads/in_parallel.h"
 

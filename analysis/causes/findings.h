@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/causes/beside_others.h"
 #include "analysis/causes/culprits.h"
 #include "analysis/causes/device_state.h"
 #include "analysis/causes/held_lines.h"
 #include "analysis/causes/pauses.h"
 #include "analysis/causes/peers.h"
+#include "analysis/causes/slower_than_others.h"
 #include "analysis/causes/steps_that_lack_jobs.h"
 #include "analysis/causes/unsteady_jobs.h"
 #include "analysis/run/bubbles/bubbles.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/causes/what_ifs.h"
+#include "analysis/causes/slowdown_what_ifs.h"
 #include "analysis/run/graph/job_graph.h"
 #include "analysis/run/steps/incomplete_steps.h"
 #include "analysis/run/waits/run_work.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/causes/what_ifs.h"
+#include "analysis/causes/slowdown_what_ifs.h"
 #include "analysis/testing/slowdown_of_run.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "analysis/causes/beside_others.h"
 #include "analysis/causes/culprits.h"
+#include "analysis/causes/slower_than_others.h"
 #include "analysis/causes/steps_that_lack_jobs.h"
 #include "analysis/run/run.h"
 #include "analysis/run/steps/rank_jobs.h"

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "analysis/causes/beside_others.h"
 #include "analysis/causes/findings.h"
 #include "analysis/causes/peers.h"
+#include "analysis/causes/slower_than_others.h"
 #include "analysis/causes/unsteady_jobs.h"
 #include "analysis/run/steps/median_step.h"
 #include "trace/error.h"

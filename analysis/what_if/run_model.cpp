@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/causes/beside_others.h"
 #include "analysis/causes/held_lines.h"
+#include "analysis/causes/slower_than_others.h"
 #include "analysis/median.h"
 #include "analysis/run/costs/measured_costs.h"
 #include "analysis/run/graph/job_graph.h"

@@ -12,7 +12,7 @@ endif()
 pipetrace_test(
   control_threads_test SANITIZED
   SOURCES control/control_mesh_test.cpp control/local_control_test.cpp
-          control/start/meeting_test.cpp
+          control/start/connect_ranks_test.cpp
           control/start/same_run_test.cpp
   LINK pipetrace::control
   LABELS threads)

@@ -15,7 +15,7 @@
 #include "runtime/control/control_relay.h"
 #include "runtime/control/control_socket.h"
 #include "runtime/control/run_end.h"
-#include "runtime/control/start/meeting.h"
+#include "runtime/control/start/connect_ranks.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/verdict/control_message.h"
 #include "runtime/control/verdict/failure_agreement.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "runtime/control/start/meeting.h"
+#include "runtime/control/start/connect_ranks.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/testing/memory_key_value.h"
 #include "trace/error.h"

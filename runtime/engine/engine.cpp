@@ -17,7 +17,7 @@
 #include "profiler/switches.h"
 #include "runtime/costs/measure_costs.h"
 #include "runtime/device/rank_device.h"
-#include "runtime/engine/best_partition.h"
+#include "runtime/engine/auto_partition.h"
 #include "runtime/engine/engine_main.h"
 #include "runtime/engine/engine_rank.h"
 #include "runtime/engine/engine_shared.h"

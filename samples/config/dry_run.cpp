@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "runtime/engine/best_partition.h"
+#include "runtime/engine/auto_partition.h"
 #include "runtime/engine/data_set.h"
 #include "runtime/engine/rank_checkpoints.h"
 #include "runtime/engine/say.h"

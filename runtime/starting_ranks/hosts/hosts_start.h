@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/starting_ranks/hosts/agent_connection.h"
-#include "runtime/starting_ranks/hosts/meeting_point.h"
+#include "runtime/starting_ranks/hosts/reachable_address.h"
 #include "runtime/starting_ranks/local_port.h"
 #include "runtime/starting_ranks/ranks_on_host.h"
 #include "runtime/starting_ranks/signal_inbox.h"

@@ -1,4 +1,4 @@
-#include "runtime/engine/best_partition.h"
+#include "runtime/engine/auto_partition.h"
 
 #include <algorithm>
 #include <chrono>

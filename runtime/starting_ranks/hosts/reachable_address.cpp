@@ -1,4 +1,4 @@
-#include "runtime/starting_ranks/hosts/meeting_point.h"
+#include "runtime/starting_ranks/hosts/reachable_address.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "analysis/causes/what_ifs.h"
+#include "analysis/causes/slowdown_what_ifs.h"
 
 #include <algorithm>
 #include <utility>

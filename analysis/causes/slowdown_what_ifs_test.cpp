@@ -1,6 +1,6 @@
 // Lengths by replica and of many sets are computed in short ways. Here they are compared with the
 // long one: a what-if of its own for each.
-#include "analysis/causes/what_ifs.h"
+#include "analysis/causes/slowdown_what_ifs.h"
 
 #include <gtest/gtest.h>
 

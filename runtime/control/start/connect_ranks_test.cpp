@@ -1,4 +1,4 @@
-#include "runtime/control/start/meeting.h"
+#include "runtime/control/start/connect_ranks.h"
 
 #include <gmock/gmock.h>
 #include <poll.h>

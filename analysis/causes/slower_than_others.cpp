@@ -1,4 +1,4 @@
-#include "analysis/causes/beside_others.h"
+#include "analysis/causes/slower_than_others.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/causes/beside_others.h"
 #include "analysis/causes/findings.h"
+#include "analysis/causes/slower_than_others.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/present/run_report.h"
 #include "analysis/testing/explained_run.h"
