@@ -61,6 +61,8 @@ inline constexpr std::string_view kUse = "group_use";
 /// Those of the group with which it exchanges data, and which it waits for, where these are not all
 /// others, as in a ring: "5 7".
 inline constexpr std::string_view kPartners = "group_partners";
+/// Of a collective that is one end of a message: the ranks of sender and receiver, "5 6".
+inline constexpr std::string_view kMessage = "group_message";
 /// Its number in its group, where the trace says it: members have the same one.
 inline constexpr std::string_view kSequence = "group_seq";
 

@@ -214,7 +214,7 @@ bool areAlikeByWork(const FindingInputs& run, const CulpritGroup& group) {
 bool isMuchLonger(const FindingInputs& run, Id job) {
   const JobGraph& graph = run.of.graph();
   if (graph.inside().empty()) return true;
-  const Nanoseconds own = graph.lengthOf(job) - graph.inside().partsOf(job).moving;
+  const Nanoseconds own = graph.ownTimeOf(job);
   return 2 * own >= 3 * run.times.median(job);
 }
 
@@ -901,7 +901,7 @@ class Findings {
     std::set<int> missing;
     std::vector<char> waitedFor(graph_.inside().sets().size());
     for (const InsideJobs::Meeting& each : graph_.inside().meetings()) {
-      if (each.lacksLast && each.waitingInside > 0) waitedFor[each.set] = 1;
+      if (each.lacksLast && each.late() > 0) waitedFor[each.set] = 1;
     }
     for (std::size_t s = 0; s < waitedFor.size(); ++s) {
       if (waitedFor[s] == 0) continue;

@@ -153,12 +153,6 @@ std::vector<std::int32_t> stepsOf(const JobGraph& graph, const CountedSteps& cou
   return steps;
 }
 
-/// Without the time in which collectives move: all members share that.
-Nanoseconds ownTimeOf(const JobGraph& graph, Id id) {
-  const InsideJobs::Parts parts = graph.inside().partsOf(id);
-  return parts.own + parts.launchBound;
-}
-
 Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
               const std::vector<std::int32_t>& steps) {
   Cells cells;
@@ -173,8 +167,7 @@ Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
     }
     std::vector<Cell>& ofStage = cells[job.stage];
     ofStage.resize(steps.size());
-    ofStage[at].sum +=
-        static_cast<double>(graph.inside().empty() ? graph.lengthOf(id) : ownTimeOf(graph, id));
+    ofStage[at].sum += static_cast<double>(graph.ownTimeOf(id));
     ++ofStage[at].count;
   }
   return cells;
@@ -289,7 +282,7 @@ void addStandardErrors(const JobGraph& graph, const CountedSteps& counted,
     const JobGraph::Node& job = graph.node(id);
     if (!isCompute(job.kind) || job.step < 0 || !counted.contains(job.step)) continue;
     times[{job.stage, job.step, job.microBatch}][job.rank] +=
-        static_cast<double>(ownTimeOf(graph, id));
+        static_cast<double>(graph.ownTimeOf(id));
   }
   struct Sums {
     double sum = 0;

@@ -196,7 +196,7 @@ class PausesOfRank {
       const Nanoseconds usual = times_.median(id);
       if (usual <= 0 || job.step < 0 || !counted_.contains(job.step)) continue;
       if (job.step != latest) steps.insert(latest = job.step);
-      const Nanoseconds longer = graph_.lengthOf(id) - graph_.inside().partsOf(id).moving - usual;
+      const Nanoseconds longer = graph_.ownTimeOf(id) - usual;
       const double least = ScatteredPauses::kLonger * static_cast<double>(usual);
       const Nanoseconds length = std::max(longer, latenessOf(graph_, job, least));
       if (static_cast<double>(length) < least) continue;

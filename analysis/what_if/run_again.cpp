@@ -391,7 +391,7 @@ void RunAgain::evenPeers(const std::vector<std::vector<int>>& groups,
   };
   using Place = std::tuple<int, std::int32_t, std::int32_t, std::int32_t, JobKind, std::int16_t,
                            std::uint16_t>;
-  const auto placeOf = [&](const RunNetwork::Piece& piece) {
+  const auto placeOf = [&](const RunNetwork::Piece& piece, InsideJobs::Id next) {
     const Operation& work = network_.operations()[piece.job];
     const JobGraph::Node& job = graph_.node(work.id);
     return Place{firstOf(numberOf(work)),
@@ -400,19 +400,30 @@ void RunAgain::evenPeers(const std::vector<std::vector<int>>& groups,
                  job.stage,
                  job.kind,
                  job.event->part,
-                 inside.meetings()[piece.meeting].place};
+                 inside.meetings()[next].place};
   };
-  std::map<Place, std::pair<double, double>> sums;  // time and count
-  for (const RunNetwork::Piece& piece : network_.pieces()) {
-    if (!isShared(piece)) continue;
-    auto& [time, count] = sums[placeOf(piece)];
-    time += durations[piece.operation];
-    ++count;
+  // The collective that each piece leads to, be it after others. Pieces of a job are in order.
+  const auto& pieces = network_.pieces();
+  std::vector<InsideJobs::Id> next(pieces.size(), InsideJobs::kNone);
+  for (std::size_t i = pieces.size(); i-- > 0;) {
+    const bool goesOn = i + 1 < pieces.size() && pieces[i + 1].job == pieces[i].job;
+    next[i] = isShared(pieces[i]) ? pieces[i].meeting : goesOn ? next[i + 1] : InsideJobs::kNone;
   }
-  for (const RunNetwork::Piece& piece : network_.pieces()) {
-    if (!isShared(piece)) continue;
-    const auto& [time, count] = sums.at(placeOf(piece));
-    durations[piece.operation] = std::round(time / count);
+  std::map<Place, std::map<int, double>> times;  // by rank
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (next[i] == InsideJobs::kNone) continue;
+    times[placeOf(pieces[i], next[i])][numberOf(network_.operations()[pieces[i].job])] +=
+        durations[pieces[i].operation];
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (next[i] == InsideJobs::kNone) continue;
+    const std::map<int, double>& ofRanks = times.at(placeOf(pieces[i], next[i]));
+    double sum = 0;
+    for (const auto& [rank, time] : ofRanks) sum += time;
+    const double own = ofRanks.at(numberOf(network_.operations()[pieces[i].job]));
+    double& length = durations[pieces[i].operation];
+    const double share = own > 0 ? length / own : 0;
+    length = std::round(share * sum / static_cast<double>(ofRanks.size()));
   }
 }
 

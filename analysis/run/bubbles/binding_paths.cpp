@@ -295,7 +295,7 @@ void BindingPaths::addInside(Id job, Collected& collected) const {
     collected.add(BubbleClass::kPeerWait, each.excess, each.job);
   }
   if (chain.entry == JobGraph::kNone) {
-    collected.add(BubbleClass::kUnknown, graph_.inside().waitingIn(job), JobGraph::kNone);
+    collected.add(BubbleClass::kUnknown, graph_.inside().lateIn(job), JobGraph::kNone);
   }
 }
 

@@ -132,16 +132,16 @@ void RankBubbles::classify(const Gap& gap) {
   fill(gap.span, window.step);
 }
 
-/// Adds what a job waited inside for other ranks, by class and culprit.
+/// Adds for how long other ranks held up a job inside, by class and culprit.
 void RankBubbles::addWaitsInside(Id job, std::int32_t step) {
   const InsideJobs& inside = graph_.inside();
-  if (inside.waitingIn(job) == 0) return;
+  if (inside.lateIn(job) == 0) return;
   firstOfJob_ = inside_.size();
   const auto [first, end] = inside.meetingsOf(job);
   Bubble like{.step = step, .isInside = true};
   like.begin = graph_.node(job).begin;
   for (Id m = first; m < end; ++m) {
-    if (inside.meetings()[m].waitingInside > 0) addWaitInside(inside.meetings()[m], like);
+    if (inside.meetings()[m].late() > 0) addWaitInside(inside.meetings()[m], like);
   }
 }
 
@@ -170,7 +170,7 @@ void RankBubbles::addWaitInside(const InsideJobs::Meeting& wait, const Bubble& l
     }
   }
   if (collected.total() == 0) collected.add(BubbleClass::kUnknown, 1, JobGraph::kNone);
-  const auto parts = divided(wait.waitingInside, collected.sums);
+  const auto parts = divided(wait.late(), collected.sums);
   for (const BubbleClass cause : kCauses) {
     const std::size_t c = causeIndex(cause);
     if (parts[c] == 0) continue;

@@ -51,6 +51,7 @@ struct Found {
   StringId group = 0;
   StringId use = 0;
   StringId partners = 0;  // 0: all
+  StringId message = 0;   // 0: it is no end of one
   Id job = InsideJobs::kNone;      // that it holds up
   Id starter = InsideJobs::kNone;  // the job that started it
   std::uint16_t place = 0;         // in that
@@ -64,6 +65,7 @@ struct Keys {
       : group(strings.find(collective_arguments::kGroup)),
         use(strings.find(collective_arguments::kUse)),
         partners(strings.find(collective_arguments::kPartners)),
+        message(strings.find(collective_arguments::kMessage)),
         sequence(strings.find(collective_arguments::kSequence)),
         communicator(strings.find(log_format::kCommunicator)),
         sequenceThere(strings.find(log_format::kSequence)),
@@ -73,6 +75,7 @@ struct Keys {
   std::optional<StringId> group;
   std::optional<StringId> use;
   std::optional<StringId> partners;
+  std::optional<StringId> message;
   std::optional<StringId> sequence;
   // Of job logs: NCCL's own numbers, with the times of kernels unless it is untimed.
   std::optional<StringId> communicator;
@@ -149,6 +152,7 @@ std::vector<Found> collectivesOf(const Timeline& timeline, const JobGraph& graph
         if (isGroup) each.group = argument.text;
         if (argument.key == keys.use) each.use = argument.text;
         if (argument.key == keys.partners) each.partners = argument.text;
+        if (argument.key == keys.message) each.message = argument.text;
         if (argument.key == keys.sequence) each.sequence = argument.integer;
         if (argument.key == keys.bytes) each.bytes = argument.integer;
         if (argument.key == keys.sequenceThere) each.sequence = argument.integer;
@@ -172,8 +176,8 @@ std::vector<Found> collectivesOf(const Timeline& timeline, const JobGraph& graph
     }
   }
   const auto byJob = [](const Found& a, const Found& b) {
-    return std::tie(a.job, a.begin, a.end, a.group, a.use, a.kind) <
-           std::tie(b.job, b.begin, b.end, b.group, b.use, b.kind);
+    return std::tie(a.job, a.begin, a.end, a.group, a.use, a.kind, a.message) <
+           std::tie(b.job, b.begin, b.end, b.group, b.use, b.kind, b.message);
   };
   const auto sort = [&] {  // mostly they are in order
     if (!std::is_sorted(found.begin(), found.end(), byJob)) {
@@ -181,13 +185,13 @@ std::vector<Found> collectivesOf(const Timeline& timeline, const JobGraph& graph
     }
   };
   sort();
-  std::map<std::tuple<StringId, StringId, JobKind>, std::uint16_t> counts;
+  std::map<std::tuple<StringId, StringId, JobKind, StringId>, std::uint16_t> counts;
   for (std::size_t i = 0; i < found.size(); ++i) {
     Found& each = found[i];
     const bool isFirst = i == 0 || each.job != found[i - 1].starter;
     if (isFirst) counts.clear();
     each.place = isFirst ? std::uint16_t{0} : static_cast<std::uint16_t>(found[i - 1].place + 1);
-    each.nth = counts[{each.group, each.use, each.kind}]++;
+    each.nth = counts[{each.group, each.use, each.kind, each.message}]++;
     each.starter = each.job;
     each.job = heldUpBy(graph, rank, each);
   }
@@ -256,6 +260,14 @@ class InsideJobs::Builder {
     hasDevice_.resize(graph_.ranks().size());
     heldOtherwise_.resize(graph_.ranks().size());
     forRanks([&](std::size_t r) { divideJobs(r); });
+    inside_.late_.resize(graph_.jobCount());
+    for (Id job = 0; job < graph_.jobCount(); ++job) {
+      inside_.late_[job] = inside_.parts_[job].waiting;
+      const auto [first, end] = inside_.meetingsOf(job);
+      for (Id m = first; m < end; ++m) {
+        inside_.late_[job] += inside_.meetings_[m].late() - inside_.meetings_[m].waitingInside;
+      }
+    }
     for (const auto& ofRank : heldOtherwise_) {
       for (const auto& [meeting, time] : ofRank) {
         if (time != 0) inside_.heldOtherwise_.emplace_back(meeting, time);
@@ -300,7 +312,7 @@ class InsideJobs::Builder {
           made.bytes = each.bytes;
           made.axis = axisOf(each.use, made.ranks);
         }
-        Group& group = groups_[{each.group, each.use, each.kind}];
+        Group& group = groups_[{each.group, each.use, each.kind, each.message}];
         group.members.push_back(static_cast<Id>(inside_.meetings_.size()));
         group.areNumbered = group.areNumbered && each.sequence >= 0;
         places_.push_back({each.sequence, each.starter, each.nth});
@@ -383,12 +395,12 @@ class InsideJobs::Builder {
     std::vector<std::uint32_t> firstInstance;
     std::uint32_t instances = 0;
     for (const auto& [key, group] : groups_) {
-      const auto [ranks, use, kind] = key;
+      const auto [ranks, use, kind, message] = key;
       const auto known = bySequence.try_emplace({ranks, use}, true).first;
       known->second = known->second && group.areNumbered;
     }
     for (auto& [key, group] : groups_) {
-      const auto [ranks, use, kind] = key;
+      const auto [ranks, use, kind, message] = key;
       groups.emplace_back(&group, bySequence.at({ranks, use}));
       firstInstance.push_back(instances);
       instances += static_cast<std::uint32_t>(group.members.size());
@@ -667,7 +679,7 @@ class InsideJobs::Builder {
         if (first == end) continue;
         for (Id m = first; m < end; ++m) {
           const Meeting& each = inside_.meetings_[m];
-          use(placeOf(node, each.place, false), each.segment, each.movingInside,
+          use(placeOf(node, each.place, false), each.segment, movingOf(each),
               inside_.usualOf_[m]);
         }
         const auto meetings = static_cast<std::uint16_t>(end - first);
@@ -724,7 +736,8 @@ class InsideJobs::Builder {
   Communicators communicators_;
   std::vector<std::vector<Found>> found_;  // by rank, until they are joined
   std::vector<Place> places_;              // of meetings, until they have met
-  std::map<std::tuple<StringId, StringId, JobKind>, Group> groups_;  // by ranks, use and kind
+  // By ranks, use, kind and message.
+  std::map<std::tuple<StringId, StringId, JobKind, StringId>, Group> groups_;
   std::vector<Id> firstOfRank_;                                      // of meetings, and the end
   std::vector<char> hasDevice_;                                      // by rank
   std::vector<std::map<Id, Nanoseconds>> heldOtherwise_;             // by rank
@@ -754,7 +767,7 @@ Nanoseconds InsideJobs::usualTail(Id job) const { return usual_[usualTailOf_[job
 bool InsideJobs::hasChain(Id job) const {
   const auto [first, end] = meetingsOf(job);
   for (Id m = first; m < end; ++m) {
-    if (meetings_[m].waitingInside > 0) return true;
+    if (meetings_[m].late() > 0) return true;
   }
   return false;
 }
@@ -767,7 +780,7 @@ InsideJobs::Chain InsideJobs::chain(Id job) const {
   Nanoseconds excess = meetingsOf(job).first == next ? 0 : tailOf(job) - usualTail(job);
   for (int jumps = 0; jumps < kMostJumps; ++jumps) {
     const Id first = meetingsOf(at).first;
-    while (next > first && meetings_[next - 1].waitingInside == 0) {
+    while (next > first && meetings_[next - 1].late() == 0) {
       --next;
       excess += meetings_[next].segment - usualSegment(next) + movingExcess(next);
     }
@@ -852,7 +865,7 @@ InsideJobs::Chain InsideJobs::chainOf(const Meeting& wait) const {
         if (excess > 0) chain.links.push_back({at, excess});
         return chain;  // both had met there
       }
-      if (before.waitingInside > 0 && before.last != kNone) {
+      if (before.late() > 0 && before.last != kNone) {
         binding = before.last;
       } else {
         excess += before.segment - usualSegment(next);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -49,6 +50,10 @@ class InsideJobs {
     bool lacksLast = false;   ///< the last member is a rank without a trace
     std::uint8_t jobsSince =
         0;  ///< `job` comes so many after the job that started it; 255: or more
+
+    /// By how much sooner its job had gone on, had all members come at once. Of a collective that
+    /// runs beside work its last member may have come during that, and jobs wait while it moves.
+    Nanoseconds late() const { return std::min(waiting, waitingInside + movingInside); }
   };
 
   /// Ranks that meet in collectives of one kind and size.
@@ -116,10 +121,12 @@ class InsideJobs {
   /// ran at a time: work may go on before the one ends that ends last, as beside a gather of
   /// weights for the next job. Then this time is the other one's.
   Nanoseconds heldBy(Id meeting) const;
-  Nanoseconds waitingIn(Id job) const { return empty() ? 0 : parts_[job].waiting; }
+  /// For how long ranks that came late to its collectives held up a job. It waited for as long, or
+  /// it waited less and a collective moved when it would have been over.
+  Nanoseconds lateIn(Id job) const { return empty() ? 0 : late_[job]; }
   /// From its last meeting to the end of a job: own and launch-bound time.
   Nanoseconds tailOf(Id job) const;
-  /// Whether a job waited inside for others, so that its chain() leads away from it.
+  /// Whether others held up a job inside, so that its chain() leads away from it.
   bool hasChain(Id job) const;
   Chain chain(Id job) const;
   /// Of the collectives of these ranks that have the same members: the longest segment that led to
@@ -135,7 +142,10 @@ class InsideJobs {
   Nanoseconds usualSegment(Id meeting) const { return usual_[usualOf_[meeting]]; }
   /// How much longer a collective moved inside jobs than those of its place usually do.
   Nanoseconds movingExcess(Id meeting) const {
-    return meetings_[meeting].movingInside - usualMoving_[usualOf_[meeting]];
+    return movingOf(meetings_[meeting]) - usualMoving_[usualOf_[meeting]];
+  }
+  static Nanoseconds movingOf(const Meeting& meeting) {
+    return meeting.movingInside + meeting.waitingInside - meeting.late();
   }
   Nanoseconds usualTail(Id job) const;
   bool hadMet(const Meeting& collective, int rank) const;
@@ -147,6 +157,7 @@ class InsideJobs {
   std::vector<std::uint32_t> rankOf_;      // by job
   std::vector<std::uint32_t> instanceOf_;  // by meeting: the members of a collective have one
   std::vector<Parts> parts_;               // by job
+  std::vector<Nanoseconds> late_;          // by job
   /// Of meetings, ascending: heldBy() − what is a part of jobs, where that is not 0.
   std::vector<std::pair<Id, Nanoseconds>> heldOtherwise_;
   std::vector<std::uint32_t> usualOf_;      // by meeting

@@ -196,10 +196,16 @@ class JobGraph {
 
   /// What happens inside the jobs of ranks that share stages.
   const InsideJobs& inside() const { return inside_; }
-  /// How long a job takes without what it waits for other ranks inside. Medians, plans and
-  /// comparisons of ranks and stages use this.
+  /// How long a job takes without the time for which other ranks hold it up inside. Medians, plans
+  /// and comparisons of ranks and stages use this.
   Nanoseconds lengthOf(Id job) const {
-    return nodes_[job].end - nodes_[job].begin - inside_.waitingIn(job);
+    return nodes_[job].end - nodes_[job].begin - inside_.lateIn(job);
+  }
+  /// Without the time in which collectives move, too: all members share that.
+  Nanoseconds ownTimeOf(Id job) const {
+    if (inside_.empty() || !isCompute(nodes_[job].kind)) return lengthOf(job);
+    const InsideJobs::Parts parts = inside_.partsOf(job);
+    return parts.own + parts.launchBound;
   }
 
   /// How many compute jobs had no micro-batch, so that the n-th of a rank's step, stage and kind

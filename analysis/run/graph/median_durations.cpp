@@ -40,8 +40,7 @@ std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank&
   for (JobsOfStage& each : found) {
     durations.clear();
     for (const Id id : each.jobs) {
-      durations.push_back(graph.lengthOf(id) -
-                          (areOwnTimes ? graph.inside().partsOf(id).moving : 0));
+      durations.push_back(areOwnTimes ? graph.ownTimeOf(id) : graph.lengthOf(id));
     }
     each.median = medianOf(durations);
   }

@@ -533,6 +533,20 @@ class CollectiveStreams {
   std::map<Place, Nanoseconds> least_;
 };
 
+/// The other message that runs beside one around a ring: a rank that waits for the later one waits
+/// for both. kNone: there is none.
+InsideJobs::Id companionOf(const InsideJobs& inside, InsideJobs::Id message) {
+  const InsideJobs::Meeting& one = inside.meetings()[message];
+  if (inside.setOf(one).partners.size() != 1) return InsideJobs::kNone;
+  const auto [first, end] = inside.meetingsOf(one.job);
+  for (InsideJobs::Id m = message > first ? message - 1 : first; m < end && m <= message + 1; ++m) {
+    const InsideJobs::Meeting& other = inside.meetings()[m];
+    const bool isBeside = m != message && other.begin < one.end && one.begin < other.end;
+    if (isBeside && inside.setOf(other).whole == inside.setOf(one).whole) return m;
+  }
+  return InsideJobs::kNone;
+}
+
 }  // namespace
 
 /// An operation that takes no time by itself, of a job or another work.
@@ -554,6 +568,8 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
   for (Id m = 0; m < meetings.size(); ++m) {
     const bool waits = inside.heldBy(m) > 0;
     if (waits || streams.isInLine(m)) isWaitedFor[inside.instanceOf(m)] = 1;
+    const InsideJobs::Id companion = waits ? companionOf(inside, m) : InsideJobs::kNone;
+    if (companion != InsideJobs::kNone) isWaitedFor[inside.instanceOf(companion)] = 1;
   }
   // What is no compute job, as an optimizer, may wait for the last collective of the job before it.
   std::vector<std::pair<Id, InsideJobs::Id>> after;
@@ -714,7 +730,12 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
       if (after != kNone) since = std::max(since, list[i].until);
       piece = addOperation(job, since);
       insideWaits_.push_back({piece, before});
-      if (after != kNone) insideWaits_.push_back({piece, after});
+      if (after == kNone) continue;
+      insideWaits_.push_back({piece, after});
+      const InsideJobs::Id companion = companionOf(inside, mark.meeting);
+      const bool isThere = companion != InsideJobs::kNone &&
+                           operationOfMeeting[companion] != kNone;
+      if (isThere) insideWaits_.push_back({piece, operationOfMeeting[companion]});
     }
     pieces_.push_back({piece, own, since, node.end - since, InsideJobs::kNone});
     lastPieces_[own] = piece;

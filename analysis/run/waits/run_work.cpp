@@ -352,7 +352,7 @@ void RunWork::fetch(std::size_t step, std::size_t rank) const {
 
 double RunWork::measured(Id work) const {
   const JobGraph::Node& node = graph_.node(nodeOf(work));
-  const Nanoseconds inside = work < graph_.jobCount() ? graph_.inside().waitingIn(work) : 0;
+  const Nanoseconds inside = work < graph_.jobCount() ? graph_.inside().lateIn(work) : 0;
   return withoutWaiting(node.end - node.begin - inside);
 }
 

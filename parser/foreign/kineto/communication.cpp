@@ -17,6 +17,16 @@ constexpr std::string_view kSendName = "nccl:send";
 constexpr std::string_view kRecvName = "nccl:recv";
 constexpr std::string_view kPipelineName = "PP:";
 
+/// "4 5 6"
+std::string textOf(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(number);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::int64_t bytesOfElement(std::string_view type) {
@@ -366,12 +376,21 @@ void CommunicationCalls::addExchange(Event& kernel, const std::vector<Post>& pos
   }
   addBytes(kernel, bytes);
   kernel.kind = JobKind::kAllToAll;
-  std::vector<std::int64_t> ranks = posts.front().groupRanks;
-  if (posts.size() == 1) {  // the same two for the send as for its receive, and not for the way back
-    ranks = {rank_, posts.front().peer};
-    if (!posts.front().isSend) std::swap(ranks.front(), ranks.back());
-  }
-  addMembers(kernel, ranks, partners, posts.front().groupUse, std::nullopt);
+  const Post& first = posts.front();
+  addMembers(kernel, first.groupRanks, partners, first.groupUse, std::nullopt);
+  if (posts.size() > 1) return;
+  // Its send and its receive meet, and not the message that goes back.
+  const std::int64_t peer = first.peer;
+  addText(kernel, collective_arguments::kMessage,
+          textOf(first.isSend ? std::vector<std::int64_t>{rank_, peer}
+                              : std::vector<std::int64_t>{peer, rank_}));
+}
+
+void CommunicationCalls::addText(Event& event, std::string_view key,
+                                 const std::string& text) const {
+  StringTable& strings = timeline_.strings;
+  const Argument argument = Argument::ofText(strings.intern(key), strings.intern(text));
+  timeline_.addArguments(event, {&argument, 1});
 }
 
 /// `partners`: those that it waits for; nothing: all.
@@ -391,26 +410,13 @@ void CommunicationCalls::addMembers(Event& collective, const std::vector<std::in
     if (partners->empty() || !areMembers) return;
     if (partners->size() + 1 == ranks.size()) partners.reset();
   }
-  const auto textOf = [](const std::vector<std::int64_t>& numbers) {
-    std::string text;
-    for (const std::int64_t number : numbers) {
-      if (!text.empty()) text += ' ';
-      text += std::to_string(number);
-    }
-    return text;
-  };
-  StringTable& strings = timeline_.strings;
-  const auto ofText = [&](std::string_view key, const std::string& text) {
-    return Argument::ofText(strings.intern(key), strings.intern(text));
-  };
-  std::vector<Argument> arguments = {ofText(collective_arguments::kGroup, textOf(ranks))};
-  if (!use.empty()) arguments.push_back(ofText(collective_arguments::kUse, std::string(use)));
-  if (partners) arguments.push_back(ofText(collective_arguments::kPartners, textOf(*partners)));
-  if (sequence) {
-    arguments.push_back(
-        Argument::ofInteger(strings.intern(collective_arguments::kSequence), *sequence));
-  }
-  timeline_.addArguments(collective, arguments);
+  addText(collective, collective_arguments::kGroup, textOf(ranks));
+  if (!use.empty()) addText(collective, collective_arguments::kUse, std::string(use));
+  if (partners) addText(collective, collective_arguments::kPartners, textOf(*partners));
+  if (!sequence) return;
+  const Argument argument =
+      Argument::ofInteger(timeline_.strings.intern(collective_arguments::kSequence), *sequence);
+  timeline_.addArguments(collective, {&argument, 1});
 }
 
 std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& kernel,
@@ -441,7 +447,7 @@ std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& ker
       return {};
     }
     const Nanoseconds posted = launch != nullptr ? launch->time : kernel.begin;
-    posts.push_back({sends, posted, peerRank(facts), facts.bytes(), nullptr, {}, {},
+    posts.push_back({sends, posted, peerRank(facts), facts.bytes(), nullptr, {}, ranksOf(facts),
                      std::string(useOf(facts))});
     if (isOfStage(facts, launch)) {
       addExchange(kernel, posts);

@@ -91,6 +91,7 @@ class CommunicationCalls {
   static std::string_view useOf(const Facts& facts);
   std::optional<std::vector<std::int64_t>> partnersOf(const Facts& facts,
                                                       const std::vector<std::int64_t>& ranks) const;
+  void addText(Event& event, std::string_view key, const std::string& text) const;
   void addGroupOf(Event& collective, const Facts& facts) const;
   void addExchange(Event& kernel, const std::vector<Post>& posts) const;
   void addMembers(Event& collective, const std::vector<std::int64_t>& ranks,

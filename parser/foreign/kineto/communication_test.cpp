@@ -461,15 +461,19 @@ TEST(KinetoGroupsOfCollectives, TheCallAroundTheLaunchNamesTheRanksToo) {
   EXPECT_EQ(groupOf(r, r.events(1, "thread 20").at(0)), "1 3; -; 4");
 }
 
+std::string argumentOf(const test::Reading& r, const Event& event, std::string_view key) {
+  std::string text;
+  for (const Argument& each : r.timeline.argumentsOf(event)) {
+    if (r.timeline.strings[each.key] == key) text = r.timeline.strings[each.text];
+  }
+  return text;
+}
+
 /// "0 1 2 3; context-parallel; 3; 0 2": as groupOf(), and those of the ranks that it exchanges data
 /// with.
 std::string partnersOf(const test::Reading& r, const Event& event) {
-  std::string partners = "all";
-  for (const Argument& each : r.timeline.argumentsOf(event)) {
-    const bool isOne = r.timeline.strings[each.key] == collective_arguments::kPartners;
-    if (isOne) partners = r.timeline.strings[each.text];
-  }
-  return groupOf(r, event) + "; " + partners;
+  const std::string partners = argumentOf(r, event, collective_arguments::kPartners);
+  return groupOf(r, event) + "; " + (partners.empty() ? "all" : partners);
 }
 
 constexpr const char* kContextGroup =
@@ -520,8 +524,11 @@ TEST(KinetoGroupsOfCollectives, ASendAndAReceiveInsideAJobMeetOnePeerEach) {
   message(2, "send", R"(,"Src Rank":1,"Dst Rank":0)");
   message(3, "recv", R"(,"Src Rank":0,"Dst Rank":1)");
   const test::Reading r = readKineto(trace);
-  EXPECT_EQ(partnersOf(r, r.events(1, "thread 22").at(0)), "1 0; context-parallel; -; all");
-  EXPECT_EQ(partnersOf(r, r.events(1, "thread 23").at(0)), "0 1; context-parallel; -; all");
+  const auto argumentsOf = [&](const Event& event) {
+    return partnersOf(r, event) + "; " + argumentOf(r, event, collective_arguments::kMessage);
+  };
+  EXPECT_EQ(argumentsOf(r.events(1, "thread 22").at(0)), "0 1 2 3; context-parallel; -; 0; 1 0");
+  EXPECT_EQ(argumentsOf(r.events(1, "thread 23").at(0)), "0 1 2 3; context-parallel; -; 0; 0 1");
 }
 
 TEST(KinetoGroupsOfCollectives, ALongListOfRanksIsThatOfTheFile) {
