@@ -11,6 +11,7 @@
 #include "analysis/run/topology/message_ends.h"
 #include "analysis/run/topology/rank_agreement.h"
 #include "analysis/run_summary.h"
+#include "analysis/sums_beside_jobs.h"
 #include "trace/run_parts.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
@@ -299,6 +300,7 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   checkRankAgreement(timeline, diagnostics);
   Inferred inferred;
   completeSteps(timeline, threads, inferred);
+  leaveOutSumsBesideJobs(timeline, threads);
   const std::map<int, Tracks> ranks = tracksByRank(timeline);
   std::vector<std::pair<const Tracks*, const RankInfo*>> each;
   for (const auto& [rank, tracks] : ranks) each.emplace_back(&tracks, &timeline.ranks.at(rank));

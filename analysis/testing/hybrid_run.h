@@ -38,7 +38,7 @@ class HybridRun {
   int microBatches = 4;
   int steps = 3;
   int layers = 2;
-  bool ring = false;  ///< tensor-parallel ranks meet their two neighbours only
+  bool ring = false;                 ///< tensor-parallel ranks meet their two neighbours only
   Nanoseconds layer = 5 * kNsPerMs;  ///< a forward's; a backward takes twice as long
   Nanoseconds moving = 300 * kNsPerUs;
   Nanoseconds message = 200 * kNsPerUs;
@@ -161,8 +161,8 @@ class HybridRun {
   }
 
   static std::vector<int> neighboursOf(int rank, const std::vector<int>& members) {
-    const auto at = static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) -
-                                             members.begin());
+    const auto at =
+        static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
     const std::size_t count = members.size();
     return {members[(at + count - 1) % count], members[(at + 1) % count]};
   }

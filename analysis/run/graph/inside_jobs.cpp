@@ -50,8 +50,8 @@ struct Found {
   std::int64_t sequence = -1;
   StringId group = 0;
   StringId use = 0;
-  StringId partners = 0;  // 0: all
-  StringId message = 0;   // 0: it is no end of one
+  StringId partners = 0;           // 0: all
+  StringId message = 0;            // 0: it is no end of one
   Id job = InsideJobs::kNone;      // that it holds up
   Id starter = InsideJobs::kNone;  // the job that started it
   std::uint16_t place = 0;         // in that
@@ -451,9 +451,8 @@ class InsideJobs::Builder {
   /// Members of one collective. A rank of a ring waits for its neighbours only.
   bool waitsFor(Id one, Id other) const { return inside_.waitsFor(one, other); }
   bool waitsForAll(const std::vector<Id>& members) const {
-    return std::all_of(members.begin(), members.end(), [&](Id m) {
-      return inside_.setOf(inside_.meetings_[m]).partners.empty();
-    });
+    return std::all_of(members.begin(), members.end(),
+                       [&](Id m) { return inside_.setOf(inside_.meetings_[m]).partners.empty(); });
   }
 
   bool areOnOneClock(const std::vector<Id>& members) const {
@@ -633,10 +632,8 @@ class InsideJobs::Builder {
             }
             if (other == kNone || all[m].end > all[other].end) other = m;
           }
-          if (other != kNone) {
-            heldOtherwise[other] += length;
-            heldOtherwise[held] -= length;
-          }
+          if (other != kNone) heldOtherwise[other] += length;
+          heldOtherwise[held] -= length;
         }
       }
       if (held == kNone) {
@@ -679,8 +676,7 @@ class InsideJobs::Builder {
         if (first == end) continue;
         for (Id m = first; m < end; ++m) {
           const Meeting& each = inside_.meetings_[m];
-          use(placeOf(node, each.place, false), each.segment, movingOf(each),
-              inside_.usualOf_[m]);
+          use(placeOf(node, each.place, false), each.segment, movingOf(each), inside_.usualOf_[m]);
         }
         const auto meetings = static_cast<std::uint16_t>(end - first);
         use(placeOf(node, meetings, true), inside_.tailOf(job), Nanoseconds{0},
@@ -738,9 +734,9 @@ class InsideJobs::Builder {
   std::vector<Place> places_;              // of meetings, until they have met
   // By ranks, use, kind and message.
   std::map<std::tuple<StringId, StringId, JobKind, StringId>, Group> groups_;
-  std::vector<Id> firstOfRank_;                                      // of meetings, and the end
-  std::vector<char> hasDevice_;                                      // by rank
-  std::vector<std::map<Id, Nanoseconds>> heldOtherwise_;             // by rank
+  std::vector<Id> firstOfRank_;                           // of meetings, and the end
+  std::vector<char> hasDevice_;                           // by rank
+  std::vector<std::map<Id, Nanoseconds>> heldOtherwise_;  // by rank
 };
 
 InsideJobs::InsideJobs(const Timeline& timeline, const JobGraph& graph, int threads) {

@@ -117,9 +117,9 @@ class InsideJobs {
   bool waitsFor(Id one, Id other) const;
   /// Those of a compute job; of a job of another kind, and where it is empty(), none.
   Parts partsOf(Id job) const { return empty() ? Parts{} : parts_[job]; }
-  /// How long a job did nothing until a collective ended. That is its part of the job, unless two
-  /// ran at a time: work may go on before the one ends that ends last, as beside a gather of
-  /// weights for the next job. Then this time is the other one's.
+  /// How long a job did nothing until a collective ended. That is its part of the job, unless work
+  /// goes on before it ends, as beside a gather of weights for the next job. Then this time is that
+  /// of another one that ran, or the host's.
   Nanoseconds heldBy(Id meeting) const;
   /// For how long ranks that came late to its collectives held up a job. It waited for as long, or
   /// it waited less and a collective moved when it would have been over.

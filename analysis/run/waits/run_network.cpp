@@ -733,8 +733,7 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
       if (after == kNone) continue;
       insideWaits_.push_back({piece, after});
       const InsideJobs::Id companion = companionOf(inside, mark.meeting);
-      const bool isThere = companion != InsideJobs::kNone &&
-                           operationOfMeeting[companion] != kNone;
+      const bool isThere = companion != InsideJobs::kNone && operationOfMeeting[companion] != kNone;
       if (isThere) insideWaits_.push_back({piece, operationOfMeeting[companion]});
     }
     pieces_.push_back({piece, own, since, node.end - since, InsideJobs::kNone});
@@ -752,8 +751,8 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
     if (each.before == JobGraph::kNone) continue;
     const Index source = indexOf(runWork, each.before);
     if (source == kNone) continue;
-    waitWithDelay(arrivalOf(each.meeting), lastOf(source), each.before,
-                  graph.node(each.before).end, each.delay);
+    waitWithDelay(arrivalOf(each.meeting), lastOf(source), each.before, graph.node(each.before).end,
+                  each.delay);
   }
   for (Id m = 0; m < meetings.size(); ++m) {
     const Id before = streams.before(m);

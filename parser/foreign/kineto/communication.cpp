@@ -302,7 +302,13 @@ std::vector<CommunicationCalls::Post> CommunicationCalls::postedInGroup(const La
     if (same != posts.end()) {
       same->bytes += facts.bytes();
     } else {
-      posts.push_back({facts.isSend, begin, peer, facts.bytes(), nullptr, {}, ranksOf(facts),
+      posts.push_back({facts.isSend,
+                       begin,
+                       peer,
+                       facts.bytes(),
+                       nullptr,
+                       {},
+                       ranksOf(facts),
                        std::string(useOf(facts))});
     }
   }
@@ -447,7 +453,13 @@ std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& ker
       return {};
     }
     const Nanoseconds posted = launch != nullptr ? launch->time : kernel.begin;
-    posts.push_back({sends, posted, peerRank(facts), facts.bytes(), nullptr, {}, ranksOf(facts),
+    posts.push_back({sends,
+                     posted,
+                     peerRank(facts),
+                     facts.bytes(),
+                     nullptr,
+                     {},
+                     ranksOf(facts),
                      std::string(useOf(facts))});
     if (isOfStage(facts, launch)) {
       addExchange(kernel, posts);

@@ -48,8 +48,8 @@ class CommunicationCalls {
   /// the trace gives no direction. Nor are there any between ranks that share a stage,
   /// as where attention sends around the ranks of a sequence. The name of their group says so, or
   /// its use: it sends inside jobs only, while another one sends between them. Such a kernel is an
-  /// all-to-all with the ranks that it exchanges messages with. A collective of several ranks that a
-  /// compute job started gets the arguments of collective_arguments.
+  /// all-to-all with the ranks that it exchanges messages with. A collective of several ranks that
+  /// a compute job started gets the arguments of collective_arguments.
   std::vector<Message> describe(Event& kernel, const Launch* launch) const;
 
   /// The groups of ranks that kernels and calls name, and what they are used for.

@@ -481,10 +481,10 @@ constexpr const char* kContextGroup =
 
 TEST(KinetoGroupsOfCollectives, AnAllToAllThatSendsNothingToAMemberDoesNotWaitForIt) {
   const auto with = [](const std::string& in, const std::string& out) {
-    const test::Reading r = readKineto(
-        forwardWith(R"(,"Collective name":"all_to_allv","Seq":3,"In split size":")" + in +
-                        R"(","Out split size":")" + out + "\"" + kContextGroup,
-                    kSendRecv));
+    const test::Reading r =
+        readKineto(forwardWith(R"(,"Collective name":"all_to_allv","Seq":3,"In split size":")" +
+                                   in + R"(","Out split size":")" + out + "\"" + kContextGroup,
+                               kSendRecv));
     const Event& exchange = r.events(1, "thread 20").at(0);
     EXPECT_EQ(exchange.kind, JobKind::kAllToAll);
     return partnersOf(r, exchange);
@@ -500,10 +500,12 @@ TEST(KinetoGroupsOfCollectives, AGroupOfMessagesAroundARingIsAnExchangeWithBothN
   KinetoText trace = rank1();
   const std::string group = kContextGroup;
   trace
-      .operation("record_param_comms", {.begin = 12, .length = 1},
-                 R"(,"Collective name":"send","In msg nelems":64,"Src Rank":1,"Dst Rank":2)" + group)
-      .operation("record_param_comms", {.begin = 14, .length = 1},
-                 R"(,"Collective name":"recv","In msg nelems":64,"Src Rank":0,"Dst Rank":1)" + group)
+      .operation(
+          "record_param_comms", {.begin = 12, .length = 1},
+          R"(,"Collective name":"send","In msg nelems":64,"Src Rank":1,"Dst Rank":2)" + group)
+      .operation(
+          "record_param_comms", {.begin = 14, .length = 1},
+          R"(,"Collective name":"recv","In msg nelems":64,"Src Rank":0,"Dst Rank":1)" + group)
       .launch(2, {.begin = 16, .length = 2})
       .kernel(2, {.stream = 20, .begin = 104, .length = 3}, kSendRecv);
   const test::Reading r = readKineto(trace);
