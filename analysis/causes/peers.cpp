@@ -239,7 +239,8 @@ void Peers::findExposed(const JobGraph& graph, const CountedSteps& counted) {
     const bool isScatter = set.kind == JobKind::kReduceScatter;
     if (set.axis != GroupAxis::kData || (!isGather && !isScatter)) continue;
     steps.insert({job.rank, job.step});
-    exposed.time += each.movingInside;
+    exposed.time +=
+        static_cast<Nanoseconds>(static_cast<double>(each.movingInside) / slowFactorOf(set));
     exposed.gathers = exposed.gathers || (isGather && each.movingInside > 0);
     exposed.scatters = exposed.scatters || (isScatter && each.movingInside > 0);
     if (!isGather || each.movingInside == 0) continue;
@@ -254,6 +255,16 @@ void Peers::findExposed(const JobGraph& graph, const CountedSteps& counted) {
   exposed.perStep = exposed.time / static_cast<Nanoseconds>(steps.size());
   exposed.before = medianOf(before);
   exposed_ = exposed;
+}
+
+/// How many times as long the collectives of a set move as those of other groups; 1: as long.
+double Peers::slowFactorOf(const InsideJobs::Set& set) const {
+  for (const SlowSet& slow : slowSets_) {
+    if (slow.ranks == set.ranks && slow.kind == set.kind && slow.axis == set.axis) {
+      return slow.factor();
+    }
+  }
+  return 1;
 }
 
 const Peers::Load* Peers::loadOf(int rank) const {

@@ -97,6 +97,7 @@ class Peers {
  private:
   void findLoads(const JobGraph& graph, const CountedSteps& counted, int threads);
   void findSlowSets(const JobGraph& graph);
+  double slowFactorOf(const InsideJobs::Set& set) const;
   void findExposed(const JobGraph& graph, const CountedSteps& counted);
 
   std::vector<Load> loads_;

@@ -15,11 +15,11 @@
 
 namespace pipetrace {
 
-/// A 1F1B pipeline whose stages several ranks share, played by rules of its own: a kernel or a
-/// collective of a job starts when the one before has ended, a collective ends a fixed time after
-/// its last member came, or in a ring its neighbours, and a job begins when its message has come.
-/// Ranks are numbered with
-/// tensor-parallel ones first, then replicas, then stages. All times are whole nanoseconds.
+/// A pipeline whose stages several ranks share, 1F1B unless said otherwise, played by rules of its
+/// own: a kernel or a collective of a job starts when the one before has ended, a collective ends a
+/// fixed time after its last member came, or in a ring its neighbours, and a job begins when its
+/// message has come. Ranks are numbered with tensor-parallel ones first, then replicas, then
+/// stages. All times are whole nanoseconds.
 class HybridRun {
  public:
   /// A kernel that computes.
@@ -38,6 +38,7 @@ class HybridRun {
   int microBatches = 4;
   int steps = 3;
   int layers = 2;
+  bool forwardsFirst = false;        ///< all of a step, as in GPipe, and not 1F1B
   bool ring = false;                 ///< tensor-parallel ranks meet their two neighbours only
   Nanoseconds layer = 5 * kNsPerMs;  ///< a forward's; a backward takes twice as long
   Nanoseconds moving = 300 * kNsPerUs;
@@ -135,7 +136,7 @@ class HybridRun {
       add(What::kEnd);
       if (shares && gathersAhead && !isForward) add(What::kStart, 0, JobKind::kReduceScatter);
     };
-    const int ahead = std::min(stages - 1 - stage, microBatches);
+    const int ahead = forwardsFirst ? microBatches : std::min(stages - 1 - stage, microBatches);
     int forwards = 0;
     for (; forwards < ahead; ++forwards) addJob(true, forwards, false);
     for (int backwards = 0; backwards < microBatches; ++backwards) {

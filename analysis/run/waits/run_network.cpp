@@ -572,13 +572,22 @@ void RunNetwork::cutJobs(const JobGraph& graph, const RunWork& runWork) {
     if (companion != InsideJobs::kNone) isWaitedFor[inside.instanceOf(companion)] = 1;
   }
   // What is no compute job, as an optimizer, may wait for the last collective of the job before it.
+  // A compute job that begins with a gather may have waited until that had its turn.
   std::vector<std::pair<Id, InsideJobs::Id>> after;
   for (const JobGraph::Rank& rank : graph.ranks()) {
     for (Id job = rank.first; job < rank.end; ++job) {
       const JobGraph::Node& node = graph.node(job);
       const Id before = node.before;
-      if (isCompute(node.kind) || before == JobGraph::kNone) continue;
-      if (!isCompute(graph.node(before).kind)) continue;
+      if (before == JobGraph::kNone || !isCompute(graph.node(before).kind)) continue;
+      if (isCompute(node.kind)) {
+        const auto [m, end] = inside.meetingsOf(job);
+        const bool beginsWithIt = m != end && streams.isQueued(m) &&
+                                  std::abs(meetings[m].begin - node.begin) <= kRounding;
+        if (!beginsWithIt || streams.before(m) == kNone) continue;
+        isWaitedFor[inside.instanceOf(streams.before(m))] = 1;
+        after.emplace_back(job, streams.before(m));
+        continue;
+      }
       const auto [first, end] = inside.meetingsOf(before);
       InsideJobs::Id last = InsideJobs::kNone;
       for (InsideJobs::Id m = first; m < end; ++m) {
