@@ -128,6 +128,24 @@ TEST(HybridRunAgain, OfTwoRanksTheSlowerOneAtEachScaleMakesTheStep) {
   expectSteps("rank=0:0.25", stepOf(kFirst, kSecond));
 }
 
+// A gather for the next job, which another rank held up, is over before that job's message comes.
+TEST(HybridRunAgain, GathersThatEndBetweenJobsHoldUpNothing) {
+  HybridRun fast;
+  fast.tensor = 1;
+  fast.replicas = 2;
+  fast.steps = 1;
+  fast.sharesWeights = fast.gathersAhead = true;
+  fast.moving = kNsPerMs;
+  HybridRun slow = fast;
+  slow.kernel = [](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    return kernel.rank == 2 ? usual * 5 / 4 : usual;
+  };
+  const AgainRun run(slow.timeline());
+  fast.timeline();
+  ASSERT_GT(slow.stepLengths[0], fast.stepLengths[0] + 2 * kNsPerMs);
+  EXPECT_EQ(stepsOf(run.again.run(scaled("rank=2:0.8"))), fast.stepLengths);
+}
+
 TEST(HybridRunAgain, AScaledRankMovesAllThatWaitForItAsIfItHadBeenSoFast) {
   for (const auto& [factor, ring] :
        {std::pair{0.5, false}, {0.8, false}, {1.5, false}, {0.5, true}, {1.5, true}}) {

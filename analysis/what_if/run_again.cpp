@@ -16,7 +16,6 @@
 #include "analysis/run/graph/median_durations.h"
 #include "analysis/run/waits/run_network.h"
 #include "trace/error.h"
-#include "trace/event_arguments.h"
 #include "trace/text/ranks_text.h"
 #include "trace/timeline.h"
 
@@ -313,21 +312,9 @@ std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   return durations;
 }
 
-/// Scales the collectives of replicas that are no part of jobs, as the last one of a step. Ranks
-/// that share weights may share a stage, too, which replicas of a pipeline do not: where a trace
-/// names the members, these count.
+/// Scales the collectives of replicas that are no part of jobs, as the last one of a step.
 void RunAgain::scaleBetweenJobs(const std::vector<RunChanges::Group>& groups,
                                 std::vector<double>& durations) const {
-  const Timeline& timeline = run_.timeline();
-  const auto groupKey = timeline.strings.find(collective_arguments::kGroup);
-  const auto isOf = [&](const Event& event, const std::vector<int>& ranks) {
-    std::string text;
-    for (const int rank : ranks) text += (text.empty() ? "" : " ") + std::to_string(rank);
-    const auto arguments = timeline.argumentsOf(event);
-    return groupKey && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
-             return a.key == *groupKey && timeline.strings[a.text] == text;
-           });
-  };
   std::unordered_map<std::uint32_t, std::vector<int>> members;  // by collective
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];
@@ -341,8 +328,7 @@ void RunAgain::scaleBetweenJobs(const std::vector<RunChanges::Group>& groups,
     if (!work_.isCollective(work.id)) continue;
     for (const RunChanges::Group& group : groups) {
       const bool isIts = group.kind == kindOf(work) && group.axis == GroupAxis::kData &&
-                         (group.ranks == members.at(work_.collective(work.id).group) ||
-                          isOf(work_.event(work.id), group.ranks));
+                         group.ranks == members.at(work_.collective(work.id).group);
       if (isIts) durations[i] = std::round(durations[i] * group.factor);
     }
   }

@@ -47,14 +47,15 @@ std::int64_t scopeOf(Members members, std::uint32_t r, int replica, int tensor, 
 
 }  // namespace
 
-/// Leaves out what is part of a job, and counts the rest.
+/// Counts them, and leaves out what is part of a job. Of those in which ranks meet that is part of
+/// a job on one rank and not on another one, so that all of them count.
 void JobGraphBuilder::findCollectives(std::uint32_t r, RankEvents& events) const {
   std::vector<Collective>& found = events.collectives;
-  if (!graph_.isNumbered_) {
-    std::erase_if(found, [&](const Collective& each) {
-      return isInsideOfJob(*each.event, graph_.ranks_[r]);
-    });
-  }
+  const auto isInside = [&](const Collective& each) {
+    return !graph_.isNumbered_ && isInsideOfJob(*each.event, graph_.ranks_[r]);
+  };
+  std::erase_if(found,
+                [&](const Collective& each) { return !isMeeting(*each.event) && isInside(each); });
   std::stable_sort(found.begin(), found.end(), [](const Collective& a, const Collective& b) {
     return std::tie(a.event->step, a.event->begin) < std::tie(b.event->step, b.event->begin);
   });
@@ -68,12 +69,14 @@ void JobGraphBuilder::findCollectives(std::uint32_t r, RankEvents& events) const
     if (count == counts.end()) count = counts.insert(count, {name, 0});
     each.number = count->second++;
   }
+  if (meetingKey_) std::erase_if(found, isInside);
 }
 
 /// Whether it is part of compute jobs, and of their time. Where ranks meet in it, it may begin in
-/// one job and hold up the next.
+/// one job and hold up the next, which then begins with it. Only a sum may hold up something else.
 bool JobGraphBuilder::isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const {
-  if (isMeeting(event)) return 2 * timeInJobs(event, rank) > event.duration();
+  const bool isSum = event.kind == JobKind::kReduceScatter || event.kind == JobKind::kAllReduce;
+  if (isMeeting(event)) return !isSum || 2 * timeInJobs(event, rank) > event.duration();
   const JobGraph::Node* const first = graph_.nodes_.data() + rank.first;
   const JobGraph::Node* const next =
       std::partition_point(first, graph_.nodes_.data() + rank.end,
@@ -117,10 +120,10 @@ Nanoseconds JobGraphBuilder::timeInJobs(const Event& event, const JobGraph::Rank
 }
 
 StringId JobGraphBuilder::membersOf(const Event& event) const {
-  if (!membersKey_) return 0;
+  if (!membersKey_ && !meetingKey_) return 0;
   for (const Argument& argument : timeline_.argumentsOf(event)) {
-    const bool isText = argument.type == ArgumentType::kText;
-    if (isText && argument.key == membersKey_) return argument.text;
+    const bool isMembers = argument.key == membersKey_ || argument.key == meetingKey_;
+    if (isMembers && argument.type == ArgumentType::kText) return argument.text;
   }
   return 0;
 }
