@@ -206,7 +206,9 @@ bool areAlikeByWork(const FindingInputs& run, const CulpritGroup& group) {
   constexpr double kAlike = 0.025;
   if (run.of.graph().inside().empty() || group.stage < 0) return false;
   const SlowerStages::Factor factor = run.stages.besideOthers({group.stage});
-  return factor.isKnown && std::abs(factor.times - 1) < kAlike;
+  // Of launches only a part shows: in others collectives run.
+  const bool areKernelsAlike = std::abs(factor.kernels - 1) < kAlike;
+  return factor.isKnown && (std::abs(factor.times - 1) < kAlike || areKernelsAlike);
 }
 
 /// Of jobs in which ranks meet, one among many is always the longest: it says something by itself

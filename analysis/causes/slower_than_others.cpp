@@ -23,6 +23,8 @@ SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
   const bool haveMeetings = !graph.inside().empty();
   std::optional<MedianDurations> own;
   if (haveMeetings) own.emplace(graph, threads, counted, MedianDurations::Of::kOwnTimes);
+  std::optional<MedianDurations> kernels;
+  if (haveMeetings) kernels.emplace(graph, threads, counted, MedianDurations::Of::kKernels);
   const MedianDurations& times = own ? *own : whole;
   std::vector<int> latestOf;  // by group of jobs: the rank whose jobs of it came last
   std::map<std::int32_t, Stage> pairs;
@@ -40,6 +42,8 @@ SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
       stage.own += static_cast<double>(times.median(id));
       if (own) stage.moving += static_cast<double>(whole.median(id) - times.median(id));
       stage.usual += static_cast<double>(times.balanced(id));
+      if (kernels) stage.kernels += static_cast<double>(kernels->median(id));
+      if (kernels) stage.usualKernels += static_cast<double>(kernels->balanced(id));
       stage.ranks.insert(rank.number);
     }
   }
@@ -76,24 +80,23 @@ std::int32_t SlowerStages::slowest() const {
 }
 
 SlowerStages::Factor SlowerStages::besideOthers(const std::vector<std::int32_t>& stages) const {
-  double own = 0;
-  double usual = 0;
-  for (const std::int32_t number : stages) {
-    own += of(number).own;
-    usual += of(number).usual;
+  Stage own;
+  Stage others;
+  for (const auto& [number, stage] : stages_) {
+    const bool isOwn = std::find(stages.begin(), stages.end(), number) != stages.end();
+    Stage& sum = isOwn ? own : others;
+    sum.own += stage.own;
+    sum.usual += stage.usual;
+    sum.kernels += stage.kernels;
+    sum.usualKernels += stage.usualKernels;
   }
-  Factor factor{.times = usual > 0 ? own / usual : 2, .isKnown = usual > 0};
+  Factor factor{.times = own.usual > 0 ? own.own / own.usual : 2, .isKnown = own.usual > 0};
+  if (own.usualKernels > 0) factor.kernels = own.kernels / own.usualKernels;
   if (2 * stages.size() != count()) return factor;
   // The median of two halves lies between them, and says less than the other one.
-  double ownOfOthers = 0;
-  double usualOfOthers = 0;
-  for (const auto& [number, stage] : stages_) {
-    if (std::find(stages.begin(), stages.end(), number) != stages.end()) continue;
-    ownOfOthers += stage.own;
-    usualOfOthers += stage.usual;
-  }
-  if (ownOfOthers <= 0 || usualOfOthers <= 0) return factor;
-  factor.times *= usualOfOthers / ownOfOthers;
+  if (others.own <= 0 || others.usual <= 0) return factor;
+  factor.times *= others.usual / others.own;
+  if (others.kernels > 0) factor.kernels *= others.usualKernels / others.kernels;
   factor.besideHalf = count() / 2;
   return factor;
 }
@@ -135,6 +138,7 @@ namespace {
 /// The jobs of a stage on one rank in one step.
 struct Cell {
   double sum = 0;
+  double kernels = 0;
   double count = 0;
   double mean() const { return count > 0 ? sum / count : 0; }
 };
@@ -168,6 +172,7 @@ Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
     std::vector<Cell>& ofStage = cells[job.stage];
     ofStage.resize(steps.size());
     ofStage[at].sum += static_cast<double>(graph.ownTimeOf(id));
+    ofStage[at].kernels += static_cast<double>(graph.kernelTimeOf(id));
     ++ofStage[at].count;
   }
   return cells;
@@ -176,6 +181,7 @@ Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
 /// A figure of a rank, where it is known, with the indices of its steps.
 struct Series {
   std::vector<double> values;
+  std::vector<double> kernels;  // the same of the time in which kernels compute
   std::vector<std::size_t> steps;
 };
 
@@ -201,6 +207,8 @@ class RankSeries {
       if (!beside.values.empty()) {
         std::vector<double> values = beside.values;
         rank.factor = lowerMedianOf(values);
+        values = beside.kernels;
+        if (!values.empty()) rank.kernels = lowerMedianOf(values);
       }
       rank.change = changeIn(beside, true);
       if (rank.change || rank.isSlower()) return rank;
@@ -214,22 +222,31 @@ class RankSeries {
   Series besidePeers(std::size_t r, const std::vector<std::int32_t>& stages) const {
     Series series;
     std::vector<double> peers;
+    std::vector<double> kernelsOfPeers;
     for (std::size_t step = 0; step < steps_.size(); ++step) {
       double own = 0;
       double others = 0;
+      double kernels = 0;
+      double otherKernels = 0;
       for (const std::int32_t stage : stages) {
         peers.clear();
+        kernelsOfPeers.clear();
         for (const std::size_t peer : ranksOfStage_.at(stage)) {
           const Cell& cell = ranks_[peer].at(stage)[step];
-          if (peer != r && cell.count > 0) peers.push_back(cell.mean());
+          if (peer == r || cell.count == 0) continue;
+          peers.push_back(cell.mean());
+          kernelsOfPeers.push_back(cell.kernels / cell.count);
         }
         const Cell& cell = ranks_[r].at(stage)[step];
         if (peers.empty() || cell.count == 0) continue;
         own += cell.mean();
         others += lowerMedianOf(peers);
+        kernels += cell.kernels / cell.count;
+        otherKernels += lowerMedianOf(kernelsOfPeers);
       }
       if (own <= 0 || others <= 0) continue;
       series.values.push_back(own / others);
+      if (otherKernels > 0) series.kernels.push_back(kernels / otherKernels);
       series.steps.push_back(step);
     }
     return series;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,7 +28,10 @@ class SlowerStages {
   /// Sums of medians over kinds and ranks.
   struct Stage {
     double own = 0;
-    double usual = 0;   ///< of the kinds' medians over stages
+    double usual = 0;  ///< of the kinds' medians over stages
+    /// The same two of the time in which kernels compute; 0 where ranks do not meet inside jobs.
+    double kernels = 0;
+    double usualKernels = 0;
     double moving = 0;  ///< what collectives inside its jobs move, not in `own`
     std::set<int> ranks;
   };
@@ -40,10 +44,13 @@ class SlowerStages {
   /// How many times as long stages take as others do.
   struct Factor {
     double times = 1;
+    double kernels = 0;  ///< the same of the time in which kernels compute; 0: not known
     /// Beside the other half of the stages: how many these are; 0: beside the median of all.
     std::size_t besideHalf = 0;
     bool isKnown = false;  ///< false: the others take no time
 
+    /// Launches that take as long in all stages make `times` smaller.
+    double byItself() const { return times < 1 ? times : std::max(times, kernels); }
     const char* others() const {
       if (besideHalf == 0) return "the median of stages";
       return besideHalf == 1 ? "the other stage" : "the other stages";
@@ -95,13 +102,16 @@ class SlowerRanks {
   };
 
   struct Rank {
-    double factor = 1;  ///< beside its peers, in the median over steps; 1 without peers
+    double factor = 1;   ///< beside its peers, in the median over steps; 1 without peers
+    double kernels = 0;  ///< the same of the time in which kernels compute
     /// Of the factor, as its jobs vary beside those of its peers. 0 where jobs are compared whole:
     /// it is known of ranks that meet inside jobs alone.
     double standardError = 0;
     std::vector<std::int32_t> stages;  ///< that it has peers in, ascending; empty: it has none
     std::optional<Change> change;
 
+    /// Launches that take as long on all ranks make `factor` smaller.
+    double byItself() const { return factor < 1 ? factor : std::max(factor, kernels); }
     /// By more than chance.
     bool isSlower() const { return factor >= kSlow && factor - 1 >= 3 * standardError; }
   };

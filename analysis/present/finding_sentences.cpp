@@ -107,10 +107,10 @@ std::string earlyMessagesText(const Finding& finding) {
 /// "stage 7 takes 3.95 times as long as the median of stages, so stages 3 and 7 of rank 3 …".
 std::string slowOnesOfStagesText(const Finding& finding, const StagesBesideOthers& facts) {
   return named("stage", facts.slowOnes) + (facts.slowOnes.size() == 1 ? " takes " : " take ") +
-         factorText(facts.ofSlowOnes.times) + " times as long as " + facts.ofSlowOnes.others() +
-         ", so " + named("stage", finding.stages) + " of " + named("rank", facts.ranks) +
-         " together take " + factorText(facts.all.times) + " times as long: imbalance costs " +
-         costOf(finding);
+         factorText(facts.ofSlowOnes.byItself()) + " times as long as " +
+         facts.ofSlowOnes.others() + ", so " + named("stage", finding.stages) + " of " +
+         named("rank", facts.ranks) + " together take " + factorText(facts.all.byItself()) +
+         " times as long: imbalance costs " + costOf(finding);
 }
 
 /// "stage 2 (ranks 2 and 6) takes 1.30 times as long as the median of stages".
@@ -125,7 +125,7 @@ std::string slowStagesText(const Finding& finding) {
            ", but not with each kind of job: imbalance costs " + costOf(finding);
   }
   text += facts.all.isKnown
-              ? factorText(facts.all.times) + " times as long as " + facts.all.others()
+              ? factorText(facts.all.byItself()) + " times as long as " + facts.all.others()
               : "longer than others";
   if (facts.change) text += stretchText(*facts.change);
   return text + ": imbalance costs " + costOf(finding);
@@ -170,7 +170,7 @@ std::string slowRankText(const Finding& finding) {
   const bool isOne = isOneRank(finding);
   std::string text = ranksOf(finding) + (isOne ? " takes " : " take ");
   if (!rank.change || rank.change->isBesidePeers) {
-    text += factorText(rank.change ? rank.change->factor : rank.factor) +
+    text += factorText(rank.change ? rank.change->factor : rank.byItself()) +
             " times as long as the other ranks of " + named("stage", rank.stages);
   } else {
     text += factorText(rank.change->factor) + " times as long as in other steps";

@@ -83,7 +83,7 @@ Json deviceJson(const DeviceState& device) {
 void addFigures(const Finding& finding, Json& evidence) {
   if (finding.inside > 0) evidence["inside_ns"] = finding.inside;
   if (const auto* facts = finding.factsOf<SlowerRanks::Rank>(); facts && finding.inside > 0) {
-    evidence["factor"] = facts->factor;
+    evidence["factor"] = facts->byItself();
     evidence["standard_error"] = facts->standardError;
   }
   if (finding.device) evidence["device"] = deviceJson(*finding.device);

@@ -632,8 +632,8 @@ class InsideJobs::Builder {
             }
             if (other == kNone || all[m].end > all[other].end) other = m;
           }
-          if (other != kNone) heldOtherwise[other] += length;
           heldOtherwise[held] -= length;
+          if (other != kNone) heldOtherwise[other] += length;
         }
       }
       if (held == kNone) {

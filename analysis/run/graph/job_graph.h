@@ -204,8 +204,13 @@ class JobGraph {
   /// Without the time in which collectives move, too: all members share that.
   Nanoseconds ownTimeOf(Id job) const {
     if (inside_.empty() || !isCompute(nodes_[job].kind)) return lengthOf(job);
-    const InsideJobs::Parts parts = inside_.partsOf(job);
-    return parts.own + parts.launchBound;
+    return inside_.partsOf(job).own + inside_.partsOf(job).launchBound;
+  }
+
+  /// In which kernels of its rank compute. As ownTimeOf() where ranks do not meet inside jobs.
+  Nanoseconds kernelTimeOf(Id job) const {
+    if (inside_.empty() || !isCompute(nodes_[job].kind)) return lengthOf(job);
+    return inside_.partsOf(job).own;
   }
 
   /// How many compute jobs had no micro-batch, so that the n-th of a rank's step, stage and kind

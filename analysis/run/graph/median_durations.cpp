@@ -22,7 +22,7 @@ struct JobsOfStage {
 };
 
 std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank& rank,
-                                    const CountedSteps& counted, bool areOwnTimes) {
+                                    const CountedSteps& counted, MedianDurations::Of of) {
   constexpr std::size_t kFew = 16;  // most ranks have no more stages and kinds
   std::vector<JobsOfStage> found;
   std::map<StageKind, std::size_t> places;
@@ -40,7 +40,9 @@ std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank&
   for (JobsOfStage& each : found) {
     durations.clear();
     for (const Id id : each.jobs) {
-      durations.push_back(areOwnTimes ? graph.ownTimeOf(id) : graph.lengthOf(id));
+      durations.push_back(of == MedianDurations::Of::kJobs       ? graph.lengthOf(id)
+                          : of == MedianDurations::Of::kOwnTimes ? graph.ownTimeOf(id)
+                                                                 : graph.kernelTimeOf(id));
     }
     each.median = medianOf(durations);
   }
@@ -53,9 +55,8 @@ MedianDurations::MedianDurations(const JobGraph& graph, int threads, const Count
                                  Of of)
     : graph_(graph), group_(graph.jobCount()), medians_(1) {
   std::vector<std::vector<JobsOfStage>> ranks(graph.ranks().size());
-  inParallel(threads, ranks.size(), [&](std::size_t r) {
-    ranks[r] = jobsOfRank(graph, graph.ranks()[r], counted, of == Of::kOwnTimes);
-  });
+  inParallel(threads, ranks.size(),
+             [&](std::size_t r) { ranks[r] = jobsOfRank(graph, graph.ranks()[r], counted, of); });
   std::map<StageKind, std::vector<Nanoseconds>> ofRanks;
   for (const auto& ofRank : ranks) {
     for (const JobsOfStage& each : ofRank) ofRanks[each.key].push_back(each.median);

@@ -27,7 +27,8 @@ class MedianDurations {
   /// Which time of a job counts.
   enum class Of : std::uint8_t {
     kJobs,      ///< JobGraph::lengthOf()
-    kOwnTimes,  ///< without what collectives inside jobs move, too: own and launch-bound time
+    kOwnTimes,  ///< JobGraph::ownTimeOf()
+    kKernels,   ///< JobGraph::kernelTimeOf()
   };
 
   /// The graph must outlive it.
