@@ -87,7 +87,7 @@ std::optional<double> StatisticsTable::numberOf(const Line& line, int column) co
 
 QString StatisticsTable::textOf(const Line& line, int column) const {
   if (column == kName) {
-    return line.line ? QString::fromStdString(lineName(statistics_.by(), *line.line)) : tr("all");
+    return line.line ? QString::fromStdString(lineName(by_, *line.line)) : tr("all");
   }
   if (column == kCount) return QLocale().toString(static_cast<qulonglong>(line.sums.count));
   if (column == kTime) return QString::fromStdString(formatDuration(line.sums.inside));
@@ -121,8 +121,7 @@ QVariant StatisticsTable::headerData(int section, Qt::Orientation orientation, i
   const ColumnWords& words = kWords[static_cast<std::size_t>(section)];
   switch (role) {
     case Qt::DisplayRole:
-      return section == kName ? tr(kByWords[static_cast<std::size_t>(statistics_.by())])
-                              : tr(words.title);
+      return section == kName ? tr(kByWords[static_cast<std::size_t>(by_)]) : tr(words.title);
     case Qt::ToolTipRole: return section == kName ? QVariant() : QVariant(tr(words.help));
     case Qt::TextAlignmentRole:
       return QVariant((section == kName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
@@ -165,8 +164,9 @@ void StatisticsTable::updateSums() {
   beginResetModel();
   lines_.clear();
   all_ = {};
+  by_ = statistics_.by();
   if (statistics_.sums() != nullptr) {
-    for (const StatisticsLine& line : linesOf(*statistics_.sums(), statistics_.by())) {
+    for (const StatisticsLine& line : linesOf(*statistics_.sums(), by_)) {
       lines_.push_back({line.line, line.sums});
       all_.sums.add(line.sums);
     }
@@ -195,7 +195,7 @@ const LinePercentiles* StatisticsTable::percentilesOf(int row) const {
 }
 
 QString StatisticsTable::csv() const {
-  QString text = QString::fromLatin1(kByCsv[static_cast<std::size_t>(statistics_.by())]);
+  QString text = QString::fromLatin1(kByCsv[static_cast<std::size_t>(by_)]);
   for (int column = kCount; column < kColumns; ++column) {
     text += ',' + QString::fromLatin1(kWords[static_cast<std::size_t>(column)].csv);
   }

@@ -65,7 +65,8 @@ class StatisticsTable : public QAbstractTableModel {
   void sortLines();
 
   const AreaStatistics& statistics_;
-  std::vector<Line> lines_;  // without the last one
+  StatisticsBy by_ = StatisticsBy::kKind;  // what the lines are
+  std::vector<Line> lines_;                // without the last one
   Line all_;
   int sortedBy_ = kTime;
   Qt::SortOrder order_ = Qt::DescendingOrder;
