@@ -23,7 +23,7 @@ using testing::HasSubstr;
 class ShownPanel {
  public:
   explicit ShownPanel(const TestRun& run = {.ranks = 2, .microBatches = 4, .steps = 1})
-      : chart_(run), panel_(chart_.widget()) {
+      : chart_(run), causes_(chart_.widget()), panel_(chart_.widget(), causes_) {
     panel_.resize(1000, 240);
     showActive(panel_);
     QCoreApplication::processEvents();
@@ -31,7 +31,7 @@ class ShownPanel {
 
   ShownChart& chart() { return chart_; }
   StatisticsPanel& panel() { return panel_; }
-  QTableView& table() { return *panel_.findChild<QTableView*>(); }
+  QTableView& table() { return *panel_.findChild<QTableView*>("lines"); }
   QAbstractItemModel& model() { return *table().model(); }
 
   void mark(Nanoseconds begin, Nanoseconds end, std::vector<std::size_t> rows) {
@@ -62,6 +62,7 @@ class ShownPanel {
 
  private:
   ShownChart chart_;
+  Causes causes_;
   StatisticsPanel panel_;
 };
 
