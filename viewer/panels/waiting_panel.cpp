@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kScaleWidth = 120;  // pixels
 constexpr int kScaleGap = 6;
+constexpr int kMeasuredRows = 64;  // for the widths of columns
 
 double shareOf(Nanoseconds time, Nanoseconds longest) {
   return longest == 0 ? 0 : static_cast<double>(time) / static_cast<double>(longest);
@@ -161,6 +162,7 @@ WaitingPanel::WaitingPanel(ChartWidget& chart, Causes& causes)
   view_->verticalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   view_->horizontalHeader()->setHighlightSections(false);
   view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  view_->horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
   view_->horizontalHeader()->setMinimumSectionSize(fontMetrics().horizontalAdvance("000.00 ms") +
                                                    16);
   nothing_->setAlignment(Qt::AlignCenter);
@@ -236,10 +238,13 @@ void WaitingPanel::choose(int map) {
   table_.show(isMap ? maps_[static_cast<std::size_t>(map)] : WaitingMap());
   if (!isMap) return;
   scale_->show(table_.map().longest);
-  words_->setText(table_.map().by == WaitsBy::kStep
-                      ? tr("Time that ranks wait for the last member of collectives inside jobs")
-                      : tr("Time of a step that ranks wait for the last member of collectives "
-                           "inside jobs"));
+  const bool isOfStep = table_.map().by == WaitsBy::kStep;
+  words_->setText(isOfStep ? tr("Waiting for the last member")
+                           : tr("Waiting for the last member, a step"));
+  words_->setToolTip(isOfStep
+                         ? tr("Time that ranks wait inside jobs for the last member of collectives")
+                         : tr("Time that ranks wait inside jobs for the last member of "
+                              "collectives, of a step in the mean"));
 }
 
 void WaitingPanel::updateTheme() {
