@@ -1,6 +1,8 @@
 #include "viewer/words/job_fields.h"
 
 #include <QLocale>
+#include <QPalette>
+#include <QToolTip>
 #include <algorithm>
 #include <utility>
 
@@ -128,11 +130,7 @@ bool mayHaveCulprit(const ChartModel& model, const Event& event) {
 
 QString table(const std::vector<JobField>& fields) {
   QString html = "<table cellspacing=0 cellpadding=1>";
-  for (const JobField& field : fields) {
-    html += "<tr><td style='color:#5f6873; padding-right:10px'>" + field.name.toHtmlEscaped() +
-            "</td><td style='white-space:nowrap'>" + shortened(field.value).toHtmlEscaped() +
-            "</td></tr>";
-  }
+  for (const JobField& field : fields) html += tipLine(field.name, shortened(field.value));
   return html + "</table>";
 }
 
@@ -151,6 +149,12 @@ QString sharedPixelText(const ChartModel& model, const ChartHit& hit) {
 }
 
 }  // namespace
+
+QString tipLine(const QString& name, const QString& value) {
+  const QString faint = QToolTip::palette().color(QPalette::PlaceholderText).name();
+  return "<tr><td style='color:" + faint + "; padding-right:10px'>" + name.toHtmlEscaped() +
+         "</td><td style='white-space:nowrap'>" + value.toHtmlEscaped() + "</td></tr>";
+}
 
 QString lengthText(Nanoseconds time) { return toQString(formatDuration(time)); }
 

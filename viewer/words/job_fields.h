@@ -30,6 +30,9 @@ QString tooltipText(const ChartModel& model, const ChartHit& hit,
 /// The tooltip of the row label under the cursor.
 QString tooltipText(const ChartRow& row);
 
+/// A line of the table of a tooltip, in the colours of tooltips.
+QString tipLine(const QString& name, const QString& value);
+
 /// A length of time in a few digits: "12.30 ms".
 QString lengthText(Nanoseconds time);
 
