@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/causes/inside_times.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run/steps/counted_steps.h"
 #include "analysis/testing/explained_run.h"
