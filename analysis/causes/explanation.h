@@ -9,7 +9,7 @@
 #include "analysis/causes/culprits.h"
 #include "analysis/causes/efficiency.h"
 #include "analysis/causes/findings.h"
-#include "analysis/causes/peers.h"
+#include "analysis/causes/inside_times.h"
 #include "analysis/causes/slack.h"
 #include "analysis/causes/slowdown.h"
 #include "analysis/run/run.h"

@@ -91,48 +91,6 @@ constexpr double kStandardErrors = 3;  // 1 / sqrt(n) of n independent pairs
 
 }  // namespace
 
-std::vector<InsideTimes> insideTimesOf(const JobGraph& graph, const CountedSteps& counted) {
-  const InsideJobs& inside = graph.inside();
-  std::vector<InsideTimes> times;
-  if (inside.empty()) return times;
-  for (const JobGraph::Rank& rank : graph.ranks()) {
-    InsideTimes& of = times.emplace_back();
-    of.rank = rank.number;
-    std::set<std::int32_t> steps;
-    std::map<std::pair<std::string, JobKind>, std::pair<Nanoseconds, Nanoseconds>> groups;
-    for (Id job = rank.first; job < rank.end; ++job) {
-      const JobGraph::Node& node = graph.node(job);
-      if (!isCompute(node.kind) || !counted.contains(node.step)) continue;
-      steps.insert(node.step);
-      const InsideJobs::Parts parts = inside.partsOf(job);
-      of.parts.own += parts.own;
-      of.parts.waiting += parts.waiting;
-      of.parts.moving += parts.moving;
-      of.parts.launchBound += parts.launchBound;
-      const auto [first, end] = inside.meetingsOf(job);
-      for (Id m = first; m < end; ++m) {
-        const InsideJobs::Meeting& each = inside.meetings()[m];
-        if (each.waitingInside + each.movingInside == 0) continue;
-        const InsideJobs::Set& set = inside.setOf(each);
-        const std::string_view words = axisWords(set.axis);
-        auto& [waiting, moving] = groups[{words.empty() ? "other" : std::string(words), set.kind}];
-        waiting += each.waitingInside;
-        moving += each.movingInside;
-        of.waitingByPlace[{node.kind, each.place}] += each.waitingInside;
-        of.waitingByMicroBatch[node.microBatch] += each.waitingInside;
-        of.waitingByStep[node.step] += each.waitingInside;
-      }
-    }
-    of.steps = static_cast<std::int64_t>(steps.size());
-    for (const auto& [key, sums] : groups) {
-      of.groups.push_back({key.first, key.second, sums.first, sums.second});
-    }
-  }
-  std::sort(times.begin(), times.end(),
-            [](const InsideTimes& a, const InsideTimes& b) { return a.rank < b.rank; });
-  return times;
-}
-
 Peers::Peers(const JobGraph& graph, const CountedSteps& counted, int threads) {
   if (graph.inside().empty()) return;
   findLoads(graph, counted, threads);

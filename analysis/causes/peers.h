@@ -2,38 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/run/graph/job_graph.h"
 #include "analysis/run/steps/counted_steps.h"
 
 namespace pipetrace {
-
-/// What a rank's jobs are made of, in the steps that count (InsideJobs::Parts).
-struct InsideTimes {
-  int rank = 0;
-  std::int64_t steps = 0;  ///< in which it has jobs
-  InsideJobs::Parts parts;
-  struct OfGroups {
-    std::string use;  ///< axisWords() of the groups; "other" where that says nothing
-    JobKind kind = JobKind::kAllReduce;
-    Nanoseconds waiting = 0;
-    Nanoseconds moving = 0;
-  };
-  std::vector<OfGroups> groups;
-  /// What it waits for the last members of collectives: by the kind of job and the place of the
-  /// collective in it (a layer has one or a few), by micro-batch, by step.
-  std::map<std::pair<JobKind, int>, Nanoseconds> waitingByPlace;
-  std::map<std::int32_t, Nanoseconds> waitingByMicroBatch;
-  std::map<std::int32_t, Nanoseconds> waitingByStep;
-};
-
-/// By rank; empty for a run in which no ranks meet inside jobs.
-std::vector<InsideTimes> insideTimesOf(const JobGraph& graph, const CountedSteps& counted);
 
 /// Ranks that share stages, and why they wait for each other inside their jobs (InsideJobs), where
 /// no rank is slow by itself. Empty for a run without such collectives.

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/causes/inside_times.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run/steps/counted_steps.h"
 #include "analysis/testing/explained_run.h"
@@ -307,25 +308,6 @@ TEST(RanksBesidePeers, ADifferenceWithinItsStandardErrorIsNone) {
   const SlowerRanks::Rank clear = sixthOf(1.4);
   EXPECT_TRUE(clear.isSlower()) << clear.factor << " with an error of " << clear.standardError;
   EXPECT_NEAR(clear.factor, 1.4, 4 * clear.standardError);
-}
-
-TEST(InsideTimesOfRanks, AreOfTheStepsThatCountAndOfEachUse) {
-  HybridRun made = runWithSlowRank(6, 1.25);
-  const auto run = explainRun(made.timeline(), {});
-  const std::vector<InsideTimes> times = insideTimesOf(run.own->graph(), {});
-  const Nanoseconds jobs = made.steps * made.microBatches * made.layers;
-  const InsideTimes& peer = times.at(4);
-  EXPECT_EQ(peer.rank, 4);
-  EXPECT_EQ(peer.parts.own, jobs * 3 * made.layer);
-  EXPECT_EQ(peer.parts.moving, jobs * 2 * made.moving);
-  EXPECT_EQ(peer.parts.launchBound, 0);
-  ASSERT_THAT(peer.groups, SizeIs(1));
-  EXPECT_EQ(peer.groups[0].use, "tensor-parallel");
-  EXPECT_EQ(peer.groups[0].kind, JobKind::kAllReduce);
-  EXPECT_EQ(peer.groups[0].waiting, peer.parts.waiting);
-  EXPECT_EQ(peer.groups[0].moving, peer.parts.moving);
-  const CountedSteps one({{0, 1}}, {});
-  EXPECT_EQ(insideTimesOf(run.own->graph(), one).at(4).parts.waiting, made.waits.at(4)[0]);
 }
 
 TEST(PausesOfHybridRuns, AfterEachStepAreMinorUpToTwoPercent) {

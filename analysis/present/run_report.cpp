@@ -408,10 +408,7 @@ std::string insideTable(const Explanation& run) {
   });
   std::vector<std::string> header = {"rank", "own", "waiting", "moving"};
   if (areLaunched) header.emplace_back("launch-bound");
-  std::set<std::pair<std::string, JobKind>> groups;
-  for (const InsideTimes& times : run.inside) {
-    for (const InsideTimes::OfGroups& each : times.groups) groups.insert({each.use, each.kind});
-  }
+  const auto groups = groupsOf(run.inside);
   const bool haveGroups = groups.size() > 1;
   for (const auto& [use, kind] : groups) {
     if (haveGroups) header.push_back(groupText(use, kind));
@@ -426,11 +423,8 @@ std::string insideTable(const Explanation& run) {
     if (areLaunched) row.push_back(perStep(times.parts.launchBound));
     for (const auto& [use, kind] : groups) {
       if (!haveGroups) break;
-      const auto of = std::find_if(
-          times.groups.begin(), times.groups.end(),
-          [&, &use = use, &kind = kind](const auto& g) { return g.use == use && g.kind == kind; });
-      row.push_back(of == times.groups.end() ? "-"
-                                             : perStep(of->waiting) + " + " + perStep(of->moving));
+      const InsideTimes::OfGroups* const of = times.of(use, kind);
+      row.push_back(of == nullptr ? "-" : perStep(of->waiting) + " + " + perStep(of->moving));
     }
     table.addRow(std::move(row));
   }

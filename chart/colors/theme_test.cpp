@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "chart/colors/heat_color.h"
+
 namespace pipetrace {
 namespace {
 
@@ -159,6 +161,10 @@ TEST(ThemeTest, TextIsLegibleOnEveryColour) {
     for (int i = 0; i < kBubbleClassCount; ++i) {
       const Color ground = theme.hatchingOf(static_cast<BubbleClass>(i)).ground;
       EXPECT_GE(contrast(textColorOn(ground), ground), 4.5) << named(theme) << i;
+    }
+    for (int i = 0; i <= 100; ++i) {
+      const Color cell = heatColor(theme, i / 100.0);
+      EXPECT_GE(contrast(textColorOn(cell), cell), 4.5) << named(theme) << i;
     }
     EXPECT_GE(contrast(theme.ink, theme.paper), 10) << named(theme);
     EXPECT_GE(contrast(theme.faintInk, theme.paper), 4.5) << named(theme);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/causes/inside_times.h"
 #include "analysis/causes/peers.h"
 #include "analysis/present/finding_sentences.h"
 #include "analysis/run/steps/counted_steps.h"

@@ -122,6 +122,9 @@ void Causes::show(std::shared_ptr<const Explanation> explanation,
     const auto culprit = bubble == nullptr ? std::nullopt : places->culpritOf(*bubble);
     return culprit ? std::optional(hitOn(*culprit)) : std::nullopt;
   });
+  chart_.findFieldsBy([places = places_](const ChartHit& hit) {
+    return groupFields(*places, {hit.row, hit.event});
+  });
   paths_.clear(places_);
   findLinks();
 }
@@ -129,6 +132,7 @@ void Causes::show(std::shared_ptr<const Explanation> explanation,
 void Causes::clear() {
   places_.reset();
   chart_.findCulpritsBy(nullptr);
+  chart_.findFieldsBy(nullptr);
   paths_.clear(nullptr);
   findLinks();
 }

@@ -91,6 +91,8 @@ class Causes : public QObject {
   void clear();
   /// Null while there is no explanation.
   const GraphPlaces* places() const { return places_.get(); }
+  /// The same for other threads: it keeps the explanation and the timeline.
+  std::shared_ptr<const GraphPlaces> sharedPlaces() const { return places_; }
 
   bool isPathShown() const { return isPathShown_; }
   /// Whether the selected job is on its step's critical path; nothing while that is not known.

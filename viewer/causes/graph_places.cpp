@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "analysis/causes/findings.h"
+#include "analysis/causes/inside_times.h"
+#include "analysis/present/run_report.h"
 #include "analysis/run/graph/job_name.h"
 #include "trace/text/display_name.h"
 #include "viewer/words/job_fields.h"
@@ -201,6 +204,27 @@ std::string GraphPlaces::nameOf(Id node) const {
   const JobGraph::Node& of = graph().node(node);
   return jobName(model_.timeline(), of) + " on rank " +
          std::to_string(graph().ranks()[of.rank].number);
+}
+
+std::vector<JobField> groupFields(const GraphPlaces& places, const EventSpot& spot) {
+  std::vector<JobField> fields;
+  if (places.graph().inside().empty() || spot.event == nullptr || !isCompute(spot.event->kind)) {
+    return fields;
+  }
+  const JobGraph::Id job = places.nodeOf(spot);
+  if (job == JobGraph::kNone) return fields;
+  const InsideTimes times = insideTimesOfJob(places.graph(), job);
+  const auto add = [&](const char* name, Nanoseconds InsideTimes::OfGroups::*part) {
+    QString first = QString::fromLatin1(name);
+    for (const InsideTimes::OfGroups& each : times.groups) {
+      if (each.*part == 0) continue;
+      const QString group = QString::fromStdString(groupText(each.use, each.kind));
+      fields.push_back({std::exchange(first, {}), lengthText(each.*part) + ' ' + group});
+    }
+  };
+  add("Waiting in", &InsideTimes::OfGroups::waiting);
+  add("Moving in", &InsideTimes::OfGroups::moving);
+  return fields;
 }
 
 std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPlaces& places) {

@@ -8,6 +8,7 @@
 #include "analysis/causes/findings.h"
 #include "chart/chart_model.h"
 #include "chart/links/event_box.h"
+#include "viewer/words/job_fields.h"
 
 namespace pipetrace {
 
@@ -59,6 +60,10 @@ class GraphPlaces {
   std::vector<std::vector<std::size_t>> rows_;  // by rank (an index)
   std::vector<std::size_t> pipelineOf_;         // by rank
 };
+
+/// Which kinds of groups a compute job waited and moved data with, where ranks meet inside it, as
+/// far as it did: "Waiting in", "5.000 ms tensor-parallel all-reduce". Empty for all other events.
+std::vector<JobField> groupFields(const GraphPlaces& places, const EventSpot& spot);
 
 /// A place in the chart where a finding can be seen.
 struct FindingPlace {

@@ -676,7 +676,8 @@ void ChartWidget::showTooltipAt(QPoint position, QPoint globalPosition) {
   if (model_ == nullptr) return;
   QString text;
   if (const auto hit = hitAt(view(), position.x(), position.y())) {
-    text = tooltipText(*model_, *hit);
+    const bool isOne = hit->count == 1;
+    text = tooltipText(*model_, *hit, isOne && fields_ ? fields_(*hit) : std::vector<JobField>());
   } else if (const StepSpan* const step = rulerStepAt(position)) {
     text = stepText(*step);
   } else if (area_.contains(position.x(), position.y())) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "chart/chart_hit.h"
@@ -17,6 +18,7 @@
 #include "viewer/chart/view_history.h"
 #include "viewer/paint/qt_canvas.h"
 #include "viewer/paint/row_tiles.h"
+#include "viewer/words/job_fields.h"
 
 namespace pipetrace {
 
@@ -121,6 +123,10 @@ class ChartWidget : public QAbstractScrollArea {
   /// Asks `finder` for culprits from now on. Where it finds none, and without one, the bubbles of
   /// the profile say what they know (culpritOf()).
   void findCulpritsBy(CulpritFinder finder);
+  /// What else is known of an event, for its tooltip.
+  using FieldFinder = std::function<std::vector<JobField>(const ChartHit& event)>;
+  /// Asks `finder` for more to say of events from now on; null: there is nothing more.
+  void findFieldsBy(FieldFinder finder) { fields_ = std::move(finder); }
   /// Draws `overlay` over the rows from now on, after those that were added before.
   void addOverlay(std::unique_ptr<ChartOverlay> overlay);
 
@@ -239,6 +245,7 @@ class ChartWidget : public QAbstractScrollArea {
   bool isFitted_ = true;
   std::optional<ChartHit> selection_;
   CulpritFinder culprits_;
+  FieldFinder fields_;
   std::optional<ChartHit> culprit_;  // of the selection
   std::optional<ChartHit> bubble_;   // from which the selection was reached
   std::optional<ChartArea> marked_;

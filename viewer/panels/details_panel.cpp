@@ -159,7 +159,9 @@ std::vector<DetailRow> detailRows(const ChartWidget& chart, Causes& causes, cons
   std::vector<DetailRow> rows;
   const bool isBubble = hit.event->kind == JobKind::kBubble;
   const ChartModel& model = *chart.model();
-  for (const JobField& field : jobFields(model, model.rows()[hit.row], *hit.event)) {
+  std::vector<JobField> groups;
+  if (causes.places() != nullptr) groups = groupFields(*causes.places(), {hit.row, hit.event});
+  for (const JobField& field : jobFields(model, model.rows()[hit.row], *hit.event, groups)) {
     std::optional<EventSpot> link;
     if (field.isCulprit && chart.culprit()) {
       link = EventSpot{chart.culprit()->row, chart.culprit()->event};

@@ -41,6 +41,7 @@ constexpr std::array<ColumnWords, StatisticsTable::kColumns> kWords = {{
 
 const char* const kByWords[] = {QT_TR_NOOP("Kind"), QT_TR_NOOP("Stage"), QT_TR_NOOP("Rank"),
                                 QT_TR_NOOP("Bubble class")};
+constexpr int kInside = 4;  // the choice after these
 const char* const kByCsv[] = {"kind", "stage", "rank", "bubble_class"};
 
 QString quoted(QString text) {
@@ -87,7 +88,7 @@ std::optional<double> StatisticsTable::numberOf(const Line& line, int column) co
 
 QString StatisticsTable::textOf(const Line& line, int column) const {
   if (column == kName) {
-    return line.line ? QString::fromStdString(lineName(statistics_.by(), *line.line)) : tr("all");
+    return line.line ? QString::fromStdString(lineName(by_, *line.line)) : tr("all");
   }
   if (column == kCount) return QLocale().toString(static_cast<qulonglong>(line.sums.count));
   if (column == kTime) return QString::fromStdString(formatDuration(line.sums.inside));
@@ -121,8 +122,7 @@ QVariant StatisticsTable::headerData(int section, Qt::Orientation orientation, i
   const ColumnWords& words = kWords[static_cast<std::size_t>(section)];
   switch (role) {
     case Qt::DisplayRole:
-      return section == kName ? tr(kByWords[static_cast<std::size_t>(statistics_.by())])
-                              : tr(words.title);
+      return section == kName ? tr(kByWords[static_cast<std::size_t>(by_)]) : tr(words.title);
     case Qt::ToolTipRole: return section == kName ? QVariant() : QVariant(tr(words.help));
     case Qt::TextAlignmentRole:
       return QVariant((section == kName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
@@ -165,8 +165,9 @@ void StatisticsTable::updateSums() {
   beginResetModel();
   lines_.clear();
   all_ = {};
+  by_ = statistics_.by();
   if (statistics_.sums() != nullptr) {
-    for (const StatisticsLine& line : linesOf(*statistics_.sums(), statistics_.by())) {
+    for (const StatisticsLine& line : linesOf(*statistics_.sums(), by_)) {
       lines_.push_back({line.line, line.sums});
       all_.sums.add(line.sums);
     }
@@ -195,7 +196,7 @@ const LinePercentiles* StatisticsTable::percentilesOf(int row) const {
 }
 
 QString StatisticsTable::csv() const {
-  QString text = QString::fromLatin1(kByCsv[static_cast<std::size_t>(statistics_.by())]);
+  QString text = QString::fromLatin1(kByCsv[static_cast<std::size_t>(by_)]);
   for (int column = kCount; column < kColumns; ++column) {
     text += ',' + QString::fromLatin1(kWords[static_cast<std::size_t>(column)].csv);
   }
@@ -217,40 +218,74 @@ QString StatisticsTable::csv() const {
   return text;
 }
 
-StatisticsPanel::StatisticsPanel(ChartWidget& chart)
+StatisticsPanel::StatisticsPanel(ChartWidget& chart, Causes& causes)
     : chart_(chart),
       statistics_(chart),
       table_(statistics_),
+      inside_(chart, causes),
+      insideTable_(inside_),
       by_(new QComboBox),
       summary_(new QLabel),
+      pages_(new QStackedWidget),
       view_(new QTableView),
+      insideView_(new QTableView),
       histogram_(new HistogramView) {
   by_->addItems({tr("by kind"), tr("by stage"), tr("by rank"), tr("by bubble class")});
   by_->setAccessibleName(tr("Lines of the statistics"));
-  view_->setModel(&table_);
-  view_->setAccessibleName(tr("Statistics of the area"));
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setSelectionMode(QAbstractItemView::SingleSelection);
-  view_->setTabKeyNavigation(false);
-  view_->setShowGrid(false);
-  view_->setAlternatingRowColors(true);
-  view_->setWordWrap(false);
-  view_->verticalHeader()->hide();
-  view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
-  view_->horizontalHeader()->setHighlightSections(false);
-  view_->horizontalHeader()->setMinimumSectionSize(fontMetrics().horizontalAdvance("000.00 ms") +
-                                                   16);
-  view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  view_->setObjectName(QStringLiteral("lines"));
+  setUp(*view_, table_, tr("Statistics of the area"));
   view_->horizontalHeader()->setSortIndicator(StatisticsTable::kTime, Qt::DescendingOrder);
   view_->setSortingEnabled(true);
+  insideView_->setObjectName(QStringLiteral("inside"));
+  setUp(*insideView_, insideTable_, tr("What jobs of the area are made of"));
+  insideView_->horizontalHeader()->setSortIndicator(InsideTable::kRank, Qt::AscendingOrder);
+  insideView_->setSortingEnabled(true);
   layOut();
-  connect(by_, &QComboBox::currentIndexChanged, this,
-          [this](int by) { statistics_.setBy(static_cast<StatisticsBy>(by)); });
+  connect(by_, &QComboBox::currentIndexChanged, this, &StatisticsPanel::choose);
   connect(&statistics_, &AreaStatistics::sumsChanged, this, &StatisticsPanel::updateSums);
   connect(&statistics_, &AreaStatistics::percentilesChanged, this,
           &StatisticsPanel::updatePercentiles);
+  connect(&inside_, &InsideStatistics::isThereChanged, this, &StatisticsPanel::offerInside);
+  connect(&inside_, &InsideStatistics::ranksChanged, this, [this] {
+    insideTable_.update();
+    summary_->setText(summary());
+  });
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &StatisticsPanel::showHistogram);
+  offerInside();
+}
+
+void StatisticsPanel::setUp(QTableView& view, QAbstractTableModel& table, const QString& name) {
+  view.setModel(&table);
+  view.setAccessibleName(name);
+  view.setSelectionBehavior(QAbstractItemView::SelectRows);
+  view.setSelectionMode(QAbstractItemView::SingleSelection);
+  view.setTabKeyNavigation(false);
+  view.setShowGrid(false);
+  view.setAlternatingRowColors(true);
+  view.setWordWrap(false);
+  view.verticalHeader()->hide();
+  view.verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+  QHeaderView& header = *view.horizontalHeader();
+  header.setHighlightSections(false);
+  header.setMinimumSectionSize(fontMetrics().horizontalAdvance("000.00 ms") + 16);
+  header.setSectionResizeMode(QHeaderView::ResizeToContents);
+}
+
+/// The last choice is there only for runs that have it.
+void StatisticsPanel::offerInside() {
+  const bool isOffered = by_->count() > kInside;
+  if (inside_.isThere() == isOffered) return;
+  if (!isOffered) return by_->addItem(tr("inside jobs, by rank"));
+  if (by_->currentIndex() == kInside) by_->setCurrentIndex(0);
+  by_->removeItem(kInside);
+}
+
+void StatisticsPanel::choose(int by) {
+  const bool isInside = by == kInside;
+  pages_->setCurrentIndex(isInside ? 1 : 0);
+  inside_.setWanted(isInside);
+  if (!isInside && by >= 0) statistics_.setBy(static_cast<StatisticsBy>(by));
 }
 
 void StatisticsPanel::layOut() {
@@ -276,10 +311,12 @@ void StatisticsPanel::layOut() {
   split->setStretchFactor(0, 3);
   split->setStretchFactor(1, 1);
   split->setChildrenCollapsible(false);
+  pages_->addWidget(split);
+  pages_->addWidget(insideView_);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addLayout(head);
-  column->addWidget(split, 1);
+  column->addWidget(pages_, 1);
 }
 
 QString StatisticsPanel::summary() const {
@@ -295,6 +332,10 @@ QString StatisticsPanel::summary() const {
   text += tr(": busy %1 %, idle %2 %")
               .arg(static_cast<double>(sums->busy) / whole, 0, 'f', 1)
               .arg(static_cast<double>(sums->idle) / whole, 0, 'f', 1);
+  const bool isInside = by_->currentIndex() == kInside;
+  if (isInside && !insideTable_.onlyGroup().isEmpty()) {
+    text += tr("; collectives: %1").arg(insideTable_.onlyGroup());
+  }
   return text;
 }
 
@@ -322,6 +363,9 @@ void StatisticsPanel::showHistogram() {
   histogram_->show(table_.nameOf(row), table_.percentilesOf(row));
 }
 
-void StatisticsPanel::copyCsv() { QApplication::clipboard()->setText(table_.csv()); }
+void StatisticsPanel::copyCsv() {
+  QApplication::clipboard()->setText(by_->currentIndex() == kInside ? insideTable_.csv()
+                                                                    : table_.csv());
+}
 
 }  // namespace pipetrace

@@ -3,12 +3,14 @@
 #include <QAbstractTableModel>
 #include <QComboBox>
 #include <QLabel>
+#include <QStackedWidget>
 #include <QTableView>
 #include <QWidget>
 #include <vector>
 
 #include "viewer/panels/area_statistics.h"
 #include "viewer/panels/histogram_view.h"
+#include "viewer/panels/inside_statistics.h"
 
 namespace pipetrace {
 
@@ -65,27 +67,31 @@ class StatisticsTable : public QAbstractTableModel {
   void sortLines();
 
   const AreaStatistics& statistics_;
-  std::vector<Line> lines_;  // without the last one
+  StatisticsBy by_ = StatisticsBy::kKind;  // what the lines are
+  std::vector<Line> lines_;                // without the last one
   Line all_;
   int sortedBy_ = kTime;
   Qt::SortOrder order_ = Qt::DescendingOrder;
 };
 
 /// The statistics of a chart's area: a table by kind, stage, rank or bubble class, and the
-/// durations of the selected line.
+/// durations of the selected line. Where ranks meet inside jobs, also what these are made of.
 class StatisticsPanel : public QWidget {
   Q_OBJECT
 
  public:
-  /// The chart must outlive it.
-  explicit StatisticsPanel(ChartWidget& chart);
+  /// Both must outlive it.
+  StatisticsPanel(ChartWidget& chart, Causes& causes);
 
  public slots:
   /// Puts the table on the clipboard as comma-separated values.
   void copyCsv();
 
  private:
+  void setUp(QTableView& view, QAbstractTableModel& table, const QString& name);
   void layOut();
+  void choose(int by);
+  void offerInside();
   void updateSums();
   void updatePercentiles();
   void showHistogram();
@@ -94,9 +100,13 @@ class StatisticsPanel : public QWidget {
   ChartWidget& chart_;
   AreaStatistics statistics_;
   StatisticsTable table_;
+  InsideStatistics inside_;
+  InsideTable insideTable_;
   QComboBox* by_;
   QLabel* summary_;
+  QStackedWidget* pages_;
   QTableView* view_;
+  QTableView* insideView_;
   HistogramView* histogram_;
 };
 

@@ -8,6 +8,7 @@
 #include <QHeaderView>
 #include <QPushButton>
 #include <QToolTip>
+#include <numeric>
 
 #include "viewer/testing/shown_chart.h"
 #include "viewer/testing/shown_window.h"
@@ -22,7 +23,7 @@ using testing::HasSubstr;
 class ShownPanel {
  public:
   explicit ShownPanel(const TestRun& run = {.ranks = 2, .microBatches = 4, .steps = 1})
-      : chart_(run), panel_(chart_.widget()) {
+      : chart_(run), causes_(chart_.widget()), panel_(chart_.widget(), causes_) {
     panel_.resize(1000, 240);
     showActive(panel_);
     QCoreApplication::processEvents();
@@ -30,7 +31,7 @@ class ShownPanel {
 
   ShownChart& chart() { return chart_; }
   StatisticsPanel& panel() { return panel_; }
-  QTableView& table() { return *panel_.findChild<QTableView*>(); }
+  QTableView& table() { return *panel_.findChild<QTableView*>("lines"); }
   QAbstractItemModel& model() { return *table().model(); }
 
   void mark(Nanoseconds begin, Nanoseconds end, std::vector<std::size_t> rows) {
@@ -61,6 +62,7 @@ class ShownPanel {
 
  private:
   ShownChart chart_;
+  Causes causes_;
   StatisticsPanel panel_;
 };
 
@@ -90,6 +92,28 @@ TEST(StatisticsPanelTest, AnotherChoiceHasOtherLines) {
   shown.choose(3);
   EXPECT_EQ(shown.names().back(), "all");
   EXPECT_EQ(shown.names().front(), "unknown");
+}
+
+TEST(StatisticsPanelTest, AnotherChoiceMayHaveNoSuchLineAsTheSelectedOne) {
+  ShownPanel shown;
+  Timeline timeline = makeTestTimeline({.ranks = 2, .microBatches = 4, .steps = 1});
+  Track& kernels = timeline.track(0, "stream 7");
+  Event kernel = timeline.findTrack(0, kComputeLane)->events.front();
+  kernel.kind = JobKind::kKernel;  // its number is higher than that of any bubble class
+  kernel.end = kernel.begin + kNsPerSecond / 2;
+  kernels.events.push_back(kernel);
+  timeline.sort();
+  const ChartModel model(timeline);
+  shown.chart().widget().setModel(&model);
+  std::vector<std::size_t> rows(model.rows().size());
+  std::iota(rows.begin(), rows.end(), 0);
+  shown.mark(kTestEpoch, kRunEnd, rows);
+  ASSERT_EQ(shown.names().front(), "kernel");
+  shown.table().setCurrentIndex(shown.model().index(0, 0));
+  shown.choose(3);
+  EXPECT_EQ(shown.names().front(), "unknown");
+  EXPECT_EQ(shown.table().currentIndex().row(), 0);
+  shown.chart().widget().setModel(nullptr);
 }
 
 TEST(StatisticsPanelTest, AClickOnAHeadingSortsAndTheSumStaysLast) {

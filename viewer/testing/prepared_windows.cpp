@@ -10,9 +10,12 @@
 #include <functional>
 #include <utility>
 
+#include "analysis/testing/hybrid_run.h"
+#include "parser/chrome/write/writer.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/append.h"
+#include "trace/files/output_file.h"
 #include "trace/log/write_job_logs.h"
 #include "viewer/causes/causes.h"
 #include "viewer/search/chart_search.h"
@@ -92,6 +95,19 @@ Timeline replicas() {
   return run;
 }
 
+/// Each layer takes 0.8 to 1.2 times as long as usual.
+HybridRun unevenPeers() {
+  HybridRun run;
+  run.tensor = 4;
+  run.layers = 3;
+  run.microBatches = 8;
+  run.kernel = [](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    const int drawn = kernel.rank % 4 * 37 + kernel.microBatch * 53 + kernel.layer * 29;
+    return usual * (80 + drawn % 41) / 100;
+  };
+  return run;
+}
+
 }  // namespace
 
 void openSample(MainWindow& window) {
@@ -104,6 +120,24 @@ void openReplicas(MainWindow& window) {
   writeJobLogs(replicas(), folder.path().toStdString());
   window.open({folder.path()});
   awaitCauses(window);
+}
+
+void openUnevenPeers(MainWindow& window) {
+  const QTemporaryDir folder;
+  const QString profile = folder.filePath(QStringLiteral("uneven.json"));
+  OutputFile out(profile.toStdString());
+  writeChromeJson(unevenPeers().timeline(), {}, out);
+  out.commit();
+  window.open({profile});
+  awaitCauses(window);
+}
+
+void showWaiting(MainWindow& window) {
+  auto& dock = partOf<QDockWidget>(window, "waiting");
+  dock.raise();
+  auto& map = *dock.findChild<QTableView*>();
+  await("the map is shown", [&] { return !map.visibleRegion().isEmpty(); });
+  QTest::qWait(50);  // until the docks have their sizes
 }
 
 void selectBubble(MainWindow& window, BubbleClass cause) {
@@ -159,7 +193,7 @@ void dragArea(MainWindow& window, QPointF from, QPointF to) {
   QTest::mouseRelease(viewport, Qt::LeftButton, Qt::NoModifier, pointAt(to));
   const auto& table = partOf<QDockWidget>(window, "statistics");
   await("percentiles are known",
-        [&] { return isComplete(*table.findChild<QTableView*>()->model()); });
+        [&] { return isComplete(*table.findChild<QTableView*>("lines")->model()); });
 }
 
 void press(MainWindow& window, Qt::Key key, Qt::KeyboardModifiers modifiers) {

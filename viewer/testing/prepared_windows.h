@@ -15,6 +15,11 @@ namespace pipetrace {
 void openSample(MainWindow& window);
 /// Opens a run of two replicas of an interleaved pipeline, of which the second is slower.
 void openReplicas(MainWindow& window);
+/// Opens a run of two stages of four tensor-parallel ranks, whose layers take longer or shorter by
+/// rank and micro-batch.
+void openUnevenPeers(MainWindow& window);
+/// Shows the heat map of waits inside jobs.
+void showWaiting(MainWindow& window);
 /// Selects the first bubble of a class that is in view.
 void selectBubble(MainWindow& window, BubbleClass cause);
 /// Selects the first job of the kind and micro-batch on the rank that is in view, and waits for its

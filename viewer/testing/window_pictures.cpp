@@ -91,6 +91,12 @@ QWidget* statistics(MainWindow& window) {
   return &window;
 }
 
+QWidget* waiting(MainWindow& window) {
+  openUnevenPeers(window);
+  showWaiting(window);
+  return &window;
+}
+
 QWidget* found(MainWindow& window) {
   openSample(window);
   find(window, "kind:backward mb:2,3");
@@ -170,6 +176,7 @@ const std::vector<WindowPicture>& windowPictures() {
       {"bubble-details", {900, 640}, false, true, detailsOfABubble},
       {"job-details", {900, 640}, false, true, detailsOfAJob},
       {"statistics", {1120, 640}, true, true, statistics},
+      {"waiting", {1120, 700}, true, false, waiting},
       {"search", {1120, 560}, true, true, found},
       {"critical-path", {1120, 700}, true, true, criticalPath},
       {"steps", {1120, 560}, true, true, steps},

@@ -81,6 +81,8 @@ QString countedText(std::size_t count, const QString& what) {
   return QString::fromStdString(countText(count, what.toStdString()));
 }
 
+constexpr int kLegible = 210;  // height of a table below the chart, in pixels
+
 QString duration(Nanoseconds time) { return QString::fromStdString(formatDuration(time)); }
 
 }  // namespace
@@ -169,6 +171,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
     memory_.restoreDocks(*this);
     detailsDock_->hide();  // nothing is selected
     statisticsDock_->hide();
+    waitingDock_->hide();  // until it is known who waits
   }
   showAsRemembered();
   chart_->setFocus();
@@ -176,6 +179,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
   statisticsDock_->toggleViewAction()->setEnabled(true);
+  waitingDock_->toggleViewAction()->setEnabled(true);
   describeProfile();
 }
 
@@ -262,6 +266,7 @@ void MainWindow::updateTheme() {
   if (!profile_) return;
   useTheme(*profile_);
   chart_->redraw();
+  waitingPanel_->updateTheme();
 }
 
 void MainWindow::useTheme(const LoadedProfile& profile) const {
@@ -295,14 +300,20 @@ void MainWindow::updateArea() {
   const bool hasArea = chart_->area().has_value();
   if (hasArea != hasArea_) statisticsDock_->setVisible(hasArea);
   if (hasArea && !hasArea_) {
-    statisticsDock_->raise();      // it shares its place with the findings
-    constexpr int kLegible = 210;  // of the table and its histogram, in pixels
+    statisticsDock_->raise();  // it shares its place with the findings
     const bool isFirst = !std::exchange(hasShownStatistics_, true);
     if (isFirst && findingsDock_->height() < kLegible) {
       resizeDocks({statisticsDock_}, {kLegible}, Qt::Vertical);
     }
   }
   hasArea_ = hasArea;
+}
+
+/// The map has a tab beside the findings for runs in which ranks wait inside jobs.
+void MainWindow::updateWaiting() {
+  const bool isTop = !findingsDock_->visibleRegion().isEmpty();
+  waitingDock_->setVisible(waitingPanel_->isThere());
+  if (waitingPanel_->isThere() && isTop) findingsDock_->raise();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -609,11 +620,24 @@ void MainWindow::addPanels() {
 
   statisticsDock_ = new QDockWidget(tr("Statistics of the area"));
   statisticsDock_->setObjectName(QStringLiteral("statistics"));
-  statisticsDock_->setWidget(new StatisticsPanel(*chart_));
+  statisticsDock_->setWidget(new StatisticsPanel(*chart_, *causes_));
   tabifyDockWidget(findingsDock_, statisticsDock_);
   statisticsDock_->hide();  // until there is an area
   statisticsDock_->toggleViewAction()->setEnabled(false);
   resizeDocks({statisticsDock_}, {220}, Qt::Vertical);
+
+  waitingPanel_ = new WaitingPanel(*chart_, *causes_);
+  waitingDock_ = new QDockWidget(tr("Waiting inside jobs"));
+  waitingDock_->setObjectName(QStringLiteral("waiting"));
+  waitingDock_->setWidget(waitingPanel_);
+  tabifyDockWidget(statisticsDock_, waitingDock_);
+  waitingDock_->hide();  // until it is known who waits
+  waitingDock_->toggleViewAction()->setEnabled(false);
+  connect(waitingPanel_, &WaitingPanel::isThereChanged, this, &MainWindow::updateWaiting);
+  connect(waitingDock_, &QDockWidget::visibilityChanged, this, [this](bool isSeen) {
+    if (!isSeen || std::exchange(hasShownWaiting_, true)) return;
+    if (waitingDock_->height() < kLegible) resizeDocks({waitingDock_}, {kLegible}, Qt::Vertical);
+  });
 }
 
 void MainWindow::addMenus() {
@@ -646,6 +670,7 @@ void MainWindow::addMenus() {
   view->addAction(detailsDock_->toggleViewAction());
   view->addAction(statisticsDock_->toggleViewAction());
   view->addAction(findingsDock_->toggleViewAction());
+  view->addAction(waitingDock_->toggleViewAction());
   themes_.addTo(*view->addMenu(tr("&Theme")));
   QMenu* go = menuBar()->addMenu(tr("&Go"));
   go->addActions(commandsOf(*chart_, CommandMenu::kGo));

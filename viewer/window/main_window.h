@@ -12,6 +12,7 @@
 #include "viewer/panels/details_panel.h"
 #include "viewer/panels/findings_panel.h"
 #include "viewer/panels/statistics_panel.h"
+#include "viewer/panels/waiting_panel.h"
 #include "viewer/run/profile_loader.h"
 #include "viewer/run/run_watcher.h"
 #include "viewer/search/search_bar.h"
@@ -91,6 +92,7 @@ class MainWindow : public QMainWindow {
   void updateRange();
   void updateSelection();
   void updateArea();
+  void updateWaiting();
   void updateTheme();
   void useTheme(const LoadedProfile& profile) const;
   void showKeys();
@@ -115,6 +117,9 @@ class MainWindow : public QMainWindow {
   Picker* picker_ = nullptr;
   bool hasSelection_ = false;
   QDockWidget* statisticsDock_ = nullptr;
+  WaitingPanel* waitingPanel_ = nullptr;
+  QDockWidget* waitingDock_ = nullptr;
+  bool hasShownWaiting_ = false;
   bool hasArea_ = false;
   bool hasShownStatistics_ = false;
   bool isLive_ = false;    // the profile is of a run that goes on

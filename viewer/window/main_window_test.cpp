@@ -12,9 +12,14 @@
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QStatusBar>
+#include <QTableView>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QTreeWidget>
 
+#include "parser/chrome/write/writer.h"
+#include "trace/files/output_file.h"
+#include "viewer/testing/hybrid_runs.h"
 #include "viewer/testing/profile.h"
 #include "viewer/testing/shown_window.h"
 
@@ -392,13 +397,52 @@ TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
   QTest::mouseRelease(chart.viewport(), Qt::LeftButton, Qt::NoModifier, to);
   EXPECT_TRUE(dock->isVisible());
   auto* const findings = window.findChild<QDockWidget*>("findings");
-  EXPECT_EQ(window.tabifiedDockWidgets(findings), QList<QDockWidget*>{dock});
+  EXPECT_THAT(window.tabifiedDockWidgets(findings), testing::Contains(dock));
   EXPECT_TRUE(QTest::qWaitFor([&] { return findings->visibleRegion().isEmpty(); }, 20'000));
   EXPECT_TRUE(QTest::qWaitFor([&] { return dock->height() > 180; }, 20'000))
       << "the table is cramped";
   QTest::keyClick(&chart, Qt::Key_Escape);
   EXPECT_FALSE(dock->isVisible());
   EXPECT_TRUE(QTest::qWaitFor([&] { return !findings->visibleRegion().isEmpty(); }, 20'000));
+}
+
+TEST(MainWindowTest, WaitsInsideJobsHaveATabWhereThereAreSome) {
+  const QTemporaryDir folder;
+  const std::string profile = folder.filePath(QStringLiteral("hybrid.json")).toStdString();
+  OutputFile out(profile);
+  writeChromeJson(runWithASlowPeer().timeline(), {}, out);
+  out.commit();
+  MainWindow window;
+  showActive(window);
+  auto* const dock = window.findChild<QDockWidget*>("waiting");
+  auto* const findings = window.findChild<QDockWidget*>("findings");
+  ASSERT_NE(dock, nullptr);
+  const auto shows = [&](const std::string& input, std::size_t ranks) {
+    window.open({QString::fromStdString(input)});
+    return QTest::qWaitFor(
+        [&] {
+          return window.explanation() != nullptr && window.profile()->model().rankCount() == ranks;
+        },
+        20'000);
+  };
+  const TestLogs other({.ranks = 2});
+  ASSERT_TRUE(shows(other.path(), 2));
+  EXPECT_FALSE(dock->isVisible()) << "no ranks meet inside jobs";
+  ASSERT_TRUE(shows(profile, 4));
+  EXPECT_TRUE(dock->toggleViewAction()->isChecked());
+  EXPECT_THAT(window.tabifiedDockWidgets(findings), testing::Contains(dock));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !findings->visibleRegion().isEmpty(); }, 20'000))
+      << "findings stay on top";
+  dock->raise();
+  auto* const map = dock->findChild<QTableView*>();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !map->visibleRegion().isEmpty(); }, 20'000));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return dock->height() > 180; }, 20'000)) << "it is cramped";
+  QTest::mouseClick(map->viewport(), Qt::LeftButton, {},
+                    map->visualRect(map->model()->index(0, 1)).center());
+  ASSERT_TRUE(window.chart()->selection());
+  EXPECT_EQ(window.chart()->selection()->event->kind, JobKind::kForward);
+  ASSERT_TRUE(shows(other.path(), 2));
+  EXPECT_FALSE(dock->isVisible());
 }
 
 TEST(MainWindowTest, StepsOfTheStripHaveTheReportsBubbleRatios) {

@@ -13,6 +13,7 @@
 #include "viewer/testing/profile.h"
 #include "viewer/testing/shown_window.h"
 #include "viewer/window/main_window.h"
+#include "viewer/words/job_fields.h"
 
 namespace pipetrace {
 namespace {
@@ -141,6 +142,9 @@ TEST_F(ThemeChoiceTest, DarkIsForTheWholeProgram) {
     EXPECT_GE(contrastOf(QPalette::HighlightedText, QPalette::Highlight), 4.5);
     EXPECT_GE(contrastOf(QPalette::Link, QPalette::Window), 4.5);
     EXPECT_GE(contrastOf(QPalette::ToolTipText, QPalette::ToolTipBase), 7);
+    EXPECT_GE(contrastOf(QPalette::PlaceholderText, QPalette::ToolTipBase), 4.5);
+    const QString faint = palette.color(QPalette::PlaceholderText).name();
+    EXPECT_TRUE(tipLine("Rank", "3").contains("color:" + faint)) << "not that of paper";
   }
 }
 

@@ -1,6 +1,8 @@
 #include "viewer/words/job_fields.h"
 
 #include <QLocale>
+#include <QPalette>
+#include <QToolTip>
 #include <algorithm>
 #include <utility>
 
@@ -54,12 +56,55 @@ class Fields {
 };
 
 QString durationText(Nanoseconds duration) {
+  if (duration < kNsPerUs) return toQString(formatDuration(duration));
   return toQString(formatDuration(duration)) + " (" + QString::number(duration) + " ns)";
 }
 
-void addArguments(Fields& fields, const Timeline& timeline, const Event& event) {
+/// The parts of a job in which ranks meet.
+class PartsOfJob {
+ public:
+  static bool isPart(std::string_view key, const Argument& argument) {
+    return argument.type == ArgumentType::kInteger &&
+           (key == inside_arguments::kOwnTime || key == inside_arguments::kWaiting ||
+            key == inside_arguments::kMoving);
+  }
+
+  PartsOfJob(const Timeline& timeline, const Event& event) : rest_(event.duration()) {
+    if (!isCompute(event.kind)) return;
+    for (const Argument& argument : timeline.argumentsOf(event)) {
+      const std::string_view key = timeline.strings[argument.key];
+      if (!isPart(key, argument)) continue;
+      ++count_;
+      rest_ -= argument.integer;
+      (key == inside_arguments::kOwnTime   ? own_
+       : key == inside_arguments::kWaiting ? waiting_
+                                           : moving_) = argument.integer;
+    }
+  }
+
+  bool areKnown() const { return count_ == 3; }
+
+  void addTo(Fields& fields) const {
+    fields.text("Own", durationText(own_));
+    fields.text("Waiting", durationText(waiting_));
+    fields.text("Moving", durationText(moving_));
+    fields.text("Launch-bound", durationText(rest_));
+  }
+
+ private:
+  int count_ = 0;
+  Nanoseconds own_ = 0;
+  Nanoseconds waiting_ = 0;
+  Nanoseconds moving_ = 0;
+  Nanoseconds rest_;  // launch-bound
+};
+
+/// Those that are no `parts`.
+void addArguments(Fields& fields, const Timeline& timeline, const Event& event,
+                  const PartsOfJob& parts) {
   for (const Argument& argument : timeline.argumentsOf(event)) {
     const std::string_view key = timeline.strings[argument.key];
+    if (parts.areKnown() && PartsOfJob::isPart(key, argument)) continue;
     if (event.kind == JobKind::kBubble && key == bubble_arguments::kCulprit) continue;
     if (key == log_format::kBytes && argument.type == ArgumentType::kInteger) {
       fields.text("Bytes", bytesText(argument.integer));
@@ -85,11 +130,7 @@ bool mayHaveCulprit(const ChartModel& model, const Event& event) {
 
 QString table(const std::vector<JobField>& fields) {
   QString html = "<table cellspacing=0 cellpadding=1>";
-  for (const JobField& field : fields) {
-    html += "<tr><td style='color:#5f6873; padding-right:10px'>" + field.name.toHtmlEscaped() +
-            "</td><td style='white-space:nowrap'>" + shortened(field.value).toHtmlEscaped() +
-            "</td></tr>";
-  }
+  for (const JobField& field : fields) html += tipLine(field.name, shortened(field.value));
   return html + "</table>";
 }
 
@@ -109,6 +150,12 @@ QString sharedPixelText(const ChartModel& model, const ChartHit& hit) {
 
 }  // namespace
 
+QString tipLine(const QString& name, const QString& value) {
+  const QString faint = QToolTip::palette().color(QPalette::PlaceholderText).name();
+  return "<tr><td style='color:" + faint + "; padding-right:10px'>" + name.toHtmlEscaped() +
+         "</td><td style='white-space:nowrap'>" + value.toHtmlEscaped() + "</td></tr>";
+}
+
 QString lengthText(Nanoseconds time) { return toQString(formatDuration(time)); }
 
 QString exactTime(Nanoseconds time) {
@@ -117,7 +164,8 @@ QString exactTime(Nanoseconds time) {
   return toQString(text) + " ms";
 }
 
-std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, const Event& event) {
+std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, const Event& event,
+                                const std::vector<JobField>& more) {
   const Timeline& timeline = model.timeline();
   const Nanoseconds origin = model.span().begin;
   const bool isBubble = event.kind == JobKind::kBubble;
@@ -136,8 +184,11 @@ std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, co
   fields.text("Start", exactTime(event.begin - origin));
   fields.text("End", exactTime(event.end - origin));
   fields.text("Duration", durationText(event.duration()));
+  const PartsOfJob parts(timeline, event);
+  if (parts.areKnown()) parts.addTo(fields);
+  fields.list.insert(fields.list.end(), more.begin(), more.end());
   if (!isBubble) fields.number("Peer", event.peer);
-  addArguments(fields, timeline, event);
+  addArguments(fields, timeline, event, parts);
   if (!isBubble) fields.number(isComputeLane(event.kind) ? "Id" : "Job id", event.job);
   return std::move(fields.list);
 }
@@ -153,9 +204,10 @@ QString tooltipText(const ChartRow& row) {
   return table(fields.list);
 }
 
-QString tooltipText(const ChartModel& model, const ChartHit& hit) {
+QString tooltipText(const ChartModel& model, const ChartHit& hit,
+                    const std::vector<JobField>& more) {
   if (hit.count > 1) return sharedPixelText(model, hit);
-  std::vector<JobField> fields = jobFields(model, model.rows()[hit.row], *hit.event);
+  std::vector<JobField> fields = jobFields(model, model.rows()[hit.row], *hit.event, more);
   const QString name = shortened(fields.front().value).toHtmlEscaped();
   fields.erase(fields.begin());
   return "<b>" + name + "</b>" + table(fields) +

@@ -10,11 +10,6 @@
 namespace pipetrace {
 namespace {
 
-QString tipLine(const QString& name, const QString& value) {
-  return "<tr><td style='color:#5f6873; padding-right:10px'>" + name.toHtmlEscaped() +
-         "</td><td style='white-space:nowrap'>" + value.toHtmlEscaped() + "</td></tr>";
-}
-
 QString tip(const QString& heading, const QString& lines) {
   return "<b>" + heading.toHtmlEscaped() + "</b><table cellspacing=0 cellpadding=1>" + lines +
          "</table>";

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -20,6 +19,7 @@
 #include "analysis/present/run_figures.h"
 #include "analysis/present/run_report.h"
 #include "analysis/present/summary_report.h"
+#include "analysis/present/waiting_map.h"
 #include "analysis/ratio.h"
 #include "analysis/run/bubbles/bubbles.h"
 #include "analysis/run/steps/median_step.h"
@@ -146,62 +146,25 @@ std::string rankTableHtml(const Explanation& run, const Explanation* beside) {
          noteOf(ranks.size(), run.ranks.size(), "ranks that are idle for longest");
 }
 
-/// A heat map of what ranks wait inside jobs, a row for each rank and a column for each key that
-/// `of` has. Empty where there is but one column.
-template <typename Key>
-std::string waitingMapHtml(const Explanation& run, const std::string& title,
-                           const std::map<Key, Nanoseconds> InsideTimes::*of,
-                           const std::function<std::string(const Key&)>& nameOf) {
-  std::set<Key> keys;
-  Nanoseconds longest = 1;
-  for (const InsideTimes& times : run.inside) {
-    for (const auto& [key, time] : times.*of) {
-      keys.insert(key);
-      longest = std::max(longest, time);
-    }
-  }
-  if (keys.size() < 2 || longest == 1) return {};
+/// A heat map of what ranks wait inside jobs.
+std::string waitingMapHtml(const WaitingMap& map) {
+  const std::size_t shownColumns = std::min(map.columns.size(), kMostPageColumns);
   std::vector<PageTable::Column> columns = {{"rank"}};
-  std::size_t shown = 0;
-  for (const Key& key : keys) {
-    if (shown++ < kMostPageColumns) columns.push_back({nameOf(key)});
-  }
-  PageTable table(title, std::move(columns));
-  std::size_t rows = 0;
-  for (const InsideTimes& times : run.inside) {
-    if (times.steps == 0 || rows++ >= kMostPageRows) continue;
-    std::vector<PageCell> row = {countCell(times.rank)};
-    std::size_t column = 0;
-    for (const Key& key : keys) {
-      if (column++ >= kMostPageColumns) break;
-      const auto found = (times.*of).find(key);
-      const Nanoseconds time = found == (times.*of).end() ? 0 : found->second;
+  for (std::size_t i = 0; i < shownColumns; ++i) columns.push_back({map.columns[i]});
+  PageTable table(map.title, std::move(columns));
+  for (const WaitingMap::Row& each : map.rows) {
+    if (table.rows() == kMostPageRows) break;
+    std::vector<PageCell> row = {countCell(each.rank)};
+    for (std::size_t i = 0; i < shownColumns; ++i) {
+      const Nanoseconds time = each.waiting[i];
       row.push_back(timeCell(time));
       if (time == 0) row.back().text = "-";
-      row.back().style = heatStyle(shareOf(time, longest));
+      row.back().style = heatStyle(shareOf(time, map.longest));
     }
     table.addRow(row);
   }
-  return "<details><summary>" + htmlText(title) + "</summary>\n" + table.html() +
-         noteOf(std::min(keys.size(), kMostPageColumns), keys.size(), "first columns") +
-         "</details>\n";
-}
-
-std::string waitingMapsHtml(const Explanation& run) {
-  using Place = std::pair<JobKind, int>;
-  return waitingMapHtml<Place>(run, "waiting by place in the job", &InsideTimes::waitingByPlace,
-                               [](const Place& place) {
-                                 return std::string(logName(place.first)) + "\u00a0" +
-                                        std::to_string(place.second + 1);
-                               }) +
-         waitingMapHtml<std::int32_t>(run, "waiting by micro-batch",
-                                      &InsideTimes::waitingByMicroBatch,
-                                      [](const std::int32_t& number) {
-                                        return "micro-batch\u00a0" + std::to_string(number);
-                                      }) +
-         waitingMapHtml<std::int32_t>(
-             run, "waiting by step", &InsideTimes::waitingByStep,
-             [](const std::int32_t& number) { return "step\u00a0" + std::to_string(number); });
+  return "<details><summary>" + htmlText(map.title) + "</summary>\n" + table.html() +
+         noteOf(shownColumns, map.columns.size(), "first columns") + "</details>\n";
 }
 
 /// What jobs of each rank are made of; empty where no ranks meet inside jobs.
@@ -213,10 +176,7 @@ std::string insideTableHtml(const Explanation& run) {
       {"waiting", true, "for the last member of a collective"},
       {"moving", true, "collectives, once all members are there"},
       {"launch-bound", true, "the device has nothing to do"}};
-  std::set<std::pair<std::string, JobKind>> groups;
-  for (const InsideTimes& times : run.inside) {
-    for (const InsideTimes::OfGroups& each : times.groups) groups.insert({each.use, each.kind});
-  }
+  const auto groups = groupsOf(run.inside);
   const bool haveGroups = groups.size() > 1;
   for (const auto& [use, kind] : groups) {
     if (!haveGroups) break;
@@ -247,22 +207,18 @@ std::string insideTableHtml(const Explanation& run) {
                                  cell(times.parts.launchBound)};
     for (const auto& [use, kind] : groups) {
       if (!haveGroups) break;
-      Nanoseconds waiting = 0;
-      Nanoseconds moving = 0;
-      for (const InsideTimes::OfGroups& each : times.groups) {
-        if (each.use != use || each.kind != kind) continue;
-        waiting = each.waiting;
-        moving = each.moving;
-      }
-      row.push_back(waitCell(waiting));
-      row.push_back(cell(moving));
+      const InsideTimes::OfGroups* const of = times.of(use, kind);
+      row.push_back(waitCell(of == nullptr ? 0 : of->waiting));
+      row.push_back(cell(of == nullptr ? 0 : of->moving));
     }
     table.addRow(row);
   }
+  std::string maps;
+  for (const WaitingMap& map : waitingMaps(run.inside)) maps += waitingMapHtml(map);
   return "<p>Times are of a step, in the mean of those that count. Ranks that meet in collectives "
          "inside their jobs wait for the last of them: their jobs are all as long then, and the "
          "slow one is the one that does not wait.</p>\n" +
-         table.html() + noteOf(shown, run.inside.size(), "first ranks") + waitingMapsHtml(run);
+         table.html() + noteOf(shown, run.inside.size(), "first ranks") + maps;
 }
 
 std::string costTableHtml(const Explanation& run, const Explanation* beside) {

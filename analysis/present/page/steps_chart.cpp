@@ -7,6 +7,7 @@
 
 #include "analysis/present/page/page.h"
 #include "analysis/run/steps/median_step.h"
+#include "chart/colors/heat_color.h"
 #include "chart/draw/text_width.h"
 #include "chart/script/script_drawing.h"
 #include "trace/text/decimal_time.h"
@@ -25,8 +26,7 @@ constexpr int kLowestLine = 3;
 constexpr int kAxisHeight = 20;
 constexpr int kTextHeight = 14;
 constexpr double kLeastRange = 0.05;  // between the palest and the strongest colour
-constexpr int kPalest = 16;           // of 256
-constexpr Color kHot{200, 40, 60};
+constexpr double kPalest = 1.0 / 16;  // of the strongest
 constexpr Color kSlow{240, 160, 50};
 constexpr double kSlowFrom = 1.1;  // times the median, as on the charts' axes
 constexpr TextStyle kSmallStyle{10, false, {}, TextAlign::kCenter};
@@ -164,8 +164,7 @@ void widenScale(StepsFigures& figures) {
 
 Color heatColor(const Theme& theme, const StepsFigures& figures, double ratio) {
   const double share = (ratio - figures.least) / (figures.most - figures.least);
-  const int of256 = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (256 - kPalest)));
-  return mix(theme.paper, kHot, kPalest + of256);
+  return heatColor(theme, kPalest + std::clamp(share, 0.0, 1.0) * (1 - kPalest));
 }
 
 /// Draws trend, heat map and the numbers of the steps, one below the other.
