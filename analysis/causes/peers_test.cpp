@@ -217,6 +217,20 @@ TEST(RanksThatMeet, AGroupWhoseCollectivesMoveSlowlyIsNamed) {
   EXPECT_EQ(peers.slowSetOf(2), nullptr);
 }
 
+// What a slow network adds is no time that gathers ahead would hide.
+TEST(RanksThatMeet, OfASlowGroupsGathersOnlyTheUsualTimeIsExposed) {
+  HybridRun made;
+  made.tensor = 1;
+  made.replicas = 2;
+  made.sharesWeights = true;
+  made.movingOf = [](int rank, Nanoseconds usual) { return rank < 2 ? 5 * usual : usual; };
+  const auto run = explainRun(made.timeline(), {});
+  const Peers peers(run.own->graph(), {});
+  ASSERT_TRUE(peers.exposed());
+  EXPECT_EQ(peers.exposed()->perStep, 3 * made.microBatches * made.moving);
+  EXPECT_EQ(run.findings.at(0).kind, FindingKind::kSlowGroup) << textsOf(run);
+}
+
 TEST(RanksThatMeet, ARunWithoutAFaultHasNothingToBlame) {
   HybridRun made = runWithSlowRank(-1, 1);
   const auto run = explainRun(made.timeline(), {});
@@ -291,6 +305,50 @@ TEST(RanksThatMeet, SlowdownIsNotKnown) {
 }
 
 // Each kernel is up to a fifth longer or shorter.
+/// Jobs of two stages with two ranks each: kernels of 10 us, times a factor, between launches of 5.
+Timeline kernelsBetweenLaunches(const std::function<double(int rank)>& factorOf) {
+  MeetingsByHand made(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    const int stage = rank / 2;
+    RankInfo& info = made.timeline.ranks[rank];
+    info.numStages = 2;
+    info.tensorParallelIndex = rank % 2;
+    const std::string_view group = stage == 0 ? "0 1" : "2 3";
+    for (int step = 0; step < 4; ++step) {
+      const Nanoseconds begin = 1'000'000 * step + 100'000 * stage;
+      const auto kernel = static_cast<Nanoseconds>(10'000 * factorOf(rank));
+      const auto longest =
+          static_cast<Nanoseconds>(10'000 * std::max(factorOf(2 * stage), factorOf(2 * stage + 1)));
+      const Nanoseconds meets = begin + 5'000 + kernel;
+      const Nanoseconds ends = begin + 5'000 + longest + 1'000;
+      Event& job = made.job(rank, begin, ends, 0, step);
+      job.stage = stage;
+      made.kernel(rank, begin, begin + kernel / 2);
+      made.kernel(rank, begin + kernel / 2 + 5'000, meets);
+      made.meet(rank, meets, ends, {.ranks = group, .use = "tensor-parallel"});
+    }
+  }
+  made.timeline.sort();
+  return std::move(made.timeline);
+}
+
+TEST(RanksBesidePeers, TakeAsManyTimesAsLongAsTheirKernelsDo) {
+  const Timeline timeline = kernelsBetweenLaunches([](int rank) { return rank == 3 ? 1.5 : 1.0; });
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const SlowerRanks ranks(graph, {});
+  EXPECT_NEAR(ranks.of(3).factor, 20.0 / 15, 1e-9) << "with launches, as jobs take";
+  EXPECT_NEAR(ranks.of(3).byItself(), 1.5, 1e-9);
+}
+
+TEST(StagesBesideOthersWithMeetings, TakeAsManyTimesAsLongAsTheirKernelsDo) {
+  const Timeline timeline = kernelsBetweenLaunches([](int rank) { return rank >= 2 ? 1.5 : 1.0; });
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const SlowerStages stages(timeline, graph, MedianDurations(graph));
+  const SlowerStages::Factor factor = stages.besideOthers({1});
+  EXPECT_NEAR(factor.times, 20.0 / 15, 1e-9);
+  EXPECT_NEAR(factor.byItself(), 1.5, 1e-9);
+}
+
 TEST(RanksBesidePeers, ADifferenceWithinItsStandardErrorIsNone) {
   const auto sixthOf = [](double more) {
     HybridRun made = runWithSlowRank(-1, 1);

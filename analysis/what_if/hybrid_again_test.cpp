@@ -129,8 +129,12 @@ TEST(HybridRunAgain, OfTwoRanksTheSlowerOneAtEachScaleMakesTheStep) {
 }
 
 // A gather for the next job, which another rank held up, is over before that job's message comes.
-TEST(HybridRunAgain, GathersThatEndBetweenJobsHoldUpNothing) {
+// The sums of a rank's gradients are part of jobs here and between jobs there.
+class GathersAhead : public testing::TestWithParam<bool> {};
+
+TEST_P(GathersAhead, ThatEndBetweenJobsHoldUpNothing) {
   HybridRun fast;
+  fast.forwardsFirst = GetParam();
   fast.tensor = 1;
   fast.replicas = 2;
   fast.steps = 1;
@@ -145,6 +149,8 @@ TEST(HybridRunAgain, GathersThatEndBetweenJobsHoldUpNothing) {
   ASSERT_GT(slow.stepLengths[0], fast.stepLengths[0] + 2 * kNsPerMs);
   EXPECT_EQ(stepsOf(run.again.run(scaled("rank=2:0.8"))), fast.stepLengths);
 }
+
+INSTANTIATE_TEST_SUITE_P(Orders, GathersAhead, testing::Bool());
 
 TEST(HybridRunAgain, AScaledRankMovesAllThatWaitForItAsIfItHadBeenSoFast) {
   for (const auto& [factor, ring] :

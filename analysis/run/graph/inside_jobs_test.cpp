@@ -678,6 +678,57 @@ TEST(InsideJobsOfARun, AreHeldByTheCollectiveAfterWhichWorkGoesOn) {
   }
 }
 
+// A gather for the next job runs through a gap between kernels: the host made it.
+TEST(InsideJobsOfARun, AreNotHeldByACollectiveBesideWhichWorkGoesOn) {
+  MeetingsByHand made;
+  for (const int rank : {0, 1}) {
+    made.job(rank, 0, 9000);
+    made.kernel(rank, 0, 1000);
+    made.meet(rank, 1000, 9000, {.use = "data-parallel", .kind = JobKind::kAllGather});
+    made.kernel(rank, 3000, 9000);
+  }
+  const JobGraph graph = made.graph();
+  EXPECT_EQ(graph.inside().meetings()[0].movingInside, 2000);
+  EXPECT_EQ(graph.inside().heldBy(0), 0);
+}
+
+/// Two micro-batches in which a collective runs beside a kernel of 20. Rank 1 comes to the first
+/// `late` after rank 0. It moves for 30.
+MeetingsByHand collectiveBesideWork(Nanoseconds late) {
+  MeetingsByHand made;
+  for (const int rank : {0, 1}) {
+    for (const int n : {0, 1, 2}) {
+      const Nanoseconds begin = 100 * n;
+      const Nanoseconds more = n == 0 ? late : 0;
+      const Nanoseconds own = rank == 1 ? more : 0;
+      made.job(rank, begin, begin + more + 60, n);
+      made.kernel(rank, begin, begin + own + 10);
+      made.meet(rank, begin + own + 10, begin + more + 40);
+      made.kernel(rank, begin + own + 10, begin + own + 30);
+      made.kernel(rank, begin + more + 40, begin + more + 60);
+    }
+  }
+  return made;
+}
+
+TEST(InsideChains, OfACollectiveBesideWorkLeadToTheLateMemberThoughNobodyWasSeenToWait) {
+  constexpr Nanoseconds kLate = 15;
+  MeetingsByHand made = collectiveBesideWork(kLate);
+  const JobGraph graph = made.graph();
+  const Meeting& wait = meetingOf(graph, 0);
+  EXPECT_EQ(wait.waiting, kLate);
+  EXPECT_EQ(wait.waitingInside, 0) << "its kernel ran";
+  EXPECT_EQ(wait.movingInside, 10 + kLate) << "10 more than the kernel take all of them";
+  EXPECT_EQ(wait.late(), kLate);
+  EXPECT_EQ(graph.inside().lateIn(jobOf(graph, 0)), kLate);
+  EXPECT_EQ(graph.lengthOf(jobOf(graph, 0)), 60) << "as without the late member";
+  const InsideJobs::Chain chain = graph.inside().chain(jobOf(graph, 0));
+  EXPECT_EQ(chain.entry, jobOf(graph, 1));
+  ASSERT_EQ(chain.links.size(), 1U);
+  EXPECT_EQ(chain.links[0].job, jobOf(graph, 1));
+  EXPECT_EQ(chain.links[0].excess, kLate);
+}
+
 TEST(InsideChains, TheBusiestOfAGroupIsItsLongestSegmentOverTheirMean) {
   for (const int slow : {0, 1}) {
     MeetingsByHand made = withASlowRank(4, 0, slow);
