@@ -69,7 +69,8 @@ inline constexpr std::string_view kSequence = "group_seq";
 }  // namespace pipetrace::collective_arguments
 
 /// Arguments of compute jobs in which ranks meet, in nanoseconds. They add up to the job with what
-/// the device waited for the host. Analysis adds them with the bubbles.
+/// the device waited for the host. Collectives have what of the last two is theirs. Analysis adds
+/// them with the bubbles.
 namespace pipetrace::inside_arguments {
 
 inline constexpr std::string_view kOwnTime = "own_ns";          ///< kernels of the rank computed

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/hybrid_run.h"
 #include "analysis/testing/run_of_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
@@ -109,6 +110,42 @@ TEST(BubbleLanes, EachPipelineHasTheBubblesOfItsOwnWindows) {
   addBubbles(made.timeline);
   EXPECT_EQ(bubbleSums(made.timeline),
             (std::map<std::pair<int, int>, Nanoseconds>{{{0, 0}, 5}, {{1, 0}, 5}}));
+}
+
+TEST(BubbleLanes, CollectivesHaveWhatJobsOfTheirRankWaitAndMoveInThem) {
+  HybridRun made;
+  made.replicas = 2;
+  made.sharesWeights = true;
+  made.kernel = [](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    return kernel.rank == 1 ? usual * 5 / 4 : usual;
+  };
+  Timeline timeline = made.timeline();
+  addBubbles(timeline);
+  std::map<std::pair<int, JobKind>, std::pair<Nanoseconds, Nanoseconds>> sums;  // by rank
+  const StringId waiting = timeline.strings.find(inside_arguments::kWaiting).value();
+  const StringId moving = timeline.strings.find(inside_arguments::kMoving).value();
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isCollective(event.kind)) continue;
+      auto& [waits, moves] = sums[{track.rank, event.kind}];
+      for (const Argument& argument : timeline.argumentsOf(event)) {
+        if (argument.key == waiting) waits += argument.integer;
+        if (argument.key == moving) moves += argument.integer;
+      }
+    }
+  }
+  const JobGraph graph(timeline, topologyOf(timeline));
+  decltype(sums) expected;
+  for (const InsideJobs::Meeting& each : graph.inside().meetings()) {
+    const int rank = graph.ranks()[graph.node(each.job).rank].number;
+    auto& [waits, moves] = expected[{rank, graph.inside().setOf(each).kind}];
+    waits += each.waitingInside;
+    moves += each.movingInside;
+  }
+  EXPECT_EQ(sums, expected);
+  EXPECT_EQ(sums.size(), 3U * static_cast<std::size_t>(made.rankCount()));
+  const std::pair<int, JobKind> peer(0, kAllReduce);
+  EXPECT_GT(sums[peer].first, 0);
 }
 
 TEST(BubbleLanes, OlderBubblesAreReplaced) {

@@ -5,9 +5,12 @@
 #include <cassert>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -242,6 +245,36 @@ void addOtherPhases(const Timeline& timeline, const Topology& topology, const Ru
   }
 }
 
+/// Finds the events of what ranks meet in. Of two of a rank with the same times either may be it.
+static void addCollectives(const Timeline& timeline, const JobGraph& graph, BubbleLanes& lanes) {
+  const InsideJobs& inside = graph.inside();
+  using Times = std::tuple<Nanoseconds, Nanoseconds, JobKind>;
+  std::multimap<Times, const Event*> events;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    events.clear();
+    for (const Track& track : tracksOf(timeline, rank.number)) {
+      if (track.lane == kComputeLane || track.lane == kBubbleLane) continue;
+      for (const Event& event : track.events) {
+        const bool isOne = isCollective(event.kind) && event.job >= 0;
+        if (isOne) events.emplace(Times(event.begin, event.end, event.kind), &event);
+      }
+    }
+    for (JobGraph::Id job = rank.first; job < rank.end; ++job) {
+      const auto [first, end] = inside.meetingsOf(job);
+      for (InsideJobs::Id m = first; m < end; ++m) {
+        const InsideJobs::Meeting& each = inside.meetings()[m];
+        if (each.waitingInside + each.movingInside == 0) continue;
+        const auto event = events.find({each.begin, each.end, inside.setOf(each).kind});
+        if (event == events.end()) continue;
+        lanes.collectives.emplace_back(
+            event->second,
+            InsideJobs::Parts{.waiting = each.waitingInside, .moving = each.movingInside});
+        events.erase(event);
+      }
+    }
+  }
+}
+
 static BubbleLanes lanesOfEvents(const Timeline& timeline, const JobGraph& graph, std::size_t ranks,
                                  const std::function<RankEvents(std::size_t)>& make, int threads) {
   std::vector<RankEvents> made(ranks);
@@ -274,6 +307,7 @@ static BubbleLanes lanesOfEvents(const Timeline& timeline, const JobGraph& graph
     const auto [first, end] = graph.inside().meetingsOf(job);
     if (first != end) lanes.parts.emplace_back(graph.node(job).event, graph.inside().partsOf(job));
   }
+  if (!graph.inside().empty()) addCollectives(timeline, graph, lanes);
   return lanes;
 }
 
@@ -290,28 +324,30 @@ BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, Bubbles
   return lanesOfEvents(timeline, graph, own.byRank.size(), make, threads);
 }
 
-/// Adds the parts of jobs as arguments; a profile that is read again has them already.
-static void addParts(Timeline& timeline,
-                     const std::vector<std::pair<const Event*, InsideJobs::Parts>>& parts) {
-  if (parts.empty() || timeline.strings.find(inside_arguments::kWaiting)) return;
+/// Adds the parts of jobs and collectives as arguments; a profile that is read again has them
+/// already.
+static void addParts(Timeline& timeline, const BubbleLanes& lanes) {
+  if (lanes.parts.empty() || timeline.strings.find(inside_arguments::kWaiting)) return;
   const StringId own = timeline.strings.intern(inside_arguments::kOwnTime);
   const StringId waiting = timeline.strings.intern(inside_arguments::kWaiting);
   const StringId moving = timeline.strings.intern(inside_arguments::kMoving);
-  std::vector<std::pair<const Event*, InsideJobs::Parts>> sorted = parts;
+  std::vector<std::pair<const Event*, InsideJobs::Parts>> sorted = lanes.parts;
+  sorted.insert(sorted.end(), lanes.collectives.begin(), lanes.collectives.end());
   const auto before = [](const Event* a, const Event* b) { return std::less<>()(a, b); };
   std::sort(sorted.begin(), sorted.end(),
             [&](const auto& a, const auto& b) { return before(a.first, b.first); });
   for (Track& track : timeline.tracks) {
-    if (track.lane != kComputeLane || track.events.empty()) continue;
+    if (track.events.empty()) continue;
     const Event* const first = track.events.data();
     auto next = std::partition_point(sorted.begin(), sorted.end(),
                                      [&](const auto& each) { return before(each.first, first); });
     for (; next != sorted.end() && before(next->first, first + track.events.size()); ++next) {
       const InsideJobs::Parts& of = next->second;
-      timeline.addArguments(
-          track.events[static_cast<std::size_t>(next->first - first)],
-          std::array{Argument::ofInteger(own, of.own), Argument::ofInteger(waiting, of.waiting),
-                     Argument::ofInteger(moving, of.moving)});
+      const std::array arguments = {Argument::ofInteger(own, of.own),
+                                    Argument::ofInteger(waiting, of.waiting),
+                                    Argument::ofInteger(moving, of.moving)};
+      Event& event = track.events[static_cast<std::size_t>(next->first - first)];
+      timeline.addArguments(event, std::span(arguments).subspan(isCompute(event.kind) ? 0 : 1));
     }
   }
 }
@@ -322,7 +358,7 @@ void joinBubbles(Timeline& timeline, BubbleLanes lanes) {
   for (const std::string& culprit : lanes.culprits) {
     timeline.arguments.push_back(Argument::ofText(key, timeline.strings.intern(culprit)));
   }
-  addParts(timeline, lanes.parts);
+  addParts(timeline, lanes);
   for (Track& track : lanes.tracks) insert(timeline, std::move(track));
 }
 

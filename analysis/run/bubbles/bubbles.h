@@ -78,6 +78,8 @@ struct BubbleLanes {
   std::size_t firstArgument = 0;
   /// The jobs in which ranks meet, and their parts, which become arguments (inside_arguments).
   std::vector<std::pair<const Event*, InsideJobs::Parts>> parts;
+  /// The same of collectives, as far as they are waiting and moving of jobs.
+  std::vector<std::pair<const Event*, InsideJobs::Parts>> collectives;
 };
 
 /// Makes the events of `bubbles`. `graph` is that of `timeline`, which must not get other arguments

@@ -20,6 +20,10 @@ Name nameOf(const Event& event, StringId members) {
   return {event.step, event.kind, members, static_cast<std::int16_t>(event.stage)};
 }
 
+bool isSum(const Event& event) {
+  return event.kind == JobKind::kReduceScatter || event.kind == JobKind::kAllReduce;
+}
+
 /// The members of a collective have the same one.
 struct GroupKey {
   Name name;
@@ -72,11 +76,18 @@ void JobGraphBuilder::findCollectives(std::uint32_t r, RankEvents& events) const
   if (meetingKey_) std::erase_if(found, isInside);
 }
 
-/// Whether it is part of compute jobs, and of their time. Where ranks meet in it, it may begin in
-/// one job and hold up the next, which then begins with it. Only a sum may hold up something else.
+/// Whether it is of compute jobs, whatever its times: ranks meet in it inside of them. It may begin
+/// in one and hold up the next, which then begins with it. Only a sum may hold up something else.
+bool JobGraphBuilder::isOfJobs(const Event& event) const {
+  return !isSum(event) && isMeeting(event);
+}
+
+/// Whether it is part of compute jobs, and of their time. A program may annotate it from a little
+/// before the job on. A sum of gradients may run beside jobs that it is no part of.
 bool JobGraphBuilder::isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const {
-  const bool isSum = event.kind == JobKind::kReduceScatter || event.kind == JobKind::kAllReduce;
-  if (isMeeting(event)) return !isSum || 2 * timeInJobs(event, rank) > event.duration();
+  const bool isMostlyInJobs = 2 * timeInJobs(event, rank) > event.duration();
+  if (isMeeting(event)) return isMostlyInJobs;
+  if (!isSum(event) && isMostlyInJobs) return true;
   const JobGraph::Node* const first = graph_.nodes_.data() + rank.first;
   const JobGraph::Node* const next =
       std::partition_point(first, graph_.nodes_.data() + rank.end,
@@ -91,12 +102,10 @@ bool JobGraphBuilder::isMeeting(const Event& event) const {
 }
 
 bool JobGraphBuilder::isOfGradients(const Event& event) const {
-  const bool isSum = event.kind == JobKind::kReduceScatter || event.kind == JobKind::kAllReduce;
-  if (!isSum || !isMeeting(event)) return false;
+  if (!isSum(event) || !isMeeting(event)) return false;
   const auto arguments = timeline_.argumentsOf(event);
   return useKey_ && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
-           return a.key == *useKey_ && a.type == ArgumentType::kText &&
-                  timeline_.strings[a.text] == axisWords(GroupAxis::kData);
+           return a.key == *useKey_ && a.type == ArgumentType::kText && a.text == replicas_;
          });
 }
 
@@ -143,8 +152,6 @@ bool JobGraphBuilder::lacksMembers(StringId members) const {
 
 void JobGraphBuilder::placeCollectives() {
   membersKey_ = timeline_.strings.find(log_format::kMembers);
-  meetingKey_ = timeline_.strings.find(collective_arguments::kGroup);
-  useKey_ = timeline_.strings.find(collective_arguments::kUse);
   forRanks([&](std::uint32_t r, RankEvents& events) { findCollectives(r, events); });
   auto next = static_cast<Id>(graph_.messageEnd_);
   for (std::size_t r = 0; r < events_.size(); ++r) {

@@ -100,6 +100,7 @@ void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
     for (const Event& event : track->events) {
       if (event.phase != graph_.phase_) continue;
       if (isCollective(event.kind)) {
+        if (isOfJobs(event)) continue;
         events.collectives.push_back({.event = &event, .track = t});
       } else if (isTransfer(event.kind)) {
         graph_.ranks_[r].logsMessages = true;

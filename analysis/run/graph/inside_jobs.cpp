@@ -59,29 +59,35 @@ struct Found {
   JobKind kind = JobKind::kAllReduce;
 };
 
-/// The arguments of collectives.
+/// The arguments of collectives; kNone: the timeline has no such ones.
 struct Keys {
-  explicit Keys(const StringTable& strings)
-      : group(strings.find(collective_arguments::kGroup)),
-        use(strings.find(collective_arguments::kUse)),
-        partners(strings.find(collective_arguments::kPartners)),
-        message(strings.find(collective_arguments::kMessage)),
-        sequence(strings.find(collective_arguments::kSequence)),
-        communicator(strings.find(log_format::kCommunicator)),
-        sequenceThere(strings.find(log_format::kSequence)),
-        untimed(strings.find(log_format::kUntimed)),
-        bytes(strings.find(log_format::kBytes)) {}
+  static constexpr StringId kNone = ~StringId{0};
 
-  std::optional<StringId> group;
-  std::optional<StringId> use;
-  std::optional<StringId> partners;
-  std::optional<StringId> message;
-  std::optional<StringId> sequence;
+  explicit Keys(const StringTable& table)
+      : strings(table),
+        group(find(collective_arguments::kGroup)),
+        use(find(collective_arguments::kUse)),
+        partners(find(collective_arguments::kPartners)),
+        message(find(collective_arguments::kMessage)),
+        sequence(find(collective_arguments::kSequence)),
+        communicator(find(log_format::kCommunicator)),
+        sequenceThere(find(log_format::kSequence)),
+        untimed(find(log_format::kUntimed)),
+        bytes(find(log_format::kBytes)) {}
+
+  StringId find(std::string_view key) const { return strings.find(key).value_or(kNone); }
+
+  const StringTable& strings;
+  StringId group;
+  StringId use;
+  StringId partners;
+  StringId message;
+  StringId sequence;
   // Of job logs: NCCL's own numbers, with the times of kernels unless it is untimed.
-  std::optional<StringId> communicator;
-  std::optional<StringId> sequenceThere;
-  std::optional<StringId> untimed;
-  std::optional<StringId> bytes;
+  StringId communicator;
+  StringId sequenceThere;
+  StringId untimed;
+  StringId bytes;
 };
 
 /// The ranks of communicators in job logs, which name no ranks: those that have it. Those over
@@ -90,13 +96,13 @@ using Communicators = std::map<StringId, std::vector<int>>;
 
 Communicators communicatorsOf(const Timeline& timeline, const Keys& keys) {
   Communicators found;
-  if (!keys.communicator) return found;
+  if (keys.communicator == Keys::kNone) return found;
   for (const Track& track : timeline.tracks) {
     if (track.lane == kComputeLane || track.lane == kBubbleLane) continue;
     for (const Event& event : track.events) {
       if (!isCollective(event.kind) || event.job < 0) continue;
       for (const Argument& argument : timeline.argumentsOf(event)) {
-        if (argument.key != *keys.communicator || argument.type != ArgumentType::kText) continue;
+        if (argument.key != keys.communicator || argument.type != ArgumentType::kText) continue;
         std::vector<int>& ranks = found[argument.text];
         if (ranks.empty() || ranks.back() != track.rank) ranks.push_back(track.rank);
       }
@@ -248,7 +254,7 @@ class InsideJobs::Builder {
   void build() {
     const Keys keys(timeline_.strings);
     communicators_ = communicatorsOf(timeline_, keys);
-    if (!keys.group && communicators_.empty()) return;
+    if (keys.group == Keys::kNone && communicators_.empty()) return;
     found_.resize(graph_.ranks().size());
     forRanks([&](std::size_t r) {
       found_[r] = collectivesOf(timeline_, graph_, graph_.ranks()[r], keys, communicators_);

@@ -52,6 +52,9 @@ JobGraphBuilder::JobGraphBuilder(const Timeline& timeline, JobGraph& graph, int 
   const auto early = timeline.strings.find(message_arguments::kEarly);
   if (arrived && early) early_ = {*arrived, *early};
   waitedKey_ = timeline.strings.find(message_arguments::kWaited);
+  meetingKey_ = timeline.strings.find(collective_arguments::kGroup);
+  useKey_ = timeline.strings.find(collective_arguments::kUse);
+  replicas_ = timeline.strings.find(axisWords(GroupAxis::kData));
 }
 
 void JobGraphBuilder::build(const Topology& topology) {

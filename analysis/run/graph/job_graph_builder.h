@@ -128,6 +128,7 @@ class JobGraphBuilder {
 
   void findCollectives(std::uint32_t r, RankEvents& events) const;
   bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
+  bool isOfJobs(const Event& event) const;
   bool isMeeting(const Event& event) const;
   bool isOfGradients(const Event& event) const;
   Nanoseconds timeInJobs(const Event& event, const JobGraph::Rank& rank) const;
@@ -152,7 +153,8 @@ class JobGraphBuilder {
   std::optional<StringId> membersKey_;
   std::optional<StringId> meetingKey_;  // of collectives inside jobs
   std::optional<StringId> useKey_;
-  std::vector<RankEvents> events_;  // by rank
+  std::optional<StringId> replicas_;  // a value of it
+  std::vector<RankEvents> events_;    // by rank
   std::vector<Pipeline> pipelines_;
   std::vector<std::uint32_t> pipelineOf_;  // by rank
   std::vector<Place> places_;              // by rank
