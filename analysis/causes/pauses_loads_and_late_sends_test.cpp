@@ -259,7 +259,8 @@ TEST(PaidTime, ALinkIsSlowOnlyByMoreThanItsOwnScatter) {
 
 /// The first rank of two runs forward 1, which needs no message. Before that it waits for the
 /// gradient of micro-batch 0, in a call that sends and receives.
-Timeline waitsForALaterMessage(bool knowsWhose) {
+/// With `loads`, it loads a batch between the wait and the forward.
+Timeline waitsForALaterMessage(bool knowsWhose, bool loads = false) {
   HandMadeTimeline made;
   StringTable& strings = made.timeline.strings;
   for (std::int32_t step = 0; step < 3; ++step) {
@@ -284,8 +285,9 @@ Timeline waitsForALaterMessage(bool knowsWhose) {
       add(1, kSendBackward, 81, 82, 0, "send");
       say(add(0, kRecvBackward, 11, 82, 0, "recv"), message_arguments::kWaited, 71);
     }
-    Event& next = add(0, kForward, 83, 93, 1);
-    if (!knowsWhose) say(next, message_arguments::kAfterWait, 1);
+    if (loads) add(0, kData, 83, 84, kNotGiven).stage = kNotGiven;
+    Event& next = add(0, kForward, loads ? 84 : 83, 93, 1);
+    if (!knowsWhose) say(next, message_arguments::kAfterWait, loads ? 2 : 1);
     add(0, kBackward, 93, 153, 0);
     add(0, kSendForward, 93, 94, 1, "send");
     add(1, kRecvForward, 82, 94, 1, "recv");
@@ -308,6 +310,14 @@ Nanoseconds timeOf(const Explanation& run, BubbleClass bubbleClass) {
 TEST(PaidTime, AWaitForTheMessageOfALaterJobIsNoLateStart) {
   const auto run = explainRun(waitsForALaterMessage(true), {});
   EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 2 * kOneMs) << "1 ms after each wait";
+}
+
+TEST(PaidTime, NorIsItWhereABatchIsLoadedBehindTheWaitAndNobodyKnowsForWhat) {
+  for (const bool loads : {false, true}) {
+    const auto run = explainRun(waitsForALaterMessage(false, loads), {});
+    EXPECT_LE(timeOf(run, BubbleClass::kLateStart), 3 * 4 * kOneMs) << loads;
+    EXPECT_GE(timeOf(run, BubbleClass::kUnknown), 3 * 10 * kOneMs) << loads;
+  }
 }
 
 /// Rank 1 loads data until `loadedMs`; its input is there after 31 ms, or it posts the receive when

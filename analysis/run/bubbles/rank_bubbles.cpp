@@ -215,7 +215,10 @@ Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
     return path.collected;
   }
   Collected collected = links_.lateness(endedBy);
-  const PathsOfRank::Path path = paths_.upTo(endedBy);
+  // What is loaded behind a wait for a message began late by that.
+  const bool isBehindWait = isLoad && graph_.hasWaits() && graph_.waitedUntil(last) != kNsMin;
+  if (isBehindWait) collected.add(links_.lateness(last));
+  const PathsOfRank::Path path = paths_.upTo(isBehindWait ? last : endedBy);
   collected.add(path.collected);
   addShortness(gap, path.end, collected);
   return collected;

@@ -106,8 +106,14 @@ void JobGraphBuilder::findWaitEnds() {
   for (Id id = 0; id < graph_.jobCount_; ++id) {
     const JobGraph::Node& node = graph_.nodes_[id];
     for (const Argument& argument : timeline_.argumentsOf(*node.event)) {
-      if (argument.key == *key && argument.type == ArgumentType::kInteger) {
-        graph_.waitEnds_[id] = node.begin - argument.integer;
+      if (argument.key != *key || argument.type != ArgumentType::kInteger) continue;
+      const Nanoseconds end = node.begin - argument.integer;
+      graph_.waitEnds_[id] = end;
+      // A batch that was loaded between the wait and the job waited, too.
+      for (Id load = id; load > graph_.ranks_[node.rank].first; --load) {
+        const JobGraph::Node& before = graph_.nodes_[load - 1];
+        if (!loadsData(before.kind) || before.begin < end) break;
+        graph_.waitEnds_[load - 1] = end;
       }
     }
   }
