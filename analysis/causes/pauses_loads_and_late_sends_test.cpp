@@ -286,8 +286,8 @@ Timeline waitsForALaterMessage(bool knowsWhose, bool loads = false) {
       say(add(0, kRecvBackward, 11, 82, 0, "recv"), message_arguments::kWaited, 71);
     }
     if (loads) add(0, kData, 83, 84, kNotGiven).stage = kNotGiven;
-    Event& next = add(0, kForward, loads ? 84 : 83, 93, 1);
-    if (!knowsWhose) say(next, message_arguments::kAfterWait, loads ? 2 : 1);
+    Event& next = add(0, kForward, loads ? 85 : 83, 93, 1);
+    if (!knowsWhose) say(next, message_arguments::kAfterWait, loads ? 3 : 1);
     add(0, kBackward, 93, 153, 0);
     add(0, kSendForward, 93, 94, 1, "send");
     add(1, kRecvForward, 82, 94, 1, "recv");
