@@ -62,6 +62,7 @@ constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
     {FindingKind::kPeersVary, Joins::kAll, Matters::kNever},
     {FindingKind::kUntracedPeers, Joins::kNever, Matters::kByShare},
     {FindingKind::kExposedCollectives, Joins::kNever, Matters::kByShare},
+    {FindingKind::kContention, Joins::kNever, Matters::kByShare},
     {FindingKind::kUnsteadyJobs, Joins::kAll, Matters::kByShare},
     {FindingKind::kData, Joins::kAll, Matters::kByShare},
     {FindingKind::kLateJob, Joins::kNever, Matters::kByShare},
@@ -481,6 +482,7 @@ class CulpritFacts {
       case FindingKind::kOfClass: return set(Remedy::kOfClass, none);
       case FindingKind::kUntracedPeers:
       case FindingKind::kExposedCollectives:
+      case FindingKind::kContention:
       case FindingKind::kEarlyMessages:
       case FindingKind::kPauses:
       case FindingKind::kSchedule:
@@ -803,6 +805,7 @@ class Findings {
     addCulprits();
     addUntracedPeers();
     addExposedCollectives();
+    addContention();
     addPauses();
     // Where nobody is to blame it comes after those who are.
     const auto isOfNobody = [](const Finding& finding) {
@@ -921,6 +924,14 @@ class Findings {
     Finding finding{.kind = FindingKind::kExposedCollectives, .remedy = Remedy::kGathersAhead};
     finding.time = finding.inside = run_.peers.exposed()->time;
     finding.facts = *run_.peers.exposed();
+    add(std::move(finding));
+  }
+
+  void addContention() {
+    if (!run_.peers.contention()) return;
+    Finding finding{.kind = FindingKind::kContention, .remedy = Remedy::kFewerChannels};
+    finding.time = finding.inside = run_.peers.contention()->time;
+    finding.facts = *run_.peers.contention();
     add(std::move(finding));
   }
 

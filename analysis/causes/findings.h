@@ -42,6 +42,7 @@ enum class FindingKind : std::uint8_t {
   kPeersVary,           ///< ranks that meet inside jobs vary, none is slow
   kUntracedPeers,       ///< jobs wait inside for ranks that have no trace
   kExposedCollectives,  ///< weights are gathered and scattered while nothing computes
+  kContention,          ///< jobs compute longer while collectives run beside them
   kUnsteadyJobs,        ///< many jobs of these ranks take longer, now and then
   kData,                ///< ranks load data
   kLateJob,             ///< a job begins late, in one step or in each
@@ -82,7 +83,8 @@ enum class Remedy : std::uint8_t {
   kNetworkOfGroup,
   kSteadierPeers,
   kGathersAhead,
-  kInsideTimes,  ///< look at what is inside jobs
+  kFewerChannels,  ///< for collectives beside work
+  kInsideTimes,    ///< look at what is inside jobs
   kEvenMicroBatches,
   kCollectTogether,  ///< garbage, on all ranks at the same step
   kDataAhead,
@@ -233,7 +235,8 @@ struct Finding {
   std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
                BlamedJob, LateMessage, LongMessages, LinkBesideOthers, HeldLines,
                UnevenMicroBatches, ScatteredPauses, Pauses, UnknownIdle, Peers::Load,
-               Peers::PossibleLoad, Peers::SlowSet, Peers::Exposed, UntracedPeers>
+               Peers::PossibleLoad, Peers::SlowSet, Peers::Exposed, Peers::Contention,
+               UntracedPeers>
       facts;
 
   /// Those facts; null: they are of another kind.

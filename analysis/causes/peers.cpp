@@ -96,6 +96,7 @@ Peers::Peers(const JobGraph& graph, const CountedSteps& counted, int threads) {
   findLoads(graph, counted, threads);
   findSlowSets(graph);
   findExposed(graph, counted);
+  findContention(graph, counted);
 }
 
 void Peers::findLoads(const JobGraph& graph, const CountedSteps& counted, int threads) {
@@ -182,6 +183,97 @@ void Peers::findSlowSets(const JobGraph& graph) {
   }
   std::stable_sort(slowSets_.begin(), slowSets_.end(),
                    [](const SlowSet& a, const SlowSet& b) { return a.factor() > b.factor(); });
+}
+
+namespace {
+
+/// The time of a job in which collectives of its rank's replicas run that do not hold it up.
+/// `collectives`: of the rank, by begin.
+Nanoseconds besideCollectives(const InsideJobs& inside, const JobGraph::Node& job,
+                              const std::vector<Id>& collectives, std::size_t& next) {
+  const auto all = inside.meetings();
+  while (next < collectives.size() && all[collectives[next]].end <= job.begin) ++next;
+  Nanoseconds time = 0;
+  Nanoseconds upTo = job.begin;
+  for (std::size_t i = next; i < collectives.size(); ++i) {
+    const InsideJobs::Meeting& each = all[collectives[i]];
+    if (each.begin >= job.end) break;
+    const Nanoseconds from = std::max(each.begin, upTo);
+    upTo = std::max(upTo, std::min(each.end, job.end));
+    time += std::max<Nanoseconds>(0, upTo - from);
+  }
+  return time;
+}
+
+/// Mean and squared standard error.
+std::pair<double, double> meanOf(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const auto count = static_cast<double>(values.size());
+  const double mean = sum / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, squares / (count - 1) / count};
+}
+
+}  // namespace
+
+void Peers::findContention(const JobGraph& graph, const CountedSteps& counted) {
+  constexpr std::size_t kFewest = 4;  // jobs of a stage and kind of a rank, of either sort
+  constexpr double kLeast = 1.03;     // times as long
+  constexpr double kErrors = 4;       // standard errors
+  const InsideJobs& inside = graph.inside();
+  std::vector<double> deviations;  // beside collectives, from the median of the others
+  std::vector<double> others;      // the same of the others
+  std::set<std::pair<std::uint32_t, std::int32_t>> steps;  // of ranks
+  Contention found;
+  for (std::uint32_t r = 0; r < graph.ranks().size(); ++r) {
+    const JobGraph::Rank& rank = graph.ranks()[r];
+    std::vector<Id> collectives;
+    for (Id m = inside.meetingsOf(rank.first).first;
+         rank.first < rank.end && m < inside.meetingsOf(rank.end - 1).second; ++m) {
+      if (inside.setOf(inside.meetings()[m]).axis == GroupAxis::kData) collectives.push_back(m);
+    }
+    if (collectives.empty()) continue;
+    std::sort(collectives.begin(), collectives.end(),
+              [&](Id a, Id b) { return inside.meetings()[a].begin < inside.meetings()[b].begin; });
+    using Kind = std::tuple<std::int32_t, JobKind, std::int16_t>;
+    std::map<Kind, std::pair<std::vector<double>, std::vector<double>>> kinds;  // beside, apart
+    std::size_t next = 0;
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isCompute(job.kind) || !counted.contains(job.step)) continue;
+      steps.insert({r, job.step});
+      const InsideJobs::Parts parts = inside.partsOf(id);
+      if (parts.own <= 0) continue;
+      // While a job stands still it is not beside its work.
+      const Nanoseconds beside =
+          besideCollectives(inside, job, collectives, next) - parts.waiting - parts.moving;
+      auto& [withOnes, without] = kinds[{job.stage, job.kind, job.event->part}];
+      if (2 * beside >= parts.own) withOnes.push_back(static_cast<double>(parts.own));
+      if (20 * beside <= parts.own) without.push_back(static_cast<double>(parts.own));
+    }
+    for (auto& [kind, lists] : kinds) {
+      auto& [withOnes, without] = lists;
+      if (withOnes.size() < kFewest || without.size() < kFewest) continue;
+      std::vector<double> sorted = without;
+      const double usual = medianOf(sorted);
+      for (const double own : without) others.push_back(own / usual - 1);
+      for (const double own : withOnes) {
+        deviations.push_back(own / usual - 1);
+        found.time += static_cast<Nanoseconds>(own - usual);
+      }
+    }
+  }
+  if (deviations.empty()) return;
+  const auto [longer, error] = meanOf(deviations);
+  const auto [chance, chanceError] = meanOf(others);
+  found.factor = 1 + longer;
+  found.jobs = static_cast<std::int64_t>(deviations.size());
+  const bool isByChance = longer - chance < kErrors * std::sqrt(error + chanceError);
+  if (found.factor < kLeast || isByChance || found.time <= 0) return;
+  found.perStep = found.time / static_cast<Nanoseconds>(std::max<std::size_t>(1, steps.size()));
+  contention_ = found;
 }
 
 void Peers::findExposed(const JobGraph& graph, const CountedSteps& counted) {

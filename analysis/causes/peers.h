@@ -57,6 +57,15 @@ class Peers {
     Nanoseconds before = 0;
   };
 
+  /// Jobs whose kernels compute longer while collectives of replicas run beside them, as both need
+  /// processors and memory of the device.
+  struct Contention {
+    double factor = 1;        ///< how many times as long they compute
+    std::int64_t jobs = 0;    ///< beside which collectives run
+    Nanoseconds time = 0;     ///< what those compute longer, of all ranks in the steps that count
+    Nanoseconds perStep = 0;  ///< of a rank, in the mean
+  };
+
   /// Over the steps that count.
   Peers(const JobGraph& graph, const CountedSteps& counted, int threads = 1);
 
@@ -69,17 +78,20 @@ class Peers {
   const SlowSet* slowSetOf(int rank) const;
   const std::vector<SlowSet>& slowSets() const { return slowSets_; }
   const std::optional<Exposed>& exposed() const { return exposed_; }
+  const std::optional<Contention>& contention() const { return contention_; }
 
  private:
   void findLoads(const JobGraph& graph, const CountedSteps& counted, int threads);
   void findSlowSets(const JobGraph& graph);
   double slowFactorOf(const InsideJobs::Set& set) const;
+  void findContention(const JobGraph& graph, const CountedSteps& counted);
   void findExposed(const JobGraph& graph, const CountedSteps& counted);
 
   std::vector<Load> loads_;
   std::optional<PossibleLoad> possibleLoad_;
   std::vector<SlowSet> slowSets_;  // the slowest first
   std::optional<Exposed> exposed_;
+  std::optional<Contention> contention_;
 };
 
 }  // namespace pipetrace

@@ -53,7 +53,8 @@ std::vector<FindingKind> blamingKinds(const Explanation& run) {
         finding.kind == FindingKind::kOptimizersAndCollectives ||
         finding.kind == FindingKind::kPauses || finding.kind == FindingKind::kPeersVary ||
         finding.kind == FindingKind::kUnevenMoving ||
-        finding.kind == FindingKind::kExposedCollectives;
+        finding.kind == FindingKind::kExposedCollectives ||
+        finding.kind == FindingKind::kContention;
     if (!isOfNobody && !finding.isMinor) kinds.push_back(finding.kind);
   }
   return kinds;
@@ -282,6 +283,55 @@ TEST(RanksThatMeet, WeightsThatAreGatheredBeforeJobsAreExposed) {
   EXPECT_EQ(peers.exposed()->time,
             3 * made.microBatches * made.moving * made.rankCount() * made.steps);
   EXPECT_THAT(textsOf(run), HasSubstr("gathers and scatters of weights (FSDP) hold up jobs"));
+}
+
+/// Backwards of two replicas, 10 us each; a reduce-scatter of gradients runs beside every second
+/// one, which then takes `factor` times as long.
+Timeline sumsBesideBackwards(double factor, double jitter) {
+  MeetingsByHand made;
+  std::mt19937_64 random(3);  // NOLINT: the same run every time
+  for (const int rank : {0, 1}) {
+    made.timeline.ranks[rank].tensorParallelIndex = kNotGiven;
+    made.timeline.ranks[rank].dataParallelIndex = rank;
+    Nanoseconds at = 0;
+    for (int n = 0; n < 40; ++n) {
+      const double drawn = static_cast<double>(random() % 1000) / 1000 - 0.5;
+      const bool isBeside = n % 2 == 1;
+      const auto length =
+          static_cast<Nanoseconds>(10'000 * (1 + jitter * drawn) * (isBeside ? factor : 1.0));
+      made.job(rank, at, at + length, n % 10, n / 10, JobKind::kBackward);
+      made.kernel(rank, at, at + length);
+      if (isBeside) {
+        made.meet(rank, at + 500, at + length - 500,
+                  {.use = "data-parallel", .kind = JobKind::kReduceScatter});
+      }
+      at += length + 1'000;
+    }
+  }
+  made.timeline.sort();
+  return std::move(made.timeline);
+}
+
+TEST(JobsBesideCollectives, ThatComputeLongerSayByHowMuch) {
+  const Timeline timeline = sumsBesideBackwards(1.12, 0);
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const Peers peers(graph, {});
+  ASSERT_TRUE(peers.contention());
+  EXPECT_NEAR(peers.contention()->factor, 1.12, 1e-9);
+  EXPECT_EQ(peers.contention()->jobs, 2 * 20);
+  EXPECT_EQ(peers.contention()->time, 2 * 20 * 1'200);
+  EXPECT_EQ(peers.contention()->perStep, 5 * 1'200);
+  EXPECT_THAT(textsOf(explainRun(timeline, {})),
+              HasSubstr("kernels of jobs take 1.12 times as long while collectives of "
+                        "data-parallel ranks run beside them: 6.000 us of a rank and step"));
+}
+
+TEST(JobsBesideCollectives, ThatVaryByChanceSayNothing) {
+  for (const auto& [factor, jitter] : {std::pair(1.0, 0.2), {1.02, 0.0}, {1.05, 0.5}}) {
+    const Timeline timeline = sumsBesideBackwards(factor, jitter);
+    const JobGraph graph(timeline, topologyOf(timeline));
+    EXPECT_FALSE(Peers(graph, {}).contention()) << factor;
+  }
 }
 
 TEST(RanksThatMeet, WaitsForARankWithoutATraceAreSaid) {

@@ -307,6 +307,14 @@ std::string exposedCollectivesText(const Finding& finding) {
   return text;
 }
 
+std::string contentionText(const Finding& finding) {
+  const auto& beside = factsOf<Peers::Contention>(finding);
+  return "kernels of jobs take " + factorText(beside.factor) +
+         " times as long while collectives of data-parallel ranks run beside them: " +
+         formatDuration(beside.perStep) + " of a rank and step, in " +
+         countText(beside.jobs, "job");
+}
+
 std::string unsteadyJobsText(const Finding& finding) {
   return "jobs of " + ranksOf(finding) + " now and then take longer than their medians" +
          waitingFor("them", finding) + sharesOf(finding);
@@ -549,6 +557,7 @@ constexpr std::array<SentenceRow, kFindingKindCount> kSentences = {{
     {FindingKind::kPeersVary, peersVaryText},
     {FindingKind::kUntracedPeers, untracedPeersText},
     {FindingKind::kExposedCollectives, exposedCollectivesText},
+    {FindingKind::kContention, contentionText},
     {FindingKind::kUnsteadyJobs, unsteadyJobsText},
     {FindingKind::kData, dataText},
     {FindingKind::kLateJob, lateJobText},
@@ -684,6 +693,10 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
      "prefetch() and set_modules_to_backward_prefetch(); with pipelines keep weights gathered "
      "between micro-batches (reshard_after_forward=False; torchtitan: "
      "parallelism.fsdp_reshard_after_forward = \"never\")"},
+    {Remedy::kFewerChannels,
+     "such collectives take processors and memory from kernels: let them take fewer "
+     "(NCCL_MAX_CTAS, "
+     "in older versions NCCL_MAX_NCHANNELS), as long as they still end in time"},
     {Remedy::kInsideTimes,
      "see in the table of what is inside jobs which collectives move longer there: more of them, "
      "larger ones, or a slower network"},

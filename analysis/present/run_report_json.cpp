@@ -102,6 +102,10 @@ void addFigures(const Finding& finding, Json& evidence) {
     evidence["exposed"] = {{"per_rank_and_step_ns", facts->perStep},
                            {"compute_before_ns", facts->before}};
   }
+  if (const auto* facts = finding.factsOf<Peers::Contention>()) {
+    evidence["contention"] = {
+        {"factor", facts->factor}, {"jobs", facts->jobs}, {"per_rank_and_step_ns", facts->perStep}};
+  }
   if (const auto* facts = finding.factsOf<Pauses>()) evidence["pause"] = pauseJson(*facts);
   if (const auto* facts = finding.factsOf<UnevenMicroBatches>()) {
     evidence["micro_batches"] = lengthsJson(*facts);

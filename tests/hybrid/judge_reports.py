@@ -54,6 +54,7 @@ NOBODY = (
     "gathers and scatters of weights",
     "gathers of weights",
     "scatters of weights",
+    "kernels of jobs take",
 )
 EARLY = "arrive before they are sent"
 
