@@ -271,7 +271,7 @@ std::string unevenMovingText(const Finding& finding) {
 
 std::string peersVaryText(const Finding& finding) {
   std::string text =
-      "ranks that share stages take turns at being the last in their collectives, none is slow: "
+      "ranks that share stages take turns at being the last in their collectives, by chance: "
       "waiting for each other costs " +
       costOf(finding);
   if (const auto* load = finding.factsOf<Peers::PossibleLoad>()) {
@@ -301,8 +301,8 @@ std::string exposedCollectivesText(const Finding& finding) {
   std::string text = what + " of weights (FSDP) hold up jobs: " + formatDuration(exposed.perStep) +
                      " of a rank and step";
   if (exposed.gathers && exposed.before > 0) {
-    text +=
-        "; " + formatDuration(exposed.before) + " of compute before them could hide them (median)";
+    text += "; before a gather stand " + formatDuration(exposed.before) +
+            " of compute, which could hide it (median)";
   }
   return text;
 }

@@ -434,7 +434,8 @@ std::string insideTable(const Explanation& run) {
   } else if (!groups.empty()) {
     text += "; collectives: " + groupText(groups.begin()->first, groups.begin()->second);
   }
-  text += " (a slow rank is the one that does not wait)\n" + table.toText();
+  text += " (of the ranks of a stage a slow one has the longest own time, and waits least)\n" +
+          table.toText();
   if (run.inside.size() > kMostRows) {
     text += "and " + countText(run.inside.size() - kMostRows, "more rank") + "; --json has all\n";
   }

@@ -270,7 +270,7 @@ class RunAdvisor {
                     .group = slow.ranks,
                     .what = "make the collectives of " + ranksText(slow.ranks) + ", which move " +
                             fixedText(slow.factor(), 1) +
-                            " times as long as those of other groups, as fast as they are"};
+                            " times as long as those of other groups, as fast as those"};
       advice.notes.emplace_back(
           "look at what carries that group's data: NVLink or the network cards of its hosts");
       std::vector<RunChanges::Group> changes;

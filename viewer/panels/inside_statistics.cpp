@@ -119,7 +119,7 @@ Nanoseconds InsideTable::numberOf(const InsideTimes& line, int column) const {
     case kRank: return line.rank;
     case kJobs: return line.jobs;
     case kTime: return line.parts.total();
-    case kOwn: return line.parts.own;
+    case kOwnTime: return line.parts.own;
     case kWaiting: return line.parts.waiting;
     case kMoving: return line.parts.moving;
     case kLaunchBound: return line.parts.launchBound;

@@ -55,7 +55,7 @@ class InsideTable : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum Column { kRank, kJobs, kTime, kOwn, kWaiting, kMoving, kLaunchBound, kFirstOfGroups };
+  enum Column { kRank, kJobs, kTime, kOwnTime, kWaiting, kMoving, kLaunchBound, kFirstOfGroups };
 
   /// The statistics must outlive it.
   explicit InsideTable(const InsideStatistics& statistics) : statistics_(statistics) {}

@@ -98,7 +98,7 @@ TEST(InsideStatisticsTest, KindsOfGroupsHaveColumnsWhereThereIsMoreThanOne) {
 TEST(InsideStatisticsTest, AClickOnAHeadingSortsAndTheSumStaysLast) {
   ShownStatistics shown(runWithASlowPeer().timeline());
   shown.mark(shown.chart().model().span());
-  shown.view().sortByColumn(InsideTable::kOwn, Qt::DescendingOrder);
+  shown.view().sortByColumn(InsideTable::kOwnTime, Qt::DescendingOrder);
   EXPECT_EQ(shown.line(0).at(0), "rank 1");
   EXPECT_EQ(shown.line(4).at(0), "all");
 }

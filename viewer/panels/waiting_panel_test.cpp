@@ -164,10 +164,10 @@ TEST(WaitingPanelTest, RunsOfKnownWaitsHaveThemInTheMapAndInTheStatistics) {
     return table->index(rank, column).data().toString().toStdString();
   };
   // Eight micro-batches of 30 ms in three steps; 2 · 16 all-reduces of 0.3 ms.
-  EXPECT_EQ(text(4, InsideTable::kOwn), "720.0 ms");
+  EXPECT_EQ(text(4, InsideTable::kOwnTime), "720.0 ms");
   EXPECT_EQ(text(4, InsideTable::kWaiting), "180.0 ms");
   EXPECT_EQ(text(4, InsideTable::kMoving), "28.80 ms");
-  EXPECT_EQ(text(6, InsideTable::kOwn), "900.0 ms");
+  EXPECT_EQ(text(6, InsideTable::kOwnTime), "900.0 ms");
   EXPECT_EQ(text(6, InsideTable::kWaiting), "-");
   chart.setModel(nullptr);
 }

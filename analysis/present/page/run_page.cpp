@@ -216,8 +216,8 @@ std::string insideTableHtml(const Explanation& run) {
   std::string maps;
   for (const WaitingMap& map : waitingMaps(run.inside)) maps += waitingMapHtml(map);
   return "<p>Times are of a step, in the mean of those that count. Ranks that meet in collectives "
-         "inside their jobs wait for the last of them: their jobs are all as long then, and the "
-         "slow one is the one that does not wait.</p>\n" +
+         "inside their jobs wait for the last of them: their jobs are all as long then. Of the "
+         "ranks of a stage a slow one has the longest own time, and waits least.</p>\n" +
          table.html() + noteOf(shown, run.inside.size(), "first ranks") + maps;
 }
 

@@ -1,7 +1,6 @@
 #include "analysis/run/steps/median_step.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,13 +19,12 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
   std::vector<Nanoseconds> windows;
   std::vector<Nanoseconds> pauses;
   std::set<std::int32_t> numbers;
-  std::map<std::int32_t, Nanoseconds> least;  // of pipelines, by step
+  std::set<std::int32_t> followed;
   for (const StepWindow& step : steps) {
     windows.push_back(step.window());
     if (step.isFollowed && !step.isWholeRun) {
       pauses.push_back(step.betweenSteps);
-      Nanoseconds& ofStep = least.try_emplace(step.step, step.betweenSteps).first->second;
-      ofStep = std::min(ofStep, step.betweenSteps);
+      followed.insert(step.step);
     }
     numbers.insert(step.step);
     result.isWholeRun = result.isWholeRun || step.isWholeRun;
@@ -39,9 +37,7 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
       walls.push_back(step.isFollowed ? step.wall() : step.window() + *result.between);
     }
     result.wall = medianOf(walls);
-    std::vector<Nanoseconds> ofAll;
-    for (const auto& [step, pause] : least) ofAll.push_back(pause);
-    if (2 * ofAll.size() >= numbers.size()) result.pause = medianOf(ofAll);
+    result.areFollowed = 2 * followed.size() >= numbers.size();
   }
   result.count = numbers.size();
   const auto isShorter = [](const StepWindow& a, const StepWindow& b) {

@@ -23,18 +23,18 @@ struct MedianStep {
   /// The median of their wall times. Steps that are not followed, as the last one, count with
   /// `between`. Empty: nobody knows what passes between steps.
   std::optional<Nanoseconds> wall;
-  /// The median time between steps in which no pipeline has one. It is 0 where less than half of
-  /// the steps are followed by another, as in a recording of single steps.
-  Nanoseconds pause = 0;
   /// The step with the window that is nearest to the median: of an even count the shorter of the
   /// middle two, of windows as long the first. kNotGiven without steps.
   std::int32_t step = kNotGiven;
   std::size_t count = 0;    ///< how many steps it is of; a step of several pipelines is one
   bool isWholeRun = false;  ///< the run is asynchronous: the step is the whole window of the run
 
-  /// Whether more than a hundredth of the wall time is pause. Then that is the time of which
+  bool areFollowed = false;  ///< half of the steps or more are followed by another
+
+  /// Whether more than a hundredth of the wall time is in no window, as in pauses, or where one
+  /// pipeline loads data while another has begun its step. Then the wall time is that of which
   /// changes save a share; else it is the window.
-  bool hasPauses() const { return wall && pause * 100 > *wall; }
+  bool hasPauses() const { return wall && areFollowed && (*wall - window) * 100 > *wall; }
   Nanoseconds paid() const { return hasPauses() ? *wall : window; }
 };
 

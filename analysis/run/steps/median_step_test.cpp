@@ -42,12 +42,26 @@ TEST(MedianStep, HasTheWallTimeFromBeginToBegin) {
   // From begin to begin: 20, 30 and 20. Nothing follows the last one, of 100.
   const MedianStep median = medianStepOf(runOf({{0, 10}, {20, 45}, {50, 64}, {70, 170}}), {});
   EXPECT_EQ(median.between, 6) << "of 10, 5 and 6";
-  EXPECT_EQ(median.pause, 6);
   EXPECT_TRUE(median.hasPauses());
   EXPECT_EQ(median.wall, 25) << "between 20 and 30, as the last one takes 106";
   EXPECT_EQ(medianStepOf(runOf({{0, 10}}), {}).wall, std::nullopt);
   EXPECT_EQ(medianStepOf(runOf({{0, 30}, {10, 30}}), {}).wall, 15)
       << "of 10 and 20: steps run into each other";
+}
+
+// One pipeline loads data before each step, for 30 of 100, in which the other has begun to wait.
+TEST(MedianStep, IsPaidAsWallTimeWhereOnePipelineLoadsDataWhileAnotherWaits) {
+  RunSummary run = runOf({{0, 99}, {100, 199}, {200, 299}}, 2);
+  for (StepWindow& step : run.steps) {
+    if (step.replica == 0) continue;
+    step.begin += 30;
+    step.betweenSteps += 30;
+  }
+  const MedianStep median = medianStepOf(run, {});
+  EXPECT_EQ(median.window, (99 + 70) / 2) << "no step takes so long";
+  EXPECT_EQ(median.wall, 100);
+  EXPECT_TRUE(median.hasPauses());
+  EXPECT_EQ(median.paid(), 100);
 }
 
 TEST(MedianStep, NamesTheFirstOfStepsThatAreAsLong) {
