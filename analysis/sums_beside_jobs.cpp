@@ -112,7 +112,7 @@ class SumsOfRank {
   }
 
   bool isSumOfReplicas(const Event& event) const {
-    if (event.kind != JobKind::kAllReduce && event.kind != JobKind::kReduceScatter) return false;
+    if (!isReduction(event.kind)) return false;
     const auto arguments = timeline_.argumentsOf(event);
     return std::any_of(arguments.begin(), arguments.end(), [&](const Argument& argument) {
       return argument.key == *use_ && argument.type == ArgumentType::kText &&

@@ -318,6 +318,10 @@ constexpr JobKind transferKind(bool isSend, bool isForward) {
   return isForward ? JobKind::kRecvForward : JobKind::kRecvBackward;
 }
 constexpr bool isCollective(JobKind kind) { return job_kind_rows::kCollectives.has(kind); }
+/// A collective that adds up what its ranks have.
+constexpr bool isReduction(JobKind kind) {
+  return kind == JobKind::kAllReduce || kind == JobKind::kReduceScatter;
+}
 /// Whether a step waits for it with its first job.
 constexpr bool loadsData(JobKind kind) {
   return rowOf(kind).betweenSteps == BetweenSteps::kLoadsData;

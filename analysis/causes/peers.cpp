@@ -187,8 +187,8 @@ void Peers::findSlowSets(const JobGraph& graph) {
 
 namespace {
 
-/// The time of a job in which collectives of its rank's replicas run that do not hold it up.
-/// `collectives`: of the rank, by begin.
+/// The time of a job in which collectives of its rank's replicas run. `collectives`: of the rank,
+/// by begin; `next`: the first that may reach into the job.
 Nanoseconds besideCollectives(const InsideJobs& inside, const JobGraph::Node& job,
                               const std::vector<Id>& collectives, std::size_t& next) {
   const auto all = inside.meetings();
@@ -246,12 +246,12 @@ void Peers::findContention(const JobGraph& graph, const CountedSteps& counted) {
       steps.insert({r, job.step});
       const InsideJobs::Parts parts = inside.partsOf(id);
       if (parts.own <= 0) continue;
-      // While a job stands still it is not beside its work.
-      const Nanoseconds beside =
-          besideCollectives(inside, job, collectives, next) - parts.waiting - parts.moving;
+      const Nanoseconds time = besideCollectives(inside, job, collectives, next);
+      // While a job stands still they are not beside its work.
+      const Nanoseconds beside = time - parts.waiting - parts.moving;
       auto& [withOnes, without] = kinds[{job.stage, job.kind, job.event->part}];
       if (2 * beside >= parts.own) withOnes.push_back(static_cast<double>(parts.own));
-      if (20 * beside <= parts.own) without.push_back(static_cast<double>(parts.own));
+      if (20 * time <= parts.own) without.push_back(static_cast<double>(parts.own));
     }
     for (auto& [kind, lists] : kinds) {
       auto& [withOnes, without] = lists;

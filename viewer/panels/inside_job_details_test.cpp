@@ -5,8 +5,8 @@
 
 #include "viewer/panels/details_panel.h"
 #include "viewer/testing/explained_chart.h"
-#include "viewer/testing/hybrid_runs.h"
 #include "viewer/testing/shown_window.h"
+#include "viewer/testing/slow_peer_run.h"
 
 namespace pipetrace {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "viewer/panels/statistics_panel.h"
 #include "viewer/testing/explained_chart.h"
-#include "viewer/testing/hybrid_runs.h"
 #include "viewer/testing/shown_window.h"
+#include "viewer/testing/slow_peer_run.h"
 
 namespace pipetrace {
 namespace {

@@ -12,8 +12,8 @@
 #include "viewer/panels/statistics_panel.h"
 #include "viewer/run/loaded_profile.h"
 #include "viewer/testing/explained_chart.h"
-#include "viewer/testing/hybrid_runs.h"
 #include "viewer/testing/shown_window.h"
+#include "viewer/testing/slow_peer_run.h"
 
 namespace pipetrace {
 namespace {

@@ -19,9 +19,9 @@
 
 #include "parser/chrome/write/writer.h"
 #include "trace/files/output_file.h"
-#include "viewer/testing/hybrid_runs.h"
 #include "viewer/testing/profile.h"
 #include "viewer/testing/shown_window.h"
+#include "viewer/testing/slow_peer_run.h"
 
 namespace pipetrace {
 namespace {

@@ -20,10 +20,6 @@ Name nameOf(const Event& event, StringId members) {
   return {event.step, event.kind, members, static_cast<std::int16_t>(event.stage)};
 }
 
-bool isSum(const Event& event) {
-  return event.kind == JobKind::kReduceScatter || event.kind == JobKind::kAllReduce;
-}
-
 /// The members of a collective have the same one.
 struct GroupKey {
   Name name;
@@ -79,7 +75,7 @@ void JobGraphBuilder::findCollectives(std::uint32_t r, RankEvents& events) const
 /// Whether it is of compute jobs, whatever its times: ranks meet in it inside of them. It may begin
 /// in one and hold up the next, which then begins with it. Only a sum may hold up something else.
 bool JobGraphBuilder::isOfJobs(const Event& event) const {
-  return !isSum(event) && isMeeting(event);
+  return !isReduction(event.kind) && isMeeting(event);
 }
 
 /// Whether it is part of compute jobs, and of their time. A program may annotate it from a little
@@ -87,7 +83,7 @@ bool JobGraphBuilder::isOfJobs(const Event& event) const {
 bool JobGraphBuilder::isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const {
   const bool isMostlyInJobs = 2 * timeInJobs(event, rank) > event.duration();
   if (isMeeting(event)) return isMostlyInJobs;
-  if (!isSum(event) && isMostlyInJobs) return true;
+  if (!isReduction(event.kind) && isMostlyInJobs) return true;
   const JobGraph::Node* const first = graph_.nodes_.data() + rank.first;
   const JobGraph::Node* const next =
       std::partition_point(first, graph_.nodes_.data() + rank.end,
@@ -102,7 +98,7 @@ bool JobGraphBuilder::isMeeting(const Event& event) const {
 }
 
 bool JobGraphBuilder::isOfGradients(const Event& event) const {
-  if (!isSum(event) || !isMeeting(event)) return false;
+  if (!isReduction(event.kind) || !isMeeting(event)) return false;
   const auto arguments = timeline_.argumentsOf(event);
   return useKey_ && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
            return a.key == *useKey_ && a.type == ArgumentType::kText && a.text == replicas_;

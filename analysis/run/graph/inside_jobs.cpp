@@ -38,10 +38,6 @@ std::vector<int> numbersIn(std::string_view text) {
 /// Nobody meets in it.
 bool isOfOneRank(std::string_view ranks) { return ranks.find(' ') == std::string_view::npos; }
 
-bool isReduction(JobKind kind) {
-  return kind == JobKind::kAllReduce || kind == JobKind::kReduceScatter;
-}
-
 /// A collective of a rank, before all ranks are known.
 struct Found {
   Nanoseconds begin = 0;

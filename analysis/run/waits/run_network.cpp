@@ -492,8 +492,7 @@ class CollectiveStreams {
       return std::min(job.begin + found->second, each.begin);
     }
     const JobKind kind = inside_.setOf(each).kind;
-    const bool isSum = kind == JobKind::kReduceScatter || kind == JobKind::kAllReduce;
-    return std::min(isSum ? job.end : job.begin, each.begin);
+    return std::min(isReduction(kind) ? job.end : job.begin, each.begin);
   }
 
  private:

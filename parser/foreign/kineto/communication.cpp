@@ -122,9 +122,8 @@ void CommunicationCalls::addKernel(const Event& kernel, const Launch* launch) {
   if (areUsesOfCalls_) return;
   Facts facts;
   addFacts(kernel, facts);
-  const bool reduces = kernel.kind == JobKind::kAllReduce || kernel.kind == JobKind::kReduceScatter;
   const auto at = isOnHost ? std::optional(HostPlace{launch->thread, launch->time}) : std::nullopt;
-  addUse(facts, reduces, at);
+  addUse(facts, isReduction(kernel.kind), at);
 }
 
 void CommunicationCalls::addUse(const Facts& facts, bool reduces,
