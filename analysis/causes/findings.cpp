@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -42,45 +43,46 @@ enum class Matters : std::uint8_t { kByShare, kAlways, kNever, kByReason };
 
 struct GroupRow {
   FindingKind kind;
+  const char* name;
   Joins joins;
   Matters matters;
 };
 
 constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
-    {FindingKind::kEarlyMessages, Joins::kNever, Matters::kAlways},
-    {FindingKind::kSlowStages, Joins::kOfSameRanks, Matters::kByShare},
-    {FindingKind::kSlowRank, Joins::kOfSameTime, Matters::kByShare},
-    {FindingKind::kSlowReplica, Joins::kOfSamePipeline, Matters::kByShare},
-    {FindingKind::kLongJob, Joins::kNever, Matters::kByShare},
-    {FindingKind::kOftenLongJob, Joins::kNever, Matters::kByShare},
-    {FindingKind::kLongJobs, Joins::kNever, Matters::kByShare},
-    {FindingKind::kUnevenMicroBatches, Joins::kAll, Matters::kByShare},
-    {FindingKind::kScatteredPauses, Joins::kAll, Matters::kByShare},
-    {FindingKind::kUnevenLoad, Joins::kOfSameGroup, Matters::kByShare},
-    {FindingKind::kSlowGroup, Joins::kOfSameGroup, Matters::kByShare},
-    {FindingKind::kUnevenMoving, Joins::kAll, Matters::kNever},
-    {FindingKind::kPeersVary, Joins::kAll, Matters::kNever},
-    {FindingKind::kUntracedPeers, Joins::kNever, Matters::kByShare},
-    {FindingKind::kExposedCollectives, Joins::kNever, Matters::kByShare},
-    {FindingKind::kContention, Joins::kNever, Matters::kByShare},
-    {FindingKind::kUnsteadyJobs, Joins::kAll, Matters::kByShare},
-    {FindingKind::kData, Joins::kAll, Matters::kByShare},
-    {FindingKind::kLateJob, Joins::kNever, Matters::kByShare},
-    {FindingKind::kLateJobs, Joins::kAll, Matters::kByShare},
-    {FindingKind::kLateMessages, Joins::kAll, Matters::kByShare},
-    {FindingKind::kSlowLink, Joins::kNever, Matters::kByShare},
-    {FindingKind::kEarlyLink, Joins::kNever, Matters::kAlways},
-    {FindingKind::kLongMessages, Joins::kNever, Matters::kByShare},
-    {FindingKind::kMessages, Joins::kAll, Matters::kByShare},
-    {FindingKind::kUnloggedMessages, Joins::kAll, Matters::kByShare},
-    {FindingKind::kHeldLines, Joins::kAll, Matters::kByShare},
-    {FindingKind::kUnknownSender, Joins::kNever, Matters::kByShare},
-    {FindingKind::kOfClass, Joins::kOfSameClass, Matters::kByShare},
-    {FindingKind::kPauses, Joins::kNever, Matters::kByReason},
-    {FindingKind::kSchedule, Joins::kNever, Matters::kNever},
-    {FindingKind::kOptimizers, Joins::kNever, Matters::kNever},
-    {FindingKind::kOptimizersAndCollectives, Joins::kNever, Matters::kNever},
-    {FindingKind::kUnknown, Joins::kNever, Matters::kNever},
+    {FindingKind::kEarlyMessages, "early_messages", Joins::kNever, Matters::kAlways},
+    {FindingKind::kSlowStages, "slow_stages", Joins::kOfSameRanks, Matters::kByShare},
+    {FindingKind::kSlowRank, "slow_rank", Joins::kOfSameTime, Matters::kByShare},
+    {FindingKind::kSlowReplica, "slow_replica", Joins::kOfSamePipeline, Matters::kByShare},
+    {FindingKind::kLongJob, "long_job", Joins::kNever, Matters::kByShare},
+    {FindingKind::kOftenLongJob, "often_long_job", Joins::kNever, Matters::kByShare},
+    {FindingKind::kLongJobs, "long_jobs", Joins::kNever, Matters::kByShare},
+    {FindingKind::kUnevenMicroBatches, "uneven_micro_batches", Joins::kAll, Matters::kByShare},
+    {FindingKind::kScatteredPauses, "scattered_pauses", Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnevenLoad, "uneven_load", Joins::kOfSameGroup, Matters::kByShare},
+    {FindingKind::kSlowGroup, "slow_group", Joins::kOfSameGroup, Matters::kByShare},
+    {FindingKind::kUnevenMoving, "uneven_moving", Joins::kAll, Matters::kNever},
+    {FindingKind::kPeersVary, "peers_vary", Joins::kAll, Matters::kNever},
+    {FindingKind::kUntracedPeers, "untraced_peers", Joins::kNever, Matters::kByShare},
+    {FindingKind::kExposedCollectives, "exposed_collectives", Joins::kNever, Matters::kByShare},
+    {FindingKind::kContention, "contention", Joins::kNever, Matters::kByShare},
+    {FindingKind::kUnsteadyJobs, "unsteady_jobs", Joins::kAll, Matters::kByShare},
+    {FindingKind::kData, "data", Joins::kAll, Matters::kByShare},
+    {FindingKind::kLateJob, "late_job", Joins::kNever, Matters::kByShare},
+    {FindingKind::kLateJobs, "late_jobs", Joins::kAll, Matters::kByShare},
+    {FindingKind::kLateMessages, "late_messages", Joins::kAll, Matters::kByShare},
+    {FindingKind::kSlowLink, "slow_link", Joins::kNever, Matters::kByShare},
+    {FindingKind::kEarlyLink, "early_link", Joins::kNever, Matters::kAlways},
+    {FindingKind::kLongMessages, "long_messages", Joins::kNever, Matters::kByShare},
+    {FindingKind::kMessages, "messages", Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnloggedMessages, "unlogged_messages", Joins::kAll, Matters::kByShare},
+    {FindingKind::kHeldLines, "held_lines", Joins::kAll, Matters::kByShare},
+    {FindingKind::kUnknownSender, "unknown_sender", Joins::kNever, Matters::kByShare},
+    {FindingKind::kOfClass, "of_class", Joins::kOfSameClass, Matters::kByShare},
+    {FindingKind::kPauses, "pauses", Joins::kNever, Matters::kByReason},
+    {FindingKind::kSchedule, "schedule", Joins::kNever, Matters::kNever},
+    {FindingKind::kOptimizers, "optimizers", Joins::kNever, Matters::kNever},
+    {FindingKind::kOptimizersAndCollectives, "optimizers_and_collectives", Joins::kNever, Matters::kNever},
+    {FindingKind::kUnknown, "unknown", Joins::kNever, Matters::kNever},
 }};
 
 static_assert(
@@ -979,6 +981,61 @@ class Findings {
 }  // namespace
 
 std::vector<Finding> findingsOf(const FindingInputs& run) { return Findings(run).all(); }
+
+const char* findingKindName(FindingKind kind) { return groupRowOf(kind).name; }
+
+Whereabouts whereaboutsOf(const Finding& finding) {
+  Whereabouts all;
+  all.stages = finding.stages;
+  for (const auto& [rank, time] : finding.ranks) all.ranks.push_back(rank);
+  for (const auto& [link, time] : finding.links) all.links.push_back(link);
+  std::ranges::sort(all.ranks);
+  std::ranges::sort(all.links);
+  const auto setStep = [&](std::int32_t step) {
+    if (step >= 0) all.steps = {step};
+  };
+  const auto setChange = [&](const std::optional<SlowerRanks::Change>& change) {
+    if (!change) return;
+    all.steps.resize(static_cast<std::size_t>(change->last - change->first) + 1);
+    std::iota(all.steps.begin(), all.steps.end(), change->first);
+  };
+  if (const auto* facts = finding.factsOf<StagesBesideOthers>()) {
+    all.ranks.assign(facts->ranks.begin(), facts->ranks.end());
+    if (!facts->slowOnes.empty()) all.stages = facts->slowOnes;
+    setChange(facts->change);
+  } else if (const auto* rank = finding.factsOf<SlowerRanks::Rank>()) {
+    setChange(rank->change);
+  } else if (const auto* replica = finding.factsOf<SlowReplica>()) {
+    all.ranks = replica->ranks;
+  } else if (const auto* job = finding.factsOf<BlamedJob>()) {
+    if (all.ranks.empty() && job->rank >= 0) all.ranks = {job->rank};
+    setStep(job->step);
+  } else if (const auto* late = finding.factsOf<LateMessage>()) {
+    if (all.ranks.empty() && late->rank >= 0) all.ranks = {late->rank};
+    setStep(late->step);
+  } else if (const auto* messages = finding.factsOf<LongMessages>()) {
+    all.links = {{messages->from, messages->to}};
+    all.steps = messages->steps;
+  } else if (finding.factsOf<EarlyArrivals>() != nullptr) {
+    all.links = {{finding.culprit.rank, finding.culprit.peer}};
+  } else if (const auto* scattered = finding.factsOf<ScatteredPauses>()) {
+    all.ranks = scattered->ranks();
+  } else if (const auto* pauses = finding.factsOf<Pauses>()) {
+    if (pauses->rank >= 0) all.ranks = {pauses->rank};
+  } else if (const auto* load = finding.factsOf<Peers::Load>()) {
+    all.ranks = load->ranks;
+  } else if (const auto* possible = finding.factsOf<Peers::PossibleLoad>()) {
+    all.ranks = possible->ranks;
+  } else if (const auto* group = finding.factsOf<Peers::SlowSet>()) {
+    all.ranks = group->ranks;
+  } else if (const auto* untraced = finding.factsOf<UntracedPeers>()) {
+    all.ranks = untraced->ranks;
+  } else if (const auto* uneven = finding.factsOf<UnevenMicroBatches>()) {
+    all.ranks.clear();
+    all.stages.assign(uneven->uneven().begin(), uneven->uneven().end());
+  }
+  return all;
+}
 
 bool runsOnProcessors(const Timeline& timeline) {
   const auto isProcessor = [](const auto& rank) {

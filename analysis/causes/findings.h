@@ -65,6 +65,9 @@ enum class FindingKind : std::uint8_t {
 inline constexpr std::size_t kFindingKindCount =
     static_cast<std::size_t>(FindingKind::kUnknown) + 1;
 
+/// The name of a kind for programs, such as "slow_rank". It stays as it is.
+const char* findingKindName(FindingKind kind);
+
 /// Ways to remove the cause of a finding, or things to look at next.
 enum class Remedy : std::uint8_t {
   kMoveClocks,  ///< let clocks be moved before anything else is believed
@@ -245,6 +248,16 @@ struct Finding {
     return std::get_if<Facts>(&facts);
   }
 };
+
+/// Which ranks, stages, links and steps a finding is about, ascending. An empty list: it is about
+/// none of them in particular, or that is not known.
+struct Whereabouts {
+  std::vector<int> ranks;
+  std::vector<std::int32_t> stages;
+  std::vector<LinkTimes::Link> links;  ///< from and to, where it is about one direction
+  std::vector<std::int32_t> steps;
+};
+Whereabouts whereaboutsOf(const Finding& finding);
 
 /// A finding with a smaller share of the time of the steps is listed with --all alone.
 inline constexpr double kMinorShare = 0.01;

@@ -79,13 +79,27 @@ Json deviceJson(const DeviceState& device) {
   return object;
 }
 
+Json whereJson(const Finding& finding) {
+  const Whereabouts all = whereaboutsOf(finding);
+  Json object = Json::object();
+  if (!all.ranks.empty()) object["ranks"] = all.ranks;
+  if (!all.stages.empty()) object["stages"] = all.stages;
+  for (const auto& [from, to] : all.links) object["links"].push_back({from, to});
+  if (!all.steps.empty()) object["steps"] = all.steps;
+  return object;
+}
+
 /// Adds the figures that only some findings have to their evidence.
 void addFigures(const Finding& finding, Json& evidence) {
   if (finding.inside > 0) evidence["inside_ns"] = finding.inside;
-  if (const auto* facts = finding.factsOf<SlowerRanks::Rank>(); facts && finding.inside > 0) {
-    evidence["factor"] = facts->byItself();
-    evidence["standard_error"] = facts->standardError;
+  if (const auto* facts = finding.factsOf<SlowerRanks::Rank>()) {
+    evidence["factor"] = facts->change ? facts->change->factor : facts->byItself();
+    if (finding.inside > 0) evidence["standard_error"] = facts->standardError;
   }
+  if (const auto* facts = finding.factsOf<StagesBesideOthers>()) {
+    evidence["factor"] = facts->change ? facts->change->factor : facts->ofSlowOnes.byItself();
+  }
+  if (const auto* facts = finding.factsOf<SlowReplica>()) evidence["factor"] = facts->factor;
   if (finding.device) evidence["device"] = deviceJson(*finding.device);
   if (const auto* facts = finding.factsOf<Peers::Load>()) {
     evidence["load"] = {{"ranks", facts->ranks},
@@ -322,7 +336,9 @@ class RunJson {
       if (const Advice* const balanced = balanceOf(report_, finding)) {
         evidence["balanced_step_ns"] = balanced->step;
       }
-      list.push_back({{"severity", severityName(finding.severity)},
+      list.push_back({{"kind", findingKindName(finding.kind)},
+                      {"where", whereJson(finding)},
+                      {"severity", severityName(finding.severity)},
                       {"text", findingText(finding)},
                       {"advice", remedyText(finding)},
                       {"minor", finding.isMinor},

@@ -385,18 +385,27 @@ class Doubting {
   /// The longest stretch of the steps that are nearly all idle.
   void addNothingRecorded() {
     Doubt doubt{.kind = DoubtKind::kNothingRecorded};
+    std::vector<const StepSummary*> idle;
     for (const StepSummary& step : run_.summary().steps) {
-      if (step.isWholeRun || step.bubbleRatio <= kMostIdle) continue;
+      if (!step.isWholeRun && step.bubbleRatio > kMostIdle) idle.push_back(&step);
+    }
+    std::ranges::sort(idle, {}, [](const StepSummary* step) { return step->begin; });
+    std::vector<std::size_t> next(timeline_.tracks.size(), 0);  // events before it have ended
+    for (const StepSummary* const each : idle) {
+      const StepSummary& step = *each;
       Nanoseconds busiest = 0;
       for (const RankStep& rank : step.ranks) busiest = std::max(busiest, rank.busy);
       const Timeline::Span window{step.begin, step.windowEnd};
       std::vector<Timeline::Span> spans;
-      for (const Track& track : timeline_.tracks) {
+      for (std::size_t t = 0; t < timeline_.tracks.size(); ++t) {
+        const Track& track = timeline_.tracks[t];
         if (track.lane == kBubbleLane) continue;
-        for (const Event& event : track.events) {
-          if (event.end > window.begin && event.begin < window.end) {
-            spans.push_back({event.begin, event.end});
-          }
+        std::size_t& first = next[t];
+        while (first < track.events.size() && track.events[first].end <= window.begin) ++first;
+        for (std::size_t i = first; i < track.events.size(); ++i) {
+          const Event& event = track.events[i];
+          if (event.begin >= window.end) break;
+          if (event.end > window.begin) spans.push_back({event.begin, event.end});
         }
       }
       std::sort(spans.begin(), spans.end(),

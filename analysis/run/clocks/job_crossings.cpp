@@ -117,7 +117,9 @@ std::vector<Crossing> jobCrossings(const Timeline& timeline, const std::vector<C
 }
 
 PlainlyApart plainlyApart(const Timeline& timeline, int threads) {
-  constexpr std::size_t kMostJobs = 4096;
+  // Of all ranks together a million jobs tell enough.
+  const std::size_t mostJobs =
+      std::clamp<std::size_t>(1'000'000 / std::max<std::size_t>(timeline.ranks.size(), 1), 256, 4096);
   constexpr std::int64_t kLeastCount = 3;
   std::vector<ClockHost> ranks;
   for (const auto& [rank, info] : timeline.ranks) ranks.push_back({info.host, {rank}, {}});
@@ -127,7 +129,7 @@ PlainlyApart plainlyApart(const Timeline& timeline, int threads) {
     Nanoseconds by = 0;
   };
   std::map<std::pair<std::size_t, std::size_t>, Seen> pairs;
-  for (const Crossing& each : jobCrossings(timeline, ranks, kMostJobs, threads)) {
+  for (const Crossing& each : jobCrossings(timeline, ranks, mostJobs, threads)) {
     Seen& seen = pairs[{each.from, each.to}];
     ++seen.all;
     const Nanoseconds early = earlyBy(each);
