@@ -3,7 +3,7 @@
 What the files hold: every job with stage, micro-batch and step; both ends of every message, each
 from its posting to its end (with lines, from where its line is free); sums of gradients and the
 norm; loading, and checkpoints where the case records them. Where clocks are apart, lines compare
-them every step. `lr` opens a step, and takes no time.
+them every step. `lr` opens a step as soon as its rank is free, and takes no time.
 """
 
 import os
@@ -46,16 +46,17 @@ def _log(recording, rank, transfers):
     case = recording.case
     shift = recording.clocks[rank]
     lines = [(-(1 << 62), _meta(case, rank))]
-    step = None
+    step, ended = None, shift
     for number, job in enumerate(recording.jobs[rank]):
         begin, end = job.begin + shift, job.end + shift
+        free, ended = ended, end
         if job.letter == "checkpoint" and not case["records_checkpoints"]:
             continue
         if job.letter == "data" and not case["records_loading"]:
             continue
         if job.step != step and job.letter != "data":
             step = job.step
-            lines.append((begin, _job("lr", 0, begin, begin, 1_000_000 + step, step, "")))
+            lines.append((free, _job("lr", 0, free, free, 1_000_000 + step, step, "")))
         if job.letter in "FBIW":
             name = "%d%s%d" % (job.stage, job.letter, job.micro_batch)
             where = ", stage = %d, chunk = %d" % (job.stage, job.chunk)
