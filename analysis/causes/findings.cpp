@@ -60,6 +60,7 @@ constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
     {FindingKind::kScatteredPauses, "scattered_pauses", Joins::kAll, Matters::kByShare},
     {FindingKind::kUnevenLoad, "uneven_load", Joins::kOfSameGroup, Matters::kByShare},
     {FindingKind::kSlowGroup, "slow_group", Joins::kOfSameGroup, Matters::kByShare},
+    {FindingKind::kSlowReduction, "slow_reduction", Joins::kNever, Matters::kByShare},
     {FindingKind::kUnevenMoving, "uneven_moving", Joins::kAll, Matters::kNever},
     {FindingKind::kPeersVary, "peers_vary", Joins::kAll, Matters::kNever},
     {FindingKind::kUntracedPeers, "untraced_peers", Joins::kNever, Matters::kByShare},
@@ -81,7 +82,8 @@ constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
     {FindingKind::kPauses, "pauses", Joins::kNever, Matters::kByReason},
     {FindingKind::kSchedule, "schedule", Joins::kNever, Matters::kNever},
     {FindingKind::kOptimizers, "optimizers", Joins::kNever, Matters::kNever},
-    {FindingKind::kOptimizersAndCollectives, "optimizers_and_collectives", Joins::kNever, Matters::kNever},
+    {FindingKind::kOptimizersAndCollectives, "optimizers_and_collectives", Joins::kNever,
+     Matters::kNever},
     {FindingKind::kUnknown, "unknown", Joins::kNever, Matters::kNever},
 }};
 
@@ -267,7 +269,7 @@ FindingKey findingKeyOf(const FindingInputs& run, const Finding& finding, int nu
   const CulpritGroup& group = finding.culprit;
   switch (groupRowOf(finding.kind).joins) {
     case Joins::kNever: break;
-    case Joins::kAll: return {finding.kind, 0, 0, {}};
+    case Joins::kAll: return {finding.kind, 0, finding.isOfMany ? 1 : 0, {}};
     case Joins::kOfSameRanks: {
       if (group.stage < 0) break;
       const std::set<int>& all = run.stages.of(group.stage).ranks;
@@ -367,15 +369,49 @@ void joinHalves(const FindingInputs& run, std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding& finding) { return isHalf(finding, false); });
 }
 
+bool isOfLateWork(FindingKind kind) {
+  return kind == FindingKind::kLateJobs || kind == FindingKind::kLateMessages;
+}
+
+/// The ranks that cost far more by late jobs, or by late messages, than ranks do in the median. All
+/// that cost something are, where they are less than half of the run's.
+class StandingOut {
+ public:
+  StandingOut(const FindingInputs& run, Nanoseconds stepTime) {
+    std::map<FindingKind, std::map<int, Nanoseconds>> byKind;
+    for (const CulpritGroup& group : run.culprits.groups) {
+      const FindingKind kind = kindOf(run, group, stepTime);
+      if (isOfLateWork(kind)) byKind[kind][group.rank] += group.time;
+    }
+    for (const auto& [kind, ofRanks] : byKind) {
+      std::vector<Nanoseconds> times(run.of.graph().ranks().size() - ofRanks.size(), 0);
+      for (const auto& [rank, time] : ofRanks) times.push_back(time);
+      const Nanoseconds median = lowerMedianOf(times);
+      for (const auto& [rank, time] : ofRanks) {
+        if (time > kFarMore * median) ranks_.insert({kind, rank});
+      }
+    }
+  }
+  bool contains(FindingKind kind, int rank) const { return ranks_.contains({kind, rank}); }
+
+ private:
+  static constexpr Nanoseconds kFarMore = 4;
+
+  std::set<std::pair<FindingKind, int>> ranks_;
+};
+
 /// Findings of groups with a culprit, without their facts; the most expensive first.
 std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepTime) {
   const SlowReplicas replicas(run.of.graph(), run.ranks);
+  const StandingOut standingOut(run, stepTime);
   std::vector<Finding> findings;
   std::map<FindingKey, std::size_t> known;
   int number = 0;
   for (const CulpritGroup& group : run.culprits.groups) {  // the largest first
     Finding finding{.kind = kindOf(run, group, stepTime)};
     finding.culprit = group;
+    finding.isOfMany =
+        isOfLateWork(finding.kind) && !standingOut.contains(finding.kind, group.rank);
     if (rowOf(group.bubbleClass).blame == BubbleBlame::kLink) {
       finding.links = {{{group.rank, group.peer}, group.time}};
     } else {
@@ -462,7 +498,7 @@ class CulpritFacts {
       case FindingKind::kSlowLink: {
         const LinkTimes::Link link{group.rank, group.peer};
         const LinkBesideOthers facts{run_.links.of(link), run_.links.ofOthers(link),
-                                     run_.links.hasPostings(link)};
+                                     run_.links.hasPostings(link), run_.links.slowWayOf(link)};
         return set(!facts.hasPostings ? Remedy::kPostingsInLogs
                    : facts.others     ? Remedy::kThatLink
                                       : Remedy::kShorterMessages,
@@ -485,6 +521,7 @@ class CulpritFacts {
       case FindingKind::kUntracedPeers:
       case FindingKind::kExposedCollectives:
       case FindingKind::kContention:
+      case FindingKind::kSlowReduction:
       case FindingKind::kEarlyMessages:
       case FindingKind::kPauses:
       case FindingKind::kSchedule:
@@ -500,6 +537,7 @@ class CulpritFacts {
       const std::vector<std::int32_t> half = run_.stages.halfWith(finding.stages);
       if (run_.stages.slowOnes(half) == half) finding.stages = half;
     }
+    addStagesOfRanks(finding);
     const std::vector<std::int32_t> stages =
         finding.stages.empty() ? std::vector{finding.culprit.stage} : finding.stages;
     StagesBesideOthers facts{.all = run_.stages.besideOthers(stages),
@@ -521,6 +559,25 @@ class CulpritFacts {
                      : facts.ranks.size() > 1 ? Remedy::kFewerLayers
                                               : Remedy::kFewerLayersOrHost;
     finding.facts = std::move(facts);
+  }
+
+  /// Ranks may wait for some stages of a slow rank alone; all that are as slow belong to it.
+  void addStagesOfRanks(Finding& finding) const {
+    if (finding.stages.empty() || !run_.stages.besideOthers(finding.stages).isKnown) return;
+    const std::set<int>& ranks = run_.stages.of(finding.stages.front()).ranks;
+    std::vector<std::int32_t> all;
+    for (std::size_t s = 0; s < run_.stages.count(); ++s) {
+      const auto stage = static_cast<std::int32_t>(s);
+      if (run_.stages.of(stage).ranks == ranks) all.push_back(stage);
+    }
+    const double least = 1 + (run_.stages.besideOthers(finding.stages).times - 1) / 2;
+    for (const std::int32_t stage : all) {
+      const bool isListed = std::ranges::find(finding.stages, stage) != finding.stages.end();
+      if (!isListed && least > 1 && run_.stages.besideOthers({stage}).times >= least) {
+        finding.stages.push_back(stage);
+      }
+    }
+    std::ranges::sort(finding.stages);
   }
 
   BlamedJob blamed(Id id, const CulpritGroup& group) const {
@@ -808,10 +865,12 @@ class Findings {
     addUntracedPeers();
     addExposedCollectives();
     addContention();
+    addSlowReductions();
     addPauses();
     // Where nobody is to blame it comes after those who are.
     const auto isOfNobody = [](const Finding& finding) {
-      return finding.kind == FindingKind::kUnevenMoving || finding.kind == FindingKind::kPeersVary;
+      return finding.kind == FindingKind::kUnevenMoving ||
+             finding.kind == FindingKind::kPeersVary || finding.isOfMany;
     };
     std::stable_sort(findings_.begin() + first, findings_.end(),
                      [&](const Finding& a, const Finding& b) {
@@ -937,6 +996,17 @@ class Findings {
     add(std::move(finding));
   }
 
+  void addSlowReductions() {
+    for (SlowReduction& slow : slowReductionsOf(run_.of.timeline(), graph_, run_.counted)) {
+      Finding finding{.kind = FindingKind::kSlowReduction, .remedy = Remedy::kNetworkOfGroup};
+      finding.time = slow.time;
+      finding.bubbleClass = BubbleClass::kSync;
+      finding.classes = {BubbleClass::kSync};
+      finding.facts = std::move(slow);
+      add(std::move(finding));
+    }
+  }
+
   template <typename Facts = std::monostate>
   void addClasses(FindingKind kind, Remedy remedy, std::initializer_list<BubbleClass> classes,
                   const Facts& facts = {}) {
@@ -986,8 +1056,13 @@ const char* findingKindName(FindingKind kind) { return groupRowOf(kind).name; }
 
 Whereabouts whereaboutsOf(const Finding& finding) {
   Whereabouts all;
+  if (finding.isOfMany) return all;
   all.stages = finding.stages;
-  for (const auto& [rank, time] : finding.ranks) all.ranks.push_back(rank);
+  const bool isOfFew = isOfLateWork(finding.kind) || finding.kind == FindingKind::kData;
+  for (const auto& [rank, time] : finding.ranks) {
+    if (isOfFew && 2 * time < finding.ranks.front().second) continue;  // the first costs most
+    all.ranks.push_back(rank);
+  }
   for (const auto& [link, time] : finding.links) all.links.push_back(link);
   std::ranges::sort(all.ranks);
   std::ranges::sort(all.links);
@@ -1016,18 +1091,22 @@ Whereabouts whereaboutsOf(const Finding& finding) {
   } else if (const auto* messages = finding.factsOf<LongMessages>()) {
     all.links = {{messages->from, messages->to}};
     all.steps = messages->steps;
+  } else if (const auto* link = finding.factsOf<LinkBesideOthers>(); link && link->slowWay) {
+    all.links = {*link->slowWay};
   } else if (finding.factsOf<EarlyArrivals>() != nullptr) {
     all.links = {{finding.culprit.rank, finding.culprit.peer}};
   } else if (const auto* scattered = finding.factsOf<ScatteredPauses>()) {
     all.ranks = scattered->ranks();
   } else if (const auto* pauses = finding.factsOf<Pauses>()) {
-    if (pauses->rank >= 0) all.ranks = {pauses->rank};
+    all.ranks = pauses->ranks;
   } else if (const auto* load = finding.factsOf<Peers::Load>()) {
     all.ranks = load->ranks;
   } else if (const auto* possible = finding.factsOf<Peers::PossibleLoad>()) {
     all.ranks = possible->ranks;
   } else if (const auto* group = finding.factsOf<Peers::SlowSet>()) {
     all.ranks = group->ranks;
+  } else if (const auto* sum = finding.factsOf<SlowReduction>()) {
+    all.ranks = sum->ranks;
   } else if (const auto* untraced = finding.factsOf<UntracedPeers>()) {
     all.ranks = untraced->ranks;
   } else if (const auto* uneven = finding.factsOf<UnevenMicroBatches>()) {

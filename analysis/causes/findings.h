@@ -14,6 +14,7 @@
 #include "analysis/causes/held_lines.h"
 #include "analysis/causes/pauses.h"
 #include "analysis/causes/peers.h"
+#include "analysis/causes/slow_reductions.h"
 #include "analysis/causes/slower_than_others.h"
 #include "analysis/causes/steps_that_lack_jobs.h"
 #include "analysis/causes/unsteady_jobs.h"
@@ -38,6 +39,7 @@ enum class FindingKind : std::uint8_t {
   kScatteredPauses,     ///< ranks pause now and then, at different steps
   kUnevenLoad,          ///< work inside jobs is not spread evenly over ranks that share it
   kSlowGroup,           ///< collectives of these ranks move slower than those of others
+  kSlowReduction,       ///< so do sums of gradients behind their jobs
   kUnevenMoving,        ///< stages differ by what collectives inside their jobs move, not by work
   kPeersVary,           ///< ranks that meet inside jobs vary, none is slow
   kUntracedPeers,       ///< jobs wait inside for ranks that have no trace
@@ -181,6 +183,7 @@ struct LinkBesideOthers {
   Nanoseconds median = 0;               ///< of kSlowLink
   std::optional<Nanoseconds> others{};  ///< kSlowLink: there are other links
   bool hasPostings = true;              ///< all messages of the links say when they were posted
+  std::optional<LinkTimes::Link> slowWay{};  ///< kSlowLink: only messages from the one to the other
 };
 
 /// Facts of kUntracedPeers.
@@ -223,6 +226,9 @@ struct Finding {
   double shareOfSteps = 0;    ///< of the steps' wall time on all ranks
   bool isMinor = false;       ///< less than kMinorShare of the steps' time
   bool onProcessors = false;  ///< its run is (runsOnProcessors())
+  /// Of kLateJobs and kLateMessages: many ranks have some of it, and none far more than others.
+  /// Nobody is to blame. Ranks that do stand out have findings of their own.
+  bool isOfMany = false;
   /// Those who caused it, of transfers the links, with what each costs; the most expensive first.
   std::vector<std::pair<int, Nanoseconds>> ranks;
   std::vector<std::pair<LinkTimes::Link, Nanoseconds>> links;
@@ -238,8 +244,8 @@ struct Finding {
   std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
                BlamedJob, LateMessage, LongMessages, LinkBesideOthers, HeldLines,
                UnevenMicroBatches, ScatteredPauses, Pauses, UnknownIdle, Peers::Load,
-               Peers::PossibleLoad, Peers::SlowSet, Peers::Exposed, Peers::Contention,
-               UntracedPeers>
+               Peers::PossibleLoad, Peers::SlowSet, SlowReduction, Peers::Exposed,
+               Peers::Contention, UntracedPeers>
       facts;
 
   /// Those facts; null: they are of another kind.

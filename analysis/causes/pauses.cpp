@@ -172,7 +172,9 @@ Pauses pauseOf(const Timeline& timeline, const RunSummary& summary, const Stall&
     std::tie(pause.rank, pause.reason) = who;
   }
   for (const auto& [who, work] : stall.operations) {
-    pause.ranks += who.second == pause.reason && 2 * work.time > stall.length() ? 1 : 0;
+    if (who.second == pause.reason && 2 * work.time > stall.length()) {
+      pause.ranks.push_back(who.first);
+    }
   }
   if (most == nullptr) return pause;
   pause.workTime = most->time;
@@ -216,7 +218,7 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
       pause.cost = (pause.end - pause.begin) * stall.ranks;
     }
     // Where several ranks do it, each may be the longest at times.
-    Pauses& group = groups[{pause.reason, pause.ranks > 1 ? -1 : pause.rank}];
+    Pauses& group = groups[{pause.reason, pause.ranks.size() > 1 ? -1 : pause.rank}];
     addTo(group, std::move(pause));
   }
   std::set<std::int32_t> followed;

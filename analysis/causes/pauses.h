@@ -27,7 +27,7 @@ struct Pauses {
   /// The one that fills most of them with work of that reason; -1: none, or the steps of another
   /// phase do.
   int rank = -1;
-  int ranks = 0;             ///< how many fill more than half of the longest
+  std::vector<int> ranks;    ///< those that fill more than half of the longest so, ascending
   Nanoseconds workTime = 0;  ///< of that rank, inside the pauses; or from step to step
   std::string work;          ///< the name of its longest job there
   /// The first and the last step of another phase in the longest pause; -1: there are none.

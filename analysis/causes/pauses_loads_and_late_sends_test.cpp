@@ -257,6 +257,60 @@ TEST(PaidTime, ALinkIsSlowOnlyByMoreThanItsOwnScatter) {
   EXPECT_FALSE(scattered.isSlow(link));
 }
 
+/// Three ranks in a row that send to their neighbours in both directions. Messages take 1 ms, but
+/// those from rank 2 to rank 1 5 ms.
+TEST(PaidTime, ALinkThatIsSlowInOneDirectionIsAsSlowAsThatDirection) {
+  const Plan plan = buildSchedule("1F1B", {3, 6});
+  Timeline run = completedRun(plan, costsOf(plan, 1), 4);
+  for (Track& track : run.tracks) {
+    for (Event& event : track.events) {
+      const bool isSend = event.kind == kSendBackward && track.rank == 2;
+      const bool isReceive = event.kind == kRecvBackward && track.rank == 1;
+      if (isSend || isReceive) event.begin -= 4 * kOneMs;
+    }
+  }
+  run.sort();
+  const auto asWhole = asRun(run);
+  const LinkTimes links(asWhole.graph());
+  EXPECT_EQ(links.of({1, 2}), 5 * kOneMs);
+  EXPECT_TRUE(links.isSlow({1, 2}));
+  EXPECT_EQ(links.slowWayOf({1, 2}), LinkTimes::Link(2, 1));
+  EXPECT_EQ(links.of({0, 1}), kOneMs);
+  EXPECT_EQ(links.slowWayOf({0, 1}), std::nullopt);
+}
+
+/// Each job of 1F1B on four ranks with eight micro-batches begins `late` of its rank later.
+Timeline lateStarts(const std::vector<Nanoseconds>& late) {
+  const auto faults = [&](const Plan& plan) {
+    std::vector<Faults::Job> jobs;
+    for (std::size_t rank = 0; rank < late.size(); ++rank) {
+      for (const Action& action : plan.ranks[rank]) {
+        jobs.push_back({.action = action, .late = late[rank]});
+      }
+    }
+    return jobs;
+  };
+  return test::runOfFaults(faults, 4);
+}
+
+TEST(PaidTime, OfRanksWithLateStartsOnlyTheOneThatStandsOutIsNamed) {
+  const auto run = explainRun(lateStarts({kOneMs / 4, kOneMs / 4, 5 * kOneMs, kOneMs / 4}), {});
+  const Finding& first = run.findings.at(0);
+  EXPECT_EQ(first.kind, FindingKind::kLateJobs);
+  EXPECT_THAT(whereaboutsOf(first).ranks, ElementsAre(2));
+  EXPECT_THAT(findingText(first), StartsWith("rank 2 begins its jobs later"));
+}
+
+TEST(PaidTime, WhereAllRanksStartLateAlikeNobodyIsToBlame) {
+  const auto run = explainRun(lateStarts({kOneMs, kOneMs, kOneMs, kOneMs}), {});
+  const auto late = std::find_if(run.findings.begin(), run.findings.end(),
+                                 [](const Finding& f) { return f.kind == FindingKind::kLateJobs; });
+  ASSERT_NE(late, run.findings.end());
+  EXPECT_THAT(whereaboutsOf(*late).ranks, IsEmpty());
+  EXPECT_THAT(findingText(*late), StartsWith("ranks begin their jobs later than their inputs are "
+                                             "there, none far more than others"));
+}
+
 /// The first rank of two runs forward 1, which needs no message. Before that it waits for the
 /// gradient of micro-batch 0, in a call that sends and receives.
 /// With `loads`, it loads a batch between the wait and the forward.

@@ -161,7 +161,7 @@ TEST_F(AllPausesTest, PausesInWhichSeveralRanksLoadDataAreOneFindingWhoeverTakes
   const auto found = pauses();
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].count, 5);
-  EXPECT_EQ(found[0].ranks, 2);
+  EXPECT_EQ(found[0].ranks, (std::vector<int>{0, 1}));
   EXPECT_THAT(sentenceOf(found[0]),
               testing::HasSubstr("data loaders of 2 ranks: 148.6 ms a step, the longest on rank "));
 }

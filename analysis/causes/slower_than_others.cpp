@@ -369,12 +369,22 @@ LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
     }
   }
   std::map<Link, std::vector<Nanoseconds>> both;
+  std::map<Link, Nanoseconds> mediansOfWays;
   for (auto& [direction, times] : directions) {
     const auto [from, to] = direction;
     const Link link(std::min(from, to), std::max(from, to));
-    const Nanoseconds median = medianOf(times);
+    const Nanoseconds median = mediansOfWays[direction] = medianOf(times);
     if (median < 0) early_[link] = std::max(early_[link], -median);
     both[link].insert(both[link].end(), times.begin(), times.end());
+  }
+  for (const auto& [direction, median] : mediansOfWays) {
+    const auto [from, to] = direction;
+    const auto other = mediansOfWays.find({to, from});
+    if (other == mediansOfWays.end() || other->second <= 0) continue;
+    if (static_cast<double>(median) < kSlow * static_cast<double>(other->second)) continue;
+    const Link link(std::min(from, to), std::max(from, to));
+    slowWays_[link] = direction;
+    both[link] = directions[direction];
   }
   for (auto& [link, times] : both) {
     medians_[link] = medianOf(times);
@@ -391,6 +401,11 @@ LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
 Nanoseconds LinkTimes::scatterOf(Link link) const {
   const auto found = scatters_.find(link);
   return found == scatters_.end() ? 0 : found->second;
+}
+
+std::optional<LinkTimes::Link> LinkTimes::slowWayOf(Link link) const {
+  const auto found = slowWays_.find(link);
+  return found == slowWays_.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool LinkTimes::isSlow(Link link) const {

@@ -128,7 +128,8 @@ class SlowerRanks {
 };
 
 /// How long the messages of each link are, in the median over the steps that count. A link is a
-/// pair of ranks by their numbers, the lower one first.
+/// pair of ranks by their numbers, the lower one first. Where the messages of one direction take
+/// kSlow times as long as those of the other, the link is as they are.
 class LinkTimes {
  public:
   using Link = std::pair<int, int>;
@@ -145,6 +146,8 @@ class LinkTimes {
   /// Whether the link is slow: kSlow times the median of the other links, and by more than its own
   /// scatter. Without other links it is.
   bool isSlow(Link link) const;
+  /// From whom to whom, where its messages in one direction take longer than in the other.
+  std::optional<Link> slowWayOf(Link link) const;
   /// Whether all its messages say when they were posted: else a late send looks like a slow link.
   bool hasPostings(Link link) const { return !unposted_.contains(link); }
   /// The median of the other links' medians; of an even count the lower of the middle two, so that
@@ -159,6 +162,7 @@ class LinkTimes {
   std::map<Link, Nanoseconds> medians_;
   std::map<Link, Nanoseconds> scatters_;
   std::map<Link, Nanoseconds> early_;
+  std::map<Link, Link> slowWays_;
   std::set<Link> unposted_;
 };
 

@@ -206,7 +206,7 @@ class PausesOfRank {
       pause.length = std::max(pause.length, length);
     }
     pauses.steps = steps.size();
-    const bool isOftenUnsteady = 2 * pauses.bySteps.size() > pauses.steps;
+    const bool isOftenUnsteady = 3 * pauses.bySteps.size() > 2 * pauses.steps;
     std::erase_if(pauses.bySteps, [&](const auto& step) {
       return isOftenUnsteady || step.second.jobs.size() > kMostJobs;
     });
@@ -250,7 +250,7 @@ ScatteredPauses::ScatteredPauses(const JobGraph& graph, const MedianDurations& t
   count_ = all.size();
   const bool areMany =
       count_ >= kLeastPauses && ranks_.size() >= 2 && 4 * ranks_.size() >= graph.ranks().size();
-  const bool areApart = 2 * count_ <= steps_ * ranks_.size();
+  const bool areApart = 4 * count_ <= 3 * steps_ * ranks_.size();
   if (!areMany || !areApart || !areAboutAsLong(all)) {
     *this = ScatteredPauses();
     return;

@@ -66,12 +66,12 @@ class UnevenMicroBatches {
 /// as much later than its last input of the same step was there pauses, too. These are no pauses of
 /// that kind:
 /// - more than two such jobs of a rank in a step;
-/// - those of a rank that has such jobs in more than half of its steps;
+/// - those of a rank that has such jobs in more than two thirds of its steps;
 /// - jobs of stages on which micro-batches are of uneven length.
 ///
 /// Pauses are scattered if at least four are left, on at least two ranks and a quarter of all. Half
 /// of them must be about as long: their upper quartile is at most twice their lower one. In a step
-/// with a pause, in the mean at most half of these ranks pause.
+/// with a pause, in the mean at most three quarters of these ranks pause.
 ///
 /// Source: Lin et al., "Understanding Stragglers in Large Model Training Using What-if Analysis",
 /// 2025, section 5.4, which names such pauses and the cure.

@@ -263,6 +263,13 @@ std::string slowGroupText(const Finding& finding) {
          formatDuration(slow.others) + ")" + waitingFor("them", finding);
 }
 
+std::string slowReductionText(const Finding& finding) {
+  const auto& slow = factsOf<SlowReduction>(finding);
+  return "sums of gradients over " + ranksText(slow.ranks) + " move " + factorText(slow.factor) +
+         " times as long as those of other ranks (" + formatDuration(slow.moving) + ", " +
+         formatDuration(slow.others) + ")" + waitingFor("them", finding);
+}
+
 std::string unevenMovingText(const Finding& finding) {
   return "stages do as much work, but collectives inside their jobs move for different times: "
          "imbalance costs " +
@@ -341,6 +348,11 @@ std::string lateJobText(const Finding& finding) {
 }
 
 std::string lateJobsText(const Finding& finding) {
+  if (finding.isOfMany) {
+    return "ranks begin their jobs later than their inputs are there, none far more than others: "
+           "late starts cost " +
+           costOf(finding);
+  }
   return ranksOf(finding) + (isOneRank(finding) ? " begins its" : " begin their") +
          " jobs later than their inputs are there: late starts cost " + costOf(finding) +
          sharesOf(finding);
@@ -349,6 +361,11 @@ std::string lateJobsText(const Finding& finding) {
 /// "rank 0 posts 0SEND_F0 10.00 ms after its data are there".
 std::string lateMessagesText(const Finding& finding) {
   const auto& message = factsOf<LateMessage>(finding);
+  if (finding.isOfMany) {
+    return "ranks post messages, or receives of messages, later than they could, none far more "
+           "than others: late starts cost " +
+           costOf(finding);
+  }
   const bool isOne = isOneRank(finding);
   const std::string late = " " + formatDuration(message.late) + " after its data are there";
   std::string text = ranksOf(finding) + (isOne ? " posts " : " post ");
@@ -372,7 +389,11 @@ std::string postingText(const LinkBesideOthers& link) {
 
 std::string slowLinkText(const Finding& finding) {
   const auto& link = factsOf<LinkBesideOthers>(finding);
-  return messagesOf(finding) + " take " + formatDuration(link.median) + " (median" +
+  const std::string whose = link.slowWay
+                                ? "messages from rank " + std::to_string(link.slowWay->first) +
+                                      " to rank " + std::to_string(link.slowWay->second)
+                                : messagesOf(finding);
+  return whose + " take " + formatDuration(link.median) + " (median" +
          (link.others ? "; other links " + formatDuration(*link.others) : "") +
          "): transfers cost " + costOf(finding) + postingText(link);
 }
@@ -464,10 +485,11 @@ std::string costOfPauses(const Finding& finding) {
 /// "rank 1's data loader: 150.1 ms a step, …".
 std::string loaderPausesText(const Finding& finding, const Pauses& facts) {
   const std::string time = formatDuration(facts.workTime / facts.count) + aStepText(facts);
-  const std::string text = facts.ranks > 1 ? "data loaders of " + std::to_string(facts.ranks) +
-                                                 " ranks: " + time + ", the longest on rank " +
-                                                 std::to_string(facts.rank)
-                                           : loaderOf(facts.rank) + time;
+  const std::string text = facts.ranks.size() > 1
+                               ? "data loaders of " + std::to_string(facts.ranks.size()) +
+                                     " ranks: " + time + ", the longest on rank " +
+                                     std::to_string(facts.rank)
+                               : loaderOf(facts.rank) + time;
   return text + ": pauses between steps cost " + costOfPauses(finding);
 }
 
@@ -493,7 +515,9 @@ std::string pausesText(const Finding& finding) {
            ") takes " + time;
   }
   text += "; rank " + std::to_string(facts.rank);
-  if (facts.ranks > 1) text += ", the longest of " + std::to_string(facts.ranks) + " ranks,";
+  if (facts.ranks.size() > 1) {
+    text += ", the longest of " + std::to_string(facts.ranks.size()) + " ranks,";
+  }
   return text + " saves a checkpoint (" + workText(facts) + ") for " +
          formatDuration(facts.workTime) + ": " + costOfPauses(finding);
 }
@@ -553,6 +577,7 @@ constexpr std::array<SentenceRow, kFindingKindCount> kSentences = {{
     {FindingKind::kScatteredPauses, scatteredPausesText},
     {FindingKind::kUnevenLoad, unevenLoadText},
     {FindingKind::kSlowGroup, slowGroupText},
+    {FindingKind::kSlowReduction, slowReductionText},
     {FindingKind::kUnevenMoving, unevenMovingText},
     {FindingKind::kPeersVary, peersVaryText},
     {FindingKind::kUntracedPeers, untracedPeersText},

@@ -91,13 +91,14 @@ TEST_F(ReportJsonByHand, JsonGivesTheEvidenceOfFindings) {
     finding.erase("text");
     finding.erase("advice");
   }
-  EXPECT_EQ(findings[0], json::parse(R"({"severity": "note", "minor": false, "evidence": {}})"));
+  EXPECT_EQ(findings[0], json::parse(R"({"kind": "schedule", "where": {}, "severity": "note",
+      "minor": false, "evidence": {}})"));
   json& evidence = findings[1]["evidence"];
   EXPECT_TRUE(evidence["culprit"].contains("id"));
   evidence["culprit"].erase("id");
-  EXPECT_EQ(
-      findings[1],
-      json::parse(R"({"severity": "warning", "minor": false, "find": "rank:1 class:unknown at:5ms",
+  EXPECT_EQ(findings[1],
+            json::parse(R"({"kind": "slow_link", "where": {"ranks": [1]}, "severity": "warning",
+      "minor": false, "find": "rank:1 class:unknown at:5ms",
       "evidence": {"class": "transfer", "classes": ["transfer"], "time_ns": 5000000, "share_of_idle": 0.5,
                    "share_of_steps": 0.25, "ranks": [{"rank": 1, "time_ns": 3000000}],
                    "culprit": {"rank": 0, "job": "0F2", "step": 1, "peer": 1, "stage": 0},

@@ -99,6 +99,7 @@ void addFigures(const Finding& finding, Json& evidence) {
   if (const auto* facts = finding.factsOf<StagesBesideOthers>()) {
     evidence["factor"] = facts->change ? facts->change->factor : facts->ofSlowOnes.byItself();
   }
+  if (const auto* facts = finding.factsOf<SlowReduction>()) evidence["factor"] = facts->factor;
   if (const auto* facts = finding.factsOf<SlowReplica>()) evidence["factor"] = facts->factor;
   if (finding.device) evidence["device"] = deviceJson(*finding.device);
   if (const auto* facts = finding.factsOf<Peers::Load>()) {
@@ -282,8 +283,8 @@ class RunJson {
 
   /// Whether ranks that meet inside jobs all cost about as much.
   bool blamesNobody(const Finding& finding) const {
+    if (finding.kind == FindingKind::kPeersVary || finding.isOfMany) return true;
     if (run_.inside.empty()) return false;
-    if (finding.kind == FindingKind::kPeersVary) return true;
     const bool isOfMany =
         finding.kind == FindingKind::kLateJobs || finding.kind == FindingKind::kLateMessages;
     if (!isOfMany || finding.ranks.size() < 2) return false;

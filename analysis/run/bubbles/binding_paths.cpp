@@ -192,7 +192,9 @@ bool BindingPaths::opensStep(const JobGraph::Node& job) const {
   return found != begins_.end() && found->second == job.begin;
 }
 
-/// A message on a line is late since the end of the job that made its data.
+/// A message on a line is late since the end of the job that made its data, but for the time in
+/// which messages in front held its line. Where none did, it is late since its rank was free to
+/// post it.
 void BindingPaths::setLateInLine(Id message, Link& link) const {
   const JobGraph::Node& node = graph_.node(message);
   const Nanoseconds time = node.begin - graph_.node(node.inputs[0]).end;
@@ -206,6 +208,10 @@ void BindingPaths::setLateInLine(Id message, Link& link) const {
   const Nanoseconds inLine = delay.blocked.time + delay.transfer.time;
   link.waitsInLine = inLine > 0;
   link.late = time - inLine;
+  if (inLine == 0 && node.before != JobGraph::kNone) {
+    const Nanoseconds free = node.begin - graph_.node(node.before).end;
+    link.late = std::clamp<Nanoseconds>(free, 0, link.late);
+  }
   link.lateCause = BubbleClass::kLateStart;
 }
 

@@ -70,6 +70,21 @@ TEST_F(CollectivesInBubbles, ACollectiveThatBeginsLateIsALateStart) {
   EXPECT_THAT(bubblesOf(1), ElementsAre("late_start 10-35 by 1", "sync 35-40 by 1"));
 }
 
+TEST_F(CollectivesInBubbles, TheNormOfGradientsWaitsForTheirSumOnAnotherStream) {
+  place(2, 1);
+  for (const int replica : {0, 1}) {
+    add(replica, JobKind::kForward, 0, 10);
+    add(replica, JobKind::kBackward, 10, 30);
+    addCollective(replica, JobKind::kAllReduce, 30, 50);
+    add(replica, JobKind::kAllReduce, 50, 55, "norm");
+    add(replica, JobKind::kOptimizer, 55, 57);
+  }
+  classify();
+  for (const std::uint32_t rank : {0U, 1U}) {
+    EXPECT_THAT(bubblesOf(rank), testing::Each(testing::StartsWith("sync"))) << rank;
+  }
+}
+
 TEST_F(CollectivesInBubbles, OnlyTheLastInputOfAJobIsSync) {
   place(1, 2);
   add(0, JobKind::kForward, 0, 10);

@@ -118,8 +118,8 @@ std::vector<Crossing> jobCrossings(const Timeline& timeline, const std::vector<C
 
 PlainlyApart plainlyApart(const Timeline& timeline, int threads) {
   // Of all ranks together a million jobs tell enough.
-  const std::size_t mostJobs =
-      std::clamp<std::size_t>(1'000'000 / std::max<std::size_t>(timeline.ranks.size(), 1), 256, 4096);
+  const std::size_t mostJobs = std::clamp<std::size_t>(
+      1'000'000 / std::max<std::size_t>(timeline.ranks.size(), 1), 256, 4096);
   constexpr std::int64_t kLeastCount = 3;
   std::vector<ClockHost> ranks;
   for (const auto& [rank, info] : timeline.ranks) ranks.push_back({info.host, {rank}, {}});

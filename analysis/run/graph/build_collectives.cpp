@@ -188,7 +188,8 @@ Id JobGraphBuilder::gradientsBefore(const JobGraph::Rank& rank,
 }
 
 /// Makes the nodes of a rank's collectives. They wait for the last job of their rank that had
-/// ended, or for the one before on their lane. The first job that begins after the end waits.
+/// ended, or for a collective that ended later than that, as the norm of gradients does for their
+/// sum. The first job that begins after the end waits.
 void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events) {
   const JobGraph::Rank& rank = graph_.ranks_[r];
   std::vector<std::pair<std::uint32_t, Id>> latest;  // by track
@@ -213,10 +214,12 @@ void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events)
     if (events.collectives[i].members != 0) takeLater(gradientsBefore(rank, node), node);
     auto before = std::find_if(latest.begin(), latest.end(),
                                [&](const auto& each) { return each.first == track; });
+    for (const auto& [lane, other] : latest) {
+      if (graph_.nodes_[other].end <= node.begin) takeLater(other, node);
+    }
     if (before == latest.end()) {
       latest.emplace_back(track, id);
     } else {
-      if (graph_.nodes_[before->second].end <= node.begin) takeLater(before->second, node);
       before->second = id;
     }
     JobGraph::Node* const jobs = &graph_.nodes_[0];

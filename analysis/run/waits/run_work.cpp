@@ -511,8 +511,8 @@ void RunWork::chainCollectives(std::size_t cell) {
   for (const auto& [order, work] : ordered) chain.push_back(work);
 }
 
-/// A collective begins after the last job of its rank that had ended, and after the one before it
-/// on its lane. The first job that begins after its end waits for it (JobGraph).
+/// A collective begins after the last job of its rank that had ended, and after a collective before
+/// it. The first job that begins after its end waits for it (JobGraph).
 void RunWork::placeCollectives(std::size_t cell) {
   const std::vector<Id>& chain = chains_[cell];
   const auto jobAt = [&](Nanoseconds time) {  // the first that begins then or later
@@ -533,12 +533,18 @@ void RunWork::placeCollectives(std::size_t cell) {
       each.before[0] = *job;
       break;
     }
-    for (std::size_t other = c; other-- > firstCollective_[cell];) {
+    // Of those before it the one on its lane, or one that ended later and before it began: the norm
+    // of gradients waits for their sum.
+    constexpr std::size_t kMostBack = 64;
+    const std::size_t first = std::max(firstCollective_[cell], c - std::min(c, kMostBack));
+    Nanoseconds latest = kNsMin;
+    for (std::size_t other = c; other-- > first;) {
+      const Nanoseconds end = graph_.node(collectives_[other].node).event->end;
       const bool isOfLane =
           graph_.collective(collectives_[other].node).track == graph_.collective(each.node).track;
-      if (!isOfLane) continue;
+      if ((!isOfLane && end > event.begin) || end <= latest) continue;
+      latest = end;
       each.before[1] = nodes_ + static_cast<Id>(other);
-      break;
     }
   }
 }

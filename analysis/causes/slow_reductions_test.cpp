@@ -1,0 +1,95 @@
+#include "analysis/causes/slow_reductions.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "analysis/present/finding_sentences.h"
+#include "analysis/testing/explained_run.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/run_of_timeline.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using enum JobKind;
+
+constexpr Nanoseconds kOneMs = kNsPerMs;
+
+/// Two pipelines of three stages, two steps. A stage's replicas, ranks 2 s and 2 s + 1, sum their
+/// gradients behind its job, for `moves` of the stage; the optimizer follows. `bytes` of the stage.
+Timeline runOfSums(const std::vector<Nanoseconds>& moves, const std::vector<int>& bytes) {
+  HandMadeTimeline made;
+  for (int rank = 0; rank < 6; ++rank) {
+    RankInfo& info = made.timeline.ranks[rank];
+    info.dataParallelIndex = rank % 2;
+    info.numStages = 3;
+    info.worldSize = 6;
+  }
+  for (int step = 0; step < 2; ++step) {
+    for (int rank = 0; rank < 6; ++rank) {
+      const int stage = rank / 2;
+      const Nanoseconds begin = step * 200 * kOneMs;
+      made.add(rank, kForward, begin + 10 * stage * kOneMs, begin + 10 * (stage + 1) * kOneMs, step,
+               0)
+          .stage = stage;
+      const Nanoseconds end = begin + (90 - 20 * stage) * kOneMs;
+      made.add(rank, kBackward, end - 20 * kOneMs, end, step, 0).stage = stage;
+      const auto s = static_cast<std::size_t>(stage);
+      Event& sum = made.add(rank, kAllReduce, end, end + moves[s], step, -1, "gradients");
+      sum.stage = stage;
+      if (bytes[s] > 0) {
+        const Argument size = Argument::ofInteger(made.timeline.strings.intern("bytes"), bytes[s]);
+        made.timeline.addArguments(sum, {&size, 1});
+      }
+      made.add(rank, kOptimizer, end + moves[s], end + moves[s] + kOneMs, step, 0);
+    }
+  }
+  made.timeline.sort();
+  Diagnostics diagnostics;
+  completeTimeline(made.timeline, diagnostics);
+  return std::move(made.timeline);
+}
+
+std::vector<SlowReduction> slowOnesOf(const Timeline& timeline) {
+  const auto run = asRun(timeline);
+  return slowReductionsOf(timeline, run.graph(), {});
+}
+
+TEST(SlowReductions, AreThoseThatMoveSlowerForEachByte) {
+  const Timeline run = runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {1000, 1000, 1000});
+  const std::vector<SlowReduction> found = slowOnesOf(run);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].ranks, ElementsAre(2, 3));
+  EXPECT_DOUBLE_EQ(found[0].factor, 5);
+  EXPECT_EQ(found[0].moving, 40 * kOneMs);
+  EXPECT_EQ(found[0].others, 8 * kOneMs);
+  EXPECT_EQ(found[0].time, 2 * 2 * 32 * kOneMs) << "two ranks and two steps";
+}
+
+TEST(SlowReductions, AreNoneWhereAStageHasMoreWeights) {
+  EXPECT_THAT(slowOnesOf(runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {1000, 5000, 1000})),
+              IsEmpty());
+  EXPECT_THAT(slowOnesOf(runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {0, 0, 0})), IsEmpty())
+      << "without sizes nobody knows";
+}
+
+TEST(SlowReductions, AreAFindingWithTheirRanks) {
+  const auto run =
+      explainRun(runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {1000, 1000, 1000}), {});
+  const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::kSlowReduction;
+  });
+  ASSERT_NE(found, run.findings.end());
+  EXPECT_THAT(whereaboutsOf(*found).ranks, ElementsAre(2, 3));
+  EXPECT_THAT(findingText(*found), HasSubstr("sums of gradients over ranks 2 and 3 move 5.00 times "
+                                             "as long as those of other ranks"));
+}
+
+}  // namespace
+}  // namespace pipetrace
