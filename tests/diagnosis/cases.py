@@ -51,6 +51,8 @@ KINDS = (
     "wrong_schedule",
 )
 OF_MESSAGES = ("slow_link", "late_message", "late_sends", "messages_in_line")
+# Where no message is recorded, these look like messages that take long.
+NEED_MESSAGES = ("late_starts", "garbage_collection", "data_stall")
 OF_PLANS = ("few_micro_batches", "wrong_schedule")  # nobody's fault but the plan's
 # What the drawn values are, for the documents.
 DISTRIBUTIONS = (
@@ -388,6 +390,7 @@ def truth_of(case, which, run):
             one = repaired
         else:
             one = without({number})
+        kind = fault["kind"]
         kept = ("kind", "ranks", "stages", "link", "steps", "factor")
         faults.append(
             {key: fault[key] for key in kept}
@@ -399,7 +402,7 @@ def truth_of(case, which, run):
                 "wall_step_without_ns": round(one[1]),
                 "plan": plan,
                 "alike": alike(case, fault),
-                "may_abstain": False,
+                "may_abstain": case["format"] in WITHOUT_MESSAGES and kind in NEED_MESSAGES,
             }
         )
     even = without(everything | {"jitter"}) if case["jitter"] else repaired

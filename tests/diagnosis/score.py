@@ -46,6 +46,7 @@ SAME = {"slow_group": "slow_reduction"}
 # and other time that every such run has; ranks that vary by chance; doubts about the input.
 PASSED_OVER = ("schedule", "jitter", "doubt")
 CANNOT_TELL = "cannot_tell"
+OF_PLANS = ("few_micro_batches", "wrong_schedule")
 ANSWERS = (*KINDS, *SAME, *PASSED_OVER, CANNOT_TELL, "other")
 
 FIRST_FEW = 3
@@ -65,6 +66,13 @@ NO_ANSWER = ("unavailable", "not_for_format", "failed")
 def counts(finding):
     """Whether a finding is about something that is wrong with the run."""
     return finding["kind"] not in PASSED_OVER and not finding.get("minor", False)
+
+
+def counts_beside(finding, faults):
+    """Where the plan alone is at fault, who cannot tell why ranks wait for messages may still say
+    that it is."""
+    is_of_plans = bool(faults) and all(fault["kind"] in OF_PLANS for fault in faults)
+    return counts(finding) and not (is_of_plans and finding["kind"] == CANNOT_TELL)
 
 
 def names_culprit(finding):
@@ -313,7 +321,7 @@ def judge(truth, answer, tool=""):
         if answer.get(reason):
             verdict["no_answer"] = reason
             verdict["why"] = str(answer[reason])
-    counted = [each for each in answer.get("findings", ()) if counts(each)]
+    counted = [each for each in answer.get("findings", ()) if counts_beside(each, faults)]
     verdict["said"] = kind_of(counted[0]) if counted else "nothing"
     verdict["abstained"] = bool(counted) and counted[0]["kind"] == CANNOT_TELL
     verdict["false_culprits"] = (
