@@ -125,6 +125,8 @@ FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links,
   if (!group.outliers.empty()) return FindingKind::kLongMessages;
   const LinkTimes::Link link{group.rank, group.peer};
   if (group.rank < 0) return FindingKind::kUnknownSender;
+  // No rank sends messages to itself: these were taken for another's. A collective has such a link.
+  if (group.rank == group.peer && links.of(link) > 0) return FindingKind::kUnknownSender;
   if (links.empty()) return FindingKind::kUnloggedMessages;
   if (links.isEarly(link)) return FindingKind::kEarlyLink;
   const bool isSlow = links.isSlow(link) && ratio(excessOf(group, links), stepTime) >= kMinorShare;
@@ -369,12 +371,33 @@ void joinHalves(const FindingInputs& run, std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding& finding) { return isHalf(finding, false); });
 }
 
+/// How much the compute jobs of each rank vary: the mean deviation from their medians, as a share
+/// of these. Ranks are those of the graph.
+std::vector<double> variationOf(const FindingInputs& run) {
+  const JobGraph& graph = run.of.graph();
+  std::vector<double> variation;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    double sum = 0;
+    double usual = 0;
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isCompute(job.kind) || !run.counted.contains(job.step)) continue;
+      const auto median = static_cast<double>(run.times.median(id));
+      sum += std::abs(static_cast<double>(graph.lengthOf(id)) - median);
+      usual += median;
+    }
+    variation.push_back(ratio(sum, usual));
+  }
+  return variation;
+}
+
 bool isOfLateWork(FindingKind kind) {
   return kind == FindingKind::kLateJobs || kind == FindingKind::kLateMessages;
 }
 
 /// The ranks that cost far more by late jobs, or by late messages, than ranks do in the median. All
-/// that cost something are, where they are less than half of the run's.
+/// that cost something are, where they are less than half of the run's. Of ranks whose jobs vary
+/// those that vary far more than others: who waits for whom is chance where all vary alike.
 class StandingOut {
  public:
   StandingOut(const FindingInputs& run, Nanoseconds stepTime) {
@@ -391,11 +414,23 @@ class StandingOut {
         if (time > kFarMore * median) ranks_.insert({kind, rank});
       }
     }
+    addUnsteady(run);
   }
   bool contains(FindingKind kind, int rank) const { return ranks_.contains({kind, rank}); }
 
  private:
   static constexpr Nanoseconds kFarMore = 4;
+  static constexpr double kVariesMore = 1.5;
+
+  void addUnsteady(const FindingInputs& run) {
+    const std::vector<double> variation = variationOf(run);
+    std::vector<double> sorted = variation;
+    const double median = sorted.empty() ? 0 : lowerMedianOf(sorted);
+    for (std::size_t r = 0; r < variation.size(); ++r) {
+      if (variation[r] <= kVariesMore * median) continue;
+      ranks_.insert({FindingKind::kUnsteadyJobs, run.of.graph().ranks()[r].number});
+    }
+  }
 
   std::set<std::pair<FindingKind, int>> ranks_;
 };
@@ -410,8 +445,9 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
   for (const CulpritGroup& group : run.culprits.groups) {  // the largest first
     Finding finding{.kind = kindOf(run, group, stepTime)};
     finding.culprit = group;
-    finding.isOfMany =
-        isOfLateWork(finding.kind) && !standingOut.contains(finding.kind, group.rank);
+    const bool mayBeOfMany =
+        isOfLateWork(finding.kind) || finding.kind == FindingKind::kUnsteadyJobs;
+    finding.isOfMany = mayBeOfMany && !standingOut.contains(finding.kind, group.rank);
     if (rowOf(group.bubbleClass).blame == BubbleBlame::kLink) {
       finding.links = {{{group.rank, group.peer}, group.time}};
     } else {

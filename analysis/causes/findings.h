@@ -226,8 +226,8 @@ struct Finding {
   double shareOfSteps = 0;    ///< of the steps' wall time on all ranks
   bool isMinor = false;       ///< less than kMinorShare of the steps' time
   bool onProcessors = false;  ///< its run is (runsOnProcessors())
-  /// Of kLateJobs and kLateMessages: many ranks have some of it, and none far more than others.
-  /// Nobody is to blame. Ranks that do stand out have findings of their own.
+  /// Of kLateJobs, kLateMessages and kUnsteadyJobs: many ranks have some of it, and none far more
+  /// than others. Nobody is to blame. Ranks that do stand out have findings of their own.
   bool isOfMany = false;
   /// Those who caused it, of transfers the links, with what each costs; the most expensive first.
   std::vector<std::pair<int, Nanoseconds>> ranks;

@@ -49,6 +49,12 @@ class Reductions {
       meeting.bytes = std::max(meeting.bytes, bytesOf(*node.event));
       meeting.step = node.step;
     }
+    for (const JobGraph::Node& job : graph.nodes().first(byGroup.empty() ? 0 : graph.jobCount())) {
+      if (!counted.contains(job.step) || savesState(job.kind)) continue;
+      Nanoseconds& end =
+          ends_[job.step].try_emplace(graph.ranks()[job.rank].number, job.end).first->second;
+      end = std::max(end, job.end);
+    }
     for (auto& [group, meeting] : byGroup) {
       if (meeting.members.size() < 2) continue;
       std::ranges::sort(meeting.ranks);
@@ -123,10 +129,25 @@ class Reductions {
     for (const Meeting& later : meetings_) {
       if (later.step != sum.step || later.ranks.size() <= sum.ranks.size()) continue;
       if (later.begin < sum.end || !std::ranges::includes(later.ranks, sum.ranks)) continue;
-      time += costInside(sum, later, excess);
-      break;
+      return time + costInside(sum, later, excess);
     }
-    return time;
+    return time + costAtEnd(sum, excess);
+  }
+
+  /// What ranks that are no members wait for these at the end of the step.
+  Nanoseconds costAtEnd(const Meeting& sum, Nanoseconds excess) const {
+    const auto ends = ends_.find(sum.step);
+    if (ends == ends_.end()) return 0;
+    Nanoseconds ours = kNsMin;
+    Nanoseconds others = kNsMin;
+    std::int64_t count = 0;
+    for (const auto& [rank, end] : ends->second) {
+      const bool isOurs = std::ranges::binary_search(sum.ranks, rank);
+      (isOurs ? ours : others) = std::max(isOurs ? ours : others, end);
+      if (!isOurs) ++count;
+    }
+    if (count == 0 || ours == kNsMin) return 0;
+    return count * std::clamp<Nanoseconds>(ours - others, 0, excess);
   }
 
   /// What ranks that are no members wait in a later collective for those that are.
@@ -160,6 +181,7 @@ class Reductions {
   const JobGraph& graph_;
   std::optional<StringId> bytesKey_;
   std::vector<Meeting> meetings_;
+  std::map<std::int32_t, std::map<int, Nanoseconds>> ends_;  // of the last job, by step and rank
 };
 
 }  // namespace

@@ -19,8 +19,9 @@ struct SlowReduction {
   Nanoseconds moving = 0;  ///< the median
   double factor = 1;       ///< of a byte, over the lower median of other groups
   Nanoseconds others = 0;  ///< what it would take at their speed
-  /// What it costs all ranks in these steps: its members wait for it after their last job. So do
-  /// others in a collective of more ranks that waits for them, such as that of the gradients' norm.
+  /// What it costs all ranks in these steps: its members wait for it after their last job. Others
+  /// wait for these in a collective of more ranks, such as that of the gradients' norm, or for the
+  /// end of the step.
   Nanoseconds time = 0;
 };
 

@@ -69,7 +69,8 @@ TEST(SlowReductions, AreThoseThatMoveSlowerForEachByte) {
   EXPECT_DOUBLE_EQ(found[0].factor, 5);
   EXPECT_EQ(found[0].moving, 40 * kOneMs);
   EXPECT_EQ(found[0].others, 8 * kOneMs);
-  EXPECT_EQ(found[0].time, 2 * 2 * 32 * kOneMs) << "two ranks and two steps";
+  // Stage 0 ends its step at 90 + 8 + 1 ms, stage 1 at 70 + 40 + 1: 12 ms later than all others.
+  EXPECT_EQ(found[0].time, 2 * (2 * 32 + 4 * 12) * kOneMs) << "two steps";
 }
 
 TEST(SlowReductions, AreNoneWhereAStageHasMoreWeights) {

@@ -323,6 +323,12 @@ std::string contentionText(const Finding& finding) {
 }
 
 std::string unsteadyJobsText(const Finding& finding) {
+  if (finding.isOfMany) {
+    return "jobs vary by chance, those of no rank far more than others: waiting for the longer "
+           "ones "
+           "costs " +
+           costOf(finding);
+  }
   return "jobs of " + ranksOf(finding) + " now and then take longer than their medians" +
          waitingFor("them", finding) + sharesOf(finding);
 }

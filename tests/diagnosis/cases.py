@@ -402,6 +402,7 @@ def truth_of(case, which, run):
                 "wall_step_without_ns": round(one[1]),
                 "plan": plan,
                 "alike": alike(case, fault),
+                "errors": errors_of(case, fault),
                 "may_abstain": case["format"] in WITHOUT_MESSAGES and kind in NEED_MESSAGES,
             }
         )
@@ -424,6 +425,17 @@ def truth_of(case, which, run):
         "wall_step_without_any_ns": round(repaired[1]),
         "faults": faults,
     }
+
+
+def errors_of(case, fault):
+    """By how many standard errors of the mean of their jobs, as jobs vary, a slow rank or stage is
+    slower than others; None: it is of another kind, or nothing varies."""
+    if fault["kind"] not in ("slow_rank", "slow_stage") or not case["jitter"]:
+        return None
+    steps = len(fault["steps"] or range(case["first_step"] > 1, case["steps"]))
+    jobs = 2 * case["micro_batches"] * steps
+    jobs *= case["chunks"] if fault["kind"] == "slow_rank" else case["replicas"]
+    return (fault["factor"] - 1) / (case["jitter"] * math.sqrt(2 / jobs))
 
 
 def of_better_plan(case, kind):

@@ -246,7 +246,7 @@ def judged_fault(fault, counted, truth):
     result = {
         "kind": kind_of(fault),
         "share": share,
-        "small": is_small(share, truth),
+        "small": is_small(share, truth) or (fault.get("errors") or SMALL_ERRORS) < SMALL_ERRORS,
         "place": place,
         "culprit": culprit,
         "may_abstain": bool(fault.get("may_abstain")),

@@ -152,7 +152,7 @@ def kind_of(finding, world):
     if kind == "slow_stages":  # or one that is faster than the others, which wait for them
         return "slow_stage" if evidence.get("factor", 1) >= FAST else "other"
     if kind == "unsteady_jobs":  # one rank alone is no chance
-        return "other" if len(where.get("ranks", ())) == 1 and world > 1 else "jitter"
+        return "other" if where.get("ranks") else "jitter"
     if kind in ("late_jobs", "late_messages") and not where.get("ranks"):
         return "schedule"  # all ranks have some of it, and nobody is to blame
     if kind == "late_messages":
