@@ -21,8 +21,9 @@ class StagePlacesTest : public testing::Test {
     for (const int stage : stages) {
       for (const int microBatch : microBatches) {
         const Nanoseconds begin = 100 * stage + 10 * microBatch;
-        made_.add(rank, JobKind::kForward, begin, begin + 5, microBatch).stage = stage;
-        made_.add(rank, JobKind::kBackward, 1000 - begin, 1005 - begin, microBatch).stage = stage;
+        made_.add(rank, JobKind::kForward, begin, begin + 5, 0, microBatch).stage = stage;
+        made_.add(rank, JobKind::kBackward, 1000 - begin, 1005 - begin, 0, microBatch).stage =
+            stage;
       }
     }
     made_.timeline.ranks[rank].rank = rank;
@@ -98,14 +99,13 @@ TEST_F(StagePlacesTest, RanksThatShareTheMicroBatchesOfAStageAreNoReplicas) {
   EXPECT_THAT(pipelines(), ElementsAre(ElementsAre(0, 1, 2, 3)));
 }
 
-TEST_F(StagePlacesTest, PeersOfMessagesDecideAgainstNumbers) {
+TEST_F(StagePlacesTest, PeersOfMessagesTellTheNumberOfReplicas) {
   for (const int rank : {0, 1, 3}) addRank(rank, {rank / 2});
   Event& send = made_.add(0, JobKind::kSendForward, 20, 21, 0, 0, kSendLane);
   send.stage = 0;
   send.peer = 3;
-  EXPECT_THAT(pipelines(), ElementsAre(ElementsAre(0, 1, 3)));
-  EXPECT_FALSE(infoOf(0).dataParallelIndex.has_value());
-  EXPECT_THAT(reported(), IsEmpty());
+  EXPECT_THAT(pipelines(), ElementsAre(ElementsAre(0, 3), ElementsAre(1)));
+  EXPECT_EQ(infoOf(1).pipelineRanks, "1/4") << "three replicas, and not two";
 }
 
 TEST_F(StagePlacesTest, WhatLogsOrOptionsSayStays) {
