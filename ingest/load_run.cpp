@@ -5,6 +5,7 @@
 
 #include "analysis/events_without_time.h"
 #include "analysis/run/topology/group_places.h"
+#include "analysis/run/topology/stage_places.h"
 #include "parser/trace_reader.h"
 #include "trace/checked_span.h"
 
@@ -46,6 +47,7 @@ Run loadRun(const RunRequest& request, const TraceReaders& readers, Diagnostics&
   subtractableSpan(timeline, request.reading.threads);
   placeByGroups(timeline, diagnostics);
   giveTopology(timeline, request.topology, diagnostics);
+  placeByStages(timeline, diagnostics);
   const bool isKept = request.profilesAsWritten && !hasRecords(read);
   timeline = aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics,
                      alignment, request.reading.threads);

@@ -27,10 +27,11 @@ struct RunRequest {
 class TraceReaders;
 
 /// Reads a whole run, on request.reading.threads threads: loadTimeline(),
-/// leaveOutEventsWithoutTime(), subtractableSpan(), placeByGroups(), giveTopology(), aligned(),
-/// checkedSpan(), completeTimeline(). It warns in `diagnostics` where there is no compute job and
-/// where the selection names parts that the run lacks. readyToShow() applies the selection. A run
-/// of which it chooses steps of an evaluation alone is that phase's already (inPhaseOf()).
+/// leaveOutEventsWithoutTime(), subtractableSpan(), placeByGroups(), giveTopology(),
+/// placeByStages(), aligned(), checkedSpan(), completeTimeline(). It warns in `diagnostics` where
+/// there is no compute job and where the selection names parts that the run lacks. readyToShow()
+/// applies the selection. A run of which it chooses steps of an evaluation alone is that phase's
+/// already (inPhaseOf()).
 ///
 /// `readers` and `files` are as for loadTimeline(). It throws what the functions above throw;
 /// `diagnostics` holds the findings even then.

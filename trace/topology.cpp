@@ -183,6 +183,19 @@ std::set<int> stagesOn(const Timeline& timeline, int rank) {
   return stages;
 }
 
+/// Whether nothing tells the position of a rank: its jobs were found, and name no stages, and ranks
+/// of its run have no file.
+bool lackNeighbours(const Timeline& timeline, int rank) {
+  const RankInfo& info = infoOf(timeline, rank);
+  const auto world = static_cast<std::size_t>(std::max(info.worldSize.value_or(0), 0));
+  if (info.jobsFound == 0 || info.numStages || world <= timeline.ranks.size()) return false;
+  if (!stagesOn(timeline, rank).empty()) return false;
+  std::set<int> peers = namedBy(timeline, rank).peers;
+  peers.erase(kNotGiven);
+  return peers.empty() || std::any_of(peers.begin(), peers.end(),
+                                      [&](int peer) { return !timeline.ranks.contains(peer); });
+}
+
 /// Whether the stages are those of that position, in loops or in a V.
 bool areOfPosition(const std::set<int>& stages, int position, int depth) {
   return std::all_of(stages.begin(), stages.end(), [&](int stage) {
@@ -278,6 +291,9 @@ Topology topologyOf(const Timeline& timeline, int threads) {
   topology.ranksOfStage = statedStageRanks(timeline);
   const int sharing = static_cast<int>(rankCount(topology.ranksOfStage));
   for (const auto& [replica, members] : topology.replicas()) {
+    const bool areUnknown = std::any_of(members.begin(), members.end(), [&](int rank) {
+      return lackNeighbours(timeline, rank);
+    });
     for (std::size_t i = 0; i < members.size(); ++i) {
       Topology::Place& place = topology.places[members[i]];
       const RankInfo& info = infoOf(timeline, members[i]);
@@ -286,6 +302,7 @@ Topology topologyOf(const Timeline& timeline, int threads) {
       place.depth = shape.stages ? std::max(1, *shape.stages / place.chunks) : present;
       if (sharing > 0) place.depth = sharing;
       if (placeAsStated(info, members[i], place)) continue;
+      if (areUnknown) continue;
       if (place.depth == present) {
         place.position = static_cast<int>(i);
       } else if (info.worldSize == place.depth) {

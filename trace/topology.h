@@ -52,6 +52,9 @@ std::vector<int> statedPipeline(const RankInfo& info);
 /// - chunks are those that the jobs name;
 /// - the ranks of a pipeline follow each other in the order of their numbers.
 ///
+/// Found jobs (RankInfo::jobsFound) name no stages. Where messages lead to ranks that have no file,
+/// or name none while ranks are missing, the positions of their pipeline are not known.
+///
 /// Where a rank names those of its pipeline (RankInfo::pipelineRanks), they are these in this
 /// order. Where ranks share stages (RankInfo::ranksOfStage), a pipeline has the ranks that these
 /// name, in the order of their numbers. Uses that many threads, which makes no difference to the

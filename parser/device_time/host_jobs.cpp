@@ -84,6 +84,34 @@ std::int32_t HostJobs::ofMessage(std::uint32_t thread, Nanoseconds time, bool is
   return kNone;
 }
 
+std::int32_t HostJobs::withMessage(std::uint32_t thread, Nanoseconds time,
+                                   const Event& message) const {
+  constexpr std::int32_t kMostAway = 256;  // messages are posted a few jobs before or after theirs
+  const Thread* const found = find(thread);
+  if (found == nullptr) return kNone;
+  const auto isOwn = [&](std::int32_t number) {
+    const HostJob& job = (*this)[number];
+    return isForwardMessageOf(job.kind) == isForwardTransfer(message.kind) &&
+           job.stage == message.stage && job.microBatch == message.microBatch;
+  };
+  const auto next = std::partition_point(jobs_.begin() + found->first, jobs_.begin() + found->end,
+                                         [&](const HostJob& job) { return job.begin <= time; });
+  const auto first = static_cast<std::int32_t>(next - jobs_.begin());
+  if (isSend(message.kind)) {
+    const std::int32_t until = std::max(found->first, first - kMostAway);
+    for (std::int32_t job = first - 1; job >= until; --job) {
+      if (isOwn(job)) return job;
+    }
+    return kNone;
+  }
+  const bool isOpen = openAmong(*found, time) != kNone;
+  const std::int32_t end = std::min(found->end, first + kMostAway);
+  for (std::int32_t job = isOpen ? first - 1 : first; job < end; ++job) {
+    if (isOwn(job)) return job;
+  }
+  return kNone;
+}
+
 std::vector<std::int32_t> HostJobs::backwardsOpenAt(std::uint32_t process, Nanoseconds time) const {
   std::vector<std::int32_t> open;
   for (const Thread& thread : threads_) {

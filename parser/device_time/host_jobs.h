@@ -57,6 +57,11 @@ class HostJobs {
   std::int32_t ofMessage(std::uint32_t thread, Nanoseconds time, bool isSend,
                          std::optional<bool> isForward = {}) const;
 
+  /// The job of that direction, stage and micro-batch on `thread` that made the message, or that
+  /// runs with it: the last one that had begun when a send was posted at `time`, the first one that
+  /// ends after a receive was. kNone where there is none near.
+  std::int32_t withMessage(std::uint32_t thread, Nanoseconds time, const Event& message) const;
+
   /// The jobs open at `time` on any thread of `process` whose kind is that of a backward pass.
   std::vector<std::int32_t> backwardsOpenAt(std::uint32_t process, Nanoseconds time) const;
 

@@ -20,8 +20,9 @@ using LanesOfRanks = std::vector<std::pair<int, std::vector<Event>*>>;
 
 /// For traces whose events have the position of their rank in the pipeline as their stage: makes it
 /// the virtual stage, chunk × positions + position. Sets in the RankInfo of those ranks how many
-/// stages, chunks and micro-batches there are, and the replica of the pipeline. Ranks of one
-/// position are numbered as replicas in their order, where there are several.
+/// stages, chunks and micro-batches there are, and the replica of the pipeline, unless it has one.
+/// Ranks of one position are numbered as replicas in their order, where there are several. Where
+/// numbers of ranks go along the pipelines, they say the replicas, also where ranks are missing.
 inline void giveVirtualStages(const LanesOfRanks& lanes, Timeline& timeline) {
   std::int64_t depth = 0;
   int chunks = 1;
@@ -45,6 +46,9 @@ inline void giveVirtualStages(const LanesOfRanks& lanes, Timeline& timeline) {
           event.chunk == kNotGiven ? kNotGiven : event.chunk * positionCount + event.stage;
     }
   }
+  const bool areInARow = std::all_of(positions.begin(), positions.end(), [&](const auto& each) {
+    return each.first % positionCount == each.second;
+  });
   std::map<int, int> replicas;  // by position
   for (const auto& [rank, position] : positions) {
     RankInfo& info = timeline.ranks[rank];
@@ -54,7 +58,8 @@ inline void giveVirtualStages(const LanesOfRanks& lanes, Timeline& timeline) {
     if (lastMicroBatch >= 0 && lastMicroBatch < kMostMicroBatches) {
       info.numMicroBatches = lastMicroBatch + 1;
     }
-    info.dataParallelIndex = replicas[position]++;
+    const int next = areInARow ? rank / positionCount : replicas[position]++;
+    if (!info.dataParallelIndex) info.dataParallelIndex = next;
   }
 }
 

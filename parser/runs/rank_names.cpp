@@ -48,6 +48,9 @@ std::optional<int> coordinate(std::string_view name, std::string_view dimension)
 }
 
 Coordinates coordinatesIn(std::string_view path) {
+  if (const auto place = megatronAppPlace(path)) {
+    return {place->tensorParallel, std::nullopt, place->dataParallel, place->pipeline};
+  }
   Coordinates found;
   std::transform(kDimensions.begin(), kDimensions.end(), found.begin(),
                  [&](std::string_view dimension) { return coordinate(fileName(path), dimension); });
@@ -152,6 +155,25 @@ std::optional<int> rankInName(std::string_view path) {
     if (const auto number = numberAtFront(path.substr(at + word.size()))) return number;
   }
   return std::nullopt;
+}
+
+std::optional<GridPlace> megatronAppPlace(std::string_view path) {
+  std::string_view name = fileName(path);
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  GridPlace place;
+  const std::pair<std::string_view, int*> parts[] = {{"benchmark-data-", &place.dataParallel},
+                                                     {"-pipeline-", &place.pipeline},
+                                                     {"-tensor-", &place.tensorParallel}};
+  for (const auto& [word, number] : parts) {
+    if (!name.starts_with(word)) return std::nullopt;
+    name.remove_prefix(word.size());
+    const std::size_t digits = std::min(name.find_first_not_of(kDigits), name.size());
+    const auto parsed = parseNumber<int>(name.substr(0, digits));
+    if (!parsed || *parsed > kHighestRank) return std::nullopt;
+    *number = *parsed;
+    name.remove_prefix(digits);
+  }
+  return name == ".json" ? std::optional(place) : std::nullopt;
 }
 
 std::vector<std::optional<int>> ranksInNames(std::span<const std::string> files) {

@@ -28,6 +28,23 @@ TEST(RankNames, CoordinatesInAllNamesGiveRanksAlongTensorThenDataThenPipeline) {
                                                Optional(4), Optional(11)));
 }
 
+TEST(RankNames, NamesOfMegatronAppsTracerArePlacesInTheGrid) {
+  EXPECT_EQ(megatronAppPlace("x/benchmark-data-1-pipeline-2-tensor-3.json"), (GridPlace{1, 2, 3}));
+  EXPECT_EQ(megatronAppPlace("benchmark-data-10-pipeline-0-tensor-0.json.gz"),
+            (GridPlace{10, 0, 0}));
+  for (const char* name :
+       {"benchmark-data-1-pipeline-2.json", "benchmark-data-pipeline-2-tensor-3.json",
+        "benchmark-1-aggregated.json", "data-1-pipeline-2-tensor-3.json",
+        "benchmark-data-1-pipeline-2-tensor-99999999999.json"}) {
+    EXPECT_EQ(megatronAppPlace(name), std::nullopt) << name;
+  }
+  const std::vector<std::string> paths = {"x/benchmark-data-0-pipeline-1-tensor-0.json",
+                                          "x/benchmark-data-1-pipeline-1-tensor-1.json",
+                                          "x/benchmark-data-1-pipeline-2-tensor-0.json"};
+  EXPECT_THAT(ranksInNames(paths), ElementsAre(Optional(4), Optional(7), Optional(10)))
+      << "tensor-parallel ranks count first, then data-parallel ones; the first stage is missing";
+}
+
 TEST(RankNames, TheWordRankCountsBeforeCoordinatesAndLettersMakeNoCoordinate) {
   const std::vector<std::string> paths = {"pp1_rank6.json", "app3.json", "http-2.json",
                                           "pp_2.json"};

@@ -19,7 +19,8 @@ using testing::UnorderedElementsAre;
 /// The tables as Nsight Systems makes them, fewer columns.
 constexpr const char* kTables =
     "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-    "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce_Sum');"
+    "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce_Sum'), "
+    "(3, 'ncclDevKernel_SendRecv');"
     "CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, globalTid INT);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, eventClass INT, globalTid INT, "
     "correlationId INT, nameId INT);"
@@ -220,6 +221,172 @@ TEST(NsysJobs, JobWithoutWorkHasTheHostsTimesAndSaysSo) {
   const test::Reading r = file.read();
   EXPECT_THAT(jobs(r), ElementsAre("forward 1: 40 to 50", "forward 0: 100 to 110"));
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("a job launched no work on a device")));
+}
+
+constexpr int kAllReduce = 2;
+constexpr int kSendRecv = 3;
+
+/// "send_forward 1F3 of job 0: 100 to 130" for each event of both lanes of messages.
+std::vector<std::string> messages(const test::Reading& r, int rank = 0) {
+  std::vector<std::string> list;
+  for (const std::string_view lane : {kSendLane, kRecvLane}) {
+    for (const Event& each : r.events(rank, lane)) {
+      list.push_back(std::string(logName(each.kind)) + " " + std::to_string(each.stage) + ":" +
+                     std::to_string(each.microBatch) + " of job " + std::to_string(each.job) +
+                     ": " + std::to_string(each.begin) + " to " + std::to_string(each.end));
+    }
+  }
+  return list;
+}
+
+TEST(NsysMessages, MessageIsTheKernelThatTheRangeAroundItsPostLaunched) {
+  Export file;
+  file.range("PP:1RECV_F3", 71, 0, 9)
+      .range("PP:1F3", 71, 10, 30)
+      .range("PP:1SEND_F3", 71, 32, 40)
+      .launch(1, 71, 5)
+      .launch(2, 71, 11)
+      .launch(3, 71, 35)
+      .kernel(1, 50, 100, 20, kSendRecv)
+      .kernel(2, 100, 130)
+      .kernel(3, 130, 160, 21, kSendRecv);
+  const test::Reading r = file.read();
+  EXPECT_THAT(messages(r), ElementsAre("send_forward 1:3 of job 0: 130 to 160",
+                                       "recv_forward 1:3 of job 0: 50 to 100"));
+  EXPECT_THAT(r.events(0, "device 0 stream 20"), IsEmpty());
+  for (const Event& range : r.events(0, "nvtx thread 71")) EXPECT_EQ(range.kind, JobKind::kOther);
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+  const Event& send = r.events(0, kSendLane).at(0);
+  const auto arguments = r.timeline.argumentsOf(send);
+  ASSERT_THAT(arguments, SizeIs(1)) << "its line is the stream";
+  EXPECT_EQ(r.timeline.strings[arguments[0].key], "stream");
+  EXPECT_EQ(arguments[0].integer, 21);
+}
+
+TEST(NsysMessages, MessagePostedBesideOtherJobsIsThatOfItsOwnJob) {
+  Export file;
+  file.range("PP:1RECV_F1", 71, 0, 9)  // ahead of the job before its own
+      .range("PP:1F0", 71, 10, 20)
+      .range("PP:1F1", 71, 30, 40)
+      .range("PP:1B0", 71, 50, 60)
+      .range("PP:1SEND_F0", 71, 70, 80)
+      .range("PP:1SEND_B0", 71, 80, 90)
+      .launch(1, 71, 5)
+      .launch(2, 71, 75)
+      .launch(3, 71, 85)
+      .launch(4, 71, 11)
+      .kernel(1, 100, 110, 20, kSendRecv)
+      .kernel(2, 120, 130, 21, kSendRecv)
+      .kernel(3, 140, 150, 21, kSendRecv)
+      .kernel(4, 90, 95);
+  EXPECT_THAT(messages(file.read()), ElementsAre("send_forward 1:0 of job 0: 120 to 130",
+                                                 "send_backward 1:0 of job 2: 140 to 150",
+                                                 "recv_forward 1:1 of job 1: 100 to 110"));
+}
+
+TEST(NsysMessages, KernelsThatOneRangeLaunchedAreMessagesEach) {
+  Export file;
+  file.range("PP:0F0", 71, 10, 20)
+      .range("PP:0SEND_F0", 71, 30, 40)
+      .launch(1, 71, 11)
+      .launch(2, 71, 31)
+      .launch(3, 71, 35)
+      .kernel(1, 100, 110)
+      .kernel(2, 120, 130, 21, kSendRecv)
+      .kernel(3, 130, 140, 21, kSendRecv);
+  EXPECT_THAT(messages(file.read()), ElementsAre("send_forward 0:0 of job 0: 120 to 130",
+                                                 "send_forward 0:0 of job 0: 130 to 140"));
+}
+
+TEST(NsysMessages, RangeWithoutAKernelIsNoMessageAndSaysSo) {
+  Export file;
+  file.range("PP:1F3", 71, 10, 30)
+      .range("PP:1SEND_F3", 71, 32, 40)
+      .launch(2, 71, 11)
+      .launch(3, 72, 35)  // on another thread
+      .kernel(2, 100, 130)
+      .kernel(3, 130, 160, 21, kSendRecv);
+  const test::Reading r = file.read();
+  EXPECT_THAT(messages(r), IsEmpty());
+  EXPECT_THAT(r.events(0, "device 0 stream 21"), SizeIs(1));
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("launched no kernel of NCCL")));
+}
+
+TEST(NsysMessages, NameWithoutNumbersGetsThoseOfTheJobNextToIt) {
+  Export file;
+  file.range("forward 2", 71, 10, 20)
+      .range("send_forward", 71, 30, 40)
+      .launch(1, 71, 11)
+      .launch(2, 71, 31)
+      .kernel(1, 100, 110)
+      .kernel(2, 120, 130, 21, kSendRecv);
+  EXPECT_THAT(messages(file.read()), ElementsAre("send_forward -1:2 of job 0: 120 to 130"));
+}
+
+TEST(NsysMessages, RangesOfAnExportWithoutADeviceAreMessagesAtTheHostsTimes) {
+  Export file;
+  file.range("PP:1F3", 71, 10, 30).range("PP:1SEND_F3", 71, 32, 40);
+  const test::Reading r = file.read();
+  ASSERT_THAT(r.events(0, "nvtx thread 71"), SizeIs(2));
+  EXPECT_EQ(r.events(0, "nvtx thread 71")[1].kind, JobKind::kSendForward);
+}
+
+TEST(NsysMessages, MessagesOfDevicesThatAreRanksAreOfTheirRank) {
+  Export file;
+  int launch = 0;
+  const auto work = [&](const char* name, int thread, int begin, int end, int kernel) {
+    ++launch;
+    file.range(name, thread, begin, begin + 10)
+        .launch(launch, thread, begin + 1)
+        .kernel(launch, begin + 20, end, 7 + kernel, kernel, thread);
+  };
+  work("PP:0F0", 1, 100, 220, 1);
+  work("PP:0F1", 1, 210, 330, 1);
+  work("PP:1F0", 2, 210, 330, 1);
+  work("PP:1B0", 2, 320, 440, 1);
+  work("PP:0B0", 1, 430, 550, 1);
+  work("PP:0SEND_F0", 1, 130, 160, kSendRecv);
+  work("PP:1SEND_B0", 2, 335, 460, kSendRecv);
+  const test::Reading r = file.read();
+  EXPECT_THAT(messages(r, 0), ElementsAre("send_forward 0:0 of job 0: 150 to 160"));
+  EXPECT_THAT(messages(r, 1), ElementsAre("send_backward 1:0 of job 4: 355 to 460"));
+}
+
+TEST(NsysMessages, CollectiveLeavesAStreamThatComputes) {
+  Export file;
+  file.range("PP:1F3", 71, 10, 30)
+      .range("PP:1REDUCE_GRAD", 71, 32, 40)
+      .launch(1, 71, 11)
+      .launch(2, 71, 35)
+      .launch(3, 71, 36)
+      .kernel(1, 100, 130)
+      .kernel(2, 130, 160, 7, kAllReduce)
+      .kernel(3, 130, 160, 20, kAllReduce);
+  const test::Reading r = file.read();
+  ASSERT_THAT(r.events(0, "nccl"), SizeIs(1));
+  EXPECT_EQ(r.events(0, "nccl")[0].kind, JobKind::kAllReduce);
+  EXPECT_THAT(r.events(0, "device 0 stream 7"), SizeIs(1));
+  EXPECT_THAT(r.events(0, "device 0 stream 20"), SizeIs(1)) << "nothing computes there";
+  for (const Event& range : r.events(0, "nvtx thread 71")) EXPECT_EQ(range.kind, JobKind::kOther);
+}
+
+TEST(NsysMessages, NumbersThatEmitNvtxAppendsAreNoPartOfAName) {
+  Export file;
+  file.range("PP:1F3, op_id = 42", 71, 10, 30)
+      .range("PP:1SEND_F3, seq = 7, op_id = 43, sizes = [[2, 3], []]", 71, 32, 40)
+      .range("aten::mm, sizes = [[4, 2], [2, 3]], input_op_ids = [(1, 0)]", 71, 12, 14)
+      .range("at 3, 4", 71, 15, 16)
+      .launch(1, 71, 11)
+      .launch(2, 71, 35)
+      .kernel(1, 100, 130)
+      .kernel(2, 130, 160, 21, kSendRecv);
+  const test::Reading r = file.read();
+  EXPECT_THAT(messages(r), ElementsAre("send_forward 1:3 of job 0: 130 to 160"));
+  std::vector<std::string> names;
+  for (const Event& range : r.events(0, "nvtx thread 71")) {
+    names.emplace_back(r.timeline.strings[range.name]);
+  }
+  EXPECT_THAT(names, ElementsAre("aten::mm", "at 3, 4", "PP:1SEND_F3"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "parser/device_time/communication.h"
 #include "parser/device_time/device_jobs.h"
 #include "parser/device_time/launch_findings.h"
 #include "parser/device_time/launches.h"
@@ -23,6 +24,11 @@
 namespace pipetrace {
 
 namespace {
+
+// Serialized ids hold the process in bits 24 to 47 and the thread in the lowest 24.
+constexpr std::int64_t kIdMask = 0xffffff;
+std::int64_t processOf(std::int64_t globalId) { return (globalId >> 24) & kIdMask; }
+std::int64_t threadOf(std::int64_t globalId) { return globalId & kIdMask; }
 
 /// Moves the jobs of an export of Nsight Systems, which are NVTX ranges of the host, to the times
 /// at which devices ran their work. Use: the add functions, then place().
@@ -48,8 +54,20 @@ class NsysJobs {
   ///
   /// A thread without a job of its own is taken for autograd's: its launches belong to the backward
   /// pass that is open in its process, if there is only one.
-  void place(Lanes& lanes, JobTime time, const std::string& file, Timeline& timeline,
-             Diagnostics& diagnostics);
+  ///
+  /// A message is a kernel of NCCL that was launched in a range around the post of a message, such
+  /// as `PP:1SEND_F3`; it leaves its stream (moved()). So do collectives on streams that compute.
+  /// Beside work on a device no range is a message or a collective by itself.
+  void place(Lanes& lanes, JobTime time, ForeignNames& names, const std::string& file,
+             Timeline& timeline, Diagnostics& diagnostics);
+
+  /// An event that place() took from the lane of its stream.
+  struct Moved {
+    Lane stream;
+    std::string_view lane;
+    Event event;
+  };
+  const std::vector<Moved>& moved() const { return moved_; }
 
   /// Counts of times that place() found impossible in the work of a process, and corrected.
   StreamFaults faultsOf(std::int64_t process) const {
@@ -59,9 +77,15 @@ class NsysJobs {
 
  private:
   struct Jobs;
+  using LanesOfWork = std::vector<std::pair<Lane, std::vector<Event>*>>;
 
   static bool isWork(const Event& event);
+  void takePosts(Lanes& lanes, StringTable& strings);
   Jobs takeRanges(Lanes& lanes, Timeline& timeline);
+  void moveCommunication(const LanesOfWork& work,
+                         const std::vector<std::vector<const Launch*>>& launched,
+                         const HostJobs& jobs, ForeignNames& names, const std::string& file,
+                         Timeline& timeline, Diagnostics& diagnostics);
   std::uint32_t threadNumber(std::int64_t thread);
   static std::uint32_t processNumber(std::int64_t process) {
     return static_cast<std::uint32_t>(process);
@@ -70,7 +94,9 @@ class NsysJobs {
   std::vector<Launch> launches_;
   std::map<std::int64_t, std::uint32_t> threads_;
   std::map<Lane, std::int64_t> rangeLanes_;
-  std::map<std::int64_t, StreamFaults> faults_;  // by process
+  std::map<std::int64_t, std::vector<Event>> posts_;  // by thread: ranges around posts of messages
+  std::map<std::int64_t, StreamFaults> faults_;       // by process
+  std::vector<Moved> moved_;
 };
 
 bool isKernel(const Event& event) {
@@ -109,6 +135,21 @@ bool NsysJobs::isWork(const Event& event) {
   return isKernel(event) || event.kind == JobKind::kCopy;
 }
 
+/// Ranges say when the host posted something, not when it ran.
+void NsysJobs::takePosts(Lanes& lanes, StringTable& strings) {
+  for (const auto& [lane, thread] : rangeLanes_) {
+    for (Event& range : lanes[lane]) {
+      if (!isTransfer(range.kind) && !isCollective(range.kind)) continue;
+      if (range.name == 0) range.name = strings.intern(logName(range.kind));
+      if (isTransfer(range.kind)) posts_[thread].push_back(range);
+      range.kind = JobKind::kOther;
+    }
+  }
+  for (auto& [thread, posts] : posts_) {
+    std::stable_sort(posts.begin(), posts.end(), outerComesFirst);
+  }
+}
+
 NsysJobs::Jobs NsysJobs::takeRanges(Lanes& lanes, Timeline& timeline) {
   Jobs jobs;
   for (const auto& [lane, thread] : rangeLanes_) {
@@ -144,20 +185,67 @@ NsysJobs::Jobs NsysJobs::takeRanges(Lanes& lanes, Timeline& timeline) {
   return jobs;
 }
 
-void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeline& timeline,
-                     Diagnostics& diagnostics) {
-  std::vector<std::vector<Event>*> work;
-  std::vector<std::int64_t> processes;  // of these
+void NsysJobs::moveCommunication(const LanesOfWork& work,
+                                 const std::vector<std::vector<const Launch*>>& launched,
+                                 const HostJobs& jobs, ForeignNames& names, const std::string& file,
+                                 Timeline& timeline, Diagnostics& diagnostics) {
+  static const std::vector<Event> kNoPosts;
+  std::vector<ThreadEvents> threads(threads_.size());
+  for (const auto& [thread, number] : threads_) {
+    const auto posts = posts_.find(thread);
+    threads[number] = {posts == posts_.end() ? &kNoPosts : &posts->second,
+                       processNumber(processOf(thread)), true};
+  }
+  const RanksOfGroups noGroups;
+  const CommunicationCalls calls(threads, 0, noGroups, timeline, names, jobs);
+  std::set<std::pair<std::uint32_t, Nanoseconds>> posted;  // launches of messages
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const auto& [lane, events] = work[i];
+    const bool computes = std::any_of(events->begin(), events->end(), [&](const Event& event) {
+      return isKernel(event) && !isCommunication(event, timeline);
+    });
+    auto next = launched[i].begin();
+    Nanoseconds lastEnd = kNsMax;  // of the messages of the stream so far
+    std::erase_if(*events, [&, &lane = lane](Event& event) {
+      if (!isWork(event) || !isCommunication(event, timeline)) return false;
+      const Launch* const launch = *next++;
+      std::vector<CommunicationCalls::Message> messages;
+      if (!isCollective(event.kind)) messages = calls.describe(event, launch, lastEnd);
+      for (const CommunicationCalls::Message& message : messages) {
+        moved_.push_back({lane, message.isSend ? kSendLane : kRecvLane, message.event});
+        posted.insert({launch->thread, launch->time});
+      }
+      if (messages.empty() && computes) moved_.push_back({lane, kCommunicationLane, event});
+      return computes || !messages.empty();
+    });
+  }
+  std::int64_t silent = 0;
+  for (const auto& [thread, posts] : posts_) {
+    const std::uint32_t number = threadNumber(thread);
+    for (const Event& post : posts) {
+      const auto inside = posted.lower_bound({number, post.begin});
+      if (inside == posted.end() || *inside >= std::pair(number, post.end)) ++silent;
+    }
+  }
+  if (silent == 0) return;
+  diagnostics.add({.file = file,
+                   .message = "a range around the post of a message launched no kernel of NCCL; "
+                              "when its message ran is not known, and it was left out",
+                   .count = silent});
+}
+
+void NsysJobs::place(Lanes& lanes, JobTime time, ForeignNames& names, const std::string& file,
+                     Timeline& timeline, Diagnostics& diagnostics) {
+  LanesOfWork work;
   for (auto& [lane, events] : lanes) {
-    if (rangeLanes_.contains(lane)) continue;
-    work.push_back(&events);
-    processes.push_back(lane.first);
+    if (!rangeLanes_.contains(lane)) work.emplace_back(lane, &events);
   }
   const auto forget = [&] {
-    for (std::vector<Event>* lane : work) {
-      for (Event& event : *lane) event.job = kNotGiven;
+    for (const auto& [lane, events] : work) {
+      for (Event& event : *events) event.job = kNotGiven;
     }
   };
+  if (!work.empty()) takePosts(lanes, timeline.strings);
   const bool hasJobs = std::any_of(rangeLanes_.begin(), rangeLanes_.end(), [&](const auto& lane) {
     const auto& ranges = lanes[lane.first];
     return std::any_of(ranges.begin(), ranges.end(),
@@ -182,17 +270,19 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
   std::vector<DeviceJobs::Work> stream;
   std::vector<StreamWork> pieces;
   std::vector<LaunchedBy> launched;
+  std::vector<std::vector<const Launch*>> ofCommunication(work.size());
   for (std::size_t lane = 0; lane < work.size(); ++lane) {
+    std::vector<Event>& events = *work[lane].second;
     stream.clear();
     pieces.clear();
     launched.clear();
-    for (Event& event : *work[lane]) {
+    for (Event& event : events) {
       if (!isWork(event)) continue;
       const LaunchedBy& by = launched.emplace_back(launches.find(event.job, event.begin, 0));
       event.job = by.job;
       pieces.push_back({.event = &event, .launch = by.launch});
     }
-    faults_[processes[lane]] += correctStream(pieces);
+    faults_[work[lane].first.first] += correctStream(pieces);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (pieces[i].hasNoTime) {
         if (launched[i].job >= 0) device.addUntimed(launched[i].job);
@@ -201,7 +291,11 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
       const Event& event = *pieces[i].event;
       const bool communicates = isCommunication(event, timeline);
       findings.beforeLaunch += launched[i].isBeforeLaunch ? 1 : 0;
-      if (!communicates) ++findings[launched[i].origin];
+      if (communicates) {
+        ofCommunication[lane].push_back(launched[i].launch);
+      } else {
+        ++findings[launched[i].origin];
+      }
       stream.push_back({.job = launched[i].job,
                         .begin = event.begin,
                         .end = event.end,
@@ -209,19 +303,15 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
                         .isCommunication = communicates});
     }
     device.addStream(stream);
-    removeWithoutTime(pieces, *work[lane]);
+    removeWithoutTime(pieces, events);
   }
   findings.jobsWithoutWork = setDeviceTimes(jobs.events, device, timeline);
   for (std::size_t i = 0; i < jobs.events.size(); ++i) {
     lanes[{jobs.processes[i], std::string(kComputeLane)}].push_back(jobs.events[i]);
   }
   reportLaunches(findings, file, diagnostics);
+  moveCommunication(work, ofCommunication, jobs.host, names, file, timeline, diagnostics);
 }
-
-// Serialized ids hold the process in bits 24 to 47 and the thread in the lowest 24.
-constexpr std::int64_t kIdMask = 0xffffff;
-std::int64_t processOf(std::int64_t globalId) { return (globalId >> 24) & kIdMask; }
-std::int64_t threadOf(std::int64_t globalId) { return globalId & kIdMask; }
 
 constexpr std::string_view kNvtx = "NVTX_EVENTS";
 constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
@@ -257,7 +347,7 @@ class ExportReader {
     readMemory(kMemsets, "memset");
     readGraphs();
     readLaunches();
-    jobs_.place(lanes_, jobTime_, file_, timeline_, diagnostics_);
+    jobs_.place(lanes_, jobTime_, names_, file_, timeline_, diagnostics_);
     noteOtherTables();
     return addTo();
   }
@@ -334,7 +424,7 @@ class ExportReader {
       if (!setTimes(rows, 0, event)) continue;
       const auto known = rows.isNull(5) ? strings_.end() : strings_.find(rows.integer(5));
       const StringId text = known == strings_.end() ? intern(rows.text(4)) : known->second;
-      event.name = text;
+      event.name = withoutNumbersOfEmitNvtx(text);
       names_.describe(event);
       const std::int64_t thread = rows.integer(3);
       const Lane lane(processOf(thread), "nvtx " + nameOfThread(thread));
@@ -344,6 +434,19 @@ class ExportReader {
     checkDamage(rows);
     if (marks > 0) complain("an NVTX mark has no length and was left out", Severity::kNote, marks);
     if (open > 0) complain("an NVTX range has no end and was left out", Severity::kWarning, open);
+  }
+
+  /// torch.autograd.profiler.emit_nvtx appends numbers of the operator to each name, as in
+  /// "PP:1F3, op_id = 42" and "aten::mm, seq = 7, op_id = 9, sizes = [[2, 3]]". They are in this
+  /// order, and some may lack.
+  StringId withoutNumbersOfEmitNvtx(StringId text) {
+    const std::string_view name = timeline_.strings[text];
+    std::size_t end = std::string_view::npos;
+    for (const std::string_view word : {", seq = ", ", op_id = ", ", sizes = ["}) {
+      end = std::min(end, name.find(word));
+    }
+    if (end == std::string_view::npos) return text;
+    return timeline_.strings.intern(std::string(name.substr(0, end)));
   }
 
   static bool isRange(std::int64_t type) { return type == 59 || type == 60; }
@@ -367,9 +470,11 @@ class ExportReader {
     const std::int64_t process = processOf(rows.integer(4));
     const std::int64_t device = rows.integer(2);
     if (rows.isInteger(5)) event.job = NsysJobs::launchOf(process, rows.integer(5));
-    const Lane lane(
-        process, "device " + std::to_string(device) + " stream " + std::to_string(rows.integer(3)));
+    const std::int64_t stream = rows.integer(3);
+    const Lane lane(process,
+                    "device " + std::to_string(device) + " stream " + std::to_string(stream));
     deviceOf_[lane] = device;
+    streamOf_[lane] = stream;
     lanes_[lane].push_back(event);
   }
 
@@ -524,6 +629,14 @@ class ExportReader {
         timeline_.track(rank, lane.second).events.push_back(event);
       }
     }
+    const StringId stream = timeline_.strings.intern("stream");
+    for (const NsysJobs::Moved& moved : jobs_.moved()) {
+      const Numbered& of = ranks.at(moved.stream.first);
+      const int rank = of.first + of.ranks.rankOfPlace({true, deviceOf_.at(moved.stream)});
+      Event& event = timeline_.track(rank, moved.lane).events.emplace_back(moved.event);
+      const Argument argument = Argument::ofInteger(stream, streamOf_.at(moved.stream));
+      timeline_.addArguments(event, {&argument, 1});
+    }
     return ranks.size() == 1 ? request_.isRankGuessed() : request_.nextRank > 0;
   }
 
@@ -558,6 +671,7 @@ class ExportReader {
   NsysJobs jobs_;
   NsysJobs::Lanes lanes_;
   std::map<NsysJobs::Lane, std::int64_t> deviceOf_;  // by lane of a stream
+  std::map<NsysJobs::Lane, std::int64_t> streamOf_;  // the same
   Nanoseconds origin_ = 0;
 };
 

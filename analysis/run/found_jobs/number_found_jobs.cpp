@@ -38,6 +38,7 @@ bool runsForward(const Event& event) { return event.kind == JobKind::kForward ||
 
 /// A rank in one step.
 struct RankOfStep {
+  bool isThere = false;           // it has a file
   std::vector<FoundPass> passes;  // by their order
   std::vector<Event*> jobs;       // all found compute jobs
   /// Whether a fused pair runs the backward of a forward that was not found.
@@ -63,6 +64,8 @@ class StepOfPipeline {
       : ranks_(std::move(ranks)), steps_(steps) {}
 
   std::size_t size() const { return ranks_.size(); }
+  /// The positions of the stages, after followSchedule() found a schedule.
+  const std::map<std::int32_t, std::size_t>& places() const { return places_; }
   RankOfStep& rank(std::size_t position) { return ranks_[position]; }
 
   /// Messages of forwards: those from one position to another, in their order.
@@ -111,7 +114,9 @@ class StepOfPipeline {
   /// one in which micro-batches come back in their order. Returns how many give other
   /// numbers.
   std::size_t followSchedule() {
-    const auto forwards = static_cast<int>(ranks_[0].passes.size());
+    const auto first = std::find_if(ranks_.begin(), ranks_.end(),
+                                    [](const RankOfStep& rank) { return rank.isThere; });
+    const auto forwards = static_cast<int>(first->passes.size());
     std::map<std::vector<std::int32_t>, Plan> fitting;  // by the numbers that they give
     std::optional<std::pair<int, bool>> best;           // chunks, and whether out of order
     std::vector<std::int32_t> chosen;
@@ -252,21 +257,18 @@ class StepOfPipeline {
   /// Whether each rank gets as many messages as the stages that its jobs now have. The job of a
   /// message is not asked for, as one that is posted early may count for another.
   bool agreesWithMessages() const {
-    std::map<std::int32_t, std::size_t> places;  // of stages
     std::size_t all = 0;
-    for (std::size_t position = 0; position < size(); ++position) {
-      for (const FoundPass& pass : ranks_[position].passes) places[pass.stage] = position;
-      all += ranks_[position].receives;
-    }
+    for (const RankOfStep& rank : ranks_) all += rank.receives;
     const auto isElsewhere = [&](std::int32_t stage, std::size_t position) {
-      const auto place = places.find(stage);
-      return place != places.end() && place->second != position;
+      const auto place = places_.find(stage);
+      return place != places_.end() && place->second != position;
     };
     // NCCL sends both messages of a pair to one rank at once, which counts as one.
     const bool namePeers = std::any_of(ranks_.begin(), ranks_.end(),
                                        [](const RankOfStep& rank) { return rank.namesPeers; });
     if (size() == 2 && namePeers && havePairs()) return true;
     for (std::size_t position = 0; position < size() && all > 0; ++position) {
+      if (!ranks_[position].isThere) continue;
       std::size_t receives = 0;
       for (const FoundPass& pass : ranks_[position].passes) {
         if (isElsewhere(pass.stage - 1, position)) ++receives;
@@ -329,8 +331,13 @@ class StepOfPipeline {
   /// Takes the numbers of a plan whose order is that of the jobs on all ranks.
   bool take(const Plan& plan) {
     if (plan.ranks.size() != size()) return false;
+    places_.clear();
     for (std::size_t position = 0; position < size(); ++position) {
+      for (const Action& action : plan.ranks[position]) {
+        if (isCompute(action.kind)) places_[action.stage] = position;
+      }
       RankOfStep& rank = ranks_[position];
+      if (!rank.isThere) continue;
       std::map<std::pair<int, int>, int> numbers;  // of stage and micro-batch
       std::vector<const Action*> forwards;
       std::vector<JobInOrder> order;
@@ -389,7 +396,8 @@ class StepOfPipeline {
     return next[true] == jobs[true].size() && next[false] == jobs[false].size();
   }
 
-  std::vector<RankOfStep> ranks_;  // by position
+  std::vector<RankOfStep> ranks_;               // by position
+  std::map<std::int32_t, std::size_t> places_;  // of the stages of the plan that was taken
   std::size_t steps_;
   std::set<std::pair<std::size_t, std::size_t>> isContinued_;
 };
@@ -438,12 +446,19 @@ class FoundJobNumbers {
     if (rankAt.size() != members.size()) return;
     const bool isAlone = rankAt.size() < 2;
     if (isAlone && !has(rankAt.begin()->second, JobKind::kForwardBackward)) return;
-    const int depth = topology_.places.at(members.front()).depth;
-    if (static_cast<std::size_t>(depth) != rankAt.size()) return;  // a rank has no file
+    depth_ = static_cast<std::size_t>(topology_.places.at(members.front()).depth);
     for (const auto& [position, rank] : rankAt) {
-      if (laneOf(rank, kComputeLane) == nullptr) return;
+      if (laneOf(rank, kComputeLane) == nullptr || position >= depth_) return;
     }
-    if (!settlePairs(rankAt)) {
+    placeOfStage_.clear();
+    const bool areAllThere = depth_ == rankAt.size();
+    const auto mayHoldBackwards = [&](const auto& at) {
+      return timeline_.ranks.at(at.second).jobsInPairs > 0 ||
+             has(at.second, JobKind::kForwardBackward);
+    };
+    // What pairs and graphs hold only all ranks together say.
+    if (!areAllThere && std::any_of(rankAt.begin(), rankAt.end(), mayHoldBackwards)) return;
+    if (areAllThere && !settlePairs(rankAt)) {
       for (const auto& [position, rank] : rankAt) leftOut_.unparted.push_back(rank);
       return;
     }
@@ -474,7 +489,19 @@ class FoundJobNumbers {
       return;
     }
     if (areAll) giveMessagesOfPipeline(rankAt);
-    nameFirstWeightHalves(rankAt);
+    if (areAll && !areAllThere) giveStages(members);
+    if (rankAt.begin()->first == 0) nameFirstWeightHalves(rankAt);
+  }
+
+  /// Gives ranks of a pipeline that lacks some the number of its stages, by the schedule that its
+  /// steps follow.
+  void giveStages(const std::vector<int>& members) {
+    for (const int rank : members) {
+      RankInfo& info = timeline_.ranks.at(rank);
+      if (info.numStages || info.numChunks || placeOfStage_.size() % depth_ != 0) continue;
+      info.numStages = static_cast<int>(placeOfStage_.size());
+      info.numChunks = static_cast<int>(placeOfStage_.size() / depth_);
+    }
   }
 
   /// Settles what jobs are that no message parts from their backwards. In a pipeline that trains,
@@ -646,6 +673,7 @@ class FoundJobNumbers {
 
   RankOfStep rankStep(int rank, std::int32_t step) {
     RankOfStep result;
+    result.isThere = true;
     result.isByOrder = areByOrder_.contains(rank);
     std::map<std::int32_t, std::size_t> passes;  // by the micro-batch that its order gives
     for (Event& event : laneOf(rank, kComputeLane)->events) {
@@ -666,21 +694,21 @@ class FoundJobNumbers {
 
   /// Returns whether its jobs have stages now.
   bool numberStep(const std::map<std::size_t, int>& rankAt, std::int32_t step, std::size_t steps) {
-    std::vector<RankOfStep> ranks;
-    for (const auto& [position, rank] : rankAt) ranks.push_back(rankStep(rank, step));
-    const std::size_t forwards = ranks.front().passes.size();
+    std::vector<RankOfStep> ranks(depth_);
+    for (const auto& [position, rank] : rankAt) ranks[position] = rankStep(rank, step);
+    const std::size_t forwards = ranks[rankAt.begin()->first].passes.size();
     const bool areEqual = std::all_of(ranks.begin(), ranks.end(), [&](const RankOfStep& rank) {
-      return rank.passes.size() == forwards && !rank.hasLostPairs;
+      return !rank.isThere || (rank.passes.size() == forwards && !rank.hasLostPairs);
     });
     if (!areEqual || forwards == 0) return false;  // a step that was cut off
     StepOfPipeline pipeline(std::move(ranks), steps);
     StepOfPipeline::Links sends;
     StepOfPipeline::Links receives;
-    for (std::size_t position = 0; position < pipeline.size(); ++position) {
+    for (const auto& [position, rank] : rankAt) {
       addMessages(rankAt, position, pipeline, sends, receives);
     }
     // A fused pair has messages of both directions, which do not say whose they are.
-    if (!pipeline.havePairs() && pipeline.followMessages(sends, receives)) {
+    if (rankAt.size() == depth_ && !pipeline.havePairs() && pipeline.followMessages(sends, receives)) {
       pipeline.give();
       return true;
     }
@@ -691,12 +719,13 @@ class FoundJobNumbers {
       return true;
     }
     if (fitting != 1) {
-      for (std::size_t position = 0; position < pipeline.size(); ++position) {
-        timeline_.ranks.at(rankAt.at(position)).jobsByOrder +=
+      for (const auto& [position, rank] : rankAt) {
+        timeline_.ranks.at(rank).jobsByOrder +=
             static_cast<std::int64_t>(pipeline.rank(position).jobs.size());
       }
     }
     if (fitting == 0) return false;
+    placeOfStage_ = pipeline.places();
     pipeline.give();
     return true;
   }
@@ -723,13 +752,24 @@ class FoundJobNumbers {
 
   /// A message as two numbered jobs say that it must have been.
   struct DueMessage {
-    Half from;
+    Half from;  // without a job where the rank has no file; so has `to`
     Half to;
+    int source = 0;  // ranks
+    int target = 0;
   };
+
+  /// The rank of a stage by the plan, where it has no file.
+  std::optional<int> missingRankOf(std::int32_t stage, const std::vector<int>& pipeline) const {
+    const auto place = placeOfStage_.find(stage);
+    if (place == placeOfStage_.end() || place->second >= pipeline.size()) return std::nullopt;
+    const int rank = pipeline[place->second];
+    return timeline_.ranks.contains(rank) ? std::nullopt : std::optional(rank);
+  }
 
   /// Gives messages their jobs, where there are as many as the numbered jobs must have. The k-th
   /// message from one rank to another is that of the k-th job there that sends to it. Where
-  /// messages do not name the other rank, a rank's receives are in the order of their use.
+  /// messages do not name the other rank, a rank's receives are in the order of their use, and so
+  /// are those from a rank that has no file.
   void giveMessagesOfPipeline(const std::map<std::size_t, int>& rankAt) {
     std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t, bool>, Half> jobs;
     std::map<const Event*, int> rankOf;
@@ -747,36 +787,49 @@ class FoundJobNumbers {
         }
       }
     }
+    const std::vector<int> pipeline = statedPipeline(timeline_.ranks.at(rankAt.begin()->second));
+    const bool areAllThere = rankAt.size() == depth_;
     std::map<int, std::vector<DueMessage>> sends;  // by rank, in the order of its jobs
+    std::map<int, std::vector<DueMessage>> ofMissing;
     for (const Half& half : inOrder) {
-      const std::int32_t next = half.stage + (half.isForward ? 1 : -1);
+      const int rank = rankOf[half.job];
+      const int onward = half.isForward ? 1 : -1;
+      const std::int32_t next = half.stage + onward;
       const auto place = rankOfStage.find(next);
-      if (place == rankOfStage.end() || place->second == rankOf[half.job]) continue;
+      if (!areAllThere) {
+        const auto target = missingRankOf(next, pipeline);
+        if (target) sends[rank].push_back({half, {}, rank, *target});
+        const auto source = missingRankOf(half.stage - onward, pipeline);
+        if (source) ofMissing[rank].push_back({{}, half, *source, rank});
+      }
+      if (place == rankOfStage.end() || place->second == rank) continue;
       const auto to = jobs.find({half.job->step, next, half.microBatch, half.isForward});
-      if (to != jobs.end()) sends[rankOf[half.job]].push_back({half, to->second});
+      if (to != jobs.end()) sends[rank].push_back({half, to->second, rank, place->second});
     }
-    std::map<int, std::vector<DueMessage>> receives;
+    std::map<int, std::vector<DueMessage>> receives = std::move(ofMissing);
     for (const auto& [rank, list] : sends) {
-      for (const DueMessage& due : list) receives[rankOf[due.to.job]].push_back(due);
+      for (const DueMessage& due : list) {
+        if (due.to.job != nullptr) receives[due.target].push_back(due);
+      }
     }
     for (auto& [rank, list] : receives) {
       const Track* const lane = laneOf(rank, kRecvLane);
       const bool namesPeers =
           lane != nullptr && !lane->events.empty() && lane->events.front().peer != kNotGiven;
       // Those of one rank are in the order in which it sends.
-      if (!namesPeers && rankAt.size() > 2) {
+      if (!namesPeers && (rankAt.size() > 2 || !areAllThere)) {
         std::stable_sort(list.begin(), list.end(), [](const DueMessage& a, const DueMessage& b) {
           return std::pair(a.to.job->begin, !a.to.isForward) <
                  std::pair(b.to.job->begin, !b.to.isForward);
         });
       }
-      giveLane(rank, kRecvLane, list, rankOf, chunkOf, namesPeers);
+      giveLane(rank, kRecvLane, list, chunkOf, namesPeers);
     }
     for (const auto& [rank, list] : sends) {
       const Track* const lane = laneOf(rank, kSendLane);
       const bool namesPeers =
           lane != nullptr && !lane->events.empty() && lane->events.front().peer != kNotGiven;
-      giveLane(rank, kSendLane, list, rankOf, chunkOf, namesPeers);
+      giveLane(rank, kSendLane, list, chunkOf, namesPeers);
     }
   }
 
@@ -788,7 +841,6 @@ class FoundJobNumbers {
   }
 
   void giveLane(int rank, std::string_view name, const std::vector<DueMessage>& list,
-                std::map<const Event*, int>& rankOf,
                 const std::map<std::int32_t, std::int16_t>& chunkOf, bool namesPeers) {
     Track* const lane = laneOf(rank, name);
     if (lane == nullptr) return;
@@ -799,7 +851,7 @@ class FoundJobNumbers {
       events[namesPeers ? event.peer : 0].push_back(&event);
     }
     for (const DueMessage& each : list) {
-      due[namesPeers ? rankOf[isSend ? each.to.job : each.from.job] : 0].push_back(each);
+      due[namesPeers ? (isSend ? each.target : each.source) : 0].push_back(each);
     }
     for (auto& [peer, messages] : events) {
       const std::vector<DueMessage>& of = due[peer];
@@ -869,6 +921,8 @@ class FoundJobNumbers {
 
   Timeline& timeline_;
   Topology topology_;
+  std::size_t depth_ = 0;                             // ranks of the pipeline
+  std::map<std::int32_t, std::size_t> placeOfStage_;  // by the schedule that its steps follow
   std::set<int> areByOrder_;  // ranks of the pipeline
   LeftOutJobs leftOut_;
 };

@@ -35,6 +35,9 @@ struct LeftOutJobs {
 /// things, one of the fewest chunks holds, and jobsByOrder stays. A step that fits none keeps its
 /// numbers by order, and RankInfo::jobsByOrder counts it.
 ///
+/// Where files of ranks are missing, messages do not lead through the pipeline: the schedules alone
+/// say the numbers of those that are there, if their places are known.
+///
 /// Messages do not say which half of a fused pair is theirs. So the schedules say what such pairs
 /// are, and give them their action. The jobs of a step whose pairs are in no schedule are left out.
 ///

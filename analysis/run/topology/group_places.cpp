@@ -111,7 +111,66 @@ class GroupPlaces {
     const auto isKnown = [&](int rank) { return pipelines_.contains(rank); };
     if (std::all_of(ranks_.begin(), ranks_.end(), isKnown)) return true;
     pipelines_.clear();
+    if (areRanksMissing() && findPipelinesInGroups()) return true;
     return findPipelinesByMessages() || findPipelinesOfOneRank();
+  }
+
+  std::size_t worldSize() const {
+    int size = 0;
+    for (const int rank : ranks_) size = std::max(size, infoOf(rank).worldSize.value_or(0));
+    return static_cast<std::size_t>(size);
+  }
+
+  bool areRanksMissing() const { return worldSize() > timeline_.ranks.size(); }
+
+  /// Where ranks have no file, messages do not connect all of a pipeline. It is the smallest group
+  /// without a purpose that holds a rank and those that it sends to. Where nobody names these, it is
+  /// the only group that the rank is in. A group of all ranks is one only of ranks that are in no
+  /// other: replicas and ranks that share a stage have groups of their own.
+  bool findPipelinesInGroups() {
+    std::map<int, std::set<int>> peers;  // of ranks that send or receive
+    for (const Track& track : timeline_.tracks) {
+      if (track.lane != kSendLane && track.lane != kRecvLane) continue;
+      for (const Event& event : track.events) {
+        std::set<int>& of = peers[track.rank];
+        if (event.peer != kNotGiven) of.insert(event.peer);
+      }
+    }
+    for (const int rank : ranks_) {
+      const auto own = peers.find(rank);
+      const Ranks group = own == peers.end() ? Ranks() : pipelineAmongGroups(rank, own->second);
+      for (const int member : group) {
+        const auto [other, isNew] = pipelines_.try_emplace(member, group);
+        if (isNew || other->second == group) continue;
+        pipelines_.clear();
+        return false;
+      }
+      if (pipelines_.contains(rank)) continue;
+      pipelines_.clear();
+      return false;
+    }
+    return true;
+  }
+
+  /// Empty where none may be it.
+  Ranks pipelineAmongGroups(int rank, const std::set<int>& peers) const {
+    Ranks smallest;
+    std::size_t parts = 0;  // groups of several ranks, but not of all
+    std::size_t all = 0;
+    for (const CommunicationGroup& group : infoOf(rank).groups) {
+      if (group.ranks.size() < 2) continue;
+      ++(group.ranks.size() < worldSize() ? parts : all);
+      const auto isIn = [&](int each) {
+        return std::find(group.ranks.begin(), group.ranks.end(), each) != group.ranks.end();
+      };
+      const bool holdsAll = isIn(rank) && std::all_of(peers.begin(), peers.end(), isIn);
+      if (group.axis != GroupAxis::kUnknown || !holdsAll) continue;
+      if (smallest.empty() || group.ranks.size() < smallest.size()) smallest = group.ranks;
+    }
+    const bool isOfAll = smallest.size() == worldSize();
+    const bool isOnly = parts + std::min<std::size_t>(all, 1) == 1;
+    if (isOfAll ? parts > 0 : peers.empty() && !isOnly) return {};
+    return smallest;
   }
 
   bool findPipelinesByMessages() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "trace/event_arguments.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -38,10 +39,17 @@ RanksOfStages ranksOfStages(const Timeline& timeline) {
   return ranks;
 }
 
-std::int32_t peerOf(const Event& transfer, int rank, const RanksOfStages& ranks) {
+std::int32_t peerOf(const Event& transfer, int rank, const RanksOfStages& ranks,
+                    const Timeline& timeline) {
   const auto own = ranks.find(transfer.stage);
   const auto other = ranks.find(otherStage(transfer));
   if (own == ranks.end() || other == ranks.end()) return kNotGiven;
+  const std::vector<int> pipeline = statedPipeline(timeline.ranks.at(rank));
+  if (!pipeline.empty()) {
+    const auto peer = std::find_first_of(other->second.begin(), other->second.end(),
+                                         pipeline.begin(), pipeline.end());
+    return peer == other->second.end() ? std::int32_t{kNotGiven} : *peer;
+  }
   if (own->second.size() != other->second.size()) return kNotGiven;
   const auto place = std::lower_bound(own->second.begin(), own->second.end(), rank);
   if (place == own->second.end() || *place != rank) return kNotGiven;
@@ -218,7 +226,7 @@ void givePeers(Timeline& timeline) {
     for (Event& event : track.events) {
       if (!isMissing(event)) continue;
       if (!ranks) ranks = ranksOfStages(timeline);
-      event.peer = peerOf(event, track.rank, *ranks);
+      event.peer = peerOf(event, track.rank, *ranks, timeline);
     }
   }
 }

@@ -10,7 +10,8 @@ namespace pipetrace {
 ///
 /// Gives those with a stage their peers: a forward comes from the stage before and goes to the one
 /// after it, a backward the other way. The ranks of a stage are those that run its jobs. Where a
-/// stage has several, the n-th of one stage talks to the n-th of the other.
+/// stage has several, a rank talks to that of its pipeline (RankInfo::pipelineRanks). Where nothing
+/// names it, the n-th of one stage talks to the n-th of the other.
 void givePeers(Timeline& timeline);
 
 /// Ends each send that has its host's span (`host_end`) with its receive: of the same two ranks,

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "parser/device_time/communication.h"
 #include "parser/device_time/device_jobs.h"
 #include "parser/device_time/exposed_collectives.h"
 #include "parser/device_time/launch_findings.h"
@@ -19,7 +20,6 @@
 #include "parser/device_time/ranks_in_process.h"
 #include "parser/foreign/found_jobs/find_jobs.h"
 #include "parser/foreign/kineto/categories.h"
-#include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/graph_work.h"
 #include "parser/foreign/kineto/host/host_collectives.h"
 #include "parser/foreign/kineto/host/host_only.h"
@@ -229,9 +229,6 @@ std::optional<DeviceImages::Span> DeviceImages::of(const Event& annotation,
 /// Microseconds since the epoch are exact to a quarter where a program kept them as doubles, so a
 /// job may seem to begin before the one before it has ended.
 constexpr Nanoseconds kRounding = kNsPerUs;
-
-/// Collectives that ran on a stream with other kernels.
-constexpr std::string_view kCommunicationLane = "nccl";
 
 /// Collectives that jobs of the host waited for.
 constexpr std::string_view kHostCollectivesLane = "collectives";
@@ -671,7 +668,11 @@ class KinetoPlacer {
 
   /// Moves sends and receives to lanes of their own, and collectives from streams that compute.
   void moveCommunication() {
-    CommunicationCalls calls(host_, trace_, names_, hostJobs_);
+    std::vector<ThreadEvents> threads;
+    for (const ForeignTrace::Lane* lane : host_) {
+      threads.push_back({&lane->thread->events, static_cast<std::uint32_t>(lane->process)});
+    }
+    CommunicationCalls calls(threads, rank_, info_.ranksOfGroups, timeline_, names_, hostJobs_);
     const auto isComm = [&](const Event& event) {
       return words_.isCommunication(event) &&
              (event.kind == JobKind::kKernel || isCollective(event.kind));
@@ -698,14 +699,10 @@ class KinetoPlacer {
       std::erase_if(events, [&](Event& event) {
         if (!isComm(event)) return false;
         const Launch* const launch = launchOf(event, *lane);
-        auto messages = calls.describe(event, launch);
-        for (CommunicationCalls::Message& message : messages) {
-          if (launch != nullptr && launch->time > lastEnd) {
-            addPostDelay(message.event, launch->time - lastEnd);
-          }
+        const auto messages = calls.describe(event, launch, lastEnd);
+        for (const CommunicationCalls::Message& message : messages) {
           made_[message.isSend ? kSendLane : kRecvLane].push_back(message.event);
         }
-        if (!messages.empty()) lastEnd = event.end;
         if (const auto group = groupOf(event)) {
           collectives.push_back({static_cast<std::int32_t>(event.job), *group, event.kind,
                                  event.begin, event.end, isOfReplicas(event)});
@@ -778,12 +775,6 @@ class KinetoPlacer {
       if (argument.key == *key && argument.type == ArgumentType::kText) return argument.text;
     }
     return std::nullopt;
-  }
-
-  void addPostDelay(Event& message, Nanoseconds delay) {
-    const Argument argument =
-        Argument::ofInteger(timeline_.strings.intern(message_arguments::kPostDelay), delay);
-    timeline_.addArguments(message, {&argument, 1});
   }
 
   const Launch* launchOf(const Event& event, const ForeignTrace::Lane& lane) const {

@@ -12,7 +12,9 @@
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/foreign/pipeline_positions.h"
 #include "parser/json/json_objects.h"
+#include "parser/runs/rank_names.h"
 #include "trace/text/log_numbers.h"
+#include "trace/text/ranks_text.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -54,6 +56,7 @@ class RankReader {
              Diagnostics& diagnostics)
       : file_(file),
         rank_(request.rankOfFile()),
+        place_(megatronAppPlace(file)),
         timeline_(timeline),
         diagnostics_(diagnostics),
         names_(request.kinds, timeline) {}
@@ -91,6 +94,12 @@ class RankReader {
     if (isInIteration_) {
       complain("the last iteration does not end; it is taken to last until its last job does", 0);
       add(iteration_, mf::kLane);
+    }
+    if (place_ && events_ > 0) {
+      RankInfo& info = timeline_.ranks[rank_];
+      info.rank = rank_;
+      info.dataParallelIndex = place_->dataParallel;
+      info.tensorParallelIndex = place_->tensorParallel;
     }
     return events_;
   }
@@ -180,6 +189,13 @@ class RankReader {
     keepArguments(entry, open.arguments);
     timeline_.setArguments(event, open.arguments);
     names_.describe(event);
+    if (place_ && event.stage != kNotGiven && event.stage != place_->pipeline) {
+      diagnostics_.add({.file = file_,
+                        .line = line,
+                        .message = "a job has another `pp_rank` than the file's name",
+                        .advice = "give each file the name that the tracer gave it",
+                        .doubt = DoubtKind::kRanksContradict});
+    }
     if (isInIteration_) iteration_.end = std::max(iteration_.end, event.end);
     add(event, laneOf(event.kind));
   }
@@ -191,6 +207,7 @@ class RankReader {
 
   const std::string& file_;
   int rank_;
+  std::optional<GridPlace> place_;
   Timeline& timeline_;
   Diagnostics& diagnostics_;
   ForeignNames names_;
@@ -230,6 +247,7 @@ class RankAligner {
       if (track.lane != mf::kLane) lanes.emplace_back(track.rank, &track.events);
     }
     giveVirtualStages(lanes, timeline_);
+    givePipelines();
   }
 
  private:
@@ -248,6 +266,32 @@ class RankAligner {
       }
     }
     return std::nullopt;
+  }
+
+  /// Gives the ranks of each pipeline, where names give the indices of all.
+  void givePipelines() {
+    int replicas = 0;
+    int tensorRanks = 0;
+    for (const int rank : ranks_) {
+      const RankInfo& info = timeline_.ranks.at(rank);
+      if (!info.dataParallelIndex || !info.tensorParallelIndex || !info.numStages) return;
+      replicas = std::max(replicas, *info.dataParallelIndex + 1);
+      tensorRanks = std::max(tensorRanks, *info.tensorParallelIndex + 1);
+    }
+    for (const int rank : ranks_) {
+      RankInfo& info = timeline_.ranks.at(rank);
+      const int positions = *info.numStages / info.numChunks.value_or(1);
+      const std::int64_t world = std::int64_t{positions} * replicas * tensorRanks;
+      const int first = *info.dataParallelIndex * tensorRanks + *info.tensorParallelIndex;
+      if (tensorRanks == 1) info.tensorParallelIndex.reset();
+      if (world > kMostRanks || (rank - first) % (replicas * tensorRanks) != 0) continue;
+      info.worldSize = static_cast<int>(world);
+      std::vector<std::vector<int>> ranks;
+      for (int position = 0; position < positions; ++position) {
+        ranks.push_back({position * replicas * tensorRanks + first});
+      }
+      info.pipelineRanks = toText(ranks);
+    }
   }
 
   void measure(const Track& track) {
@@ -292,6 +336,8 @@ class RankAligner {
       event.end = end;
     }
   }
+
+  static constexpr std::int64_t kMostRanks = 1'000'000;
 
   Timeline& timeline_;
   std::set<int> ranks_;

@@ -9,7 +9,8 @@ namespace pipetrace {
 
 /// Reads the files that MegatronApp's tracer writes on each rank: an array of `B` and `E` objects
 /// with `rel_ts`, nanoseconds since the start of their iteration. The rank is that of the file's
-/// name (ReadRequest::nameRank), else the next free one.
+/// name (ReadRequest::nameRank), else the next free one. A name of the tracer's own
+/// (megatronAppPlace()) gives the data-parallel and tensor-parallel indices as well.
 ///
 /// An iteration begins `pad_before` after the end of the one before it, which took `duration_wall`;
 /// it becomes an event of the lane "iterations". The stage of a job is its position in the pipeline

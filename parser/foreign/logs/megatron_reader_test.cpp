@@ -4,6 +4,7 @@
 
 #include "parser/chrome/reader.h"
 #include "parser/reader_registry.h"
+#include "parser/runs/rank_names.h"
 #include "parser/testing/reading.h"
 
 namespace pipetrace {
@@ -135,6 +136,68 @@ TEST(MegatronReaderTest, TimesAtTheLimitsOfTheirTypeDoNoHarm) {
   for (const Track& track : r.timeline.tracks) {
     for (const Event& event : track.events) EXPECT_LE(event.begin, event.end);
   }
+}
+
+/// An iteration with a forward, as the tracer of a rank at this position writes it.
+std::string forwardAt(int position) {
+  return R"([
+{"name":"iteration","ph":"B","pad_before":5},
+{"name":"forward","ph":"B","rel_ts":10},
+{"microbatch":0,"model_chunk":0,"pp_rank":)" +
+         std::to_string(position) + R"(,"name":"forward","ph":"E","rel_ts":30},
+{"name":"iteration","ph":"E","rel_ts":90,"duration_wall":100,"duration_cuda":90}])";
+}
+
+/// Reads such files of these positions by their names, and lines them up.
+Result readNamed(const std::vector<std::pair<std::string, int>>& files) {
+  std::vector<std::string> names;
+  for (const auto& [name, position] : files) names.push_back(name);
+  const auto ranks = ranksInNames(names);
+  Result r;
+  Diagnostics diagnostics;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    ByteSource source(files[i].first, forwardAt(files[i].second));
+    MegatronReader().read(source, {.nameRank = ranks[i]}, r.timeline, diagnostics);
+  }
+  lineUpMegatronRanks(r.timeline);
+  r.timeline.sort();
+  for (const Diagnostic& d : diagnostics.list()) r.diagnostics.push_back(toText(d));
+  return r;
+}
+
+TEST(MegatronReaderTest, NamesOfTheTracersFilesGiveReplicasAndPipelines) {
+  const Result r = readNamed({{"benchmark-data-1-pipeline-0-tensor-0.json", 0},
+                              {"benchmark-data-0-pipeline-1-tensor-0.json", 1},
+                              {"benchmark-data-1-pipeline-2-tensor-0.json", 2}});
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+  ASSERT_THAT(r.timeline.ranks, SizeIs(3));
+  EXPECT_EQ(r.timeline.ranks.at(1).dataParallelIndex, 1);
+  EXPECT_EQ(r.timeline.ranks.at(2).dataParallelIndex, 0);
+  EXPECT_EQ(r.timeline.ranks.at(5).dataParallelIndex, 1);
+  EXPECT_EQ(r.timeline.ranks.at(5).pipelineRanks, "1/3/5");
+  EXPECT_EQ(r.timeline.ranks.at(2).pipelineRanks, "0/2/4");
+  EXPECT_EQ(r.timeline.ranks.at(2).worldSize, 6) << "three files are missing";
+  EXPECT_EQ(r.timeline.ranks.at(2).numStages, 3);
+  EXPECT_EQ(r.timeline.ranks.at(2).tensorParallelIndex, std::nullopt);
+  EXPECT_EQ(r.events(5, "compute").at(0).stage, 2);
+}
+
+TEST(MegatronReaderTest, NamesOfTheTracersFilesGiveTensorParallelIndices) {
+  const Result r = readNamed({{"benchmark-data-0-pipeline-0-tensor-0.json", 0},
+                              {"benchmark-data-0-pipeline-0-tensor-1.json", 0},
+                              {"benchmark-data-0-pipeline-1-tensor-0.json", 1},
+                              {"benchmark-data-0-pipeline-1-tensor-1.json", 1}});
+  EXPECT_EQ(r.timeline.ranks.at(3).tensorParallelIndex, 1);
+  EXPECT_EQ(r.timeline.ranks.at(3).dataParallelIndex, 0);
+  EXPECT_EQ(r.timeline.ranks.at(3).pipelineRanks, "1/3");
+  EXPECT_EQ(r.timeline.ranks.at(0).worldSize, 4);
+}
+
+TEST(MegatronReaderTest, FileWhoseNameContradictsItsJobsIsReported) {
+  const Result r = readNamed({{"benchmark-data-0-pipeline-0-tensor-0.json", 0},
+                              {"benchmark-data-0-pipeline-1-tensor-0.json", 0}});
+  EXPECT_THAT(r.diagnostics,
+              ElementsAre(HasSubstr("pipeline-1-tensor-0.json:4: warning: a job has another")));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "parser/foreign/kineto/communication.h"
+#include "parser/device_time/communication.h"
 #include "trace/event_arguments.h"
 
 namespace pipetrace {

@@ -1,17 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "parser/device_time/host_jobs.h"
 #include "parser/device_time/launches.h"
-#include "parser/foreign/kineto/categories.h"
-#include "parser/foreign/kineto_trace.h"
+#include "parser/foreign/names/foreign_names.h"
+#include "trace/rank_info.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -22,13 +24,28 @@ std::int64_t bytesOfElement(std::string_view type);
 /// lists.
 std::vector<std::int64_t> numbersInList(std::string_view list);
 
+/// The lane of collectives that ran on a stream with other kernels.
+inline constexpr std::string_view kCommunicationLane = "nccl";
+
+/// The ranks of each group of a rank by its name (`pg_name`), which other ranks may give another
+/// group.
+using RanksOfGroups = std::map<std::string, std::vector<int>, std::less<>>;
+
+/// The events of a thread of the host. They must stay where they are.
+struct ThreadEvents {
+  const std::vector<Event>* events = nullptr;
+  std::uint32_t process = 0;
+  bool arePosts = false;  ///< all of them are around the posts of messages, whatever their names
+};
+
 /// The calls of the host that launched communication: `record_param_comms` with its arguments, and
 /// the annotations `nccl:send 0->1` and `PP:1SEND_F3` around them.
 class CommunicationCalls {
  public:
-  /// All must outlive it. `threads`: the host's, in the order of their numbers.
-  CommunicationCalls(std::span<ForeignTrace::Lane* const> threads, const ForeignTrace& trace,
-                     ForeignNames& names, const HostJobs& jobs);
+  /// All but `threads` must outlive it. `threads`: the host's, in the order of their numbers.
+  CommunicationCalls(const std::vector<ThreadEvents>& threads, int rank,
+                     const RanksOfGroups& ranksOfGroups, Timeline& timeline, ForeignNames& names,
+                     const HostJobs& jobs);
 
   /// Notes a kernel of NCCL and its launch (null: not known): the group that it is of, and what the
   /// group is used for. Call it for all of them before describe().
@@ -50,7 +67,10 @@ class CommunicationCalls {
   /// its use: it sends inside jobs only, while another one sends between them. Such a kernel is an
   /// all-to-all with the ranks that it exchanges messages with. A collective of several ranks that
   /// a compute job started gets the arguments of collective_arguments.
-  std::vector<Message> describe(Event& kernel, const Launch* launch) const;
+  ///
+  /// `lastEnd`: when the message before on the stream ended (kNsMax: there is none); it becomes
+  /// that of this one. A message that was launched later gets message_arguments::kPostDelay.
+  std::vector<Message> describe(Event& kernel, const Launch* launch, Nanoseconds& lastEnd) const;
 
   /// The groups of ranks that kernels and calls name, and what they are used for.
   std::vector<CommunicationGroup> groups() const;
@@ -60,6 +80,7 @@ class CommunicationCalls {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     Event event;
+    bool isPost = false;  // its name says which message is posted in it
   };
   struct Facts;
   struct Post;
@@ -74,6 +95,7 @@ class CommunicationCalls {
     bool sendsBetweenJobs = false;
   };
 
+  std::vector<Message> messagesOf(Event& kernel, const Launch* launch) const;
   void addFacts(const Event& event, Facts& facts) const;
   void addNamed(std::string_view name, Facts& facts) const;
   void addCall(const Call& call, Facts& facts) const;
@@ -101,8 +123,8 @@ class CommunicationCalls {
   Timeline& timeline_;
   ForeignNames& names_;
   const HostJobs& jobs_;
-  const KinetoInfo& info_;
-  int rank_ = 0;
+  const RanksOfGroups& ranksOfGroups_;
+  int rank_;
   std::vector<std::uint32_t> processes_;                                    // by thread
   std::map<std::pair<std::string_view, std::string_view>, GroupUse> uses_;  // by ranks and name
   bool areUsesOfCalls_ = false;                                             // else of kernels

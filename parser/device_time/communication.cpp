@@ -1,4 +1,4 @@
-#include "parser/foreign/kineto/communication.h"
+#include "parser/device_time/communication.h"
 
 #include <algorithm>
 #include <optional>
@@ -86,24 +86,25 @@ struct CommunicationCalls::Post {
   std::string groupUse;
 };
 
-CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> threads,
-                                       const ForeignTrace& trace, ForeignNames& names,
-                                       const HostJobs& jobs)
-    : timeline_(trace.timeline),
+CommunicationCalls::CommunicationCalls(const std::vector<ThreadEvents>& threads, int rank,
+                                       const RanksOfGroups& ranksOfGroups, Timeline& timeline,
+                                       ForeignNames& names, const HostJobs& jobs)
+    : timeline_(timeline),
       names_(names),
       jobs_(jobs),
-      info_(trace.kineto),
+      ranksOfGroups_(ranksOfGroups),
+      rank_(rank),
       calls_(threads.size()),
       launches_(threads.size()) {
-  if (!threads.empty()) rank_ = threads.front()->rank;
   for (std::size_t t = 0; t < threads.size(); ++t) {
-    processes_.push_back(static_cast<std::uint32_t>(threads[t]->process));
-    for (const Event& event : threads[t]->thread->events) {
+    processes_.push_back(threads[t].process);
+    for (const Event& event : *threads[t].events) {
       const std::string_view name = timeline_.strings[event.name];
+      const bool mayPost = threads[t].arePosts || name.starts_with(kPipelineName);
+      const bool isPost = mayPost && isTransfer(names.known(event.name).kind);
       const bool isCall =
-          name == kCall || name.starts_with(kSendName) || name.starts_with(kRecvName) ||
-          (name.starts_with(kPipelineName) && isTransfer(names.known(event.name).kind));
-      if (isCall) calls_[t].push_back({event.begin, event.end, event});
+          isPost || name == kCall || name.starts_with(kSendName) || name.starts_with(kRecvName);
+      if (isCall) calls_[t].push_back({event.begin, event.end, event, isPost});
       if (name != kCall) continue;
       Facts facts;
       addFacts(event, facts);
@@ -148,8 +149,8 @@ void CommunicationCalls::addUse(const Facts& facts, bool reduces,
 std::vector<std::int64_t> CommunicationCalls::ranksOf(const Facts& facts) const {
   constexpr std::string_view kCut = "...";
   if (facts.groupRanks.find(kCut) == std::string_view::npos) return numbersInList(facts.groupRanks);
-  const auto known = info_.ranksOfGroups.find(facts.groupName);
-  if (known == info_.ranksOfGroups.end()) return {};
+  const auto known = ranksOfGroups_.find(facts.groupName);
+  if (known == ranksOfGroups_.end()) return {};
   return {known->second.begin(), known->second.end()};
 }
 
@@ -255,7 +256,7 @@ void CommunicationCalls::addFacts(const Event& event, Facts& facts) const {
 
 void CommunicationCalls::addCall(const Call& call, Facts& facts) const {
   const std::string_view name = timeline_.strings[call.event.name];
-  if (name.starts_with(kPipelineName)) {
+  if (call.isPost) {
     facts.inPipeline = &names_.known(call.event.name);
   } else if (name == kCall) {
     addFacts(call.event, facts);
@@ -425,7 +426,21 @@ void CommunicationCalls::addMembers(Event& collective, const std::vector<std::in
 }
 
 std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& kernel,
-                                                                      const Launch* launch) const {
+                                                                      const Launch* launch,
+                                                                      Nanoseconds& lastEnd) const {
+  std::vector<Message> messages = messagesOf(kernel, launch);
+  if (messages.empty()) return messages;
+  if (launch != nullptr && launch->time > lastEnd) {
+    const Argument argument = Argument::ofInteger(
+        timeline_.strings.intern(message_arguments::kPostDelay), launch->time - lastEnd);
+    for (Message& message : messages) timeline_.addArguments(message.event, {&argument, 1});
+  }
+  lastEnd = kernel.end;
+  return messages;
+}
+
+std::vector<CommunicationCalls::Message> CommunicationCalls::messagesOf(
+    Event& kernel, const Launch* launch) const {
   Facts facts;
   addFacts(kernel, facts);
   const bool isOnHost = launch != nullptr && launch->thread < calls_.size();
@@ -489,26 +504,32 @@ CommunicationCalls::Message CommunicationCalls::messageOf(const Event& kernel, c
   return message;
 }
 
-/// Gives a message the job that it was posted for, and unless an annotation said them, the kind
-/// and the numbers that follow from it.
+/// Gives a message its job, and unless an annotation said them, the kind and the numbers that
+/// follow from it. Without an annotation its job is that which it was posted for.
 void CommunicationCalls::giveJob(Message& message, const Post& post, std::uint32_t thread) const {
-  const std::int32_t number = jobs_.ofMessage(thread, post.time, post.isSend, post.isForward);
+  Event& event = message.event;
+  const bool isNumbered = isTransfer(event.kind) && event.microBatch != kNotGiven;
+  if (isNumbered && event.job == kNotGiven) {
+    const std::int32_t own = jobs_.withMessage(thread, post.time, event);
+    if (own != HostJobs::kNone) event.job = own;
+  }
+  if (isNumbered && event.job != kNotGiven) return;
+  auto isForward = post.isForward;
+  if (isTransfer(event.kind) && !isNumbered) isForward = isForwardTransfer(event.kind);
+  const std::int32_t number = jobs_.ofMessage(thread, post.time, post.isSend, isForward);
   if (number == HostJobs::kNone) return;
   const HostJob& job = jobs_[number];
-  auto isForward = isForwardMessageOf(job.kind);
+  auto isOfForward = isForwardMessageOf(job.kind);
   // Which of its messages are of its forward is known when it has its stages.
-  if (isFoundPair(job.kind, job.stage)) isForward = post.isForward.value_or(true);
-  if (!isForward) return;
-  const JobKind kind = transferKind(post.isSend, *isForward);
-  Event& event = message.event;
+  if (isFoundPair(job.kind, job.stage)) isOfForward = isForward.value_or(true);
+  if (!isOfForward) return;
+  const JobKind kind = transferKind(post.isSend, *isOfForward);
   if (isTransfer(event.kind)) {  // its own job may be another one than that next to it
-    const bool isOfJob = event.kind == kind && event.microBatch == job.microBatch;
-    if (isOfJob && event.job == kNotGiven) event.job = number;
-    return;
+    if (event.kind != kind || (isNumbered && event.microBatch != job.microBatch)) return;
   }
   event.kind = kind;
-  event.stage = job.stage;
-  event.microBatch = job.microBatch;
+  if (event.stage == kNotGiven) event.stage = job.stage;
+  if (event.microBatch == kNotGiven) event.microBatch = job.microBatch;
   event.job = number;
 }
 

@@ -1,0 +1,218 @@
+#include "analysis/run/topology/stage_places.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace/text/number_text.h"
+#include "trace/text/ranks_text.h"
+#include "trace/topology.h"
+
+namespace pipetrace {
+namespace {
+
+/// What the events of a rank say of its place.
+struct RankFacts {
+  std::set<std::int32_t> stages;
+  std::set<std::int32_t> microBatches;  // of forwards and backwards of its lowest stage
+  std::set<std::int32_t> peers;
+  std::int32_t highest = kNotGiven;  // the highest stage that its jobs and messages show
+};
+
+/// How ranks are counted.
+struct Layout {
+  bool replicasFirst = true;
+  int positions = 1;
+  int replicas = 1;
+
+  int replicaOf(int rank) const { return replicasFirst ? rank % replicas : rank / positions; }
+  int positionOf(int rank) const { return replicasFirst ? rank / replicas : rank % positions; }
+  int rankAt(int replica, int position) const {
+    return replicasFirst ? position * replicas + replica : replica * positions + position;
+  }
+};
+
+class StagePlaces {
+ public:
+  StagePlaces(Timeline& timeline, Diagnostics& diagnostics)
+      : timeline_(timeline), diagnostics_(diagnostics) {}
+
+  void place() {
+    if (!readFacts() || !haveReplicas() || topologyOf(timeline_).replicas().size() > 1) return;
+    const auto positions = positionCount();
+    if (!positions) return;
+    const auto layout = layoutOf(*positions);
+    if (layout) give(*layout);
+  }
+
+ private:
+  /// Returns whether all ranks with compute jobs name their stages, and nothing says their places.
+  bool readFacts() {
+    for (const Track& track : timeline_.tracks) {
+      for (const Event& event : track.events) {
+        if (!isCompute(event.kind)) continue;
+        if (event.stage == kNotGiven) return false;
+        RankFacts& facts = facts_[track.rank];
+        facts.stages.insert(event.stage);
+        facts.highest = std::max(facts.highest, event.stage);
+      }
+    }
+    for (const auto& [rank, facts] : facts_) {
+      const RankInfo& info = timeline_.ranks.at(rank);
+      if (info.dataParallelIndex || info.numStages || !info.ranksOfStage.empty()) return false;
+    }
+    for (const Track& track : timeline_.tracks) {
+      const auto found = facts_.find(track.rank);
+      if (found == facts_.end()) continue;
+      RankFacts& facts = found->second;
+      for (const Event& event : track.events) {
+        if (isTransfer(event.kind)) {
+          if (event.peer != kNotGiven) facts.peers.insert(event.peer);
+          const bool isOfNext = isSend(event.kind) == isForwardTransfer(event.kind);
+          if (event.stage != kNotGiven && isOfNext) {
+            facts.highest = std::max(facts.highest, event.stage + 1);
+          }
+        } else if (isCompute(event.kind) && event.stage == *facts.stages.begin()) {
+          facts.microBatches.insert(event.microBatch);
+        }
+      }
+    }
+    return !facts_.empty();
+  }
+
+  /// Whether ranks have either the same stages or none in common, and some run the same jobs.
+  bool haveReplicas() {
+    std::map<std::int32_t, int> first;  // by stage: a rank that runs it
+    bool areAny = false;
+    for (const auto& [rank, facts] : facts_) {
+      for (const std::int32_t stage : facts.stages) {
+        const int other = first.try_emplace(stage, rank).first->second;
+        if (other == rank) continue;
+        if (facts_.at(other).stages != facts.stages) return false;
+        // Ranks that share the micro-batches of a stage are no replicas.
+        if (!runSameJobs(facts, facts_.at(other))) return false;
+        areAny = true;
+      }
+    }
+    return areAny;
+  }
+
+  /// One recording may be shorter than the other.
+  static bool runSameJobs(const RankFacts& a, const RankFacts& b) {
+    std::vector<std::int32_t> both;
+    std::set_intersection(a.microBatches.begin(), a.microBatches.end(), b.microBatches.begin(),
+                          b.microBatches.end(), std::back_inserter(both));
+    return 2 * both.size() >= std::min(a.microBatches.size(), b.microBatches.size());
+  }
+
+  static int positionOf(const RankFacts& facts) { return *facts.stages.begin(); }
+
+  /// The number of ranks of a pipeline: each has one stage, or several in loops or in a V.
+  std::optional<int> positionCount() const {
+    constexpr int kMost = 32'768;
+    int lowest = 0;  // the highest of the lowest stages
+    int highest = 0;
+    std::set<int> loops;  // what it would be
+    std::set<int> waves;
+    for (const auto& [rank, facts] : facts_) {
+      lowest = std::max(lowest, positionOf(facts));
+      highest = std::max(highest, int{facts.highest});
+      if (facts.stages.size() < 2) continue;
+      const int second = *std::next(facts.stages.begin());
+      loops.insert(second - positionOf(facts));
+      waves.insert((second + positionOf(facts) + 1) / 2);
+    }
+    int count = loops.empty() ? highest + 1 : lowest + 1;
+    if (loops.size() == 1) {
+      count = *loops.begin();
+    } else if (waves.size() == 1) {
+      count = *waves.begin();
+    }
+    if (count < 2 || count > kMost || lowest >= count) return std::nullopt;
+    return count;
+  }
+
+  bool fits(const Layout& layout) const {
+    return std::all_of(facts_.begin(), facts_.end(), [&](const auto& each) {
+      const auto& [rank, facts] = each;
+      const int replica = layout.replicaOf(rank);
+      return layout.positionOf(rank) == positionOf(facts) && replica < layout.replicas &&
+             std::all_of(facts.peers.begin(), facts.peers.end(),
+                         [&](std::int32_t peer) { return layout.replicaOf(peer) == replica; });
+    });
+  }
+
+  std::optional<Layout> layoutOf(int positions) const {
+    std::map<int, int> counts;  // by position
+    int replicas = 0;
+    for (const auto& [rank, facts] : facts_) {
+      replicas = std::max(replicas, ++counts[positionOf(facts)]);
+    }
+    const int last = facts_.rbegin()->first;
+    const int present = static_cast<int>(facts_.size());
+    std::optional<int> world;
+    for (const auto& [rank, facts] : facts_) {
+      if (timeline_.ranks.at(rank).worldSize) world = timeline_.ranks.at(rank).worldSize;
+    }
+    const auto isOfWorld = [&](const Layout& layout) {
+      return !world || *world == layout.positions * layout.replicas;
+    };
+    for (int count = replicas; count <= 2 * present; ++count) {
+      const Layout layout{true, positions, count};
+      const bool areMost = 2 * present >= positions * count;
+      if (areMost && isOfWorld(layout) && fits(layout)) return layout;
+    }
+    // A file of a rank that is there twice under another number looks like a part of a replica.
+    const Layout layout{false, positions, last / positions + 1};
+    const bool areAll = present == positions * layout.replicas;
+    return areAll && isOfWorld(layout) && fits(layout) ? std::optional(layout) : std::nullopt;
+  }
+
+  void give(const Layout& layout) {
+    std::size_t chunks = 1;
+    for (const auto& [rank, facts] : facts_) chunks = std::max(chunks, facts.stages.size());
+    std::set<int> replicas;
+    for (const auto& [rank, facts] : facts_) {
+      RankInfo& info = timeline_.ranks.at(rank);
+      info.dataParallelIndex = layout.replicaOf(rank);
+      replicas.insert(layout.replicaOf(rank));
+      info.pipelineRanks = pipetrace::toText(ranksOf(layout.replicaOf(rank), layout));
+      info.numChunks = static_cast<int>(chunks);
+      info.numStages = layout.positions * static_cast<int>(chunks);
+    }
+    std::vector<int> first;
+    for (const auto& rank : ranksOf(*replicas.begin(), layout)) first.push_back(rank.front());
+    diagnostics_.add(
+        {.severity = Severity::kNote,
+         .message = "inferred, as the logs do not say it: " +
+                    countText(replicas.size(), "pipeline of ", "pipelines, the first of ") +
+                    ranksText(first) +
+                    " in this order, as several ranks run the same jobs: they are replicas",
+         .advice = "--pp, --dp and --tp say it if ranks are arranged in another way"});
+  }
+
+  static std::vector<std::vector<int>> ranksOf(int replica, const Layout& layout) {
+    std::vector<std::vector<int>> ranks;
+    for (int position = 0; position < layout.positions; ++position) {
+      ranks.push_back({layout.rankAt(replica, position)});
+    }
+    return ranks;
+  }
+
+  Timeline& timeline_;
+  Diagnostics& diagnostics_;
+  std::map<int, RankFacts> facts_;  // of ranks with compute jobs
+};
+
+}  // namespace
+
+void placeByStages(Timeline& timeline, Diagnostics& diagnostics) {
+  StagePlaces(timeline, diagnostics).place();
+}
+
+}  // namespace pipetrace
