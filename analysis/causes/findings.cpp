@@ -979,15 +979,22 @@ class Findings {
       if (!pauses.isWanted()) {
         finding.time = pauses.cost;
         finding.shareOfSteps = ratio(finding.time, stepTime_);
-        // One that comes after each step, for no known reason, may be all that a program needs.
+        // One that comes after each step, for no known reason, may be all that a program needs. So
+        // it may be the optimizer, where none is recorded.
         const bool isUsual =
-            pauses.reason == Pauses::Reason::kUnknown && pauses.count == pauses.steps;
-        finding.isMinor = finding.shareOfSteps < (isUsual ? 2 * kMinorShare : kMinorShare);
+            pauses.reason == Pauses::Reason::kUnknown && 5 * pauses.count >= 4 * pauses.steps;
+        const double least = !isUsual ? 1 : hasOptimizers() ? 2 : 10;
+        finding.isMinor = finding.shareOfSteps < least * kMinorShare;
         if (pauses.rank >= 0) finding.ranks = {{pauses.rank, pauses.cost}};
       }
       addPause(pauses, finding.evidence);
       finding.facts = std::move(pauses);
     }
+  }
+
+  bool hasOptimizers() const {
+    return std::ranges::any_of(graph_.nodes().first(graph_.jobCount()),
+                               [](const auto& job) { return job.kind == JobKind::kOptimizer; });
   }
 
   void addUntracedPeers() {

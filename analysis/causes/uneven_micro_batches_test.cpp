@@ -101,6 +101,22 @@ TEST(UnevenMicroBatches, AreTheFindingWhereLongForwardsHaveLongBackwards) {
   }
 }
 
+TEST(UnevenMicroBatches, AreSeenInTheMeanOfStagesWhereJobsVaryAsMuchByThemselves) {
+  std::mt19937 random(11);  // NOLINT: the same run every time
+  const auto both = [&](JobKind kind, int stage, int microBatch, int step) {
+    const double byItself = static_cast<double>(random() % 100) / 100;
+    return byLength(kind, stage, microBatch, step) +
+           (kind == JobKind::kForward ? 10 : 20) * byItself;
+  };
+  const Timeline run = unevenRun(both);
+  const UnevenMicroBatches lengths = lengthsOf(run);
+  for (const auto& [number, stage] : lengths.stages()) {
+    EXPECT_LT(stage.correlation, UnevenMicroBatches::kCorrelated) << number;
+  }
+  EXPECT_THAT(lengths.uneven(), ElementsAre(0, 1, 2, 3));
+  EXPECT_GE(lengths.correlation(), UnevenMicroBatches::kCorrelated);
+}
+
 TEST(UnevenMicroBatches, AreAdvisedToBeBalancedByTokensAndHaveTheirFigures) {
   const Timeline run = unevenRun(byLength);
   const auto explanation = explainRun(run, {});

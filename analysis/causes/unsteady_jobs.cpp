@@ -15,6 +15,7 @@ namespace {
 
 struct LengthPair {
   std::int32_t step = 0;
+  std::int32_t microBatch = 0;
   double forward = 0;
   double backward = 0;
 };
@@ -59,7 +60,8 @@ LengthsOfStages lengthsOf(const JobGraph& graph, const JobGraph::Rank& rank,
     if (isForward) {
       ofStage.add(job);
     } else if (const JobGraph::Node* const forward = ofStage.take(job)) {
-      lengths[job.stage].push_back({job.step, static_cast<double>(graph.lengthOf(idOf(forward))),
+      lengths[job.stage].push_back({job.step, job.microBatch,
+                                    static_cast<double>(graph.lengthOf(idOf(forward))),
                                     static_cast<double>(graph.lengthOf(id))});
     }
   }
@@ -114,6 +116,24 @@ struct LengthSums {
   }
 };
 
+/// The mean over the stages of a pipeline of each of its micro-batches.
+std::vector<LengthPair> meansOf(std::vector<LengthPair> pairs) {
+  const auto keyOf = [](const LengthPair& pair) { return std::pair(pair.step, pair.microBatch); };
+  std::ranges::stable_sort(pairs, {}, keyOf);
+  std::vector<LengthPair> means;
+  double count = 0;
+  for (const LengthPair& pair : pairs) {
+    if (means.empty() || keyOf(means.back()) != keyOf(pair)) {
+      means.push_back({pair.step, pair.microBatch});
+      count = 0;
+    }
+    ++count;
+    means.back().forward += (pair.forward - means.back().forward) / count;
+    means.back().backward += (pair.backward - means.back().backward) / count;
+  }
+  return means;
+}
+
 }  // namespace
 
 UnevenMicroBatches::UnevenMicroBatches(const JobGraph& graph, const CountedSteps& counted,
@@ -132,6 +152,23 @@ UnevenMicroBatches::UnevenMicroBatches(const JobGraph& graph, const CountedSteps
     if (stages_[number].isUneven()) uneven_.push_back(number);
   }
   if (2 * uneven_.size() < stages_.size()) uneven_.clear();
+  if (!uneven_.empty() || stages_.size() < kLeastStages) return;
+  const bool mayBe = std::ranges::all_of(stages_, [](const auto& stage) {
+    return stage.second.correlation > 0 && stage.second.variation >= kVariation;
+  });
+  if (!mayBe) return;
+  LengthSums ofMeans;
+  for (const std::vector<std::uint32_t>& pipeline : graph.pipelines()) {
+    std::vector<LengthPair> all;
+    for (const std::uint32_t r : pipeline) {
+      for (const auto& [stage, pairs] : ranks[r]) all.insert(all.end(), pairs.begin(), pairs.end());
+    }
+    ofMeans.add(meansOf(std::move(all)));
+  }
+  const Stage mean = ofMeans.stage();
+  if (!mean.isUneven()) return;
+  ofMeans_ = mean;
+  for (const auto& [number, stage] : stages_) uneven_.push_back(number);
 }
 
 bool UnevenMicroBatches::isShownBy(std::int32_t stage) const {
@@ -139,6 +176,7 @@ bool UnevenMicroBatches::isShownBy(std::int32_t stage) const {
 }
 
 double UnevenMicroBatches::correlation() const {
+  if (ofMeans_) return ofMeans_->correlation;
   double least = 1;
   for (const int stage : uneven_) least = std::min(least, stages_.at(stage).correlation);
   return least;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/run/graph/job_graph.h"
@@ -19,6 +20,10 @@ namespace pipetrace {
 /// rank and in one step. Each is divided by the mean of its kind in that rank's step, so that ranks
 /// and steps that are slow as a whole do not count. Jobs in parts and fused pairs are left out.
 ///
+/// Jobs may vary so much by themselves that no stage shows it. With kLeastStages or more the means
+/// of each micro-batch over the stages of its pipeline are compared then: what jobs vary by
+/// themselves is less in them, and what their micro-batch is long is not.
+///
 /// Source: Lin et al., "Understanding Stragglers in Large Model Training Using What-if Analysis",
 /// 2025, section 5.3: sequence lengths are the cause where the correlation is 0.9 or more.
 class UnevenMicroBatches {
@@ -27,6 +32,7 @@ class UnevenMicroBatches {
   /// The standard deviation of forwards, as a share of their mean, from which on they are uneven.
   static constexpr double kVariation = 0.05;
   static constexpr std::size_t kLeastPairs = 16;
+  static constexpr std::size_t kLeastStages = 3;
 
   struct Stage {
     std::size_t pairs = 0;
@@ -49,13 +55,15 @@ class UnevenMicroBatches {
   bool isShownBy(std::int32_t stage) const;
   /// The stages that show it, ascending; empty: micro-batches are not uneven.
   const std::vector<int>& uneven() const { return uneven_; }
-  /// The least correlation of these stages, and their longest forward over the mean of its step.
+  /// The least correlation of these stages, or that of means over stages; and their longest forward
+  /// over the mean of its step.
   double correlation() const;
   double longest() const;
 
  private:
   std::map<std::int32_t, Stage> stages_;
   std::vector<int> uneven_;
+  std::optional<Stage> ofMeans_;
 };
 
 /// Pauses that ranks make at different steps, each now and then, as the garbage collector of a

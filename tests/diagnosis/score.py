@@ -68,10 +68,11 @@ def counts(finding):
     return finding["kind"] not in PASSED_OVER and not finding.get("minor", False)
 
 
-def counts_beside(finding, faults):
+def counts_beside(finding, faults, lacks_ranks):
     """Where the plan alone is at fault, who cannot tell why ranks wait for messages may still say
     that it is."""
     is_of_plans = bool(faults) and all(fault["kind"] in OF_PLANS for fault in faults)
+    is_of_plans = is_of_plans and not lacks_ranks
     return counts(finding) and not (is_of_plans and finding["kind"] == CANNOT_TELL)
 
 
@@ -321,7 +322,7 @@ def judge(truth, answer, tool=""):
         if answer.get(reason):
             verdict["no_answer"] = reason
             verdict["why"] = str(answer[reason])
-    counted = [each for each in answer.get("findings", ()) if counts_beside(each, faults)]
+    counted = [each for each in answer.get("findings", ()) if counts_beside(each, faults, truth["set"] == "missing")]
     verdict["said"] = kind_of(counted[0]) if counted else "nothing"
     verdict["abstained"] = bool(counted) and counted[0]["kind"] == CANNOT_TELL
     verdict["false_culprits"] = (

@@ -708,7 +708,8 @@ class FoundJobNumbers {
       addMessages(rankAt, position, pipeline, sends, receives);
     }
     // A fused pair has messages of both directions, which do not say whose they are.
-    if (rankAt.size() == depth_ && !pipeline.havePairs() && pipeline.followMessages(sends, receives)) {
+    if (rankAt.size() == depth_ && !pipeline.havePairs() &&
+        pipeline.followMessages(sends, receives)) {
       pipeline.give();
       return true;
     }
@@ -923,7 +924,7 @@ class FoundJobNumbers {
   Topology topology_;
   std::size_t depth_ = 0;                             // ranks of the pipeline
   std::map<std::int32_t, std::size_t> placeOfStage_;  // by the schedule that its steps follow
-  std::set<int> areByOrder_;  // ranks of the pipeline
+  std::set<int> areByOrder_;                          // ranks of the pipeline
   LeftOutJobs leftOut_;
 };
 

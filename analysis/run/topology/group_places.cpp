@@ -124,9 +124,9 @@ class GroupPlaces {
   bool areRanksMissing() const { return worldSize() > timeline_.ranks.size(); }
 
   /// Where ranks have no file, messages do not connect all of a pipeline. It is the smallest group
-  /// without a purpose that holds a rank and those that it sends to. Where nobody names these, it is
-  /// the only group that the rank is in. A group of all ranks is one only of ranks that are in no
-  /// other: replicas and ranks that share a stage have groups of their own.
+  /// without a purpose that holds a rank and those that it sends to. Where nobody names these, it
+  /// is the only group that the rank is in. A group of all ranks is one only of ranks that are in
+  /// no other: replicas and ranks that share a stage have groups of their own.
   bool findPipelinesInGroups() {
     std::map<int, std::set<int>> peers;  // of ranks that send or receive
     for (const Track& track : timeline_.tracks) {

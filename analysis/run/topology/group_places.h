@@ -12,10 +12,10 @@ namespace pipetrace {
 /// - A pipeline is a group for pipelines. Where none is named so, it is the ranks that send to each
 ///   other.
 ///   Where ranks have no file, these are not all of it. Then it is the smallest group of unknown
-///   purpose that holds a rank and those that it sends to. A group of all ranks is one only of ranks
-///   that are in no other.
-///   Each rank is a pipeline by itself if nobody sends, jobs name no later stage, and groups
-///   connect all ranks. These are groups of other axes, or of unknown purpose that add up.
+///   purpose that holds a rank and those that it sends to. A group of all ranks is one only of
+///   ranks that are in no other. Each rank is a pipeline by itself if nobody sends, jobs name no
+///   later stage, and groups connect all ranks. These are groups of other axes, or of unknown
+///   purpose that add up.
 /// - Ranks share a stage if they are in one group for tensor or context parallelism. So do ranks
 ///   of a group of unknown purpose in which collectives add up inside the forwards of each of them.
 /// - All other pipelines are replicas.

@@ -281,6 +281,9 @@ class Answer:
         if withheld and not any(each["kind"] == "cannot_tell" for each in self.findings):
             text = withheld[0]["text"]
             self.findings.append({"kind": "cannot_tell", "text": text, "severity": "warning"})
+        for note in self.advice.get("notes", ()):
+            if note.startswith("other plans were not simulated"):
+                self.findings.append({"kind": "cannot_tell", "text": note, "severity": "note"})
 
     # Advice ------------------------------------------------------------------------------------
 
