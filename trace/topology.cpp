@@ -291,9 +291,8 @@ Topology topologyOf(const Timeline& timeline, int threads) {
   topology.ranksOfStage = statedStageRanks(timeline);
   const int sharing = static_cast<int>(rankCount(topology.ranksOfStage));
   for (const auto& [replica, members] : topology.replicas()) {
-    const bool areUnknown = std::any_of(members.begin(), members.end(), [&](int rank) {
-      return lackNeighbours(timeline, rank);
-    });
+    const bool areUnknown = std::any_of(members.begin(), members.end(),
+                                        [&](int rank) { return lackNeighbours(timeline, rank); });
     for (std::size_t i = 0; i < members.size(); ++i) {
       Topology::Place& place = topology.places[members[i]];
       const RankInfo& info = infoOf(timeline, members[i]);

@@ -108,7 +108,7 @@ TEST(UnevenMicroBatches, AreSeenInTheMeanOfStagesWhereJobsVaryAsMuchByThemselves
     return byLength(kind, stage, microBatch, step) +
            (kind == JobKind::kForward ? 10 : 20) * byItself;
   };
-  const Timeline run = unevenRun(both);
+  Timeline run = unevenRun(both);
   const UnevenMicroBatches lengths = lengthsOf(run);
   for (const auto& [number, stage] : lengths.stages()) {
     EXPECT_LT(stage.correlation, UnevenMicroBatches::kCorrelated) << number;
