@@ -152,6 +152,50 @@ TEST_F(GroupPlacesTest, ASumOfLossesOnTheLastStageAloneMakesNoPeers) {
   EXPECT_THAT(reported(), IsEmpty());
 }
 
+TEST_F(GroupPlacesTest, GroupOfAllRanksIsThePipelineWhereFilesAreMissingAndThereIsNoOtherGroup) {
+  for (const int rank : {0, 3}) {
+    made_.add(rank, JobKind::kForward, 10, 20, 0);
+    made_.add(rank, JobKind::kSendForward, 20, 21, 0, 0, kSendLane);
+    made_.timeline.ranks[rank].worldSize = 4;
+  }
+  group(GroupAxis::kUnknown, {0, 1, 2, 3});
+  const Topology topology = placed();
+  EXPECT_EQ(topology.places.at(3).position, 3);
+  EXPECT_EQ(topology.places.at(3).depth, 4);
+  EXPECT_THAT(reported(), IsEmpty());
+}
+
+TEST_F(GroupPlacesTest, GroupThatHoldsThePeersIsThePipelineWhereFilesAreMissing) {
+  for (const int rank : {0, 3, 5}) {
+    made_.add(rank, JobKind::kForward, 10, 20, 0);
+    made_.timeline.ranks[rank].worldSize = 6;
+  }
+  made_.add(0, JobKind::kSendForward, 20, 21, 0, 0, kSendLane).peer = 2;
+  made_.add(3, JobKind::kSendForward, 20, 21, 0, 0, kSendLane).peer = 5;
+  made_.add(5, JobKind::kRecvForward, 20, 21, 0, 0, kRecvLane).peer = 3;
+  group(GroupAxis::kUnknown, {0, 1, 2, 3, 4, 5});
+  group(GroupAxis::kUnknown, {0, 2, 4});
+  group(GroupAxis::kUnknown, {1, 3, 5});
+  for (const int first : {0, 2, 4}) group(GroupAxis::kUnknown, {first, first + 1}, false, true);
+  const Topology topology = placed();
+  EXPECT_THAT(pipelines(topology), ElementsAre(ElementsAre(0), ElementsAre(3, 5)));
+  EXPECT_EQ(topology.places.at(3).position, 1);
+  EXPECT_EQ(topology.places.at(5).position, 2);
+}
+
+TEST_F(GroupPlacesTest, GroupOfAllRanksIsNoPipelineOfRanksThatAreInOthers) {
+  for (const int rank : {0, 3}) {
+    made_.add(rank, JobKind::kForward, 10, 20, 0);
+    made_.add(rank, JobKind::kSendForward, 20, 21, 0, 0, kSendLane);
+    made_.timeline.ranks[rank].worldSize = 4;
+    made_.timeline.ranks[rank].jobsFound = 1;
+  }
+  group(GroupAxis::kUnknown, {0, 1, 2, 3});
+  group(GroupAxis::kUnknown, {0, 1});
+  group(GroupAxis::kUnknown, {2, 3});
+  EXPECT_EQ(placed().places.at(3).position, -1) << "nothing tells";
+}
+
 TEST_F(GroupPlacesTest, WhereTheOtherAxesConnectAllRanksNoneIsBehindAnother) {
   addRanks({{0, 0}, {1, 0}, {2, 0}, {3, 0}}, 4);
   group(GroupAxis::kTensor, {0, 1});

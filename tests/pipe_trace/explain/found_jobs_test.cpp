@@ -2,6 +2,7 @@
 // truth.
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -81,10 +82,18 @@ class FoundJobs : public SlowRuns {
 
   /// Expects every job of the run and no other, with times within `tolerance` microseconds.
   void expectAll(const Simulation& run, const test::TrainingShape& shape, double tolerance,
-                 std::set<JobKind> without = {}) {
-    const std::map<int, Jobs> read = readJobs(recorded(run, shape));
-    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
-      const auto number = static_cast<int>(rank);
+                 const std::set<JobKind>& without = {}) {
+    std::vector<int> ranks(run.ranks.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    expectJobs(run, readJobs(recorded(run, shape)), ranks, tolerance, without);
+  }
+
+  static void expectJobs(const Simulation& run, const std::map<int, Jobs>& read,
+                         const std::vector<int>& ranks, double tolerance,
+                         const std::set<JobKind>& without = {}) {
+    EXPECT_EQ(read.size(), ranks.size());
+    for (const int number : ranks) {
+      const int rank = number;
       ASSERT_TRUE(read.contains(number)) << rank;
       const Jobs& jobs = read.at(number);
       std::size_t count = 0;
@@ -236,6 +245,31 @@ TEST_F(FoundJobs, FusedPairsWithoutTheFilesOfAllRanksAreNotTakenAndSaidSo) {
   const ProgramRun report = ask("report", {traces});
   EXPECT_EQ(report.exitCode, 2);
   EXPECT_THAT(report.err, HasSubstr("and give the files of all ranks"));
+}
+
+TEST_F(FoundJobs, RanksWhoseNeighboursHaveNoFilesHaveTheNumbersOfTheSchedule) {
+  for (const bool onDevice : {false, true}) {
+    for (const Simulation& run : {training("1F1B", 4, 6), training("Interleaved1F1B", 4, 4, 2)}) {
+      const std::string traces =
+          recorded(run, {.onDevice = onDevice, .ahead = 2, .namesGroup = true});
+      std::filesystem::remove(traces + "/rank1.json");
+      std::filesystem::remove(traces + "/rank2.json");
+      expectJobs(run, readJobs(traces), {0, 3}, onDevice ? kExact : kOfTheHost);
+      const ProgramRun report = ask("report", {traces});
+      EXPECT_THAT(report.out, HasSubstr("all 2 ranks follow"));
+      EXPECT_THAT(report.out, Not(HasSubstr("from rank 3 to rank 0")));
+    }
+  }
+}
+
+TEST_F(FoundJobs, StagesOfRanksWithoutNeighboursAndGroupsAreNotKnown) {
+  for (const bool onDevice : {false, true}) {
+    const std::string traces = recorded(training("1F1B", 4, 6), {.onDevice = onDevice});
+    std::filesystem::remove(traces + "/rank1.json");
+    std::filesystem::remove(traces + "/rank2.json");
+    EXPECT_THAT(ask("report", {traces}).err,
+                HasSubstr("the stages of ranks 0 and 3 are not known"));
+  }
 }
 
 TEST_F(FoundJobs, DevicesWorkHasItsTimesHoweverEarlyItWasLaunched) {

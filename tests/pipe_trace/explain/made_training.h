@@ -20,6 +20,7 @@ struct TrainingShape {
   int ahead = 1;          ///< how many receives are posted before their use; on GPUs
   int operators = 5;      ///< of a forward
   bool namesSteps = true;
+  bool namesGroup = false;  ///< `pg_config` has the group of all ranks
   /// A CUDA graph runs each step: the host launches it, and kernels name neither job nor peer.
   bool inGraphs = false;
   bool hasOneKernelName = false;  ///< in graphs: all kernels but those of messages have one name
@@ -57,10 +58,20 @@ class MadeTraining {
     return R"({"schemaVersion": 1, "distributedInfo": {"backend": ")" +
            std::string(shape_.onDevice ? "nccl" : "gloo") + R"(", "rank": )" +
            std::to_string(rank) + ", \"world_size\": " + std::to_string(run_.ranks.size()) +
-           "},\n\"baseTimeNanoseconds\": 0,\n\"traceEvents\": [\n" + events_ + "\n]}";
+           groups() + "},\n\"baseTimeNanoseconds\": 0,\n\"traceEvents\": [\n" + events_ + "\n]}";
   }
 
  private:
+  std::string groups() const {
+    if (!shape_.namesGroup) return "";
+    std::string ranks;
+    for (std::size_t rank = 0; rank < run_.ranks.size(); ++rank) {
+      ranks += (rank == 0 ? "" : ", ") + std::to_string(rank);
+    }
+    return R"(, "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": )" +
+           std::to_string(run_.ranks.size()) + R"(, "ranks": [)" + ranks + "]}]";
+  }
+
   static constexpr Nanoseconds kUs = kNsPerUs;
   using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // step, stage, micro-batch
 
