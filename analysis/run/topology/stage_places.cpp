@@ -43,10 +43,11 @@ class StagePlaces {
       : timeline_(timeline), diagnostics_(diagnostics) {}
 
   void place() {
-    if (!readFacts() || !haveReplicas() || topologyOf(timeline_).replicas().size() > 1) return;
-    const auto positions = positionCount();
-    if (!positions) return;
-    const auto layout = layoutOf(*positions);
+    if (!readFacts() || topologyOf(timeline_).replicas().size() > 1) return;
+    const auto replicas = mostOnAStage();
+    const auto positions = replicas ? positionCount() : std::nullopt;
+    if (!positions || (*replicas == 1 && !lackPositions(*positions))) return;
+    const auto layout = layoutOf(*positions, *replicas);
     if (layout) give(*layout);
   }
 
@@ -85,21 +86,27 @@ class StagePlaces {
     return !facts_.empty();
   }
 
-  /// Whether ranks have either the same stages or none in common, and some run the same jobs.
-  bool haveReplicas() {
-    std::map<std::int32_t, int> first;  // by stage: a rank that runs it
-    bool areAny = false;
+  /// How many ranks run the same jobs. Nothing where ranks have neither the same stages nor none in
+  /// common, and where they share the micro-batches of a stage.
+  std::optional<int> mostOnAStage() {
+    std::map<std::int32_t, std::pair<int, int>> ranks;  // by stage: the first, and how many
+    int most = 1;
     for (const auto& [rank, facts] : facts_) {
       for (const std::int32_t stage : facts.stages) {
-        const int other = first.try_emplace(stage, rank).first->second;
-        if (other == rank) continue;
-        if (facts_.at(other).stages != facts.stages) return false;
-        // Ranks that share the micro-batches of a stage are no replicas.
-        if (!runSameJobs(facts, facts_.at(other))) return false;
-        areAny = true;
+        auto& [first, count] = ranks.try_emplace(stage, rank, 0).first->second;
+        most = std::max(most, ++count);
+        if (first == rank) continue;
+        const RankFacts& other = facts_.at(first);
+        if (other.stages != facts.stages || !runSameJobs(facts, other)) return std::nullopt;
       }
     }
-    return areAny;
+    return most;
+  }
+
+  bool lackPositions(int positions) const {
+    std::set<int> there;
+    for (const auto& [rank, facts] : facts_) there.insert(positionOf(facts));
+    return std::ssize(there) < positions;
   }
 
   /// One recording may be shorter than the other.
@@ -147,12 +154,8 @@ class StagePlaces {
     });
   }
 
-  std::optional<Layout> layoutOf(int positions) const {
-    std::map<int, int> counts;  // by position
-    int replicas = 0;
-    for (const auto& [rank, facts] : facts_) {
-      replicas = std::max(replicas, ++counts[positionOf(facts)]);
-    }
+  /// `replicas`: at least so many, but for one, which is all.
+  std::optional<Layout> layoutOf(int positions, int replicas) const {
     const int last = facts_.rbegin()->first;
     const int present = static_cast<int>(facts_.size());
     std::optional<int> world;
@@ -162,11 +165,13 @@ class StagePlaces {
     const auto isOfWorld = [&](const Layout& layout) {
       return !world || *world == layout.positions * layout.replicas;
     };
-    for (int count = replicas; count <= 2 * present; ++count) {
+    const int most = replicas == 1 ? 1 : 2 * present;
+    for (int count = replicas; count <= most; ++count) {
       const Layout layout{true, positions, count};
-      const bool areMost = 2 * present >= positions * count;
+      const bool areMost = replicas == 1 || 2 * present >= positions * count;
       if (areMost && isOfWorld(layout) && fits(layout)) return layout;
     }
+    if (replicas == 1) return std::nullopt;
     // A file of a rank that is there twice under another number looks like a part of a replica.
     const Layout layout{false, positions, last / positions + 1};
     const bool areAll = present == positions * layout.replicas;
@@ -187,12 +192,14 @@ class StagePlaces {
     }
     std::vector<int> first;
     for (const auto& rank : ranksOf(*replicas.begin(), layout)) first.push_back(rank.front());
+    const std::string why = layout.replicas > 1
+                                ? "as several ranks run the same jobs: they are replicas"
+                                : "as jobs and messages name stages of ranks that have no file";
     diagnostics_.add(
         {.severity = Severity::kNote,
          .message = "inferred, as the logs do not say it: " +
                     countText(replicas.size(), "pipeline of ", "pipelines, the first of ") +
-                    ranksText(first) +
-                    " in this order, as several ranks run the same jobs: they are replicas",
+                    ranksText(first) + " in this order, " + why,
          .advice = "--pp, --dp and --tp say it if ranks are arranged in another way"});
   }
 

@@ -65,6 +65,23 @@ TEST_F(StagePlacesTest, RanksWithoutAFileKeepTheirPlaces) {
   EXPECT_EQ(topologyOf(made_.timeline).places.at(7).position, 3);
 }
 
+TEST_F(StagePlacesTest, PositionsOfAPipelineThatLacksRanksAreTheirNumbers) {
+  addRank(0, {0});
+  addRank(3, {3});
+  made_.add(3, JobKind::kSendForward, 20, 21, 0, 0, kSendLane).stage = 3;
+  EXPECT_THAT(pipelines(), ElementsAre(ElementsAre(0, 3)));
+  EXPECT_EQ(infoOf(3).pipelineRanks, "0/1/2/3/4") << "it sends to a stage 4";
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("1 pipeline of ranks 0 to 4 in this order, as "
+                                                "jobs and messages name stages of ranks that")));
+}
+
+TEST_F(StagePlacesTest, PipelineThatIsWholeIsLeftToMessagesAndNumbers) {
+  for (const int rank : {0, 1, 2}) addRank(rank, {2 - rank});
+  EXPECT_THAT(pipelines(), ElementsAre(ElementsAre(0, 1, 2)));
+  EXPECT_THAT(reported(), IsEmpty());
+  EXPECT_EQ(infoOf(0).pipelineRanks, "");
+}
+
 TEST_F(StagePlacesTest, ChunksOfLoopsAndOfAVTellThePositions) {
   for (const int rank : {0, 1, 2, 3}) addRank(rank, {rank / 2, rank / 2 + 2});
   EXPECT_THAT(pipelines(), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3)));
