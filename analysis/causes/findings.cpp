@@ -1134,8 +1134,11 @@ Whereabouts whereaboutsOf(const Finding& finding) {
   } else if (const auto* messages = finding.factsOf<LongMessages>()) {
     all.links = {{messages->from, messages->to}};
     all.steps = messages->steps;
-  } else if (const auto* link = finding.factsOf<LinkBesideOthers>(); link && link->slowWay) {
-    all.links = {*link->slowWay};
+  } else if (const auto* link = finding.factsOf<LinkBesideOthers>()) {
+    // The only link cannot be slower than others.
+    const bool isOnlyOne = finding.kind == FindingKind::kSlowLink && !link->others;
+    if (isOnlyOne) all.links.clear();
+    if (link->slowWay) all.links = {*link->slowWay};
   } else if (finding.factsOf<EarlyArrivals>() != nullptr) {
     all.links = {{finding.culprit.rank, finding.culprit.peer}};
   } else if (const auto* scattered = finding.factsOf<ScatteredPauses>()) {

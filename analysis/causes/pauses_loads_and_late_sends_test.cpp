@@ -279,6 +279,16 @@ TEST(PaidTime, ALinkThatIsSlowInOneDirectionIsAsSlowAsThatDirection) {
   EXPECT_EQ(links.slowWayOf({0, 1}), std::nullopt);
 }
 
+TEST(PaidTime, MessagesOnTheOnlyLinkAreAboutNoLinkInParticular) {
+  const Plan plan = buildSchedule("1F1B", {2, 8});
+  const auto run = explainRun(completedRun(plan, costsOf(plan, 3), 3), {});
+  const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::kSlowLink;
+  });
+  ASSERT_NE(found, run.findings.end());
+  EXPECT_THAT(whereaboutsOf(*found).links, IsEmpty());
+}
+
 /// Each job of 1F1B on four ranks with eight micro-batches begins `late` of its rank later.
 Timeline lateStarts(const std::vector<Nanoseconds>& late) {
   const auto faults = [&](const Plan& plan) {

@@ -322,7 +322,11 @@ def judge(truth, answer, tool=""):
         if answer.get(reason):
             verdict["no_answer"] = reason
             verdict["why"] = str(answer[reason])
-    counted = [each for each in answer.get("findings", ()) if counts_beside(each, faults, truth["set"] == "missing")]
+    counted = [
+        each
+        for each in answer.get("findings", ())
+        if counts_beside(each, faults, truth["set"] == "missing")
+    ]
     verdict["said"] = kind_of(counted[0]) if counted else "nothing"
     verdict["abstained"] = bool(counted) and counted[0]["kind"] == CANNOT_TELL
     verdict["false_culprits"] = (

@@ -13,6 +13,9 @@ SETS = (
     ("hybrid small", "the same, smaller"),
     ("hybrid two", "the same, two faults"),
     ("hybrid clean", "the same, no fault"),
+    ("real one", "real runs, one fault, of 2 % or more"),
+    ("real small", "the same, smaller"),
+    ("real clean", "the same, no fault"),
 )
 SIZES = ((0.01, "less than 1 %"), (0.02, "1 to 2 %"), (0.05, "2 to 5 %"), (0.10, "5 to 10 %"))
 LARGEST = "more than 10 %"
@@ -75,11 +78,11 @@ def below(limits, value, otherwise):
 def set_of(verdict):
     """A fault that turns out to be small is judged as such. Hybrid runs have any number of them."""
     faults, name = verdict["faults"], verdict["set"]
-    if name in ("one", "small", "hybrid") and len(faults) == 1:
+    if name in ("one", "small", "hybrid", "real") and len(faults) == 1:
         size = "small" if faults[0]["small"] else "one"
-        return "hybrid " + size if name == "hybrid" else size
-    if name == "hybrid":
-        return "hybrid two" if faults else "hybrid clean"
+        return "%s %s" % (name, size) if name in ("hybrid", "real") else size
+    if name in ("hybrid", "real"):
+        return name + (" two" if faults else " clean")
     return name
 
 
@@ -345,9 +348,9 @@ def of_one_fault(ones, small):
 
 
 def of_tool(tool, verdicts):
-    ones = of_set(verdicts, "one", "hybrid one")
-    small = of_set(verdicts, "small", "hybrid small")
-    clean = of_set(verdicts, "clean", "hybrid clean")
+    ones = of_set(verdicts, "one", "hybrid one", "real one")
+    small = of_set(verdicts, "small", "hybrid small", "real small")
+    clean = of_set(verdicts, "clean", "hybrid clean", "real clean")
     text = "## %s\n\n" % (tool or "Results")
     text += overview(verdicts) + without_answer(verdicts) + times(verdicts)
     if ones or small:

@@ -63,7 +63,9 @@ class Work(train_over_gloo.Work):
         seconds = self.options["layer_ms"] / 1000 + self.balance.get(stage, 0.0)
         slow_rank = self.fault["kind"] == "slow_rank" and self.rank in self.fault["ranks"]
         slow_stage = self.fault["kind"] == "slow_stage" and stage in self.fault["stages"]
-        return seconds * (self.fault["factor"] if self.is_faulty and (slow_rank or slow_stage) else 1)
+        return seconds * (
+            self.fault["factor"] if self.is_faulty and (slow_rank or slow_stage) else 1
+        )
 
     def sleep(self, seconds):
         slept = self.slept
@@ -72,9 +74,11 @@ class Work(train_over_gloo.Work):
         self.part.slept += self.slept - slept
 
     def wait(self, seconds, kept):
-        begin = time.perf_counter()
+        """Sleeps for something that no job computes."""
+        slept = self.slept
         self.sleep(seconds)
-        kept.append(time.perf_counter() - begin)
+        kept.append(self.slept - slept)
+        self.slept = slept
 
     def load(self):
         if self.is_faulty and self.rank in self.fault.get("loaders", ()):
@@ -151,9 +155,7 @@ def train(rank, port, options, out):
 
     measured = {}
     plan = schedule(wait=0, warmup=WARM_UP, active=options["steps"], repeat=2)
-    with profile(
-        activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=keep
-    ) as recorder:
+    with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=keep) as recorder:
         for part in ("sound", "faulty"):
             dist.barrier()
             work.begin_part(part == "faulty")

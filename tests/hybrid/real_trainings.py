@@ -153,9 +153,8 @@ class Trial:
         )
 
 
-def train(python, trial, folder):
-    script = os.path.join(HERE, "train_over_gloo.py")
-    command = [python, "-B", script, json.dumps(trial.options), folder]
+def train(python, options, folder, script=os.path.join(HERE, "train_over_gloo.py")):
+    command = [python, "-B", script, json.dumps(options), folder]
     path = os.path.join(folder, "training.log")
     with open(path, "w", encoding="utf-8") as log:
         ranks = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
@@ -284,7 +283,7 @@ def try_one(given, trial, root):
     with open(os.path.join(folder, "options.json"), "w", encoding="utf-8") as file:
         json.dump(trial.options, file, indent=1)
     begin, used = time.monotonic(), processor_seconds()
-    train(given.python, trial, folder)
+    train(given.python, trial.options, folder)
     if used is not None:
         used = (processor_seconds() - used) / (time.monotonic() - begin)
     own = own_times(folder)

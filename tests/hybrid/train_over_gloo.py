@@ -52,9 +52,10 @@ class Work:
         factor = self.fault["factor"] if slow_rank or slow_stage else 1
         return factor * self.options["layer_ms"] / 1000
 
-    def load_seconds(self):
-        is_slow = self.fault["kind"] == "slow_loader" and self.fault["rank"] == self.rank
-        return self.fault["ms"] / 1000 if is_slow else 0.0
+    def load(self):
+        """Waits for a batch."""
+        if self.fault["kind"] == "slow_loader" and self.fault["rank"] == self.rank:
+            time.sleep(self.fault["ms"] / 1000)
 
     def sleep(self, seconds):
         begin = time.perf_counter()
@@ -75,17 +76,17 @@ class Work:
 
     def device(self, stage):
         """A function that is an identity, and takes the time of a layer."""
-        seconds, sleep = self.layer_seconds(stage), self.sleep
+        sleep, seconds = self.sleep, lambda: self.layer_seconds(stage)
 
         class Device(torch.autograd.Function):
             @staticmethod
             def forward(_, x):
-                sleep(seconds)
+                sleep(seconds())
                 return x.clone()
 
             @staticmethod
             def backward(_, gradient):
-                sleep(2 * seconds)
+                sleep(2 * seconds())
                 return gradient.clone()
 
         return Device.apply
@@ -94,19 +95,18 @@ class Work:
 class Batches(torch.utils.data.IterableDataset):
     """Batches from a disk that may be slow."""
 
-    def __init__(self, make, seconds, seed):
-        self.make, self.seconds, self.seed = make, seconds, seed
+    def __init__(self, make, load, seed):
+        self.make, self.load, self.seed = make, load, seed
 
     def __iter__(self):
         generator = torch.Generator().manual_seed(self.seed)
         while True:
-            if self.seconds:
-                time.sleep(self.seconds)
+            self.load()
             yield self.make(generator)
 
 
-def loader(make, seconds, seed):
-    return iter(torch.utils.data.DataLoader(Batches(make, seconds, seed), batch_size=None))
+def loader(make, load, seed):
+    return iter(torch.utils.data.DataLoader(Batches(make, load, seed), batch_size=None))
 
 
 def torch_training(work):
@@ -122,14 +122,15 @@ def torch_training(work):
     )
 
     options = work.options
-    shares_stages = options["inner"] == "tp"
+    has_data_ranks = options["inner"] == "fsdp"
+    positions = options.get("positions", PIPELINE_RANKS)
     mesh = init_device_mesh(
         "cpu",
-        (PIPELINE_RANKS, RANKS // PIPELINE_RANKS),
-        mesh_dim_names=("pp", options["inner"] if shares_stages else "dp_shard"),
+        (positions, RANKS // positions),
+        mesh_dim_names=("pp", "dp_shard" if has_data_ranks else "tp"),
     )
     pipeline, inner = mesh["pp"], mesh[mesh.mesh_dim_names[1]]
-    count = PIPELINE_RANKS * options["chunks"]
+    count = positions * options["chunks"]
 
     class Layer(torch.nn.Module):
         def __init__(self, stage):
@@ -155,17 +156,17 @@ def torch_training(work):
         torch.manual_seed(number)
         layers = [Layer(number) for _ in range(options["layers"] // count)]
         module = torch.nn.Sequential(*layers)
-        if shares_stages:
+        if options["inner"] == "tp":
             for layer in layers:
                 split = {"grow": ColwiseParallel(), "shrink": RowwiseParallel()}
                 parallelize_module(layer, inner, split)
-        else:
+        elif has_data_ranks:
             for part in (*layers, module):
                 fully_shard(part, mesh=inner, reshard_after_forward=options["reshard"])
         return Stage(module, number, count, torch.device("cpu"), group=pipeline.get_group())
 
     position = pipeline.get_local_rank()
-    stages = [stage_of(position + chunk * PIPELINE_RANKS) for chunk in range(options["chunks"])]
+    stages = [stage_of(position + chunk * positions) for chunk in range(options["chunks"])]
     kind = get_schedule_class(options["schedule"])
     run = kind(
         stages if issubclass(kind, PipelineScheduleMulti) else stages[0],
@@ -177,8 +178,8 @@ def torch_training(work):
     rows = ROWS * options["micro_batches"]
     batches = loader(
         lambda generator: torch.randn(rows, WIDTH, generator=generator),
-        work.load_seconds(),
-        0 if shares_stages else inner.get_local_rank(),
+        work.load,
+        inner.get_local_rank() if has_data_ranks else 0,
     )
 
     def step():
@@ -205,16 +206,17 @@ def megatron_training(work):
     random.CudaRNGStatesTracker.fork = lambda *_, **__: contextlib.nullcontext()
     options = work.options
     chunks = options["chunks"] if options["chunks"] > 1 else None
+    positions = options.get("positions", PIPELINE_RANKS)
     parallel_state.initialize_model_parallel(
-        RANKS // PIPELINE_RANKS,
-        PIPELINE_RANKS,
+        RANKS // positions,
+        positions,
         virtual_pipeline_model_parallel_size=chunks,
     )
     position = parallel_state.get_pipeline_model_parallel_rank()
     peers = parallel_state.get_tensor_model_parallel_group()
 
     def stage_of(chunk):
-        return (chunk or 0) * PIPELINE_RANKS + position
+        return (chunk or 0) * positions + position
 
     def model_of(chunk):
         stage = stage_of(chunk)
@@ -227,7 +229,7 @@ def megatron_training(work):
             use_cpu_initialization=True,
             pipeline_dtype=torch.float32,
             tensor_model_parallel_size=dist.get_world_size(peers),
-            pipeline_model_parallel_size=PIPELINE_RANKS,
+            pipeline_model_parallel_size=positions,
             virtual_pipeline_model_parallel_size=chunks,
             hidden_dropout=0.0,
             attention_dropout=0.0,
@@ -245,7 +247,7 @@ def megatron_training(work):
             vocab_size=WORDS,
             max_sequence_length=SEQUENCE,
             pre_process=stage == 0,
-            post_process=stage == PIPELINE_RANKS * options["chunks"] - 1,
+            post_process=stage == positions * options["chunks"] - 1,
             vp_stage=chunk,
         )
 
@@ -271,7 +273,7 @@ def megatron_training(work):
     optimizer = torch.optim.SGD(weights, lr=0.01)
     loads = dist.get_rank(peers) == 0  # and gives its peers the batch
     make = lambda generator: torch.randint(0, WORDS, (2, SEQUENCE), generator=generator)
-    batches = [loader(make, work.load_seconds(), number) for number in range(len(models))]
+    batches = [loader(make, work.load, number) for number in range(len(models))]
     places = torch.arange(SEQUENCE)[None].expand(2, SEQUENCE)
     mask = torch.triu(torch.ones(1, 1, SEQUENCE, SEQUENCE), 1).bool()
 
@@ -323,8 +325,8 @@ def train(rank, port, options, out):
     dist.destroy_process_group()
 
 
-def main():
-    options, out = json.loads(sys.argv[1]), sys.argv[2]
+def run_ranks(train, options, out):
+    """Runs train(rank, port, options, out) in a process a rank. Returns 1 where one fails."""
     os.makedirs(os.path.join(out, "traces"), exist_ok=True)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     # Imports take longer than the training: ranks have those that were made before the fork.
@@ -346,6 +348,11 @@ def main():
         if any(rank.exitcode for rank in ranks):  # the others would wait for it
             break
     return 1 if any(rank.exitcode != 0 for rank in ranks) else 0
+
+
+def main():
+    options, out = json.loads(sys.argv[1]), sys.argv[2]
+    return run_ranks(train, options, out)
 
 
 if __name__ == "__main__":

@@ -155,6 +155,8 @@ def kind_of(finding, world):
         return "other" if where.get("ranks") else "jitter"
     if kind in ("late_jobs", "late_messages") and not where.get("ranks"):
         return "schedule"  # all ranks have some of it, and nobody is to blame
+    if kind == "slow_link" and not where.get("links") and not where.get("ranks"):
+        return "schedule"  # messages on the only link
     if kind == "late_messages":
         return "late_message" if len(where.get("steps", ())) == 1 else "late_sends"
     if kind == "slow_link":  # between a rank and itself: of collectives, as the sentence says
