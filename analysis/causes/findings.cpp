@@ -1040,7 +1040,13 @@ class Findings {
   }
 
   void addSlowReductions() {
+    // Where ranks meet inside jobs, a slow group's sums may be among these meetings.
+    const auto isKnown = [&](const std::vector<int>& ranks) {
+      return std::ranges::any_of(run_.peers.slowSets(),
+                                 [&](const auto& set) { return set.ranks == ranks; });
+    };
     for (SlowReduction& slow : slowReductionsOf(run_.of.timeline(), graph_, run_.counted)) {
+      if (isKnown(slow.ranks)) continue;
       Finding finding{.kind = FindingKind::kSlowReduction, .remedy = Remedy::kNetworkOfGroup};
       finding.time = slow.time;
       finding.bubbleClass = BubbleClass::kSync;
