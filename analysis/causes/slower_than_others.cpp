@@ -196,6 +196,17 @@ class RankSeries {
     }
   }
 
+  /// The standard error of a median of values that are spread as a normal distribution is, by their
+  /// median deviation from it. Two values say too little.
+  static double errorOfMedian(std::vector<double> values, double median) {
+    constexpr double kSigma = 1.4826;     // over the median deviation
+    constexpr double kOfMedian = 1.2533;  // over that of the mean: the root of pi / 2
+    if (values.size() < 3) return 0;
+    for (double& value : values) value = std::abs(value - median);
+    const auto count = static_cast<double>(values.size());
+    return kOfMedian * kSigma * lowerMedianOf(values) / std::sqrt(count);
+  }
+
   SlowerRanks::Rank of(std::size_t r) const {
     SlowerRanks::Rank rank;
     for (const auto& [stage, cells] : ranks_[r]) {
@@ -207,6 +218,7 @@ class RankSeries {
       if (!beside.values.empty()) {
         std::vector<double> values = beside.values;
         rank.factor = lowerMedianOf(values);
+        rank.standardError = errorOfMedian(values, rank.factor);
         values = beside.kernels;
         if (!values.empty()) rank.kernels = lowerMedianOf(values);
       }

@@ -104,8 +104,8 @@ class SlowerRanks {
   struct Rank {
     double factor = 1;   ///< beside its peers, in the median over steps; 1 without peers
     double kernels = 0;  ///< the same of the time in which kernels compute
-    /// Of the factor, as its jobs vary beside those of its peers. 0 where jobs are compared whole:
-    /// it is known of ranks that meet inside jobs alone.
+    /// Of the factor: of ranks that meet inside jobs, as their jobs vary beside those of peers, of
+    /// others as the steps do. 0 where there are fewer than three.
     double standardError = 0;
     std::vector<std::int32_t> stages;  ///< that it has peers in, ascending; empty: it has none
     std::optional<Change> change;

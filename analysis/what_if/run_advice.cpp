@@ -156,6 +156,7 @@ class RunAdvisor {
     }
     std::vector<std::pair<double, LinkTimes::Link>> slow;
     for (const LinkTimes::Link& link : links) {
+      if (link.first == link.second) continue;  // messages that were taken for another's
       const auto others = times.ofOthers(link);
       if (times.isEarly(link) || !others || *others <= 0) continue;
       const double factor = static_cast<double>(times.of(link)) / static_cast<double>(*others);

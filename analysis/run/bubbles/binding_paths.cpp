@@ -208,7 +208,9 @@ void BindingPaths::setLateInLine(Id message, Link& link) const {
   const Nanoseconds inLine = delay.blocked.time + delay.transfer.time;
   link.waitsInLine = inLine > 0;
   link.late = time - inLine;
-  if (inLine == 0 && node.before != JobGraph::kNone) {
+  const Id front = graph_.lineEnd(graph_.lastEndOf(message)).before;
+  const Nanoseconds lineFree = front == JobGraph::kNone ? kNsMin : graph_.eventOf(front).end;
+  if (node.before != JobGraph::kNone && graph_.node(node.before).end > lineFree) {
     const Nanoseconds free = node.begin - graph_.node(node.before).end;
     link.late = std::clamp<Nanoseconds>(free, 0, link.late);
   }

@@ -149,6 +149,8 @@ def is_of_collectives(where):
 
 def kind_of(finding, world):
     kind, evidence, where = finding["kind"], finding["evidence"], where_of(finding)
+    if kind == "slow_stages" and where.get("steps"):
+        return "slow_rank"  # the rank of these stages, in these steps
     if kind == "slow_stages":  # or one that is faster than the others, which wait for them
         return "slow_stage" if evidence.get("factor", 1) >= FAST else "other"
     if kind == "unsteady_jobs":  # one rank alone is no chance
