@@ -31,11 +31,13 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "diagnosis"
 sys.path.insert(0, str(HERE))
+sys.path.insert(1, str(HERE.parent / "hybrid"))
 
 import cases  # noqa: E402
 import hybrid  # noqa: E402
 import score  # noqa: E402
 import simulate  # noqa: E402
+from judge_reports import seeds_in  # noqa: E402
 
 SETS = ("one", "two", "clean", "missing", "hybrid")
 
@@ -88,14 +90,6 @@ def hints(truth):
     """What the people who trained would say to a tool."""
     case = truth.get("case", {})
     return {key: case[key] for key in ("positions", "replicas", "schedule") if key in case}
-
-
-def seeds_in(text):
-    seeds = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        seeds += range(int(first), int(last or first) + 1)
-    return seeds
 
 
 def options():

@@ -601,17 +601,12 @@ class CulpritFacts {
   void addStagesOfRanks(Finding& finding) const {
     if (finding.stages.empty() || !run_.stages.besideOthers(finding.stages).isKnown) return;
     const std::set<int>& ranks = run_.stages.of(finding.stages.front()).ranks;
-    std::vector<std::int32_t> all;
-    for (std::size_t s = 0; s < run_.stages.count(); ++s) {
-      const auto stage = static_cast<std::int32_t>(s);
-      if (run_.stages.of(stage).ranks == ranks) all.push_back(stage);
-    }
     const double least = 1 + (run_.stages.besideOthers(finding.stages).times - 1) / 2;
-    for (const std::int32_t stage : all) {
-      const bool isListed = std::ranges::find(finding.stages, stage) != finding.stages.end();
-      if (!isListed && least > 1 && run_.stages.besideOthers({stage}).times >= least) {
-        finding.stages.push_back(stage);
-      }
+    if (least <= 1) return;
+    for (std::int32_t stage = 0; std::cmp_less(stage, run_.stages.count()); ++stage) {
+      if (run_.stages.of(stage).ranks != ranks) continue;
+      if (std::ranges::find(finding.stages, stage) != finding.stages.end()) continue;
+      if (run_.stages.besideOthers({stage}).times >= least) finding.stages.push_back(stage);
     }
     std::ranges::sort(finding.stages);
   }

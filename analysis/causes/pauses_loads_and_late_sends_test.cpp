@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -287,6 +288,78 @@ TEST(PaidTime, MessagesOnTheOnlyLinkAreAboutNoLinkInParticular) {
   });
   ASSERT_NE(found, run.findings.end());
   EXPECT_THAT(whereaboutsOf(*found).links, IsEmpty());
+}
+
+/// Steps of a third of a second with 20 ms between them.
+TEST(PaidTime, APauseAfterEachStepMayBeTheOptimizerWhereNoneIsRecorded) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  for (const bool hasOptimizers : {false, true}) {
+    Timeline run = completedRun(plan, costsOf(plan, 0.1), 5);
+    for (Track& track : run.tracks) {
+      for (Event& event : track.events) {
+        event.begin += event.step * 20 * kOneMs;
+        event.end += event.step * 20 * kOneMs;
+      }
+      if (hasOptimizers) continue;
+      std::erase_if(track.events, [](const Event& event) { return event.kind == kOptimizer; });
+    }
+    run.sort();
+    const auto explained = explainRun(run, {});
+    const auto pause =
+        std::find_if(explained.findings.begin(), explained.findings.end(),
+                     [](const Finding& f) { return f.kind == FindingKind::kPauses; });
+    ASSERT_NE(pause, explained.findings.end());
+    EXPECT_EQ(pause->isMinor, !hasOptimizers) << pause->shareOfSteps;
+  }
+}
+
+/// Two replicas of one stage, of which rank 1 takes that many ms a step, rank 0 100.
+SlowerRanks::Rank besidePeer(const std::vector<Nanoseconds>& lengths) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1}) {
+    RankInfo& info = made.timeline.ranks[rank];
+    info.dataParallelIndex = rank;
+    info.numStages = 1;
+    info.worldSize = 2;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      const auto step = static_cast<std::int32_t>(i);
+      const Nanoseconds begin = step * 200 * kOneMs;
+      const Nanoseconds length = rank == 0 ? 100 : lengths[i];
+      made.add(rank, kForward, begin, begin + length * kOneMs, step).stage = 0;
+    }
+  }
+  made.timeline.sort();
+  const auto run = asRun(made.timeline);
+  return SlowerRanks(run.graph(), {}).of(1);
+}
+
+TEST(PaidTime, ARankIsSlowOnlyByMoreThanItsStepsVary) {
+  EXPECT_TRUE(besidePeer({104, 104, 104, 104, 104}).isSlower());
+  const SlowerRanks::Rank varies = besidePeer({92, 110, 104, 97, 115});
+  EXPECT_DOUBLE_EQ(varies.factor, 1.04);
+  EXPECT_GT(varies.standardError, 0.02);
+  EXPECT_FALSE(varies.isSlower());
+}
+
+/// Jobs vary, and others wait for some of the rank's stages alone.
+TEST(PaidTime, ASlowRankHasAllOfItsStages) {
+  for (int seed = 1; seed <= 6; ++seed) {
+    const Plan plan = buildSchedule("Interleaved1F1B", {12, 24, 4});
+    Costs costs = costsOf(plan, 0.1);
+    test::scaleRank(costs, plan, 0, 1.49);
+    std::mt19937 random(static_cast<unsigned>(seed));
+    for (int step = 0; step < 3; ++step) {
+      for (const std::vector<Action>& row : plan.ranks) {
+        for (const Action& action : row) {
+          costs.faults.jobs.push_back(
+              {action, step, static_cast<Nanoseconds>(random() % 2'000'000), 0});
+        }
+      }
+    }
+    const auto run = explainRun(completedRun(plan, costs, 3), {});
+    EXPECT_EQ(run.findings.at(0).kind, FindingKind::kSlowStages);
+    EXPECT_THAT(whereaboutsOf(run.findings.at(0)).stages, ElementsAre(0, 12, 24, 36)) << seed;
+  }
 }
 
 /// Each job of 1F1B on four ranks with eight micro-batches begins `late` of its rank later.
