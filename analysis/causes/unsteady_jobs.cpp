@@ -152,6 +152,12 @@ UnevenMicroBatches::UnevenMicroBatches(const JobGraph& graph, const CountedSteps
     if (stages_[number].isUneven()) uneven_.push_back(number);
   }
   if (2 * uneven_.size() < stages_.size()) uneven_.clear();
+  if (!uneven_.empty()) {
+    uneven_.clear();
+    for (const auto& [number, stage] : stages_) {
+      if (stage.isUneven(kRelated)) uneven_.push_back(number);
+    }
+  }
   if (!uneven_.empty() || stages_.size() < kLeastStages) return;
   const bool mayBe = std::ranges::all_of(stages_, [](const auto& stage) {
     return stage.second.correlation > 0 && stage.second.variation >= kVariation;

@@ -29,6 +29,9 @@ namespace pipetrace {
 class UnevenMicroBatches {
  public:
   static constexpr double kCorrelated = 0.9;
+  /// Where half of the stages show it, those with at least this correlation are concerned, too:
+  /// their jobs vary more by themselves.
+  static constexpr double kRelated = 0.5;
   /// The standard deviation of forwards, as a share of their mean, from which on they are uneven.
   static constexpr double kVariation = 0.05;
   static constexpr std::size_t kLeastPairs = 16;
@@ -40,8 +43,8 @@ class UnevenMicroBatches {
     double variation = 0;    ///< the standard deviation of forwards
     double longest = 0;      ///< a forward, over the mean of its step
 
-    bool isUneven() const {
-      return pairs >= kLeastPairs && correlation >= kCorrelated && variation >= kVariation;
+    bool isUneven(double least = kCorrelated) const {
+      return pairs >= kLeastPairs && correlation >= least && variation >= kVariation;
     }
   };
 
@@ -50,10 +53,10 @@ class UnevenMicroBatches {
 
   /// By stage; only those with pairs.
   const std::map<std::int32_t, Stage>& stages() const { return stages_; }
-  /// Whether micro-batches are of uneven length: at least half of the stages show it, and this one
-  /// does.
+  /// Whether micro-batches are of uneven length, as at least half of the stages show, and this one
+  /// is concerned.
   bool isShownBy(std::int32_t stage) const;
-  /// The stages that show it, ascending; empty: micro-batches are not uneven.
+  /// The stages that are concerned, ascending; empty: micro-batches are not uneven.
   const std::vector<int>& uneven() const { return uneven_; }
   /// The least correlation of these stages, or that of means over stages; and their longest forward
   /// over the mean of its step.

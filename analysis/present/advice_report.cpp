@@ -147,6 +147,7 @@ std::string adviceJson(const AdviceList& list) {
     Json one = {{"kind", kindName(advice.of)},
                 {"text", advice.what},
                 {"step_ns", advice.step},
+                {"mean_step_ns", advice.meanStep > 0 ? Json(advice.meanStep) : Json(nullptr)},
                 {"gain", advice.gain},
                 {"error", advice.error},
                 {"simulated", advice.isByModel},

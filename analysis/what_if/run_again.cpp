@@ -502,21 +502,47 @@ void RunAgain::balance(std::vector<double>& durations) const {
   }
 }
 
+/// How long a micro-batch is, over the mean of its step and pipeline, is how much longer than usual
+/// there its jobs on all these stages are together. Its jobs become shorter by that, and vary among
+/// themselves as they did.
 void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& durations) const {
-  using Key = std::tuple<std::size_t, std::uint32_t, std::int32_t, JobKind, std::int16_t>;
-  std::map<Key, std::pair<double, double>> sums;  // time and count
-  std::vector<std::pair<Index, Key>> jobs;
+  struct Sum {
+    double time = 0;
+    double count = 0;
+    double mean() const { return time / count; }
+  };
+  using Alike = std::tuple<std::size_t, std::uint32_t, std::int32_t, JobKind, std::int16_t>;
+  using MicroBatch = std::tuple<std::size_t, int, std::int32_t>;  // step, replica, number
+  struct Job {
+    Index index;
+    Alike alike;
+    MicroBatch microBatch;
+  };
+  std::map<Alike, Sum> usual;
+  std::vector<Job> jobs;
   for (Index i = 0; i < durations.size(); ++i) {
     const Operation& work = network_.operations()[i];
     if (!isCompute(kindOf(work))) continue;
     if (std::find(stages.begin(), stages.end(), stageOf(work)) == stages.end()) continue;
-    const Key key{work_.stepIndexOf(work.id), work.rank, stageOf(work), kindOf(work),
-                  work_.event(work.id).part};
-    sums[key].first += durations[i];
-    ++sums[key].second;
-    jobs.emplace_back(i, key);
+    const Event& event = work_.event(work.id);
+    const std::size_t step = work_.stepIndexOf(work.id);
+    jobs.push_back({i,
+                    {step, work.rank, stageOf(work), kindOf(work), event.part},
+                    {step, graph_.ranks()[work.rank].replica, event.microBatch}});
+    Sum& sum = usual[jobs.back().alike];
+    sum.time += durations[i];
+    ++sum.count;
   }
-  for (const auto& [i, key] : jobs) durations[i] = std::round(sums[key].first / sums[key].second);
+  std::map<MicroBatch, std::pair<double, double>> lengths;  // its time, and the usual
+  for (const Job& job : jobs) {
+    auto& [own, mean] = lengths[job.microBatch];
+    own += durations[job.index];
+    mean += usual[job.alike].mean();
+  }
+  for (const Job& job : jobs) {
+    const auto& [own, mean] = lengths[job.microBatch];
+    if (own > 0) durations[job.index] = std::round(durations[job.index] * mean / own);
+  }
 }
 
 void RunAgain::leaveOutPauses(const std::vector<JobGraph::Id>& jobs,

@@ -56,8 +56,9 @@ struct RunChanges {
   /// Each stage takes the mean of all stages for each kind of compute job: the work is kept. The
   /// jobs of a stage keep their differences from each other.
   bool balancesStages = false;
-  /// The micro-batches of these stages are of equal length: each job takes the mean of its kind on
-  /// its rank, in its step.
+  /// The micro-batches of these stages are of equal length: the jobs of each become shorter by the
+  /// factor by which they are all together longer than those of the other micro-batches of their
+  /// step and pipeline. Jobs vary among themselves as they did.
   std::vector<int> evenStages;
   /// Jobs without their pauses, ascending: each takes at most the median of its stage and kind, and
   /// begins when its last input is there.

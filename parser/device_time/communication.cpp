@@ -7,6 +7,7 @@
 
 #include "parser/foreign/names/group_names.h"
 #include "trace/event_arguments.h"
+#include "trace/log/log_format.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
@@ -406,7 +407,12 @@ void CommunicationCalls::addMembers(Event& collective, const std::vector<std::in
                                     std::optional<std::int64_t> sequence) const {
   const bool isInside = isCollective(collective.kind) && collective.job >= 0 &&
                         isCompute(jobs_[static_cast<std::int32_t>(collective.job)].kind);
-  if (!isInside || ranks.size() < 2) return;
+  if (ranks.size() < 2) return;
+  if (!isInside) {
+    // Ranks meet in it between their jobs, as in those of job logs.
+    if (isCollective(collective.kind)) addText(collective, log_format::kMembers, textOf(ranks));
+    return;
+  }
   if (partners) {
     std::sort(partners->begin(), partners->end());
     partners->erase(std::unique(partners->begin(), partners->end()), partners->end());

@@ -1,5 +1,6 @@
 // The collectives of a run: who takes part, what they wait for, what waits for them.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <tuple>
 
@@ -33,6 +34,17 @@ struct GroupKey {
 
 /// The scope of a collective whose members are given.
 constexpr std::int64_t kGiven = -1;
+/// That of one in which all ranks take part, by its times.
+constexpr std::int64_t kSharedByAll = -2;
+
+/// By how much the clocks of ranks may differ once they are aligned, as far as members are
+/// concerned that the log names.
+constexpr Nanoseconds kMostClockError = kNsPerMs;
+
+/// How far apart ranks may end a collective that they share.
+constexpr Nanoseconds kEndTogether = 100 * kNsPerUs;
+/// The share of steps in which they do.
+constexpr double kSharedInSteps = 0.9;
 
 /// Tensor-parallel peers, which have other indices, are no replicas.
 std::int64_t scopeOf(Members members, std::uint32_t r, int replica, int tensor, int position) {
@@ -45,7 +57,56 @@ std::int64_t scopeOf(Members members, std::uint32_t r, int replica, int tensor, 
   return 0;
 }
 
+/// A collective of a step as all ranks show it.
+struct AcrossRanks {
+  std::size_t ranks = 0;
+  Nanoseconds latestBegin = kNsMin;
+  Nanoseconds earliestEnd = kNsMax;
+  Nanoseconds latestEnd = kNsMin;
+
+  void add(const Event& event) {
+    ++ranks;
+    latestBegin = std::max(latestBegin, event.begin);
+    earliestEnd = std::min(earliestEnd, event.end);
+    latestEnd = std::max(latestEnd, event.end);
+  }
+  bool isShared() const {
+    return latestBegin <= earliestEnd && latestEnd - earliestEnd <= kEndTogether;
+  }
+};
+
 }  // namespace
+
+/// How many of the last collectives of their steps all ranks share, as the norm of gradients, where
+/// the log does not say who takes part: they end at the same time everywhere.
+std::size_t JobGraphBuilder::lastThatAllShare() const {
+  constexpr std::size_t kMost = 8;
+  if (graph_.isNumbered_ || events_.size() < 2) return 0;
+  std::map<std::int32_t, std::array<AcrossRanks, kMost>> steps;  // the last one first
+  for (const RankEvents& events : events_) {
+    std::size_t back = 0;
+    std::int32_t step = kNotGiven;
+    for (auto each = events.collectives.rbegin(); each != events.collectives.rend(); ++each) {
+      if (each->event->step != step) back = 0;
+      step = each->event->step;
+      if (each->members != 0 || step < 0 || back == kMost) continue;
+      steps[step][back++].add(*each->event);
+    }
+  }
+  for (std::size_t back = 0; back < kMost; ++back) {
+    std::size_t complete = 0;
+    std::size_t shared = 0;
+    for (const auto& [step, last] : steps) {
+      if (last[back].ranks < events_.size()) continue;
+      ++complete;
+      if (last[back].isShared()) ++shared;
+    }
+    const bool isShared = complete >= 2 && static_cast<double>(shared) >=
+                                               kSharedInSteps * static_cast<double>(complete);
+    if (!isShared) return back;
+  }
+  return kMost;
+}
 
 /// Counts them, and leaves out what is part of a job. Of those in which ranks meet that is part of
 /// a job on one rank and not on another one, so that all of them count.
@@ -253,18 +314,28 @@ bool JobGraphBuilder::lacksMembers(Members members, std::uint32_t r) const {
 }
 
 /// Finds the members of each group. Unless all of them overlap in time they are no group, and each
-/// is one for itself.
+/// is one for itself. Where the log names the members, clocks may be a little apart.
 void JobGraphBuilder::groupCollectives() {
   std::vector<GroupKey> keys;
+  const std::size_t sharedByAll = lastThatAllShare();
   for (std::uint32_t r = 0; r < events_.size(); ++r) {
     const JobGraph::Rank& rank = graph_.ranks_[r];
     const Place& place = places_[r];
+    std::map<std::int32_t, std::size_t> left;  // by step: those of which the log says nothing
+    for (const Collective& each : events_[r].collectives) {
+      if (each.members == 0) ++left[each.event->step];
+    }
     for (std::size_t i = 0; i < events_[r].collectives.size(); ++i) {
       const Collective& each = events_[r].collectives[i];
       const Id id = rank.firstCollective + static_cast<Id>(i);
       if (each.members != 0) {
         keys.push_back({nameOf(*each.event, each.members), kGiven, each.number, id,
                         lacksMembers(each.members)});
+        continue;
+      }
+      if (const std::size_t back = left[each.event->step]--; back <= sharedByAll) {
+        keys.push_back({Name{each.event->step, each.event->kind, 0, 0}, kSharedByAll,
+                        static_cast<std::uint32_t>(back), id, lacksMembers(Members::kAll, r)});
         continue;
       }
       const Members members = collectiveRuleOf(timeline_.strings[each.event->name]).members;
@@ -287,12 +358,13 @@ void JobGraphBuilder::groupCollectives() {
     }
     const Nanoseconds begin = graph_.nodes_[last].begin;
     const bool hasStep = std::get<0>(keys[first].name) >= 0;
-    const bool isGroup = graph_.isNumbered_ || (hasStep && begin <= earliestEnd);
+    const Nanoseconds clockError = keys[first].scope < 0 ? kMostClockError : 0;
+    const bool isGroup = graph_.isNumbered_ || (hasStep && begin <= earliestEnd + clockError);
     for (std::size_t k = first; k < end; ++k) {
       const Id id = keys[k].id;
       graph_.nodes_[id].lacksInput = isGroup && keys[k].lacksMembers;
       if (isGroup && id != last) {
-        graph_.nodes_[id].begin = begin;
+        graph_.nodes_[id].begin = std::min(begin, graph_.nodes_[id].end);
         graph_.nodes_[id].inputs[0] = last;
       }
       graph_.collectives_[id - graph_.messageEnd_].group = group;

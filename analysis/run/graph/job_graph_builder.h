@@ -137,6 +137,7 @@ class JobGraphBuilder {
   bool lacksMembers(StringId members) const;
   void placeCollectives();
   void fillCollectives(std::uint32_t r, const RankEvents& events);
+  std::size_t lastThatAllShare() const;
   void groupCollectives();
   bool lacksMembers(Members members, std::uint32_t r) const;
 

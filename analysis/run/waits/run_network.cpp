@@ -266,9 +266,14 @@ void RunNetwork::addWaitsOfMessages(const JobGraph& graph, const RunWork& runWor
     if (runWork.waitsForSender(id) && producer != RunWork::kNone) {
       waitFor(indexOf(runWork, producer), WaitReason::kMaker);
     }
-    // Where a receive stands on a line, the one before it there says when it could begin.
-    const bool hasTurn = areInLine && graph.lineEnd(graph.receiveOf(id)).isOnLine;
-    if (!hasTurn) waitFor(messageGates_[place], WaitReason::kReceive);
+    if (const Index gate = messageGates_[place]; gate != kNone) {
+      // Where a receive stands on a line, the one before it there may be what it waited for.
+      const RunWork::Id before = areInLine ? graph.lineEnd(graph.receiveOf(id)).before
+                                           : static_cast<RunWork::Id>(JobGraph::kNone);
+      const bool hasTurn = before != JobGraph::kNone &&
+                           graph.eventOf(before).end > runWork.endOf(operations_[gate].id);
+      if (!hasTurn) waitFor(gate, WaitReason::kReceive);
+    }
     if (!areInLine) continue;
     for (const RunWork::Id end : {graph.sendOf(id), graph.receiveOf(id)}) {
       const RunWork::Id before = graph.lineEnd(end).before;
@@ -384,6 +389,7 @@ void RunNetwork::findLaunches(const RunWork& runWork) {
       work.launch = static_cast<double>(own - (ready == kNsMin ? origin_ : ready));
     }
     for (const Index member : network_.members(group)) {
+      // Below 0 by what clocks are apart.
       operations_[member].measured =
           static_cast<double>(runWork.endOf(operations_[member].id) - begin);
     }

@@ -314,7 +314,10 @@ class Answer:
                 same = [said]
                 self.findings.append(said)
             if "predicted_step_ns" not in same[0] and each["kind"] not in NOT_GONE:
-                self.predict(same[0], each["step_ns"], self.paid(), self.of, error)
+                if each.get("mean_step_ns") and self.mean(self.of):
+                    self.predict(same[0], each["mean_step_ns"], self.mean(self.of), self.of)
+                else:
+                    self.predict(same[0], each["step_ns"], self.paid(), self.of, error)
 
     @staticmethod
     def numbers_in(advice):
