@@ -145,7 +145,9 @@ std::string errorsText(const WhatIfAnswer& answer) {
 }
 
 Json jsonOf(const WhatIfFigures& figures, bool isInTokens) {
-  Json json{{"step_ns", figures.step}, {"step_wall_ns", nullptr}};
+  Json json{{"step_ns", figures.step},
+            {"mean_step_ns", std::llround(figures.meanStep)},
+            {"step_wall_ns", nullptr}};
   if (figures.wall) json["step_wall_ns"] = *figures.wall;
   json["bubble_ratio"] = figures.bubbleRatio;
   json[isInTokens ? "tokens_per_second" : "steps_per_second"] = figures.perSecond;

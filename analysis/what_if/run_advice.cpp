@@ -210,7 +210,18 @@ class RunAdvisor {
       advice.notes.emplace_back(
           "where ranks share processors, these are also waits for one of them");
     }
-    add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
+    const std::vector<int> late = run_.again.lateRanks();
+    if (late.empty()) {
+      add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
+      return;
+    }
+    advice.what = "make " + ranksText(late) + " begin " + (late.size() == 1 ? "its" : "their") +
+                  " jobs as soon after their inputs as others do";
+    std::string options;
+    for (const int rank : late) {
+      options += (options.empty() ? "--usual-launch " : " --usual-launch ") + std::to_string(rank);
+    }
+    add(std::move(advice), {.usualLaunches = late}, options);
   }
 
   void lengths() {

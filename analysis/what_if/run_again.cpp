@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/causes/slowdown.h"
+#include "analysis/median.h"
 #include "analysis/run/graph/job_graph.h"
 #include "analysis/run/graph/median_durations.h"
 #include "analysis/run/waits/run_network.h"
@@ -276,7 +277,53 @@ bool RunAgain::hasLaunch(Index index) const {
   return isInStep && !waitsForUnlogged(index);
 }
 
+bool RunAgain::isLaunchedJob(Index index) const {
+  const Operation& work = network_.operations()[index];
+  return !isMessage(work) && !work_.isCollective(work.id) && isCompute(kindOf(work)) &&
+         hasLaunch(index);
+}
+
+std::vector<int> RunAgain::lateRanks() const {
+  std::map<std::uint32_t, std::vector<double>> launches;
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    if (isLaunchedJob(i)) launches[network_.operations()[i].rank].push_back(network_.operations()[i].launch);
+  }
+  std::vector<double> medians(graph_.ranks().size(), 0.0);
+  for (auto& [rank, own] : launches) medians[rank] = medianOf(own);
+  std::vector<double> sorted = medians;
+  const double usual = medianOf(sorted);
+  std::vector<int> late;
+  for (std::size_t r = 0; r < medians.size(); ++r) {
+    if (medians[r] > kFarLater * usual) late.push_back(graph_.ranks()[r].number);
+  }
+  std::sort(late.begin(), late.end());
+  return 2 * late.size() > medians.size() ? std::vector<int>() : late;
+}
+
+/// By how much longer than in the median of all other ranks' jobs those of these ranks begin after
+/// their last inputs, by index of the rank.
+std::map<std::uint32_t, double> RunAgain::laterThanOthers(const std::vector<int>& ranks) const {
+  std::map<std::uint32_t, std::vector<double>> own;
+  std::vector<double> others;
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    if (!isLaunchedJob(i)) continue;
+    const Operation& work = network_.operations()[i];
+    const bool isIts = std::find(ranks.begin(), ranks.end(), numberOf(work)) != ranks.end();
+    (isIts ? own[work.rank] : others).push_back(work.launch);
+  }
+  std::map<std::uint32_t, double> later;
+  for (auto& [rank, launches] : own) {
+    const double usual = others.empty() ? 0 : medianOf(others);
+    later[rank] = std::max(0.0, medianOf(launches) - usual);
+  }
+  return later;
+}
+
 std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
+  for (const int rank : changes.usualLaunches) {
+    requireRank(rank, "--usual-launch " + std::to_string(rank));
+  }
+  const std::map<std::uint32_t, double> later = laterThanOthers(changes.usualLaunches);
   std::vector<double> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];
@@ -285,6 +332,9 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
     const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
     const bool isLeftOut = (isLaunch || pauses) && hasLaunch(i);
     launches.push_back(isLeftOut ? 0 : work.launch);
+    if (const auto found = later.find(work.rank); found != later.end() && isLaunchedJob(i)) {
+      launches.back() = std::max(0.0, std::round(launches.back() - found->second));
+    }
   }
   launches.resize(network_.operations().size());
   return launches;

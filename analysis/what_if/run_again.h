@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,13 @@ class RunAgain {
   /// between is its launch. False after a pause, and where that one was a job of another rank
   /// whose message is not logged.
   bool hasLaunch(RunNetwork::Index index) const;
+  /// Whether it is a job of which that is so.
+  bool isLaunchedJob(RunNetwork::Index index) const;
+  /// The numbers of ranks whose jobs begin far later after their inputs than those of others:
+  /// their median is more than kFarLater times the median of all ranks. At most half of the ranks,
+  /// ascending.
+  std::vector<int> lateRanks() const;
+  static constexpr double kFarLater = 4;
   /// Whether the last that it waited for was a job of another rank whose message is not logged:
   /// what lies between is the message, as far as anybody knows.
   bool waitsForUnlogged(RunNetwork::Index index) const;
@@ -69,6 +77,7 @@ class RunAgain {
   RunNetwork::Index lastInputOf(RunNetwork::Index index) const;
   void requireRank(int rank, const std::string& option) const;
   std::vector<double> launchesOf(const RunChanges& changes) const;
+  std::map<std::uint32_t, double> laterThanOthers(const std::vector<int>& ranks) const;
   int numberOf(const RunNetwork::Operation& work) const { return graph_.ranks()[work.rank].number; }
   JobKind kindOf(const RunNetwork::Operation& work) const { return work_.event(work.id).kind; }
   std::int32_t stageOf(const RunNetwork::Operation& work) const;

@@ -67,11 +67,14 @@ struct RunChanges {
   /// Everything begins when its last input is there. Pauses between steps stay. So does the time
   /// between ranks whose messages are not logged.
   bool leavesOutLaunches = false;
+  /// The numbers of ranks whose jobs begin as long after their last inputs as those of all other
+  /// ranks, in the median. What they vary by stays.
+  std::vector<int> usualLaunches;
 
   bool empty() const {
     return scales.empty() && links.empty() && !balancesStages && ideals.empty() &&
-           evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches && groups.empty() &&
-           evenGroups.empty() && !hidesWeights;
+           evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches && usualLaunches.empty() &&
+           groups.empty() && evenGroups.empty() && !hidesWeights;
   }
 };
 

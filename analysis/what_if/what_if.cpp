@@ -65,6 +65,7 @@ WhatIfFigures figuresOf(const Run& run, const CountedSteps& counted, std::option
     if (!counted.contains(step.step)) continue;
     ++count;
     length += static_cast<double>(step.window());
+    figures.meanStep += static_cast<double>(step.window());
     const bool isKnown = !pause && step.isFollowed;
     length += isKnown ? static_cast<double>(step.betweenSteps) : meanPause;
     steps += stepsIn(graph, step);
@@ -89,6 +90,7 @@ WhatIfFigures figuresOf(const Run& run, const CountedSteps& counted, std::option
   }
   const MedianStep median = medianStepOf(run.summary(), counted);
   figures.step = median.window;
+  figures.meanStep /= std::max(count, 1.0);
   figures.wall = pause ? median.window + std::llround(*pause) : median.wall;
   figures.bubbleRatio = ratio(idle, busy + idle);
   figures.perSecond = perStep * 1e9 * ratio(steps, length);

@@ -45,6 +45,7 @@ struct WhatIfOptions {
   std::string balance;
   std::vector<std::string> ideals;
   bool noLaunch = false;
+  std::vector<int> usualLaunches;
   std::string commStreams;
   std::string transfers;
   std::string schedule;
@@ -117,6 +118,7 @@ WhatIfQuestion WhatIfOptions::question() const {
   question.run.balancesStages = !balance.empty();
   for (const std::string& text : ideals) question.run.ideals.push_back(IdealSet::parse(text));
   question.run.leavesOutLaunches = noLaunch;
+  question.run.usualLaunches = usualLaunches;
   question.plan = {.schedule = schedule,
                    .chunks = chunks,
                    .microBatches = microBatches,
@@ -148,6 +150,7 @@ std::vector<std::string> WhatIfOptions::asked() const {
   add("--balance", balance);
   for (const std::string& text : ideals) add("--make-ideal", text);
   if (noLaunch) list.emplace_back("--no-launch");
+  for (const int rank : usualLaunches) list.push_back(fmt::format("--usual-launch {}", rank));
   add("--schedule", schedule);
   add("--split", split);
   addNumber("--chunks", chunks);
@@ -203,6 +206,9 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
   app.add_flag("--no-launch", options.noLaunch,
                "Everything begins when its last input is there; pauses between steps stay")
       ->group(kRunGroup);
+  own("--usual-launch", options.usualLaunches, "R",
+      "The jobs of a rank begin as long after their inputs as those of the others, in the median. "
+      "May be given several times");
   const auto plan = [&](const char* name, auto& to, const char* type, const std::string& what) {
     return app.add_option(name, to, what)->type_name(type)->group(kPlanGroup);
   };

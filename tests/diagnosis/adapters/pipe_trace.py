@@ -344,7 +344,9 @@ def changes_for(said):
     elif kind == "slow_link" and factor and said["link"]:
         scales = ["link=%d-%d:%.6f" % (*said["link"], 1 / factor)]
     elif kind == "late_starts":
-        return ["--no-launch"]
+        if not said["ranks"]:
+            return ["--no-launch"]
+        return [word for rank in said["ranks"] for word in ("--usual-launch", str(rank))]
     elif kind == "data_stall":
         scales = ["kind=data:0"]
     return [word for scale in scales for word in ("--scale", scale)]
@@ -362,7 +364,7 @@ def ask_what_if(said, folder, settings, options):
     wall = all(each.get("step_wall_ns") for each in (before, after)) and (
         100 * (before["step_wall_ns"] - before["step_ns"]) > before["step_wall_ns"]
     )
-    key = "step_wall_ns" if wall else "step_ns"
+    key = "step_wall_ns" if wall else "mean_step_ns"
     Answer.predict(said, after[key], before[key], "wall" if wall else "window")
 
 
