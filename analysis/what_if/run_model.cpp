@@ -26,6 +26,7 @@
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
+#include "trace/log/log_format.h"
 #include "trace/job_kind.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
@@ -171,16 +172,33 @@ void balanceStages(Costs& costs) {
   }
 }
 
+std::int64_t scaled(std::int64_t value, double size) {
+  return std::llround(static_cast<double>(value) * size);
+}
+
 /// Makes micro-batches that many times as large: jobs and activations scale.
 void scaleMicroBatch(StageCosts& stage, double size) {
   for (const JobKind kind : kStageKinds) {
     Nanoseconds& time = timeOf(stage, kind);
-    if (time > 0) time = std::llround(static_cast<double>(time) * size);
+    if (time > 0) time = scaled(time, size);
   }
   for (std::int64_t StageCosts::*const held :
        {&StageCosts::activation, &StageCosts::freedByInput, &StageCosts::recomputed}) {
-    stage.*held = std::llround(static_cast<double>(stage.*held) * size);
+    stage.*held = scaled(stage.*held, size);
   }
+}
+
+/// From this size on a message takes as long as its bytes, on any link that stages of a pipeline
+/// use: a megabyte takes 20 us at 50 GB/s, and a message as such 5 to 20 us.
+constexpr std::int64_t kLargeMessage = std::int64_t{1} << 20;
+
+std::optional<std::int64_t> bytesOf(const Timeline& timeline, const Event& event) {
+  const auto key = timeline.strings.find(log_format::kBytes);
+  if (!key) return std::nullopt;
+  for (const Argument& argument : timeline.argumentsOf(event)) {
+    if (argument.key == *key && argument.type == ArgumentType::kInteger) return argument.integer;
+  }
+  return std::nullopt;
 }
 
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
@@ -295,7 +313,7 @@ RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& co
   costs_.scalarAllReduce = 0;
   costs_.bandwidth = 0;
   findLaunches(again, counted);
-  findLinks(again, counted);
+  findLinks(run.timeline(), again, counted);
   if (basis.pipelines().size() > 1) {
     if (basis.graph().inside().empty()) {
       findSlowRanks(basis.graph(), counted);
@@ -493,7 +511,9 @@ void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) 
 }
 
 /// A message takes from when its data is there, its receive is posted and its lines are free.
-void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
+void RunModel::findLinks(const Timeline& timeline, const RunAgain& again,
+                         const CountedSteps& counted) {
+  std::vector<std::int64_t> bytes;
   std::map<std::pair<int, int>, std::vector<Nanoseconds>> links;  // of ranks of the plan
   std::vector<Nanoseconds> all;
   std::vector<Nanoseconds> unlogged;
@@ -509,6 +529,7 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
     const auto time = std::max<Nanoseconds>(
         0, static_cast<Nanoseconds>(work.measured + std::max(0.0, work.launch)));
     all.push_back(time);
+    if (const auto size = bytesOf(timeline, event)) bytes.push_back(*size);
     const auto [from, to] = again.ranksOf(work);
     const auto positionOfRank = [&](int rank) {
       const auto at = std::find(rankNumbers_.begin(), rankNumbers_.end(), rank);
@@ -526,6 +547,7 @@ void RunModel::findLinks(const RunAgain& again, const CountedSteps& counted) {
         "rank that waited for it counts as one");
     return;
   }
+  messagesScale_ = 2 * bytes.size() > all.size() && medianOf(bytes) >= kLargeMessage;
   costs_.transfer = medianOf(all);
   for (auto& [link, times] : links) {
     costs_.faults.links.push_back({link.first, link.second, medianOf(times)});
@@ -824,6 +846,10 @@ Plan RunModel::plannedWith(const PlanChanges& changes, Costs& costs) const {
   if (changes.keepsBatch) {
     const double size = static_cast<double>(plan_.numMicroBatches) / plan.numMicroBatches;
     for (StageCosts& stage : costs.stages) scaleMicroBatch(stage, size);
+    if (messagesScale_) {
+      costs.transfer = scaled(costs.transfer, size);
+      for (Faults::Link& link : costs.faults.links) link.transfer = scaled(link.transfer, size);
+    }
   }
   std::vector<bool> recomputes;
   for (const StageCosts& stage : costs.stages) recomputes.push_back(stage.recompute > 0);

@@ -130,6 +130,9 @@ class RunModel {
   Nanoseconds usualLaunch() const;
   /// Takes from the costs of the run's stages what slowRanks() add. `costs` has as many stages.
   void takeSlownessFrom(Costs& costs) const;
+  /// Whether messages take longer in larger micro-batches: their logged sizes are of a megabyte or
+  /// more. Else nobody knows, and they stay as they are.
+  bool messagesScale() const { return messagesScale_; }
   /// On which lines messages run one after the other.
   CommStreams lines() const { return lines_; }
   /// Virtual stages of a rank; 1 where pipelines run both ways.
@@ -150,7 +153,7 @@ class RunModel {
   void findPlan(const Run& run, const PipelineBasis& pipeline);
   bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
-  void findLinks(const RunAgain& again, const CountedSteps& counted);
+  void findLinks(const Timeline& timeline, const RunAgain& again, const CountedSteps& counted);
   /// The stages that stand on one rank alone, by its position.
   std::vector<std::vector<int>> ownStages() const;
   void findSlowRanks(const JobGraph& graph, const CountedSteps& counted);
@@ -185,6 +188,7 @@ class RunModel {
   bool startsTogether_ = true;
   std::optional<RunBlocks> blocks_;
   double activationBytes_ = 0;
+  bool messagesScale_ = false;
 };
 
 }  // namespace pipetrace

@@ -144,8 +144,11 @@ void addGroundsOfPlan(const RunModel& model, const PlanChanges& plan, WhatIfAnsw
       "did");
   if (plan.keepsBatch && plan.microBatches > 0) {
     answer.assumptions.push_back(
-        "jobs and activations are taken to scale with the size of a micro-batch, messages and "
-        "launches to stay as they were");
+        model.messagesScale()
+            ? "jobs, activations and messages are taken to scale with the size of a micro-batch, "
+              "launches to stay as they were"
+            : "jobs and activations are taken to scale with the size of a micro-batch, messages "
+              "and launches to stay as they were");
     if (plan.microBatches > model.plan().numMicroBatches) {
       answer.assumptions.push_back(
           "kernels of smaller micro-batches are mostly less efficient, which "
