@@ -84,6 +84,7 @@ class PlanAdvisor {
 
   Simulated simulated(const PlanChanges& changes) const;
   double gainOf(const Simulated& plan) const;
+  double offByMessages(const Try& one) const;
   Nanoseconds predicted(const Simulated& plan) const;
   bool isWithin(const Simulated& plan, double limit) const;
   void addCommandOfPlanFile(Advice& advice) const;

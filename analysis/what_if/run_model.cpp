@@ -314,6 +314,7 @@ RunModel::RunModel(const Run& run, const RunAgain& again, const CountedSteps& co
   costs_.bandwidth = 0;
   findLaunches(again, counted);
   findLinks(run.timeline(), again, counted);
+  findVariation(basis.graph(), counted);
   if (basis.pipelines().size() > 1) {
     if (basis.graph().inside().empty()) {
       findSlowRanks(basis.graph(), counted);
@@ -508,6 +509,22 @@ void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) 
         std::max<Nanoseconds>(0, static_cast<Nanoseconds>(work.launch)));
   }
   for (auto& [key, launches] : found) launches_[key] = medianOf(launches);
+}
+
+void RunModel::findVariation(const JobGraph& graph, const CountedSteps& counted) {
+  const MedianDurations usual(graph, 1, counted);
+  double off = 0;
+  double all = 0;
+  for (JobGraph::Id id = 0; id < graph.jobCount(); ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    const bool counts = isCompute(job.kind) && job.stage >= 0 && counted.contains(job.step) &&
+                        isOfPipeline(graph.ranks()[job.rank].number);
+    if (!counts) continue;
+    const auto median = static_cast<double>(usual.median(id));
+    off += std::abs(static_cast<double>(graph.lengthOf(id)) - median);
+    all += median;
+  }
+  variation_ = all > 0 ? off / all : 0;
 }
 
 /// A message takes from when its data is there, its receive is posted and its lines are free.
@@ -846,7 +863,7 @@ Plan RunModel::plannedWith(const PlanChanges& changes, Costs& costs) const {
   if (changes.keepsBatch) {
     const double size = static_cast<double>(plan_.numMicroBatches) / plan.numMicroBatches;
     for (StageCosts& stage : costs.stages) scaleMicroBatch(stage, size);
-    if (messagesScale_) {
+    if (messagesScale_ || changes.scalesMessages) {
       costs.transfer = scaled(costs.transfer, size);
       for (Faults::Link& link : costs.faults.links) link.transfer = scaled(link.transfer, size);
     }

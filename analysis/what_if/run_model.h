@@ -42,6 +42,8 @@ struct PlanChanges {
   int chunks = 0;           ///< virtual stages per rank; 0: what the run or the schedule has
   int microBatches = 0;     ///< 0: as many as the run has
   bool keepsBatch = false;  ///< micro-batches become smaller or larger instead of more or fewer
+  /// With keepsBatch: messages scale, whatever is known of their sizes.
+  bool scalesMessages = false;
   /// The parts of a backward that is split: its input half and its weight half.
   std::optional<std::pair<int, int>> split;
   std::optional<CommStreams> lines;  ///< not given: those of the run
@@ -130,6 +132,9 @@ class RunModel {
   Nanoseconds usualLaunch() const;
   /// Takes from the costs of the run's stages what slowRanks() add. `costs` has as many stages.
   void takeSlownessFrom(Costs& costs) const;
+  /// How much the compute jobs of its pipeline vary: the mean deviation from the medians of their
+  /// stage and kind, as a share of these.
+  double variation() const { return variation_; }
   /// Whether messages take longer in larger micro-batches: their logged sizes are of a megabyte or
   /// more. Else nobody knows, and they stay as they are.
   bool messagesScale() const { return messagesScale_; }
@@ -153,6 +158,7 @@ class RunModel {
   void findPlan(const Run& run, const PipelineBasis& pipeline);
   bool isOfPipeline(int rank) const;
   void findLaunches(const RunAgain& again, const CountedSteps& counted);
+  void findVariation(const JobGraph& graph, const CountedSteps& counted);
   void findLinks(const Timeline& timeline, const RunAgain& again, const CountedSteps& counted);
   /// The stages that stand on one rank alone, by its position.
   std::vector<std::vector<int>> ownStages() const;
@@ -189,6 +195,7 @@ class RunModel {
   std::optional<RunBlocks> blocks_;
   double activationBytes_ = 0;
   bool messagesScale_ = false;
+  double variation_ = 0;
 };
 
 }  // namespace pipetrace
