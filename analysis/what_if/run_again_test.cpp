@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <memory>
 #include <random>
 
@@ -20,7 +21,9 @@
 namespace pipetrace {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 /// A run, ready to run again.
 struct GivenRun {
@@ -203,6 +206,61 @@ TEST(RunAgain, WithoutLaunchesNothingBeginsLate) {
   const GivenRun run(simulatedRun(plan, costs));
   for (Faults::Job& job : costs.faults.jobs) job.late = 0;
   EXPECT_EQ(differenceFrom(simulatedRun(plan, costs), run, {.leavesOutLaunches = true}), 0);
+}
+
+TEST(RunAgain, ARankThatBeginsLateBeginsAsTheOthersDoWithUsualLaunches) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = unevenCosts(plan, false);
+  Costs usual = costs;
+  for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    Nanoseconds varies = 0;
+    for (const Action& action : plan.ranks[rank]) {
+      if (!isCompute(action.kind)) continue;
+      varies = (varies + 3'000) % 7'000;  // 0 to 6 us, 3 in the median
+      const Nanoseconds late = 10'000 + varies;
+      usual.faults.jobs.push_back({.action = action, .late = late});
+      costs.faults.jobs.push_back({.action = action, .late = late + (rank == 2 ? 250'000 : 0)});
+    }
+  }
+  const GivenRun run(simulatedRun(plan, costs));
+  EXPECT_THAT(run.again.lateRanks(), ElementsAre(2));
+  const Timeline expected = simulatedRun(plan, usual);
+  EXPECT_GT(differenceFrom(expected, run, {}), 1'000'000);
+  EXPECT_LE(differenceFrom(expected, run, {.usualLaunches = {2}}), 50'000)
+      << "of the medians, over 48 jobs";
+  EXPECT_THROW(run.again.run({.usualLaunches = {7}}), Error);
+  EXPECT_THAT(GivenRun(simulatedRun(plan, usual)).again.lateRanks(), IsEmpty());
+}
+
+/// Each micro-batch is as long as drawn, and jobs vary besides.
+TEST(RunAgain, EvenMicroBatchesLeaveWhatJobsVaryByThemselves) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs;
+  costs.stages.assign(4, {.forward = 1'000'000, .backward = 2'000'000});
+  Costs even = costs;
+  std::mt19937 random(5);  // NOLINT: the same run every time
+  std::vector<double> lengths;
+  for (int m = 0; m < 8; ++m) lengths.push_back(m % 2 == 0 ? 1.3 : 0.7);
+  for (const auto& row : plan.ranks) {
+    for (const Action& action : row) {
+      if (!isCompute(action.kind)) continue;
+      const double usual = action.kind == JobKind::kForward ? 1e6 : 2e6;
+      const double own = usual * (1 + static_cast<double>(random() % 100) / 1000);
+      const auto longer = [&](double length) { return std::llround(own * length - usual); };
+      const double length = lengths[static_cast<std::size_t>(action.microBatch)];
+      costs.faults.jobs.push_back({.action = action, .longer = longer(length)});
+      even.faults.jobs.push_back({.action = action, .longer = longer(1)});
+    }
+  }
+  const GivenRun run(simulatedRun(plan, costs));
+  const auto lengthOf = [](const Timeline& timeline) {
+    Nanoseconds end = 0;
+    for (const Event& job : timeline.findTrack(0, kComputeLane)->events) end = std::max(end, job.end);
+    return static_cast<double>(end - kStart);
+  };
+  const double expected = lengthOf(simulatedRun(plan, even));
+  EXPECT_GT(lengthOf(run.run.timeline()), 1.04 * expected);
+  EXPECT_NEAR(lengthOf(run.again.run({.evenStages = {0, 1, 2, 3}})), expected, 0.01 * expected);
 }
 
 TEST(RunAgain, PausesBetweenStepsStayWithoutLaunches) {

@@ -80,6 +80,53 @@ TEST_F(JobGraphTest, TheRanksThatALogNamesAreMembersOfACollective) {
   EXPECT_TRUE(found.node(first + 1).lacksInput) << "there is no log of rank 7";
 }
 
+// The clock of rank 1 is 100 us ahead, so the sum seems to be over before rank 0 came to it.
+TEST_F(JobGraphTest, MembersThatALogNamesMeetThoughTheirClocksAreALittleApart) {
+  for (const Nanoseconds ahead : {100 * kNsPerUs, 2 * kNsPerMs}) {
+    made_ = {};
+    StringTable& strings = made_.timeline.strings;
+    for (const int rank : {0, 1}) {
+      add(rank, kForward, 0, 10);
+      const Nanoseconds begin = rank == 0 ? 5 * kNsPerMs : 3 * kNsPerMs;
+      const Nanoseconds end = 5 * kNsPerMs + 20 * kNsPerUs - (rank == 1 ? ahead : 0);
+      Event& event = add(rank, kAllReduce, begin, end, -1, kReductionLane);
+      const Argument argument = Argument::ofText(strings.intern("members"), strings.intern("0 1"));
+      made_.timeline.setArguments(event, {&argument, 1});
+    }
+    const JobGraph found = graph();
+    const Id first = found.ranks()[0].firstCollective;
+    const Id second = found.ranks()[1].firstCollective;
+    const bool areTogether = found.collective(first).group == found.collective(second).group;
+    EXPECT_EQ(areTogether, ahead < kNsPerMs);
+    EXPECT_LE(found.node(second).begin, found.node(second).end);
+  }
+}
+
+/// Two positions without replicas. Each rank ends its own sum alone, and then one that both share.
+TEST_F(JobGraphTest, CollectivesThatEndTogetherInAllStepsAreSharedByAllRanks) {
+  for (const Nanoseconds apart : {20 * kNsPerUs, 300 * kNsPerUs}) {
+    made_ = {};
+    for (const int rank : {0, 1}) {
+      for (const int step : {0, 1, 2}) {
+        const Nanoseconds begin = step * 20 * kNsPerMs;
+        const Nanoseconds own = begin + (rank == 0 ? 6 : 3) * kNsPerMs;
+        made_.add(rank, kForward, begin, own, step, 0).stage = rank;
+        made_.add(rank, kAllReduce, own, own + kNsPerMs, step, -1, kReductionLane);
+        const Nanoseconds end = begin + 8 * kNsPerMs + rank * apart;
+        made_.add(rank, kAllReduce, own + kNsPerMs, end, step, -1, kReductionLane);
+      }
+    }
+    const JobGraph found = graph();
+    const auto groupOf = [&](int rank, Id number) {
+      return found.collective(found.ranks()[static_cast<std::size_t>(rank)].firstCollective + number)
+          .group;
+    };
+    EXPECT_NE(groupOf(0, 0), groupOf(1, 0));
+    EXPECT_EQ(groupOf(0, 1) == groupOf(1, 1), apart < 100 * kNsPerUs);
+    EXPECT_EQ(groupOf(0, 5) == groupOf(1, 5), apart < 100 * kNsPerUs) << "the last of step 2";
+  }
+}
+
 TEST_F(JobGraphTest, AMessageWaitsForTheOneBeforeItThatHadEndedOnItsLane) {
   add(0, kForward, 0, 10, 0);
   add(0, kForward, 10, 20, 1);

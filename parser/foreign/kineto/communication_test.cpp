@@ -547,7 +547,7 @@ TEST(KinetoGroupsOfCollectives, NobodyMeetsInAGroupOfOneOrInOneWithoutAList) {
   EXPECT_EQ(groupInForward(R"(,"Process Group Name":"tp","Seq":1)"), "-; -; -");
 }
 
-TEST(KinetoGroupsOfCollectives, OnlyThoseOfComputeJobsNameTheirRanks) {
+TEST(KinetoGroupsOfCollectives, ThoseOfNoComputeJobNameTheirMembersAlone) {
   KinetoText trace = rank1();
   trace
       .launch(2, {.begin = 32, .length = 2})  // of no job
@@ -560,7 +560,10 @@ TEST(KinetoGroupsOfCollectives, OnlyThoseOfComputeJobsNameTheirRanks) {
   const test::Reading r = readKineto(trace);
   ASSERT_THAT(r.events(1, "thread 20"), SizeIs(2));
   EXPECT_EQ(r.events(1, "thread 20")[1].job, r.events(1, kComputeLane).at(1).job);
-  for (const Event& each : r.events(1, "thread 20")) EXPECT_EQ(groupOf(r, each), "-; -; -");
+  for (const Event& each : r.events(1, "thread 20")) {
+    EXPECT_EQ(groupOf(r, each), "-; -; -");
+    EXPECT_EQ(argumentOf(r, each, "members"), "1 3") << "as in job logs: between jobs";
+  }
 }
 
 TEST(KinetoGroupsOfCollectives, KernelsThatSendToAllRanksAreOfTheKindAllToAll) {
