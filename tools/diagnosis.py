@@ -13,7 +13,9 @@ tool; runs that it has already are left out, so a run that was stopped goes on.
 
   --kind KIND      all runs have this fault
   --format NAME    all runs are written so
-  --fail-below P   exit code 1 if the first finding is right in less than P % of the runs that count
+  --fail-below P[,COST[,STEP]]
+                   exit code 1 if less than P % of the runs are right, or less than COST % of the
+                   costs, or less than STEP % of the predicted steps
   --keep FOLDER    keep the traces there
 
 Exit codes: 0 done, 1 below --fail-below, 2 could not.
@@ -92,6 +94,13 @@ def hints(truth):
     return {key: case[key] for key in ("positions", "replicas", "schedule") if key in case}
 
 
+def shares_in(text):
+    shares = [float(part) for part in text.split(",")]
+    if len(shares) > 3:
+        raise argparse.ArgumentTypeError("at most three shares")
+    return shares
+
+
 def options():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -110,7 +119,7 @@ def options():
     parser.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path)
     parser.add_argument("--kind", choices=cases.KINDS, metavar="KIND")
     parser.add_argument("--format", choices=list(cases.FORMATS), metavar="NAME")
-    parser.add_argument("--fail-below", type=float, metavar="P")
+    parser.add_argument("--fail-below", type=shares_in, default=[], metavar="P[,COST[,STEP]]")
     parser.add_argument("--keep", metavar="FOLDER")
     parser.add_argument("--tables", nargs="+", metavar="FILE", type=pathlib.Path)
     parser.add_argument("--list", action="store_true")
@@ -182,9 +191,12 @@ def main():
     if errors:
         print("%d runs could not be judged" % errors, file=sys.stderr)
         return 2
-    if given.fail_below is not None and score.share_right(lines) * 100 < given.fail_below:
-        return 1
-    return 0
+    shares = (
+        score.share_right(lines),
+        score.share_within(lines, "cost"),
+        score.share_within(lines, "prediction"),
+    )
+    return 1 if any(100 * share < least for share, least in zip(shares, given.fail_below)) else 0
 
 
 if __name__ == "__main__":

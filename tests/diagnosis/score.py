@@ -346,6 +346,17 @@ def share_right(lines):
     return sum(each["right"] for each in asked) / len(asked) if asked else 0.0
 
 
+def share_within(lines, figure):
+    """The share of the costs, or of the predictions, that are close enough to the truth."""
+    said = [
+        fault[figure]["within"]
+        for verdict in verdicts_in(lines)
+        for fault in verdict["faults"]
+        if fault.get(figure) and not fault["small"]
+    ]
+    return sum(said) / len(said) if said else 0.0
+
+
 def line_of(line):
     """A line about one run, for people."""
     truth = line["truth"]

@@ -105,6 +105,28 @@ TEST(KinetoMessages, WithoutOtherWordReceivesAreTheNextJobsAndSendsThoseOfTheJob
   EXPECT_THAT(messages(r, kSendLane), ElementsAre("send_forward 1/2 of job 0: 710 to 1500"));
 }
 
+/// Each job posts the next one's receive right before it begins. That of job 2 was there when it was waited
+/// for, that of job 3 was not.
+TEST(KinetoMessages, ReceiveThatIsPostedAheadIsThatOfTheJobAfterTheOneThatRuns) {
+  KinetoText trace;
+  trace.receive({.posted = 2, .end = 900})
+      .receive({.posted = 1010, .end = 1950})
+      .annotation("Forward 1", {.begin = 1020, .length = 880})
+      .operation("aten::mm", {.begin = 1020, .length = 880})
+      .receive({.posted = 2010, .end = 3300})
+      .annotation("Forward 2", {.begin = 2020, .length = 880})
+      .operation("aten::mm", {.begin = 2020, .length = 880})
+      .annotation("Forward 3", {.begin = 3420, .length = 880})
+      .operation("aten::mm", {.begin = 3420, .length = 880});
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(messages(r, kRecvLane), ElementsAre("recv_forward -1/1 of job 0: 2 to 900",
+                                                  "recv_forward -1/2 of job 1: 1010 to 1950 early",
+                                                  "recv_forward -1/3 of job 2: 2010 to 3300"));
+  std::vector<std::string> jobs;
+  for (const Event& job : r.events(0, kComputeLane)) jobs.push_back(kinetoTimes(job));
+  EXPECT_THAT(jobs, ElementsAre("1020 to 1900", "2020 to 2900", "3420 to 4300"));
+}
+
 TEST(KinetoMessages, MessagesOfNoJobStayOnTheirThread) {
   KinetoText trace;
   trace.annotation("PP:1RECV_F3", {.begin = 0, .length = 10})

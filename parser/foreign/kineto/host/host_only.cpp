@@ -52,6 +52,7 @@ class MessageJobs {
   std::optional<std::size_t> describedBy(const HostWork::Note& note,
                                          const HostWork::Message& message) const;
   std::optional<std::size_t> around(const HostWork::Message& message) const;
+  bool wasWaitedFor(const HostWork::Message& receive) const;
   std::optional<std::size_t> nextTo(const HostWork::Message& message) const;
 
   const std::vector<HostOnlyJob>& jobs_;
@@ -90,6 +91,13 @@ std::optional<std::size_t> MessageJobs::describedBy(const HostWork::Note& note,
   return job;
 }
 
+/// Whether the thread did next to nothing else from when it had posted a receive until it ended. If
+/// it did, the receive was posted ahead, for a later job.
+bool MessageJobs::wasWaitedFor(const HostWork::Message& receive) const {
+  constexpr Nanoseconds kNextToNothing = 100'000;
+  return work_.busyIn({receive.posted.end, receive.end}) <= kNextToNothing;
+}
+
 std::optional<std::size_t> MessageJobs::around(const HostWork::Message& message) const {
   const Nanoseconds posted = message.posted.begin;
   auto next = std::partition_point(jobs_.begin(), jobs_.end(), [&](const HostOnlyJob& job) {
@@ -99,8 +107,8 @@ std::optional<std::size_t> MessageJobs::around(const HostWork::Message& message)
   while (next != jobs_.begin() && std::prev(next)->scope.holds(posted)) {
     --next;
     // A scope holds one job, or several that a schedule's own annotation has inside.
-    const bool isPosted =
-        !isFoundPair(next->event.kind, next->event.stage) && next->span.end >= message.end;
+    const bool isPosted = !isFoundPair(next->event.kind, next->event.stage) &&
+                          next->span.end >= message.end && wasWaitedFor(message);
     const bool fits = message.isSend ? next->span.begin <= posted : isPosted;
     if (fits) found = static_cast<std::size_t>(next - jobs_.begin());
     if (fits && message.isSend) break;
@@ -121,10 +129,12 @@ std::optional<std::size_t> MessageJobs::nextTo(const HostWork::Message& message)
     return index - 1;
   }
   if (next == jobs_.end()) return std::nullopt;
+  if (!wasWaitedFor(message)) return index;
   // Earlier messages, as those that tell the shapes of tensors, are no job's.
   const auto isNext = [&](const HostWork::Message& m) { return m.posted.begin >= time; };
   const auto isOfTheJob = [&](const HostWork::Message& other) {
-    return other.posted.begin < next->scope.begin || next->scope.holds(other.end);
+    return (other.posted.begin < next->scope.begin || next->scope.holds(other.end)) &&
+           wasWaitedFor(other);
   };
   std::size_t following = 0;
   for (auto other =
@@ -491,6 +501,19 @@ std::optional<HostSpan> HostWork::within(const HostSpan& span) const {
     found->end = std::max(found->end, next->end);
   }
   return found;
+}
+
+Nanoseconds HostWork::busyIn(const HostSpan& span) const {
+  Nanoseconds busy = 0;
+  Nanoseconds upTo = span.begin;
+  auto next = std::partition_point(operators.begin(), operators.end(),
+                                   [&](const HostSpan& each) { return each.begin < span.begin; });
+  for (; next != operators.end() && next->begin < span.end; ++next) {
+    const Nanoseconds from = std::max(next->begin, upTo);
+    upTo = std::max(upTo, std::min(next->end, span.end));
+    busy += std::max<Nanoseconds>(0, upTo - from);
+  }
+  return busy;
 }
 
 Nanoseconds HostWork::lastEndBy(Nanoseconds time) const {

@@ -44,6 +44,9 @@ struct HostWork {
   /// From the first begin to the last end of the operators wholly inside; nothing without any.
   std::optional<HostSpan> within(const HostSpan& span) const;
 
+  /// For how long operators run in `span`.
+  Nanoseconds busyIn(const HostSpan& span) const;
+
   /// The end of the last operator that ended by then, or kNsMin.
   Nanoseconds lastEndBy(Nanoseconds time) const;
 
@@ -112,8 +115,8 @@ struct HostOnlyLanes {
 /// the other half does its work.
 ///
 /// The annotation around the posting of a message (`PP:1RECV_F3`) says what it is. Else it belongs
-/// to the job inside of which it is posted. Else a receive belongs to the next job, and a send to
-/// the one before it. Messages that belong to none stay where they are.
+/// to the job inside of which it is posted, unless operators ran there before a receive ended: it
+/// was posted ahead. Else a receive belongs to the next job, and a send to the one before it. Messages that belong to none stay where they are.
 ///
 /// A receive that was over as soon as its job waited for it is marked, others say how long the
 /// thread waited (trace/event_arguments.h).
