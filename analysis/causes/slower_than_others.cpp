@@ -344,6 +344,139 @@ void addStandardErrors(const JobGraph& graph, const CountedSteps& counted,
 
 }  // namespace
 
+namespace {
+
+/// The usual length of a rank's jobs in one step, over that in all steps, and its standard error.
+struct StepFigure {
+  double value = 0;  // 0: it has no jobs
+  double error = 0;
+};
+
+/// Of each step of a rank: the median over its jobs of their length over the median of their stage
+/// and kind on the rank. So a pause in one job is no longer step.
+std::vector<StepFigure> stepFiguresOf(const JobGraph& graph, const JobGraph::Rank& rank,
+                                      const std::vector<std::int32_t>& steps) {
+  using Alike = std::tuple<std::int32_t, JobKind, std::int16_t>;  // stage, kind, part
+  struct Job {
+    std::size_t step;
+    double time;
+  };
+  std::map<Alike, std::vector<Job>> jobs;
+  for (Id id = rank.first; id < rank.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    const auto step = std::lower_bound(steps.begin(), steps.end(), job.step);
+    if (!isCompute(job.kind) || step == steps.end() || *step != job.step) continue;
+    jobs[{job.stage, job.kind, job.event->part}].push_back(
+        {static_cast<std::size_t>(step - steps.begin()), static_cast<double>(graph.ownTimeOf(id))});
+  }
+  std::vector<std::vector<double>> ratios(steps.size());
+  for (const auto& [alike, list] : jobs) {
+    std::vector<double> times;
+    for (const Job& job : list) times.push_back(job.time);
+    const double usual = lowerMedianOf(times);
+    if (usual <= 0) continue;
+    for (const Job& job : list) ratios[job.step].push_back(job.time / usual);
+  }
+  std::vector<StepFigure> figures(steps.size());
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    if (ratios[step].empty()) continue;
+    figures[step].value = lowerMedianOf(ratios[step]);
+    figures[step].error = RankSeries::errorOfMedian(ratios[step], figures[step].value);
+  }
+  return figures;
+}
+
+/// The mean of some of the figures, its standard error, and the least and the largest of them.
+struct StepMean {
+  double value = 0;
+  double error = 0;
+  double least = std::numeric_limits<double>::max();
+  double most = 0;
+
+  StepMean(const std::vector<StepFigure>& figures, std::size_t begin, std::size_t end,
+           bool isInside) {
+    double count = 0;
+    double errors = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      if ((i >= begin && i < end) != isInside) continue;
+      const StepFigure& figure = figures[i];
+      value += figure.value;
+      squares += figure.value * figure.value;
+      errors += figure.error * figure.error;
+      least = std::min(least, figure.value);
+      most = std::max(most, figure.value);
+      ++count;
+    }
+    value /= count;
+    const double spread = count > 1 ? (squares - count * value * value) / (count - 1) : 0;
+    error = std::sqrt(std::max({0.0, errors / count, spread}) / count);
+  }
+};
+
+/// Changes in runs of so few steps that their jobs must tell whether one is a change; see
+/// SlowerRanks::Change.
+class ChangesInFewSteps {
+ public:
+  static constexpr std::size_t kMostSteps = 16;
+
+  ChangesInFewSteps(const JobGraph& graph, const std::vector<std::int32_t>& steps, int threads)
+      : steps_(steps), figures_(graph.ranks().size()) {
+    if (steps.size() < 3 || steps.size() > kMostSteps || figures_.size() < 2) return;
+    inParallel(threads, figures_.size(), [&](std::size_t r) {
+      figures_[r] = stepFiguresOf(graph, graph.ranks()[r], steps);
+    });
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      std::vector<double> all;
+      for (const auto& of : figures_) {
+        if (of[step].value > 0) all.push_back(of[step].value);
+      }
+      const double usual = all.empty() ? 1 : lowerMedianOf(all);
+      for (auto& of : figures_) {
+        of[step].value /= usual;
+        of[step].error /= usual;
+      }
+    }
+  }
+
+  std::optional<SlowerRanks::Change> of(std::size_t r) const {
+    const std::vector<StepFigure>& figures = figures_[r];
+    const bool isWhole = !figures.empty() && std::ranges::all_of(figures, [](const auto& each) {
+      return each.value > 0;
+    });
+    if (!isWhole) return std::nullopt;
+    std::optional<SlowerRanks::Change> found;
+    double best = SlowerRanks::kClearErrors;
+    for (std::size_t begin = 0; begin < figures.size(); ++begin) {
+      for (std::size_t end = begin + 1; end <= figures.size(); ++end) {
+        if (end - begin == figures.size()) continue;
+        const StepMean inside(figures, begin, end, true);
+        const StepMean outside(figures, begin, end, false);
+        const double errors = (inside.value - outside.value) /
+                              std::max(std::hypot(inside.error, outside.error), 1e-9);
+        const double factor = inside.value / outside.value;
+        if (inside.least <= outside.most || factor < SlowerRanks::kClearFactor || errors < best) {
+          continue;
+        }
+        best = errors;
+        found = SlowerRanks::Change{.first = steps_[begin],
+                                    .last = steps_[end - 1],
+                                    .isFirstOfRun = begin == 0,
+                                    .isLastOfRun = end == figures.size(),
+                                    .factor = factor,
+                                    .isBesidePeers = false};
+      }
+    }
+    return found;
+  }
+
+ private:
+  const std::vector<std::int32_t>& steps_;
+  std::vector<std::vector<StepFigure>> figures_;
+};
+
+}  // namespace
+
 SlowerRanks::SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int threads) {
   const std::vector<std::int32_t> steps = stepsOf(graph, counted);
   std::vector<Cells> cells(graph.ranks().size());
@@ -353,7 +486,9 @@ SlowerRanks::SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int
   std::vector<Rank> ranks(cells.size());
   inParallel(threads, ranks.size(), [&](std::size_t r) { ranks[r] = series.of(r); });
   if (!graph.inside().empty()) addStandardErrors(graph, counted, ranks);
+  const ChangesInFewSteps few(graph, steps, threads);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (!ranks[r].change && !ranks[r].isSlower()) ranks[r].change = few.of(r);
     ranks_[graph.ranks()[r].number] = std::move(ranks[r]);
   }
 }

@@ -91,7 +91,14 @@ class SlowerRanks {
   /// From this factor on a rank is slower than its peers.
   static constexpr double kSlow = 1.02;
 
-  /// The steps in which a rank takes clearly longer than in all others (highStretchOf()).
+  /// In runs of few steps a change needs no least number of steps: from this factor on, and if the
+  /// mean of the usual length of jobs in these steps lies that many standard errors above that of
+  /// the other steps. A step counts beside the same step of all other ranks.
+  static constexpr double kClearFactor = 1.03;
+  static constexpr double kClearErrors = 6;
+
+  /// The steps in which a rank takes clearly longer than in all others (highStretchOf(); of few
+  /// steps as above).
   struct Change {
     std::int32_t first = 0;
     std::int32_t last = 0;
