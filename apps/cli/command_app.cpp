@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "apps/cli/print.h"
 #include "apps/cli/shared_options.h"
+#include "trace/error.h"
 #include "trace/files/output_names.h"
 #include "trace/text/suggestions.h"
 
@@ -178,18 +180,15 @@ int printEnd(const CommandApp& app, const CLI::Error& error) {
   return code;
 }
 
-/// An unknown option is reported in place of a missing INPUT, as it may be the reason.
-int exitOf(const CommandApp& app, const CLI::ParseError& error) {
+/// What is reported of the error. An unknown option is, in place of a missing INPUT, as it may be
+/// the reason.
+CLI::ParseError reported(const CommandApp& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining();
   // CLI11 gives this error the name of the program.
   const bool isUnexpected = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   const bool reportsUnknown = isUnexpected || error.get_name() == "RequiredError";
-  if (!unknown.empty() && reportsUnknown) {
-    printEnd(app, unexpected(app, unknown));
-    return kExitCouldNot;
-  }
-  const int code = printEnd(app, givenTwice(error).value_or(error));
-  return code == 0 ? 0 : kExitCouldNot;
+  if (!unknown.empty() && reportsUnknown) return unexpected(app, unknown);
+  return givenTwice(error).value_or(error);
 }
 
 }  // namespace
@@ -255,10 +254,20 @@ std::optional<int> parseCommandLine(CommandApp& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return exitOf(app, error);
+    return printEnd(app, reported(app, error)) == 0 ? 0 : kExitCouldNot;
   }
   app.refuseInputs();
   return std::nullopt;
+}
+
+void parseWords(CommandApp& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& error) {
+    throw Error(reported(app, error).what());
+  }
+  app.refuseInputs();
 }
 
 }  // namespace pipetrace

@@ -78,4 +78,8 @@ inline constexpr int kExitCouldNot = 2;
 /// when these cannot be printed, and for an output that is an input (CommandApp::writes()).
 std::optional<int> parseCommandLine(CommandApp& app, int argc, char** argv);
 
+/// Parses words, of which none is the name of a program. Throws Error where they are wrong, with
+/// what parseCommandLine() reports.
+void parseWords(CommandApp& app, std::vector<std::string> words);
+
 }  // namespace pipetrace

@@ -7,11 +7,14 @@
 
 namespace pipetrace {
 
+class Run;
+
 /// Costs as they were typed. Each is empty, one decimal number for all virtual stages, or one
 /// number for each, with commas between them. readCosts() reads them digit by digit.
 struct CostOptions {
   std::string file;                   ///< --costs
   std::vector<std::string> measured;  ///< --costs-from
+  const Run* run = nullptr;           ///< the run of --costs-from, where it is read already
   std::string forwardMs;
   std::string backwardMs;
   std::string backwardInputMs;

@@ -149,9 +149,7 @@ Costs costsForComparison(const Run& run, const RunModel& model, RunForComparison
 
 /// Gives a value for each stage, even where all are the same: a run of four stages says nothing
 /// about a fifth.
-GivenCosts measured(const std::vector<std::string>& inputs, std::optional<RunPlan>* plan,
-                    RunForComparison* comparison) {
-  const Run run = loadMeasuredRun(inputs);
+GivenCosts measured(const Run& run, std::optional<RunPlan>* plan, RunForComparison* comparison) {
   const std::optional<RunModel> model = modelOf(run);
   const Costs ofRun = comparison != nullptr && model ? costsForComparison(run, *model, *comparison)
                                                      : measuredCosts(run);
@@ -205,8 +203,12 @@ GivenCosts readCosts(const CostOptions& options, std::optional<RunPlan>* run,
   if (!options.file.empty()) {
     return readCostsFile(readText(options.file, "costs file"), nameOf(options.file));
   }
-  GivenCosts costs =
-      options.measured.empty() ? GivenCosts{} : measured(options.measured, run, comparison);
+  GivenCosts costs;
+  if (options.run != nullptr) {
+    costs = measured(*options.run, run, comparison);
+  } else if (!options.measured.empty()) {
+    costs = measured(loadMeasuredRun(options.measured), run, comparison);
+  }
   read(costs.forward, "--forward-ms", options.forwardMs, kMs);
   read(costs.backward, "--backward-ms", options.backwardMs, kMs);
   read(costs.backwardInput, "--backward-input-ms", options.backwardInputMs, kMs);

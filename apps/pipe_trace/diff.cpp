@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,16 +100,6 @@ void addDiffOptions(CommandApp& app, DiffCommandOptions& options) {
                "Hide notes and progress, and print no report that -o writes");
 }
 
-/// A run as it was read.
-struct LoadedRun {
-  LoadRunOptions load;
-  Diagnostics diagnostics;
-  Alignment alignment;
-  std::vector<LoadedFile> files;
-  Run run;
-  std::vector<Doubt> doubts;
-};
-
 /// The options of one run.
 LoadRunOptions loadOptionsOf(const DiffCommandOptions& options, const std::string& input,
                              const char* name) {
@@ -158,12 +150,15 @@ struct RunOfPage {
   }
 };
 
+using WriteForms = std::function<void(const std::function<std::string(ReportFormat)>& contentsOf)>;
+
 std::string textOf(const DiffReport& report, ReportFormat format) {
   return format == ReportFormat::kJson ? diffJson(report) : diffText(report);
 }
 
-/// Writes the page, which needs the whole runs, beside all else.
-RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options) {
+/// Gives `write` the maker of each form, also of the page, which needs the whole runs.
+RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& options,
+                        const WriteForms& write) {
   const std::vector<int> onlyRanks = leaveRanksOfBoth(a.run, b.run);
   RunOfPage pageOfA(a, options);
   RunOfPage pageOfB(b, options);
@@ -172,7 +167,7 @@ RunDiff compareWithPage(LoadedRun& a, LoadedRun& b, const DiffCommandOptions& op
       diffOf(std::move(pageOfA.measured), std::move(pageOfB.measured), options.tolerance);
   diff.onlyRanks = onlyRanks;
   const DiffReport report{diff, options.a, options.b};
-  writeReports(options.outputs, [&](ReportFormat format) {
+  write([&](ReportFormat format) {
     return format == ReportFormat::kPage
                ? diffPage({report, pageOfA.report, pageOfB.report, PIPETRACE_VERSION})
                : textOf(report, format);
@@ -216,14 +211,67 @@ int diffCommand(int argc, char** argv, const TraceReaders& readers) {
   LoadedRun a = loadOne(std::move(loadOfA), readers);
   LoadedRun b = loadOne(std::move(loadOfB), readers);
   for (const LoadedRun* const run : {&a, &b}) checkOutputs(options.outputs.names, run->files);
-  const RunDiff diff =
-      wantsPage(options.outputs) ? compareWithPage(a, b, options) : compare(a, b, options);
+  const RunDiff diff = wantsPage(options.outputs)
+                           ? compareWithPage(a, b, options,
+                                             [&](const auto& contentsOf) {
+                                               writeReports(options.outputs, contentsOf);
+                                             })
+                           : compare(a, b, options);
   if (!options.strict) return 0;
   const std::string verdict = diffVerdict(diff);
   if (verdict == "unknown" || verdict == "not_comparable") {
     throw Error("--strict cannot judge: " + diffAnswer(diff));
   }
   return diff.isSlower() ? kExitFindings : 0;
+}
+
+namespace {
+
+bool haveSameRanks(const Timeline& a, const Timeline& b) {
+  return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(),
+                    [](const auto& one, const auto& other) { return one.first == other.first; });
+}
+
+/// A run of its own with the same events.
+LoadedRun copyOf(const LoadedRun& run) {
+  return {.load = run.load,
+          .diagnostics = run.diagnostics,
+          .alignment = run.alignment,
+          .files = run.files,
+          .run = Run(Timeline(run.run.timeline()), run.run.threads()),
+          .doubts = run.doubts};
+}
+
+}  // namespace
+
+std::string diffOn(LoadedRun& a, LoadedRun& b, const std::vector<std::string>& words,
+                   ReportFormat format) {
+  DiffCommandOptions options;
+  CommandApp app("pipe-trace diff");
+  addDiffOptions(app, options);
+  parseWords(app, words);
+  std::optional<LoadedRun> copyOfA;
+  std::optional<LoadedRun> copyOfB;
+  if (!haveSameRanks(a.run.timeline(), b.run.timeline())) {  // those of one alone are left out
+    copyOfA = copyOf(a);
+    copyOfB = copyOf(b);
+  }
+  LoadedRun& one = copyOfA ? *copyOfA : a;
+  LoadedRun& other = copyOfB ? *copyOfB : b;
+  if (format == ReportFormat::kPage) {
+    std::string page;
+    compareWithPage(one, other, options,
+                    [&](const auto& contentsOf) { page = contentsOf(format); });
+    return page;
+  }
+  const std::vector<int> onlyRanks = leaveRanksOfBoth(one.run, other.run);
+  const std::vector<NumberRange>& steps = options.load.selection.steps;
+  MeasuredRun measured = RunOfPage::measuredFor(one, steps);
+  measured.hasSameBatch = options.sameBatch;
+  RunDiff diff =
+      diffOf(std::move(measured), RunOfPage::measuredFor(other, steps), options.tolerance);
+  diff.onlyRanks = onlyRanks;
+  return textOf({diff, options.a, options.b}, format);
 }
 
 }  // namespace pipetrace

@@ -98,6 +98,73 @@ void describeReport(CommandApp& app) {
   addReportOptions(app, options);
 }
 
+namespace {
+
+/// A run that is explained as the options of the command ask for it.
+class ExplainedRun {
+ public:
+  /// `app` has parsed them. `needsNames`: for a page. Everything must outlive it. Throws Error for
+  /// a run without a compute job.
+  ExplainedRun(const CommandApp& app, const ReportOptions& options, const LoadedRun& run,
+               bool needsNames)
+      : options_(options),
+        choices_(choicesOf(options)),
+        diagnostics_(run.diagnostics),
+        explanation_(run.run, choices_),
+        report_{.explanation = explanation_,
+                .diagnostics = diagnostics_,
+                .alignment = &run.alignment,
+                .all = options.all,
+                .viewCommand = viewCommandOf(options.load),
+                .doubts = run.doubts} {
+    if (explanation_.ranks.empty()) {
+      throw Error("the inputs hold no compute job, so there is nothing to explain");
+    }
+    if (options.peakTflops && !explanation_.modelFlopsUtilization) {
+      late_.add({.message = "--peak-tflops has no effect: nobody knows the operations of a step",
+                 .advice = "--flops-per-step gives them"});
+      diagnostics_.add(late_.list().front());
+    }
+    advice_ = adviceFor(run.run, choices_, inputsOfCommand(app, options.load));
+    if (advice_) report_.advice = &*advice_;
+    if (options.byName || needsNames) names_ = timesByName(run.run.timeline(), run.run.threads());
+  }
+  ExplainedRun(const ExplainedRun&) = delete;
+  ExplainedRun& operator=(const ExplainedRun&) = delete;
+
+  std::string text(ReportFormat format) const {
+    RunReport report = report_;
+    if (options_.byName || format == ReportFormat::kPage) report.names = &names_;
+    return textOf(report, format, options_);
+  }
+  /// What was found after the run was read.
+  const Diagnostics& late() const { return late_; }
+  const Diagnostics& diagnostics() const { return diagnostics_; }
+
+ private:
+  static ExplainOptions choicesOf(const ReportOptions& options) {
+    ExplainOptions choices{.steps = options.load.selection.steps,
+                           .tokensPerStep = options.tokensPerStep,
+                           .flopsPerStep = options.flopsPerStep,
+                           .peakFlops = {}};
+    const std::vector<std::string>& inputs = options.load.inputs;
+    if (inputs.size() == 1 && inputs[0] != "-") choices.logs = inputWord(inputs[0]);
+    if (options.peakTflops) choices.peakFlops = *options.peakTflops * 1e12;
+    return choices;
+  }
+
+  const ReportOptions& options_;
+  ExplainOptions choices_;
+  Diagnostics diagnostics_;
+  Diagnostics late_;
+  Explanation explanation_;
+  std::optional<AdviceList> advice_;
+  std::vector<TimeByName> names_;
+  RunReport report_;
+};
+
+}  // namespace
+
 int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   ReportOptions options;
   CommandApp app("pipe-trace report");
@@ -108,54 +175,29 @@ int reportCommand(int argc, char** argv, const TraceReaders& readers) {
   options.load.beginsWithDoubts = true;
   checkReportOutputs(options.outputs);
   checkOutputFiles(options.outputs.names, options.load);
-  Diagnostics diagnostics;
-  Alignment alignment;
-  std::vector<LoadedFile> files;
-  const Run run = loadAndReport(options.load, readers, diagnostics, &files, &alignment);
-  checkOutputs(options.outputs.names, files);
-  std::vector<Doubt> doubts = doubtsOf(run, diagnostics);
-  requireMeaning(doubts, options.force);
-  ExplainOptions choices{.steps = options.load.selection.steps,
-                         .tokensPerStep = options.tokensPerStep,
-                         .flopsPerStep = options.flopsPerStep,
-                         .peakFlops = {}};
-  const std::vector<std::string>& inputs = options.load.inputs;
-  if (inputs.size() == 1 && inputs[0] != "-") choices.logs = inputWord(inputs[0]);
-  if (options.peakTflops) choices.peakFlops = *options.peakTflops * 1e12;
-  const Explanation explanation(run, choices);
-  if (explanation.ranks.empty()) {
-    if (options.byName) {
-      printText(timeByNameText(timesByName(run.timeline(), run.threads()), options.all).substr(1));
-    }
-    throw Error("the inputs hold no compute job, so there is nothing to explain");
+  LoadedRun run{.load = options.load};
+  run.run = loadAndReport(options.load, readers, run.diagnostics, &run.files, &run.alignment);
+  checkOutputs(options.outputs.names, run.files);
+  run.doubts = doubtsOf(run.run, run.diagnostics);
+  requireMeaning(run.doubts, options.force);
+  if (options.byName && run.run.graph().ranks().empty()) {
+    const std::vector<TimeByName> names = timesByName(run.run.timeline(), run.run.threads());
+    printText(timeByNameText(names, options.all).substr(1));
   }
-  if (options.peakTflops && !explanation.modelFlopsUtilization) {
-    Diagnostics late;
-    late.add({.message = "--peak-tflops has no effect: nobody knows the operations of a step",
-              .advice = "--flops-per-step gives them"});
-    printDiagnostics(late, lowestSeverity(options.load));
-    diagnostics.add(late.list().front());
-  }
-  const std::optional<AdviceList> advice =
-      adviceFor(run, choices, inputsOfCommand(app, options.load));
-  std::vector<TimeByName> names;
-  if (options.byName || wantsPage(options.outputs)) {
-    names = timesByName(run.timeline(), run.threads());
-  }
-  const RunReport report{.explanation = explanation,
-                         .diagnostics = diagnostics,
-                         .alignment = &alignment,
-                         .all = options.all,
-                         .viewCommand = viewCommandOf(options.load),
-                         .advice = advice ? &*advice : nullptr,
-                         .doubts = std::move(doubts),
-                         .names = options.byName ? &names : nullptr};
-  RunReport page = report;
-  page.names = &names;
-  writeReports(options.outputs, [&](ReportFormat format) {
-    return textOf(format == ReportFormat::kPage ? page : report, format, options);
-  });
-  return exitCodeOf(options.load, diagnostics, report.doubts);
+  const ExplainedRun explained(app, options, run, wantsPage(options.outputs));
+  printDiagnostics(explained.late(), lowestSeverity(options.load));
+  writeReports(options.outputs, [&](ReportFormat format) { return explained.text(format); });
+  return exitCodeOf(options.load, explained.diagnostics(), run.doubts);
+}
+
+std::string reportOn(const LoadedRun& run, const std::vector<std::string>& words,
+                     ReportFormat format) {
+  ReportOptions options;
+  CommandApp app("pipe-trace report");
+  addReportOptions(app, options);
+  parseWords(app, words);
+  requireMeaning(run.doubts, options.force);
+  return ExplainedRun(app, options, run, format == ReportFormat::kPage).text(format);
 }
 
 }  // namespace pipetrace

@@ -71,6 +71,18 @@ void addAdviseOptions(CommandApp& app, AdviseOptions& options) {
   app.add_flag("--json", options.json, "Print all of it as JSON");
 }
 
+/// The question that the options ask, which `app` has parsed.
+AdviceQuestion questionOf(const CommandApp& app, const AdviseOptions& options) {
+  AdviceQuestion question{.steps = options.load.selection.steps,
+                          .activationLimit = options.limitActivations,
+                          .logs = inputsOfCommand(app, options.load),
+                          .blocks = options.blocks.given(),
+                          .blockOptions = options.blocks.words()};
+  if (options.limit) question.limitBytes = *options.limit * kBytesOfGb;
+  if (options.activationGb) question.activationBytes = *options.activationGb * kBytesOfGb;
+  return question;
+}
+
 /// The bar is gone when it returns, or throws.
 AdviceList adviceWithBar(const Run& run, AdviceQuestion question, bool isQuiet) {
   AdviceProgress progress;
@@ -92,17 +104,10 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
   CommandApp app("pipe-trace advise");
   addAdviseOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  const std::optional<GivenBlocks> blocks = options.blocks.given();
+  AdviceQuestion question = questionOf(app, options);
   Diagnostics diagnostics;
   const Run run = loadAndReport(options.load, readers, diagnostics);
   const std::vector<Doubt> doubts = doubtAndReport(options.load, run, diagnostics);
-  AdviceQuestion question{.steps = options.load.selection.steps,
-                          .activationLimit = options.limitActivations,
-                          .logs = inputsOfCommand(app, options.load),
-                          .blocks = blocks,
-                          .blockOptions = options.blocks.words()};
-  if (options.limit) question.limitBytes = *options.limit * kBytesOfGb;
-  if (options.activationGb) question.activationBytes = *options.activationGb * kBytesOfGb;
   const AdviceList list = adviceWithBar(run, std::move(question), options.load.quiet);
   if (options.json) {
     writeWholeFile("-", adviceJson(list));
@@ -110,6 +115,17 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers) {
     printText(adviceText(list));
   }
   return exitCodeOf(options.load, diagnostics, doubts);
+}
+
+AdviceList adviceOn(const LoadedRun& run, const std::vector<std::string>& words,
+                    AdviceProgress* progress) {
+  AdviseOptions options;
+  CommandApp app("pipe-trace advise");
+  addAdviseOptions(app, options);
+  parseWords(app, words);
+  AdviceQuestion question = questionOf(app, options);
+  question.progress = progress;
+  return adviceOn(run.run, question);
 }
 
 }  // namespace pipetrace

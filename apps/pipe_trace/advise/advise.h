@@ -1,5 +1,11 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "analysis/what_if/advice.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
+
 namespace pipetrace {
 
 class CommandApp;
@@ -11,5 +17,10 @@ int adviseCommand(int argc, char** argv, const TraceReaders& readers);
 
 /// Declares the arguments of the command, for help texts and completions.
 void describeAdvise(CommandApp& app);
+
+/// The advice on a run that was read. `words`: the command's, with all that said how the run was
+/// read. `progress` may be null. Throws Error as the command does.
+AdviceList adviceOn(const LoadedRun& run, const std::vector<std::string>& words,
+                    AdviceProgress* progress);
 
 }  // namespace pipetrace

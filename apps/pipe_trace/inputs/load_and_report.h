@@ -12,6 +12,16 @@ namespace pipetrace {
 
 class TraceReaders;
 
+/// A run as it was read.
+struct LoadedRun {
+  LoadRunOptions load;
+  Diagnostics diagnostics;
+  Alignment alignment;
+  std::vector<LoadedFile> files;
+  Run run;
+  std::vector<Doubt> doubts;
+};
+
 /// The lowest severity that is printed to standard error. --quiet hides notes, and no doubt.
 Severity lowestSeverity(const LoadRunOptions& options);
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/present/comparison_report.h"
@@ -57,6 +58,26 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kUsualMostChunks = 4;
+
+/// Where the texts of the command go: to its streams, or into an answer.
+struct PlanTexts {
+  PlanAnswer* answer = nullptr;
+
+  void print(const std::string& text) const {
+    if (answer != nullptr) {
+      answer->text += text;
+    } else {
+      writeWholeFile("-", text);
+    }
+  }
+  void remark(const std::string& text) const {
+    if (answer != nullptr) {
+      answer->remarks.push_back(text);
+    } else {
+      printError("pipe-trace plan: " + text);
+    }
+  }
+};
 
 /// How many virtual stages the costs are of, a rank; those that are no run's are of whole shares.
 int chunksOfCosts(const GivenCosts& given, const std::optional<RunPlan>& run, int ranks,
@@ -137,15 +158,12 @@ Question questionOf(const PlanOptions& options) {
 
 /// `pipe-trace plan --compare`: prints all schedules beside each other. Returns the exit code.
 /// Throws Error for options that leave the size open, and for costs that cannot be read.
-int runComparison(const PlanOptions& options) {
+int runComparison(const PlanOptions& options, const PlanTexts& texts) {
   const auto [input, run] = questionOf(options);
   const ComparedPlans compared = comparePlans(input);
   const int width = std::min(options.width.value_or(lineColumns()), kWidestProse);
-  if (options.json) {
-    writeWholeFile("-", comparisonJson(input, compared, run));
-  } else {
-    printText(comparisonText(input, compared, width, run));
-  }
+  texts.print(options.json ? comparisonJson(input, compared, run)
+                           : fitToPrint(comparisonText(input, compared, width, run)));
   return 0;
 }
 
@@ -155,7 +173,7 @@ class PlanOutputs {
  public:
   /// Pictures have the colours of `theme`, which must outlive this. Throws Error for an ending that
   /// is not supported, and for an output that is named twice.
-  PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme);
+  PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme, PlanTexts texts);
 
   /// Whether an output is a folder for job logs.
   static bool isFolder(const std::string& output);
@@ -180,6 +198,7 @@ class PlanOutputs {
   void addLogs(const std::string& folder, const Timeline& timeline);
 
   const Theme& theme_;
+  PlanTexts texts_;
   std::vector<Target> targets_;
   OutputSet files_;
   std::string lines_;
@@ -195,8 +214,9 @@ bool isOfAPlan(const fs::path& log) {
          line.find(fmt::format("{} = simulated", rank_info_keys::kClock)) != std::string::npos;
 }
 
-PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme)
-    : theme_(theme) {
+PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme,
+                         PlanTexts texts)
+    : theme_(theme), texts_(texts) {
   OutputNames names;
   for (const std::string& path : outputs) {
     const auto format = isFolder(path) ? std::nullopt : profileFormatOfFile(path);
@@ -217,6 +237,9 @@ bool PlanOutputs::isFolder(const std::string& output) {
 
 void PlanOutputs::addRun(const Timeline& timeline, const Timeline& asLogged,
                          const std::string& caption) {
+  if (texts_.answer != nullptr && texts_.answer->isPicture) {
+    texts_.print(pictureOf(timeline, {.caption = caption}, theme_));
+  }
   for (const auto& [path, format] : targets_) {
     if (!format) {
       addLogs(path, asLogged);
@@ -231,7 +254,11 @@ void PlanOutputs::addRun(const Timeline& timeline, const Timeline& asLogged,
 }
 
 void PlanOutputs::addText(const std::string& path, const std::string& text) {
-  files_.add(path, text);
+  if (path == "-" && texts_.answer != nullptr) {
+    texts_.print(text);
+  } else {
+    files_.add(path, text);
+  }
   if (path != "-") lines_ += fmt::format("wrote {}\n", path);
 }
 
@@ -515,15 +542,15 @@ PlanInput readInput(PlanOptions& options) {
   return input;
 }
 
-int runCheck(const PlanInput& input, const PlanOptions& options) {
+int runCheck(const PlanInput& input, const PlanOptions& options, const PlanTexts& texts) {
   const Plan& plan = input.source.plan;
   const std::vector<Problem> problems = check(input.source, input.checks);
   if (options.json) {
-    writeWholeFile("-", planJson({.plan = plan,
-                                  .costs = &input.costs,
-                                  .problems = problems,
-                                  .faults = options.faults.all(),
-                                  .commStreams = options.messages.commStreams}));
+    texts.print(planJson({.plan = plan,
+                          .costs = &input.costs,
+                          .problems = problems,
+                          .faults = options.faults.all(),
+                          .commStreams = options.messages.commStreams}));
   } else {
     std::string text;
     for (const Problem& problem : problems) {
@@ -531,7 +558,7 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
       text += toText(problem) + "\n";
     }
     if (problems.empty()) text = titleOf(plan, options) + ": nothing is wrong\n";
-    printText(text);
+    texts.print(fitToPrint(text));
   }
   return problems.empty() ? 0 : kExitFindings;
 }
@@ -545,21 +572,20 @@ void requireAskedSize(const CheckedPlan& plan, const CheckOptions& checks) {
 }
 
 /// Reports the limits that the plan exceeds. It is drawn all the same.
-std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& checks) {
+std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& checks,
+                                   const PlanTexts& texts) {
   std::vector<Problem> problems = checkLimits(plan, checks);
-  for (const Problem& problem : problems) {
-    printError("pipe-trace plan: " + toText(problem));
-  }
+  for (const Problem& problem : problems) texts.remark(toText(problem));
   return problems;
 }
 
 /// A plan for torch runs on NCCL, too.
-void warnOfDeadlockInLine(const CheckedPlan& plan) {
+void warnOfDeadlockInLine(const CheckedPlan& plan, const PlanTexts& texts) {
   const std::vector<Problem> stuck = checkLimits(plan, {.commStreams = CommStreams::kRank});
   if (stuck.empty()) return;
-  printError(
-      "pipe-trace plan: warning: where NCCL runs the messages of a rank one after the "
-      "other, this plan deadlocks; with --transfers in-time it does not (" +
+  texts.remark(
+      "warning: where NCCL runs the messages of a rank one after the other, this plan deadlocks; "
+      "with --transfers in-time it does not (" +
       toText(stuck.front()) + ")");
 }
 
@@ -594,22 +620,22 @@ void requireOutsideRuns(const PlanOptions& options) {
   checkOutputFiles(files, {.inputs = options.costs.measured});
 }
 
-int runPlan(PlanOptions options) {
+int runPlan(PlanOptions options, PlanTexts texts) {
   requireOneResult(options);
   requireKnownReader(options.csvFor);
   if (options.list) {
-    printText(scheduleList());
+    texts.print(fitToPrint(scheduleList()));
     return 0;
   }
   requireChunksOfSchedule(options);
-  if (options.compare) return runComparison(options);
-  PlanOutputs outputs(options.outputs, themeOf(options.theme, options.isDark));
+  if (options.compare) return runComparison(options, texts);
+  PlanOutputs outputs(options.outputs, themeOf(options.theme, options.isDark), texts);
   requireOutsideRuns(options);
   PlanInput input = readInput(options);
   input.checks.costs = &input.costs;
   if (options.check) {
     withFaults(options.faults, input.source.plan, options.steps, input.costs);
-    return runCheck(input, options);
+    return runCheck(input, options, texts);
   }
   const CheckedPlan plan(std::move(input.source.plan));
   requireAskedSize(plan, input.checks);
@@ -631,7 +657,7 @@ int runPlan(PlanOptions options) {
                           .figures = &figures,
                           .steps = options.steps,
                           .hasMemory = input.given.hasMemory(),
-                          .problems = limitFindings(plan, input.checks),
+                          .problems = limitFindings(plan, input.checks, texts),
                           .faults = options.faults.all(),
                           .commStreams = options.messages.commStreams,
                           .partition = input.partition ? &*input.partition : nullptr};
@@ -649,7 +675,7 @@ int runPlan(PlanOptions options) {
   }
   if (!options.csv.empty()) {
     outputs.addText(options.csv, options.csvFor.empty() ? toCsv(*plan) : toTorchCsv(plan));
-    if (!options.csvFor.empty()) warnOfDeadlockInLine(plan);
+    if (!options.csvFor.empty()) warnOfDeadlockInLine(plan, texts);
   }
   if (!options.costsOut.empty()) {
     outputs.addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
@@ -657,7 +683,8 @@ int runPlan(PlanOptions options) {
   if (!options.partitionOut.empty()) {
     outputs.addText(options.partitionOut, partitionFile(input.partition->best.partition));
   }
-  const bool printsChart = !options.hasOtherResult() && options.costsOut != "-";
+  const bool isPicture = texts.answer != nullptr && texts.answer->isPicture;
+  const bool printsChart = !options.hasOtherResult() && options.costsOut != "-" && !isPicture;
   if (options.json) {
     outputs.addText("-", planJson(report));
   } else if (options.jobList) {
@@ -668,7 +695,7 @@ int runPlan(PlanOptions options) {
                              (lines.empty() ? "" : "\n" + fitToPrint(lines)));
   }
   outputs.commit();
-  if (!printsChart) printError(outputs.lines());
+  if (!printsChart && texts.answer == nullptr) printError(outputs.lines());
   return 0;
 }
 
@@ -684,7 +711,21 @@ int planCommand(int argc, char** argv) {
   CommandApp app("pipe-trace plan");
   addPlanOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  return runPlan(std::move(options));
+  return runPlan(std::move(options), {});
+}
+
+PlanAnswer planAnswer(std::vector<std::string> words, const LoadedRun* run, PlanForm form) {
+  PlanOptions options;
+  CommandApp app("pipe-trace plan");
+  addPlanOptions(app, options);
+  if (run != nullptr) {
+    for (const std::string& input : run->load.inputs) words.push_back("--costs-from=" + input);
+    options.costs.run = &run->run;
+  }
+  parseWords(app, std::move(words));
+  PlanAnswer answer{.isPicture = form == PlanForm::kPicture};
+  runPlan(std::move(options), {&answer});
+  return answer;
 }
 
 }  // namespace pipetrace

@@ -342,4 +342,15 @@ int whatIfCommand(int argc, char** argv, const TraceReaders& readers) {
   return kExitNoAnswer;
 }
 
+std::string whatIfOn(const LoadedRun& run, const std::vector<std::string>& words) {
+  WhatIfOptions options;
+  CommandApp app("pipe-trace what-if");
+  addWhatIfOptions(app, options);
+  parseWords(app, words);
+  const WhatIfAnswer answer = whatIf(run.run, options.question());
+  if (!answer.refusal.empty()) throw Error(answer.refusal);
+  const WhatIfReport report{answer, options.asked()};
+  return options.json ? whatIfJson(report) : whatIfText(report);
+}
+
 }  // namespace pipetrace

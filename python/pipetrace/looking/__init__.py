@@ -1,0 +1,1 @@
+"""Looking at runs and plans: what `import pipetrace` offers beside recording."""

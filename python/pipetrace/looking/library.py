@@ -1,0 +1,173 @@
+"""The C library libpipetrace_run.so (python/abi/pipetrace_run.h), and work of it that takes a while.
+
+ctypes releases the interpreter's lock during each call, so other threads of Python run meanwhile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from pipetrace.looking.progress import Progress
+
+
+class Error(Exception):
+    """What was asked for cannot be done; the text is that of the pipe-trace commands."""
+
+
+class InputWarning(UserWarning):
+    """Something is wrong in what was read, or figures of it are doubtful."""
+
+
+_FILE = "libpipetrace_run.so"
+_BETWEEN_LOOKS_MS = 50
+
+_library: ctypes.CDLL | None = None
+
+
+def folders() -> list[pathlib.Path]:
+    """Where the libraries of PipeTrace may be, in this order.
+
+    The folders of the variable PIPETRACE_LIBRARY_PATH come first, then that of the package.
+    """
+    given = os.environ.get("PIPETRACE_LIBRARY_PATH", "")
+    places = [pathlib.Path(folder) for folder in given.split(os.pathsep) if folder]
+    return [*places, pathlib.Path(__file__).resolve().parent.parent / "lib"]
+
+
+def find_library(name: str) -> pathlib.Path:
+    """The file of a library of PipeTrace. Raises Error where none is there."""
+    for folder in folders():
+        if (folder / name).exists():
+            return folder / name
+    raise Error(
+        f"there is no {name} in {', '.join(map(str, folders()))}; install the wheel "
+        "(pip install ./python), or set PIPETRACE_LIBRARY_PATH to the folder of a build that has it"
+    )
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+    functions: dict[str, tuple[Any, list[Any]]] = {
+        "pipetrace_run_version": (text, []),
+        "pipetrace_run_start_load": (pointer, [text]),
+        "pipetrace_run_start_ask": (pointer, [pointer, pointer, text, text]),
+        "pipetrace_run_start_table": (pointer, [pointer, text]),
+        "pipetrace_task_wait": (number, [pointer, number]),
+        "pipetrace_task_cancel": (None, [pointer]),
+        "pipetrace_task_progress": (None, [pointer, pointer, pointer, pointer]),
+        "pipetrace_task_error": (text, [pointer]),
+        "pipetrace_task_text": (pointer, [pointer, pointer]),
+        "pipetrace_task_remarks": (text, [pointer]),
+        "pipetrace_task_take_run": (pointer, [pointer]),
+        "pipetrace_task_stream": (number, [pointer, pointer]),
+        "pipetrace_task_free": (None, [pointer]),
+        "pipetrace_run_free": (None, [pointer]),
+    }
+    for name, (result, arguments) in functions.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+
+
+def library() -> ctypes.CDLL:
+    """The C library, which the first call loads. Raises Error where it is missing."""
+    global _library
+    if _library is None:
+        path = find_library(_FILE)
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise Error(f"cannot load {path}: {error}") from None
+        _declare(loaded)
+        _library = loaded
+    return _library
+
+
+def version() -> str:
+    """The version of PipeTrace, such as "0.1.0"."""
+    return str(library().pipetrace_run_version().decode())
+
+
+class Task:
+    """Work of the library from its start to its end.
+
+    Leaving the `with` block frees it. An exception meanwhile, such as that of Ctrl-C, cancels it.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __enter__(self) -> Task:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        handle, self._handle = self._handle, 0
+        library().pipetrace_task_free(handle)
+
+    def finish(self, shows: bool = True) -> None:
+        """Waits for the end, with a progress bar if `shows`. Raises Error if it failed."""
+        wait = library().pipetrace_task_wait
+        with Progress(shows) as progress:
+            while not wait(self._handle, _BETWEEN_LOOKS_MS):
+                progress.show(*self._counts())
+        error = library().pipetrace_task_error(self._handle)
+        if error is not None:
+            raise Error(error.decode(errors="replace"))
+
+    def _counts(self) -> tuple[str, int, int]:
+        what, done, all_ = ctypes.c_char_p(), ctypes.c_int64(), ctypes.c_int64()
+        library().pipetrace_task_progress(
+            self._handle, ctypes.byref(what), ctypes.byref(done), ctypes.byref(all_)
+        )
+        return (what.value or b"").decode(), done.value, all_.value
+
+    def text(self) -> str:
+        length = ctypes.c_size_t()
+        address = library().pipetrace_task_text(self._handle, ctypes.byref(length))
+        return ctypes.string_at(address, length.value).decode(errors="replace")
+
+    def remarks(self) -> list[str]:
+        text = library().pipetrace_task_remarks(self._handle).decode(errors="replace")
+        return text.split("\n") if text else []
+
+    def take_run(self) -> int:
+        return int(library().pipetrace_task_take_run(self._handle))
+
+    def fill_stream(self, address: int) -> None:
+        if library().pipetrace_task_stream(self._handle, address) != 0:
+            raise MemoryError
+
+
+def encoded(options: Mapping[str, Any]) -> bytes:
+    """Options as JSON. Paths become texts; None leaves an option out."""
+    given = {key: value for key, value in options.items() if value is not None}
+    return json.dumps(given, default=os.fspath).encode()
+
+
+def read(options: Mapping[str, Any], shows: bool) -> int:
+    """Reads a run; its handle, which the caller frees."""
+    with Task(library().pipetrace_run_start_load(encoded(options))) as task:
+        task.finish(shows)
+        return task.take_run()
+
+
+def ask(
+    question: str,
+    options: Mapping[str, Any],
+    run: int | None = None,
+    other: int | None = None,
+    shows: bool = True,
+) -> str:
+    """The answer to a question of pipetrace_run.h. What it says besides becomes warnings."""
+    start = library().pipetrace_run_start_ask
+    with Task(start(run, other, question.encode(), encoded(options))) as task:
+        task.finish(shows)
+        for remark in task.remarks():
+            warnings.warn(remark, InputWarning, stacklevel=4)
+        return task.text()
