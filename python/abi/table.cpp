@@ -13,7 +13,8 @@ using Tables = std::shared_ptr<const Table>;
 
 std::size_t widthOf(TableColumn::Type type) {
   switch (type) {
-    case TableColumn::Type::kBool: return 1;
+    case TableColumn::Type::kBool:
+    case TableColumn::Type::kWord: return 1;
     case TableColumn::Type::kInt16: return 2;
     case TableColumn::Type::kInt32:
     case TableColumn::Type::kText: return 4;
@@ -72,7 +73,7 @@ void give(std::unique_ptr<HeldSchema> held, const char* format, const char* name
 void schemaOf(const Tables& table, const TableColumn& column, ArrowSchema* out) {
   auto held = std::make_unique<HeldSchema>();
   held->table = table;
-  if (column.type() == TableColumn::Type::kText) {
+  if (column.hasTexts()) {
     held->dictionary = std::make_unique<ArrowSchema>();
     give(std::make_unique<HeldSchema>(), "u", "", 0, held->dictionary.get());
   }
@@ -109,7 +110,7 @@ void arrayOf(const Tables& table, const TableColumn& column, ArrowArray* out) {
   auto held = std::make_unique<HeldArray>();
   held->table = table;
   held->buffers = {column.validity(), column.data()};
-  if (column.type() == TableColumn::Type::kText) {
+  if (column.hasTexts()) {
     const TextColumn& texts = column.texts();
     auto words = std::make_unique<HeldArray>();
     words->table = table;
@@ -204,8 +205,9 @@ void TableColumn::packBits() {
   std::memcpy(values_.get(), bits.data(), bits.size());
 }
 
+template <typename Place>
 void TableColumn::dropUnusedTexts() {
-  auto* const places = values<std::int32_t>();
+  auto* const places = values<Place>();
   std::vector<std::int32_t> newPlaces(static_cast<std::size_t>(texts_.size()), -1);
   for (std::size_t i = 0; i < rows_; ++i) {
     if (places[i] >= 0) newPlaces[static_cast<std::size_t>(places[i])] = 0;
@@ -216,15 +218,17 @@ void TableColumn::dropUnusedTexts() {
     if (newPlaces[i] == 0) newPlaces[i] = used.add(texts_[i]);
   }
   for (std::size_t i = 0; i < rows_; ++i) {
-    if (places[i] >= 0) places[i] = newPlaces[static_cast<std::size_t>(places[i])];
+    if (places[i] >= 0) places[i] = static_cast<Place>(newPlaces[static_cast<std::size_t>(places[i])]);
   }
   texts_ = std::move(used);
 }
 
 void TableColumn::complete(std::int64_t missing) {
-  if (type_ == Type::kText) dropUnusedTexts();
+  if (type_ == Type::kText) dropUnusedTexts<std::int32_t>();
+  if (type_ == Type::kWord) dropUnusedTexts<std::int8_t>();
   switch (type_) {
     case Type::kBool: return packBits();
+    case Type::kWord: return mark<std::int8_t>(static_cast<std::int8_t>(missing));
     case Type::kInt16: return mark<std::int16_t>(static_cast<std::int16_t>(missing));
     case Type::kInt32:
     case Type::kText: return mark<std::int32_t>(static_cast<std::int32_t>(missing));
@@ -236,6 +240,7 @@ void TableColumn::complete(std::int64_t missing) {
 const char* TableColumn::format() const {
   switch (type_) {
     case Type::kBool: return "b";
+    case Type::kWord: return "c";
     case Type::kInt16: return "s";
     case Type::kInt32:
     case Type::kText: return "i";

@@ -35,11 +35,12 @@ class TextColumn {
 /// dictionary. Missing ones are marked.
 class TableColumn {
  public:
-  enum class Type : std::uint8_t { kInt16, kInt32, kInt64, kDouble, kBool, kText };
+  enum class Type : std::uint8_t { kInt16, kInt32, kInt64, kDouble, kBool, kWord, kText };
 
   TableColumn(std::string name, Type type, std::size_t rows);
 
-  /// The values, to fill in: of kText the places in texts(), of kBool a byte each.
+  /// The values, to fill in: of kText the places in texts(), of kWord the same in a byte, as there
+  /// are few, of kBool a byte each.
   template <typename T>
   T* values() {
     return reinterpret_cast<T*>(values_.get());
@@ -50,7 +51,7 @@ class TableColumn {
   void complete(std::int64_t missing = -1);
 
   const std::string& name() const { return name_; }
-  Type type() const { return type_; }
+  bool hasTexts() const { return type_ == Type::kText || type_ == Type::kWord; }
   /// Arrow's word for the values.
   const char* format() const;
   const void* data() const { return values_.get(); }
@@ -63,6 +64,7 @@ class TableColumn {
   template <typename T>
   void mark(T missing);
   void packBits();
+  template <typename Place>
   void dropUnusedTexts();
 
   std::string name_;

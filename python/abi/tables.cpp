@@ -56,19 +56,19 @@ class TrackRows {
 };
 
 /// A column of the names of kinds, by number.
-std::int32_t* kindsOf(TableColumn& column) {
+std::int8_t* kindsOf(TableColumn& column) {
   for (int kind = 0; kind < kJobKindCount; ++kind) {
     column.texts().add(logName(static_cast<JobKind>(kind)));
   }
-  return column.values<std::int32_t>();
+  return column.values<std::int8_t>();
 }
 
-std::int32_t* phasesOf(TableColumn& column) {
+std::int8_t* phasesOf(TableColumn& column) {
   for (const Phase phase : {Phase::kTraining, Phase::kEvaluate, Phase::kPredict}) {
     const std::string_view name = logName(phase);
     column.texts().add(name.empty() ? "training" : name);
   }
-  return column.values<std::int32_t>();
+  return column.values<std::int8_t>();
 }
 
 /// A column of texts of a timeline's table. Each text that occurs has a place, which only one thread
@@ -130,8 +130,8 @@ std::shared_ptr<Table> jobsTable(const Run& run) {
   TableColumn& stage = table->add("stage", Type::kInt32);
   TableColumn& chunk = table->add("chunk", Type::kInt16);
   TableColumn& step = table->add("step", Type::kInt32);
-  TableColumn& phase = table->add("phase", Type::kText);
-  TableColumn& kind = table->add("kind", Type::kText);
+  TableColumn& phase = table->add("phase", Type::kWord);
+  TableColumn& kind = table->add("kind", Type::kWord);
   TableColumn& microBatch = table->add("micro_batch", Type::kInt32);
   TableColumn& part = table->add("part", Type::kInt16);
   TableColumn& name = table->add("name", Type::kText);
@@ -141,15 +141,15 @@ std::shared_ptr<Table> jobsTable(const Run& run) {
   TableColumn& duration = table->add("duration_ns", Type::kInt64);
 
   const Places places(run);
-  std::int32_t* const kinds = kindsOf(kind);
-  std::int32_t* const phases = phasesOf(phase);
+  std::int8_t* const kinds = kindsOf(kind);
+  std::int8_t* const phases = phasesOf(phase);
   rows.forEach(run.threads(), [&](const Event& event, std::size_t row, const Track& track) {
     rank.values<std::int32_t>()[row] = track.rank;
     stage.values<std::int32_t>()[row] = event.stage;
     chunk.values<std::int16_t>()[row] = event.chunk;
     step.values<std::int32_t>()[row] = event.step;
-    phases[row] = static_cast<std::int32_t>(event.phase);
-    kinds[row] = static_cast<std::int32_t>(event.kind);
+    phases[row] = static_cast<std::int8_t>(event.phase);
+    kinds[row] = static_cast<std::int8_t>(event.kind);
     microBatch.values<std::int32_t>()[row] = event.microBatch;
     part.values<std::int16_t>()[row] = event.part;
     id.values<std::int64_t>()[row] = event.job;
@@ -248,7 +248,7 @@ std::shared_ptr<Table> messagesTable(const Run& run) {
   auto table = std::make_shared<Table>(count);
   TableColumn& from = table->add("from_rank", Type::kInt32);
   TableColumn& to = table->add("to_rank", Type::kInt32);
-  TableColumn& kind = table->add("kind", Type::kText);
+  TableColumn& kind = table->add("kind", Type::kWord);
   TableColumn& microBatch = table->add("micro_batch", Type::kInt32);
   TableColumn& step = table->add("step", Type::kInt32);
   TableColumn& stage = table->add("stage", Type::kInt32);
@@ -263,8 +263,8 @@ std::shared_ptr<Table> messagesTable(const Run& run) {
 
   const RanksOfEvents ranks(run.timeline());
   const NumberArgument size(run.timeline(), log_format::kBytes);
-  const std::int32_t forward = kind.texts().add("forward");
-  const std::int32_t backward = kind.texts().add("backward");
+  const auto forward = static_cast<std::int8_t>(kind.texts().add("forward"));
+  const auto backward = static_cast<std::int8_t>(kind.texts().add("backward"));
   constexpr std::size_t kPart = 65536;
   inParallel(run.threads(), (count + kPart - 1) / kPart, [&](std::size_t part) {
     for (std::size_t row = part * kPart; row < std::min(count, (part + 1) * kPart); ++row) {
@@ -274,7 +274,7 @@ std::shared_ptr<Table> messagesTable(const Run& run) {
       from.values<std::int32_t>()[row] = send != nullptr ? ranks.rankOf(send) : receive->peer;
       to.values<std::int32_t>()[row] = receive != nullptr ? ranks.rankOf(receive) : send->peer;
       const JobKind of = (receive != nullptr ? receive : send)->kind;
-      kind.values<std::int32_t>()[row] = rowOf(of).isForward ? forward : backward;
+      kind.values<std::int8_t>()[row] = rowOf(of).isForward ? forward : backward;
       microBatch.values<std::int32_t>()[row] = node.microBatch;
       step.values<std::int32_t>()[row] = node.step;
       stage.values<std::int32_t>()[row] = node.stage;
@@ -306,7 +306,7 @@ std::shared_ptr<Table> collectivesTable(const Run& run) {
   auto table = std::make_shared<Table>(events.size());
   TableColumn& rank = table->add("rank", Type::kInt32);
   TableColumn& lane = table->add("lane", Type::kText);
-  TableColumn& kind = table->add("kind", Type::kText);
+  TableColumn& kind = table->add("kind", Type::kWord);
   TableColumn& name = table->add("name", Type::kText);
   TableColumn& use = table->add("use", Type::kText);
   TableColumn& group = table->add("group", Type::kText);
@@ -319,7 +319,7 @@ std::shared_ptr<Table> collectivesTable(const Run& run) {
   TableColumn& end = table->add("end_ns", Type::kInt64);
   TableColumn& duration = table->add("duration_ns", Type::kInt64);
 
-  std::int32_t* const kinds = kindsOf(kind);
+  std::int8_t* const kinds = kindsOf(kind);
   TimelineTexts names(timeline, name);
   TimelineTexts uses(timeline, use);
   TimelineTexts groups(timeline, group);
@@ -334,7 +334,7 @@ std::shared_ptr<Table> collectivesTable(const Run& run) {
     lastTrack = track;
     rank.values<std::int32_t>()[row] = track->rank;
     lane.values<std::int32_t>()[row] = lanePlace;
-    kinds[row] = static_cast<std::int32_t>(event->kind);
+    kinds[row] = static_cast<std::int8_t>(event->kind);
     name.values<std::int32_t>()[row] = names.placeOf(event->name);
     use.values<std::int32_t>()[row] = uses.placeOf(purpose.of(*event));
     group.values<std::int32_t>()[row] = groups.placeOf(members.of(*event));
@@ -368,14 +368,14 @@ std::shared_ptr<Table> bubblesTable(const Run& run) {
   TableColumn& rank = table->add("rank", Type::kInt32);
   TableColumn& step = table->add("step", Type::kInt32);
   TableColumn& isCounted = table->add("counted", Type::kBool);
-  TableColumn& bubbleClass = table->add("class", Type::kText);
+  TableColumn& bubbleClass = table->add("class", Type::kWord);
   TableColumn& inside = table->add("inside_job", Type::kBool);
   TableColumn& begin = table->add("begin_ns", Type::kInt64);
   TableColumn& end = table->add("end_ns", Type::kInt64);
   TableColumn& duration = table->add("duration_ns", Type::kInt64);
   TableColumn& culpritRank = table->add("culprit_rank", Type::kInt32);
   TableColumn& culpritStage = table->add("culprit_stage", Type::kInt32);
-  TableColumn& culpritKind = table->add("culprit_kind", Type::kText);
+  TableColumn& culpritKind = table->add("culprit_kind", Type::kWord);
   TableColumn& culpritMicroBatch = table->add("culprit_micro_batch", Type::kInt32);
   TableColumn& culpritStep = table->add("culprit_step", Type::kInt32);
   TableColumn& culpritJob = table->add("culprit_id", Type::kInt64);
@@ -383,7 +383,7 @@ std::shared_ptr<Table> bubblesTable(const Run& run) {
   for (int i = 0; i <= static_cast<int>(BubbleClass::kUnknown); ++i) {
     bubbleClass.texts().add(bubbleClassName(static_cast<BubbleClass>(i)));
   }
-  std::int32_t* const kinds = kindsOf(culpritKind);
+  std::int8_t* const kinds = kindsOf(culpritKind);
   inParallel(run.threads(), parts.size(), [&](std::size_t i) {
     const auto& [list, rows] = parts[i];
     std::size_t row = rows.first;
@@ -391,7 +391,7 @@ std::shared_ptr<Table> bubblesTable(const Run& run) {
       rank.values<std::int32_t>()[row] = graph.ranks()[i / 2].number;
       step.values<std::int32_t>()[row] = bubble.step;
       isCounted.values<bool>()[row] = counted.contains(bubble.step);
-      bubbleClass.values<std::int32_t>()[row] = static_cast<std::int32_t>(bubble.bubbleClass);
+      bubbleClass.values<std::int8_t>()[row] = static_cast<std::int8_t>(bubble.bubbleClass);
       inside.values<bool>()[row] = bubble.isInside;
       begin.values<std::int64_t>()[row] = bubble.begin;
       end.values<std::int64_t>()[row] = bubble.end;
@@ -401,7 +401,7 @@ std::shared_ptr<Table> bubblesTable(const Run& run) {
       culpritRank.values<std::int32_t>()[row] =
           isKnown ? graph.ranks()[culpritRankOf(graph, bubble)].number : kNotGiven;
       culpritStage.values<std::int32_t>()[row] = isKnown ? event->stage : kNotGiven;
-      kinds[row] = isKnown ? static_cast<std::int32_t>(event->kind) : kNotGiven;
+      kinds[row] = isKnown ? static_cast<std::int8_t>(event->kind) : std::int8_t{-1};
       culpritMicroBatch.values<std::int32_t>()[row] = isKnown ? event->microBatch : kNotGiven;
       culpritStep.values<std::int32_t>()[row] = isKnown ? event->step : kNotGiven;
       culpritJob.values<std::int64_t>()[row] = isKnown ? event->job : kNotGiven;

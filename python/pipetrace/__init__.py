@@ -9,8 +9,7 @@
 docs/python.md describes it. Importing it imports nothing else: names are loaded when they are used.
 """
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # type checkers take it for true; typing is not imported
 if TYPE_CHECKING:
     from pipetrace.looking.library import Error, InputWarning, version
     from pipetrace.looking.plan import Comparison, Plan, compare, plan

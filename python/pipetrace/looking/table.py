@@ -85,8 +85,9 @@ class Source(Protocol):
     def __call__(self, address: int) -> None: ...
 
 
-_NUMPY = {"s": "int16", "i": "int32", "l": "int64", "g": "float64"}
+_NUMPY = {"c": "int8", "s": "int16", "i": "int32", "l": "int64", "g": "float64"}
 _CTYPES: dict[str, Any] = {
+    "c": ctypes.c_int8,
     "s": ctypes.c_int16,
     "i": ctypes.c_int32,
     "l": ctypes.c_int64,
