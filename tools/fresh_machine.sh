@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Runs the README's commands on a bare Debian 12 of its own, with a clean clone of the committed tree.
-#    fresh_machine.sh [demo|test|build|docs] [--locale NAME] [--keep] [--folder FOLDER]
+#    fresh_machine.sh [demo|test|build|docs|wheel] [--locale NAME] [--keep] [--folder FOLDER]
 #     demo             the README's first command (default), with locale C
 #     test             the README's second command, with locale de_DE.UTF-8
 #     build            the commands of the README's section "Building", with locale C
 #     docs             demo and build, then every runnable command of the documents: with locale C, and
 #                      again with de_DE.UTF-8
+#     wheel            what tools/build_wheel.sh makes on this machine, installed beside Debian's Python
+#                      alone: a first look at a run, with locale C
 #     --locale NAME    this locale instead
 #     --keep           keep the machine; a later run with --keep goes on with it
 #     --folder FOLDER  where the machine is made (default: build/fresh-machine)
@@ -64,6 +66,7 @@ inside() {
     git -c safe.directory='*' -C "$machine$tree" fetch --quiet "$base/clone.bundle" HEAD
     git -c safe.directory='*' -C "$machine$tree" reset --quiet --hard FETCH_HEAD
   fi
+  [ ! -e "$base/wheel" ] || cp "$base"/wheel/*.whl "$machine$home/"
   in_machine chown -R visitor: "$home"
   : > "$base/ready"
   for language in $locales; do
@@ -114,7 +117,7 @@ fi
 what= locale= keep=no base=$root/build/fresh-machine
 while [ $# -gt 0 ]; do
   case $1 in
-    demo|test|build|docs) [ -z "$what" ] || die "$what and $1 are two things (try --help)"
+    demo|test|build|docs|wheel) [ -z "$what" ] || die "$what and $1 are two things (try --help)"
                           what=$1; shift ;;
     --locale|--folder)
       [ $# -ge 2 ] || die "$1 needs a value (try --help)"
@@ -124,7 +127,7 @@ while [ $# -gt 0 ]; do
       esac
       shift 2 ;;
     --keep) keep=yes; shift ;;
-    -h|--help) sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown argument $1 (try --help)" ;;
   esac
 done
@@ -148,6 +151,10 @@ commands_of() { python3 "$root/tools/doc_commands.py" --list --section "$1" "$ro
 case $what in
   build) commands=$(commands_of Building) ;;
   test) commands=$(commands_of 'Two commands' | grep 'tools/test\.sh') ;;
+  wheel)
+    commands='sudo apt-get update -qq && sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+python3 -m venv ~/python && ~/python/bin/pip install --quiet --no-index ~/pipetrace-*.whl
+~/python/bin/python tests/python/first_look.py' ;;
   *) commands=$(commands_of 'Two commands' | grep 'tools/demo\.sh') ;;
 esac || die "README.md has no runnable command for $what"
 case $what in
@@ -161,7 +168,7 @@ exec {lock}> "$base/lock"
 flock --nonblock "$lock" || die "another run uses $base; take another --folder"
 machine=$base/machine
 # du of the machine at its end: demo 4.5 GB, test and build more.
-case $what in demo|docs) need=8 ;; *) need=20 ;; esac
+case $what in demo|docs) need=8 ;; wheel) need=2 ;; *) need=20 ;; esac
 free=$(df --output=avail -B1G "$base" | tail -n 1 | tr -d " ")
 [ -e "$machine" ] || [ "$free" -ge "$need" ] || die "$base has $free GB free, $what needs $need GB; try --folder"
 
@@ -181,7 +188,7 @@ clean() {
   fi
   child=
   # When mmdebstrap is killed, it leaves files that have the owners of the machine's.
-  "${enter[@]}" rm -rf --one-file-system "$base"/{base.tar,clone.bundle,apt.conf,times} "$base"/mmdebstrap.* || true
+  "${enter[@]}" rm -rf --one-file-system "$base"/{base.tar,clone.bundle,apt.conf,times,wheel} "$base"/mmdebstrap.* || true
   if [ $keep = no ] && [ -e "$machine" ]; then
     if grep -qF " ${machine// /\\040}/" /proc/self/mountinfo; then
       printf 'fresh_machine: something is mounted in %s, which is left as it is\n' "$machine" >&2
@@ -236,6 +243,10 @@ if [ -e "$machine" ]; then
 else
   say "making a bare Debian 12 in $machine"
   make_base || { full && die "the disk of $base is full"; die "mmdebstrap could not make the machine"; }
+fi
+if [ "$what" = wheel ]; then
+  rm -rf "$base/wheel"
+  wait_for bash "$root/tools/build_wheel.sh" --out "$base/wheel" || die "the wheel could not be built"
 fi
 made=$SECONDS
 git -C "$root" bundle create --quiet "$base/clone.bundle" HEAD || die "$root is no git clone with a commit"

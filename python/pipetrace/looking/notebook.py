@@ -40,6 +40,8 @@ def _advice_item(each: Mapping[str, Any]) -> str:
         f"{option['framework']}: <code>{html.escape(option['text'])}</code>" for option in options
     ]
     lines += [html.escape(note) for note in each.get("notes", [])]
+    if each.get("command"):
+        lines.append(f"<code>{html.escape(each['command'])}</code>")
     if not lines:
         return f"<li>{text}</li>"
     return f"<li>{text}<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul></li>"
