@@ -40,6 +40,7 @@ OWN_DOCUMENTS = {
 
 # Options that their --help alone explains, by program; each is for those who work on PipeTrace.
 UNDOCUMENTED = {
+    "tools/build_wheel.sh": "--out",
     "tools/compare_builds.py": "--jobs --programs --runs --sample --seed --timeout",
     "tools/demo.sh": "--bin",
     "tools/doc_commands.py": "--bin --list --python --quick --section --work",
