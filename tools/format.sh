@@ -20,7 +20,7 @@ if [ -z "$format" ]; then
 fi
 
 mapfile -d '' files < <(find trace schedule parser profiler chart analysis ingest runtime viewer apps \
-  samples tests \( -name '*.cpp' -o -name '*.h' \) -print0)
+  python samples tests \( -name '*.cpp' -o -name '*.h' \) -print0)
 case ${1:-} in
   '') "$format" -i "${files[@]}" ;;
   --check) "$format" --dry-run -Werror "${files[@]}" ;;

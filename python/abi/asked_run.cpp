@@ -216,12 +216,8 @@ Json topologyJson(const Topology& topology) {
     if (place.position >= 0) object["position"] = place.position;
     places.push_back(std::move(object));
   }
-  return {{"pp", depth},
-          {"dp", replicas.size()},
-          {"tp", topology.tensorRanks},
-          {"vpp", chunks},
-          {"inferred", topology.inferred},
-          {"places", std::move(places)}};
+  return {{"pp", depth},   {"dp", replicas.size()},         {"tp", topology.tensorRanks},
+          {"vpp", chunks}, {"inferred", topology.inferred}, {"places", std::move(places)}};
 }
 
 Answer about(const Question& question) {
@@ -296,8 +292,8 @@ std::shared_ptr<AskedRun> readRun(const char* options, LoadProgress& counts,
   RunRequest request = parsed;
   request.reading.progress = &counts;
   LoadedRun& loaded = run->loaded;
-  loaded.run = loadRun(request, makeTraceReaders(), loaded.diagnostics, &loaded.files,
-                       &loaded.alignment);
+  loaded.run =
+      loadRun(request, makeTraceReaders(), loaded.diagnostics, &loaded.files, &loaded.alignment);
   if (stop.stop_requested()) throw Error("reading was cancelled");
   return run;
 }

@@ -29,7 +29,8 @@ struct Answer {
   std::vector<std::string> remarks{};
 };
 
-/// A run that was read to be asked. Work on it is done by one thread at a time, which has the mutex.
+/// A run that was read to be asked. Work on it is done by one thread at a time, which has the
+/// mutex.
 struct AskedRun {
   std::mutex mutex;
   LoadedRun loaded;

@@ -56,7 +56,8 @@ std::vector<std::string> JsonOptions::valuesOf(std::string_view name) const {
 
 std::vector<std::string> JsonOptions::words() const {
   std::vector<std::string> words;
-  for (const auto& [name, text] : options_) words.push_back("--" + name + (text ? "=" + *text : ""));
+  for (const auto& [name, text] : options_)
+    words.push_back("--" + name + (text ? "=" + *text : ""));
   return words;
 }
 

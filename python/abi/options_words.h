@@ -8,7 +8,8 @@
 
 namespace pipetrace {
 
-/// Options of a command that came as a JSON object, which pipetrace_run.h describes, in their order.
+/// Options of a command that came as a JSON object, which pipetrace_run.h describes, in their
+/// order.
 class JsonOptions {
  public:
   JsonOptions() = default;

@@ -166,12 +166,12 @@ pipetrace_task* pipetrace_run_start_ask(pipetrace_run* run, pipetrace_run* other
 }
 
 pipetrace_task* pipetrace_run_start_table(pipetrace_run* run, const char* table) noexcept {
-  return started([one = behind(run),
-                  name = std::string(table == nullptr ? "" : table)](pipetrace_task& task) {
-    if (one == nullptr) throw Error("a table is of a run, and there is none");
-    const HeldRuns held(one.get(), nullptr, task.stop.get_token());
-    task.table = tableOf(*one, name);
-  });
+  return started(
+      [one = behind(run), name = std::string(table == nullptr ? "" : table)](pipetrace_task& task) {
+        if (one == nullptr) throw Error("a table is of a run, and there is none");
+        const HeldRuns held(one.get(), nullptr, task.stop.get_token());
+        task.table = tableOf(*one, name);
+      });
 }
 
 int pipetrace_task_wait(pipetrace_task* task, int milliseconds) noexcept {

@@ -50,8 +50,8 @@ typedef struct pipetrace_task pipetrace_task;
 /* The version of PipeTrace, such as "0.1.0". */
 PIPETRACE_RUN_API const char* pipetrace_run_version(void) PIPETRACE_RUN_NOEXCEPT;
 
-/* Starts to read a run. `options`: {"inputs": ["logs"]} with what says how they are read: steps, pp,
- * dp, tp, vpp, align, threads, run, pattern, time-unit, kinds, time (pipe-trace report --help).
+/* Starts to read a run. `options`: {"inputs": ["logs"]} with what says how they are read: steps,
+ * pp, dp, tp, vpp, align, threads, run, pattern, time-unit, kinds, time (pipe-trace report --help).
  * Never null. The task's result is a run. */
 PIPETRACE_RUN_API pipetrace_task* pipetrace_run_start_load(const char* options)
     PIPETRACE_RUN_NOEXCEPT;
@@ -70,14 +70,12 @@ PIPETRACE_RUN_API pipetrace_task* pipetrace_run_start_load(const char* options)
  *   chart          a step as an SVG file; options steps, ranks, skip, theme, dark
  *   save           writes the files of {"output": ["a.json", "b.pftrace", "c.html"]}, all or none;
  *                  with options of pipe-trace without a command. The text says what was written
- *   plan           what pipe-trace plan prints with these options, as --json or --check; with `run`,
- *                  its costs are those of --costs-from; plan-picture: the simulated plan as an SVG
- *                  file
+ *   plan           what pipe-trace plan prints with these options, as --json or --check; with
+ * `run`, its costs are those of --costs-from; plan-picture: the simulated plan as an SVG file
  *
  * `run` may be null for plan, `other` for all but diff. */
 PIPETRACE_RUN_API pipetrace_task* pipetrace_run_start_ask(pipetrace_run* run, pipetrace_run* other,
-                                                          const char* question,
-                                                          const char* options)
+                                                          const char* question, const char* options)
     PIPETRACE_RUN_NOEXCEPT;
 
 /* Starts to make a table: jobs, messages, collectives, bubbles, counters or by_name (docs/python.md
@@ -88,8 +86,8 @@ PIPETRACE_RUN_API pipetrace_task* pipetrace_run_start_table(pipetrace_run* run, 
 
 /* Waits for the end of a task, at most that many milliseconds; negative: as long as it takes.
  * Returns 1 when it has ended, 0 when it has not. */
-PIPETRACE_RUN_API int pipetrace_task_wait(pipetrace_task* task, int milliseconds)
-    PIPETRACE_RUN_NOEXCEPT;
+PIPETRACE_RUN_API int pipetrace_task_wait(pipetrace_task* task,
+                                          int milliseconds) PIPETRACE_RUN_NOEXCEPT;
 
 /* Makes a task end soon, with an error. Any thread may call it. */
 PIPETRACE_RUN_API void pipetrace_task_cancel(pipetrace_task* task) PIPETRACE_RUN_NOEXCEPT;
@@ -117,8 +115,8 @@ PIPETRACE_RUN_API pipetrace_run* pipetrace_task_take_run(pipetrace_task* task)
 
 /* Fills in `stream` with the table, of one batch. Columns share its memory, which lives until all
  * streams and arrays of it are released. Returns 0, or -1 where the task has no table. */
-PIPETRACE_RUN_API int pipetrace_task_stream(pipetrace_task* task, struct ArrowArrayStream* stream)
-    PIPETRACE_RUN_NOEXCEPT;
+PIPETRACE_RUN_API int pipetrace_task_stream(pipetrace_task* task,
+                                            struct ArrowArrayStream* stream) PIPETRACE_RUN_NOEXCEPT;
 
 /* Frees a task, null or not. One that has not ended is cancelled, and waited for. */
 PIPETRACE_RUN_API void pipetrace_task_free(pipetrace_task* task) PIPETRACE_RUN_NOEXCEPT;

@@ -127,7 +127,8 @@ TEST(TableTest, AChildThatWasMovedAwayOutlivesItsParent) {
 std::string plannedLogs(const std::string& name) {
   const std::string folder = testing::TempDir() + name;
   const std::string options = R"({"schedule": "1F1B", "ranks": 4, "micro_batches": 8, "steps": 3,)"
-                              R"( "json": true, "output": ")" + folder + R"(/"})";
+                              R"( "json": true, "output": ")" +
+                              folder + R"(/"})";
   char* error = nullptr;
   char* const text =
       pipetrace_run_ask(nullptr, nullptr, "plan", options.c_str(), nullptr, nullptr, &error);

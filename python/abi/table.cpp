@@ -218,7 +218,8 @@ void TableColumn::dropUnusedTexts() {
     if (newPlaces[i] == 0) newPlaces[i] = used.add(texts_[i]);
   }
   for (std::size_t i = 0; i < rows_; ++i) {
-    if (places[i] >= 0) places[i] = static_cast<Place>(newPlaces[static_cast<std::size_t>(places[i])]);
+    if (places[i] >= 0)
+      places[i] = static_cast<Place>(newPlaces[static_cast<std::size_t>(places[i])]);
   }
   texts_ = std::move(used);
 }

@@ -71,8 +71,8 @@ std::int8_t* phasesOf(TableColumn& column) {
   return column.values<std::int8_t>();
 }
 
-/// A column of texts of a timeline's table. Each text that occurs has a place, which only one thread
-/// may ask for.
+/// A column of texts of a timeline's table. Each text that occurs has a place, which only one
+/// thread may ask for.
 class TimelineTexts {
  public:
   TimelineTexts(const Timeline& timeline, TableColumn& column)
@@ -220,8 +220,7 @@ class NumberArgument {
 /// The text that events have under a key, or under the next one.
 class TextArgument {
  public:
-  TextArgument(const Timeline& timeline, std::vector<std::string_view> keys)
-      : timeline_(timeline) {
+  TextArgument(const Timeline& timeline, std::vector<std::string_view> keys) : timeline_(timeline) {
     for (const std::string_view key : keys) {
       if (const auto id = timeline.strings.find(key)) keys_.push_back(*id);
     }

@@ -13,7 +13,8 @@ namespace pipetrace {
 std::vector<std::string> tableNames();
 
 /// A table of a run (docs/python.md lists the columns). Times are in nanoseconds since the Unix
-/// epoch, in the clock of rank 0. Uses the run's threads. Throws Error for a name that no table has.
+/// epoch, in the clock of rank 0. Uses the run's threads. Throws Error for a name that no table
+/// has.
 ///
 /// - jobs: what the compute lanes have;
 /// - messages: both ends of each in a row, of the phase that counts (JobGraph);

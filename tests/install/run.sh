@@ -43,6 +43,10 @@ if test -e "$work/prefix/bin/pipe-view"; then
   checked update-mime-database "$work/mime"
 fi
 test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
+# A program in C that looks at runs needs the library and its two headers, and nothing else of this tree.
+"${CC:-cc}" -std=c99 -Wall -Wextra -Werror -I "$work/prefix/include/pipetrace" \
+  -c "$here/../../python/testing/look_from_c.c" -o "$work/look.o"
+test -e "$(find "$work/prefix" -name libpipetrace_run.so)"
 # Every header finds its includes: none is a header of the tests, which are not installed.
 (
   cd "$work/prefix/include/pipetrace"
