@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -244,6 +245,8 @@ class AnswersTest(WithRun):
 
 
 class TablesTest(WithRun):
+    SHAPES = ["jobs", "messages", "collectives", "bubbles", "counters", "by_name"]
+
     def test_jobs_are_those_of_the_logs(self) -> None:
         keys = ["rank", "kind", "micro_batch", "stage", "step", "id", "begin_ns", "end_ns"]
         found = [tuple(row[key] for key in keys) for row in self.run_.jobs.rows()]
@@ -480,6 +483,36 @@ class ErrorsTest(WithRun):
             "import time; b = time.perf_counter(); import pipetrace; print(time.perf_counter() - b)"
         )
         self.assertLess(min(float(self.python(code).stdout) for _ in range(3)), 0.05)
+
+    def test_what_is_public_says_what_it_does_and_of_which_types(self) -> None:
+        lacking = []
+        for name in pipetrace.__all__:
+            if not pipetrace._MODULES[name].startswith("pipetrace.looking"):
+                continue
+            value = getattr(pipetrace, name)
+            members = {name: value}
+            if inspect.isclass(value):
+                members |= {
+                    f"{name}.{key}": each
+                    for key, each in vars(value).items()
+                    if not key.startswith("_") and (callable(each) or type(each) is property)
+                }
+            for member, each in members.items():
+                function = each.fget if isinstance(each, property) else each
+                if not inspect.getdoc(function):
+                    lacking.append(f"{member}: no docstring")
+                if inspect.isfunction(function):
+                    given = inspect.signature(function).parameters.values()
+                    if any(p.annotation is p.empty and p.name != "self" for p in given):
+                        lacking.append(f"{member}: a parameter without a type")
+                    if "return" not in function.__annotations__:
+                        lacking.append(f"{member}: no type of its result")
+        self.assertEqual(lacking, [])
+        for name in TablesTest.SHAPES:
+            text = inspect.getdoc(vars(pipetrace.Run)[name].fget)
+            columns = len(getattr(self.run_, name).columns)
+            self.assertRegex(text, rf"of shape \(.*, {columns}\)")
+        self.assertTrue((ROOT / "python/pipetrace/py.typed").exists())
 
     def test_every_name_of_the_package_is_there(self) -> None:
         for name in pipetrace.__all__:

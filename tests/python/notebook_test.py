@@ -52,6 +52,10 @@ def main() -> int:
     os.environ["PIPETRACE_LIBRARY_PATH"] = os.path.abspath(sys.argv[1])
     os.environ["PYTHONPATH"] = str(ROOT / "python")
     notebook = nbformat.read(ROOT / "docs/python_tutorial.ipynb", as_version=4)
+    bar = "from pipetrace.looking import progress\nwith progress.Progress() as bar:\n"
+    bar += "    bar._begin -= 10\n    bar.show('reading', 1_000_000, 4_000_000)\n"
+    bar += "    print(type(bar._handle).__name__)"
+    notebook.cells.append(nbformat.v4.new_code_cell(bar))
     # Through sockets in the file system: no port listens.
     kernels = AsyncKernelManager(kernel_name="python3", transport="ipc")
     nbclient.NotebookClient(notebook, km=kernels, timeout=120).execute()
@@ -81,6 +85,8 @@ def main() -> int:
     expect("<iframe srcdoc=" in frame and "rank 6" in frame, "a run draws itself")
     expect("<svg" in after('plan("ZB-H1"')["text/html"], "a plan draws itself")
     expect("<table" in after("pipetrace.compare")["text/html"], "a comparison draws itself")
+    drawn = after("progress.Progress()")
+    expect(drawn.get("stdout") == "DisplayHandle\n", f"work has a bar: {drawn}")
     for source, found in answers.items():
         expect("stderr" not in found, f"no warnings: {source}: {found.get('stderr')}")
         outside = re.search(r"(src|href)=(&quot;|\")https?://", found.get("text/html", ""))

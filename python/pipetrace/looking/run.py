@@ -85,6 +85,11 @@ class Finding:
     evidence: dict[str, Any] = field(repr=False)  #: as in docs/report.schema.json
 
     @property
+    def cost(self) -> float | None:
+        """cost_ns in seconds."""
+        return None if self.cost_ns is None else self.cost_ns / 1e9
+
+    @property
     def stage(self) -> int | None:
         """The stage, where it is about one."""
         return self.stages[0] if len(self.stages) == 1 else None
