@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 import warnings
 
@@ -31,6 +30,7 @@ PIPE_TRACE = ""
 sys.path.insert(0, str(ROOT / "python"))
 
 import pipetrace  # noqa: E402
+from pipetrace.looking import library, table  # noqa: E402
 
 REGULAR = dict(
     ranks=4, micro_batches=8, steps=4, costs={"forward_ms": 10, "backward_ms": 20, "transfer_ms": 1}
@@ -204,8 +204,9 @@ class AnswersTest(WithRun):
         command("report", self.logs, "-o", self.work / "theirs.html")
         pages = [(self.work / f"{who}.html").read_text() for who in ("ours", "theirs")]
         self.assertEqual(*pages)
-        rows = sqlite3.connect(self.work / "ours.sqlite").execute("select count(*) from job")
-        self.assertGreater(rows.fetchone()[0], len(self.run_.jobs))
+        with contextlib.closing(sqlite3.connect(self.work / "ours.sqlite")) as database:
+            rows = database.execute("select count(*) from job").fetchone()[0]
+        self.assertGreater(rows, len(self.run_.jobs))
 
     def test_saving_all_or_none(self) -> None:
         with self.assertRaisesRegex(pipetrace.Error, "cannot write .*none.foo"):
@@ -331,10 +332,15 @@ class TablesTest(WithRun):
 
     def test_a_table_is_made_once(self) -> None:
         self.assertIs(self.run_.jobs, self.run_.jobs)
-        begin = time.perf_counter()
-        for _ in range(100):
-            self.run_.bubbles.shape
-        self.assertLess(time.perf_counter() - begin, 1)
+        places = []
+        for _ in range(2):
+            with library.Task(
+                library.library().pipetrace_run_start_table(self.run_._handle, b"jobs")
+            ) as task:
+                task.finish()
+                batch = table._Batch(task.fill_stream)
+            places.append([column._data for column in batch.columns])
+        self.assertEqual(*places)
 
     def test_values_outlive_their_run(self) -> None:
         run = pipetrace.load(self.logs)
@@ -479,10 +485,6 @@ class ErrorsTest(WithRun):
         self.assertEqual(self.python(code).stdout.strip(), "['pipetrace']")
         code = "import pipetrace, sys; pipetrace.load; print('numpy' in sys.modules)"
         self.assertEqual(self.python(code).stdout.strip(), "False")
-        code = (
-            "import time; b = time.perf_counter(); import pipetrace; print(time.perf_counter() - b)"
-        )
-        self.assertLess(min(float(self.python(code).stdout) for _ in range(3)), 0.05)
 
     def test_what_is_public_says_what_it_does_and_of_which_types(self) -> None:
         lacking = []
@@ -566,8 +568,6 @@ class LongWorkTest(unittest.TestCase):
         self.assertEqual((done.stdout, done.returncode), ("interrupted\n", 0), done.stderr)
 
     def test_a_cancelled_question_can_be_asked_again(self) -> None:
-        from pipetrace.looking import library
-
         run = pipetrace.load(self.logs)
         start = library.library().pipetrace_run_start_ask
         task = library.Task(start(run._handle, None, b"report", b"{}"))
@@ -588,12 +588,10 @@ class LongWorkTest(unittest.TestCase):
 
         thread = threading.Thread(target=count)
         thread.start()
-        begin = time.perf_counter()
         pipetrace.load(self.logs).report()
-        length = time.perf_counter() - begin
         ends.set()
         thread.join()
-        self.assertGreater(ticks, 20 * length)
+        self.assertGreater(ticks, 10)  # with the lock held there would be one or two
 
     def test_a_bar_shows_how_far_it_is(self) -> None:
         body = "from pipetrace.looking import progress\nprogress._PATIENCE = 0\n" + (
