@@ -23,6 +23,7 @@ import tempfile
 import threading
 import unittest
 import warnings
+import weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared/data"
@@ -335,7 +336,7 @@ class TablesTest(WithRun):
         places = []
         for _ in range(2):
             with library.Task(
-                library.library().pipetrace_run_start_table(self.run_._handle, b"jobs")
+                library.library().pipetrace_run_start_table(self.run_._handle.address, b"jobs")
             ) as task:
                 task.finish()
                 batch = table._Batch(task.fill_stream)
@@ -344,10 +345,13 @@ class TablesTest(WithRun):
 
     def test_values_outlive_their_run(self) -> None:
         run = pipetrace.load(self.logs)
-        table = run.jobs
-        len(table)
+        jobs, bubbles = run.jobs, run.bubbles
+        len(jobs)
+        gone = weakref.ref(run)
         del run
-        self.assertEqual(table["kind"][0], "forward")
+        self.assertIsNone(gone(), "no cycle keeps a run until the garbage collector comes")
+        self.assertEqual(jobs["kind"][0], "forward")
+        self.assertGreater(len(bubbles), 0)
 
     def test_an_empty_table_has_its_columns(self) -> None:
         table = self.run_.collectives
@@ -570,7 +574,7 @@ class LongWorkTest(unittest.TestCase):
     def test_a_cancelled_question_can_be_asked_again(self) -> None:
         run = pipetrace.load(self.logs)
         start = library.library().pipetrace_run_start_ask
-        task = library.Task(start(run._handle, None, b"report", b"{}"))
+        task = library.Task(start(run._handle.address, None, b"report", b"{}"))
         with task:
             library.library().pipetrace_task_cancel(task._handle)
             with self.assertRaisesRegex(pipetrace.Error, "cancelled"):

@@ -144,30 +144,49 @@ class Task:
             raise MemoryError
 
 
+class Handle:
+    """A run of the library, which is freed when nobody needs it any more."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __del__(self) -> None:
+        if _library is not None:
+            _library.pipetrace_run_free(self.address)
+
+
 def encoded(options: Mapping[str, Any]) -> bytes:
     """Options as JSON. Paths become texts; None leaves an option out."""
     given = {key: value for key, value in options.items() if value is not None}
     return json.dumps(given, default=os.fspath).encode()
 
 
-def read(options: Mapping[str, Any], shows: bool) -> int:
-    """Reads a run; its handle, which the caller frees."""
+def read(options: Mapping[str, Any], shows: bool) -> Handle:
+    """Reads a run."""
     with Task(library().pipetrace_run_start_load(encoded(options))) as task:
         task.finish(shows)
-        return task.take_run()
+        return Handle(task.take_run())
 
 
 def ask(
     question: str,
     options: Mapping[str, Any],
-    run: int | None = None,
-    other: int | None = None,
+    run: Handle | None = None,
+    other: Handle | None = None,
     shows: bool = True,
 ) -> str:
     """The answer to a question of pipetrace_run.h. What it says besides becomes warnings."""
     start = library().pipetrace_run_start_ask
-    with Task(start(run, other, question.encode(), encoded(options))) as task:
+    one, two = (None if handle is None else handle.address for handle in (run, other))
+    with Task(start(one, two, question.encode(), encoded(options))) as task:
         task.finish(shows)
         for remark in task.remarks():
             warnings.warn(remark, InputWarning, stacklevel=4)
         return task.text()
+
+
+def fill_stream(run: Handle, table: str, shows: bool, address: int) -> None:
+    """Fills in the ArrowArrayStream at an address with a table of the run."""
+    with Task(library().pipetrace_run_start_table(run.address, table.encode())) as task:
+        task.finish(shows)
+        task.fill_stream(address)

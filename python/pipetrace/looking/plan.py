@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipetrace.looking import notebook
-from pipetrace.looking.library import Error, ask
+from pipetrace.looking.library import Error, Handle, ask
 from pipetrace.looking.options import Paths, paths_of
 from pipetrace.looking.run import Chart, Run
 from pipetrace.looking.table import _needed
@@ -33,7 +33,7 @@ def _of_costs(costs: Costs | str | os.PathLike[str] | None) -> dict[str, Any]:
     return options
 
 
-def _of_source(costs_from: Run | Paths | None) -> tuple[dict[str, Any], int | None]:
+def _of_source(costs_from: Run | Paths | None) -> tuple[dict[str, Any], Handle | None]:
     if costs_from is None:
         return {}, None
     if isinstance(costs_from, Run):
@@ -79,16 +79,15 @@ def plan(
         **_of_costs(costs),
     }
     source, run = _of_source(costs_from)
-    return Plan(_joined({**named, **source}, options), run, costs_from)
+    return Plan(_joined({**named, **source}, options), run)
 
 
 class Plan:
     """A plan that plan() has made. In a notebook it draws itself."""
 
-    def __init__(self, options: dict[str, Any], run: int | None, source: object) -> None:
+    def __init__(self, options: dict[str, Any], run: Handle | None) -> None:
         self._options = options
         self._run = run
-        self._source = source  # the run lives as long as it is needed
 
     def _ask(self, options: Mapping[str, Any] | None = None, question: str = "plan") -> str:
         return ask(question, {**self._options, **(options or {})}, self._run)

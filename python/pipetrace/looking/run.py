@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import warnings
-import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipetrace.looking import metrics, notebook
-from pipetrace.looking.library import Error, InputWarning, ask, library, read
+from pipetrace.looking.library import Error, Handle, InputWarning, ask, fill_stream, read
 from pipetrace.looking.options import Paths, Ranks, Steps, paths_of, ranks_of, steps_of, texts_of
 from pipetrace.looking.table import Table
 
@@ -212,12 +212,10 @@ class Run:
     Everything is found when it is first asked for, and kept. Several threads may ask at once.
     """
 
-    def __init__(self, handle: int, progress: bool = True) -> None:
+    def __init__(self, handle: Handle, progress: bool = True) -> None:
         self._handle = handle
         self._progress = progress
         self._known: dict[str, Any] = {}
-        self._end = weakref.finalize(self, library().pipetrace_run_free, handle)
-        self._end.atexit = False
 
     def _ask(
         self, question: str, options: Mapping[str, Any] | None = None, other: Run | None = None
@@ -306,14 +304,8 @@ class Run:
 
     def _table(self, name: str) -> Table:
         if name not in self._known:
-
-            def fill(address: int) -> None:
-                from pipetrace.looking.library import Task
-
-                with Task(library().pipetrace_run_start_table(self._handle, name.encode())) as task:
-                    task.finish(self._progress)
-                    task.fill_stream(address)
-
+            # It keeps the handle and not this object, which keeps it.
+            fill = functools.partial(fill_stream, self._handle, name, self._progress)
             self._known[name] = Table(name, fill)
         table: Table = self._known[name]
         return table
