@@ -3,8 +3,8 @@
 
     python_looking.py PIPE_TRACE LIBRARY_FOLDER [--jobs N] [--messages] [--runs N] [--folder DIR]
 
-Reads the same logs in turn by `pipe-trace LOGS --json`, by `pipe-trace report LOGS --json` and by the
-package, each time in a process of its own. Prints medians of seconds and of the peak memory in MiB.
+Reads the same logs in turn by `pipe-trace info LOGS`, which reads and counts, by `pipe-trace LOGS --json`,
+by `pipe-trace report LOGS --json` and by the package, each time in a process of its own. Prints medians of seconds and of the peak memory in MiB.
 Needs pandas. --messages: logs have sends and receives. Logs lie in DIR (/dev/shm).
 """
 
@@ -97,8 +97,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         size = make_logs(folder, given.jobs, given.messages)
         for _ in range(given.runs):
-            for name, words in (("summary", []), ("report", ["report"])):
-                seconds, memory = program(given.pipe_trace, *words, folder, "--json")
+            for name, *words in (
+                ("info", "info"),
+                ("summary", "--json"),
+                ("report", "report", "--json"),
+            ):
+                seconds, memory = program(given.pipe_trace, *words, folder)
                 figures.setdefault(f"pipe-trace {name}", []).append(seconds)
                 figures.setdefault(f"memory: pipe-trace {name}", []).append(memory)
             done = subprocess.run(

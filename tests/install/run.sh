@@ -46,7 +46,11 @@ test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
 # A program in C that looks at runs needs the library and its two headers, and nothing else of this tree.
 "${CC:-cc}" -std=c99 -Wall -Wextra -Werror -I "$work/prefix/include/pipetrace" \
   -c "$here/../../python/testing/look_from_c.c" -o "$work/look.o"
-test -e "$(find "$work/prefix" -name libpipetrace_run.so)"
+library=$(find "$work/prefix" -name libpipetrace_run.so)
+test -e "$library"
+if nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v '^pipetrace_'; then
+  echo "libpipetrace_run.so exports more than its header declares" >&2; exit 1
+fi
 # Every header finds its includes: none is a header of the tests, which are not installed.
 (
   cd "$work/prefix/include/pipetrace"

@@ -392,6 +392,33 @@ class DataFramesTest(WithRun):
         counts = duckdb.sql("select kind, count(*) from jobs group by kind").fetchall()
         self.assertEqual(dict(counts), {"forward": 128, "backward": 128})
 
+    def test_programs_of_the_documents_work(self) -> None:
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("pandas is not installed (tools/setup.sh --tests)")
+        costs = {"forward_ms": 10, "backward_ms": 20, "reduce_ms": 2}
+        for name, faults in (("traces", {"scale": "rank=6:1.3"}), ("before", {})):
+            plan = pipetrace.plan("1F1B", 4, 8, dp=2, steps=3, costs=costs, **faults)
+            plan.save(f"{self.work / name}/")
+        before = os.getcwd()
+        os.chdir(self.work)
+        try:
+            for document in ("README.md", "docs/python.md"):
+                text = (ROOT / document).read_text()
+                programs = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+                self.assertTrue(programs, document)
+                names: dict[str, object] = {}
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    for program in programs:
+                        exec(program, names)
+                if document == "README.md":
+                    expected = re.search(r"# (rank 6 .*?): \.\.\.", text)[1]
+                    self.assertTrue(printed.getvalue().startswith(expected), printed.getvalue())
+            self.assertTrue(pathlib.Path("plan.svg").exists() and pathlib.Path("plan").is_dir())
+        finally:
+            os.chdir(before)
+
     def test_jobs_as_parquet(self) -> None:
         try:
             import pyarrow.parquet
