@@ -23,6 +23,7 @@
 #include "parser/trace_reader.h"
 #include "python/abi/tables.h"
 #include "trace/error.h"
+#include "trace/text/fit_to_print.h"
 #include "trace/text/suggestions.h"
 
 namespace pipetrace {
@@ -38,6 +39,11 @@ struct Question {
   JsonOptions options;
   WorkProgress& progress;
 };
+
+/// Text is made fit to print, as the commands print it.
+std::string forPeople(std::string text, ReportFormat format) {
+  return format == ReportFormat::kText ? fitToPrint(text) : text;
+}
 
 Words joined(Words one, const Words& other) {
   one.insert(one.end(), other.begin(), other.end());
@@ -66,7 +72,7 @@ Words commandWords(const Question& question) {
 
 Answer reportIn(const Question& question, ReportFormat format) {
   const Words words = commandWords(question);
-  return {reportOn(doubtedRun(runOf(question)), words, format)};
+  return {forPeople(reportOn(doubtedRun(runOf(question)), words, format), format)};
 }
 
 AdviceList advice(const Question& question) {
@@ -88,7 +94,8 @@ AdviceList advice(const Question& question) {
 Answer whatIfAs(Question& question, bool json) {
   Words words = commandWords(question);
   if (json) words.insert(words.begin(), "--json");
-  return {whatIfOn(doubtedRun(runOf(question)), words)};
+  return {forPeople(whatIfOn(doubtedRun(runOf(question)), words),
+                    json ? ReportFormat::kJson : ReportFormat::kText)};
 }
 
 Answer diffIn(Question& question, ReportFormat format) {
@@ -106,7 +113,7 @@ Answer diffIn(Question& question, ReportFormat format) {
   Words words = question.options.words();
   for (const std::string& steps : a.reading.valuesOf("steps")) words.push_back("--steps=" + steps);
   words.insert(words.end(), {"--", names[0], names[1]});
-  return {diffOn(doubtedRun(a), doubtedRun(b), words, format)};
+  return {forPeople(diffOn(doubtedRun(a), doubtedRun(b), words, format), format)};
 }
 
 /// The run with lanes of bubbles, as charts and profiles show it.
@@ -161,6 +168,11 @@ Answer save(Question& question) {
     (isPage(name) ? pages : profiles).push_back(std::move(name));
   }
   if (pages.empty() && profiles.empty()) throw Error("no file to write; name one");
+  const JsonOptions& chosen = question.options;
+  if (!pages.empty() && !(chosen.valuesOf("steps").empty() && chosen.valuesOf("ranks").empty())) {
+    throw Error("cannot write a part of the run to " + pages.front() +
+                ": a report is of all ranks, and steps of load() choose those that it is about");
+  }
   Words outputs;
   for (const std::string& name : profiles) outputs.push_back("--output=" + name);
   ShowOptions options = showOptions(question, outputs);
@@ -220,6 +232,12 @@ Json topologyJson(const Topology& topology) {
           {"vpp", chunks}, {"inferred", topology.inferred}, {"places", std::move(places)}};
 }
 
+Words linesOf(const Diagnostics& diagnostics, Severity lowest) {
+  Words lines = diagnosticLines(diagnostics, lowest);
+  for (std::string& line : lines) line = fitInLine(line);
+  return lines;
+}
+
 Answer about(const Question& question) {
   const LoadedRun& loaded = runOf(question).loaded;
   const Run& run = loaded.run;
@@ -236,8 +254,8 @@ Answer about(const Question& question) {
                        {"topology", topologyJson(run.topology())},
                        {"begin_ns", span.begin},
                        {"end_ns", span.end},
-                       {"warnings", diagnosticLines(loaded.diagnostics, Severity::kWarning)},
-                       {"notes", diagnosticLines(loaded.diagnostics, Severity::kNote)}};
+                       {"warnings", linesOf(loaded.diagnostics, Severity::kWarning)},
+                       {"notes", linesOf(loaded.diagnostics, Severity::kNote)}};
   return {object.dump(1, ' ', false, Json::error_handler_t::replace)};
 }
 
@@ -253,7 +271,7 @@ constexpr auto kQuestions = std::to_array<Row>({
     {"report-text", [](Question& q) { return reportIn(q, ReportFormat::kText); }},
     {"report-page", [](Question& q) { return reportIn(q, ReportFormat::kPage); }},
     {"advise", [](Question& q) { return Answer{adviceJson(advice(q))}; }},
-    {"advise-text", [](Question& q) { return Answer{adviceText(advice(q))}; }},
+    {"advise-text", [](Question& q) { return Answer{fitToPrint(adviceText(advice(q)))}; }},
     {"what-if", [](Question& q) { return whatIfAs(q, true); }},
     {"what-if-text", [](Question& q) { return whatIfAs(q, false); }},
     {"diff", [](Question& q) { return diffIn(q, ReportFormat::kJson); }},

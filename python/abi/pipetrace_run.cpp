@@ -16,6 +16,7 @@
 
 #include "python/abi/asked_run.h"
 #include "trace/error.h"
+#include "trace/text/fit_to_print.h"
 
 using namespace pipetrace;
 
@@ -51,7 +52,7 @@ constexpr int kBetweenLooks = 100;  // milliseconds
 void failWith(pipetrace_task& task, const char* error) noexcept {
   task.hasFailed = true;
   try {
-    task.error = error;
+    task.error = fitToPrint(error);
   } catch (const std::bad_alloc&) {
     task.error.clear();  // so that it is an error all the same
   }

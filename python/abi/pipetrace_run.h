@@ -19,7 +19,8 @@
  * Ownership. Whoever starts a task frees it. Texts of a task live as long as it does. A run is
  * freed with pipetrace_run_free(), once; tasks and tables that need it keep what they need.
  *
- * Errors are texts, the same that the commands print. No function throws or ends the program.
+ * Errors are texts, the same that the commands print. No function throws, or ends the program while
+ * there are some hundred bytes of memory.
  *
  * Stability: functions stay, and questions, columns and keys only become more. */
 #ifndef PIPETRACE_PYTHON_ABI_PIPETRACE_RUN_H_
@@ -59,8 +60,9 @@ PIPETRACE_RUN_API pipetrace_task* pipetrace_run_start_load(const char* options)
 /* Starts to answer a question. `options`: those of the command, but for inputs and how they are
  * read. Never null. The task's result is a text:
  *
- *   about          who is where, as JSON: inputs, ranks, steps, topology, and what was found while
- *                  reading; no doubts
+ *   about          who is where, as JSON: inputs, ranks, steps, begin_ns, end_ns, topology (pp, dp,
+ *                  tp, vpp, inferred, places), and what was noticed while reading (warnings,
+ *                  notes); no doubts
  *   trust          the doubts about the run: `trust` of docs/report.schema.json
  *   report         docs/report.schema.json; report-text, report-page (HTML): its other forms
  *   advise         docs/advice.md; advise-text

@@ -213,6 +213,9 @@ class AnswersTest(WithRun):
         with self.assertRaisesRegex(pipetrace.Error, "cannot write .*none.foo"):
             self.run_.save(str(self.work / "none.json"), str(self.work / "none.foo"))
         self.assertFalse((self.work / "none.json").exists())
+        for ending in ("html", "parquet"):
+            with self.assertRaisesRegex(pipetrace.Error, "cannot write a part of the run"):
+                self.run_.save(str(self.work / f"part.{ending}"), ranks=[0])
         log = str(self.logs / "workerlog.0")
         with self.assertRaises(pipetrace.Error):
             self.run_.save(log)
@@ -435,6 +438,7 @@ class ErrorsTest(WithRun):
         plan = lambda: pipetrace.plan("1F1X", 4, 8).check()  # noqa: E731
         cases = [
             (lambda: pipetrace.load("/nowhere"), ["report", "/nowhere"]),
+            (lambda: pipetrace.load("/no\x1b[31mwhere"), ["report", "/no\x1b[31mwhere"]),
             (lambda: pipetrace.load(self.logs, pp=3), ["report", self.logs, "--pp", 3]),
             (lambda: pipetrace.load(self.logs, align="x"), ["report", self.logs, "--align=x"]),
             (lambda: pipetrace.load(self.logs, steps="9:7"), ["report", self.logs, "--steps=9:7"]),

@@ -94,6 +94,11 @@ def version() -> str:
     return str(library().pipetrace_run_version().decode())
 
 
+def printable(text: str) -> str:
+    """A text with ? in place of characters that would steer a terminal, as the commands print it."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
 class Task:
     """Work of the library from its start to its end.
 
@@ -181,7 +186,7 @@ def ask(
     with Task(start(one, two, question.encode(), encoded(options))) as task:
         task.finish(shows)
         for remark in task.remarks():
-            warnings.warn(remark, InputWarning, stacklevel=4)
+            warnings.warn(printable(remark), InputWarning, stacklevel=4)
         return task.text()
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipetrace.looking import metrics, notebook
-from pipetrace.looking.library import Error, Handle, InputWarning, ask, fill_stream, read
+from pipetrace.looking.library import Error, Handle, InputWarning, ask, fill_stream, printable, read
 from pipetrace.looking.options import Paths, Ranks, Steps, paths_of, ranks_of, steps_of, texts_of
 from pipetrace.looking.table import Table
 
@@ -64,7 +64,7 @@ class Doubt:
     ranks: list[int]
 
     def __str__(self) -> str:
-        return f"{self.text}; {self.advice}" if self.advice else self.text
+        return printable(f"{self.text}; {self.advice}" if self.advice else self.text)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Finding:
         return self.stages[0] if len(self.stages) == 1 else None
 
     def __str__(self) -> str:
-        return self.sentence
+        return printable(self.sentence)
 
 
 class _Answer(dict[str, Any]):
@@ -556,6 +556,8 @@ class Run:
         given = [str(path) for path in paths]
         tables = [path for path in given if path.endswith(".parquet")]
         others = [path for path in given if path not in tables]
+        if tables and not (steps is None and ranks is None):
+            raise Error(f"cannot write a part of the run to {tables[0]}: a table has all of it")
         if others or not tables:
             options = {
                 "output": others,
@@ -572,7 +574,7 @@ class Run:
         place = self.topology
         arranged = f"pp {place.pp}, dp {place.dp}, tp {place.tp}"
         return (
-            f"<pipetrace.Run {', '.join(self.inputs)}: {len(self.ranks)} ranks ({arranged}), "
+            f"<pipetrace.Run {printable(', '.join(self.inputs))}: {len(self.ranks)} ranks ({arranged}), "
             f"{len(self.steps)} steps>"
         )
 
