@@ -158,6 +158,12 @@ class AnswersTest(WithRun):
         self.assert_is_command(diff, "diff", before, self.logs)
         self.assertEqual(str(diff), command("diff", before, self.logs).stdout)
         self.assertIn("<html", diff.page())
+        for ending, part in (("html", "<html"), ("json", '"verdict"'), ("txt", "B's steps take")):
+            diff.save(str(self.work / f"diff.{ending}"))
+            self.assertIn(part, (self.work / f"diff.{ending}").read_text())
+        with self.assertRaisesRegex(pipetrace.Error, "NAME.html, NAME.txt or NAME.json"):
+            diff.save(str(self.work / "diff.svg"))
+        self.assertIn("srcdoc", diff._repr_html_())
 
     def test_a_comparison_with_a_run_that_lacks_ranks_leaves_both_as_they_are(self) -> None:
         part = self.work / "part"
@@ -355,6 +361,12 @@ class TablesTest(WithRun):
         self.assertIsNone(gone(), "no cycle keeps a run until the garbage collector comes")
         self.assertEqual(jobs["kind"][0], "forward")
         self.assertGreater(len(bubbles), 0)
+
+    def test_a_table_shows_its_first_rows(self) -> None:
+        shown = self.run_.jobs._repr_html_()
+        self.assertEqual(shown.count("<tr>"), 11)
+        self.assertIn("256 rows, 15 columns", shown)
+        self.assertIn("jobs: 256 rows, 15 columns", repr(self.run_.jobs))
 
     def test_an_empty_table_has_its_columns(self) -> None:
         table = self.run_.collectives
