@@ -41,7 +41,7 @@ struct Question {
 };
 
 /// Text is made fit to print, as the commands print it.
-std::string forPeople(std::string text, ReportFormat format) {
+std::string forPeople(const std::string& text, ReportFormat format) {
   return format == ReportFormat::kText ? fitToPrint(text) : text;
 }
 
@@ -77,18 +77,9 @@ Answer reportIn(const Question& question, ReportFormat format) {
 
 AdviceList advice(const Question& question) {
   const Words words = commandWords(question);
-  AdviceProgress counts;
-  question.progress.done = &counts.tried;
-  question.progress.all = &counts.inAll;
-  question.progress.what = "trying";
-  struct Ends {  // nobody may look at the counts any more
-    WorkProgress& progress;
-    ~Ends() {
-      progress.done = nullptr;
-      progress.all = nullptr;
-    }
-  } const ends{question.progress};
-  return adviceOn(doubtedRun(runOf(question)), words, &counts);
+  LoadedRun& run = doubtedRun(runOf(question));
+  question.progress.doing = WorkProgress::Doing::kTrying;
+  return adviceOn(run, words, &question.progress.trying);
 }
 
 Answer whatIfAs(Question& question, bool json) {
@@ -132,7 +123,7 @@ struct ShowOptions {
 
 /// The options of pipe-trace without a command that say what is shown, where those of the question
 /// take the place of those that the run was read with.
-ShowOptions showOptions(const Question& question, Words more) {
+ShowOptions showOptions(const Question& question, const Words& more) {
   ShowOptions options;
   CommandApp app("pipe-trace");
   addLoadRunOptions(app, options.load);
@@ -141,7 +132,7 @@ ShowOptions showOptions(const Question& question, Words more) {
   reading.reading = runOf(question).reading;
   reading.loaded.load.inputs = runOf(question).loaded.load.inputs;
   if (!question.options.valuesOf("steps").empty()) reading.reading.take("steps");
-  parseWords(app, joined(joined(question.options.words(), std::move(more)), reading.words()));
+  parseWords(app, joined(joined(question.options.words(), more), reading.words()));
   options.load.quiet = true;
   return options;
 }
@@ -292,8 +283,9 @@ Words AskedRun::words() const {
   return all;
 }
 
-std::shared_ptr<AskedRun> readRun(const char* options, LoadProgress& counts,
+std::shared_ptr<AskedRun> readRun(const char* options, WorkProgress& progress,
                                   const std::stop_token& stop) {
+  progress.doing = WorkProgress::Doing::kReading;
   auto run = std::make_shared<AskedRun>();
   run->reading = JsonOptions(options);
   run->loaded.load.inputs = run->reading.take("inputs");
@@ -308,7 +300,7 @@ std::shared_ptr<AskedRun> readRun(const char* options, LoadProgress& counts,
   parseWords(app, run->words());
   run->loaded.load = parsed;
   RunRequest request = parsed;
-  request.reading.progress = &counts;
+  request.reading.progress = &progress.reading;
   LoadedRun& loaded = run->loaded;
   loaded.run =
       loadRun(request, makeTraceReaders(), loaded.diagnostics, &loaded.files, &loaded.alignment);

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/what_if/advice.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
+#include "parser/load_timeline.h"
 #include "python/abi/options_words.h"
 #include "python/abi/table.h"
 
@@ -17,10 +19,10 @@ namespace pipetrace {
 
 /// How far work is. Others may look at it meanwhile.
 struct WorkProgress {
-  std::atomic<const char*> what = "";  ///< "reading", "trying"
-  /// The counts of that; both null: nobody counts. They live as long as the work.
-  std::atomic<const std::atomic<std::int64_t>*> done = nullptr;
-  std::atomic<const std::atomic<std::int64_t>*> all = nullptr;
+  enum class Doing : std::uint8_t { kOther, kReading, kTrying };
+  std::atomic<Doing> doing = Doing::kOther;
+  LoadProgress reading;
+  AdviceProgress trying;
 };
 
 /// An answer: a text, and what the command says besides.
@@ -44,7 +46,7 @@ struct AskedRun {
 };
 
 /// Reads a run. Throws Error.
-std::shared_ptr<AskedRun> readRun(const char* options, LoadProgress& counts,
+std::shared_ptr<AskedRun> readRun(const char* options, WorkProgress& progress,
                                   const std::stop_token& stop);
 
 /// The answer to a question of pipetrace_run.h. Throws Error. `run` and `other` may be null where

@@ -24,7 +24,7 @@ JsonOptions::JsonOptions(const char* text) {
   if (text == nullptr || *text == '\0') return;
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) {
-    throw Error("options are a JSON object such as {\"steps\": \"2:5\"}, not " + std::string(text));
+    throw Error(R"(options are a JSON object such as {"steps": "2:5"}, not )" + std::string(text));
   }
   for (const auto& [key, value] : object.items()) {
     std::string name = key;
@@ -56,6 +56,7 @@ std::vector<std::string> JsonOptions::valuesOf(std::string_view name) const {
 
 std::vector<std::string> JsonOptions::words() const {
   std::vector<std::string> words;
+  words.reserve(options_.size());
   for (const auto& [name, text] : options_)
     words.push_back("--" + name + (text ? "=" + *text : ""));
   return words;

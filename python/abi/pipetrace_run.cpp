@@ -26,7 +26,6 @@ struct pipetrace_run {
 
 /// Its thread fills in the results before it sets `hasEnded`.
 struct pipetrace_task {
-  LoadProgress counts;
   WorkProgress progress;
   std::stop_source stop;
 
@@ -145,10 +144,7 @@ const char* pipetrace_run_version(void) noexcept { return PIPETRACE_VERSION; }
 
 pipetrace_task* pipetrace_run_start_load(const char* options) noexcept {
   return started([given = std::string(options == nullptr ? "" : options)](pipetrace_task& task) {
-    task.progress.done = &task.counts.bytesRead;
-    task.progress.all = &task.counts.bytesInAll;
-    task.progress.what = "reading";
-    task.run = readRun(given.c_str(), task.counts, task.stop.get_token());
+    task.run = readRun(given.c_str(), task.progress, task.stop.get_token());
   });
 }
 
@@ -186,19 +182,22 @@ int pipetrace_task_wait(pipetrace_task* task, int milliseconds) noexcept {
 }
 
 void pipetrace_task_cancel(pipetrace_task* task) noexcept {
-  task->counts.isCancelled = true;
+  task->progress.reading.isCancelled = true;
   task->stop.request_stop();
 }
 
 void pipetrace_task_progress(pipetrace_task* task, const char** what, int64_t* done,
                              int64_t* all) noexcept {
-  const auto count = [](const std::atomic<const std::atomic<std::int64_t>*>& of) {
-    const std::atomic<std::int64_t>* const number = of;
-    return number == nullptr ? 0 : number->load();
+  const WorkProgress& progress = task->progress;
+  const WorkProgress::Doing doing = progress.doing;
+  const bool reads = doing == WorkProgress::Doing::kReading;
+  const bool tries = doing == WorkProgress::Doing::kTrying;
+  const auto counted = [&](std::int64_t bytes, std::int64_t changes) {
+    return reads ? bytes : tries ? changes : 0;
   };
-  if (what != nullptr) *what = task->progress.what;
-  if (done != nullptr) *done = count(task->progress.done);
-  if (all != nullptr) *all = count(task->progress.all);
+  if (what != nullptr) *what = reads ? "reading" : tries ? "trying" : "";
+  if (done != nullptr) *done = counted(progress.reading.bytesRead, progress.trying.tried);
+  if (all != nullptr) *all = counted(progress.reading.bytesInAll, progress.trying.inAll);
 }
 
 const char* pipetrace_task_error(pipetrace_task* task) noexcept {

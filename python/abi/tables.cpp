@@ -220,7 +220,8 @@ class NumberArgument {
 /// The text that events have under a key, or under the next one.
 class TextArgument {
  public:
-  TextArgument(const Timeline& timeline, std::vector<std::string_view> keys) : timeline_(timeline) {
+  TextArgument(const Timeline& timeline, const std::vector<std::string_view>& keys)
+      : timeline_(timeline) {
     for (const std::string_view key : keys) {
       if (const auto id = timeline.strings.find(key)) keys_.push_back(*id);
     }
@@ -467,6 +468,7 @@ constexpr std::array<std::pair<const char*, std::shared_ptr<Table> (*)(const Run
 
 std::vector<std::string> tableNames() {
   std::vector<std::string> names;
+  names.reserve(kTables.size());
   for (const auto& [name, make] : kTables) names.emplace_back(name);
   return names;
 }
