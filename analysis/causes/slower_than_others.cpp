@@ -350,6 +350,7 @@ namespace {
 struct StepFigure {
   double value = 0;  // 0: it has no jobs
   double error = 0;
+  double jobs = 0;
 };
 
 /// Of each step of a rank: the median over its jobs of their length over the median of their stage
@@ -380,6 +381,7 @@ std::vector<StepFigure> stepFiguresOf(const JobGraph& graph, const JobGraph::Ran
   std::vector<StepFigure> figures(steps.size());
   for (std::size_t step = 0; step < steps.size(); ++step) {
     if (ratios[step].empty()) continue;
+    figures[step].jobs = static_cast<double>(ratios[step].size());
     figures[step].value = lowerMedianOf(ratios[step]);
     figures[step].error = RankSeries::errorOfMedian(ratios[step], figures[step].value);
   }
@@ -437,6 +439,7 @@ class ChangesInFewSteps {
         of[step].error /= usual;
       }
     }
+    poolErrors();
   }
 
   std::optional<SlowerRanks::Change> of(std::size_t r) const {
@@ -471,6 +474,20 @@ class ChangesInFewSteps {
   }
 
  private:
+  /// A few jobs may be alike by chance: no step varies less than steps of the run do in the median.
+  void poolErrors() {
+    std::vector<double> variations;
+    for (const auto& of : figures_) {
+      for (const StepFigure& each : of) variations.push_back(each.error * std::sqrt(each.jobs));
+    }
+    const double usual = variations.empty() ? 0 : medianOf(variations);
+    for (auto& of : figures_) {
+      for (StepFigure& each : of) {
+        if (each.jobs > 0) each.error = std::max(each.error, usual / std::sqrt(each.jobs));
+      }
+    }
+  }
+
   const std::vector<std::int32_t>& steps_;
   std::vector<std::vector<StepFigure>> figures_;
 };
