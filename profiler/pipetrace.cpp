@@ -9,6 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "profiler/clock/clock_comparison.h"
+#include "profiler/clock/clock_exchange.h"
+#include "profiler/clock/wall_clock.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/cuda/device.h"
 #include "profiler/cuda/driver.h"
@@ -84,6 +87,10 @@ std::optional<int> positive(std::int32_t value) {
   return value > 0 ? std::optional<int>(value) : std::nullopt;
 }
 
+std::optional<int> index(std::int32_t value) {
+  return value >= 0 ? std::optional<int>(value) : std::nullopt;
+}
+
 RecorderOptions recorderOptions(const pipetrace_options& given) {
   if (given.enabled < PIPETRACE_BY_ENVIRONMENT || given.enabled > PIPETRACE_OFF) {
     throw Error("pipetrace_options.enabled is " + std::to_string(given.enabled) +
@@ -109,12 +116,32 @@ RecorderOptions recorderOptions(const pipetrace_options& given) {
   options.info.device = text(given.device);
   options.info.schedule = text(given.schedule);
   options.info.blocks = text(given.blocks);
+  options.info.dataParallelIndex = index(given.data_parallel_index);
+  options.info.tensorParallelIndex = index(given.tensor_parallel_index);
   return options;
 }
 
 JobKind kindOf(std::int32_t number) noexcept {
   const JobKind kind = jobKindOfNumber(number);
   return isRecorded(kind) ? kind : JobKind::kOther;
+}
+
+bool isStarted(const pipetrace_job* job) noexcept { return job != nullptr && job->size >= kJob01; }
+
+/// The job of a caller whose struct may be older.
+[[gnu::always_inline]] inline Job jobOf(const pipetrace_job& job) noexcept {
+  const bool hasPart = job.size >= kJobWithPart;
+  return {.kind = kindOf(job.kind),
+          .microBatch = job.micro_batch,
+          .step = job.step,
+          .stage = job.stage,
+          .chunk = job.chunk,
+          .peer = job.peer,
+          .bytes = job.bytes,
+          .id = job.id,
+          .action = job.action,
+          .part = hasPart ? job.part : kNotGiven,
+          .version = hasPart ? job.version : kNotGiven};
 }
 
 }  // namespace
@@ -140,13 +167,26 @@ struct pipetrace_recorder {
 
   std::shared_ptr<CudaApi> cuda;
   std::map<int, std::weak_ptr<CudaDevice>> devices;
+  /// The clock that the log's times are in.
+  ClockFunction clockOfLog() {
+    return [this] { return recorder.clock().at(monotonicNow()); };
+  }
+  Recorder& openOne() {
+    if (!recorder.isOn()) throw Error("clocks are compared while a recorder is on");
+    return recorder;
+  }
+
   Recorder recorder;
+  std::optional<ClockServer> clockServer;
+  std::optional<ClockComparison> clockComparison;
   std::optional<NcclRecording> nccl;  // serves a process's first recorder; idle without NCCL
 };
 
 void pipetrace_options_init_sized(pipetrace_options* options, size_t size) {
   pipetrace_options given{};
   given.size = size;
+  given.data_parallel_index = PIPETRACE_NOT_GIVEN;
+  given.tensor_parallel_index = PIPETRACE_NOT_GIVEN;
   start(options, size, given);
 }
 
@@ -210,22 +250,11 @@ int pipetrace_add_cuda_stream(pipetrace_recorder* recorder, const char* name, vo
 int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                         const pipetrace_job* job) noexcept {
   if (recorder == nullptr) return PIPETRACE_NOT_GIVEN;
-  if (job == nullptr || job->size < kJob01) [[unlikely]] {
+  if (!isStarted(job)) [[unlikely]] {
     recorder->recorder.refuse(stream);
     return PIPETRACE_NOT_GIVEN;
   }
-  const bool hasPart = job->size >= kJobWithPart;
-  return recorder->recorder.begin(stream, {.kind = kindOf(job->kind),
-                                           .microBatch = job->micro_batch,
-                                           .step = job->step,
-                                           .stage = job->stage,
-                                           .chunk = job->chunk,
-                                           .peer = job->peer,
-                                           .bytes = job->bytes,
-                                           .id = job->id,
-                                           .action = job->action,
-                                           .part = hasPart ? job->part : kNotGiven,
-                                           .version = hasPart ? job->version : kNotGiven});
+  return recorder->recorder.begin(stream, jobOf(*job));
 }
 
 int64_t pipetrace_next_job_id(pipetrace_recorder* recorder) noexcept {
@@ -234,6 +263,17 @@ int64_t pipetrace_next_job_id(pipetrace_recorder* recorder) noexcept {
 
 void pipetrace_end(pipetrace_recorder* recorder, int stream) noexcept {
   if (recorder != nullptr) recorder->recorder.end(stream);
+}
+
+void pipetrace_cancel(pipetrace_recorder* recorder, int stream) noexcept {
+  if (recorder != nullptr) recorder->recorder.cancel(stream);
+}
+
+void pipetrace_record(pipetrace_recorder* recorder, int stream, const pipetrace_job* job,
+                      int64_t began, int64_t ended) noexcept {
+  if (recorder == nullptr) return;
+  if (!isStarted(job)) return recorder->recorder.refuse(-1);
+  recorder->recorder.record(stream, jobOf(*job), began, ended);
 }
 
 void pipetrace_begin_step(pipetrace_recorder* recorder, int32_t step) noexcept {
@@ -273,6 +313,29 @@ int pipetrace_add_counter(pipetrace_recorder* recorder, const char* name, const 
   });
 }
 
+int pipetrace_serve_clock(pipetrace_recorder* recorder, const char* address, int32_t port,
+                          const char* token) {
+  if (recorder == nullptr) return 0;
+  int found = -1;
+  guarded([&] {
+    static_cast<void>(recorder->openOne());
+    recorder->clockServer.emplace(ClockPlace{text(address), port, text(token)},
+                                  recorder->clockOfLog());
+    found = recorder->clockServer->port();
+  });
+  return found;
+}
+
+int pipetrace_compare_clock(pipetrace_recorder* recorder, const char* address, int32_t port,
+                            const char* token) {
+  if (recorder == nullptr) return 0;
+  return guarded([&] {
+    recorder->clockComparison.emplace(recorder->openOne().logPath(),
+                                      ClockPlace{text(address), port, text(token)},
+                                      recorder->clockOfLog());
+  });
+}
+
 int pipetrace_flush(pipetrace_recorder* recorder) {
   if (recorder == nullptr) return 0;
   return guarded([&] { recorder->recorder.flush(); });
@@ -280,6 +343,8 @@ int pipetrace_flush(pipetrace_recorder* recorder) {
 
 int pipetrace_close(pipetrace_recorder* recorder) {
   if (recorder == nullptr) return 0;
+  recorder->clockComparison.reset();
+  recorder->clockServer.reset();
   recorder->nccl.reset();
   const int result = guarded([&] { recorder->recorder.close(); });
   delete recorder;

@@ -87,6 +87,9 @@ typedef struct pipetrace_options {
                           two; 0: 16384 */
   const char*
       blocks; /* of the model, by stage: "12,13,13,11"; null: not known. After version 0.1 */
+  int32_t data_parallel_index;   /* which replica of the pipeline the rank is in, from 0; this and
+                                    the next: PIPETRACE_NOT_GIVEN if not known. After version 0.1 */
+  int32_t tensor_parallel_index; /* which of the ranks that share the work of its stage it is */
 } pipetrace_options;
 
 typedef struct pipetrace_job {
@@ -146,6 +149,17 @@ PIPETRACE_API int64_t pipetrace_next_job_id(pipetrace_recorder* recorder) PIPETR
 PIPETRACE_API int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                                       const pipetrace_job* job) PIPETRACE_NOEXCEPT;
 PIPETRACE_API void pipetrace_end(pipetrace_recorder* recorder, int stream) PIPETRACE_NOEXCEPT;
+/* In place of pipetrace_end(): forgets the open job, which is not recorded, and no error. For work
+ * that turned out to be none, as when there was no batch left to load. After version 0.1 */
+PIPETRACE_API void pipetrace_cancel(pipetrace_recorder* recorder, int stream) PIPETRACE_NOEXCEPT;
+
+/* Records a job that has ended already, such as a message that was waited for. It began and ended
+ * at these times of CLOCK_MONOTONIC, in ns. Its stream is one of the CPU, on which no job is open;
+ * jobs of streams other than "compute" may overlap. Counted as an error on a CUDA stream. After
+ * version 0.1 */
+PIPETRACE_API void pipetrace_record(pipetrace_recorder* recorder, int stream,
+                                    const pipetrace_job* job, int64_t began,
+                                    int64_t ended) PIPETRACE_NOEXCEPT;
 
 /* Jobs that name no step, and samples, belong to this one from now on. On the thread of the compute
  * stream, as pipetrace_end_step(). */
@@ -176,6 +190,17 @@ PIPETRACE_API void pipetrace_counter(pipetrace_recorder* recorder, const char* n
 PIPETRACE_API int pipetrace_add_counter(pipetrace_recorder* recorder, const char* name,
                                         const char* unit, double (*value)(void* context),
                                         void* context);
+
+/* Clocks of several hosts (docs/profiler-languages.md). Rank 0 answers what time it is, until its
+ * recorder is closed: it listens at `address`, one of its host ("0.0.0.0": all),
+ * and `port`, 0 for any that is free. Returns the port, or -1. Every other rank compares its clock
+ * with the one at that place now and then, and writes what it finds into its log; it does not wait
+ * for it. Who asks without the same `token` gets no answer; null or "": none is needed. After
+ * version 0.1 */
+PIPETRACE_API int pipetrace_serve_clock(pipetrace_recorder* recorder, const char* address,
+                                        int32_t port, const char* token);
+PIPETRACE_API int pipetrace_compare_clock(pipetrace_recorder* recorder, const char* address,
+                                          int32_t port, const char* token);
 
 /* Waits until everything recorded so far is in the log. No thread may be recording. */
 PIPETRACE_API int pipetrace_flush(pipetrace_recorder* recorder);

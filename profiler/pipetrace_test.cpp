@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <array>
 #include <cctype>
@@ -11,6 +12,7 @@
 #include <map>
 #include <string>
 
+#include "profiler/clock/wall_clock.h"
 #include "profiler/testing/environment.h"
 #include "profiler/testing/record_from_c.h"
 #include "profiler/testing/recorded_log.h"
@@ -26,6 +28,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 pipetrace_options optionsFor(const RecordedLog& log, int enabled) {
@@ -286,6 +289,101 @@ TEST(PipetraceTest, ShorterOptionsOfAnOlderVersionAreUnderstood) {
   { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
   pipetrace_close(recorder);
   EXPECT_THAT(log.lines("Profiler Info: "), SizeIs(1));
+}
+
+TEST(PipetraceTest, ItsPlaceAmongReplicasAndTensorParallelPeersIsInTheLog) {
+  RecordedLog log;
+  pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  EXPECT_EQ(options.data_parallel_index, PIPETRACE_NOT_GIVEN);
+  options.data_parallel_index = 0;
+  options.tensor_parallel_index = 3;
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  pipetrace_close(recorder);
+  options.size = offsetof(pipetrace_options, data_parallel_index);  // of an older caller
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  pipetrace_close(recorder);
+  EXPECT_THAT(log.lines("Profiler Meta: "),
+              ElementsAre(HasSubstr("data_parallel_index = 0, tensor_parallel_index = 3"),
+                          Not(HasSubstr("parallel_index"))));
+}
+
+TEST(PipetraceTest, ACancelledJobIsNotRecordedAndIsNoError) {
+  RecordedLog log;
+  const pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  const pipetrace_job data = jobOf(PIPETRACE_DATA);
+  const pipetrace_job forward = jobOf(PIPETRACE_FORWARD);
+  for (int i = 0; i < 100; ++i) {  // some of which are timed
+    pipetrace_begin(recorder, compute, &data);
+    pipetrace_cancel(recorder, compute);
+    pipetrace_begin(recorder, compute, &forward);
+    pipetrace_end(recorder, compute);
+  }
+  EXPECT_EQ(pipetrace_close(recorder), 0);
+  EXPECT_THAT(log.lines("Profiler Info: "), AllOf(SizeIs(100), Each(HasSubstr("type = forward"))));
+  EXPECT_THAT(log.lines("Profiler End: "),
+              ElementsAre(AllOf(HasSubstr("dropped = 0, errors = 0"), Not(HasSubstr("misuses")))));
+  pipetrace_cancel(nullptr, compute);
+}
+
+TEST(PipetraceTest, MessagesThatOverlapAreRecordedWhenTheyHaveEnded) {
+  RecordedLog log;
+  const pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  const int receives = pipetrace_add_stream(recorder, "recv");
+  const int64_t now = monotonicNow();
+  pipetrace_job job = jobOf(PIPETRACE_RECV_FORWARD);
+  job.peer = 1;
+  job.bytes = 64;
+  job.step = 0;
+  pipetrace_record(recorder, receives, &job, now - 50'000'000, now - 30'000'000);
+  job.kind = PIPETRACE_RECV_BACKWARD;
+  pipetrace_record(recorder, receives, &job, now - 40'000'000, now - 10'000'000);
+  pipetrace_record(recorder, receives, nullptr, now, now);
+  pipetrace_record(recorder, receives + 1, &job, now, now);
+  EXPECT_EQ(pipetrace_close(recorder), 0);
+  EXPECT_THAT(log.lines("Profiler Stream: "), ElementsAre(AllOf(HasSubstr("type = recv_forward"),
+                                                                HasSubstr("peer = 1, bytes = 64")),
+                                                          HasSubstr("type = recv_backward")));
+  const WallClock clock = WallClock::read();
+  const auto at = [&](const char* kind, const char* key) {
+    const std::string line = log.lines(std::string("type = ") + kind).front();
+    std::string digits =
+        line.substr(line.find(std::string(key) + " = ") + std::strlen(key) + 3, 20);
+    digits.erase(13, 1);
+    return std::stoll(digits) - clock.at(now);
+  };
+  constexpr double kNearNs = 100'000;  // the clock had run for some milliseconds
+  EXPECT_NEAR(static_cast<double>(at("recv_forward", "start_time")), -50e6, kNearNs);
+  EXPECT_NEAR(static_cast<double>(at("recv_forward", "end_time")), -30e6, kNearNs);
+  EXPECT_NEAR(static_cast<double>(at("recv_backward", "start_time")), -40e6, kNearNs);
+  EXPECT_NEAR(static_cast<double>(at("recv_backward", "end_time")), -10e6, kNearNs);
+  EXPECT_EQ(log.number("Profiler End: ", "misuses"), 2);
+  pipetrace_record(nullptr, receives, &job, 0, 0);
+}
+
+TEST(PipetraceTest, RanksCompareTheirClocksWithRank0) {
+  RecordedLog log;
+  std::array<pipetrace_recorder*, 2> recorders{};
+  for (int rank = 0; rank < 2; ++rank) {
+    pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+    options.rank = rank;
+    ASSERT_EQ(pipetrace_open(&options, &recorders[static_cast<std::size_t>(rank)]), 0);
+  }
+  EXPECT_EQ(pipetrace_serve_clock(recorders[0], "no address", 0, "secret"), -1);
+  const int port = pipetrace_serve_clock(recorders[0], "127.0.0.1", 0, "secret");
+  ASSERT_GT(port, 0) << pipetrace_error();
+  ASSERT_EQ(pipetrace_compare_clock(recorders[1], "127.0.0.1", port, "secret"), 0);
+  for (int i = 0; i < 1000 && log.lines("Profiler Clock: ", 1).empty(); ++i) usleep(10'000);
+  for (pipetrace_recorder* each : recorders) EXPECT_EQ(pipetrace_close(each), 0);
+  ASSERT_THAT(log.lines("Profiler Clock: ", 1), SizeIs(1));
+  EXPECT_LT(std::abs(log.number("Profiler Clock: ", "offset_ns", 1)), 1'000'000) << "of one host";
+  EXPECT_EQ(pipetrace_serve_clock(nullptr, "127.0.0.1", 0, nullptr), 0);
+  EXPECT_EQ(pipetrace_compare_clock(nullptr, "127.0.0.1", port, nullptr), 0);
 }
 
 TEST(PipetraceTest, WithoutADriverACudaStreamIsRefusedWithAReasonAndTheRestIsRecorded) {

@@ -112,6 +112,15 @@ class Recorder {
   void beganAt(StreamId stream, DeviceStream::Mark mark) noexcept {
     if (isOn()) state_->beganAt(stream, mark);
   }
+  /// In place of end(): forgets the stream's open job, which is no error.
+  void cancel(StreamId stream) noexcept {
+    if (isOn()) state_->cancel(stream);
+  }
+  /// begin() and end() at once, for a job that began and ended at these times of CLOCK_MONOTONIC.
+  /// The stream must not be asynchronous, nor have a job open; else an error is counted.
+  void record(StreamId stream, const Job& job, Nanoseconds began, Nanoseconds ended) noexcept {
+    if (isOn()) state_->record(stream, job, began, ended);
+  }
   /// Closes the stream's open job. `bytes`, if given, replaces the job's.
   void end(StreamId stream, std::int64_t bytes = kNotGiven) noexcept {
     if (isOn()) state_->end(stream, bytes);

@@ -61,11 +61,20 @@ HostClock::HostClock(TickSource source) : source_(source) {
   anchors_.reserve(kMostAnchors + 1);
   const Reading first = read(kFirstTries);
   usualWidth_ = first.width;
-  anchors_.push_back(first.anchor);
+  first_ = first.anchor;
+  anchors_.push_back(first_);
   while (monotonicNow() - first.anchor.monotonic < kFirstDistance) {
   }
   keep(read(kFirstTries).anchor);
   firstRate_ = rate_;
+}
+
+std::uint64_t HostClock::ticksAt(Nanoseconds time, const ClockAnchor& now) const noexcept {
+  const Nanoseconds length = now.monotonic - first_.monotonic;
+  if (time >= now.monotonic || length <= 0) return now.ticks;
+  const auto ago = static_cast<Wide>(now.monotonic - time);
+  return now.ticks -
+         static_cast<std::uint64_t>(ago * (now.ticks - first_.ticks) / static_cast<Wide>(length));
 }
 
 HostClock::Reading HostClock::read(int tries) const noexcept {

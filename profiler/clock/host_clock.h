@@ -43,7 +43,7 @@ const char* nameOf(TickSource source);
 /// and puts every reading on the line between the two anchors around it. So times follow
 /// CLOCK_MONOTONIC (ranks of one host agree), never decrease, and no duration is negative.
 ///
-/// ticks() and roughly() from any thread; the rest from one thread.
+/// ticks(), ticksAt() and roughly() from any thread; the rest from one thread.
 class HostClock {
  public:
   /// Takes the first two anchors, which needs a fifth of a millisecond.
@@ -51,6 +51,11 @@ class HostClock {
 
   TickSource source() const noexcept { return source_; }
   std::uint64_t ticks() const noexcept { return ticksNow(source_); }
+
+  /// What ticks() was at a time of CLOCK_MONOTONIC, by the mean rate from the first anchor to
+  /// `now`, which was read just now. Off by how much the rate has changed since then: of a time a
+  /// second ago, mostly by less than a microsecond. A time to come counts as now.
+  std::uint64_t ticksAt(Nanoseconds time, const ClockAnchor& now) const noexcept;
 
   /// Takes an anchor: the one of several tries in which the two clocks were read closest together.
   /// If every try was interrupted there is no new anchor, unless the last one is a second old.
@@ -90,6 +95,7 @@ class HostClock {
   Nanoseconds longAgo(std::uint64_t ticks) const noexcept;
 
   const TickSource source_;
+  ClockAnchor first_;  // never changes
   std::uint64_t usualWidth_ = 0;
   std::uint64_t rate_ = 0;       // ns a tick between the last two anchors, times 2^40
   std::uint64_t firstRate_ = 0;  // that of the first two; never changes

@@ -105,6 +105,13 @@ void Lane::endOfNone() noexcept {
   state_.store(isOpen ? State::kOpen : State::kIdle, std::memory_order_relaxed);
 }
 
+void Lane::cancel() noexcept {
+  if (state_.load(std::memory_order_relaxed) != State::kOpen) return endOfNone();
+  --begun_;  // the next job has its slot
+  shared(header_->begun).store(begun_, std::memory_order_release);
+  state_.store(State::kIdle, std::memory_order_relaxed);
+}
+
 std::int64_t Lane::openJob() const noexcept {
   const auto begun = shared(header_->begun).load(std::memory_order_acquire);
   if (begun == finished_.load(std::memory_order_acquire)) return kNotGiven;

@@ -60,6 +60,8 @@ class Lane {
   /// Replaces the start of the open job, if there is one.
   void beganAt(DeviceStream::Mark mark) noexcept;
   void end(std::int64_t bytes) noexcept;
+  /// In place of end(): the open job is forgotten, and no error.
+  void cancel() noexcept;
   /// end() for a job that was over at `mark`.
   void endAt(DeviceStream::Mark mark, std::int64_t bytes) noexcept;
   /// An id out of a block that is this lane's alone, and is taken from `next`.

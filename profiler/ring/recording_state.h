@@ -111,6 +111,24 @@ struct RecordingState {
       misuses.fetch_add(1, std::memory_order_relaxed);
     }
   }
+  void cancel(int stream) noexcept {
+    if (Lane* const at = lane(stream)) {
+      at->cancel();
+    } else {
+      misuses.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  void record(int stream, const Job& job, Nanoseconds began, Nanoseconds ended) noexcept {
+    Lane* const at = lane(stream);
+    if (at == nullptr || at->stream().isAsynchronous()) {
+      misuses.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    const ClockAnchor now{hostClock.ticks(), monotonicNow()};
+    static_cast<void>(begin(stream, job));
+    at->beganAt(hostClock.ticksAt(began, now));
+    at->endAt(hostClock.ticksAt(ended, now), kNotGiven);
+  }
   void end(int stream, std::int64_t bytes) noexcept {
     if (Lane* const at = lane(stream)) [[likely]] {
       at->end(bytes);
