@@ -81,8 +81,7 @@ std::string scheduleLine(const RunReport& report) {
     text += (names.empty() ? "; stages on ranks " : " with stages on ranks ") +
             pipetrace::toText(schedule.ranksOfStage);
   }
-  const bool isNamed = !names.empty() && schedule.given == names.front();
-  if (!schedule.given.empty() && !isNamed) text += "; " + schedule.givenText();
+  if (!schedule.given.empty() && !schedule.isAsGiven()) text += "; " + schedule.givenText();
   if (schedule.deviationCount > 0) {
     text += "; " + countText(schedule.deviationCount, "job") + " at other places, such as " +
             schedule.deviations.front().job + " of rank " +

@@ -74,6 +74,12 @@ std::string FollowedSchedule::givenText() const {
   return text + ", which has no flush, but no optimizer jobs between forwards show it";
 }
 
+bool FollowedSchedule::isAsGiven() const {
+  if (recognised.names.empty()) return false;
+  const std::string& name = recognised.names.front();
+  return given == name || (isSchedule(given) && scheduleInfo(given).name == name);
+}
+
 FollowedSchedule followedSchedule(const Timeline& timeline, const Topology& topology,
                                   const RunBasis& basis) {
   FollowedSchedule followed;

@@ -40,6 +40,8 @@ struct FollowedSchedule {
 
   /// "the logs name PipeDream", and what they lack if lacksUpdates. Needs `given`.
   std::string givenText() const;
+  /// Whether the first of the names that were recognised is the given one, which may be an alias.
+  bool isAsGiven() const;
 
   static constexpr std::size_t kMostDeviations = 100;
 };
