@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         load,
     )
     from pipetrace.looking.table import Table
+    from pipetrace.recording import instrument, job, step
 
 # A name of the package, and the module that has it.
 _MODULES = {
@@ -49,6 +50,9 @@ _MODULES = {
     "Error": "pipetrace.looking.library",
     "InputWarning": "pipetrace.looking.library",
     "version": "pipetrace.looking.library",
+    "instrument": "pipetrace.recording",
+    "job": "pipetrace.recording",
+    "step": "pipetrace.recording",
 }
 
 __all__ = sorted(_MODULES)
