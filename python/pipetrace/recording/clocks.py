@@ -5,7 +5,6 @@ the others read in torch.distributed's store. They do so in a thread, and never 
 """
 
 import os
-import secrets
 import sys
 import threading
 import time
@@ -27,7 +26,7 @@ def compare(sink, rank, world_size):
         return None
     store = dist.distributed_c10d._get_default_store()
     if rank == 0:
-        token = secrets.token_hex(16)
+        token = os.urandom(16).hex()
         port = sink.library.serve_clock(sink.handle, address.encode(), 0, token.encode())
         if port > 0:  # else that is no address of this host, but one that leads to it
             store.set(_KEY, f"{port} {token}")

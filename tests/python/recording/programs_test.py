@@ -254,7 +254,7 @@ class Programs(unittest.TestCase):
             os.wait()
             train(2)
             """)
-        self.assertEqual(done.stderr, "")
+        self.assertNotIn("pipetrace:", done.stderr)  # Python 3.12 warns of threads
         self.check_whole(self.log())
         self.assertEqual(self.log().runs, 1)
 

@@ -313,7 +313,9 @@ class TorchPrograms(unittest.TestCase):
             self.assertEqual(sorted(messages), sorted(expected * 2))
             optimizers = [e for e in trace["traceEvents"] if "ptimizer" in e.get("name", "")]
             steps = [e["name"] for e in optimizers if e.get("cat") == "user_annotation"]
-            self.assertEqual([n for n in steps if "zero_grad" not in n], ["Optimizer.step#SGD.step"] * 2)
+            self.assertEqual(
+                [n for n in steps if "zero_grad" not in n], ["Optimizer.step#SGD.step"] * 2
+            )
         done = subprocess.run(
             [PIPE_TRACE, "report", "traces"],
             cwd=self.folder,
