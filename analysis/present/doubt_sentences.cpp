@@ -193,6 +193,12 @@ std::string foundJobsText(const Doubt& doubt) {
 }
 
 std::string hiddenWaitsText(const Doubt& doubt) {
+  if (doubt.time == 0) {
+    return ranksText(doubt.ranks) +
+           " share stages with peers, and nothing shows for how long they wait for each other "
+           "inside their jobs: that counts as work, so a slow rank may look like a slow stage, or "
+           "like its peers";
+  }
   constexpr std::size_t kMost = 60;
   const std::string name =
       doubt.made.size() > kMost ? doubt.made.substr(0, kMost - 3) + "..." : doubt.made;
@@ -255,7 +261,7 @@ constexpr std::array<DoubtSentence, kDoubtKindCount> kDoubtSentences = {{
      "the rank into the file"},
     {DoubtKind::kHiddenWaits, hiddenWaitsText,
      "record with torch.profiler of PyTorch 2.4 or later, which names the group of each collective "
-     "of NCCL; of other libraries nothing names it (docs/inputs/torch.md)"},
+     "of NCCL or Gloo; of other libraries nothing names it (docs/inputs/torch.md)"},
     {DoubtKind::kFoundJobs, foundJobsText,
      "`record_function` around each job, or annotations of the capture of a graph, leave no doubt "
      "(docs/inputs/torch.md)"},

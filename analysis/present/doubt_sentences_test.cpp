@@ -113,6 +113,10 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
        "kernels inside jobs of ranks 0 and 1 exchange data with ranks that the trace does not name "
        "(deep_ep::intranode::dispatch), 10.0 % of the jobs' time at most: what they wait there "
        "counts as work, so a slow rank may look like a slow stage"},
+      {{.kind = DoubtKind::kHiddenWaits, .ranks = {0, 1}},
+       "ranks 0 and 1 share stages with peers, and nothing shows for how long they wait for each "
+       "other inside their jobs: that counts as work, so a slow rank may look like a slow stage, or "
+       "like its peers"},
       {{.kind = DoubtKind::kFoundJobs,
         .ranks = {0, 1, 2, 3},
         .count = 96,

@@ -95,6 +95,7 @@ class Doubting {
       addMissingJobs();
       addContradictions();
       addHiddenWaits();
+      addUnseenPeers();
       addFoundJobs();
     }
     std::stable_sort(doubts_.begin(), doubts_.end(), [](const Doubt& a, const Doubt& b) {
@@ -432,6 +433,21 @@ class Doubting {
     return size && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
              return a.key == *size && a.type == ArgumentType::kInteger && a.integer == 1;
            });
+  }
+
+  /// Ranks that share the work of stages wait for each other inside their jobs. A log of jobs alone
+  /// does not say how long.
+  void addUnseenPeers() {
+    const Topology& topology = run_.topology();
+    if (topology.tensorRanks < 2 || !run_.graph().inside().empty()) return;
+    for (const Track& track : timeline_.tracks) {
+      for (const Event& event : track.events) {
+        if (event.kind == JobKind::kKernel) return;  // these say what jobs are made of
+      }
+    }
+    Doubt doubt{.kind = DoubtKind::kHiddenWaits};
+    for (const auto& [rank, place] : topology.places) doubt.ranks.push_back(rank);
+    if (doubt.ranks.size() > 1) doubts_.push_back(std::move(doubt));
   }
 
   /// Kernels inside jobs in which ranks may have waited for each other: those that are no

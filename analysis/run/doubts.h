@@ -27,7 +27,8 @@ struct Doubt {
   /// - kDeviceBeyondRun: how long the busiest device worked;
   /// - kNothingRecorded: how long that was;
   /// - kStepsInside: by how much the step ends after the others;
-  /// - kHiddenWaits: how long such kernels take, on the rank where they take longest.
+  /// - kHiddenWaits: how long such kernels take, on the rank where they take longest; 0: there are
+  ///   no kernels, and ranks share stages.
   Nanoseconds time = 0;
   /// A time to compare `time` with:
   /// - kCoarseTimes: the mean length of a job;

@@ -277,6 +277,38 @@ TEST_F(Doubts, KernelsThatExchangeDataWithoutNcclMayHideWaits) {
               testing::Not(testing::Contains(isOf(DoubtKind::kHiddenWaits))));
 }
 
+/// The ranks 0 to 3 again as ranks 4 to 7: another replica, or the peers of each.
+Timeline withPeers(Timeline timeline, bool shareStages) {
+  const std::vector<Track> tracks = timeline.tracks;
+  const auto ranks = timeline.ranks;
+  for (auto [rank, info] : ranks) {
+    timeline.ranks[rank].tensorParallelIndex = 0;
+    timeline.ranks[rank].dataParallelIndex = 0;
+    info.rank += 4;
+    info.tensorParallelIndex = shareStages ? 1 : 0;
+    info.dataParallelIndex = shareStages ? 0 : 1;
+    timeline.ranks[rank + 4] = info;
+  }
+  for (Track track : tracks) {
+    track.rank += 4;
+    for (Event& event : track.events) event.peer += event.peer >= 0 ? 4 : 0;
+    timeline.tracks.push_back(std::move(track));
+  }
+  return timeline;
+}
+
+TEST_F(Doubts, PeersWhoseWaitsInsideJobsNothingShowsMayHideASlowRank) {
+  const std::vector<Doubt> found = doubts(withPeers(simulated(), true));
+  ASSERT_THAT(found, testing::Contains(isOf(DoubtKind::kHiddenWaits)));
+  EXPECT_THAT(found.back().ranks, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(found.back().time, 0);
+  EXPECT_THAT(doubts(withPeers(simulated(), false)),
+              testing::Not(testing::Contains(isOf(DoubtKind::kHiddenWaits))));
+  Timeline withWork = withKernels(simulated(), "gemm");
+  EXPECT_THAT(doubts(withPeers(std::move(withWork), true)),
+              testing::Not(testing::Contains(isOf(DoubtKind::kHiddenWaits))));
+}
+
 TEST_F(Doubts, AJobThatTheEndOfARecordingEndedIsFarLongerThanItsLike) {
   Timeline timeline = simulated();
   auto& jobs = timeline.track(1, kComputeLane).events;
