@@ -15,7 +15,8 @@ namespace pipetrace {
 namespace {
 
 /// Three ranks of a stage each, 8 micro-batches; rank 2's jobs take `factor` times as long in the
-/// steps [first, end). Jobs vary by `variation`, and one of each step on rank 1 is 10 times as long.
+/// steps [first, end). Jobs vary by `variation`, and one of each step on rank 1 is 10 times as
+/// long.
 Timeline runOf(int steps, double factor, int first, int end, double variation) {
   HandMadeTimeline made;
   std::mt19937 random(4);  // NOLINT: the same run every time

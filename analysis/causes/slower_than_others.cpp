@@ -425,9 +425,8 @@ class ChangesInFewSteps {
   ChangesInFewSteps(const JobGraph& graph, const std::vector<std::int32_t>& steps, int threads)
       : steps_(steps), figures_(graph.ranks().size()) {
     if (steps.size() < 3 || steps.size() > kMostSteps || figures_.size() < 2) return;
-    inParallel(threads, figures_.size(), [&](std::size_t r) {
-      figures_[r] = stepFiguresOf(graph, graph.ranks()[r], steps);
-    });
+    inParallel(threads, figures_.size(),
+               [&](std::size_t r) { figures_[r] = stepFiguresOf(graph, graph.ranks()[r], steps); });
     for (std::size_t step = 0; step < steps.size(); ++step) {
       std::vector<double> all;
       for (const auto& of : figures_) {

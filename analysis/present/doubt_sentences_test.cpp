@@ -115,7 +115,8 @@ TEST(DoubtSentences, EachSaysTheCauseInOneLineWithWhatToDo) {
        "counts as work, so a slow rank may look like a slow stage"},
       {{.kind = DoubtKind::kHiddenWaits, .ranks = {0, 1}},
        "ranks 0 and 1 share stages with peers, and nothing shows for how long they wait for each "
-       "other inside their jobs: that counts as work, so a slow rank may look like a slow stage, or "
+       "other inside their jobs: that counts as work, so a slow rank may look like a slow stage, "
+       "or "
        "like its peers"},
       {{.kind = DoubtKind::kFoundJobs,
         .ranks = {0, 1, 2, 3},

@@ -286,7 +286,8 @@ bool RunAgain::isLaunchedJob(Index index) const {
 std::vector<int> RunAgain::lateRanks() const {
   std::map<std::uint32_t, std::vector<double>> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (isLaunchedJob(i)) launches[network_.operations()[i].rank].push_back(network_.operations()[i].launch);
+    if (isLaunchedJob(i))
+      launches[network_.operations()[i].rank].push_back(network_.operations()[i].launch);
   }
   std::vector<double> medians(graph_.ranks().size(), 0.0);
   for (auto& [rank, own] : launches) medians[rank] = medianOf(own);

@@ -255,7 +255,8 @@ TEST(RunAgain, EvenMicroBatchesLeaveWhatJobsVaryByThemselves) {
   const GivenRun run(simulatedRun(plan, costs));
   const auto lengthOf = [](const Timeline& timeline) {
     Nanoseconds end = 0;
-    for (const Event& job : timeline.findTrack(0, kComputeLane)->events) end = std::max(end, job.end);
+    for (const Event& job : timeline.findTrack(0, kComputeLane)->events)
+      end = std::max(end, job.end);
     return static_cast<double>(end - kStart);
   };
   const double expected = lengthOf(simulatedRun(plan, even));

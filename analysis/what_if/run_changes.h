@@ -73,8 +73,8 @@ struct RunChanges {
 
   bool empty() const {
     return scales.empty() && links.empty() && !balancesStages && ideals.empty() &&
-           evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches && usualLaunches.empty() &&
-           groups.empty() && evenGroups.empty() && !hidesWeights;
+           evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches &&
+           usualLaunches.empty() && groups.empty() && evenGroups.empty() && !hidesWeights;
   }
 };
 

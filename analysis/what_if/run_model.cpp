@@ -26,8 +26,8 @@
 #include "schedule/simulate/simulate.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
-#include "trace/log/log_format.h"
 #include "trace/job_kind.h"
+#include "trace/log/log_format.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 

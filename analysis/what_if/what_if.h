@@ -34,7 +34,7 @@ struct WhatIfFigures {
   };
 
   Nanoseconds step = 0;  ///< MedianStep::window
-  double meanStep = 0;  ///< of these windows, their mean
+  double meanStep = 0;   ///< of these windows, their mean
   /// MedianStep::wall; of a simulated run, with the mean pause of the run. Empty: not known.
   std::optional<Nanoseconds> wall;
   double bubbleRatio = 0;

@@ -106,9 +106,7 @@ def posted_before(jobs, place, received):
 
 def last_jobs(jobs):
     """Of (step, stage) the place of the job behind which gradients are complete."""
-    return {
-        (job.step, job.stage): place for place, job in enumerate(jobs) if job.letter in "BW"
-    }
+    return {(job.step, job.stage): place for place, job in enumerate(jobs) if job.letter in "BW"}
 
 
 def calls_of(recording, rank, messages, collectives):
@@ -237,9 +235,7 @@ def _place(calls):
             before.end = call.begin  # loading and saving end a little early
         call.end = call.begin + _length(call) if call.kernels else call.of.end
         free = call.end
-        call.launches = [
-            call.begin + BEFORE + index * PITCH for index in range(len(call.kernels))
-        ]
+        call.launches = [call.begin + BEFORE + index * PITCH for index in range(len(call.kernels))]
         if call.kind == "recv":  # it cannot run before it is launched
             stream, begin, end = call.kernels[0]
             begin = min(call.of.begin, max(begin, call.launches[0] + LATENCY))

@@ -109,9 +109,7 @@ def _finish(jobs, free, step, replicas, positions, chunks, world):
     norm.end = max(free) + 50_000
     for rank in range(world):
         position, end = rank // replicas, norm.end + 3 * MS
-        jobs[rank].append(
-            recording.Job("optimizer", step, position, 0, 0, norm.end, norm.end, end)
-        )
+        jobs[rank].append(recording.Job("optimizer", step, position, 0, 0, norm.end, norm.end, end))
         if step == 0:
             saved = end + 5 * MS
             jobs[rank].append(recording.Job("checkpoint", step, position, 0, 0, end, end, saved))

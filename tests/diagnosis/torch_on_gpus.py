@@ -152,9 +152,7 @@ class GpuTrace(Trace):
         is_send = call.kind == "send"
         peer = message.target if is_send else message.source
         if self.annotated:
-            self.annotation(
-                name_of_message(call.kind, message), self.pid, call.begin, call.end
-            )
+            self.annotation(name_of_message(call.kind, message), self.pid, call.begin, call.end)
         ranks = self.groups.known[group][2]
         own, other, count = ranks.index(self.rank), ranks.index(peer), message.size // 2
         args = (

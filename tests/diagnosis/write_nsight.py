@@ -134,9 +134,7 @@ class Export:
         self.launches.append((at, at + 2000, thread, self.correlation, self.id_of(function)))
         short = name.partition("(ncclDev")[0] if name.startswith("nccl") else short_of(name)
         times = (begin + self.shift, end + self.shift)
-        self.kernels.append(
-            times + (stream, self.correlation, self.id_of(name), self.id_of(short))
-        )
+        self.kernels.append(times + (stream, self.correlation, self.id_of(name), self.id_of(short)))
 
     def add(self, call):
         if call.kind == "job":

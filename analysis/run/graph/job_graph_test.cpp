@@ -118,7 +118,8 @@ TEST_F(JobGraphTest, CollectivesThatEndTogetherInAllStepsAreSharedByAllRanks) {
     }
     const JobGraph found = graph();
     const auto groupOf = [&](int rank, Id number) {
-      return found.collective(found.ranks()[static_cast<std::size_t>(rank)].firstCollective + number)
+      return found
+          .collective(found.ranks()[static_cast<std::size_t>(rank)].firstCollective + number)
           .group;
     };
     EXPECT_NE(groupOf(0, 0), groupOf(1, 0));

@@ -105,8 +105,8 @@ TEST(KinetoMessages, WithoutOtherWordReceivesAreTheNextJobsAndSendsThoseOfTheJob
   EXPECT_THAT(messages(r, kSendLane), ElementsAre("send_forward 1/2 of job 0: 710 to 1500"));
 }
 
-/// Each job posts the next one's receive right before it begins. That of job 2 was there when it was waited
-/// for, that of job 3 was not.
+/// Each job posts the next one's receive right before it begins. That of job 2 was there when it
+/// was waited for, that of job 3 was not.
 TEST(KinetoMessages, ReceiveThatIsPostedAheadIsThatOfTheJobAfterTheOneThatRuns) {
   KinetoText trace;
   trace.receive({.posted = 2, .end = 900})

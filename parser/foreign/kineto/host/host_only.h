@@ -116,7 +116,8 @@ struct HostOnlyLanes {
 ///
 /// The annotation around the posting of a message (`PP:1RECV_F3`) says what it is. Else it belongs
 /// to the job inside of which it is posted, unless operators ran there before a receive ended: it
-/// was posted ahead. Else a receive belongs to the next job, and a send to the one before it. Messages that belong to none stay where they are.
+/// was posted ahead. Else a receive belongs to the next job, and a send to the one before it.
+/// Messages that belong to none stay where they are.
 ///
 /// A receive that was over as soon as its job waited for it is marked, others say how long the
 /// thread waited (trace/event_arguments.h).
