@@ -20,8 +20,11 @@ from rank_processes import free_ports  # noqa: E402
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
 
-# A doubt about the run, but for one that a busy machine makes: some jobs are far longer than others.
-DOUBT = re.compile("doubt: (?!the jobs of a step, one after the other)")
+# A doubt about the run, but for two: that some jobs are far longer than others, which a busy machine
+# makes, and that nothing shows how long tensor-parallel ranks wait for each other inside their jobs.
+DOUBT = re.compile(
+    "doubt: (?!the jobs of a step, one after the other|ranks .* share stages with peers)"
+)
 _PAIR = re.compile(r'(\w+) = ("(?:[^"\\]|\\.)*"|[^,]*)')
 
 
