@@ -371,26 +371,6 @@ void joinHalves(const FindingInputs& run, std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding& finding) { return isHalf(finding, false); });
 }
 
-/// How much the compute jobs of each rank vary: the mean deviation from their medians, as a share
-/// of these. Ranks are those of the graph.
-std::vector<double> variationOf(const FindingInputs& run) {
-  const JobGraph& graph = run.of.graph();
-  std::vector<double> variation;
-  for (const JobGraph::Rank& rank : graph.ranks()) {
-    double sum = 0;
-    double usual = 0;
-    for (Id id = rank.first; id < rank.end; ++id) {
-      const JobGraph::Node& job = graph.node(id);
-      if (!isCompute(job.kind) || !run.counted.contains(job.step)) continue;
-      const auto median = static_cast<double>(run.times.median(id));
-      sum += std::abs(static_cast<double>(graph.lengthOf(id)) - median);
-      usual += median;
-    }
-    variation.push_back(ratio(sum, usual));
-  }
-  return variation;
-}
-
 bool isOfLateWork(FindingKind kind) {
   return kind == FindingKind::kLateJobs || kind == FindingKind::kLateMessages;
 }
@@ -423,7 +403,7 @@ class StandingOut {
   static constexpr double kVariesMore = 1.5;
 
   void addUnsteady(const FindingInputs& run) {
-    const std::vector<double> variation = variationOf(run);
+    const std::vector<double> variation = variationByRank(run.of.graph(), run.times, run.counted);
     std::vector<double> sorted = variation;
     const double median = sorted.empty() ? 0 : lowerMedianOf(sorted);
     for (std::size_t r = 0; r < variation.size(); ++r) {

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 #include <utility>
 
+#include "analysis/event_bytes.h"
 #include "analysis/median.h"
 #include "trace/job_kind.h"
-#include "trace/log/log_format.h"
 
 namespace pipetrace {
 namespace {
@@ -36,7 +35,7 @@ struct Sums {
 class Reductions {
  public:
   Reductions(const Timeline& timeline, const JobGraph& graph, const CountedSteps& counted)
-      : timeline_(timeline), graph_(graph), bytesKey_(timeline.strings.find(log_format::kBytes)) {
+      : graph_(graph) {
     std::map<std::uint32_t, Meeting> byGroup;
     for (auto id = static_cast<Id>(graph.messageEnd()); id < graph.nodes().size(); ++id) {
       const JobGraph::Node& node = graph.node(id);
@@ -46,7 +45,7 @@ class Reductions {
       meeting.ranks.push_back(graph.ranks()[node.rank].number);
       meeting.begin = node.begin;
       meeting.end = std::max(meeting.end, node.end);
-      meeting.bytes = std::max(meeting.bytes, bytesOf(*node.event));
+      meeting.bytes = std::max(meeting.bytes, bytesOf(timeline, *node.event).value_or(0));
       meeting.step = node.step;
     }
     for (const JobGraph::Node& job : graph.nodes().first(byGroup.empty() ? 0 : graph.jobCount())) {
@@ -75,14 +74,6 @@ class Reductions {
   }
 
  private:
-  /// 0: not known.
-  std::int64_t bytesOf(const Event& event) const {
-    for (const Argument& each : timeline_.argumentsOf(event)) {
-      if (each.key == bytesKey_ && each.type == ArgumentType::kInteger) return each.integer;
-    }
-    return 0;
-  }
-
   /// The ranks of one place in their pipelines: replicas of each other.
   bool isOfOneStage(const Meeting& meeting) const {
     const int position = graph_.ranks()[graph_.node(meeting.members.front()).rank].position;
@@ -177,9 +168,7 @@ class Reductions {
     return kNsMin;
   }
 
-  const Timeline& timeline_;
   const JobGraph& graph_;
-  std::optional<StringId> bytesKey_;
   std::vector<Meeting> meetings_;
   std::map<std::int32_t, std::map<int, Nanoseconds>> ends_;  // of the last job, by step and rank
 };

@@ -141,7 +141,7 @@ void leaveOutLaunches(std::vector<Advice>& all, std::vector<std::string>& notes)
   std::erase_if(all, [&](const Advice& each) {
     if (each.of != Advice::Of::kLaunches) return false;
     if (isGain(each)) {
-      notes.push_back("without launches the step would take " + formatDuration(each.step) + ", " +
+      notes.push_back(each.what + ": the step would take " + formatDuration(each.step) + ", " +
                       percentOfStep(each.gain) +
                       " less; that is no advice, as the logs name no GPU, and ranks on processors "
                       "wait for one of these");

@@ -402,6 +402,7 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error, std::vector<
   }
   inParallel(threads_, tries.size(), [&](std::size_t i) {
     tries[i].simulated = simulated(tries[i].changes);
+    tries[i].offByMessages = offByMessages(tries[i]);
     if (progress_ != nullptr) ++progress_->tried;
   });
   addStepsInLine(limit, tries);
@@ -416,8 +417,8 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error, std::vector<
     made.isByModel = true;
     made.step = predicted(one.simulated);
     made.gain = gainOf(one.simulated);
-    made.error = std::hypot(error, kByVariation * model_.variation(), offByMessages(one)) *
-                 measured_.share();
+    made.error =
+        std::hypot(error, kByVariation * model_.variation(), one.offByMessages) * measured_.share();
     made.error = std::max(made.error, kLeastError);
     made.peak = one.simulated.peak;
     made.messages = one.simulated.messages;

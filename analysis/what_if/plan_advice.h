@@ -76,6 +76,7 @@ class PlanAdvisor {
     PlanChanges changes;
     Advice advice;
     Simulated simulated;
+    double offByMessages = 0;
   };
   struct Partitioned {
     std::vector<int> blocks;  // of each stage

@@ -513,14 +513,20 @@ void RunAgain::makeIdeal(const IdealSet& set, std::vector<double>& durations) co
   if (!isThere) refuseChange(option, "the run has no such work");
 }
 
+namespace {
+
+/// Durations that are added up.
+struct Sum {
+  double time = 0;
+  double count = 0;
+  double mean() const { return time / count; }
+};
+
+}  // namespace
+
 /// The mean of a stage, in the steps that count, becomes that of all stages with such jobs. A stage
 /// whose micro-batches n ranks share may take n times as long.
 void RunAgain::balance(std::vector<double>& durations) const {
-  struct Sum {
-    double time = 0;
-    double count = 0;
-    double mean() const { return time / count; }
-  };
   using Key = std::tuple<JobKind, std::int16_t, std::int32_t>;  // with the part and the stage
   const auto keyOf = [&](const Operation& work) {
     return Key{kindOf(work), work_.event(work.id).part, stageOf(work)};
@@ -557,11 +563,6 @@ void RunAgain::balance(std::vector<double>& durations) const {
 /// there its jobs on all these stages are together. Its jobs become shorter by that, and vary among
 /// themselves as they did.
 void RunAgain::evenOut(const std::vector<int>& stages, std::vector<double>& durations) const {
-  struct Sum {
-    double time = 0;
-    double count = 0;
-    double mean() const { return time / count; }
-  };
   using Alike = std::tuple<std::size_t, std::uint32_t, std::int32_t, JobKind, std::int16_t>;
   using MicroBatch = std::tuple<std::size_t, int, std::int32_t>;  // step, replica, number
   struct Job {

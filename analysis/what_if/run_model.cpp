@@ -11,6 +11,7 @@
 
 #include "analysis/causes/held_lines.h"
 #include "analysis/causes/slower_than_others.h"
+#include "analysis/event_bytes.h"
 #include "analysis/median.h"
 #include "analysis/run/costs/measured_costs.h"
 #include "analysis/run/graph/job_graph.h"
@@ -27,7 +28,6 @@
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
 #include "trace/job_kind.h"
-#include "trace/log/log_format.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 
@@ -191,15 +191,6 @@ void scaleMicroBatch(StageCosts& stage, double size) {
 /// From this size on a message takes as long as its bytes, on any link that stages of a pipeline
 /// use: a megabyte takes 20 us at 50 GB/s, and a message as such 5 to 20 us.
 constexpr std::int64_t kLargeMessage = std::int64_t{1} << 20;
-
-std::optional<std::int64_t> bytesOf(const Timeline& timeline, const Event& event) {
-  const auto key = timeline.strings.find(log_format::kBytes);
-  if (!key) return std::nullopt;
-  for (const Argument& argument : timeline.argumentsOf(event)) {
-    if (argument.key == *key && argument.type == ArgumentType::kInteger) return argument.integer;
-  }
-  return std::nullopt;
-}
 
 // Ranks may run ahead into the next step: those in the middle show how that goes on.
 constexpr int kSteps = 5;
@@ -512,19 +503,15 @@ void RunModel::findLaunches(const RunAgain& again, const CountedSteps& counted) 
 }
 
 void RunModel::findVariation(const JobGraph& graph, const CountedSteps& counted) {
-  const MedianDurations usual(graph, 1, counted);
-  double off = 0;
-  double all = 0;
-  for (JobGraph::Id id = 0; id < graph.jobCount(); ++id) {
-    const JobGraph::Node& job = graph.node(id);
-    const bool counts = isCompute(job.kind) && job.stage >= 0 && counted.contains(job.step) &&
-                        isOfPipeline(graph.ranks()[job.rank].number);
-    if (!counts) continue;
-    const auto median = static_cast<double>(usual.median(id));
-    off += std::abs(static_cast<double>(graph.lengthOf(id)) - median);
-    all += median;
+  const std::vector<double> all =
+      variationByRank(graph, MedianDurations(graph, 1, counted), counted);
+  double count = 0;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (!isOfPipeline(graph.ranks()[r].number)) continue;
+    variation_ += all[r];
+    ++count;
   }
-  variation_ = all > 0 ? off / all : 0;
+  variation_ /= std::max(count, 1.0);
 }
 
 /// A message takes from when its data is there, its receive is posted and its lines are free.

@@ -132,8 +132,7 @@ class RunModel {
   Nanoseconds usualLaunch() const;
   /// Takes from the costs of the run's stages what slowRanks() add. `costs` has as many stages.
   void takeSlownessFrom(Costs& costs) const;
-  /// How much the compute jobs of its pipeline vary: the mean deviation from the medians of their
-  /// stage and kind, as a share of these.
+  /// How much the compute jobs of its pipeline vary: the mean of variationByRank().
   double variation() const { return variation_; }
   /// Whether messages take longer in larger micro-batches: their logged sizes are of a megabyte or
   /// more. Else nobody knows, and they stay as they are.

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/event_bytes.h"
 #include "analysis/matched_messages.h"
 #include "analysis/run/clocks/move_times.h"
 #include "trace/event_arguments.h"
@@ -121,23 +122,6 @@ std::vector<ClockHost> clockRanksOf(const Timeline& timeline) {
   return ranks;
 }
 
-/// Whether events have their sizes in bytes.
-class KnownBytes {
- public:
-  explicit KnownBytes(const Timeline& timeline)
-      : timeline_(timeline), key_(timeline.strings.find(log_format::kBytes)) {}
-  bool has(const Event& event) const {
-    if (!key_) return false;
-    const auto arguments = timeline_.argumentsOf(event);
-    return std::any_of(arguments.begin(), arguments.end(),
-                       [&](const Argument& one) { return one.key == *key_; });
-  }
-
- private:
-  const Timeline& timeline_;
-  const std::optional<StringId> key_;
-};
-
 std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts,
                                   int threads) {
   std::vector<Crossing> crossings;
@@ -153,7 +137,7 @@ void visitCrossings(const Timeline& timeline, const std::vector<ClockHost>& host
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     for (const int rank : hosts[i].ranks) hostOf[rank] = i;
   }
-  const KnownBytes bytes(timeline);
+  const auto hasBytes = [&](const Event& event) { return bytesOf(timeline, event).has_value(); };
   const std::vector<MatchedMessage> messages = matchedMessages(timeline, {}, threads);
   for (auto message = messages.begin(); message != messages.end();) {
     const int sender = message->sender;
@@ -163,7 +147,7 @@ void visitCrossings(const Timeline& timeline, const std::vector<ClockHost>& host
     for (; message != messages.end() && message->sender == sender && message->receiver == receiver;
          ++message) {
       // A rank that gives up logs the receive for which it waited in vain, without bytes.
-      if (from == to || (bytes.has(*message->send) && !bytes.has(*message->receive))) continue;
+      if (from == to || (hasBytes(*message->send) && !hasBytes(*message->receive))) continue;
       visit(
           {from, to, message->send->begin, message->receive->end, sender, receiver, message->send});
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/event_bytes.h"
 #include "analysis/matched_messages.h"
 #include "analysis/median.h"
 #include "analysis/run/steps/counted_steps.h"
@@ -74,6 +75,8 @@ class Measuring {
     return event.phase == phase_ && counted_.contains(event.step);
   }
 
+  static constexpr std::int64_t kMostOfScalars = 64;  ///< bytes
+
   /// Step, members and stage.
   using ReductionKey = std::tuple<std::int32_t, StringId, std::int32_t>;
 
@@ -85,7 +88,9 @@ class Measuring {
   };
 
   /// The n-th of a step, members and stage on each of its ranks are one. It begins with the last.
+  /// Gradients whose stage the trace does not say are of none.
   void addReduction(const Event& event, std::map<ReductionKey, int>& seen) {
+    if (event.stage < 0 && bytesOf(timeline_, event).value_or(0) > kMostOfScalars) return;
     for (const Argument& argument : timeline_.argumentsOf(event)) {
       if (argument.type != ArgumentType::kText) continue;
       if (timeline_.strings[argument.key] != log_format::kMembers) continue;
@@ -141,11 +146,7 @@ class Measuring {
   void addBytes(const Event& send) {
     const std::int32_t stage = send.kind == JobKind::kSendForward ? send.stage : send.stage - 1;
     if (send.stage < 0 || stage < 0) return;
-    for (const Argument& argument : timeline_.argumentsOf(send)) {
-      if (argument.type != ArgumentType::kInteger) continue;
-      if (timeline_.strings[argument.key] != log_format::kBytes) continue;
-      bytes_[stage].push_back(argument.integer);
-    }
+    if (const auto bytes = bytesOf(timeline_, send)) bytes_[stage].push_back(*bytes);
   }
 
   Nanoseconds transfer() const {

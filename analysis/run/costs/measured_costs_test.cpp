@@ -138,11 +138,23 @@ TEST(MeasuredCosts, AReductionTakesNoTimeBeforeItsLastRankIsThere) {
   addReduction(0, 60, 69, "0 1");
   addReduction(1, 58, 69, "0 1");
   addReduction(2, 0, 100, nullptr);
+  // PyTorch's traces do not say which stage has gradients; the norm of all is a number.
+  const auto addWithBytes = [&](Nanoseconds begin, Nanoseconds end, std::int64_t bytes) {
+    StringTable& strings = made.timeline.strings;
+    Event& event = made.add(0, JobKind::kAllReduce, begin, end, 0, -1, "nccl");
+    const Argument arguments[] = {
+        Argument::ofText(strings.intern("members"), strings.intern("0 1")),
+        Argument::ofInteger(strings.intern("bytes"), bytes)};
+    made.timeline.setArguments(event, arguments);
+  };
+  addWithBytes(70, 7000, 1 << 30);
+  addWithBytes(7000, 7003, 4);
   made.timeline.sort();
   const Costs costs = measuredCosts(asRun(made.timeline));
   ASSERT_EQ(costs.stages.size(), 2U);
   EXPECT_EQ(costs.stages[0].reduction, 7) << "the median of 5 and 9";
   EXPECT_EQ(costs.stages[1].reduction, 0) << "nobody knows whose it is";
+  EXPECT_EQ(costs.scalarAllReduce, 3);
 }
 
 TEST(MeasuredCosts, ReductionsOfASimulatedRunAreMeasuredAgain) {

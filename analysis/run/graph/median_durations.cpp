@@ -1,9 +1,11 @@
 #include "analysis/run/graph/median_durations.h"
 
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "analysis/median.h"
+#include "analysis/ratio.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -87,6 +89,24 @@ MedianDurations::MedianDurations(const JobGraph& graph, int threads, const Count
   for (const auto& [key, group] : groups) {
     imbalances_[group] = medians_[group] - usual.at(key.second) * graph.turnsOf(key.first);
   }
+}
+
+std::vector<double> variationByRank(const JobGraph& graph, const MedianDurations& times,
+                                    const CountedSteps& counted) {
+  std::vector<double> variation;
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    double off = 0;
+    double usual = 0;
+    for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = graph.node(id);
+      if (!isCompute(job.kind) || !counted.contains(job.step)) continue;
+      const auto median = static_cast<double>(times.median(id));
+      off += std::abs(static_cast<double>(graph.lengthOf(id)) - median);
+      usual += median;
+    }
+    variation.push_back(ratio(off, usual));
+  }
+  return variation;
 }
 
 }  // namespace pipetrace

@@ -62,4 +62,9 @@ class MedianDurations {
   std::map<std::pair<JobKind, std::int16_t>, Nanoseconds> ofParts_;
 };
 
+/// How much the compute jobs of each rank vary in the steps that count: the mean deviation from
+/// their medians, as a share of these. Ranks are those of the graph.
+std::vector<double> variationByRank(const JobGraph& graph, const MedianDurations& times,
+                                    const CountedSteps& counted);
+
 }  // namespace pipetrace

@@ -39,8 +39,6 @@ struct RerunRules {
 ///
 /// Waits that contradict each other are left out: of operations that wait for each other, the one
 /// that really began first goes on.
-/// Waits that contradict each other are left out: of operations that wait for each other, the one
-/// that really began first goes on.
 class RunNetwork {
  public:
   using Index = WaitNetwork::Index;
