@@ -21,7 +21,7 @@
 #include "ingest/output_files.h"
 #include "parser/reader_registry.h"
 #include "parser/trace_reader.h"
-#include "python/abi/tables.h"
+#include "python/abi/run_tables.h"
 #include "trace/error.h"
 #include "trace/text/fit_to_print.h"
 #include "trace/text/suggestions.h"

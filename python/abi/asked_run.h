@@ -12,7 +12,7 @@
 #include "analysis/what_if/advice.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "parser/load_timeline.h"
-#include "python/abi/options_words.h"
+#include "python/abi/json_options.h"
 #include "python/abi/table.h"
 
 namespace pipetrace {

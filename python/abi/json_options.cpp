@@ -1,4 +1,4 @@
-#include "python/abi/options_words.h"
+#include "python/abi/json_options.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "python/abi/options_words.h"
+#include "python/abi/json_options.h"
 #include "python/abi/pipetrace_run.h"
 #include "python/abi/table.h"
 #include "trace/error.h"

@@ -1,4 +1,4 @@
-#include "python/abi/tables.h"
+#include "python/abi/run_tables.h"
 
 #include <algorithm>
 #include <array>
