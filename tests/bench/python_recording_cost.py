@@ -87,7 +87,7 @@ class Stage:
 
 def jobs(options):
     sys.path.insert(0, str(ROOT / "python"))
-    os.environ["PIPETRACE_LIBRARY"] = options.library
+    os.environ["PIPETRACE_LIBRARY_PATH"] = os.path.dirname(options.library)
     from pipetrace.recording import hooks, torch_pipelining
     from pipetrace.recording.session import Facts, session
 
@@ -126,7 +126,7 @@ def training(options):
     if options.python != sys.executable:
         os.execv(options.python, [options.python, *sys.argv])
     sys.path.insert(0, str(ROOT / "tests" / "python" / "recording"))
-    os.environ["PIPETRACE_LIBRARY"] = options.library
+    os.environ["PIPETRACE_LIBRARY_PATH"] = os.path.dirname(options.library)
     import ranks
     import torch.distributed.pipelining  # noqa: F401 (the ranks are forks of this process)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import pathlib
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from pipetrace import libraries
 from pipetrace.looking.progress import Progress
 
 
@@ -30,25 +30,15 @@ _BETWEEN_LOOKS_MS = 50
 _library: ctypes.CDLL | None = None
 
 
-def folders() -> list[pathlib.Path]:
-    """Where the libraries of PipeTrace may be, in this order.
-
-    The folders of the variable PIPETRACE_LIBRARY_PATH come first, then that of the package.
-    """
-    given = os.environ.get("PIPETRACE_LIBRARY_PATH", "")
-    places = [pathlib.Path(folder) for folder in given.split(os.pathsep) if folder]
-    return [*places, pathlib.Path(__file__).resolve().parent.parent / "lib"]
-
-
-def find_library(name: str) -> pathlib.Path:
+def find_library(name: str) -> str:
     """The file of a library of PipeTrace. Raises Error where none is there."""
-    for folder in folders():
-        if (folder / name).exists():
-            return folder / name
-    raise Error(
-        f"there is no {name} in {', '.join(map(str, folders()))}; install the wheel "
-        "(pip install ./python), or set PIPETRACE_LIBRARY_PATH to the folder of a build that has it"
-    )
+    path = libraries.find(name)
+    if path is None:
+        raise Error(
+            f"there is no {name} in {', '.join(libraries.folders())}; install the wheel (pip "
+            "install ./python), or set PIPETRACE_LIBRARY_PATH to the folder of a build that has it"
+        )
+    return path
 
 
 def _declare(library: ctypes.CDLL) -> None:
@@ -81,7 +71,7 @@ def library() -> ctypes.CDLL:
     if _library is None:
         path = find_library(_FILE)
         try:
-            loaded = ctypes.CDLL(str(path))
+            loaded = ctypes.CDLL(path)
         except OSError as error:
             raise Error(f"cannot load {path}: {error}") from None
         _declare(loaded)

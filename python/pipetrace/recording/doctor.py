@@ -57,7 +57,7 @@ def main(words):
         Library()
         print(f"recorder: {path}")
     except (OSError, AttributeError) as error:
-        print(f"recorder: missing ({error}); install the package, or set PIPETRACE_LIBRARY")
+        print(f"recorder: missing ({error}); install the package, or set PIPETRACE_LIBRARY_PATH")
         return 1
     has_torch = True
     for package, what in (

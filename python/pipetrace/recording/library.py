@@ -3,6 +3,8 @@
 import ctypes as c
 import os
 
+from pipetrace import libraries
+
 NOT_GIVEN = -1
 SWITCHED_ON = 1
 TRAINING, EVALUATE, PREDICT = range(3)
@@ -124,11 +126,8 @@ class Library:
 
     @staticmethod
     def path():
-        """Beside the package, else where PIPETRACE_LIBRARY says, else where the loader looks."""
-        beside = os.path.join(os.path.dirname(__file__), "..", "lib", "libpipetrace.so")
-        if os.path.exists(beside):
-            return os.path.abspath(beside)
-        return os.environ.get("PIPETRACE_LIBRARY") or "libpipetrace.so"
+        """That of the recorder: in the folders of all libraries, else where the loader looks."""
+        return libraries.find("libpipetrace.so") or "libpipetrace.so"
 
     @classmethod
     def plugin_path(cls):

@@ -33,7 +33,7 @@ class LogSink:
             self.library = library = Library()
         except (OSError, AttributeError) as error:
             raise RecordingError(
-                f"cannot load the recorder ({error}): install the package, or set PIPETRACE_LIBRARY"
+                f"cannot load the recorder ({error}): install the package, or set PIPETRACE_LIBRARY_PATH"
             ) from None
         options = library.new_options()
         options.enabled = SWITCHED_ON

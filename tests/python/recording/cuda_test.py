@@ -119,5 +119,5 @@ if __name__ == "__main__":
     driver.fakeCudaNewStream.restype = ctypes.c_void_p
     stream = driver.fakeCudaNewStream()
     driver.fakeCudaWork.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-    os.environ["PIPETRACE_LIBRARY"] = sys.argv[2]
+    os.environ["PIPETRACE_LIBRARY_PATH"] = os.path.dirname(sys.argv[2])
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

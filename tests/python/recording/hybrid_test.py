@@ -230,7 +230,7 @@ if __name__ == "__main__":
     if not PROGRAMS.is_dir():
         print(f"skipped: there is no {PROGRAMS}")
         sys.exit(77)
-    os.environ["PIPETRACE_LIBRARY"] = library
+    os.environ["PIPETRACE_LIBRARY_PATH"] = os.path.dirname(library)
     if which == "megatron":  # the ranks are forks of this process
         import megatron.core.models.gpt.gpt_layer_specs  # noqa: F401
         import megatron.core.optimizer  # noqa: F401

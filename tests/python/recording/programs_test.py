@@ -170,8 +170,8 @@ class Programs(unittest.TestCase):
 
     def test_the_doctor_says_what_is_here(self):
         done = self.run_python("doctor")
-        self.assertIn("recorder: " + os.environ["PIPETRACE_LIBRARY"], done.stdout)
-        done = self.run_python("doctor", code=1, PIPETRACE_LIBRARY="/nowhere/lib.so")
+        self.assertIn("recorder: " + os.environ["PIPETRACE_LIBRARY_PATH"], done.stdout)
+        done = self.run_python("doctor", code=1, PIPETRACE_LIBRARY_PATH="/nowhere")
         self.assertIn("recorder: missing", done.stdout)
 
     # Switches.
@@ -275,7 +275,7 @@ class Programs(unittest.TestCase):
         self.assertRegex(done.stderr, r"\Apipetrace: nothing is recorded: [^\n]+\n\Z")
 
     def test_a_recorder_that_is_missing_is_said_once(self):
-        done = self.train("train()\nprint('done')", PIPETRACE_LIBRARY="/nowhere/lib.so")
+        done = self.train("train()\nprint('done')", PIPETRACE_LIBRARY_PATH="/nowhere")
         self.assertEqual(done.stdout, "done\n")
         self.assertRegex(done.stderr, r"\Apipetrace: nothing is recorded: cannot load [^\n]+\n\Z")
 
@@ -346,7 +346,7 @@ class Programs(unittest.TestCase):
 
 if __name__ == "__main__":
     PIPE_TRACE, library = sys.argv[1:3]
-    os.environ["PIPETRACE_LIBRARY"] = library
+    os.environ["PIPETRACE_LIBRARY_PATH"] = os.path.dirname(library)
     for name in ("PIPETRACE", "PIPETRACE_LOG_DIR", "PIPETRACE_STEPS", "RANK", "WORLD_SIZE"):
         os.environ.pop(name, None)
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

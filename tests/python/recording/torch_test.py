@@ -330,5 +330,5 @@ class TorchPrograms(unittest.TestCase):
 
 if __name__ == "__main__":
     PIPE_TRACE, library = sys.argv[1:3]
-    os.environ["PIPETRACE_LIBRARY"] = library
+    os.environ["PIPETRACE_LIBRARY_PATH"] = os.path.dirname(library)
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
