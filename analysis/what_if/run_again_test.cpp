@@ -174,31 +174,36 @@ TEST(RunAgain, MessagesInLineWaitForThoseBeforeThemOnTheirLines) {
 }
 
 /// The receive of job 1 is posted when job 0 has ended, long after the one before it on its line.
+/// That of job 2 waits for its turn.
 TEST(RunAgain, AReceiveOnALineWaitsForTheJobAfterWhichItWasPosted) {
   HandMadeTimeline made;
   const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
                        std::string_view lane = kComputeLane) {
-    Event& event = made.add(rank, kind, begin, end, 0, microBatch, lane);
+    Event& event = made.add(rank, kind, begin * kNsPerUs, end * kNsPerUs, 0, microBatch, lane);
     event.stage = rank;
     event.peer = isTransfer(kind) ? 1 - rank : kNotGiven;
   };
   add(0, JobKind::kForward, 0, 10, 0);
   add(0, JobKind::kForward, 10, 20, 1);
+  add(0, JobKind::kForward, 20, 30, 2);
   add(0, JobKind::kSendForward, 10, 12, 0, kSendLane);
   add(0, JobKind::kSendForward, 20, 54, 1, kSendLane);
+  add(0, JobKind::kSendForward, 54, 56, 2, kSendLane);
   add(1, JobKind::kRecvForward, 0, 12, 0, kRecvLane);
   add(1, JobKind::kForward, 12, 52, 0);
   add(1, JobKind::kRecvForward, 52, 54, 1, kRecvLane);
+  add(1, JobKind::kRecvForward, 54, 56, 2, kRecvLane);
   add(1, JobKind::kForward, 54, 94, 1);
+  add(1, JobKind::kForward, 94, 134, 2);
   made.timeline.sort();
   for (const int rank : {0, 1}) {
     made.timeline.ranks[rank] = {.rank = rank, .numStages = 2};
     made.timeline.ranks[rank].lines = std::string(rank == 0 ? kSendLane : kRecvLane);
   }
   const GivenRun run(std::move(made.timeline));
-  ASSERT_TRUE(run.run.graph().hasLines());
+  ASSERT_TRUE(run.run.graph().areLinesHeld());
   const Timeline changed = run.again.run({.scales = {parseScale("rank=1:0.5")}});
-  EXPECT_EQ(changed.findTrack(1, kComputeLane)->events[1].begin, 34)
+  EXPECT_EQ(changed.findTrack(1, kComputeLane)->events[1].begin, 34 * kNsPerUs)
       << "half as long after job 0, and 2 for the message";
 }
 
