@@ -13,6 +13,16 @@ constexpr Nanoseconds kSpin = 60 * kNsPerUs;
 
 }  // namespace
 
+DeviceStream::Mark EmulatedStream::mark() noexcept {
+  const auto now = static_cast<Mark>(monotonicNow());
+  if (deadline_ == kNsMin) return now;
+  return std::min(now, static_cast<Mark>(deadline_));
+}
+
+DeviceStream::Mark EmulatedStream::markStart() noexcept {
+  return deadline_ == kNsMin ? mark() : static_cast<Mark>(std::max(deadline_, begin_));
+}
+
 bool EmulatedStream::resolve(Mark mark, Nanoseconds& time) noexcept {
   time = clock_.at(static_cast<Nanoseconds>(mark));
   return true;
@@ -36,7 +46,8 @@ Nanoseconds EmulatedStream::startOf(Nanoseconds arrivalDeadline) noexcept {
 }
 
 void EmulatedStream::awaitStart(Nanoseconds arrivalDeadline) noexcept {
-  waitUntil(startOf(arrivalDeadline));
+  begin_ = startOf(arrivalDeadline);
+  waitUntil(begin_);
 }
 
 Nanoseconds EmulatedStream::start(Nanoseconds arrivalDeadline, Nanoseconds duration) noexcept {

@@ -12,9 +12,9 @@ namespace pipetrace {
 ///
 /// Every job has a deadline, made from deadlines only:
 ///     max(the lane's previous deadline, the job's arrival deadline) + duration
-/// so waking up late shifts one logged time and no later one. Marks are read from the clock after
-/// the wait. One deadline is logged, as the start of a send. The device hands a message over when
-/// its job was planned to end, even if no thread of this machine is awake then.
+/// so waking up late shifts no later one. These are the times that are logged: the device works,
+/// and hands over what it made, even if no thread of this machine is awake then. How often threads
+/// were late is counted.
 ///
 /// All times are CLOCK_MONOTONIC ns, comparable between the processes of one host. One thread at a
 /// time calls mark(), run(), its halves and setOrigin().
@@ -28,7 +28,10 @@ class EmulatedStream : public DeviceStream {
   explicit EmulatedStream(WallClock clock = WallClock::read()) : clock_(clock) {}
 
   bool isAsynchronous() const noexcept override { return false; }
-  Mark mark() noexcept override { return static_cast<Mark>(monotonicNow()); }
+  /// When the last job ended; now, if none ran.
+  Mark mark() noexcept override;
+  /// When the job begins that was waited for last (awaitStart()), or right after the one before it.
+  Mark markStart() noexcept override;
   bool resolve(Mark mark, Nanoseconds& time) noexcept override;
   std::int64_t lateStarts() const noexcept override {
     return lateStarts_.load(std::memory_order_relaxed);
@@ -65,6 +68,7 @@ class EmulatedStream : public DeviceStream {
 
   const WallClock clock_;
   Nanoseconds deadline_ = kNsMin;  // kNsMin: nothing ran, and no origin is set
+  Nanoseconds begin_ = kNsMin;     // of the job that awaitStart() waited for
   std::atomic<std::int64_t> lateStarts_ = 0;
 };
 

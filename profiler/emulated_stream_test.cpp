@@ -25,7 +25,7 @@ TEST(EmulatedStreamTest, ManyJobsTogetherTakeTheirTimeWithoutDrift) {
     stream.setOrigin(origin);
     for (int i = 0; i < kJobs; ++i) stream.run(EmulatedStream::kNoArrival, kDuration);
     EXPECT_EQ(stream.deadline(), origin + kJobs * kDuration);
-    const auto took = static_cast<double>(static_cast<Nanoseconds>(stream.mark()) - origin);
+    const auto took = static_cast<double>(monotonicNow() - origin);
     EXPECT_GE(took, kJobs * kDuration);
     best = std::min(best, took / static_cast<double>(kJobs * kDuration) - 1);
   }
@@ -36,8 +36,35 @@ TEST(EmulatedStreamTest, AJobNeverEndsBeforeItsDeadline) {
   EmulatedStream stream;
   for (int i = 0; i < 20; ++i) {
     const Nanoseconds deadline = stream.run(EmulatedStream::kNoArrival, 300 * kNsPerUs);
-    EXPECT_GE(static_cast<Nanoseconds>(stream.mark()), deadline);
+    EXPECT_GE(monotonicNow(), deadline);
+    EXPECT_EQ(static_cast<Nanoseconds>(stream.mark()), deadline);
   }
+}
+
+TEST(EmulatedStreamTest, AJobEndsAtItsDeadlineThoughItsThreadWakesLater) {
+  EmulatedStream stream;
+  stream.setOrigin(monotonicNow());
+  stream.markStart();
+  const Nanoseconds deadline = stream.start(EmulatedStream::kNoArrival, kNsPerMs);
+  EmulatedStream::waitUntil(deadline + kNsPerMs);
+  EXPECT_EQ(static_cast<Nanoseconds>(stream.mark()), deadline);
+}
+
+TEST(EmulatedStreamTest, AJobThatWasSleptThroughHasItsTimes) {
+  EmulatedStream stream;
+  const Nanoseconds origin = monotonicNow() - kNsPerSecond;
+  stream.setOrigin(origin);
+  EXPECT_EQ(static_cast<Nanoseconds>(stream.markStart()), origin);
+  stream.run(EmulatedStream::kNoArrival, kNsPerMs);
+  EXPECT_EQ(static_cast<Nanoseconds>(stream.mark()), origin + kNsPerMs);
+  stream.awaitStart(origin + 3 * kNsPerMs);
+  EXPECT_EQ(static_cast<Nanoseconds>(stream.markStart()), origin + 3 * kNsPerMs);
+}
+
+TEST(EmulatedStreamTest, WhereNothingRanTheMarkIsNow) {
+  EmulatedStream stream;
+  const Nanoseconds before = monotonicNow();
+  EXPECT_GE(static_cast<Nanoseconds>(stream.mark()), before);
 }
 
 TEST(EmulatedStreamTest, ADeadlineIsMadeOfDeadlinesOnly) {

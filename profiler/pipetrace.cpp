@@ -1,6 +1,7 @@
 #include "profiler/pipetrace.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <map>
@@ -274,6 +275,15 @@ void pipetrace_record(pipetrace_recorder* recorder, int stream, const pipetrace_
   if (recorder == nullptr) return;
   if (!isStarted(job)) return recorder->recorder.refuse(-1);
   recorder->recorder.record(stream, jobOf(*job), began, ended);
+}
+
+void pipetrace_record_all(pipetrace_recorder* recorder, const pipetrace_ended_job* jobs,
+                          size_t count, size_t size) noexcept {
+  const auto* at = reinterpret_cast<const std::byte*>(jobs);
+  for (std::size_t i = 0; i < count; ++i, at += size) {
+    const auto* const ended = reinterpret_cast<const pipetrace_ended_job*>(at);
+    pipetrace_record(recorder, ended->stream, &ended->job, ended->began, ended->ended);
+  }
 }
 
 void pipetrace_begin_step(pipetrace_recorder* recorder, int32_t step) noexcept {

@@ -161,6 +161,19 @@ PIPETRACE_API void pipetrace_record(pipetrace_recorder* recorder, int stream,
                                     const pipetrace_job* job, int64_t began,
                                     int64_t ended) PIPETRACE_NOEXCEPT;
 
+/* Several jobs that have ended, in one call: the same as pipetrace_record() for each, in their
+ * order. For callers to whom a call is dear, such as programs of other languages. `size` is
+ * sizeof(pipetrace_ended_job) of the caller's header. After version 0.1 */
+typedef struct pipetrace_ended_job {
+  int64_t began; /* of CLOCK_MONOTONIC, in ns, as `ended` */
+  int64_t ended;
+  int32_t stream;
+  pipetrace_job job;
+} pipetrace_ended_job;
+PIPETRACE_API void pipetrace_record_all(pipetrace_recorder* recorder,
+                                        const pipetrace_ended_job* jobs, size_t count,
+                                        size_t size) PIPETRACE_NOEXCEPT;
+
 /* Jobs that name no step, and samples, belong to this one from now on. On the thread of the compute
  * stream, as pipetrace_end_step(). */
 PIPETRACE_API void pipetrace_begin_step(pipetrace_recorder* recorder,

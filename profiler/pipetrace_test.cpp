@@ -366,6 +366,41 @@ TEST(PipetraceTest, MessagesThatOverlapAreRecordedWhenTheyHaveEnded) {
   pipetrace_record(nullptr, receives, &job, 0, 0);
 }
 
+TEST(PipetraceTest, JobsThatHaveEndedAreRecordedInOneCallByAnOlderOrANewerCaller) {
+  struct Newer {
+    pipetrace_ended_job job;
+    int64_t more;
+  };
+  RecordedLog log;
+  const pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  const int sends = pipetrace_add_stream(recorder, "send");
+  const int64_t now = monotonicNow();
+  const auto ended = [&](int stream, int32_t kind, int64_t ago) {
+    pipetrace_ended_job made{
+        .began = now - ago, .ended = now - ago + 1000, .stream = stream, .job = jobOf(kind)};
+    made.job.step = 0;
+    return made;
+  };
+  const std::array<pipetrace_ended_job, 3> jobs = {ended(compute, PIPETRACE_FORWARD, 9000),
+                                                   ended(sends, PIPETRACE_SEND_FORWARD, 7000),
+                                                   ended(compute, PIPETRACE_BACKWARD, 5000)};
+  pipetrace_record_all(recorder, jobs.data(), jobs.size(), sizeof(jobs[0]));
+  const std::array<Newer, 2> newer = {Newer{ended(compute, PIPETRACE_FORWARD, 4000), 7},
+                                      Newer{ended(compute, PIPETRACE_BACKWARD, 2000), 7}};
+  pipetrace_record_all(recorder, &newer[0].job, newer.size(), sizeof(newer[0]));
+  pipetrace_record_all(recorder, nullptr, 0, sizeof(jobs[0]));
+  pipetrace_record_all(nullptr, jobs.data(), jobs.size(), sizeof(jobs[0]));
+  EXPECT_EQ(pipetrace_close(recorder), 0);
+  const auto type = [](const char* kind) { return HasSubstr(std::string("type = ") + kind); };
+  EXPECT_THAT(log.lines("Profiler Info: "),
+              ElementsAre(type("forward"), type("backward"), type("forward"), type("backward")));
+  EXPECT_THAT(log.lines("Profiler Stream: "), ElementsAre(type("send_forward")));
+  EXPECT_EQ(log.number("Profiler End: ", "errors"), 0);
+}
+
 TEST(PipetraceTest, RanksCompareTheirClocksWithRank0) {
   RecordedLog log;
   std::array<pipetrace_recorder*, 2> recorders{};

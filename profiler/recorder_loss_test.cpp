@@ -296,6 +296,7 @@ TEST(RecorderLossTest, TheReportedCostIsThatOfTheCalls) {
       }
       return EmulatedStream::mark();
     }
+    Mark markStart() noexcept override { return mark(); }
   };
   // A timed call that the system interrupts stands for 64: on a busy machine a try may fail.
   constexpr int kJobs = 640;
@@ -344,6 +345,7 @@ TEST(RecorderLossTest, AnInterruptionIsNotCountedAsACostOfRecording) {
       if (marks_++ == 2 * kTimedJob) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       return EmulatedStream::mark();
     }
+    Mark markStart() noexcept override { return mark(); }
 
    private:
     int marks_ = 0;

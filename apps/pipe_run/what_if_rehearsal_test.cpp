@@ -16,7 +16,7 @@ namespace pipetrace {
 namespace {
 
 // This machine may be busy, which makes single steps longer. A fault shows in every try.
-constexpr int kMostTries = 5;
+constexpr int kMostRunsOfWhatIf = 5;
 constexpr int kSteps = 3;
 constexpr double kNear = 0.02;
 
@@ -95,7 +95,8 @@ TEST(WhatIfRehearsalTest, ARehearsalPredictsRehearsalsOfItsChanges) {
   const Plan plan = buildSchedule("1F1B", 4, 8);
   Timeline base = rehearsalOf(plan, unevenStages());
   for (int i = 1;
-       i < kMostTries && off(1 + whatIf(asRun(base), {}).modelError.value_or(1), 1) > kNear; ++i) {
+       i < kMostRunsOfWhatIf && off(1 + whatIf(asRun(base), {}).modelError.value_or(1), 1) > kNear;
+       ++i) {
     base = rehearsalOf(plan, unevenStages());
   }
   for (const Case& each : casesOf(plan)) {
@@ -107,7 +108,7 @@ TEST(WhatIfRehearsalTest, ARehearsalPredictsRehearsalsOfItsChanges) {
     EXPECT_LE(std::abs(*answer.modelError), kNear);
     const auto predicted = static_cast<double>(answer.changed.step);
     double nearest = 1;
-    for (int i = 0; i < kMostTries && nearest > kNear; ++i) {
+    for (int i = 0; i < kMostRunsOfWhatIf && nearest > kNear; ++i) {
       const auto rehearsed = static_cast<double>(usualStep(rehearsalOf(
           each.plan, each.costs, each.question.plan.lines.value_or(CommStreams::kAsReached))));
       nearest = std::min(nearest, off(predicted, rehearsed));

@@ -11,7 +11,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kTries = 8;
 constexpr int kFirstTries = 32;
 constexpr Nanoseconds kFirstDistance = 200 * kNsPerUs;
 constexpr std::size_t kMostAnchors = 2048;
@@ -59,13 +58,13 @@ const char* nameOf(TickSource source) {
 
 HostClock::HostClock(TickSource source) : source_(source) {
   anchors_.reserve(kMostAnchors + 1);
-  const Reading first = read(kFirstTries);
+  const Reading first = read(kFirstTries, 0);
   usualWidth_ = first.width;
   first_ = first.anchor;
   anchors_.push_back(first_);
   while (monotonicNow() - first.anchor.monotonic < kFirstDistance) {
   }
-  keep(read(kFirstTries).anchor);
+  keep(read(kFirstTries, 0).anchor);
   firstRate_ = rate_;
 }
 
@@ -77,9 +76,9 @@ std::uint64_t HostClock::ticksAt(Nanoseconds time, const ClockAnchor& now) const
          static_cast<std::uint64_t>(ago * (now.ticks - first_.ticks) / static_cast<Wide>(length));
 }
 
-HostClock::Reading HostClock::read(int tries) const noexcept {
+HostClock::Reading HostClock::read(int tries, std::uint64_t enough) const noexcept {
   Reading best;
-  for (int i = 0; i < tries; ++i) {
+  for (int i = 0; i < tries && (i == 0 || best.width > enough); ++i) {
     const std::uint64_t before = ticks();
     const Nanoseconds monotonic = monotonicNow();
     const std::uint64_t width = ticks() - before;
@@ -89,11 +88,9 @@ HostClock::Reading HostClock::read(int tries) const noexcept {
 }
 
 void HostClock::addAnchor() {
-  const Reading reading = read(kTries);
+  const Reading reading = read(kTries, 0);
   const bool isOld = reading.anchor.monotonic - anchors_.back().monotonic > kNsPerSecond;
-  // Three times the usual width: there was an interrupt, or the processor was given to another
-  // thread.
-  if (reading.width > 3 * usualWidth_ && !isOld) return;
+  if (reading.width > widestWhole() && !isOld) return;
   keep(reading.anchor);
 }
 

@@ -43,7 +43,7 @@ const char* nameOf(TickSource source);
 /// and puts every reading on the line between the two anchors around it. So times follow
 /// CLOCK_MONOTONIC (ranks of one host agree), never decrease, and no duration is negative.
 ///
-/// ticks(), ticksAt() and roughly() from any thread; the rest from one thread.
+/// ticks(), now(), ticksAt() and roughly() from any thread; the rest from one thread.
 class HostClock {
  public:
   /// Takes the first two anchors, which needs a fifth of a millisecond.
@@ -52,8 +52,11 @@ class HostClock {
   TickSource source() const noexcept { return source_; }
   std::uint64_t ticks() const noexcept { return ticksNow(source_); }
 
+  /// Both clocks at one moment: of several readings the first during which the thread was not
+  /// interrupted, else the one in which the two clocks were read closest together.
+  ClockAnchor now() const noexcept { return read(kTries, widestWhole()).anchor; }
   /// What ticks() was at a time of CLOCK_MONOTONIC, by the mean rate from the first anchor to
-  /// `now`, which was read just now. Off by how much the rate has changed since then: of a time a
+  /// `now`, which is now(). Off by how much the rate has changed since then: of a time a
   /// second ago, mostly by less than a microsecond. A time to come counts as now.
   std::uint64_t ticksAt(Nanoseconds time, const ClockAnchor& now) const noexcept;
 
@@ -85,20 +88,24 @@ class HostClock {
   __extension__ using Wide = unsigned __int128;
   // Rounding the rate to that many bits loses a ns in minutes, and anchors are closer than that.
   static constexpr int kRateBits = 40;
+  static constexpr int kTries = 8;
 
   struct Reading {
     ClockAnchor anchor;
     std::uint64_t width = 0;  // ticks between which the other clock was read
   };
-  Reading read(int tries) const noexcept;
+  /// The best of `tries` readings. It stops at the first that is no wider than `enough` ticks.
+  Reading read(int tries, std::uint64_t enough) const noexcept;
+  /// A reading that is wider was interrupted, or the processor was given to another thread.
+  std::uint64_t widestWhole() const noexcept { return 3 * usualWidth_; }
   void keep(const ClockAnchor& anchor);
   Nanoseconds longAgo(std::uint64_t ticks) const noexcept;
 
   const TickSource source_;
-  ClockAnchor first_;  // never changes
-  std::uint64_t usualWidth_ = 0;
-  std::uint64_t rate_ = 0;       // ns a tick between the last two anchors, times 2^40
-  std::uint64_t firstRate_ = 0;  // that of the first two; never changes
+  ClockAnchor first_;             // never changes
+  std::uint64_t usualWidth_ = 0;  // of a reading; never changes
+  std::uint64_t rate_ = 0;        // ns a tick between the last two anchors, times 2^40
+  std::uint64_t firstRate_ = 0;   // that of the first two; never changes
   std::vector<ClockAnchor> anchors_;
 };
 

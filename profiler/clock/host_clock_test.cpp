@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <sched.h>
+
+#include <atomic>
 #include <thread>
 
 #include "profiler/clock/wall_clock.h"
@@ -91,6 +94,50 @@ TEST_P(HostClockTest, RanksOfOneHostAgreeToAMicrosecond) {
   }
   std::sort(apart.begin(), apart.end());
   EXPECT_LE(apart[90], kNsPerUs);
+}
+
+/// The calling thread shares its processor with another that never waits.
+class CrowdedProcessor {
+ public:
+  CrowdedProcessor() {
+    sched_getaffinity(0, sizeof(before_), &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof(one), &one);  // the other thread inherits it
+    other_ = std::thread([this] {
+      while (!isOver_.load(std::memory_order_relaxed)) {
+      }
+    });
+  }
+  ~CrowdedProcessor() {
+    isOver_ = true;
+    other_.join();
+    sched_setaffinity(0, sizeof(before_), &before_);
+  }
+
+ private:
+  cpu_set_t before_{};
+  std::atomic<bool> isOver_ = false;
+  std::thread other_;
+};
+
+TEST_P(HostClockTest, BothClocksAreReadAtOneMomentThoughTheThreadIsInterrupted) {
+  HostClock clock(GetParam());
+  std::vector<ClockAnchor> readings;
+  {
+    const CrowdedProcessor crowded;
+    const Nanoseconds start = monotonicNow();
+    while (monotonicNow() - start < 400 * kNsPerMs) readings.push_back(clock.now());
+  }
+  Nanoseconds off = 0;
+  for (const ClockAnchor& reading : readings) {
+    Nanoseconds time = 0;
+    while (!clock.monotonicAt(reading.ticks, time)) clock.addAnchor();
+    off = std::max(off, std::abs(time - reading.monotonic));
+  }
+  EXPECT_GT(readings.size(), 1000u);
+  EXPECT_LE(off, 20 * kNsPerUs);
 }
 
 TEST_P(HostClockTest, OldAnchorsAreThinnedOutAndOldReadingsStillHaveTimes) {

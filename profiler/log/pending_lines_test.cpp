@@ -21,14 +21,14 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::uint32_t kSlots = 64;
+constexpr std::uint32_t kRingSlots = 64;
 
 /// A recorder without its thread: a test says when jobs are recorded, and when their lines are
 /// added.
 struct Lines {
   explicit Lines(const std::string& path) : file(path), writer(1), lines(writer, file, state) {
     state.lanes[0] = std::make_unique<Lane>(
-        Lane::Options{.name = "compute", .isCompute = true, .slots = kSlots, .source = kTicks},
+        Lane::Options{.name = "compute", .isCompute = true, .slots = kRingSlots, .source = kTicks},
         std::make_unique<CpuStream>(), state.file);
     state.laneCount = 1;
   }
@@ -50,7 +50,7 @@ struct Lines {
 
   static constexpr TickSource kTicks = TickSource::kMonotonicRaw;
   std::int64_t next = 0;
-  RecordingState state{"", kSlots, kTicks, {}};
+  RecordingState state{"", kRingSlots, kTicks, {}};
   LogFile file;
   LogWriter writer;
   PendingLines lines;
@@ -59,7 +59,7 @@ struct Lines {
 TEST(PendingLinesTest, AFewLinesWaitForOthersButNotForLong) {
   RecordedLog log;
   Lines test(log.path());
-  test.record(kSlots);
+  test.record(kRingSlots);
   test.add(63, 0);
   test.lines.writeOld();
   EXPECT_THAT(log.lines(kInfo), IsEmpty());
@@ -97,9 +97,9 @@ TEST(PendingLinesTest, AJobKeepsItsSlotUntilItsLineIsWritten) {
   Lines test(log.path());
   const int room = fcntl(reader, F_SETPIPE_SZ, 4096);
   ASSERT_GT(room, 0);
-  test.record(kSlots);
+  test.record(kRingSlots);
   test.state.counters.push({.value = 1});
-  test.add(kSlots, 0);
+  test.add(kRingSlots, 0);
   test.lines.add(*test.state.counters.take());
   // Until somebody reads, the write cannot return.
   std::thread logThread([&] { test.lines.writeAll(); });
@@ -109,7 +109,7 @@ TEST(PendingLinesTest, AJobKeepsItsSlotUntilItsLineIsWritten) {
   EXPECT_EQ(std::atomic_ref(test.state.front.header().countersFreed).load(), 0u);
   std::string text;
   std::array<char, 4096> some{};
-  while (std::count(text.begin(), text.end(), '\n') < static_cast<long>(kSlots) + 1) {
+  while (std::count(text.begin(), text.end(), '\n') < static_cast<long>(kRingSlots) + 1) {
     const ssize_t n = read(reader, some.data(), some.size());
     if (n > 0) text.append(some.data(), static_cast<std::size_t>(n));
   }

@@ -124,7 +124,7 @@ struct RecordingState {
       misuses.fetch_add(1, std::memory_order_relaxed);
       return;
     }
-    const ClockAnchor now{hostClock.ticks(), monotonicNow()};
+    const ClockAnchor now = hostClock.now();
     static_cast<void>(begin(stream, job));
     at->beganAt(hostClock.ticksAt(began, now));
     at->endAt(hostClock.ticksAt(ended, now), kNotGiven);

@@ -51,10 +51,9 @@ inline DeviceStream::Mark markOf(const RecordedStreams& recorded, const RankDevi
   return stream.mark();
 }
 
-/// The same on an emulated device. A job that was planned to end then has ended a moment later by
-/// the clock, and a collective begins after the job before it.
+/// The mark of a planned time, on an emulated device.
 inline DeviceStream::Mark plannedMarkOf(const RecordedStreams& recorded, Nanoseconds planned) {
-  return std::max(static_cast<DeviceStream::Mark>(planned), markOf(recorded, nullptr));
+  return recorded.isOn() ? static_cast<DeviceStream::Mark>(planned) : 0;
 }
 
 inline void recordCollective(const RecordedStreams& recorded,
