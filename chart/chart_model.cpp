@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -52,6 +54,7 @@ struct ChartModel::TrackFacts {
   std::int32_t largestMicroBatch = 0;
   std::int32_t largestStage = kNotGiven;
   bool computes = false;
+  std::size_t transfers = 0;
 
   void find(const Track& track, const JobColors& colors) {
     lanes = indexOf(track.events, colors);
@@ -61,9 +64,21 @@ struct ChartModel::TrackFacts {
       largestMicroBatch = std::max(largestMicroBatch, event.microBatch);
       largestStage = std::max(largestStage, event.stage);
       computes = computes || isCompute(event.kind);
+      if (isTransfer(event.kind) || isCollective(event.kind)) ++transfers;
     }
   }
 };
+
+/// Those that were asked for, and what they are made of.
+struct ChartModel::RowTrees {
+  std::mutex mutex;
+  RunShape shape;
+  std::array<std::optional<RowTree>, kRowGroupings> byGrouping;
+};
+
+ChartModel::ChartModel(ChartModel&& other) noexcept = default;
+ChartModel& ChartModel::operator=(ChartModel&& other) noexcept = default;
+ChartModel::~ChartModel() = default;
 
 ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
     : ChartModel(timeline, topologyOf(timeline, 0), theme) {}
@@ -88,8 +103,11 @@ ChartModel::ChartModel(const Timeline& timeline, const Topology& topology, const
     }
   });
   for (std::size_t i = 0; i < tracks.size(); ++i) {
-    if (tracks[i].lane != kBubbleLane) {
-      (tracks[i].lane == kComputeLane ? jobCount_ : transferCount_) += tracks[i].events.size();
+    if (tracks[i].lane == kComputeLane) {
+      jobCount_ += tracks[i].events.size();
+    } else if (tracks[i].lane != kBubbleLane) {
+      transferCount_ += facts[i].transfers;
+      operatorCount_ += tracks[i].events.size() - facts[i].transfers;
     }
     span_.begin = std::min(span_.begin, facts[i].span.begin);
     span_.end = std::max(span_.end, facts[i].span.end);
@@ -117,8 +135,16 @@ void ChartModel::addTrees(const RunShape& shape) {
   for (ChartRow& row : rows_) {
     if (!row.rankLabel.empty()) row.rankDetail = rankDetail(row, details[row.rank]);
   }
-  byRank_ = RowTree(rows_, counters_, shape, RowGrouping::kByRank);
-  byStage_ = RowTree(rows_, counters_, shape, RowGrouping::kByStage);
+  trees_ = std::make_unique<RowTrees>();
+  trees_->shape = shape;
+  rowTree(RowGrouping::kByRank);
+}
+
+const RowTree& ChartModel::rowTree(RowGrouping grouping) const {
+  const std::lock_guard lock(trees_->mutex);
+  std::optional<RowTree>& tree = trees_->byGrouping[static_cast<std::size_t>(grouping)];
+  if (!tree) tree.emplace(rows_, counters_, trees_->shape, grouping);
+  return *tree;
 }
 
 void ChartModel::setTheme(const Theme& theme) {

@@ -28,6 +28,9 @@ class ChartModel {
              const Theme& theme = themeOf(ThemeName::kPaper));
   /// The same of a timeline of which nobody knows the topology yet.
   explicit ChartModel(const Timeline& timeline, const Theme& theme = themeOf(ThemeName::kPaper));
+  ChartModel(ChartModel&& other) noexcept;
+  ChartModel& operator=(ChartModel&& other) noexcept;
+  ~ChartModel();
 
   /// Bubbles that are ready to be added to a model.
   struct IndexedBubbles {
@@ -50,10 +53,9 @@ class ChartModel {
   Phase countedPhase() const { return countedPhase_; }
   /// The median duration of countedSteps(), of an even count the lower one; 0 without steps.
   Nanoseconds medianStep() const { return medianStep_; }
-  /// The rows as a tree. Indices of its nodes are those of rows() and counters().
-  const RowTree& rowTree(RowGrouping grouping) const {
-    return grouping == RowGrouping::kByStage ? byStage_ : byRank_;
-  }
+  /// The rows as a tree, which is made when it is first asked for. Indices of its nodes are those
+  /// of rows() and counters(). Several threads may ask.
+  const RowTree& rowTree(RowGrouping grouping) const;
   const std::vector<CounterIndex>& counters() const { return counters_; }
   /// The loads of folded rows.
   const LoadCache& loads() const { return loads_; }
@@ -66,8 +68,10 @@ class ChartModel {
   Timeline::Span span() const { return span_; }
   /// The number of events of the compute lanes.
   std::size_t jobCount() const { return jobCount_; }
-  /// The number of events of all other lanes, bubbles apart.
+  /// The number of messages and collectives of the other lanes.
   std::size_t transferCount() const { return transferCount_; }
+  /// The number of all else on the other lanes, bubbles apart: operators, kernels, copies.
+  std::size_t operatorCount() const { return operatorCount_; }
   std::size_t rankCount() const { return rankCount_; }
   /// The typical duration of the shortest kind of compute job (a median of samples); 0 if there are
   /// none. A chart is legible if such a job is wide enough.
@@ -92,14 +96,15 @@ class ChartModel {
   std::vector<ChartRow> rows_;
   std::vector<CounterIndex> counters_;
   LoadCache loads_;
-  RowTree byRank_;
-  RowTree byStage_;
+  struct RowTrees;
+  std::unique_ptr<RowTrees> trees_;
   std::vector<StepSpan> steps_;
   std::vector<LegendEntry> legend_;
   std::unique_ptr<JobColors> colors_;  // the lanes refer to it
   Timeline::Span span_;
   std::size_t jobCount_ = 0;
   std::size_t transferCount_ = 0;
+  std::size_t operatorCount_ = 0;
   std::size_t rankCount_ = 0;
   Nanoseconds medianStep_ = 0;
   Phase countedPhase_ = Phase::kTraining;

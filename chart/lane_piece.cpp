@@ -17,7 +17,8 @@ class Cutter {
         pieces_(pieces),
         from_(from),
         to_(to),
-        minCell_(axis.durationOf(kMinCellWidth)) {}
+        minCell_(axis.durationOf(kMinCellWidth)),
+        clearance_(axis.durationOf(kClearance + 1)) {}
 
   void run() {
     // Begins one ns earlier, to find an event of no length at the very beginning.
@@ -43,14 +44,13 @@ class Cutter {
   bool isCell(std::size_t i) const { return lane_.endOf(i) - lane_.beginOf(i) >= minCell_; }
 
   /// Whether no other event is in the pixels of the narrow event `i` or next to them. Where events
-  /// are dense, columns of their shares show more.
+  /// are dense, columns of their shares show more. Times decide, and not where the events lie in
+  /// their pixels: of regular events all are alone or none, or they would look like varying load.
   bool isAlone(std::size_t i) const {
     // Most events that are not alone touch the next one.
     if (i + 1 < lane_.size() && lane_.beginOf(i + 1) <= lane_.endOf(i)) return false;
-    const int left = axis_.xOf(lane_.beginOf(i));
-    const int right = std::max(axis_.xOf(lane_.endOf(i) - 1), left);
-    return (i == 0 || lane_.endOf(i - 1) <= axis_.timeAt(left - kClearance)) &&
-           (i + 1 == lane_.size() || lane_.beginOf(i + 1) >= axis_.timeAt(right + 1 + kClearance));
+    return (i == 0 || lane_.beginOf(i) - lane_.endOf(i - 1) >= clearance_) &&
+           (i + 1 == lane_.size() || lane_.beginOf(i + 1) - lane_.endOf(i) >= clearance_);
   }
 
   /// Appends columns from the narrow event `i` on, up to a column beyond which none of its events
@@ -80,6 +80,7 @@ class Cutter {
   int from_;
   int to_;
   Nanoseconds minCell_;
+  Nanoseconds clearance_;
 };
 
 }  // namespace

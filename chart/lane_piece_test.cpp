@@ -58,6 +58,25 @@ TEST(LanePieceTest, AJobAloneIsVisibleHoweverShort) {
   }
 }
 
+TEST(LanePieceTest, OfRegularShortJobsAllAreAloneOrNoneAtEveryZoom) {
+  std::vector<Event> events;
+  for (int i = 0; i < 1000; ++i) events.push_back(job(i * 1000, i * 1000 + 200));
+  int zoomsAlone = 0;
+  for (int width = 1000; width < 8000; width += 7) {
+    const auto pieces = piecesOf(events, TimeAxis(0, events.back().end, width));
+    std::size_t alone = 0;
+    for (const LanePiece& piece : pieces) {
+      // The first and the last have free space on one side.
+      const bool isInner = piece.first > 0 && piece.first + piece.count < events.size();
+      if (isInner && !piece.isColumn) ++alone;
+    }
+    EXPECT_TRUE(alone == 0 || alone == events.size() - 2) << alone << " alone in " << width;
+    zoomsAlone += alone > 0 ? 1 : 0;
+  }
+  EXPECT_GT(zoomsAlone, 100);
+  EXPECT_LT(zoomsAlone, 900);
+}
+
 TEST(LanePieceTest, ColumnsHaveTheExactShareOfTheirPixel) {
   const std::vector<Event> events = denseLane(100'000);
   const TimeAxis axis(0, events.back().end, 500);

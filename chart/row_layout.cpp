@@ -27,7 +27,7 @@ int heightOf(const ChartRow& row, const RowHeights& heights) {
 }
 
 int heightOf(const ShownRow& shown, const std::vector<ChartRow>& rows, const RowHeights& heights) {
-  if (holdsRanks(shown.kind)) {
+  if (holdsRanks(shown.kind) && !shown.showsLanes()) {
     const int lowest = std::min(heights.compute, kLowestHeader);
     return std::max(shown.isLoad ? heights.compute * 2 / 3 : heights.lane, lowest);
   }
@@ -44,13 +44,14 @@ int gapBetween(const ShownRow& above, const ShownRow& row, const RowHeights& hei
   return heights.rankGap;
 }
 
-RowHeights scaled(int scale, bool hasLanes) {
+RowHeights scaled(int scale, bool hasLanes, int under = 0) {
   const RowHeights normal;
   const auto of = [scale](int length, int smallest) {
     return std::max(length * scale / kScaleOne, smallest);
   };
   RowHeights heights{of(normal.compute, kMinComputeHeight), of(normal.lane, kMinLaneHeight),
-                     std::min(of(normal.laneGap, 1), 3), std::min(of(normal.rankGap, 1), 16)};
+                     std::min(of(normal.laneGap, 1), 3), std::min(of(normal.rankGap, 1), 16),
+                     under};
   if (!hasLanes) {
     heights.lane = heights.laneGap = 0;
     heights.rankGap = std::min(heights.rankGap, 4);
@@ -79,6 +80,7 @@ RowLayout::RowLayout(const std::vector<ChartRow>& rows, ShownRows shown, const R
     }
     places_.push_back({y, heightOf(shown_.rows[i], rows, heights)});
     y = places_.back().bottom();
+    if (shown_.rows[i].showsLanes() && rows[shown_.rows[i].row].isCompute) y += heights.under;
   }
   height_ = y + kRowGap;
   if (shown_.pinned > 0 && shown_.pinned == shown_.rows.size()) {
@@ -95,8 +97,10 @@ void RowLayout::placeRows(std::size_t count) {
   for (std::size_t row = 0; row < count; ++row) {
     const std::size_t as = shown_.shownAs[row];
     if (as == RowNode::kNone) continue;
-    isShown_[row] = shown_.rows[as].row == row && !shown_.rows[as].isLoad;
-    const RowPlace& place = places_[as];
+    isShown_[row] = shown_.rows[as].row == row && !shown_.rows[as].isLoad && places_[as].height > 0;
+    std::size_t above = as;
+    while (above > 0 && places_[above].height == 0) --above;
+    const RowPlace& place = places_[above];
     rowPlaces_[row] = isShown_[row] ? place : RowPlace{place.top + place.height / 2, 0};
   }
 }
@@ -141,17 +145,18 @@ std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int 
 }
 
 std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, const ShownRows& shown,
-                                         int available) {
+                                         int available, int under) {
   for (const bool hasLanes : {true, false}) {
     int fits = -1;
     int tooLarge = kLargestScale + 1;
     while (tooLarge - fits > 1) {
       const int scale = fits + (tooLarge - fits) / 2;
-      (RowLayout(rows, shown, scaled(scale, hasLanes)).height() <= available ? fits : tooLarge) =
+      (RowLayout(rows, shown, scaled(scale, hasLanes, under)).height() <= available ? fits
+                                                                                    : tooLarge) =
           scale;
     }
     if (fits < 0) continue;
-    RowHeights heights = scaled(fits, hasLanes);
+    RowHeights heights = scaled(fits, hasLanes, under);
     while (heights.compute < kLargestCompute) {
       ++heights.compute;  // pixels that rounding left over
       if (RowLayout(rows, shown, heights).height() > available) {
@@ -162,6 +167,79 @@ std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, cons
     if (!hasLanes || heights.compute >= kLegibleComputeHeight) return heights;
   }
   return std::nullopt;
+}
+
+namespace {
+
+// A seventh to a third between them: less is hard to see where rows are some pixels high.
+constexpr int kComputeHeights[] = {1, 2, 3, 4, 6, 8, 11, 16, 22, 30, 38, 54, 76, kLargestCompute};
+constexpr int kManyShownRanks = 16;
+constexpr int kNamedRow = 12;  // pixels of a row and its gap, so that it has a name
+
+/// Heights of compute rows alone.
+RowHeights lowHeights(int compute) {
+  const int gap = compute >= 8 ? 2 : (compute >= 3 ? 1 : 0);
+  return {compute, 0, 0, std::min(gap, compute)};
+}
+
+}  // namespace
+
+RowHeights heightsOf(int compute) {
+  compute = std::clamp(compute, 1, kLargestCompute);
+  if (compute < kLegibleComputeHeight) return lowHeights(compute);
+  RowHeights heights = scaled(compute * kScaleOne / RowHeights{}.compute, true);
+  heights.compute = compute;
+  return heights;
+}
+
+int nextComputeHeight(int compute, bool isHigher) {
+  if (isHigher) {
+    const auto* const next =
+        std::upper_bound(std::begin(kComputeHeights), std::end(kComputeHeights), compute);
+    return next == std::end(kComputeHeights) ? kLargestCompute : *next;
+  }
+  const auto* const next =
+      std::lower_bound(std::begin(kComputeHeights), std::end(kComputeHeights), compute);
+  return next == std::begin(kComputeHeights) ? *next : *(next - 1);
+}
+
+namespace {
+
+RowHeights withUnder(RowHeights heights, int under) {
+  heights.under = under;
+  return heights;
+}
+
+/// Of which all rows are `available` pixels high together, or that are 1 pixel high.
+RowHeights allInView(const std::vector<ChartRow>& rows, const ShownRows& shown, int available,
+                     int under) {
+  if (const auto heights = fittingHeights(rows, shown, available, under)) return *heights;
+  int compute = kMinComputeHeight;
+  const auto low = [&] { return withUnder(lowHeights(compute), under); };
+  while (compute > 1 && RowLayout(rows, shown, low()).height() > available) --compute;
+  return low();
+}
+
+}  // namespace
+
+RowHeights windowHeights(const std::vector<ChartRow>& rows, const ShownRows& shown, int wanted,
+                         int available, int under) {
+  if (wanted > 0) return withUnder(heightsOf(wanted), under);
+  if (wanted == RowState::kAllInView) return allInView(rows, shown, available, under);
+  const RowHeights usual{.under = under};
+  const auto ranks =
+      static_cast<int>(std::count_if(shown.rows.begin(), shown.rows.end(), [](const ShownRow& row) {
+        return row.kind == RowKind::kRank;
+      }));
+  if (ranks > kManyShownRanks && ranks / 2 > available / (usual.compute + usual.rankGap)) {
+    const RowHeights fitting = allInView(rows, shown, available, under);
+    const RowHeights named = withUnder(lowHeights(kNamedRow - 2), under);
+    return fitting.compute > named.compute ? fitting : named;
+  }
+  if (RowLayout(rows, shown, usual).height() >= available) return usual;
+  // A few rows get more room; many rows can be scrolled.
+  const auto fitting = fittingHeights(rows, shown, available, under);
+  return fitting && fitting->lane > 0 ? *fitting : usual;
 }
 
 }  // namespace pipetrace

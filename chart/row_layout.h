@@ -15,6 +15,9 @@ struct RowHeights {
   int lane = 18;     ///< any other row; 0 leaves them out
   int laneGap = 2;   ///< between rows of one rank
   int rankGap = 12;  ///< between ranks
+  int under = 0;     ///< left free under each compute row, for what is drawn beside its jobs
+
+  bool operator==(const RowHeights&) const = default;
 };
 
 /// The place of a row, in pixels from the top of the chart.
@@ -51,8 +54,8 @@ class RowLayout {
 
   /// The number of the chart's rows, shown or not.
   std::size_t size() const { return rowPlaces_.size(); }
-  /// The place of one of the chart's rows. One that is not shown is 0 high; it lies in the middle
-  /// of the folded row above it.
+  /// The place of one of the chart's rows. One that is not shown, or left out, is 0 high; it lies
+  /// in the middle of the row above it that is there.
   const RowPlace& operator[](std::size_t row) const { return rowPlaces_[row]; }
   bool isShown(std::size_t row) const { return isShown_[row]; }
   /// The chart's row whose events are at height `y`; nothing in a gap or a header.
@@ -79,13 +82,29 @@ class RowLayout {
 };
 
 /// The largest heights at which the shown rows are at most `available` pixels high, in the
-/// proportions of the default heights. The other lanes are left out if compute rows would else be
-/// lower than kLegibleComputeHeight. Nothing if even the compute rows do not fit.
+/// proportions of the default heights, with `under` (RowHeights::under) as it is. The other lanes
+/// are left out if compute rows would else be lower than kLegibleComputeHeight. Nothing if even the
+/// compute rows do not fit.
 std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, const ShownRows& shown,
-                                         int available);
+                                         int available, int under = 0);
 /// The same for all rows.
 std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int available);
 
 inline constexpr int kLegibleComputeHeight = 16;
+
+/// Heights with compute rows of that many pixels, at least 1, in the proportions of the default
+/// heights. Where compute rows are lower than kLegibleComputeHeight, other lanes are left out.
+RowHeights heightsOf(int compute);
+/// The next lower or higher compute rows after `compute`, in steps that the eye sees; ends at 1 and
+/// at three times the usual height.
+int nextComputeHeight(int compute, bool isHigher);
+
+/// The heights of rows in a window in which they have `available` pixels, as RowState::height asks
+/// for them. Those of kUsualHeight grow where there is room (fittingHeights()). Where more than 16
+/// ranks are shown, of which less than half would have room even without their other lanes, they
+/// are as low as is needed for all ranks, but not lower than their names. `under` is
+/// RowHeights::under.
+RowHeights windowHeights(const std::vector<ChartRow>& rows, const ShownRows& shown, int wanted,
+                         int available, int under = 0);
 
 }  // namespace pipetrace

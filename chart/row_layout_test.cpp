@@ -129,5 +129,87 @@ TEST(FittingHeightsTest, LeaveOutOtherLanesBeforeComputeRowsBecomeIllegible) {
   EXPECT_EQ(fittingHeights(model.rows(), 100), std::nullopt);
 }
 
+class WindowHeightsTest : public testing::Test {
+ protected:
+  static constexpr int kWindow = 560;
+
+  explicit WindowHeightsTest(int ranks = 256)
+      : timeline(makeTestTimeline({.ranks = ranks, .microBatches = 1, .steps = 1})),
+        model(timeline),
+        shown(shownRows(model.rowTree(RowGrouping::kByRank), {})) {}
+
+  RowHeights heights(int wanted) const {
+    return windowHeights(model.rows(), shown, wanted, kWindow);
+  }
+  int heightWith(const RowHeights& of) const { return RowLayout(model.rows(), shown, of).height(); }
+
+  Timeline timeline;
+  ChartModel model;
+  ShownRows shown;
+};
+
+TEST_F(WindowHeightsTest, AllRanksAreInViewAtAFewPixels) {
+  const RowHeights low = heights(RowState::kAllInView);
+  EXPECT_EQ(low.compute, 2);
+  EXPECT_EQ(low.lane, 0);
+  EXPECT_LE(heightWith(low), kWindow);
+}
+
+TEST_F(WindowHeightsTest, ManyRanksOpenWithRowsThatStillHaveNames) {
+  const RowHeights opened = heights(RowState::kUsualHeight);
+  EXPECT_EQ(opened.compute + opened.rankGap, 12);
+  EXPECT_GE(kWindow / (opened.compute + opened.rankGap), 40) << "ranks in view";
+}
+
+TEST_F(WindowHeightsTest, APixelIsTheLowest) {
+  EXPECT_EQ(windowHeights(model.rows(), shown, RowState::kAllInView, 100).compute, 1);
+  EXPECT_EQ(heights(1).compute, 1);
+}
+
+class FewRanksHeightsTest : public WindowHeightsTest {
+ protected:
+  FewRanksHeightsTest() : WindowHeightsTest(8) {}
+};
+
+TEST_F(FewRanksHeightsTest, FewRanksKeepTheUsualHeightThoughTheyScroll) {
+  EXPECT_EQ(heights(RowState::kUsualHeight), RowHeights{});
+  EXPECT_GT(heightWith(RowHeights{}), kWindow);
+  EXPECT_LE(heightWith(heights(RowState::kAllInView)), kWindow);
+}
+
+TEST(RowHeightsTest, LowRowsLeaveOtherLanesOut) {
+  EXPECT_EQ(heightsOf(38), RowHeights{});
+  EXPECT_GT(heightsOf(kLegibleComputeHeight).lane, 0);
+  EXPECT_EQ(heightsOf(kLegibleComputeHeight - 1).lane, 0);
+  EXPECT_EQ(heightsOf(2), (RowHeights{2, 0, 0, 0}));
+}
+
+TEST(RowHeightsTest, StepsLeadFromTheHighestToTheLowestRowsAndBack) {
+  int height = RowHeights{}.compute;
+  int steps = 0;
+  while (nextComputeHeight(height, false) < height) {
+    const int lower = nextComputeHeight(height, false);
+    EXPECT_EQ(nextComputeHeight(lower, true), height);
+    height = lower;
+    ++steps;
+  }
+  EXPECT_EQ(height, 1);
+  EXPECT_EQ(steps, 10);
+  EXPECT_EQ(nextComputeHeight(9, true), 11);
+  EXPECT_EQ(nextComputeHeight(9, false), 8);
+  EXPECT_EQ(nextComputeHeight(114, true), 114);
+}
+
+TEST(RowLayoutTest, ARowThatIsLeftOutLiesInTheMiddleOfItsRank) {
+  const Timeline timeline = makeTestTimeline({.ranks = 2});
+  const ChartModel model(timeline);
+  const RowLayout layout(model.rows(), heightsOf(10));
+  EXPECT_TRUE(layout.isShown(0));
+  EXPECT_FALSE(layout.isShown(1));
+  EXPECT_EQ(layout[2].top, layout[0].top + 5);
+  EXPECT_EQ(layout[2].height, 0);
+  EXPECT_EQ(layout.rowAt(layout[0].bottom()), std::nullopt);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -100,7 +100,7 @@ endif()
 # compiles little and all cores have work to the end. LibTorch's headers take 15 to 20 s.
 set(PIPETRACE_UNIT_BYTES 130000)
 set(PIPETRACE_TORCH_UNIT_BYTES 160000)
-set(PIPETRACE_TEST_UNIT_BYTES 60000)
+set(PIPETRACE_TEST_UNIT_BYTES 150000)
 
 # pipetrace_library(NAME [FROM PATTERN ...] [SOURCES ...] [PUBLIC ...] [PRIVATE ...]): target
 # pipetrace_NAME, used as pipetrace::NAME. It has the sources of the current folder that match a

@@ -115,9 +115,15 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
                      "Profiles, job logs or folders of them, shown as one profile")
           ->type_name("");
   addAlignOption(app, options.align);
+  CLI::Option* with =
+      app.add_option("--with", options.with,
+                     "Show a second run under the first, a profile or a folder of job logs, and "
+                     "compare both")
+          ->type_name("INPUT");
   app.add_flag("--follow", options.follow,
                "Show a run that goes on: the chart grows with the job logs until they are closed")
-      ->needs(inputs);
+      ->needs(inputs)
+      ->excludes(with);
   app.add_flag("--sample", options.isSample, "Open a simulated run with planted faults")
       ->excludes(inputs);
   app.add_flag("--fresh", options.isFresh, "Open the window as if it was the first time");
@@ -145,6 +151,9 @@ int viewInputs(int argc, char** argv) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
   if (!options.picture.path.empty() && options.inputs.empty() && !options.isSample) {
     throw Error("nothing to export; name a profile or a folder of job logs, or give --sample");
+  }
+  if (!options.with.empty() && options.inputs.empty() && !options.isSample) {
+    throw Error("--with needs a run to compare with; name it first");
   }
   return runViewer(options, argv[0]);
 }

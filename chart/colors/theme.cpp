@@ -77,15 +77,16 @@ constexpr double kDarkestOnDark = 34;  // a job must not vanish on dark paper
 constexpr double kLightestShade = 88;
 
 /// Sets one channel of both colours. The lines are a `share` of 256 of the way from `mean` to
-/// `end`. The ground is on the other side, as far as the mean asks for. Where that is too far,
-/// lines are fainter.
-void hatchChannel(int mean, int end, int share, std::uint8_t& ground, std::uint8_t& stroke) {
-  constexpr int kGroundShare = 256 - kStrokeShare;
-  const int room = (end == 0 ? 255 - mean : mean) * kGroundShare / kStrokeShare;
+/// `end`. The ground is on the other side, as far as the mean asks for where lines cover `covered`
+/// of 256. Where that is too far, lines are fainter.
+void hatchChannel(int mean, int end, int share, int covered, std::uint8_t& ground,
+                  std::uint8_t& stroke) {
+  const int groundShare = 256 - covered;
+  const int room = (end == 0 ? 255 - mean : mean) * groundShare / covered;
   const int distance = std::min(std::abs(end - mean) * share / 256, room);
   const int sign = end == 0 ? -1 : 1;
   stroke = static_cast<std::uint8_t>(mean + sign * distance);
-  ground = static_cast<std::uint8_t>(mean - sign * (distance * kStrokeShare / kGroundShare));
+  ground = static_cast<std::uint8_t>(mean - sign * (distance * covered / groundShare));
 }
 
 /// `color`, mixed with black or white until it is that light.
@@ -126,10 +127,11 @@ Hatching Theme::hatchingOf(BubbleClass bubbleClass) const {
   const Color tint = tintOf(bubbleClass);
   const int share = rowOf(bubbleClass).stroke;
   const int end = isDark ? 255 : 0;
-  Hatching hatching;
-  hatchChannel(tint.red, end, share, hatching.ground.red, hatching.stroke.red);
-  hatchChannel(tint.green, end, share, hatching.ground.green, hatching.stroke.green);
-  hatchChannel(tint.blue, end, share, hatching.ground.blue, hatching.stroke.blue);
+  Hatching hatching{.ground = {}, .stroke = {}, .pattern = patternOf(bubbleClass)};
+  const int covered = strokeShareOf(hatching.pattern);
+  hatchChannel(tint.red, end, share, covered, hatching.ground.red, hatching.stroke.red);
+  hatchChannel(tint.green, end, share, covered, hatching.ground.green, hatching.stroke.green);
+  hatchChannel(tint.blue, end, share, covered, hatching.ground.blue, hatching.stroke.blue);
   return hatching;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chart/colors/color.h"
+#include "chart/colors/hatch_pattern.h"
 #include "trace/event.h"
 
 namespace pipetrace {
@@ -21,18 +22,14 @@ inline constexpr int kThemeCount = 3;
 std::string_view nameOf(ThemeName theme);
 std::optional<ThemeName> themeNamed(std::string_view name);
 
-/// The two colours of diagonal lines on a ground, whose mean is the tint of the bubble.
+/// Lines on a ground, whose mean is the tint of the bubble.
 struct Hatching {
   Color ground;
   Color stroke;
+  BubblePattern pattern = BubblePattern::kRising;
 
   friend bool operator==(const Hatching&, const Hatching&) = default;
 };
-
-/// The share of a hatched area that its lines cover, of 256: lines 1 pixel wide, 6 pixels apart
-/// along the row.
-inline constexpr int kHatchSpacing = 6;  ///< pixels
-inline constexpr int kStrokeShare = 60;
 
 /// All colours of a chart. A value; themeOf() has the known ones.
 struct Theme {

@@ -264,7 +264,7 @@ TEST(ThemeTest, TheMeanOfAHatchingIsItsTint) {
   for (const Theme& theme : allThemes()) {
     for (const BubbleClass tinted : tintedClasses()) {
       const Hatching hatching = theme.hatchingOf(tinted);
-      const Color mean = mix(hatching.ground, hatching.stroke, kStrokeShare);
+      const Color mean = mix(hatching.ground, hatching.stroke, strokeShareOf(hatching.pattern));
       EXPECT_LT(distance(mean, theme.tintOf(tinted), kNormal), 2)
           << named(theme) << bubbleClassName(tinted);
       EXPECT_GT(distance(hatching.ground, hatching.stroke, kNormal), 8)

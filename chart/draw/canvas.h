@@ -52,7 +52,7 @@ class Canvas {
   virtual bool hasPixels() const { return false; }
 
   virtual void fill(PixelRect rect, Color color) = 0;
-  /// Draws diagonal lines, kHatchSpacing apart. They go on from one rectangle into the next.
+  /// Draws the lines of a hatching on its ground.
   virtual void hatch(PixelRect rect, const Hatching& hatching) = 0;
   /// Draws columns, x ascending, each at most `height` high, inside the row [top, top + height).
   virtual void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) = 0;

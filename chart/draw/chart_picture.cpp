@@ -53,6 +53,11 @@ std::string titleOf(const ChartModel& model) {
   return title;
 }
 
+int labelWidthOf(const ChartModel& model, const PictureOptions& options) {
+  return rowLabelWidth(estimatedTextWidth,
+                       shownRows(model.rowTree(options.rows.grouping), options.rows));
+}
+
 ChartPicture::ChartPicture(const ChartModel& model, PictureOptions options)
     : model_(model), options_(std::move(options)), legend_(model.legend()) {
   shown_ = shownRows(model_.rowTree(options_.rows.grouping), options_.rows);
@@ -142,7 +147,7 @@ void ChartPicture::draw(Canvas& canvas) const {
   y += kGap;
   drawLegend(canvas, legend_, model_.colors(), {kMargin, y, inner, top - kTimeAxisHeight - y});
 
-  const int labels = rowLabelWidth(estimatedTextWidth, shown_);
+  const int labels = std::max(rowLabelWidth(estimatedTextWidth, shown_), options_.leastLabels);
   const PixelRect area{kMargin + labels, top, width() - 2 * kMargin - labels,
                        height() - kMargin - top};
   const Timeline::Span range = options_.range.value_or(model_.span());

@@ -20,6 +20,7 @@ struct PictureOptions {
   /// Draws over the rows, such as critical paths; empty: nothing.
   std::function<void(Canvas&, const ChartView&)> overRows = {};
   bool showsClasses = true;  ///< bubbles have tints and texts of their classes, or are plain idle
+  int leastLabels = 0;  ///< pixels of the row labels; where pictures below each other share an axis
 };
 
 inline constexpr int kMinPictureWidth = 320;
@@ -56,6 +57,9 @@ class ChartPicture final : public Drawing {
   std::vector<LegendEntry> legend_;
   int height_ = 0;
 };
+
+/// The pixels that the row labels of the picture need.
+int labelWidthOf(const ChartModel& model, const PictureOptions& options);
 
 /// A title such as "1F1B, 4 ranks, 8 micro-batches", as far as the timeline has these.
 std::string titleOf(const ChartModel& model);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "chart/chart_view.h"
 #include "chart/draw/canvas.h"
 
@@ -19,6 +21,24 @@ void drawRows(Canvas& canvas, const ChartView& view);
 /// Draws the pixels [from, to) of one of the model's rows, whose lanes are shown, exactly as
 /// drawRows() does, and nothing outside of them. The row need not be in view.
 void drawRow(Canvas& canvas, const ChartView& view, std::size_t row, int from, int to);
+
+/// Writes the names of jobs again, on other grounds than their colours.
+class CellLabels {
+ public:
+  /// Both must outlive it.
+  CellLabels(Canvas& canvas, const ChartView& view);
+  ~CellLabels();
+  CellLabels(const CellLabels&) = delete;
+  CellLabels& operator=(const CellLabels&) = delete;
+
+  /// Fills `cell`, which is the part of the job that is in view, with `ground`, and writes on it
+  /// what drawRows() writes on the job.
+  void draw(const Event& job, const PixelRect& cell, Color ground);
+
+ private:
+  struct Painter;
+  std::unique_ptr<Painter> painter_;
+};
 
 /// Draws steps and times in `box`, which is above or below view.area and kTimeAxisHeight high.
 /// Times count from the model's first event.

@@ -121,6 +121,12 @@ class RowPainter {
     }
   }
 
+  /// Fills the part of a job that is in view with `ground`, and writes its name on it.
+  void paintOn(const Event& job, const PixelRect& cell, Color ground) {
+    canvas_.fill(cell, ground);
+    labelCell(job, cell, {cell.y, cell.height}, ground);
+  }
+
  private:
   /// The shortest job that has room for every micro-batch number.
   Nanoseconds numberDuration(int textSize) const {
@@ -315,7 +321,7 @@ class RowPainter {
     if (rect.width <= 0) return;
     if (rect.width >= kSeparatedFrom && piece.right <= view_.area.width) --rect.width;
     canvas_.fill(rect, colors_.of(event));
-    labelCell(event, rect, place);
+    labelCell(event, rect, place, colors_.of(event));
   }
 
   /// The same with every pixel column as high as its share.
@@ -372,17 +378,18 @@ class RowPainter {
       for (int x = left; x < right; ++x) addPart(x);
     } else if (left < right) {
       canvas_.fill({view_.area.x + left, place.top, right - left, place.height}, color);
-      labelCell(lane[job], {view_.area.x + left, place.top, right - left, place.height}, place);
+      labelCell(lane[job], {view_.area.x + left, place.top, right - left, place.height}, place,
+                color);
     }
     addPart(piece.right);
   }
 
-  void labelCell(const Event& event, const PixelRect& rect, const RowPlace& place) {
+  void labelCell(const Event& event, const PixelRect& rect, const RowPlace& place, Color ground) {
     TextStyle style;
     style.size = std::min(textSize_, std::max(place.height - 5, kSmallestText));
     if (place.height < style.size + 2) return;
     if (isTransfer(event.kind) && !hasTransferNumbers_) return;
-    style.color = textColorOn(colors_.of(event));
+    style.color = textColorOn(ground);
     style.align = TextAlign::kCenter;
     const std::string label =
         cellLabel(view_.model.timeline(), event, rect.width, measure_, actionWidth_);
@@ -411,6 +418,19 @@ class RowPainter {
 };
 
 }  // namespace
+
+struct CellLabels::Painter {
+  Painter(Canvas& canvas, const ChartView& view) : rows(canvas, view) {}
+  RowPainter rows;
+};
+
+CellLabels::CellLabels(Canvas& canvas, const ChartView& view)
+    : painter_(std::make_unique<Painter>(canvas, view)) {}
+CellLabels::~CellLabels() = default;
+
+void CellLabels::draw(const Event& job, const PixelRect& cell, Color ground) {
+  painter_->rows.paintOn(job, cell, ground);
+}
 
 void drawRows(Canvas& canvas, const ChartView& view) {
   RowPainter painter(canvas, view);

@@ -1,11 +1,13 @@
 #include "chart/draw/svg_canvas.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <utility>
 
 #include "chart/draw/clip_shapes.h"
+#include "chart/draw/hatch_lines.h"
 #include "chart/draw/text_width.h"
 #include "trace/text/utf8.h"
 
@@ -177,19 +179,21 @@ void SvgCanvas::hatch(PixelRect rect, const Hatching& hatching) {
   fill(rect, hatching.ground);
   rect = clipped(rect);
   if (rect.width <= 0 || rect.height <= 0) return;
-  // Lines x + y = c, for all multiples c of the spacing that meet the rectangle.
-  const int from = rect.x + rect.y;
-  const int to = rect.right() + rect.bottom();
-  std::string lines;
-  for (int c = (from / kHatchSpacing + 1) * kHatchSpacing; c < to; c += kHatchSpacing) {
-    const int left = std::max(rect.x, c - rect.bottom());
-    const int right = std::min(rect.right(), c - rect.y);
-    lines += 'M' + std::to_string(left) + ' ' + std::to_string(c - left) + 'L' +
-             std::to_string(right) + ' ' + std::to_string(c - right);
+  for (const HatchLines& lines : linesOf(hatching.pattern)) {
+    std::string data;
+    for (const auto& [from, to] : linesIn(rect, lines.direction)) {
+      data += linesThrough(std::array{from, to});
+    }
+    if (data.empty()) continue;
+    out_ += "<path d=\"" + data + "\" fill=\"none\" stroke=\"" + toHex(hatching.stroke) +
+            "\" stroke-width=\"1";
+    if (lines.isDashed()) {
+      const auto [dash, gap] = dashesOf(lines);
+      out_ += "\" stroke-dasharray=\"";
+      appendPoint(out_, {dash, gap});
+    }
+    out_ += "\" shape-rendering=\"auto\"/>\n";
   }
-  if (lines.empty()) return;
-  out_ += "<path d=\"" + lines + "\" fill=\"none\" stroke=\"" + toHex(hatching.stroke) +
-          "\" stroke-width=\"1\" shape-rendering=\"auto\"/>\n";
 }
 
 void SvgCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {

@@ -113,10 +113,11 @@ TEST(SvgWriterTest, BubblesAreHatchedInTheTintOfTheirClassAndNamed) {
   EXPECT_EQ(countFilled(elements, groundOf(BubbleClass::kImbalance), full), 1U);
   EXPECT_EQ(countFilled(elements, groundOf(BubbleClass::kSync), full), 1U);
   for (const BubbleClass hatched : {BubbleClass::kImbalance, BubbleClass::kSync}) {
-    const std::string stroke = toHex(kPaperTheme.hatchingOf(hatched).stroke);
+    const Hatching hatching = kPaperTheme.hatchingOf(hatched);
+    const std::string stroke = toHex(hatching.stroke);
     EXPECT_EQ(std::count_if(elements.begin(), elements.end(),
                             [&](const XmlElement& e) { return e.attribute("stroke") == stroke; }),
-              2)
+              2 * std::ssize(linesOf(hatching.pattern)))
         << "the bubble and the legend";
   }
   const auto texts = textsOf(elements);

@@ -157,7 +157,7 @@ class LinkPainter {
     const bool isBeside = box.rect.right() <= area.x || box.rect.x >= area.right();
     if (box.side == RowSide::kInView && !isBeside) return;
     const ChartRow& row = view_.model.rows()[spot.row];
-    std::string text = shortName(*spot.event);
+    std::string text = actionName(*spot.event);
     if (text.empty()) text = displayName(view_.model.timeline(), *spot.event);
     text += " on rank " + std::to_string(row.rank);
     const TextStyle style{11, false, looks.stroke.color, TextAlign::kCenter};

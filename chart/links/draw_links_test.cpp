@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <sstream>
 
+#include "chart/draw/draw_chart.h"
 #include "chart/draw/svg_canvas.h"
 #include "chart/links/draw_path.h"
 #include "chart/links/link_colors.h"
@@ -17,6 +19,16 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+
+/// Of "#4c78a8".
+Color parseHex(const std::string& text) {
+  unsigned red = 0;
+  unsigned green = 0;
+  unsigned blue = 0;
+  EXPECT_EQ(std::sscanf(text.c_str(), "#%2x%2x%2x", &red, &green, &blue), 3) << text;
+  return {static_cast<std::uint8_t>(red), static_cast<std::uint8_t>(green),
+          static_cast<std::uint8_t>(blue)};
+}
 
 /// Four ranks with one forward each: rank r from 10 r to 10 r + 10 ms. A pixel is a millisecond,
 /// and rows are 38 pixels high, 12 apart,
@@ -117,7 +129,7 @@ TEST_F(LinksTest, AnArrowToARowBelowTheViewEndsAtTheEdgeAndNamesTheJob) {
   EXPECT_THAT(texts(drawn([&](Canvas& canvas) {
                 drawLinks(canvas, wideView, {&link, 1});
               })),
-              ElementsAre("F5 on rank 3"));
+              ElementsAre("3F5 on rank 3"));
 }
 
 TEST_F(LinksTest, AnArrowBetweenRowsAboveTheViewIsNotDrawn) {
@@ -180,6 +192,47 @@ TEST_F(LinksTest, AJobWithMoreSlackIsPaler) {
   EXPECT_LT(veils[0], veils[1]);
   EXPECT_LT(veils[1], veils[2]);
   EXPECT_LT(veils[2], 1) << "the job can still be seen";
+}
+
+TEST_F(LinksTest, PalerJobsKeepTheNumbersThatJustFit) {
+  const auto slackOf = [](std::size_t, const Event&) { return 5 * kNsPerMs; };
+  const auto numbersIn = [](const std::vector<XmlElement>& elements) {
+    std::vector<std::string> numbers;
+    for (const XmlElement& e : elements) {
+      if (e.name == "text" && e.text.find("slack") == std::string::npos) numbers.push_back(e.text);
+    }
+    return numbers;
+  };
+  std::size_t labelled = 0;
+  for (int width = 40; width < 400; width += 3) {
+    const TimeAxis axis(0, 40 * kNsPerMs, width);
+    const ChartView seen{model_, layout_, axis, {100, 50, width, 200}, 0};
+    const auto rows = numbersIn(drawn([&](Canvas& canvas) { drawRows(canvas, seen); }));
+    EXPECT_EQ(numbersIn(drawn([&](Canvas& canvas) { drawSlack(canvas, seen, slackOf); })), rows)
+        << width;
+    labelled += rows.size();
+  }
+  EXPECT_GT(labelled, 100U);
+}
+
+TEST_F(LinksTest, NamesOfPalerJobsCanBeRead) {
+  const auto slackOf = [](std::size_t row, const Event&) {
+    return static_cast<Nanoseconds>(row) * 30 * kNsPerMs;
+  };
+  const TimeAxis axis(0, 40 * kNsPerMs, 2000);
+  const ChartView wide{model_, layout_, axis, {100, 50, 2000, 200}, 0};
+  SvgCanvas canvas(2200, 400, "test");
+  drawSlack(canvas, wide, slackOf);
+  const std::vector<XmlElement> elements = parseXml(canvas.finish());
+  Color ground;
+  int names = 0;
+  for (const XmlElement& e : elements) {
+    if (e.name == "rect") ground = parseHex(e.attribute("fill"));
+    if (e.name != "text" || e.text.find("slack") != std::string::npos) continue;
+    ++names;
+    EXPECT_GE(contrast(parseHex(e.attribute("fill")), ground), 4.5) << e.text;
+  }
+  EXPECT_EQ(names, 3) << "rank 0 has no slack";
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "chart/links/draw_path.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "chart/draw/draw_chart.h"
 #include "chart/lane_piece.h"
 #include "chart/links/link_colors.h"
 #include "trace/text/decimal_time.h"
@@ -154,7 +156,8 @@ class SlackPainter {
         view_(view),
         slackOf_(slackOf),
         colors_(linkColorsOf(view.model)),
-        style_{9, false, colors_.ink, TextAlign::kCenter} {}
+        labels_(canvas, view),
+        style_{9, false, {}, TextAlign::kCenter} {}
 
   void paint(std::size_t row) {
     const ChartRow& lanes = view_.model.rows()[row];
@@ -165,31 +168,43 @@ class SlackPainter {
       for (const LanePiece& piece : pieces_) {
         if (piece.isColumn || piece.right - piece.left < kLeastWidth) continue;
         const Event& job = lanes.lanes[i][piece.first];
-        if (isCompute(job.kind)) veil(slackOf_(row, job), piece, place);
+        if (isCompute(job.kind)) veil(job, slackOf_(row, job), piece, place);
       }
     }
   }
 
  private:
-  void veil(Nanoseconds slack, const LanePiece& piece, const RowPlace& place) {
+  void veil(const Event& job, Nanoseconds slack, const LanePiece& piece, const RowPlace& place) {
     if (slack <= 0) return;
+    // The same pixels as those that rows fill and label: else a number that just fits would go.
+    const bool hasPixels = canvas_.hasPixels();
     const int left = std::max(piece.left, 0);
-    const int right = std::min(piece.right, view_.area.width) - 1;
+    const bool leavesPixel = !hasPixels && piece.right <= view_.area.width;
+    const int right = std::min(piece.right, view_.area.width) - (leavesPixel ? 1 : 0);
     if (right <= left) return;
     const auto usual = static_cast<double>(std::max<Nanoseconds>(view_.model.typicalJob(), 1));
     const auto time = static_cast<double>(slack);
     const PixelRect rect{view_.area.x + left, view_.yOf(place.top), right - left, place.height};
-    canvas_.veil(rect, colors_.paper, kPalest * time / (time + usual));
+    const double opacity = kPalest * time / (time + usual);
+    canvas_.veil(rect, colors_.paper, opacity);
+    // White letters would fade with the colour below them.
+    const Color ground = mix(view_.model.colors().of(job), colors_.paper,
+                             static_cast<int>(std::lround(256 * opacity)));
+    const int edge = hasPixels ? 1 : 0;  // the pixel that a job may share with the one before
+    const PixelRect cell{rect.x + edge, rect.y, rect.width - edge, rect.height};
+    if (cell.width >= kLeastWidth) labels_.draw(job, cell, ground);
     if (rect.height < kNamedFrom) return;
     const std::string text = "slack " + formatDuration(slack);
     if (canvas_.textWidth(text, style_) + 6 > rect.width) return;
-    canvas_.text({rect.x, rect.bottom() - 14, rect.width, 12}, text, style_);
+    canvas_.text({rect.x, rect.bottom() - 14, rect.width, 12}, text,
+                 style_.in(textColorOn(ground)));
   }
 
   Canvas& canvas_;
   const ChartView& view_;
   const SlackOf& slackOf_;
   LinkColors colors_;
+  CellLabels labels_;
   TextStyle style_;
   std::vector<LanePiece> pieces_;
 };

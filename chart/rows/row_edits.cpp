@@ -1,6 +1,8 @@
 #include "chart/rows/row_edits.h"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <utility>
 
 namespace pipetrace {
@@ -17,13 +19,9 @@ std::vector<std::string> neighbourKeys(const RowState& state, const RowTree& tre
   return keys;
 }
 
-void setNeighbours(RowState& state, const RowTree& tree, std::size_t node,
-                   std::vector<std::string> keys) {
-  if (isPinned(tree, state, node)) {
-    state.pinned = std::move(keys);
-    return;
-  }
-  const std::size_t parent = tree[node].parent;
+/// The order of the rows below a node.
+void setOrder(RowState& state, const RowTree& tree, std::size_t parent,
+              std::vector<std::string> keys) {
   std::vector<std::string> natural;
   for (const std::size_t child : tree.childrenOf(parent)) natural.push_back(tree[child].key);
   const std::string of = parent == RowNode::kNone ? std::string() : tree[parent].key;
@@ -31,6 +29,15 @@ void setNeighbours(RowState& state, const RowTree& tree, std::size_t node,
     state.order.erase(of);
   } else {
     state.order[of] = std::move(keys);
+  }
+}
+
+void setNeighbours(RowState& state, const RowTree& tree, std::size_t node,
+                   std::vector<std::string> keys) {
+  if (isPinned(tree, state, node)) {
+    state.pinned = std::move(keys);
+  } else {
+    setOrder(state, tree, tree[node].parent, std::move(keys));
   }
 }
 
@@ -71,6 +78,7 @@ RowState withHidden(RowState state, const RowTree& tree, std::size_t node) {
 RowState withAllShown(RowState state) {
   state.hidden.clear();
   state.filter.clear();
+  state.only.reset();
   return state;
 }
 
@@ -117,6 +125,36 @@ RowState withMovedNextTo(RowState state, const RowTree& tree, std::size_t node, 
   return state;
 }
 
+RowState withRanksSorted(RowState state, const RowTree& tree,
+                         const std::map<std::string, double>& values) {
+  std::vector<double> valueOf(tree.size(), -std::numeric_limits<double>::infinity());
+  std::set<std::size_t> parents;
+  for (std::size_t node = tree.size(); node-- > 0;) {  // parents come first
+    const RowNode& at = tree[node];
+    if (at.kind > RowKind::kRank) continue;
+    parents.insert(at.parent);
+    const auto value = values.find(at.key);
+    if (at.kind == RowKind::kRank && value != values.end()) valueOf[node] = value->second;
+    if (at.parent != RowNode::kNone) {
+      valueOf[at.parent] = std::max(valueOf[at.parent], valueOf[node]);
+    }
+  }
+  for (const std::size_t parent : parents) {
+    std::vector<std::size_t> nodes = tree.childrenOf(parent);
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [&](std::size_t a, std::size_t b) { return valueOf[a] > valueOf[b]; });
+    std::vector<std::string> keys;
+    for (const std::size_t node : nodes) keys.push_back(tree[node].key);
+    setOrder(state, tree, parent, std::move(keys));
+  }
+  return state;
+}
+
+RowState withRunOrder(RowState state) {
+  state.order.clear();
+  return state;
+}
+
 RowState withSameFolds(RowState state, const RowTree& from, const RowTree& to) {
   for (std::size_t node = 0; node < from.size(); ++node) {
     const std::size_t same = to.find(from[node].key);
@@ -139,7 +177,10 @@ RowState withRevealed(RowState state, const RowTree& tree, std::size_t row) {
   const ShownRows shown = shownRows(tree, state);
   const bool isShown = std::any_of(shown.rows.begin(), shown.rows.end(),
                                    [&](const ShownRow& each) { return each.row == row; });
-  if (!isShown) state.filter.clear();
+  if (!isShown) {
+    state.filter.clear();
+    state.only.reset();
+  }
   return state;
 }
 

@@ -24,6 +24,13 @@ RowState withMoved(RowState state, const RowTree& tree, std::size_t node, int pl
 RowState withMovedNextTo(RowState state, const RowTree& tree, std::size_t node, std::size_t other,
                          bool isAfter);
 
+/// Sorts ranks among their neighbours by their values, the greatest first. A header counts as the
+/// greatest of its ranks. Ranks without a value come last. `values`: by the key of the rank's node.
+RowState withRanksSorted(RowState state, const RowTree& tree,
+                         const std::map<std::string, double>& values);
+/// Puts all rows back into the order of the run.
+RowState withRunOrder(RowState state);
+
 /// The state for another tree of the same run, in which rows may start folded that did not in
 /// `from`: what was folded stays folded, what was not does not.
 RowState withSameFolds(RowState state, const RowTree& from, const RowTree& to);

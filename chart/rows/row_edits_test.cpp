@@ -100,5 +100,22 @@ TEST_F(RowEditsTest, ARevealedRowIsShownWhateverHidIt) {
   EXPECT_EQ(withRevealed(state, tree, row).filter, "send") << "the filter does not hide it";
 }
 
+TEST_F(RowEditsTest, RanksAreSortedWithinTheirReplicasAndReplicasByTheirGreatest) {
+  RowState state = withAllFolded({}, tree, true);
+  state = withFold(state, tree, node("replica 1"), false);
+  state =
+      withRanksSorted(state, tree, {{"rank 0", 1}, {"rank 3", 2}, {"rank 4", 2}, {"rank 5", 7}});
+  EXPECT_EQ(text(state), "- replica 1\n  + rank 5\n  + rank 3\n  + rank 4\n+ replica 0\n");
+  EXPECT_EQ(state.order.count("replica 0"), 0U) << "it has the order of the run";
+  EXPECT_EQ(text(withRunOrder(state)),
+            "+ replica 0\n- replica 1\n  + rank 3\n  + rank 4\n  + rank 5\n");
+}
+
+TEST_F(RowEditsTest, RanksWithoutAValueComeLast) {
+  RowState state = withFold(withAllFolded({}, tree, true), tree, node("replica 1"), false);
+  state = withRanksSorted(state, tree, {{"rank 4", -3}});
+  EXPECT_EQ(text(state), "- replica 1\n  + rank 4\n  + rank 3\n  + rank 5\n+ replica 0\n");
+}
+
 }  // namespace
 }  // namespace pipetrace

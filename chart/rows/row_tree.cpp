@@ -63,6 +63,7 @@ class RowTreeBuilder {
       ranks_.push_back({&rank, {}, {}});
       replicas_.insert(rank.replica);
       hostsOfReplica_[rank.replica].insert(rank.host);
+      hasReplicas_ = hasReplicas_ || replicaOf(rank) != replicaOf(shape.ranks.front());
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
       ranks_[positions.at(rows[i].rank)].rows.push_back(i);
@@ -87,9 +88,23 @@ class RowTreeBuilder {
                           return std::string(9 - std::min<std::size_t>(number.size(), 9), '0') +
                                  number;  // sorted as a number
                         },
-                        [this](const RankShape& r) { return replicaName(r); }};
+                        [this](const RankShape& r) { return nameOfPipeline(r); }};
     levels_ = replicasSpread ? std::vector{replica, host} : std::vector{host, replica};
     addLevel(0, all(), RowNode::kNone);
+  }
+
+  /// Pipelines, peers or replicas.
+  void buildGroups(RowGrouping grouping) {
+    std::map<std::pair<int, std::vector<int>>, Ranks> groups;
+    for (const Rank& rank : ranks_) groups[groupOf(grouping, *rank.shape)].push_back(&rank);
+    const bool hasHeaders =
+        groups.size() > 1 && std::any_of(groups.begin(), groups.end(),
+                                         [](const auto& group) { return group.second.size() > 1; });
+    for (const auto& [numbers, ranks] : groups) {
+      std::size_t parent = RowNode::kNone;
+      if (hasHeaders) parent = addGroup(grouping, ranks);
+      for (const Rank* rank : ranks) addRank(*rank, parent, false);
+    }
   }
 
   void buildByStage() {
@@ -116,6 +131,60 @@ class RowTreeBuilder {
  private:
   static constexpr int kNoStage = std::numeric_limits<int>::max();
 
+  int replicaOf(const RankShape& rank) const {
+    return rank.replica / std::max(shape_.tensorRanks, 1);
+  }
+  int tensorRankOf(const RankShape& rank) const {
+    return rank.replica % std::max(shape_.tensorRanks, 1);
+  }
+
+  /// The same for all ranks of a group.
+  std::pair<int, std::vector<int>> groupOf(RowGrouping grouping, const RankShape& rank) const {
+    switch (grouping) {
+      case RowGrouping::kByPipeline: return {rank.replica, {}};
+      case RowGrouping::kByTensorPeers: return {replicaOf(rank), rank.stages};
+      case RowGrouping::kByDataPeers: return {tensorRankOf(rank), rank.stages};
+      default: return {replicaOf(rank), {}};
+    }
+  }
+
+  std::size_t addGroup(RowGrouping grouping, const Ranks& ranks) {
+    const RankShape& first = *ranks.front()->shape;
+    const bool arePeers =
+        grouping == RowGrouping::kByTensorPeers || grouping == RowGrouping::kByDataPeers;
+    const std::string stages = first.stages.empty() ? "no stage" : stagesText(first.stages);
+    std::string name;
+    switch (grouping) {
+      case RowGrouping::kByPipeline: name = "pipeline " + std::to_string(first.replica); break;
+      case RowGrouping::kByReplica: name = "replica " + std::to_string(replicaOf(first)); break;
+      case RowGrouping::kByTensorPeers:
+        name =
+            hasReplicas_ ? "replica " + std::to_string(replicaOf(first)) + ", " + stages : stages;
+        break;
+      default:
+        name = shape_.tensorRanks > 1
+                   ? stages + ", tensor rank " + std::to_string(tensorRankOf(first))
+                   : stages;
+    }
+    const std::string key = (arePeers ? "peers of " : "") + name;
+    const std::size_t index =
+        addHeader(arePeers ? RowKind::kStage : RowKind::kReplica, key, name, RowNode::kNone, ranks);
+    RowNode& node = tree_.nodes_[index];
+    node.startsFolded = arePeers ? ranks_.size() > kManyRanks : !holdsSlowest(ranks);
+    const Rank* slowest = nullptr;
+    for (const Rank* const rank : ranks) {
+      const bool hasJobs = !rank->rows.empty() && rows_[rank->rows.front()].isCompute;
+      if (hasJobs && (slowest == nullptr || rank->shape->work > slowest->shape->work)) {
+        slowest = rank;
+      }
+    }
+    if (slowest == nullptr) return index;
+    node.slowest = slowest->rows.front();
+    node.slowestDetail = "rank " + std::to_string(slowest->shape->rank) + ", most work of " +
+                         std::to_string(ranks.size());
+    return index;
+  }
+
   /// A level above the ranks: how it tells them apart, and how it names them.
   struct Level {
     RowKind kind;
@@ -138,11 +207,8 @@ class RowTreeBuilder {
     return areSame && !stages.empty() ? stagesText(stages) : key;
   }
 
-  std::string replicaName(const RankShape& rank) const {
-    const int tensorRanks = std::max(shape_.tensorRanks, 1);
-    std::string name = "replica " + std::to_string(rank.replica / tensorRanks);
-    if (tensorRanks > 1) name += ", tensor rank " + std::to_string(rank.replica % tensorRanks);
-    return name;
+  std::string nameOfPipeline(const RankShape& rank) const {
+    return pipelineName(rank.replica, shape_.tensorRanks, hasReplicas_);
   }
 
   void addLevel(std::size_t at, const Ranks& ranks, std::size_t parent) {
@@ -214,7 +280,7 @@ class RowTreeBuilder {
     const std::string turn = std::to_string(shape.turn + 1) + " of " + std::to_string(shape.turns);
     if (isShared) node.detail += ", " + turn;
     if (isByStage && replicas_.size() > 1) {
-      node.detail = replicaName(shape) + (isShared ? ", " + turn : "");
+      node.detail = nameOfPipeline(shape) + (isShared ? ", " + turn : "");
     } else if (isByStage && parent == RowNode::kNone && !node.detail.empty()) {
       std::swap(node.label, node.detail);
     }
@@ -290,16 +356,17 @@ class RowTreeBuilder {
   std::vector<Rank> ranks_;
   std::vector<Level> levels_;
   std::set<int> replicas_;
+  bool hasReplicas_ = false;  // not only tensor-parallel peers
   std::map<int, std::set<std::string>> hostsOfReplica_;
 };
 
 RowTree::RowTree(const std::vector<ChartRow>& rows, const std::vector<CounterIndex>& counters,
                  const RunShape& shape, RowGrouping grouping) {
   RowTreeBuilder builder(*this, rows, counters, shape);
-  if (grouping == RowGrouping::kByStage) {
-    builder.buildByStage();
-  } else {
-    builder.buildByRank();
+  switch (grouping) {
+    case RowGrouping::kByRank: builder.buildByRank(); break;
+    case RowGrouping::kByStage: builder.buildByStage(); break;
+    default: builder.buildGroups(grouping);
   }
 }
 
@@ -395,9 +462,19 @@ RunShape runShapeOf(const Timeline& timeline, const Topology& topology,
     shape.ranks[i].stages = stagesOf(timeline, ofRank[i], work[i]);
   });
   std::map<int, double> workOf;
-  for (std::size_t i = 0; i < work.size(); ++i) workOf[shape.ranks[i].replica] += work[i];
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    shape.ranks[i].work = work[i];
+    workOf[shape.ranks[i].replica] += work[i];
+  }
   shape.slowestReplica = slowestOf(windows, workOf);
   return shape;
+}
+
+std::string pipelineName(int pipeline, int tensorRanks, bool hasReplicas) {
+  const std::string replica = "replica " + std::to_string(pipeline / std::max(tensorRanks, 1));
+  if (tensorRanks <= 1) return replica;
+  const std::string peer = "tensor rank " + std::to_string(pipeline % tensorRanks);
+  return hasReplicas ? replica + ", " + peer : peer;
 }
 
 std::string stagesText(const std::vector<int>& stages) {

@@ -27,6 +27,7 @@ struct RankShape {
   /// 0, and of how many. Else of one.
   int turn = 0;
   int turns = 1;
+  double work = 0;  ///< the sum of the durations of its compute jobs, ns
 };
 
 /// The ranks of a run, ascending: those that have a track or a counter.
@@ -41,6 +42,10 @@ struct RunShape {
 /// `windows`: stepWindows() of both.
 RunShape runShapeOf(const Timeline& timeline, const Topology& topology,
                     const std::vector<StepWindow>& windows);
+
+/// One of several pipelines, numbered as in Topology: "replica 1"; "replica 1, tensor rank 0".
+/// Peers are no replicas: "tensor rank 0" where there is a single one of these.
+std::string pipelineName(int pipeline, int tensorRanks, bool hasReplicas);
 
 /// "stage 2", "stages 0, 4", "stages 0 … 7"; empty for none. Ascending.
 std::string stagesText(const std::vector<int>& stages);
@@ -81,6 +86,10 @@ struct RowNode {
   /// lanes. Ascending.
   std::vector<std::size_t> loadRows;
   int loadOf = 1;  ///< the load is 1 when as many ranks, or lanes, are busy
+  /// Of a group of pipelines, peers or replicas: the compute row of the rank with most work
+  /// (RankShape::work), which the folded group shows in place of a load; and what is said of it.
+  std::size_t slowest = kNone;
+  std::string slowestDetail = {};
 };
 
 /// The rows of a run as a tree: host, replica, stage, rank, lane. A level with a single entry is
@@ -91,6 +100,10 @@ struct RowNode {
 /// replicas and hosts; a rank with several stages stands once, in the place of its first one. The
 /// header names all stages. Where no stage has several ranks, the ranks stand alone, in the
 /// order of their stages; where there are many ranks, stages start folded.
+///
+/// By pipeline, peers or replica there is one level of groups, without hosts. All pipelines and
+/// replicas but the slowest start folded, groups of peers where there are many ranks. A run with a
+/// single group, or with groups of one rank, has none.
 ///
 /// Under a rank stand its other lanes and its counters. Two or more lanes that hold no pipeline
 /// work (only events of kind kOther) stand in a row of their own, which starts folded.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chart/row_layout.h"
 #include "chart/testing/replicas.h"
 #include "chart/testing/rows_text.h"
 
@@ -242,6 +243,92 @@ TEST(RowTreeTest, EveryRowOfTheChartHasOneNodeWithAKeyOfItsOwn) {
     for (std::size_t node = 0; node < tree.size(); ++node) {
       EXPECT_EQ(tree.find(tree[node].key), node) << tree[node].key;
     }
+  }
+}
+
+/// Two replicas of two tensor-parallel peers each, of two stages: ranks 0 to 7. Jobs of rank 6 are
+/// longest.
+Timeline hybridRanks() {
+  Timeline timeline = makeReplicas(4, {.ranks = 2, .steps = 1, .hasTransfers = false});
+  for (auto& [rank, info] : timeline.ranks) {
+    info.dataParallelIndex = rank / 4;
+    info.tensorParallelIndex = rank / 2 % 2;
+  }
+  for (Track& track : timeline.tracks) {
+    if (track.rank != 6 || track.lane != kComputeLane) continue;
+    for (Event& event : track.events) event.end += event.kind == JobKind::kForward ? 1000 : 0;
+  }
+  return timeline;
+}
+
+std::string grouped(const ChartModel& model, RowGrouping grouping, bool isFolded) {
+  RowState state;
+  state.grouping = grouping;
+  const RowTree& tree = model.rowTree(grouping);
+  for (const std::size_t node : tree.top()) state.folded[tree[node].key] = isFolded;
+  return rowsText(model, state);
+}
+
+TEST(RowTreeTest, RanksAreGroupedByPipelinesPeersAndReplicas) {
+  const Timeline timeline = hybridRanks();
+  const ChartModel model(timeline);
+  EXPECT_EQ(grouped(model, RowGrouping::kByReplica, true), "+ replica 0\n+ replica 1\n");
+  EXPECT_EQ(grouped(model, RowGrouping::kByPipeline, true),
+            "+ pipeline 0\n+ pipeline 1\n+ pipeline 2\n+ pipeline 3\n");
+  EXPECT_EQ(grouped(model, RowGrouping::kByTensorPeers, false),
+            "- replica 0, stage 0\n  . rank 0\n  . rank 2\n"
+            "- replica 0, stage 1\n  . rank 1\n  . rank 3\n"
+            "- replica 1, stage 0\n  . rank 4\n  . rank 6\n"
+            "- replica 1, stage 1\n  . rank 5\n  . rank 7\n");
+  EXPECT_EQ(grouped(model, RowGrouping::kByDataPeers, false),
+            "- stage 0, tensor rank 0\n  . rank 0\n  . rank 4\n"
+            "- stage 1, tensor rank 0\n  . rank 1\n  . rank 5\n"
+            "- stage 0, tensor rank 1\n  . rank 2\n  . rank 6\n"
+            "- stage 1, tensor rank 1\n  . rank 3\n  . rank 7\n");
+}
+
+TEST(RowTreeTest, TensorParallelPeersOfASingleReplicaAreNoReplicas) {
+  Timeline timeline = hybridRanks();
+  for (auto& [rank, info] : timeline.ranks) {
+    info.dataParallelIndex = 0;
+    info.tensorParallelIndex = rank / 2;
+  }
+  const ChartModel model(timeline);
+  RowState state;
+  const RowTree& tree = model.rowTree(state.grouping);
+  for (const std::size_t node : tree.top()) state.folded[tree[node].key] = true;
+  EXPECT_EQ(rowsText(model, state),
+            "+ tensor rank 0\n+ tensor rank 1\n+ tensor rank 2\n+ tensor rank 3\n");
+  const RowTree& byStage = model.rowTree(RowGrouping::kByStage);
+  EXPECT_EQ(byStage[byStage.find("rank 6")].detail, "tensor rank 3");
+}
+
+TEST(RowTreeTest, AFoldedGroupShowsTheRowOfItsMemberWithMostWork) {
+  const Timeline timeline = hybridRanks();
+  const ChartModel model(timeline);
+  RowState state;
+  state.grouping = RowGrouping::kByTensorPeers;
+  state.folded = {{"peers of replica 1, stage 0", true}};
+  const ShownRows shown = shownRows(model.rowTree(state.grouping), state);
+  const ShownRow* folded = nullptr;
+  for (const ShownRow& row : shown.rows) {
+    if (row.label == "replica 1, stage 0") folded = &row;
+  }
+  ASSERT_NE(folded, nullptr);
+  ASSERT_TRUE(folded->showsLanes());
+  EXPECT_EQ(model.rows()[folded->row].rank, 6);
+  EXPECT_EQ(folded->detail, "rank 6, most work of 2");
+  const RowLayout layout(model.rows(), shown, RowHeights{});
+  EXPECT_TRUE(layout.isShown(folded->row));
+  EXPECT_EQ(layout[folded->row].height, RowHeights{}.compute) << "as high as the rank itself";
+}
+
+TEST(RowTreeTest, AGroupingOfOneGroupOrOfSingleRanksHasNoHeaders) {
+  const Timeline timeline = makeTestTimeline({.ranks = 2, .steps = 1, .hasTransfers = false});
+  const ChartModel model(timeline);
+  for (const RowGrouping grouping : {RowGrouping::kByPipeline, RowGrouping::kByReplica,
+                                     RowGrouping::kByTensorPeers, RowGrouping::kByDataPeers}) {
+    EXPECT_EQ(grouped(model, grouping, false), ". rank 0\n. rank 1\n");
   }
 }
 

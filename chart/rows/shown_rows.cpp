@@ -26,7 +26,7 @@ class Lister {
     for (const std::string& key : state.hidden) {
       if (const std::size_t node = tree.find(key); node != RowNode::kNone) isHidden_[node] = true;
     }
-    if (!state.filter.empty()) findMatches();
+    if (!state.filter.empty() || state.only) findMatches();
   }
 
   ShownRows list() {
@@ -56,6 +56,11 @@ class Lister {
       const bool isAboveFound = at.parent != RowNode::kNone && matches_[at.parent] == Match::kYes;
       if (isAboveFound || rowMatches(state_.filter, at.names)) matches_[node] = Match::kYes;
     }
+    if (state_.only) {
+      for (std::size_t node = 0; node < tree_.size(); ++node) {
+        if (!state_.only->contains(tree_[node].key)) matches_[node] = Match::kNo;
+      }
+    }
     for (std::size_t node = tree_.size(); node-- > 0;) {
       const std::size_t parent = tree_[node].parent;
       if (parent == RowNode::kNone || matches_[node] == Match::kNo || isHidden_[node]) continue;
@@ -78,10 +83,12 @@ class Lister {
     row.depth = depth;
     row.canFold = !isOpened && tree_.canFold(node);
     row.isFolded = row.canFold && isFolded(tree_, state_, node);
-    row.isLoad = row.isFolded && at.kind != RowKind::kRank;
-    row.isOneLine = at.isOneLine;
+    const bool showsSlowest = row.isFolded && at.slowest != RowNode::kNone;
+    if (showsSlowest) row.row = at.slowest;
+    row.isLoad = row.isFolded && !showsSlowest && at.kind != RowKind::kRank;
+    row.isOneLine = at.isOneLine && !showsSlowest;
     row.label = at.label;
-    row.detail = at.detail;
+    row.detail = showsSlowest ? at.slowestDetail : at.detail;
     if (isTopOfPinned && at.kind >= RowKind::kLane) row.prefix = tree_[rankOf(node)].key;
     if (row.isFolded) return;
     for (const std::size_t child : orderedChildren(tree_, state_, node)) {

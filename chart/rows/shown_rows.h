@@ -11,7 +11,8 @@ namespace pipetrace {
 struct ShownRow {
   RowKind kind = RowKind::kLane;
   std::size_t node = RowNode::kNone;  ///< in the tree; kNone in a list without one
-  std::size_t row = RowNode::kNone;   ///< the chart's row whose lanes it shows; kNone: no lanes
+  /// The chart's row whose lanes it shows, of a folded group RowNode::slowest; kNone: no lanes.
+  std::size_t row = RowNode::kNone;
   int depth = 0;
   bool canFold = false;
   bool isFolded = false;
@@ -37,8 +38,8 @@ struct ShownRows {
 };
 
 /// The rows of a tree in a state: folded nodes stand alone; hidden ones, and those that the filter
-/// leaves out, are missing with all below them. Nodes above a row that the filter finds are
-/// unfolded. A header of which no row is left is missing, too.
+/// or RowState::only leaves out, are missing with all below them. Nodes above a row that the filter
+/// finds are unfolded. A header of which no row is left is missing, too.
 ShownRows shownRows(const RowTree& tree, const RowState& state);
 
 /// All rows of the chart in its order, without headers.

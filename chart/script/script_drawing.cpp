@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "chart/draw/clip_shapes.h"
+#include "chart/draw/hatch_lines.h"
 #include "chart/draw/text_width.h"
 #include "trace/error.h"
 #include "trace/text/utf8.h"
@@ -76,7 +77,8 @@ class ScriptDrawing::Writer {
       case DrawCommand::Kind::kFill: return addFill(i, light, dark, color);
       case DrawCommand::Kind::kHatch:
         begin(3, command.rect);
-        out_.add({color, tables_.colorNumber(command.stroke, dark[i].stroke)});
+        out_.add({color, tables_.colorNumber(command.stroke, dark[i].stroke),
+                  static_cast<int>(command.pattern)});
         break;
       case DrawCommand::Kind::kText:
         begin(4, command.rect);
@@ -100,9 +102,9 @@ class ScriptDrawing::Writer {
 
   std::string finish() const { return out_.json(); }
 
- private:
   static int tenths(double value) { return static_cast<int>(std::lround(value * 10)); }
 
+ private:
   void begin(int kind, const PixelRect& rect) {
     if (rect.y != y_ || rect.height != height_) {
       out_.add({0, rect.y, rect.height});
@@ -183,6 +185,20 @@ std::string ScriptDrawing::commands(const std::vector<DrawCommand>& light,
   return writer.finish();
 }
 
+/// The patterns, in the order of BubblePattern.
+std::string ScriptDrawing::hatchings() {
+  std::string out = "\"hatchings\":[";
+  for (int i = 0; i < kBubblePatternCount; ++i) {
+    NumberList all;
+    for (const HatchLines& lines : linesOf(static_cast<BubblePattern>(i))) {
+      const auto [dash, gap] = dashesOf(lines);
+      all.add({static_cast<int>(lines.direction), Writer::tenths(dash), Writer::tenths(gap)});
+    }
+    out += (i == 0 ? "" : ",") + all.json();
+  }
+  return out + "]";
+}
+
 std::string ScriptDrawing::tables() const {
   std::string out = "\"colors\":[";
   for (const auto* const pair : byNumber(colors_)) {
@@ -205,7 +221,7 @@ std::string ScriptDrawing::tables() const {
     out += ',';
   }
   if (out.back() == ',') out.pop_back();
-  return out + "]";
+  return out + "]," + hatchings();
 }
 
 PixelRect RecordedCanvas::clip() const {
@@ -231,7 +247,9 @@ void RecordedCanvas::fill(PixelRect rect, Color color) {
 
 void RecordedCanvas::hatch(PixelRect rect, const Hatching& hatching) {
   DrawCommand* const command = add(DrawCommand::Kind::kHatch, rect, hatching.ground);
-  if (command != nullptr) command->stroke = hatching.stroke;
+  if (command == nullptr) return;
+  command->stroke = hatching.stroke;
+  command->pattern = hatching.pattern;
 }
 
 void RecordedCanvas::columns(int top, int height, ColumnEdge edge,

@@ -17,9 +17,10 @@ struct DrawCommand {
   enum class Kind : std::uint8_t { kFill, kHatch, kText, kLine, kPolygon, kVeil };
 
   Kind kind = Kind::kFill;
-  PixelRect rect;  ///< not of lines and polygons
-  Color color;     ///< of hatching: its ground
-  Color stroke;    ///< of hatching
+  PixelRect rect;              ///< not of lines and polygons
+  Color color;                 ///< of hatching: its ground
+  Color stroke;                ///< of hatching
+  BubblePattern pattern = {};  ///< of hatching
   TextStyle style;
   std::string text;
   std::vector<PixelPoint> points;  ///< of lines and polygons
@@ -85,7 +86,7 @@ class NumberList {
 ///     0 y h            the rows [y, y + h), for the commands up to the next 0
 ///     1 dx w c         a rectangle in colour c; dx: from the begin of the one before
 ///     2 dx w c t s     the same with text t in style s in its middle
-///     3 dx w c d       hatching with ground c and lines of colour d
+///     3 dx w c d p     hatching with ground c and lines of colour d, of pattern p
 ///     4 dx w t s       text t in style s in a box
 ///     5 c u d n x y …  a line through n points; u: tenths of pixels wide; d: 1 for dashes; points
 ///                      in tenths of pixels
@@ -102,11 +103,14 @@ class ScriptDrawing {
   int colorNumber(Color light, Color dark);
 
   /// The tables, as members of a JSON object: "colors":[["#fff","#000"],…], "styles":[[size, bold,
-  /// align, color],…] with align 0 to 2 for left, centre and right, "texts":[…]. Call it last.
+  /// align, color],…] with align 0 to 2 for left, centre and right, "texts":[…], and "hatchings":
+  /// of each pattern its lines as HatchDirection, tenths of pixels that are drawn, and that are
+  /// free. Call it last.
   std::string tables() const;
 
  private:
   class Writer;
+  static std::string hatchings();
   int styleNumber(const DrawCommand& light, const DrawCommand& dark);
 
   std::map<std::array<std::uint32_t, 2>, int> colors_;

@@ -44,16 +44,18 @@ TEST(ScriptDrawingTest, CommandsAreNumbersThatReferToTables) {
                        [&](Canvas& canvas, Color ink) {
                          canvas.fill({5, 10, 20, 8}, ink);
                          canvas.text({5, 10, 20, 8}, "F3", style);
-                         canvas.hatch({30, 10, 4, 8}, {kRed, ink});
+                         canvas.hatch({30, 10, 4, 8}, {kRed, ink, BubblePattern::kUpright});
                          canvas.text({2, 20, 9, 8}, "F3", style);
                          canvas.veil({2, 20, 9, 8}, ink, 0.25);
                        }),
             std::vector<std::int64_t>({0, 10, 8, 2, 5,   20, 0, 0, 0,  // row, rectangle with text
-                                       3, 25, 4, 1, 0,                 // from the start of that
+                                       3, 25, 4, 1, 0,   2,            // from the start of that
                                        0, 20, 8, 4, -28, 9,  0, 0,     // another row, text alone
                                        7, 0,  9, 0, 25}));
   EXPECT_EQ(drawing.tables(), R"("colors":[["#000000","#ffffff"],["#ff0000","#ff0000"]],)"
-                              R"("styles":[[12,1,1,1]],"texts":["F3"])");
+                              R"("styles":[[12,1,1,1]],"texts":["F3"],)"
+                              R"("hatchings":[[0,85,0],[1,85,0],[2,60,0],[3,60,0],[2,60,0,3,60,0],)"
+                              R"([0,85,0,1,85,0],[0,42,42],[1,42,42],[3,30,30],[3,15,45]])");
 }
 
 TEST(NumberListTest, IsAJsonArray) {

@@ -23,8 +23,13 @@ Nanoseconds beginOf(const Timeline& timeline) {
   return begin == kNsMax ? 0 : begin;
 }
 
-JobMatcher::JobMatcher(const Timeline& timeline, SearchQuery query)
-    : timeline_(timeline), query_(std::move(query)), texts_(query_.words) {
+JobMatcher::JobMatcher(const Timeline& timeline, SearchQuery query,
+                       std::shared_ptr<const UsualTimes> usual)
+    : timeline_(timeline),
+      query_(std::move(query)),
+      usual_(std::move(usual)),
+      texts_(query_.words) {
+  if (query_.own && !usual_) usual_ = std::make_shared<const UsualTimes>(timeline);
   texts_.insert(texts_.end(), query_.names.begin(), query_.names.end());
   if (texts_.size() > kMostTexts) {
     throw Error("a query has at most " + std::to_string(kMostTexts) + " words");
@@ -84,6 +89,10 @@ bool JobMatcher::allowsNumbers(const Event& event) const {
 bool JobMatcher::allowsTimes(const Event& event) const {
   if (query_.longerThan && event.duration() < *query_.longerThan) return false;
   if (query_.shorterThan && event.duration() > *query_.shorterThan) return false;
+  if (query_.own) {
+    const auto factor = usual_->factorOf(event);
+    if (!factor || !query_.own->contains(*factor)) return false;
+  }
   if (!instant_) return true;
   const bool hasBegun = event.begin <= *instant_;
   return hasBegun && (*instant_ < event.end || event.begin == *instant_);

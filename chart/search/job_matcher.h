@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "chart/search/parse_query.h"
+#include "chart/search/usual_times.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -19,7 +21,9 @@ Nanoseconds beginOf(const Timeline& timeline);
 /// is. Keeps what it knows of names, so each thread needs its own.
 class JobMatcher {
  public:
-  JobMatcher(const Timeline& timeline, SearchQuery query);
+  /// `usual`: of the timeline, for queries with `own`; without it they make it themselves.
+  JobMatcher(const Timeline& timeline, SearchQuery query,
+             std::shared_ptr<const UsualTimes> usual = nullptr);
 
   /// Whether an event of this lane can match.
   bool allowsLane(int rank, std::string_view lane) const;
@@ -46,6 +50,7 @@ class JobMatcher {
 
   const Timeline& timeline_;
   SearchQuery query_;
+  std::shared_ptr<const UsualTimes> usual_;
   std::optional<Nanoseconds> instant_;
   // Bit n: the n-th of the words, then of the names.
   std::vector<std::string> texts_;

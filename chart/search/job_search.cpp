@@ -63,8 +63,9 @@ ChartHit MatchList::hitOf(const MatchPlace& place) const {
           .span = 0};
 }
 
-JobSearch::JobSearch(const ChartModel& model, SearchQuery query)
-    : matcher_(model.timeline(), std::move(query)) {
+JobSearch::JobSearch(const ChartModel& model, SearchQuery query,
+                     std::shared_ptr<const UsualTimes> usual)
+    : matcher_(model.timeline(), std::move(query), std::move(usual)) {
   const std::vector<ChartRow>& rows = model.rows();
   for (std::size_t row = 0; row < rows.size(); ++row) {
     addLanes(row, rows[row].lanes, false, matcher_.allowsLane(rows[row].rank, rows[row].lane));

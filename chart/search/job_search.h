@@ -66,7 +66,9 @@ class MatchList {
 /// and dropped at any time. Refers to the model.
 class JobSearch {
  public:
-  JobSearch(const ChartModel& model, SearchQuery query);
+  /// `usual`: as for JobMatcher.
+  JobSearch(const ChartModel& model, SearchQuery query,
+            std::shared_ptr<const UsualTimes> usual = nullptr);
 
   /// Looks at about `events` more events. Returns whether the search is done.
   bool advance(std::size_t events);

@@ -178,5 +178,40 @@ TEST(JobSearchTest, NeighboursAndCountsAreThoseOfASortedList) {
   }
 }
 
+TEST(JobSearchTest, OwnTimesAreComparedWithTheUsualOnesOfStageAndKind) {
+  Timeline timeline = makeTestTimeline({.ranks = 3, .microBatches = 8, .steps = 2});
+  const Event* slow = nullptr;
+  const Event* slower = nullptr;
+  for (Event& event : timeline.track(1, kComputeLane).events) {
+    if (event.step != 1 || event.microBatch != 3 || !isCompute(event.kind)) continue;
+    const bool isForward = event.kind == JobKind::kForward;
+    event.end = event.begin + event.duration() * (isForward ? 12 : 30) / 10;
+    (isForward ? slow : slower) = &event;
+  }
+  const ChartModel model(timeline);
+  EXPECT_THAT(searchedIn(model, "own:1.1x.."), testing::UnorderedElementsAre(slow, slower));
+  EXPECT_THAT(searchedIn(model, "own:1.1x..2x"), testing::ElementsAre(slow));
+  EXPECT_THAT(searchedIn(model, "own:..0.9x"), testing::IsEmpty()) << "stages are alike";
+  EXPECT_THAT(searchedIn(model, "own:1.1x.. kind:backward"), testing::ElementsAre(slower));
+}
+
+TEST(JobSearchTest, OwnTimesThatAreGivenTakeThePlaceOfDurations) {
+  const Timeline timeline = makeTestTimeline({.ranks = 2, .microBatches = 8, .steps = 1});
+  const ChartModel model(timeline);
+  auto own = std::make_shared<JobOwnTimes>();
+  const Track& track = *timeline.findTrack(1, kComputeLane);
+  const Event* waiting = nullptr;
+  for (const Event& event : track.events) {
+    if (event.kind == JobKind::kForward && event.microBatch == 2) waiting = &event;
+  }
+  (*own)[waiting] = waiting->duration() / 2;
+  JobSearch search(model, parseQuery("own:..0.6x"),
+                   std::make_shared<const UsualTimes>(timeline, own));
+  while (!search.advance(1'000'000)) {
+  }
+  ASSERT_EQ(search.matches().size(), 1U);
+  EXPECT_EQ(search.matches().hitOf(*search.matches().firstFrom({kNsMin, 0, 0})).event, waiting);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -111,6 +111,34 @@ NumberSpans spansOf(const Token& token) {
   return spans;
 }
 
+/// "1.1", "1.1x".
+std::optional<double> factorOf(std::string text) {
+  if (text.ends_with('x') || text.ends_with('X')) text.pop_back();
+  if (text.empty() || text.find_first_not_of("0123456789.") != std::string::npos) {
+    return std::nullopt;
+  }
+  double factor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return factor;
+}
+
+/// "1.1x..", "1.1x..2x", "..0.9x".
+FactorSpan factorsOf(const Token& token) {
+  const std::size_t dots = token.value.find("..");
+  if (dots != std::string::npos && token.value.size() > 2) {
+    const std::string from = token.value.substr(0, dots);
+    const std::string to = token.value.substr(dots + 2);
+    FactorSpan span;
+    const auto first = from.empty() ? std::optional(span.first) : factorOf(from);
+    const auto last = to.empty() ? std::optional(span.last) : factorOf(to);
+    if (first && last && *first <= *last) return {*first, *last};
+  }
+  throw Error("'" + token.whole +
+              "' has no factors; write own:1.1x.. for jobs that take at least 1.1 times as long as "
+              "usual, own:1.1x..2x or own:..0.9x");
+}
+
 Nanoseconds timeOf(const Token& token) {
   const auto time = parseDuration(token.value);
   if (!time) {
@@ -153,7 +181,8 @@ constexpr std::array kNumberKeys = {
     NumberKey{"id", &SearchQuery::jobs}};
 
 constexpr const char* kKeys =
-    "kind, class, phase, lane, name, step, rank, mb, stage, chunk, peer, id, longer, shorter, at";
+    "kind, class, phase, lane, name, step, rank, mb, stage, chunk, peer, id, own, longer, shorter, "
+    "at";
 
 void addPart(SearchQuery& query, const Token& token) {
   const std::string& key = token.key;
@@ -181,6 +210,8 @@ void addPart(SearchQuery& query, const Token& token) {
     query.lanes = listOf(lowerCase(token.value));
   } else if (key == "name") {
     query.names.push_back(lowerCase(token.value));
+  } else if (key == "own") {
+    query.own = factorsOf(token);
   } else if (key == "longer") {
     query.longerThan = timeOf(token);
   } else if (key == "shorter") {

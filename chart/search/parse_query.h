@@ -30,6 +30,14 @@ inline bool allows(const NumberSpans& spans, std::int64_t number) {
          });
 }
 
+/// Factors from `first` to `last`, both included.
+struct FactorSpan {
+  double first = 0;
+  double last = std::numeric_limits<double>::infinity();
+
+  bool contains(double factor) const { return first <= factor && factor <= last; }
+};
+
 /// The parts of a query. A job or a bubble matches if all parts that are given allow it.
 struct SearchQuery {
   std::vector<std::string> words;  ///< lower case; each is in the name or in the kind
@@ -47,6 +55,8 @@ struct SearchQuery {
   NumberSpans jobs;                       ///< ids
   std::optional<Nanoseconds> longerThan;  ///< at least that long
   std::optional<Nanoseconds> shorterThan;
+  /// How many times as long its own time is as the usual one of its stage and kind (UsualTimes).
+  std::optional<FactorSpan> own;
   std::optional<Nanoseconds> at;  ///< it lasts at that time after the start of the run
 };
 
@@ -57,6 +67,8 @@ struct SearchQuery {
 /// - `kind:forward`, `class:imbalance`, `phase:evaluate` (or training, predict), `lane:send`,
 ///   `name:nccl`
 /// - `step:12`, `step:3..5`, `rank:0,2,8..`; numbers of mb, stage, chunk, peer, id as well
+/// - `own:1.1x..`, `own:1.1x..2x`: compute jobs whose own time is that many times the usual one of
+///   their stage and kind
 /// - `longer:2ms`, `shorter:50us`, `at:401.5ms` (after the start of the run)
 ///
 /// Letters may be upper or lower case. Throws Error, which names the bad part and lists what can be

@@ -37,6 +37,18 @@ TEST(ParseQueryTest, NumbersAreSingleOnesListsAndSpans) {
   EXPECT_TRUE(allows(query.stages, 77)) << "not given";
 }
 
+TEST(ParseQueryTest, FactorsOfOwnTimeAreSpans) {
+  EXPECT_EQ(parseQuery("own:1.1x..").own->first, 1.1);
+  EXPECT_TRUE(parseQuery("own:1.1x..").own->contains(1000));
+  EXPECT_FALSE(parseQuery("own:1.1x..2x").own->contains(2.01));
+  EXPECT_TRUE(parseQuery("own:..0.9").own->contains(0.2));
+  EXPECT_FALSE(parseQuery("forward").own);
+  for (const char* wrong :
+       {"own:1.1x", "own:..", "own:2x..1x", "own:a..b", "own:-1x..", "own:x.."}) {
+    EXPECT_THAT(problemOf(wrong), HasSubstr("write own:1.1x..")) << wrong;
+  }
+}
+
 TEST(ParseQueryTest, WordsAndQuotesAreTexts) {
   EXPECT_THAT(parseQuery("  Forward \"my Kernel\"  \"a:b\" ").words,
               ElementsAre("forward", "my kernel", "a:b"));

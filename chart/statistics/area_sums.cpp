@@ -18,6 +18,18 @@ AreaSums::OfTrack sumsOf(const StatisticsIndex& index, std::size_t track,
   KeyTable<EventSums> sums;
   const Track& events = index.timeline().tracks[track];
   const auto& blocks = index.blocks(track);
+  const OwnTimes* const own = index.ownTimes(track);
+  std::vector<std::pair<std::size_t, Nanoseconds>> atBegin;
+  std::vector<std::pair<std::size_t, Nanoseconds>> atEnd;
+  if (own != nullptr) {
+    atBegin = own->before(events.events, time.begin);
+    atEnd = own->before(events.events, time.end);
+  }
+  const auto ownBefore = [](const std::vector<std::pair<std::size_t, Nanoseconds>>& times,
+                            std::size_t event) {
+    const auto found = std::lower_bound(times.begin(), times.end(), std::pair(event, kNsMin));
+    return found == times.end() || found->first != event ? 0 : found->second;
+  };
   for (std::size_t b = 0; b < blocks.size() && blocks[b].firstBegin < time.end && !stop; ++b) {
     if (!blocks[b].meets(time)) continue;
     if (blocks[b].isInside(time)) {
@@ -28,8 +40,14 @@ AreaSums::OfTrack sumsOf(const StatisticsIndex& index, std::size_t track,
     for (std::size_t i = from; i < to; ++i) {
       const Event& event = events.events[i];
       if (!isIn(event, time.begin, time.end)) continue;
-      sums[sumsKey(event.kind, event.bubbleClass, event.stage)].add(
-          event.duration(), std::min(event.end, time.end) - std::max(event.begin, time.begin));
+      const Nanoseconds part = std::min(event.end, time.end) - std::max(event.begin, time.begin);
+      Nanoseconds ownPart = part;
+      if (own != nullptr) {
+        ownPart = event.end > time.end ? ownBefore(atEnd, i) : own->of(i);
+        if (event.begin < time.begin) ownPart -= ownBefore(atBegin, i);
+      }
+      sums[sumsKey(event.kind, event.bubbleClass, event.stage)].add(event.duration(), part,
+                                                                    ownPart);
     }
   }
   return {events.rank, sums.take()};
@@ -54,20 +72,24 @@ StatisticsIndex::Block blockOf(std::span<const Event> events) {
   KeyTable<EventSums> sums;
   Busy busy;
   Nanoseconds lastEnd = kNsMin;
+  bool isFlat = true;
   for (const Event& event : events) {
     const Nanoseconds duration = event.duration();
-    sums[sumsKey(event.kind, event.bubbleClass, event.stage)].add(duration, duration);
+    sums[sumsKey(event.kind, event.bubbleClass, event.stage)].add(duration, duration, duration);
+    isFlat = isFlat && event.begin >= lastEnd;
     lastEnd = std::max(lastEnd, event.end);
     busy.add(event);
   }
-  return {events.front().begin, lastEnd, sums.take(), busy.time, busy.upTo};
+  return {events.front().begin, lastEnd, sums.take(), busy.time, busy.upTo, isFlat};
 }
 
 }  // namespace
 
-std::optional<std::int32_t> lineOf(StatisticsBy by, std::uint64_t key, int rank) {
-  const auto kind = static_cast<JobKind>(key >> 40U & 0xFFU);
+std::optional<std::int32_t> lineOf(StatisticsBy by, std::uint64_t key, int rank, StatisticsOf of) {
+  const JobKind kind = kindOfKey(key);
   const bool isBubble = kind == JobKind::kBubble;
+  const bool isChosen = of == StatisticsOf::kAll || (!isBubble && groupOf(kind) == of);
+  if (!isChosen && by != StatisticsBy::kBubbleClass) return std::nullopt;
   switch (by) {
     case StatisticsBy::kKind: return static_cast<std::int32_t>(kind);
     case StatisticsBy::kStage:
@@ -137,11 +159,11 @@ AreaSums sumsOf(const StatisticsIndex& index, const AreaTracks& area, int thread
   return sums;
 }
 
-std::vector<StatisticsLine> linesOf(const AreaSums& sums, StatisticsBy by) {
+std::vector<StatisticsLine> linesOf(const AreaSums& sums, StatisticsBy by, StatisticsOf of) {
   std::map<std::int32_t, EventSums> lines;
   for (const AreaSums::OfTrack& track : sums.tracks) {
     for (const auto& [key, ofKey] : track.sums) {
-      if (const auto line = lineOf(by, key, track.rank)) lines[*line].add(ofKey);
+      if (const auto line = lineOf(by, key, track.rank, of)) lines[*line].add(ofKey);
     }
   }
   std::vector<StatisticsLine> list;
@@ -152,7 +174,7 @@ std::vector<StatisticsLine> linesOf(const AreaSums& sums, StatisticsBy by) {
 
 StatisticsIndex::StatisticsIndex(const Timeline& timeline, int threads,
                                  const std::atomic<bool>* stop)
-    : timeline_(&timeline), tracks_(timeline.tracks.size()) {
+    : timeline_(&timeline), tracks_(timeline.tracks.size()), own_(timeline.tracks.size()) {
   std::vector<std::pair<std::size_t, std::size_t>> pieces;  // track, first block
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     tracks_[t].resize((timeline.tracks[t].events.size() + kBlock - 1) / kBlock);
@@ -169,7 +191,32 @@ StatisticsIndex::StatisticsIndex(const Timeline& timeline, int threads,
     }
   });
   if (stop != nullptr && *stop) return;
-  inParallel(threads, tracks_.size(), [&](std::size_t t) { addBusy(t); });
+  inParallel(threads, tracks_.size(), [&](std::size_t t) {
+    addBusy(t);
+    addOwn(t);
+  });
+}
+
+void StatisticsIndex::addOwn(std::size_t track) {
+  bool isFlat = true;
+  Nanoseconds lastEnd = kNsMin;
+  for (const Block& block : tracks_[track]) {
+    isFlat = isFlat && block.isFlat && block.firstBegin >= lastEnd;
+    lastEnd = std::max(lastEnd, block.lastEnd);
+  }
+  if (isFlat) return;
+  const std::vector<Event>& events = timeline_->tracks[track].events;
+  auto own = std::make_unique<const OwnTimes>(events, kBlock);
+  for (std::size_t b = 0; b < tracks_[track].size(); ++b) {
+    KeyTable<Nanoseconds> sums;
+    const auto [from, to] = eventsOf(track, b);
+    for (std::size_t i = from; i < to; ++i) {
+      Nanoseconds& sum = sums[sumsKey(events[i].kind, events[i].bubbleClass, events[i].stage)];
+      sum = addedTimes(sum, own->of(i));
+    }
+    for (auto& [key, ofKey] : tracks_[track][b].sums) ofKey.own = sums[key];
+  }
+  own_[track] = std::move(own);
 }
 
 std::pair<std::size_t, std::size_t> StatisticsIndex::eventsOf(std::size_t track,

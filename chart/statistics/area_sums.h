@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "chart/chart_model.h"
 #include "chart/chart_view.h"
+#include "chart/statistics/own_times.h"
 #include "trace/event.h"
 #include "trace/timeline.h"
 
@@ -18,6 +20,17 @@ namespace pipetrace {
 
 /// Says what the lines of a table of statistics are.
 enum class StatisticsBy : std::uint8_t { kKind, kStage, kRank, kBubbleClass };
+
+/// Which events count in the lines.
+enum class StatisticsOf : std::uint8_t { kAll, kJobs, kTransfers, kOperators };
+
+/// What a kind of events is: jobs of the compute lane, messages and collectives, or all else, such
+/// as operators, kernels and copies. Not kAll.
+constexpr StatisticsOf groupOf(JobKind kind) {
+  if (isComputeLane(kind)) return StatisticsOf::kJobs;
+  return isTransfer(kind) || isCollective(kind) ? StatisticsOf::kTransfers
+                                                : StatisticsOf::kOperators;
+}
 
 /// Events with one key are summed up together. It holds kind, bubble class and stage.
 constexpr std::uint64_t sumsKey(JobKind kind, BubbleClass bubbleClass, std::int32_t stage) {
@@ -28,7 +41,11 @@ constexpr std::uint64_t sumsKey(JobKind kind, BubbleClass bubbleClass, std::int3
 /// The line in which events with such a key on a rank count: a kind, stage, rank or bubble class as
 /// a number. Nothing where they count in none: bubbles have no stage, and jobs no class. Bubbles do
 /// not count in the lines of ranks, either, so that these say how long the ranks did something.
-std::optional<std::int32_t> lineOf(StatisticsBy by, std::uint64_t key, int rank);
+/// Nor do events that `of` leaves out; bubbles count as all classes or kinds ask for.
+std::optional<std::int32_t> lineOf(StatisticsBy by, std::uint64_t key, int rank,
+                                   StatisticsOf of = StatisticsOf::kAll);
+/// The kind in a key.
+constexpr JobKind kindOfKey(std::uint64_t key) { return static_cast<JobKind>(key >> 40U & 0xFFU); }
 
 /// Returns the name of a line: "backward input", "stage 3", "no stage", "rank 3", "peer wait".
 std::string lineName(StatisticsBy by, std::int32_t line);
@@ -43,13 +60,15 @@ inline Nanoseconds addedTimes(Nanoseconds a, Nanoseconds b) {
 struct EventSums {
   std::size_t count = 0;
   Nanoseconds inside = 0;         ///< the parts of the events that are in the stretch
+  Nanoseconds own = 0;            ///< of these, without the events inside them (OwnTimes)
   Nanoseconds whole = 0;          ///< the whole events
   Nanoseconds shortest = kNsMax;  ///< whole duration of an event
   Nanoseconds longest = kNsMin;
 
-  void add(Nanoseconds duration, Nanoseconds part) {
+  void add(Nanoseconds duration, Nanoseconds part, Nanoseconds ownPart) {
     ++count;
     inside = addedTimes(inside, part);
+    own = addedTimes(own, ownPart);
     whole = addedTimes(whole, duration);
     shortest = std::min(shortest, duration);
     longest = std::max(longest, duration);
@@ -57,6 +76,7 @@ struct EventSums {
   void add(const EventSums& other) {
     count += other.count;
     inside = addedTimes(inside, other.inside);
+    own = addedTimes(own, other.own);
     whole = addedTimes(whole, other.whole);
     shortest = std::min(shortest, other.shortest);
     longest = std::max(longest, other.longest);
@@ -93,6 +113,7 @@ class StatisticsIndex {
     // The compute jobs before the block cover busyBefore, and none ends after busyUpTo.
     Nanoseconds busyBefore = 0;
     Nanoseconds busyUpTo = kNsMin;
+    bool isFlat = true;  ///< no event begins before another one of the block has ended
 
     bool meets(const Timeline::Span& time) const {
       return firstBegin < time.end && lastEnd >= time.begin;
@@ -110,11 +131,17 @@ class StatisticsIndex {
   /// The time before `time` in which the track has compute jobs. Jobs that overlap count once.
   Nanoseconds busyBefore(std::size_t track, Nanoseconds time) const;
 
+  /// The own times of a track's events; null where none is inside another one: then they are the
+  /// durations.
+  const OwnTimes* ownTimes(std::size_t track) const { return own_[track].get(); }
+
  private:
   void addBusy(std::size_t track);
+  void addOwn(std::size_t track);
 
   const Timeline* timeline_;
   std::vector<std::vector<Block>> tracks_;
+  std::vector<std::unique_ptr<const OwnTimes>> own_;  // by track
 };
 
 /// An area as the tracks of a timeline know it.
@@ -153,6 +180,7 @@ struct StatisticsLine {
 };
 
 /// The lines of a table, in the order of their numbers.
-std::vector<StatisticsLine> linesOf(const AreaSums& sums, StatisticsBy by);
+std::vector<StatisticsLine> linesOf(const AreaSums& sums, StatisticsBy by,
+                                    StatisticsOf of = StatisticsOf::kAll);
 
 }  // namespace pipetrace

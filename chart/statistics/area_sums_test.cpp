@@ -157,6 +157,83 @@ TEST(AreaSumsTest, SumsOfRandomAreasAreThoseOfAllTheirEvents) {
   }
 }
 
+/// Rank 0 forwards for 100 ns, in which an operator of 80 ns on another thread calls two, one of
+/// which calls a third.
+Timeline nestedRun() {
+  Timeline timeline;
+  timeline.track(0, kComputeLane).events = {job(0, 100, JobKind::kForward, 0)};
+  timeline.track(0, "thread 7").events = {
+      job(10, 90, JobKind::kOther, kNotGiven), job(20, 40, JobKind::kOther, kNotGiven),
+      job(50, 80, JobKind::kOther, kNotGiven), job(60, 70, JobKind::kKernel, kNotGiven)};
+  timeline.sort();
+  return timeline;
+}
+
+TEST(AreaSumsTest, NestedOperatorsCountOnceInOwnTime) {
+  const Timeline timeline = nestedRun();
+  const ChartModel model(timeline);
+  const auto kinds = tableOf(sumsIn(model, {{0, 100}, {0, 1}}), StatisticsBy::kKind);
+  EXPECT_EQ(kinds.at("other").inside, 80 + 20 + 30);
+  EXPECT_EQ(kinds.at("other").own, 70);
+  EXPECT_EQ(kinds.at("kernel").own, 10);
+  EXPECT_EQ(kinds.at("forward").own, 100);
+}
+
+TEST(AreaSumsTest, JobsTransfersAndOperatorsAreToldApart) {
+  const Timeline timeline = nestedRun();
+  const ChartModel model(timeline);
+  const AreaSums sums = sumsIn(model, {{0, 100}, {0, 1}});
+  const auto own = [&](StatisticsOf of) {
+    const auto lines = linesOf(sums, StatisticsBy::kRank, of);
+    return lines.empty() ? 0 : lines.front().sums.own;
+  };
+  EXPECT_EQ(own(StatisticsOf::kJobs), 100) << "no longer than the area";
+  EXPECT_EQ(own(StatisticsOf::kOperators), 80);
+  EXPECT_EQ(own(StatisticsOf::kTransfers), 0);
+  EXPECT_EQ(own(StatisticsOf::kAll), 180);
+  EXPECT_EQ(groupOf(JobKind::kAllReduce), StatisticsOf::kTransfers);
+  EXPECT_EQ(groupOf(JobKind::kOptimizer), StatisticsOf::kJobs);
+}
+
+TEST(AreaSumsTest, OwnTimesOfRandomAreasAreThoseOfTheirParts) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    Timeline timeline;
+    std::mt19937 random(seed);
+    Track& track = timeline.track(0, "thread 7");
+    for (int i = 0; i < 3000; ++i) {
+      const auto begin = static_cast<Nanoseconds>(random() % 20'000);
+      const auto length = static_cast<Nanoseconds>(random() % (i % 50 == 0 ? 9000 : 40));
+      track.events.push_back(job(begin, begin + length, JobKind::kOther, i % 3));
+    }
+    timeline.sort();
+    const ChartModel model(timeline);
+    for (int round = 0; round < 20; ++round) {
+      const auto a = static_cast<Nanoseconds>(random() % 20'000);
+      const auto b = static_cast<Nanoseconds>(random() % 20'000);
+      const auto middle = static_cast<Nanoseconds>(random() % 20'000);
+      const Timeline::Span time{std::min(a, b), std::max(a, b) + 1};
+      const auto ownIn = [&](Timeline::Span span) {
+        std::map<std::int32_t, Nanoseconds> own;
+        if (span.end <= span.begin) return own;
+        for (const auto& line : linesOf(sumsIn(model, {span, {0}}), StatisticsBy::kStage)) {
+          own[line.line] = line.sums.own;
+        }
+        return own;
+      };
+      const Nanoseconds cut = std::clamp(middle, time.begin, time.end);
+      auto whole = ownIn(time);
+      auto left = ownIn({time.begin, cut});
+      auto right = ownIn({cut, time.end});
+      Nanoseconds sum = 0;
+      for (const auto& [stage, own] : whole) {
+        EXPECT_EQ(own, left[stage] + right[stage]) << seed << " " << round;
+        sum += own;
+      }
+      EXPECT_LE(sum, time.end - time.begin) << "one thread";
+    }
+  }
+}
+
 TEST(AreaSumsTest, ManyStagesInABlockAreKeptApart) {
   Timeline timeline;
   for (int i = 0; i < 3000; ++i) {

@@ -40,13 +40,13 @@ struct Piece {
 /// The durations of the events in an area, line after line.
 class Durations {
  public:
-  Durations(const StatisticsIndex& index, const AreaSums& sums, StatisticsBy by, int threads,
-            const std::atomic<bool>& stop)
-      : index_(index), time_(sums.area.time), by_(by), stop_(stop) {
+  Durations(const StatisticsIndex& index, const AreaSums& sums, StatisticsBy by, StatisticsOf of,
+            int threads, const std::atomic<bool>& stop)
+      : index_(index), time_(sums.area.time), by_(by), of_(of), stop_(stop) {
     for (const std::size_t track : sums.area.tracks) addPieces(track);
     inParallel(threads, pieces_.size(), [&](std::size_t i) { count(pieces_[i]); });
     std::size_t size = 0;
-    for (const StatisticsLine& line : linesOf(sums, by)) {
+    for (const StatisticsLine& line : linesOf(sums, by, of)) {
       begins_[line.line] = size;
       size += line.sums.count;
     }
@@ -105,7 +105,7 @@ class Durations {
     }
     const int rank = index_.timeline().tracks[piece.track].rank;
     for (const auto& [key, count] : counts.entries()) {
-      if (const auto line = lineOf(by_, key, rank)) piece.counts[*line] += count;
+      if (const auto line = lineOf(by_, key, rank, of_)) piece.counts[*line] += count;
     }
   }
 
@@ -119,7 +119,7 @@ class Durations {
       forEach(piece.track, b, [&](const Event& event) {
         std::size_t*& cursor = cursors[keyOf(event)];
         if (cursor == nullptr) {
-          const auto line = lineOf(by_, keyOf(event), rank);
+          const auto line = lineOf(by_, keyOf(event), rank, of_);
           cursor = line ? &piece.counts.at(*line) : &unwanted;
         }
         if (cursor != &unwanted) durations_.make((*cursor)++, event.duration());
@@ -130,6 +130,7 @@ class Durations {
   const StatisticsIndex& index_;
   Timeline::Span time_;
   StatisticsBy by_;
+  StatisticsOf of_;
   const std::atomic<bool>& stop_;
   std::vector<Piece> pieces_;
   std::map<std::int32_t, std::size_t> begins_;
@@ -218,11 +219,11 @@ void countInto(DurationHistogram& histogram, std::span<const Nanoseconds> durati
 }
 
 void findPercentiles(const StatisticsIndex& index, const AreaSums& sums, StatisticsBy by,
-                     int threads, const std::atomic<bool>& stop,
+                     StatisticsOf of, int threads, const std::atomic<bool>& stop,
                      const std::function<void(LinePercentiles)>& found) {
-  std::vector<StatisticsLine> lines = linesOf(sums, by);
+  std::vector<StatisticsLine> lines = linesOf(sums, by, of);
   if (lines.empty()) return;
-  Durations durations(index, sums, by, threads, stop);
+  Durations durations(index, sums, by, of, threads, stop);
   // The largest first: then no thread is left with it at the end.
   std::sort(lines.begin(), lines.end(), [](const StatisticsLine& a, const StatisticsLine& b) {
     return a.sums.count > b.sums.count;

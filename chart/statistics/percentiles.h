@@ -40,11 +40,12 @@ struct LinePercentiles {
   DurationHistogram histogram;
 };
 
-/// Finds the exact percentiles of each line of linesOf(sums, by), then those of all lines together.
-/// Calls `found` with each as soon as it is known, on one thread at a time. Takes eight bytes of
-/// memory per event. Uses that many threads (0: one per core). Ends early once `stop` is set.
+/// Finds the exact percentiles of each line of linesOf(sums, by, of), then those of all lines
+/// together. Calls `found` with each as soon as it is known, on one thread at a time. Takes eight
+/// bytes of memory per event. Uses that many threads (0: one per core). Ends early once `stop` is
+/// set.
 void findPercentiles(const StatisticsIndex& index, const AreaSums& sums, StatisticsBy by,
-                     int threads, const std::atomic<bool>& stop,
+                     StatisticsOf of, int threads, const std::atomic<bool>& stop,
                      const std::function<void(LinePercentiles)>& found);
 
 }  // namespace pipetrace

@@ -18,7 +18,7 @@ std::map<std::int32_t, LinePercentiles> percentilesIn(const ChartModel& model,
   const StatisticsIndex index(model.timeline(), 2);
   const AreaSums sums = sumsOf(index, tracksOf(model, area), 2, goOn);
   std::map<std::int32_t, LinePercentiles> found;
-  findPercentiles(index, sums, by, 2, goOn, [&](const LinePercentiles& line) {
+  findPercentiles(index, sums, by, StatisticsOf::kAll, 2, goOn, [&](const LinePercentiles& line) {
     EXPECT_TRUE(found.emplace(line.line.value_or(kAll), line).second) << "each line comes once";
   });
   return found;
@@ -117,10 +117,11 @@ TEST(PercentilesTest, NothingIsFoundAfterTheStop) {
   std::atomic<bool> stop{false};
   const AreaSums sums = sumsOf(index, tracksOf(model, {{0, 100'000}, {0, 2}}), 2, stop);
   int calls = 0;
-  findPercentiles(index, sums, StatisticsBy::kKind, 2, stop, [&](const LinePercentiles&) {
-    ++calls;
-    stop = true;
-  });
+  findPercentiles(index, sums, StatisticsBy::kKind, StatisticsOf::kAll, 2, stop,
+                  [&](const LinePercentiles&) {
+                    ++calls;
+                    stop = true;
+                  });
   EXPECT_EQ(calls, 1);
 }
 

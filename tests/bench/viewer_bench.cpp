@@ -2,6 +2,9 @@
 // and prints its figures beside their goals. Logs are made in --folder if they are not there.
 //
 //     viewer_bench [--folder FOLDER] [start] [small] [memory] [large] [rows] [follow] [follow64]
+//
+// The parts `compare` and `compare-memory` are asked for by name. They need the logs of two runs in
+// FOLDER/before and FOLDER/after, which `pipe-trace plan -o` writes.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -138,6 +141,65 @@ void openLarge(const std::string& folder, int ranks) {
   measureFrames(opening.window(), std::to_string(ranks) + " rows");
 }
 
+template <typename Condition>
+void awaitCondition(const Condition& isThere) {
+  QTimer timer;  // so that it looks now and then
+  timer.start(2);
+  while (!isThere()) QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
+}
+
+/// Two runs below each other, from nothing to tints, and their frames. Memory is beside that of the
+/// first run alone, in the same process.
+void openTwo(const std::string& folder) {
+  MainWindow window;
+  window.resize(kScreen);
+  window.show();
+  QTest::qWait(200);
+  const double cpu = cpuSeconds();
+  const double begin = secondsNow();
+  const auto report = [&](const char* what, double must) {
+    window.comparePane()->repaint();
+    print({std::string("open two runs ") + what, secondsNow() - begin, "s", must, std::nullopt,
+           cpuNote(cpu)});
+  };
+  const ComparePane& pane = *window.comparePane();
+  window.open({QString::fromStdString(folder + "/before")});
+  window.compareWith({QString::fromStdString(folder + "/after")});
+  awaitCondition([&] { return pane.second() != nullptr; });
+  report("to both pictures", 0.6);
+  awaitCondition(
+      [&] { return window.profile()->isClassified() && pane.comparison().b()->isClassified(); });
+  report("to both with classes", 1.5);
+  awaitCondition([&] { return pane.comparison().twins() != nullptr; });
+  report("to tints and list", 3.5);
+  FrameDriver driver(window);
+  window.chart()->fit();
+  printFrames("zoom, pan, two runs, tiles cold", driver.zoomAndPan(kFrames), 16, 0);
+  printFrames("pan by a tenth, two runs", driver.panOn(kFrames), 16, 0);
+  printFrames("scroll, two runs", driver.scroll(kFrames), 16, 0);
+  printFrames("click, two runs", driver.click(kFrames), 16, 0);
+}
+
+/// The memory of a run in a window, and with a second one under it.
+void holdTwo(const std::string& folder) {
+  MainWindow window;
+  window.resize(kScreen);
+  window.show();
+  QTest::qWait(200);
+  const double before = residentBytes();
+  window.open({QString::fromStdString(folder + "/before")});
+  awaitCondition([&] { return window.explanation() != nullptr; });
+  ::malloc_trim(0);
+  const double one = residentBytes() - before;
+  window.compareWith({QString::fromStdString(folder + "/after")});
+  awaitCondition([&] { return window.comparePane()->comparison().twins() != nullptr; });
+  ::malloc_trim(0);
+  const double both = residentBytes() - before;
+  char note[64];
+  std::snprintf(note, sizeof note, "%.0f and %.0f MiB", one / 1048576, both / 1048576);
+  print({"memory of two runs beside one", both / one, "times", 2.2, std::nullopt, note});
+}
+
 /// The memory of what the chart draws, bubbles included.
 void holdLarge(const std::string& folder) {
   const std::string path = logsOf(folder, 64, kLarge);
@@ -229,6 +291,8 @@ int runPart(const std::string& part, const std::string& folder, double begin, in
   if (part == "large") openLarge(folder, 64);
   if (part == "memory") holdLarge(folder);
   if (part == "rows") openLarge(folder, 1000);
+  if (part == "compare") openTwo(folder);
+  if (part == "compare-memory") holdTwo(folder);
   return 0;
 }
 

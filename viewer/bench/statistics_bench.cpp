@@ -63,7 +63,7 @@ void findThePercentiles(benchmark::State& state) {
   const AreaSums sums = sumsOf(index, tracksOf(run.model, run.area), 0, kGoOn);
   const auto by = static_cast<StatisticsBy>(state.range(0));
   for (auto _ : state) {
-    findPercentiles(index, sums, by, 0, kGoOn,
+    findPercentiles(index, sums, by, StatisticsOf::kAll, 0, kGoOn,
                     [](const LinePercentiles& line) { benchmark::DoNotOptimize(line.median); });
   }
 }

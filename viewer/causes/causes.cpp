@@ -8,6 +8,7 @@
 #include "analysis/run/graph/job_index.h"
 #include "chart/links/draw_links.h"
 #include "chart/links/link_colors.h"
+#include "viewer/causes/inside_parts.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/paint/qt_canvas.h"
 
@@ -65,6 +66,11 @@ void CausesOverlay::paint(QPainter& painter, const ChartView& view) {
   QtCanvas canvas(painter, fonts_);
   if (causes_->isPathShown()) paintPath(canvas, view);
   drawLinks(canvas, view, causes_->links());
+  if (causes_->places() == nullptr) return;
+  drawInside(canvas, view, *causes_->places());
+  if (const auto job = causes_->selectedJob()) {
+    drawLongestWait(canvas, view, *causes_->places(), *job);
+  }
 }
 
 void CausesOverlay::paintPath(Canvas& canvas, const ChartView& view) {
@@ -186,6 +192,8 @@ JobGraph::Id Causes::selectedNode() const {
   const auto selected = spotOf(chart_.selection());
   return selected && places_ ? places_->nodeOf(*selected) : JobGraph::kNone;
 }
+
+std::optional<EventSpot> Causes::selectedJob() const { return spotOf(chart_.selection()); }
 
 void Causes::goTo(const EventSpot& spot) { chart_.goTo(hitOn(spot)); }
 

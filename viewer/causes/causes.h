@@ -94,6 +94,8 @@ class Causes : public QObject {
   /// The same for other threads: it keeps the explanation and the timeline.
   std::shared_ptr<const GraphPlaces> sharedPlaces() const { return places_; }
 
+  /// The event that is selected in the chart.
+  std::optional<EventSpot> selectedJob() const;
   bool isPathShown() const { return isPathShown_; }
   /// Whether the selected job is on its step's critical path; nothing while that is not known.
   std::optional<bool> isOnPath(const EventSpot& spot);

@@ -236,4 +236,17 @@ std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPla
   return found;
 }
 
+std::shared_ptr<const JobOwnTimes> ownTimesOf(const GraphPlaces& places) {
+  const JobGraph& graph = places.graph();
+  if (graph.inside().empty()) return nullptr;
+  auto own = std::make_shared<JobOwnTimes>();
+  for (const JobGraph::Rank& rank : graph.ranks()) {
+    for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+      if (!isCompute(graph.node(id).kind)) continue;
+      if (const auto spot = places.spotOf(id)) (*own)[spot->event] = graph.ownTimeOf(id);
+    }
+  }
+  return own;
+}
+
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "analysis/causes/findings.h"
 #include "chart/chart_model.h"
 #include "chart/links/event_box.h"
+#include "chart/search/usual_times.h"
 #include "viewer/words/job_fields.h"
 
 namespace pipetrace {
@@ -64,6 +66,9 @@ class GraphPlaces {
 /// Which kinds of groups a compute job waited and moved data with, where ranks meet inside it, as
 /// far as it did: "Waiting in", "5.000 ms tensor-parallel all-reduce". Empty for all other events.
 std::vector<JobField> groupFields(const GraphPlaces& places, const EventSpot& spot);
+
+/// The own times of compute jobs where ranks meet inside them; null for other runs.
+std::shared_ptr<const JobOwnTimes> ownTimesOf(const GraphPlaces& places);
 
 /// A place in the chart where a finding can be seen.
 struct FindingPlace {

@@ -1,5 +1,6 @@
 #include "viewer/chart/area_drag.h"
 
+#include <QRegion>
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -12,6 +13,7 @@ namespace pipetrace {
 namespace {
 
 constexpr int kAreaTint = 52;  // of 255
+constexpr int kEdgeWidth = 2;
 constexpr int kAroundText = 6;
 constexpr int kLengthSize = 12;
 
@@ -68,28 +70,31 @@ void AreaOverlay::paint(QPainter& painter, const ChartView& view) {
   QColor tint = chart_.palette().color(QPalette::Active, QPalette::Highlight);
   const QColor edge = tint;
   tint.setAlpha(kAreaTint);
-  // Rows that stand side by side are one block; between others the area is only outlined.
+  // Rows that stand side by side are one block; between others the area is only outlined. Jobs and
+  // bubbles keep their colours, which say what they are: the tint is between the rows.
   constexpr int kLargestGap = 16;
   const std::vector<RowPlace> places = placesOf(view, *area);
-  int from = places.front().top;
-  int to = from;
-  const auto fill = [&] { painter.fillRect(rect.x, from, rect.width, to - from, tint); };
+  QRegion between;
+  int to = places.front().top;
   for (const RowPlace& place : places) {
-    if (place.top - to > kLargestGap) {
-      fill();
-      from = to = place.top;
+    if (place.top > to && place.top - to <= kLargestGap) {
+      between += QRect(rect.x, to, rect.width, place.top - to);
     }
     to = std::max(to, place.bottom());
   }
-  fill();
+  for (const RowInView& row : view.rowsInView()) {
+    between -= QRect(rect.x, row.place.top, rect.width, row.place.height);
+  }
+  for (const QRect& each : between) painter.fillRect(each, tint);
   painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(edge, 1));
+  painter.setPen(QPen(edge, kEdgeWidth));
   painter.drawRect(rect.x, rect.y, rect.width, rect.height - 1);
-  paintLength(painter, view, rect);
 }
 
-void AreaOverlay::paintLength(QPainter& painter, const ChartView& view,
-                              const PixelRect& rect) const {
+void AreaLengthOverlay::paint(QPainter& painter, const ChartView& view) {
+  if (!chart_.area()) return;
+  const PixelRect rect = rectOf(view, *chart_.area());
+  if (rect.height == 0) return;
   const Timeline::Span& time = chart_.area()->time;
   const QString text = QString::fromStdString(formatDuration(time.end - time.begin));
   QFont font = chart_.font();

@@ -16,7 +16,7 @@ class ChartWidget;
 /// height if none is. Its sides are limited to a little beyond the view.
 PixelRect rectOf(const ChartView& view, const ChartArea& area);
 
-/// Tints the area of a chart, and says how long it is.
+/// Tints the area of a chart.
 class AreaOverlay : public ChartOverlay {
  public:
   /// The chart must outlive it.
@@ -25,8 +25,18 @@ class AreaOverlay : public ChartOverlay {
   void paint(QPainter& painter, const ChartView& view) override;
 
  private:
-  void paintLength(QPainter& painter, const ChartView& view, const PixelRect& rect) const;
+  const ChartWidget& chart_;
+};
 
+/// Says how long the area of a chart is.
+class AreaLengthOverlay : public ChartOverlay {
+ public:
+  /// The chart must outlive it.
+  explicit AreaLengthOverlay(const ChartWidget& chart) : chart_(chart) {}
+
+  void paint(QPainter& painter, const ChartView& view) override;
+
+ private:
   const ChartWidget& chart_;
 };
 

@@ -20,10 +20,10 @@ constexpr qint64 kTap = 160;        // ms; a shorter press is one step
 constexpr qint64 kLongestGap = 50;  // ms; after a slow frame the movement does not jump
 
 QAction* add(ChartWidget& chart, const char* name, const char* words, const QKeySequence& key,
-             const std::function<void()>& what) {
+             const std::function<void()>& what, CommandMenu menu = CommandMenu::kRows) {
   auto* action = new QAction(QCoreApplication::translate("RowCommands", words), &chart);
   action->setObjectName(QString::fromLatin1(name));
-  action->setData(static_cast<int>(CommandMenu::kRows));
+  action->setData(static_cast<int>(menu));
   action->setShortcut(key);
   action->setShortcutContext(Qt::WindowShortcut);
   QObject::connect(action, &QAction::triggered, &chart, what);
@@ -59,7 +59,34 @@ void addRowCommands(ChartWidget& chart) {
       [c] { c->setRowState(withAllShown(c->rowState())); });
   add(chart, "rows-by-rank", "Rows by rank", {}, [c] { group(*c, RowGrouping::kByRank); });
   add(chart, "rows-by-stage", "Rows by stage", {}, [c] { group(*c, RowGrouping::kByStage); });
+  add(chart, "rows-by-pipeline", "Rows by pipeline", {},
+      [c] { group(*c, RowGrouping::kByPipeline); });
+  add(chart, "rows-by-replica", "Rows by replica", {}, [c] { group(*c, RowGrouping::kByReplica); });
+  add(chart, "rows-by-tensor-peers", "Rows by tensor-parallel peers", {},
+      [c] { group(*c, RowGrouping::kByTensorPeers); });
+  add(chart, "rows-by-data-peers", "Rows by data-parallel peers", {},
+      [c] { group(*c, RowGrouping::kByDataPeers); });
   add(chart, "rows-as-opened", "Rows as they were opened", {}, [c] { c->setRowState({}); });
+  using enum CommandMenu;
+  QAction* higher = add(
+      chart, "higher-rows", "Higher rows", Qt::CTRL | Qt::Key_Plus, [c] { c->stepRowHeight(true); },
+      kRowHeight);
+  higher->setShortcuts({Qt::CTRL | Qt::Key_Plus, Qt::CTRL | Qt::Key_Equal});
+  add(
+      chart, "lower-rows", "Lower rows", Qt::CTRL | Qt::Key_Minus, [c] { c->stepRowHeight(false); },
+      kRowHeight);
+  add(
+      chart, "usual-rows", "Usual height", Qt::CTRL | Qt::Key_0,
+      [c] { c->setRowHeight(RowState::kUsualHeight); }, kRowHeight);
+  add(
+      chart, "full-rows", "Full height, with all lanes", {},
+      [c] { c->setRowHeight(RowHeights{}.compute); }, kRowHeight);
+  add(
+      chart, "all-rows-in-view", "All ranks in view", Qt::CTRL | Qt::Key_9,
+      [c] { c->setRowHeight(RowState::kAllInView); }, kRowHeight);
+  add(
+      chart, "run-order", "Order of the run", {},
+      [c] { c->setRowState(withRunOrder(c->rowState())); }, kRowOrder);
 }
 
 constexpr const char* kMoreKeys = "moreKeys";  // a property of actions
@@ -226,6 +253,8 @@ void addCommands(ChartWidget& chart) {
   adder.add("slowest-step", kGo, "Slowest step", {}, [c] { c->showSlowestStep(); });
   adder.add("area-of-job", kEdit, "Select the area of the job", {Qt::Key_R},
             [c] { c->selectAreaOfJob(); });
+  adder.add("area-of-step", kEdit, "Select the step as an area", {Qt::SHIFT | Qt::Key_R},
+            [c] { c->selectAreaOfStep(); });
   adder.add("waited-for", kGo, "What it waited for last", {Qt::Key_BracketLeft},
             [c] { emit c->waitedForWanted(); });
   adder.add("waiting", kGo, "What waited for it first", {Qt::Key_BracketRight},
@@ -249,6 +278,15 @@ QList<QAction*> commandsOf(const ChartWidget& chart, CommandMenu menu) {
     if (action->data().toInt() == static_cast<int>(menu)) found.push_back(action);
   }
   return found;
+}
+
+void addRowCommandsTo(QMenu& menu, const ChartWidget& chart) {
+  menu.addActions(commandsOf(chart, CommandMenu::kRows));
+  menu.addSeparator();
+  menu.addMenu(QCoreApplication::translate("RowCommands", "Row &height"))
+      ->addActions(commandsOf(chart, CommandMenu::kRowHeight));
+  menu.addMenu(QCoreApplication::translate("RowCommands", "&Sort by"))
+      ->addActions(commandsOf(chart, CommandMenu::kRowOrder));
 }
 
 QStringList keysOf(const QAction& action) {

@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QElapsedTimer>
 #include <QList>
+#include <QMenu>
 #include <QObject>
 #include <QStringList>
 #include <QTimer>
@@ -44,10 +45,12 @@ class ChartWidget;
 void addCommands(ChartWidget& chart);
 
 /// Where a chart's command stands in the menus.
-enum class CommandMenu { kEdit, kView, kGo, kRows };
+enum class CommandMenu { kEdit, kView, kGo, kRows, kRowHeight, kRowOrder };
 
 /// The chart's commands of a menu, in their order.
 QList<QAction*> commandsOf(const ChartWidget& chart, CommandMenu menu);
+/// Fills a menu with the commands of rows; those of their height and order are in sub-menus.
+void addRowCommandsTo(QMenu& menu, const ChartWidget& chart);
 
 /// All keys of a command, as texts: those of the action, and those that only work in the chart.
 QStringList keysOf(const QAction& action);

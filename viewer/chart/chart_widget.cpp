@@ -1,5 +1,6 @@
 #include "viewer/chart/chart_widget.h"
 
+#include <QAccessible>
 #include <QApplication>
 #include <QGestureEvent>
 #include <QHelpEvent>
@@ -23,6 +24,7 @@
 #include "chart/steps/step_span.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/chart/area_drag.h"
+#include "viewer/chart/chart_accessible.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/culprit.h"
 #include "viewer/chart/overview_strip.h"
@@ -39,24 +41,31 @@ constexpr int kRatio = 1'000'000;
 
 }  // namespace
 
-ChartWidget::ChartWidget(QWidget* parent)
-    : QAbstractScrollArea(parent), history_(new ViewHistory(*this)) {
+ChartWidget::ChartWidget(QWidget* parent, ChartRole role)
+    : QAbstractScrollArea(parent), role_(role), history_(new ViewHistory(*this)) {
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setFocusPolicy(Qt::StrongFocus);
-  setMinimumSize(360, 200);
+  setMinimumSize(160, 100);
   viewport()->setMouseTracking(true);
   viewport()->grabGesture(Qt::PinchGesture);
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
   viewport()->setCursor(Qt::ArrowCursor);
   setAccessibleName(tr("Chart"));
   areaDrag_ = std::make_unique<AreaDrag>(*this);
+  overlays_.push_back(std::make_unique<AreaLengthOverlay>(*this));  // the last one
   addOverlay(std::make_unique<AreaOverlay>(*this));
   strip_ = new OverviewStrip(*this);
   labels_ = new RowLabels(*this);
   filter_ = new RowFilter(*this);
   setTabOrder(filter_, labels_);
-  addCommands(*this);
+  if (role_ == ChartRole::kMain) {
+    addCommands(*this);
+  } else {
+    setFocusPolicy(Qt::ClickFocus);
+    ownLegend_.emplace();
+    setDragPans(true);
+  }
 }
 
 ChartWidget::~ChartWidget() = default;
@@ -68,14 +77,14 @@ void ChartWidget::setBubbleRatios(std::map<std::int32_t, double> ratios) {
 
 /// Puts the strip above the viewport, if there are steps to choose from.
 void ChartWidget::placeStrip() {
-  const bool isShown = model_ != nullptr && model_->steps().size() > 1;
+  const bool isShown = role_ == ChartRole::kMain && model_ != nullptr && model_->steps().size() > 1;
   setViewportMargins(0, isShown ? OverviewStrip::kHeight : 0, 0, 0);
   strip_->setGeometry(viewport()->x(), 0, viewport()->width(), OverviewStrip::kHeight);
   strip_->setVisible(isShown);
 }
 
 void ChartWidget::addOverlay(std::unique_ptr<ChartOverlay> overlay) {
-  overlays_.push_back(std::move(overlay));
+  overlays_.insert(overlays_.end() - 1, std::move(overlay));
   viewport()->update();
 }
 
@@ -92,10 +101,11 @@ void ChartWidget::setModel(const ChartModel* model) {
   layout_ = {};  // it refers to the model
   rows_ = std::exchange(rowsOfNextModel_, {});
   labels_->setVisible(model_ != nullptr);
-  filter_->setVisible(model_ != nullptr);
+  filter_->setVisible(role_ == ChartRole::kMain && model_ != nullptr);
   tiles_.clear();
   if (model_ != nullptr) {
-    axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
+    reach_ = model_->span();
+    axis_ = TimeAxis(reach_.begin, reach_.end, 1);
   }
   verticalScrollBar()->setValue(0);
   emit modelChanged();
@@ -134,7 +144,11 @@ void ChartWidget::layOut() {
   const int width = viewport()->width();
   const int height = viewport()->height();
   legend_ = {kMargin, kMargin, width - 2 * kMargin, 0};
-  legend_.height = legendHeight(fonts_.measure(), model_->legend(), legend_.width);
+  if (legend().empty()) {
+    legend_.y = 0;
+  } else {
+    legend_.height = legendHeight(fonts_.measure(), legend(), legend_.width);
+  }
   const int top = legend_.bottom() + kTimeAxisHeight;
   area_ = {labelWidth_, top, std::max(width - labelWidth_ - kMargin, 1), std::max(height - top, 1)};
   axis_.setWidth(area_.width);
@@ -146,6 +160,7 @@ void ChartWidget::layOut() {
 }
 
 void ChartWidget::viewHasChanged() {
+  hideTooltip();
   viewport()->update();
   labels_->update();
   emit viewChanged();
@@ -167,7 +182,7 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
   painter.fillRect(event->rect(), toQColor(model_->theme().paper));
   QtCanvas canvas(painter, fonts_);
   const ChartView seen = view();
-  drawLegend(canvas, model_->legend(), model_->colors(), legend_);
+  drawLegend(canvas, legend(), model_->colors(), legend_);
   drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
   tiles_.paint(painter, seen, fonts_);
   if (layout_.shown().empty()) {
@@ -176,8 +191,9 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
                 tr("No row is left. Clear the filter, or show all rows.").toStdString(), style);
   }
   painter.setClipRect(area_.x, area_.y, area_.width, area_.height);
+  drawSelection(painter);  // notes of overlays lie over it
+  painter.setClipRect(area_.x, area_.y, area_.width, area_.height);
   for (const auto& overlay : overlays_) overlay->paint(painter, seen);
-  drawSelection(painter);
 }
 
 void ChartWidget::drawSelection(QPainter& painter) const {
@@ -202,6 +218,29 @@ void ChartWidget::outline(QPainter& painter, const ChartHit& hit, const QPen& pe
 }
 
 // Where the chart looks, and what is selected.
+
+void ChartWidget::widenTime(std::optional<Timeline::Span> also) {
+  if (model_ == nullptr) return;
+  const Timeline::Span own = model_->span();
+  const Timeline::Span all =
+      also ? Timeline::Span{std::min(own.begin, also->begin), std::max(own.end, also->end)} : own;
+  if (all.begin == reach_.begin && all.end == reach_.end) return;
+  reach_ = all;
+  const TimeAxis seen = axis_;
+  axis_ = TimeAxis(all.begin, all.end, seen.width());
+  if (!isFitted_) axis_.show(seen.begin(), seen.end());
+  viewHasChanged();
+}
+
+const std::vector<LegendEntry>& ChartWidget::legend() const {
+  return ownLegend_ ? *ownLegend_ : model_->legend();
+}
+
+void ChartWidget::setLegend(std::optional<std::vector<LegendEntry>> legend) {
+  ownLegend_ = std::move(legend);
+  layOut();
+  viewHasChanged();
+}
 
 void ChartWidget::fit() {
   if (model_ == nullptr) return;
@@ -233,10 +272,14 @@ void ChartWidget::showSteps(const StepChoice& steps) {
 
 void ChartWidget::select(const std::optional<ChartHit>& hit,
                          const std::optional<ChartHit>& bubble) {
+  hideTooltip();
   selection_ = hit;
   findCulprit();
   bubble_ = bubble;
   viewport()->update();
+  setAccessibleDescription(selectionWords(*this));
+  QAccessibleEvent described(this, QAccessible::DescriptionChanged);
+  QAccessible::updateAccessibility(&described);
   emit selectionChanged();
 }
 
@@ -378,9 +421,46 @@ void ChartWidget::foldAllRows(bool isFolded) {
   setRowState(withAllFolded(rows_, model_->rowTree(rows_.grouping), isFolded));
 }
 
-void ChartWidget::rowsHaveChanged() {
+void ChartWidget::setRowHeight(int height) {
+  if (model_ == nullptr || rows_.height == height || layout_.shown().empty()) return;
+  const auto middleOf = [this](std::size_t shown) {
+    const RowPlace& place = layout_.placeOf(shown);
+    return place.top + place.height / 2;
+  };
+  const ChartView seen = view();
+  std::size_t kept = layout_.firstBelow(seen.layoutYAt(area_.y + area_.height / 2));
+  if (selection_ && layout_.isShown(selection_->row)) {
+    const RowPlace& place = layout_[selection_->row];
+    const int y = seen.yOf(place.top);
+    if (y >= area_.y && y < area_.bottom()) kept = layout_.firstBelow(place.top);
+  }
+  kept = std::min(kept, layout_.shown().size() - 1);
+  const int y = middleOf(kept) - verticalScrollBar()->value();
+  RowState state = rows_;
+  state.height = height;
+  setRowState(std::move(state));
+  verticalScrollBar()->setValue(middleOf(kept) - y);
+}
+
+void ChartWidget::stepRowHeight(bool isHigher) {
+  setRowHeight(nextComputeHeight(computeHeight_, isHigher));
+}
+
+int ChartWidget::neededLabelWidth() const {
+  if (model_ == nullptr) return 0;
   const ShownRows shown = shownRows(model_->rowTree(rows_.grouping), rows_);
-  labelWidth_ = std::max(rowLabelWidth(fonts_.measure(), shown, RowLabels::kGutter), kLeastLabels);
+  return rowLabelWidth(fonts_.measure(), shown, RowLabels::kGutter);
+}
+
+void ChartWidget::setLeastLabelWidth(int pixels) {
+  pixels = std::max(pixels, kLeastLabels);
+  if (std::exchange(leastLabelWidth_, pixels) == pixels || model_ == nullptr) return;
+  rowsHaveChanged();
+  viewHasChanged();
+}
+
+void ChartWidget::rowsHaveChanged() {
+  labelWidth_ = std::max(neededLabelWidth(), leastLabelWidth_);
   layOut();
   filter_->refresh();
   labels_->refresh();
@@ -388,14 +468,12 @@ void ChartWidget::rowsHaveChanged() {
 
 void ChartWidget::layOutRows() {
   const ShownRows shown = shownRows(model_->rowTree(rows_.grouping), rows_);
-  const int mostPinned = area_.height / 2;
-  layout_ = RowLayout(model_->rows(), shown, RowHeights{}, mostPinned);
-  if (layout_.height() < area_.height) {
-    // A few rows get more room; many rows can be scrolled.
-    const auto heights = fittingHeights(model_->rows(), shown, area_.height);
-    if (heights && heights->lane > 0) {
-      layout_ = RowLayout(model_->rows(), shown, *heights, area_.height);
-    }
+  const RowHeights heights =
+      windowHeights(model_->rows(), shown, rows_.height, area_.height, underRows_);
+  computeHeight_ = heights.compute;
+  layout_ = RowLayout(model_->rows(), shown, heights, area_.height);
+  if (layout_.height() > area_.height) {
+    layout_ = RowLayout(model_->rows(), shown, heights, area_.height / 2);
   }
   labels_->setGeometry(0, area_.y, labelWidth_, area_.height);
   constexpr int kHeight = 24;
@@ -403,9 +481,17 @@ void ChartWidget::layOutRows() {
                        labelWidth_ - 2 * kMargin, kHeight);
 }
 
+void ChartWidget::setUnderRows(int pixels) {
+  if (std::exchange(underRows_, pixels) == pixels || model_ == nullptr) return;
+  layOut();
+  labels_->refresh();
+  viewHasChanged();
+}
+
 void ChartWidget::revealRow(std::size_t row) {
   if (layout_.isShown(row)) return;
   setRowState(withRevealed(rows_, model_->rowTree(rows_.grouping), row));
+  if (!layout_.isShown(row)) setRowHeight(RowHeights{}.compute);  // low rows leave other lanes out
 }
 
 void ChartWidget::bringRowIntoView(const RowPlace& place) {
@@ -493,10 +579,15 @@ std::optional<std::size_t> ChartWidget::stepInView() const {
 /// Shows a step at the zoom of the view, where the step of the view was.
 void ChartWidget::showAligned(std::size_t step) {
   const auto& steps = model_->steps();
-  if (isFitted_) return showTime(steps[step].begin, steps[step].end);
-  const auto current = stepInView();
-  const Nanoseconds before = current ? axis_.begin() - steps[*current].begin : -(axis_.span() / 50);
-  showSpan(steps[step].begin + before, steps[step].begin + before + axis_.span());
+  if (isFitted_) {
+    showTime(steps[step].begin, steps[step].end);
+  } else {
+    const auto current = stepInView();
+    const Nanoseconds before =
+        current ? axis_.begin() - steps[*current].begin : -(axis_.span() / 50);
+    showSpan(steps[step].begin + before, steps[step].begin + before + axis_.span());
+  }
+  emit stepShown(step);
 }
 
 void ChartWidget::showNextStep() {
@@ -521,9 +612,13 @@ void ChartWidget::showStep(int number) {
   // A view of about a step keeps its zoom, so that steps can be compared.
   const Nanoseconds duration = durationOf(*step);
   const bool isOfAStep = duration <= axis_.span() && axis_.span() / 2 <= duration;
-  if (isFitted_ || !isOfAStep) return showTime(step->begin, step->end);
-  const Nanoseconds margin = std::min(axis_.span() / 50, (axis_.span() - duration) / 2);
-  showSpan(step->begin - margin, step->begin - margin + axis_.span());
+  if (isFitted_ || !isOfAStep) {
+    showTime(step->begin, step->end);
+  } else {
+    const Nanoseconds margin = std::min(axis_.span() / 50, (axis_.span() - duration) / 2);
+    showSpan(step->begin - margin, step->begin - margin + axis_.span());
+  }
+  emit stepShown(static_cast<std::size_t>(step - steps.begin()));
 }
 
 void ChartWidget::showMedianStep() {
@@ -672,6 +767,11 @@ bool ChartWidget::viewportEvent(QEvent* event) {
   return QAbstractScrollArea::viewportEvent(event);
 }
 
+/// A key moves the chart under the pointer, and what was there is elsewhere.
+void ChartWidget::hideTooltip() {
+  if (QToolTip::isVisible() && viewport()->underMouse()) QToolTip::hideText();
+}
+
 void ChartWidget::showTooltipAt(QPoint position, QPoint globalPosition) {
   if (model_ == nullptr) return;
   QString text;
@@ -714,9 +814,15 @@ void ChartWidget::wheelEvent(QWheelEvent* event) {
     const int notches = delta.y() == 0 ? delta.x() : delta.y();
     return pan(notches * axis_.width() / (10 * kWheelNotch));
   }
-  if (x >= area_.x || isZoom) return zoomAt(x, static_cast<double>(delta.y()) / kWheelNotch);
+  if (x >= area_.x) return zoomAt(x, static_cast<double>(delta.y()) / kWheelNotch);
+  if (isZoom) {
+    heightRest_ += delta.y();
+    for (; heightRest_ >= kWheelNotch; heightRest_ -= kWheelNotch) stepRowHeight(true);
+    for (; heightRest_ <= -kWheelNotch; heightRest_ += kWheelNotch) stepRowHeight(false);
+    return;
+  }
   // Over the labels the wheel scrolls the rows.
-  wheelRest_ += delta.y() * verticalScrollBar()->singleStep();
+  wheelRest_ += delta.y() * verticalScrollBar()->singleStep() * QApplication::wheelScrollLines();
   verticalScrollBar()->setValue(verticalScrollBar()->value() - wheelRest_ / kWheelNotch);
   wheelRest_ %= kWheelNotch;
 }
@@ -770,6 +876,50 @@ void ChartWidget::selectAreaOfJob() {
   if (!selection_) return;
   const Event& event = *selection_->event;
   setArea(ChartArea{{event.begin, std::max(event.end, event.begin + 1)}, {selection_->row}});
+}
+
+std::optional<int> ChartWidget::selectedStep() const {
+  if (model_ == nullptr) return std::nullopt;
+  const std::vector<StepSpan>& steps = model_->steps();
+  const auto only = [&](const auto& holds) -> std::optional<int> {
+    const auto first = std::find_if(steps.begin(), steps.end(), holds);
+    if (first == steps.end() || std::find_if(first + 1, steps.end(), holds) != steps.end()) {
+      return std::nullopt;
+    }
+    return first->step;
+  };
+  if (marked_) {
+    const auto step = only([&](const StepSpan& each) {
+      return each.begin < marked_->time.end && marked_->time.begin < each.end;
+    });
+    if (step) return step;
+  }
+  if (selection_) {
+    const auto step =
+        only([&](const StepSpan& each) { return each.step == selection_->event->step; });
+    if (step) return step;
+  }
+  return only(
+      [&](const StepSpan& each) { return each.begin >= axis_.begin() && each.end <= axis_.end(); });
+}
+
+void ChartWidget::selectAreaOfStep() {
+  if (model_ == nullptr || model_->steps().empty()) return;
+  const std::vector<StepSpan>& steps = model_->steps();
+  auto step = steps.end();
+  if (selection_) {
+    step = std::find_if(steps.begin(), steps.end(),
+                        [&](const StepSpan& each) { return each.step == selection_->event->step; });
+  }
+  if (step == steps.end()) {
+    step = std::find_if(steps.begin(), steps.end(), [&](const StepSpan& each) {
+      return each.begin >= axis_.begin() && each.end <= axis_.end();
+    });
+  }
+  if (step == steps.end()) {
+    step = steps.begin() + static_cast<std::ptrdiff_t>(stepInView().value_or(0));
+  }
+  selectStep(*step);
 }
 
 void ChartWidget::fitSelection() {

@@ -3,6 +3,7 @@
 #include <QAbstractScrollArea>
 #include <QPainter>
 #include <QPoint>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +36,14 @@ class ChartOverlay {
   virtual void paint(QPainter& painter, const ChartView& view) = 0;
 };
 
+/// What a chart is in its window.
+enum class ChartRole : std::uint8_t {
+  kMain,
+  /// Of another run, under the main one (ChartStack), which has the commands, the filter, the strip
+  /// and the areas for both. It has no legend but that of setLegend().
+  kUnder
+};
+
 class AreaDrag;
 class OverviewStrip;
 class RowFilter;
@@ -51,7 +60,7 @@ class ChartWidget : public QAbstractScrollArea {
   static constexpr int kMargin = 8;          ///< pixels around the parts of the chart
   static constexpr double kZoomStep = 1.25;  ///< of a notch of the wheel
 
-  explicit ChartWidget(QWidget* parent = nullptr);
+  explicit ChartWidget(QWidget* parent = nullptr, ChartRole role = ChartRole::kMain);
   ~ChartWidget() override;
 
   /// Shows all of `model`, which must live until the next call; nothing for nullptr.
@@ -68,6 +77,22 @@ class ChartWidget : public QAbstractScrollArea {
   /// The model has got more. View, selection and area stay.
   void modelHasChanged();
 
+  /// Lets the view reach over `also`, too, until there is another model; no more than the run for
+  /// nothing. Charts that show the same time from different begins need it.
+  void widenTime(std::optional<Timeline::Span> also);
+  /// The time of widenTime() and of the model. There must be one.
+  Timeline::Span reach() const { return reach_; }
+  /// The row labels take that many pixels at least, so that charts below each other have one axis.
+  void setLeastLabelWidth(int pixels);
+  /// The pixels that the labels of these rows need.
+  int neededLabelWidth() const;
+  /// Shows this legend in place of the model's, which may be empty; nothing: the model's.
+  void setLegend(std::optional<std::vector<LegendEntry>> legend);
+  /// Leaves that many pixels under each compute row, for an overlay.
+  void setUnderRows(int pixels);
+  /// Selects an event of the model, and leaves the view as it is.
+  void selectInPlace(const std::optional<ChartHit>& hit) { select(hit); }
+
   /// Shows these steps; the whole run if they are all steps.
   void showSteps(const StepChoice& steps);
   /// Shows this time, without a margin.
@@ -79,6 +104,12 @@ class ChartWidget : public QAbstractScrollArea {
   const RowState& rowState() const { return rows_; }
   void setRowState(RowState state);
   void foldAllRows(bool isFolded);
+  /// Sets RowState::height. The row in the middle of the chart, or the selected one, stays there.
+  void setRowHeight(int height);
+  /// Makes rows higher or lower by a step that is easy to see.
+  void stepRowHeight(bool isHigher);
+  /// The height of a compute row with one sub-lane, in pixels.
+  int computeHeight() const { return computeHeight_; }
   RowLabels* rowLabels() const { return labels_; }
   RowFilter* rowFilter() const { return filter_; }
   /// Scrolls the rows as far as needed to see that place of the layout.
@@ -108,6 +139,9 @@ class ChartWidget : public QAbstractScrollArea {
   /// The area that was dragged over the rows, a step's, or a job's.
   const std::optional<ChartArea>& area() const { return marked_; }
   void setArea(std::optional<ChartArea> area);
+  /// The number of the step that is selected: as the area, by an event, or by being the only one
+  /// that is wholly in view. Nothing if none is.
+  std::optional<int> selectedStep() const;
   /// Whether the area is being dragged: then it changes often.
   bool isDraggingArea() const;
   /// The bubble ratios of the steps, by their numbers; the strip and the step ruler show them.
@@ -148,6 +182,9 @@ class ChartWidget : public QAbstractScrollArea {
   void clearSelection();
   /// Makes the time and the row of the selected event the area.
   void selectAreaOfJob();
+  /// Makes a step in all rows the area: the selected event's, else the first one that is wholly in
+  /// view, else the one at the left.
+  void selectAreaOfStep();
   /// Shows the time of the area, else that of the selected event. The whole run if there is
   /// neither, or if the view already is there.
   void fitSelection();
@@ -175,6 +212,8 @@ class ChartWidget : public QAbstractScrollArea {
   void viewChanged();
   void selectionChanged();
   void nothingToClear();
+  /// A command has shown that step of the model, alone or first.
+  void stepShown(std::size_t step);
   /// showCulprit() has none to go to: a bubble is selected that has none, or no bubble is selected.
   void culpritMissing(bool isOfBubble);
   /// The user wants to see what the selected job waited for, what waited for it, and the critical
@@ -196,6 +235,7 @@ class ChartWidget : public QAbstractScrollArea {
   bool viewportEvent(QEvent* event) override;
 
  private:
+  const std::vector<LegendEntry>& legend() const;
   void layOut();
   void layOutRows();
   void rowsHaveChanged();
@@ -215,6 +255,7 @@ class ChartWidget : public QAbstractScrollArea {
   /// The step whose time is above the rows at that position; null elsewhere.
   const StepSpan* rulerStepAt(QPoint position) const;
   void selectStep(const StepSpan& step);
+  void hideTooltip();
   void showTooltipAt(QPoint position, QPoint globalPosition);
   void findCulprit();
   /// `bubble`: the bubble whose culprit it is, if that is how it was reached.
@@ -227,15 +268,22 @@ class ChartWidget : public QAbstractScrollArea {
   void drawSelection(QPainter& painter) const;
   void outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const;
 
-  const ChartModel* model_ = nullptr;
   static constexpr int kLeastLabels = 110;
+
+  const ChartRole role_;
+  const ChartModel* model_ = nullptr;
+  int leastLabelWidth_ = kLeastLabels;
+  std::optional<std::vector<LegendEntry>> ownLegend_;
+  int underRows_ = 0;
 
   RowState rows_;
   RowState rowsOfNextModel_;
   RowLabels* labels_ = nullptr;
   RowFilter* filter_ = nullptr;
   RowLayout layout_;
+  int computeHeight_ = RowHeights{}.compute;
   TimeAxis axis_{0, 1, 1};
+  Timeline::Span reach_;
   PixelRect area_;  // of the rows
   PixelRect legend_;
   int labelWidth_ = 0;
@@ -258,6 +306,7 @@ class ChartWidget : public QAbstractScrollArea {
   QPoint draggedFrom_;
   bool isDragging_ = false;
   int wheelRest_ = 0;     // rest of a vertical scroll, in eighths of a degree
+  int heightRest_ = 0;    // the same of a turn that changes the height of rows
   double panRest_ = 0;    // rest of a pan, in pixels
   ViewHistory* history_;  // a child
 };

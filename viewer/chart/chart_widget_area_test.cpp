@@ -54,6 +54,27 @@ TEST(AreaTest, DraggingMarksATimeAndTheRowsInBetween) {
   EXPECT_FALSE(chart.widget().area());
 }
 
+/// Covers all rows, as critical paths cover jobs that are not on them.
+class Cover : public ChartOverlay {
+ public:
+  void paint(QPainter& painter, const ChartView& view) override {
+    painter.fillRect(view.area.x, view.area.y, view.area.width, view.area.height, Qt::green);
+  }
+};
+
+TEST(AreaTest, TheLengthOfAnAreaLiesOverAllThatIsDrawnOverRows) {
+  ShownChart chart({.steps = 1});
+  chart.widget().addOverlay(std::make_unique<Cover>());
+  chart.widget().setArea(ChartArea{{kTestEpoch, kTestEpoch + 100 * kNsPerMs}, {0, 1, 2}});
+  const QImage picture = chart.widget().viewport()->grab().toImage();
+  const QRgb label = chart.widget().palette().color(QPalette::Active, QPalette::Highlight).rgb();
+  int pixels = 0;
+  for (int y = 0; y < picture.height(); ++y) {
+    for (int x = 0; x < picture.width(); ++x) pixels += picture.pixel(x, y) == label ? 1 : 0;
+  }
+  EXPECT_GT(pixels, 200);
+}
+
 TEST(AreaTest, EdgesOfAnAreaSnapToThoseOfJobs) {
   ShownChart chart({.steps = 1});
   const Event& first = chart.job(0, JobKind::kForward, 1);
@@ -118,6 +139,8 @@ TEST(AreaTest, ShiftPansAndTheSwitchTurnsBothAround) {
 
 TEST(AreaTest, DraggingBeyondTheRowsScrolls) {
   ShownChart chart({.ranks = 32});
+  chart.widget().setRowHeight(RowHeights{}.compute);
+  chart.widget().verticalScrollBar()->setValue(0);
   for (int i = 0; i < 9; ++i) chart.key(Qt::Key_W);
   ChartWidget& widget = chart.widget();
   widget.panBy(-1000);  // in a real window the keys zoom where the pointer happens to be
@@ -231,17 +254,20 @@ TEST(AreaTest, AModelOfTheGrownRunHasTheAreaInTheSameLanes) {
   chart.widget().setModel(nullptr);
 }
 
-TEST(AreaTest, TheAreaIsTintedAndTheRestIsNot) {
+TEST(AreaTest, TheAreaIsTintedBetweenItsRowsAndTheRestIsNot) {
   ShownChart chart({.steps = 1});
   const auto picture = [&] { return chart.widget().viewport()->grab().toImage(); };
   const Event& job = chart.job(1, JobKind::kForward, 2);
   const QImage before = picture();
-  chart.widget().setArea(ChartArea{{job.begin, job.end}, {2}});
+  chart.widget().setArea(ChartArea{{job.begin, job.end}, {2, 3}});
   const QImage after = picture();
   const ChartView view = chart.widget().view();
-  const QPoint inside(view.xOf(job.begin) + 5, view.yOf(view.layout[2].bottom()) - 5);
-  EXPECT_NE(before.pixelColor(inside), after.pixelColor(inside));
-  const QPoint below(inside.x(), view.yOf(view.layout[4].top) + 2);
+  const QPoint between(view.xOf(job.begin) + 5, view.yOf(view.layout[3].top) - 4);
+  EXPECT_NE(before.pixelColor(between), after.pixelColor(between));
+  const QPoint inside(view.xOf(job.begin) + 5, view.yOf(view.layout[3].bottom()) - 8);
+  EXPECT_EQ(before.pixelColor(inside), after.pixelColor(inside))
+      << "colours say what jobs and bubbles are";
+  const QPoint below(inside.x(), view.yOf(view.layout[4].top) + 8);
   EXPECT_EQ(before.pixelColor(below), after.pixelColor(below));
   const QPoint beside(view.xOf(job.end) + 60, inside.y());
   EXPECT_EQ(before.pixelColor(beside), after.pixelColor(beside));

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 
 #include "chart/draw/draw_chart.h"
@@ -106,6 +108,73 @@ void checkAllZooms(Nanoseconds longest) {
   EXPECT_LE(chart.axis().span(), 20) << "zoomed in as far as possible";
   EXPECT_GT(checked, 60'000);
   EXPECT_GT(partly, 10'000);
+}
+
+/// Jobs of 6 us, each 10 us after the one before.
+Timeline regularJobs(std::size_t count) {
+  Timeline timeline;
+  Track& track = timeline.track(0, kComputeLane);
+  timeline.ranks[0].rank = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Nanoseconds begin = kTestEpoch + static_cast<Nanoseconds>(i) * 10 * kNsPerUs;
+    track.events.push_back(
+        {.begin = begin, .end = begin + 6 * kNsPerUs, .step = 0, .kind = JobKind::kForward});
+  }
+  timeline.sort();
+  return timeline;
+}
+
+/// The height that is drawn busy in each pixel column of the first row.
+std::vector<int> busyHeights(ShownChart& chart, int& full) {
+  const ChartView view = chart.widget().view();
+  const QImage picture = chart.widget().viewport()->grab().toImage();
+  const RowPlace place = view.layout[0];
+  full = place.height;
+  std::vector<int> heights;
+  for (int x = 0; x < view.area.width; ++x) {
+    int busy = 0;
+    for (int y = 0; y < place.height; ++y) {
+      busy += isIdle(picture.pixel(view.area.x + x, view.yOf(place.top) + y)) ? 0 : 1;
+    }
+    heights.push_back(busy);
+  }
+  return heights;
+}
+
+TEST(ExactShareTest, AnEvenLoadOfThinJobsLooksEvenAtEveryZoom) {
+  const Timeline timeline = regularJobs(60'000);
+  ShownChart chart(timeline, {1000, 400});
+  constexpr int kStretch = 24;  // pixels, over which an eye sees a load and no single jobs
+  int zooms = 0;
+  int equalZooms = 0;
+  for (; zooms < 60; ++zooms) {
+    const TimeAxis axis = chart.axis();
+    const double period = 10.0 * kNsPerUs / static_cast<double>(axis.span()) * axis.width();
+    if (period * 6 / 10 >= 1) break;  // a job is a pixel wide
+    int full = 0;
+    const std::vector<int> heights = busyHeights(chart, full);
+    // The run ends before the view of all does.
+    const int first = std::max(axis.xOf(chart.model().span().begin), 0) + 2;
+    const int last = std::min(axis.xOf(chart.model().span().end), axis.width()) - 2;
+    std::vector<double> means;
+    for (int x = first; x + kStretch <= last; ++x) {
+      const auto from = heights.begin() + x;
+      means.push_back(std::accumulate(from, from + kStretch, 0.0) / kStretch);
+    }
+    ASSERT_GT(means.size(), 500U);
+    const auto [least, most] = std::minmax_element(means.begin(), means.end());
+    // A stretch holds a part of a job more or less, and heights are rounded.
+    EXPECT_LE(*most - *least, 1.5 + full * period / kStretch) << period << " pixels a period";
+    EXPECT_NEAR(means.front(), 0.6 * full, 1 + full * period / kStretch);
+    if (period < 0.1) {
+      const auto [low, high] = std::minmax_element(heights.begin() + first, heights.begin() + last);
+      EXPECT_LE(*high - *low, 1 + full * period) << "single columns, " << period;
+      ++equalZooms;
+    }
+    chart.wheel({500, 200}, {0, 40}, Qt::ControlModifier);
+  }
+  EXPECT_GT(zooms, 20);
+  EXPECT_GT(equalZooms, 5);
 }
 
 TEST(ExactShareTest, AColumnIsAsHighAsTheShareOfItsTimeAtEveryZoom) { checkAllZooms(100'000); }

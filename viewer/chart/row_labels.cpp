@@ -15,6 +15,7 @@
 
 #include "chart/draw/draw_chart.h"
 #include "chart/rows/row_edits.h"
+#include "viewer/chart/chart_accessible.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/paint/qt_canvas.h"
@@ -35,6 +36,7 @@ QColor shade(const ChartView& view, int alpha) {
 }  // namespace
 
 RowLabels::RowLabels(ChartWidget& chart) : QWidget(chart.viewport()), chart_(chart) {
+  makeRowsAccessible();  // before anybody asks
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   setAttribute(Qt::WA_OpaquePaintEvent);
@@ -76,6 +78,11 @@ void RowLabels::mark(std::size_t node) {
   setAccessibleDescription(text);
   QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
   QAccessible::updateAccessibility(&changed);
+  if (shown && hasFocus()) {
+    QAccessibleEvent focused(this, QAccessible::Focus);
+    focused.setChild(static_cast<int>(*shown));
+    QAccessible::updateAccessibility(&focused);
+  }
   update();
 }
 
@@ -402,7 +409,7 @@ void RowLabels::contextMenuEvent(QContextMenuEvent* event) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->addSection(QString::fromStdString((*tree())[current()].key));
-  menu->addActions(commandsOf(chart_, CommandMenu::kRows));
+  addRowCommandsTo(*menu, chart_);
   menu->popup(place);
 }
 

@@ -28,6 +28,8 @@ class RowLabels : public QWidget {
   /// Makes a row the current one and scrolls to it.
   void setCurrent(std::size_t node);
 
+  const ChartWidget& chart() const { return chart_; }
+
   /// The chart's rows have changed.
   void refresh();
 

@@ -295,11 +295,11 @@ TEST(ChartRowsTest, AChartOfFiveThousandRowsPaintsThoseInView) {
   Rows rows(makeTestTimeline({.ranks = 1700, .microBatches = 2, .steps = 1}));
   ASSERT_GT(rows.chart.model().rows().size(), 5000U);
   ChartWidget& widget = rows.chart.widget();
-  EXPECT_LT(widget.view().rowsInView().size(), 40U);
+  EXPECT_LT(widget.view().rowsInView().size(), 200U);
   const std::size_t unfolded = widget.view().layout.shown().size();
   widget.foldAllRows(true);
   EXPECT_LT(widget.view().layout.shown().size(), unfolded / 2);
-  EXPECT_LT(widget.view().rowsInView().size(), 40U);
+  EXPECT_LT(widget.view().rowsInView().size(), 200U);
 }
 
 }  // namespace

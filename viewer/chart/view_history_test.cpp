@@ -141,6 +141,8 @@ TEST(ViewHistoryTest, AnythingNewEndsWhatCouldBeBroughtBack) {
 
 TEST(ViewHistoryTest, TheSizeOfTheWindowIsNoEntry) {
   Watched chart({.ranks = 32, .steps = 1});
+  chart.widget().setRowHeight(RowHeights{}.compute);
+  QCoreApplication::processEvents();
   chart.widget().verticalScrollBar()->setValue(chart.widget().verticalScrollBar()->maximum());
   QCoreApplication::processEvents();
   ASSERT_EQ(chart.command("undo")->text(), "&Undo move");

@@ -193,11 +193,14 @@ std::vector<PickerEntry> rowEntries(ChartWidget& chart) {
   QString stages;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].rankLabel.empty()) stages = QString::fromStdString(rows[i].rankDetail);
-    const QString text =
-        pickerText("rank %1, %2").arg(rows[i].rank).arg(QString::fromStdString(rows[i].lane));
-    (rows[i].isCompute ? entries : others).push_back({text, stages, [c = &chart, i] {
-                                                        c->showRow(i);
-                                                      }});
+    // A rank by its number alone is its compute row, not one of the others with shorter names.
+    const QString lane = QString::fromStdString(rows[i].lane);
+    const QString rank = pickerText("rank %1").arg(rows[i].rank);
+    const bool isCompute = rows[i].isCompute;
+    const QString text = isCompute ? rank : rank + ", " + lane;
+    const QString detail =
+        !isCompute || stages.isEmpty() ? (isCompute ? lane : stages) : stages + ", " + lane;
+    (isCompute ? entries : others).push_back({text, detail, [c = &chart, i] { c->showRow(i); }});
   }
   entries.insert(entries.end(), others.begin(), others.end());
   return entries;

@@ -7,7 +7,9 @@
 #include <QMessageBox>
 #include <algorithm>
 #include <array>
+#include <set>
 
+#include "chart/rows/row_edits.h"
 #include "chart/steps/legible_steps.h"
 #include "trace/error.h"
 #include "viewer/export/export_picture.h"
@@ -35,6 +37,22 @@ void addRow(QFormLayout* fields, const QString& text, QWidget* first, QLayout* r
   auto* label = new QLabel(text);
   label->setBuddy(first);
   fields->addRow(label, row);
+}
+
+/// Without the ranks that have no row in the area, and without the other lanes that it leaves out.
+RowState withRowsOf(RowState state, const ChartModel& model, const std::vector<std::size_t>& rows) {
+  const RowTree& tree = model.rowTree(state.grouping);
+  const std::set<std::size_t> wanted(rows.begin(), rows.end());
+  std::set<int> ranks;
+  for (const std::size_t row : rows) ranks.insert(model.rows()[row].rank);
+  for (std::size_t row = 0; row < model.rows().size(); ++row) {
+    const std::size_t node = tree.nodeOf(row);
+    if (node == RowNode::kNone || wanted.contains(row)) continue;
+    const bool isFirst = tree[node].kind == RowKind::kRank;
+    if (isFirst && ranks.contains(model.rows()[row].rank)) continue;
+    state = withHidden(std::move(state), tree, node);
+  }
+  return state;
 }
 
 QImage previewOf(const Drawing& drawing, double pixelRatio) {
@@ -100,6 +118,47 @@ ExportDialog::ExportDialog(std::shared_ptr<const LoadedProfile> profile, Timelin
 void ExportDialog::setExplanation(std::shared_ptr<const Explanation> explanation) {
   explanation_ = std::move(explanation);
   path_->setEnabled(explanation_ != nullptr);
+}
+
+void ExportDialog::setSelected(const std::optional<ChartArea>& area, std::optional<int> step) {
+  area_ = area;
+  if (area_) {
+    what_->insertItem(1, tr("The selected area"), static_cast<int>(What::kArea));
+    what_->setCurrentIndex(1);
+  }
+  if (step) {
+    first_->setValue(*step);
+    last_->setValue(*step);
+  }
+}
+
+QStringList ExportDialog::choices() const {
+  return {QString::number(what_->currentData().toInt()),
+          QString::number(width_->value()),
+          QString::number(height_->value()),
+          QString::number(format_->currentIndex()),
+          QString::number(scale_->currentIndex()),
+          QString::number(classes_->isChecked()),
+          QString::number(path_->isChecked())};
+}
+
+void ExportDialog::restore(const QStringList& choices) {
+  if (choices.size() != 7) return;
+  const auto number = [&](qsizetype i) { return choices[i].toInt(); };
+  // An area that is selected now is what is meant now.
+  const int what = what_->findData(number(0));
+  if (what >= 0 && !area_) what_->setCurrentIndex(what);
+  width_->setValue(number(1));
+  height_->setValue(number(2));
+  format_->setCurrentIndex(std::clamp(number(3), 0, format_->count() - 1));
+  scale_->setCurrentIndex(std::clamp(number(4), 0, scale_->count() - 1));
+  classes_->setChecked(number(5) != 0);
+  path_->setChecked(number(6) != 0 && path_->isEnabled());
+}
+
+void ExportDialog::setMarks(std::vector<ChartMark> marks) {
+  marksOfRun_ = std::move(marks);
+  marks_->setEnabled(!marksOfRun_.empty());
 }
 
 void ExportDialog::addFields(QVBoxLayout* column) {
@@ -217,9 +276,13 @@ void ExportDialog::addLooks(QFormLayout* fields) {
   path_->setToolTip(tr("known as soon as the findings are"));
   path_->setEnabled(false);  // until there is an explanation
   fields->addRow(QString(), path_);
+  marks_ = new QCheckBox(tr("&Marks and notes"));
+  marks_->setObjectName(QStringLiteral("marks"));
+  marks_->setEnabled(false);  // until there are some
+  fields->addRow(QString(), marks_);
 
   connect(theme_, &QComboBox::currentIndexChanged, this, &ExportDialog::fieldsChanged);
-  for (QCheckBox* box : {dark_, classes_, path_}) {
+  for (QCheckBox* box : {dark_, classes_, path_, marks_}) {
     connect(box, &QCheckBox::toggled, this, &ExportDialog::fieldsChanged);
   }
 }
@@ -266,6 +329,8 @@ ExportOptions ExportDialog::options() const {
   options.showsClasses = classes_->isChecked();
   options.showsCriticalPath = path_->isChecked();
   options.explanation = explanation_;
+  if (marks_->isChecked()) options.marks = marksOfRun_;
+  options.second = second_;
   options.theme = static_cast<ThemeName>(theme_->currentData().toInt());
   options.isDark = dark_->isChecked();
   options.rows = rows_;
@@ -277,6 +342,10 @@ ExportOptions ExportDialog::options() const {
                                  std::max(first_->value(), last_->value())};
       break;
     case What::kAll: options.isAll = true; break;
+    case What::kArea:
+      options.time = area_->time;
+      options.rows = withRowsOf(options.rows, profile_->model(), area_->rows);
+      break;
   }
   return options;
 }

@@ -8,10 +8,12 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QStringList>
 #include <QTimer>
 #include <QVBoxLayout>
 #include <memory>
 
+#include "chart/chart_view.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/run/loaded_profile.h"
 
@@ -23,7 +25,7 @@ class ExportDialog : public QDialog {
   Q_OBJECT
 
  public:
-  enum class What { kView, kStep, kSteps, kAll };
+  enum class What { kView, kStep, kSteps, kAll, kArea };
 
   /// `seen`: the stretch of time that the chart shows. `folder`: where files go at first.
   ExportDialog(std::shared_ptr<const LoadedProfile> profile, Timeline::Span seen,
@@ -31,8 +33,20 @@ class ExportDialog : public QDialog {
   /// Pictures have these rows; without a call those with which a run is opened.
   void setRows(RowState rows) { rows_ = std::move(rows); }
 
+  /// Offers an area, and the step that is asked for first. Call it before restore().
+  void setSelected(const std::optional<ChartArea>& area, std::optional<int> step);
+  /// What was chosen but for the file, the steps and the theme, to begin with it the next time.
+  QStringList choices() const;
+  /// Chooses that again. What cannot be chosen now stays as it is.
+  void restore(const QStringList& choices);
+
   /// Pictures can show critical paths; without a call, or with null, they cannot.
   void setExplanation(std::shared_ptr<const Explanation> explanation);
+
+  /// Pictures can show these; without a call there are none.
+  void setMarks(std::vector<ChartMark> marks);
+  /// Pictures have this run under the first one.
+  void setSecond(SecondRun second) { second_ = std::move(second); }
 
   /// The export that the fields ask for.
   ExportOptions options() const;
@@ -53,8 +67,11 @@ class ExportDialog : public QDialog {
 
   std::shared_ptr<const LoadedProfile> profile_;
   Timeline::Span seen_;
+  std::optional<ChartArea> area_;
   RowState rows_;
   std::shared_ptr<const Explanation> explanation_;
+  std::vector<ChartMark> marksOfRun_;
+  SecondRun second_;
   QComboBox* what_;
   QSpinBox* first_;
   QSpinBox* last_;
@@ -67,6 +84,7 @@ class ExportDialog : public QDialog {
   QCheckBox* dark_;
   QCheckBox* classes_;
   QCheckBox* path_;
+  QCheckBox* marks_;
   QLineEdit* file_;
   QLabel* preview_;
   QLabel* size_;

@@ -12,6 +12,7 @@
 
 #include "analysis/causes/explanation.h"
 #include "chart/testing/paper_colors.h"
+#include "chart/testing/rows_text.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/testing/profile.h"
 
@@ -83,6 +84,61 @@ TEST_F(ExportDialogTest, AStepIsChosenWithKeysAndWrittenAsSvg) {
   QTest::keyClick(&dialog, Qt::Key_Return);
   ASSERT_TRUE(only().endsWith(".svg"));
   EXPECT_THAT(contents(only()).toStdString(), HasSubstr("step 12 of 0 to 29"));
+}
+
+TEST_F(ExportDialogTest, TheSelectedStepIsTheOneThatIsProposed) {
+  ExportDialog dialog(profile_, seen(), folder_.path());
+  dialog.setSelected(std::nullopt, 17);
+  dialog.show();
+  QTest::keyClick(field<QComboBox>(dialog, "what"), Qt::Key_Down);
+  EXPECT_EQ(field<QSpinBox>(dialog, "first step")->value(), 17);
+  ASSERT_TRUE(dialog.options().steps);
+  EXPECT_EQ(dialog.options().steps->first, 17);
+}
+
+TEST_F(ExportDialogTest, TheSelectedAreaIsProposedWithItsRanksAlone) {
+  ExportDialog dialog(profile_, seen(), folder_.path());
+  const std::vector<ChartRow>& rows = profile_->model().rows();
+  ChartArea area{{seen().begin, seen().begin + 1000}, {}};
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows[row].rank == 2 && rows[row].lane != "send") area.rows.push_back(row);
+  }
+  dialog.setSelected(area, std::nullopt);
+  EXPECT_EQ(field<QComboBox>(dialog, "what")->currentText().toStdString(), "The selected area");
+  const ExportOptions options = dialog.options();
+  ASSERT_TRUE(options.time);
+  EXPECT_EQ(options.time->end, area.time.end);
+  EXPECT_EQ(rowsText(profile_->model(), options.rows), "- rank 2\n  . recv\n");
+}
+
+TEST_F(ExportDialogTest, MarksAreDrawnIfTheyAreWanted) {
+  ExportDialog dialog(profile_, seen(), folder_.path());
+  auto* marks = field<QCheckBox>(dialog, "marks");
+  EXPECT_FALSE(marks->isEnabled()) << "there are none";
+  dialog.setMarks({{.begin = seen().begin, .end = seen().begin, .text = "a pause of the disk"}});
+  field<QComboBox>(dialog, "format")->setCurrentIndex(2);
+  marks->setChecked(true);
+  dialog.accept();
+  EXPECT_THAT(contents(only()).toStdString(), HasSubstr("a pause of the disk"));
+  EXPECT_TRUE(ExportDialog(profile_, seen(), folder_.path()).options().marks.empty());
+}
+
+TEST_F(ExportDialogTest, ChoicesAreThereAgainTheNextTime) {
+  ExportDialog dialog(profile_, seen(), folder_.path());
+  field<QComboBox>(dialog, "what")->setCurrentIndex(3);
+  field<QSpinBox>(dialog, "width")->setValue(900);
+  field<QSpinBox>(dialog, "height")->setValue(500);
+  field<QComboBox>(dialog, "format")->setCurrentIndex(2);
+  field<QCheckBox>(dialog, "classes")->setChecked(false);
+  ExportDialog next(profile_, seen(), folder_.path());
+  next.restore(dialog.choices());
+  EXPECT_TRUE(next.options().isAll);
+  EXPECT_EQ(next.options().width, 900);
+  EXPECT_EQ(next.options().height, 500);
+  EXPECT_FALSE(next.options().showsClasses);
+  EXPECT_THAT(next.options().path, testing::EndsWith(".svg"));
+  next.restore({"7", "what is this"});
+  EXPECT_EQ(next.options().width, 900) << "what cannot be understood changes nothing";
 }
 
 TEST_F(ExportDialogTest, TheWholeRunOfManyStepsIsAColumnForEachStep) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "chart/draw/hatch_lines.h"
 #include "chart/draw/svg_canvas.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/steps/run_picture.h"
@@ -21,6 +22,7 @@
 #include "trace/text/decimal_time.h"
 #include "trace/text/number_text.h"
 #include "viewer/causes/chart_paths.h"
+#include "viewer/export/two_runs_picture.h"
 #include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
@@ -64,12 +66,6 @@ std::string captionOf(const LoadedProfile& profile, const StepChoice& chosen,
   return text + ", " + formatDuration(span.end - span.begin);
 }
 
-/// Whether the picture has a column for each step, rather than an axis of time.
-bool isStepByStep(const LoadedProfile& profile, const ExportOptions& options) {
-  const int width = options.width.value_or(PictureOptions().width);
-  return options.isAll && !options.time && RunPicture::isBetterFor(profile.model(), width);
-}
-
 /// The caption of a stretch of time that is not cut at steps.
 std::string captionOf(const LoadedProfile& profile, const Timeline::Span& time) {
   const Nanoseconds origin = profile.model().span().begin;
@@ -93,6 +89,15 @@ void addCriticalPath(const LoadedProfile& profile, std::shared_ptr<const Explana
     drawCriticalPath(canvas, view, *explanation);
   };
   picture.caption += ", the critical path has outlines";
+}
+
+/// Has the picture show marks, over all else that it shows.
+void addMarks(std::vector<ChartMark> marks, PictureOptions& picture) {
+  picture.overRows = [marks = std::move(marks), below = std::move(picture.overRows)](
+                         Canvas& canvas, const ChartView& view) {
+    if (below) below(canvas, view);
+    drawMarks(canvas, view, marks);
+  };
 }
 
 /// The part of the run, title and caption.
@@ -131,27 +136,39 @@ PictureOptions partOf(const LoadedProfile& profile, const ExportOptions& options
 
 }  // namespace
 
+bool isStepByStep(const LoadedProfile& profile, const ExportOptions& options) {
+  const int width = options.width.value_or(PictureOptions().width);
+  return options.isAll && !options.time && RunPicture::isBetterFor(profile.model(), width);
+}
+
 ColoursForExport::ColoursForExport(const LoadedProfile& profile, const ExportOptions& options)
-    : profile_(profile), own_(profile.model().theme()) {
+    : profile_(profile), second_(options.second.profile), own_(profile.model().theme()) {
   const Theme& wanted = themeOf(options.theme, options.isDark);
   if (!(wanted == own_)) profile.setTheme(wanted);
+  if (second_ && !(second_->model().theme() == wanted)) second_->setTheme(wanted);
 }
 
 ColoursForExport::~ColoursForExport() {
   if (!(profile_.model().theme() == own_)) profile_.setTheme(own_);
+  if (second_ && !(second_->model().theme() == own_)) second_->setTheme(own_);
 }
 
 PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
   PictureOptions picture = partOf(profile, options);
-  if (!options.showsCriticalPath) return picture;
-  if (isStepByStep(profile, options)) {
-    throw Error("a picture with a column for each step has no critical paths; choose fewer steps");
+  const bool isByStep = isStepByStep(profile, options);
+  if (options.showsCriticalPath) {
+    if (isByStep) {
+      throw Error(
+          "a picture with a column for each step has no critical paths; choose fewer steps");
+    }
+    addCriticalPath(profile, options.explanation, picture);
   }
-  addCriticalPath(profile, options.explanation, picture);
+  if (!options.marks.empty() && !isByStep) addMarks(options.marks, picture);
   return picture;
 }
 
 std::unique_ptr<Drawing> drawingOf(const LoadedProfile& profile, const ExportOptions& options) {
+  if (options.second.profile) return bothRuns(profile, options);
   PictureOptions picture = pictureOf(profile, options);
   if (isStepByStep(profile, options)) {
     return std::make_unique<RunPicture>(profile.model(), std::move(picture));
@@ -162,6 +179,7 @@ std::unique_ptr<Drawing> drawingOf(const LoadedProfile& profile, const ExportOpt
 void addPicture(const LoadedProfile& profile, const ExportOptions& options, OutputSet& files) {
   checkExportName(options.path);
   profile.checkOutput(options.path);
+  if (options.second.profile) options.second.profile->checkOutput(options.path);
   const ColoursForExport colours(profile, options);
   files.add(options.path,
             pictureFile(*drawingOf(profile, options), pictureOf(profile, options).title,
@@ -214,20 +232,15 @@ class PdfCanvas final : public Canvas {
 void PdfCanvas::hatch(PixelRect rect, const Hatching& hatching) {
   if (rect.width <= 0 || rect.height <= 0) return;
   areas_.fill(rect, hatching.ground);
-  // Lines from the lower left to the upper right, on one grid for all areas, cut at the edges.
-  const int bottom = rect.bottom();
-  const int first = (rect.x + rect.y) / kHatchSpacing;
-  const int last = (rect.right() + bottom) / kHatchSpacing;
-  QList<QLineF> lines;
-  for (int i = first; i <= last; ++i) {
-    const double sum = i * kHatchSpacing;  // x + y on this line
-    const double left = std::max<double>(rect.x, sum - bottom);
-    const double right = std::min<double>(rect.right(), sum - rect.y);
-    if (left < right) lines.push_back({left, sum - left, right, sum - right});
-  }
   painter_.save();
-  painter_.setPen(QPen(toQColor(hatching.stroke), 1.0, Qt::SolidLine, Qt::FlatCap));
-  painter_.drawLines(lines);
+  for (const HatchLines& each : linesOf(hatching.pattern)) {
+    QList<QLineF> lines;
+    for (const auto& [from, to] : linesIn(rect, each.direction)) {
+      lines.push_back({from.x, from.y, to.x, to.y});
+    }
+    painter_.setPen(hatchPen(hatching.stroke, each));
+    painter_.drawLines(lines);
+  }
   painter_.restore();
 }
 

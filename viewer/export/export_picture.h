@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/causes/explanation.h"
 #include "chart/colors/theme.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/draw/draw_chart.h"
+#include "chart/marks/draw_marks.h"
 #include "chart/rows/row_state.h"
 #include "chart/steps/step_span.h"
 #include "trace/files/output_set.h"
@@ -16,6 +18,14 @@
 #include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {
+
+/// A run that is drawn under the first one.
+struct SecondRun {
+  std::shared_ptr<const LoadedProfile> profile;  ///< null: there is none
+  std::string answer;  ///< what is said of both, on top of the picture; may be empty
+  /// Of a stretch of time: how much later that of the second run is.
+  std::optional<Nanoseconds> later = {};
+};
 
 /// The part to export, and the form of the picture.
 struct ExportOptions {
@@ -31,6 +41,9 @@ struct ExportOptions {
   bool showsCriticalPath = false;           ///< outlines of the jobs on it
   /// That of the profile. Critical paths need one: without it, they make it.
   std::shared_ptr<const Explanation> explanation = {};
+  /// Drawn over the rows; a picture with a column for each step has none.
+  std::vector<ChartMark> marks{};
+  SecondRun second = {};
   ThemeName theme = ThemeName::kPaper;
   bool isDark = false;
 };
@@ -57,8 +70,8 @@ QImage imageOf(const Drawing& drawing, double scale);
 std::string pictureFile(const Drawing& drawing, const std::string& title, const std::string& path,
                         double scale);
 
-/// Gives the profile the colours that `options` ask for, and its own ones back at the end. Nothing
-/// else may draw it meanwhile. The profile must outlive it.
+/// Gives the profile, and the second run, the colours that `options` ask for, and their own ones
+/// back at the end. Nothing else may draw them meanwhile. They must outlive it.
 class ColoursForExport {
  public:
   ColoursForExport(const LoadedProfile& profile, const ExportOptions& options);
@@ -68,15 +81,20 @@ class ColoursForExport {
 
  private:
   const LoadedProfile& profile_;
+  std::shared_ptr<const LoadedProfile> second_;
   Theme own_;
 };
+
+/// Whether the picture has a column for each step, rather than an axis of time.
+bool isStepByStep(const LoadedProfile& profile, const ExportOptions& options);
 
 /// The title, the caption and the part of the run for `options`. Throws Error when the
 /// profile has none of the steps.
 PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options);
 
 /// The picture that `options` ask for: a Gantt chart; for a whole run of many steps, a step a
-/// column. Refers to the profile. Throws Error for impossible steps and sizes.
+/// column; with a second run bothRuns(). Refers to the profile. Throws Error for impossible steps
+/// and sizes.
 std::unique_ptr<Drawing> drawingOf(const LoadedProfile& profile, const ExportOptions& options);
 
 /// Adds the picture, in the colours that `options` ask for, to `files`, under the name

@@ -3,13 +3,16 @@
 #include <QGuiApplication>
 #include <QImage>
 #include <QPaintEngine>
-#include <QPen>
 #include <algorithm>
+
+#include "chart/draw/hatch_lines.h"
 
 namespace pipetrace {
 namespace {
 
 constexpr std::size_t kMostWidths = 100'000;
+
+QPointF toQPoint(const PixelPoint& point) { return {point.x, point.y}; }
 
 /// `pixels`: of the device, per pixel of the chart.
 QBrush hatchBrush(const Hatching& hatching, double pixels) {
@@ -19,10 +22,13 @@ QBrush hatchBrush(const Hatching& hatching, double pixels) {
   QPainter painter(&tile);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.scale(1.0 * size / kHatchSpacing, 1.0 * size / kHatchSpacing);
-  painter.setPen(QPen(toQColor(hatching.stroke), 1.0));
-  // Three lines, so that they meet at the edges of the tile.
-  for (const int x : {-kHatchSpacing, 0, kHatchSpacing}) {
-    painter.drawLine(QPointF(x - 1, kHatchSpacing + 1), QPointF(x + kHatchSpacing + 1, -1));
+  // Those of its neighbours, too, so that they meet at the edges of the tile.
+  constexpr PixelRect kAround{-kHatchSpacing, -kHatchSpacing, 3 * kHatchSpacing, 3 * kHatchSpacing};
+  for (const HatchLines& lines : linesOf(hatching.pattern)) {
+    painter.setPen(hatchPen(hatching.stroke, lines));
+    for (const auto& [from, to] : linesIn(kAround, lines.direction)) {
+      painter.drawLine(toQPoint(from), toQPoint(to));
+    }
   }
   painter.end();
   QBrush brush(tile);
@@ -33,7 +39,6 @@ QBrush hatchBrush(const Hatching& hatching, double pixels) {
   return brush;
 }
 
-QPointF toQPoint(const PixelPoint& point) { return {point.x, point.y}; }
 /// The columns on a transparent image with the pixels of the device, as far as they need.
 QImage columnImage(int top, int height, ColumnEdge edge, std::span<const Column> columns,
                    const QTransform& device) {
@@ -82,6 +87,13 @@ int FontCache::width(std::string_view text, const TextStyle& style) {
       QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())));
   e.widths.emplace(std::move(key), width);
   return width;
+}
+
+QPen hatchPen(Color color, const HatchLines& lines) {
+  QPen pen(toQColor(color), 1.0, Qt::SolidLine, Qt::FlatCap);
+  const auto [dash, gap] = dashesOf(lines);
+  if (lines.isDashed()) pen.setDashPattern({dash, gap});
+  return pen;
 }
 
 QtCanvas::QtCanvas(QPainter& painter, FontCache& fonts) : painter_(painter), fonts_(fonts) {

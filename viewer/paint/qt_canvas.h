@@ -4,6 +4,7 @@
 #include <QFontMetrics>
 #include <QPainter>
 #include <QPainterPath>
+#include <QPen>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ class FontCache {
  private:
   std::map<std::pair<int, bool>, Entry> entries_;
 };
+
+/// The pen of a hatching's lines, in the chart's pixels.
+QPen hatchPen(Color color, const HatchLines& lines);
 
 /// Draws with a QPainter. The painter must be active; painter and fonts must outlive the canvas.
 class QtCanvas final : public Canvas {

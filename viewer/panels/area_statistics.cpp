@@ -91,9 +91,10 @@ void AreaStatistics::forget() {
   areOfModel_ = false;
 }
 
-void AreaStatistics::setBy(StatisticsBy by) {
-  if (by == by_) return;
+void AreaStatistics::choose(StatisticsBy by, StatisticsOf of) {
+  if (by == by_ && of == of_) return;
   by_ = by;
+  of_ = of;
   updatePercentiles();
 }
 
@@ -138,35 +139,35 @@ void AreaStatistics::updatePercentiles() {
   const std::uint64_t number = ++askedPercentiles_;
   // While an area is dragged its sums are enough.
   if (!sums_ || !areOfModel_ || chart_.isDraggingArea()) return percentilesWork_.cancel();
-  percentilesWork_.start(
-      [this, index = index_, sums = sums_, by = by_, number](const std::atomic<bool>& stop) {
-        std::vector<LinePercentiles> found;
-        Clock::time_point sent = Clock::now();
-        const auto send = [&] {
-          if (found.empty() || stop) return;
-          sent = Clock::now();
-          QMetaObject::invokeMethod(
-              this,
-              [this, number, lines = std::exchange(found, {})]() mutable {
-                if (number != askedPercentiles_) return;
-                for (LinePercentiles& line : lines) {
-                  const auto key = line.line;
-                  percentiles_[key] = std::move(line);
-                }
-                emit percentilesChanged();
-              },
-              Qt::QueuedConnection);
-        };
-        try {
-          findPercentiles(*index->blocks, *sums, by, 0, stop, [&](LinePercentiles line) {
-            found.push_back(std::move(line));
-            if (Clock::now() - sent >= kBetweenMessages) send();
-          });
-          send();
-        } catch (const std::exception&) {
-          // No memory for the durations: the table shows sums only.
-        }
+  percentilesWork_.start([this, index = index_, sums = sums_, by = by_, of = of_,
+                          number](const std::atomic<bool>& stop) {
+    std::vector<LinePercentiles> found;
+    Clock::time_point sent = Clock::now();
+    const auto send = [&] {
+      if (found.empty() || stop) return;
+      sent = Clock::now();
+      QMetaObject::invokeMethod(
+          this,
+          [this, number, lines = std::exchange(found, {})]() mutable {
+            if (number != askedPercentiles_) return;
+            for (LinePercentiles& line : lines) {
+              const auto key = line.line;
+              percentiles_[key] = std::move(line);
+            }
+            emit percentilesChanged();
+          },
+          Qt::QueuedConnection);
+    };
+    try {
+      findPercentiles(*index->blocks, *sums, by, of, 0, stop, [&](LinePercentiles line) {
+        found.push_back(std::move(line));
+        if (Clock::now() - sent >= kBetweenMessages) send();
       });
+      send();
+    } catch (const std::exception&) {
+      // No memory for the durations: the table shows sums only.
+    }
+  });
 }
 
 }  // namespace pipetrace

@@ -62,7 +62,8 @@ class AreaStatistics : public QObject {
   ~AreaStatistics() override;
 
   StatisticsBy by() const { return by_; }
-  void setBy(StatisticsBy by);
+  StatisticsOf of() const { return of_; }
+  void choose(StatisticsBy by, StatisticsOf of);
   /// Null while there is no area, or its sums are not known yet. While an area is dragged, they may
   /// be those of a moment ago.
   const AreaSums* sums() const { return sums_.get(); }
@@ -86,6 +87,7 @@ class AreaStatistics : public QObject {
 
   ChartWidget& chart_;
   StatisticsBy by_ = StatisticsBy::kKind;
+  StatisticsOf of_ = StatisticsOf::kAll;
   std::shared_ptr<Index> index_;  // made on the thread of the sums
   std::shared_ptr<const AreaSums> sums_;
   std::map<std::optional<std::int32_t>, LinePercentiles> percentiles_;

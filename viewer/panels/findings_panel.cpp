@@ -5,6 +5,8 @@
 #include <QVBoxLayout>
 
 #include "analysis/present/finding_sentences.h"
+#include "viewer/what_if/finding_change.h"
+#include "viewer/words/option_words.h"
 
 namespace pipetrace {
 
@@ -13,7 +15,8 @@ FindingsPanel::FindingsPanel(Causes& causes)
       list_(new QListWidget),
       place_(new QLabel),
       previous_(new QToolButton),
-      next_(new QToolButton) {
+      next_(new QToolButton),
+      whatIf_(new QToolButton) {
   list_->setAccessibleName(tr("Findings"));
   list_->setWordWrap(true);
   list_->setResizeMode(QListView::Adjust);
@@ -30,9 +33,12 @@ FindingsPanel::FindingsPanel(Causes& causes)
   next_->setArrowType(Qt::RightArrow);
   next_->setToolTip(tr("Next place of this finding"));
   next_->setAccessibleName(tr("Next evidence"));
+  whatIf_->setText(tr("What if …"));
+  whatIf_->setToolTip(tr("What the run would be without this finding"));
   auto* line = new QHBoxLayout;
   line->setContentsMargins(0, 0, 4, 2);
   line->addWidget(place_, 1);
+  line->addWidget(whatIf_);
   line->addWidget(previous_);
   line->addWidget(next_);
   auto* column = new QVBoxLayout(this);
@@ -45,12 +51,17 @@ FindingsPanel::FindingsPanel(Causes& causes)
   connect(list_, &QListWidget::itemActivated, this, isChosen);
   connect(previous_, &QToolButton::clicked, this, [this] { showPlace(at_ - 1); });
   connect(next_, &QToolButton::clicked, this, [this] { showPlace(at_ + 1); });
+  connect(whatIf_, &QToolButton::clicked, this, [this] {
+    if (finding_ >= 0) emit changeWanted(*removals_[static_cast<std::size_t>(finding_)]);
+  });
   showText(tr("Open a profile to see why its ranks are idle."));
 }
 
 void FindingsPanel::showText(const QString& text) {
   list_->clear();
+  moreLine_ = -1;
   evidence_.clear();
+  removals_.clear();
   finding_ = -1;
   addLine(text);
   updateButtons();
@@ -70,14 +81,21 @@ void FindingsPanel::showWaiting(bool isLive) {
 void FindingsPanel::showFailure() { showText(tr("No causes can be found in this profile.")); }
 
 void FindingsPanel::showFindings() {
+  areMinorShown_ = false;
+  listFindings();
+}
+
+void FindingsPanel::listFindings() {
   const GraphPlaces* places = causes_.places();
   if (places == nullptr) return showFailure();
   const Explanation& run = places->explanation();
   list_->clear();
   evidence_.clear();
+  removals_.clear();
   finding_ = -1;
+  moreLine_ = -1;
   for (const Finding& finding : run.findings) {
-    if (finding.isMinor) continue;
+    if (finding.isMinor && !areMinorShown_) continue;
     const bool isWarning = finding.severity != Severity::kNote;
     const QIcon icon = style()->standardIcon(isWarning ? QStyle::SP_MessageBoxWarning
                                                        : QStyle::SP_MessageBoxInformation);
@@ -87,20 +105,41 @@ void FindingsPanel::showFindings() {
                                          .arg(QString::fromStdString(findingText(finding))),
                                      list_);
     evidence_.push_back(placesOfFinding(finding, *places));
-    item->setToolTip(tr("Next: %1").arg(QString::fromStdString(remedyText(finding))) + '\n' +
+    removals_.push_back(changeThatRemoves(finding));
+    const QString remedy = withWhoseOptions(QString::fromStdString(remedyText(finding)));
+    item->setToolTip(tr("Next: %1").arg(remedy) + '\n' +
                      (evidence_.back().empty() ? tr("It has no place of its own in the chart")
                                                : tr("Click to see it in the chart")));
   }
   Nanoseconds idle = 0;
   for (const ExplainedRank& rank : run.ranks) idle += rank.idle;
   if (evidence_.empty()) addLine(QString::fromUtf8(noFindingsText(idle)));
-  addLine(QString::fromStdString(minorFindingsText(run.findings)));
+  const QString more = QString::fromStdString(minorFindingsText(run.findings));
+  if (!more.isEmpty()) {
+    moreLine_ = list_->count();
+    addLine(areMinorShown_ ? tr("fewer causes") : more);
+    list_->item(moreLine_)->setIcon(
+        style()->standardIcon(areMinorShown_ ? QStyle::SP_ArrowUp : QStyle::SP_ArrowDown));
+    list_->item(moreLine_)->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+    list_->item(moreLine_)->setToolTip(areMinorShown_ ? tr("Lists the main causes alone")
+                                                      : tr("Click to list them"));
+  }
   addLine(QString::fromStdString(run.counted.leftOutText()));
   list_->setCurrentRow(0, QItemSelectionModel::NoUpdate);
   updateButtons();
 }
 
-void FindingsPanel::choose(int finding) {
+void FindingsPanel::choose(int line) {
+  if (line >= 0 && line == moreLine_) {
+    const int first = moreLine_;
+    areMinorShown_ = !areMinorShown_;
+    listFindings();
+    const int current = areMinorShown_ ? first : moreLine_;
+    list_->setCurrentRow(current);
+    list_->scrollToItem(list_->item(current));
+    return;
+  }
+  const int finding = line;
   if (finding < 0 || static_cast<std::size_t>(finding) >= evidence_.size()) return;
   finding_ = finding;
   showPlace(0);
@@ -120,6 +159,7 @@ void FindingsPanel::updateButtons() {
       finding_ < 0 ? 0 : static_cast<int>(evidence_[static_cast<std::size_t>(finding_)].size());
   previous_->setEnabled(at_ > 0 && at_ <= count);
   next_->setEnabled(at_ + 1 < count);
+  whatIf_->setEnabled(finding_ >= 0 && removals_[static_cast<std::size_t>(finding_)]);
   if (finding_ < 0) {
     place_->setText(evidence_.empty() ? QString() : tr("Click a finding to see it in the chart."));
   } else if (count == 0) {

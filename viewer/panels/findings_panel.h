@@ -4,10 +4,12 @@
 #include <QListWidget>
 #include <QToolButton>
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 #include "viewer/causes/causes.h"
 #include "viewer/causes/graph_places.h"
+#include "viewer/what_if/changes.h"
 
 namespace pipetrace {
 
@@ -27,10 +29,15 @@ class FindingsPanel : public QWidget {
   /// Lists the findings of causes.places().
   void showFindings();
 
+ signals:
+  /// The user wants to see what the run would be without the finding that is shown.
+  void changeWanted(const pipetrace::WhatIfChanges& change);
+
  private:
   void showText(const QString& text);
   void addLine(const QString& text);  // no finding; nothing if it is empty
-  void choose(int finding);
+  void choose(int line);
+  void listFindings();
   void showPlace(int place);
   void updateButtons();
 
@@ -39,9 +46,13 @@ class FindingsPanel : public QWidget {
   QLabel* place_;
   QToolButton* previous_;
   QToolButton* next_;
-  std::vector<std::vector<FindingPlace>> evidence_;  // by finding
-  int finding_ = -1;                                 // whose evidence is shown
-  int at_ = 0;                                       // in its evidence
+  QToolButton* whatIf_;
+  std::vector<std::vector<FindingPlace>> evidence_;     // by finding
+  std::vector<std::optional<WhatIfChanges>> removals_;  // by finding: what removes it
+  int finding_ = -1;                                    // whose evidence is shown
+  int moreLine_ = -1;  // the line that unfolds minor findings, or folds them
+  bool areMinorShown_ = false;
+  int at_ = 0;  // in its evidence
 };
 
 }  // namespace pipetrace

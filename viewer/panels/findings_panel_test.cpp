@@ -98,6 +98,31 @@ TEST_F(FindingsPanelTest, EnterGoesToTheEvidenceToo) {
   EXPECT_EQ(selected().bubbleClass, BubbleClass::kTransfer);
 }
 
+TEST_F(FindingsPanelTest, TheLineOfMinorCausesUnfoldsAndFoldsThem) {
+  const auto lineWith = [&](const char* text) {
+    int row = 0;
+    while (row < list()->count() && !list()->item(row)->text().contains(QLatin1String(text))) ++row;
+    return row;
+  };
+  const int before = list()->count();
+  const auto& findings = chart_.explanation().findings;
+  const auto minor = static_cast<int>(std::count_if(
+      findings.begin(), findings.end(), [](const Finding& each) { return each.isMinor; }));
+  ASSERT_GT(minor, 0);
+  const int line = lineWith("more cause");
+  ASSERT_LT(line, before);
+  list()->scrollToItem(list()->item(line));
+  click(line);
+  EXPECT_EQ(list()->count(), before + minor);
+  EXPECT_EQ(list()->currentRow(), line) << "the first of them";
+  EXPECT_THAT(list()->item(line)->text().toStdString(),
+              testing::StartsWith(std::to_string(line + 1) + ". "));
+  list()->setFocus();
+  list()->setCurrentRow(lineWith("fewer causes"));
+  QTest::keyClick(list(), Qt::Key_Return);
+  EXPECT_EQ(list()->count(), before);
+}
+
 TEST_F(FindingsPanelTest, ItSaysThatCausesAreLookedFor) {
   panel_.showWaiting();
   EXPECT_EQ(list()->item(0)->text(), "Looking for causes …");

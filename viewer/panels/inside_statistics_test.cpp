@@ -23,7 +23,7 @@ using testing::StartsWith;
 /// The statistics beside an explained chart, with all of its rows and steps as the area.
 class ShownStatistics {
  public:
-  static constexpr int kInside = 4;
+  static constexpr int kInside = 5;
 
   explicit ShownStatistics(Timeline timeline)
       : chart_(std::move(timeline)), panel_(chart_.widget(), chart_.causes()) {

@@ -27,9 +27,12 @@ struct ColumnWords {
 constexpr std::array<ColumnWords, StatisticsTable::kColumns> kWords = {{
     {"", "", ""},
     {QT_TR_NOOP("Count"), QT_TR_NOOP("events that are at least partly in the area"), "count"},
-    {QT_TR_NOOP("Time"), QT_TR_NOOP("sum of the events, of each the part that is in the area"),
+    {QT_TR_NOOP("Own"),
+     QT_TR_NOOP("of the events, without the events that run inside them on the same lane"),
+     "own_ns"},
+    {QT_TR_NOOP("Total"), QT_TR_NOOP("sum of the events, of each the part that is in the area"),
      "time_ns"},
-    {QT_TR_NOOP("Share"), QT_TR_NOOP("of the time of all lines"), "share"},
+    {QT_TR_NOOP("Share"), QT_TR_NOOP("of the own time of all lines"), "share"},
     {QT_TR_NOOP("Mean"), QT_TR_NOOP("of the whole events, also of those partly in the area"),
      "mean_ns"},
     {QT_TR_NOOP("Median"), QT_TR_NOOP("of the whole events"), "median_ns"},
@@ -41,7 +44,8 @@ constexpr std::array<ColumnWords, StatisticsTable::kColumns> kWords = {{
 
 const char* const kByWords[] = {QT_TR_NOOP("Kind"), QT_TR_NOOP("Stage"), QT_TR_NOOP("Rank"),
                                 QT_TR_NOOP("Bubble class")};
-constexpr int kInside = 4;  // the choice after these
+constexpr int kPivot = 4;  // the choices after these
+constexpr int kInside = 5;
 const char* const kByCsv[] = {"kind", "stage", "rank", "bubble_class"};
 
 QString quoted(QString text) {
@@ -71,11 +75,12 @@ std::optional<double> StatisticsTable::numberOf(const Line& line, int column) co
   };
   switch (column) {
     case kCount: return static_cast<double>(sums.count);
+    case kOwnTime: return static_cast<double>(sums.own);
     case kTime: return static_cast<double>(sums.inside);
     case kShare:
-      return all_.sums.inside == 0
+      return all_.sums.own == 0
                  ? 0
-                 : static_cast<double>(sums.inside) / static_cast<double>(all_.sums.inside);
+                 : static_cast<double>(sums.own) / static_cast<double>(all_.sums.own);
     case kMean: return sums.mean();
     case kMedian: return percentile(&LinePercentiles::median);
     case kP90: return percentile(&LinePercentiles::p90);
@@ -91,6 +96,7 @@ QString StatisticsTable::textOf(const Line& line, int column) const {
     return line.line ? QString::fromStdString(lineName(by_, *line.line)) : tr("all");
   }
   if (column == kCount) return QLocale().toString(static_cast<qulonglong>(line.sums.count));
+  if (column == kOwnTime) return QString::fromStdString(formatDuration(line.sums.own));
   if (column == kTime) return QString::fromStdString(formatDuration(line.sums.inside));
   const auto number = numberOf(line, column);
   if (!number) return QStringLiteral("…");
@@ -167,7 +173,7 @@ void StatisticsTable::updateSums() {
   all_ = {};
   by_ = statistics_.by();
   if (statistics_.sums() != nullptr) {
-    for (const StatisticsLine& line : linesOf(*statistics_.sums(), by_)) {
+    for (const StatisticsLine& line : linesOf(*statistics_.sums(), by_, statistics_.of())) {
       lines_.push_back({line.line, line.sums});
       all_.sums.add(line.sums);
     }
@@ -205,7 +211,7 @@ QString StatisticsTable::csv() const {
     const auto at = static_cast<std::size_t>(row);
     const Line& line = at < lines_.size() ? lines_[at] : all_;
     text += quoted(textOf(line, kName)) + ',' + QString::number(line.sums.count) + ',' +
-            QString::number(line.sums.inside);
+            QString::number(line.sums.own) + ',' + QString::number(line.sums.inside);
     for (int column = kShare; column < kColumns; ++column) {
       const auto number = numberOf(line, column);
       text += ',';
@@ -225,23 +231,42 @@ StatisticsPanel::StatisticsPanel(ChartWidget& chart, Causes& causes)
       inside_(chart, causes),
       insideTable_(inside_),
       by_(new QComboBox),
+      of_(new QComboBox),
       summary_(new QLabel),
       pages_(new QStackedWidget),
       view_(new QTableView),
       insideView_(new QTableView),
+      pivotView_(new QTableView),
+      chosen_{StatisticsOf::kAll, StatisticsOf::kJobs, StatisticsOf::kJobs, StatisticsOf::kAll,
+              StatisticsOf::kAll},
       histogram_(new HistogramView) {
-  by_->addItems({tr("by kind"), tr("by stage"), tr("by rank"), tr("by bubble class")});
+  by_->addItems(
+      {tr("by kind"), tr("by stage"), tr("by rank"), tr("by bubble class"), tr("kinds by rank")});
+  of_->addItems({tr("all events"), tr("jobs"), tr("transfers"), tr("operators")});
+  of_->setAccessibleName(tr("Events of the statistics"));
+  of_->setToolTip(
+      tr("Jobs of compute lanes; messages and collectives; operators, kernels and all "
+         "other events"));
   by_->setAccessibleName(tr("Lines of the statistics"));
   view_->setObjectName(QStringLiteral("lines"));
   setUp(*view_, table_, tr("Statistics of the area"));
-  view_->horizontalHeader()->setSortIndicator(StatisticsTable::kTime, Qt::DescendingOrder);
+  view_->horizontalHeader()->setSortIndicator(StatisticsTable::kOwnTime, Qt::DescendingOrder);
   view_->setSortingEnabled(true);
   insideView_->setObjectName(QStringLiteral("inside"));
   setUp(*insideView_, insideTable_, tr("What jobs of the area are made of"));
   insideView_->horizontalHeader()->setSortIndicator(InsideTable::kRank, Qt::AscendingOrder);
   insideView_->setSortingEnabled(true);
+  pivotView_->setObjectName(QStringLiteral("pivot"));
+  setUp(*pivotView_, pivot_, tr("Own time in the area by rank and kind"));
+  pivotView_->horizontalHeader()->setSortIndicator(PivotTable::kRank, Qt::AscendingOrder);
+  pivotView_->setSortingEnabled(true);
   layOut();
   connect(by_, &QComboBox::currentIndexChanged, this, &StatisticsPanel::choose);
+  connect(of_, &QComboBox::currentIndexChanged, this, &StatisticsPanel::chooseEvents);
+  for (const QTableView* view : {view_, insideView_, pivotView_}) {
+    connect(view->horizontalHeader(), &QHeaderView::sortIndicatorChanged, this,
+            &StatisticsPanel::showCurrent);
+  }
   connect(&statistics_, &AreaStatistics::sumsChanged, this, &StatisticsPanel::updateSums);
   connect(&statistics_, &AreaStatistics::percentilesChanged, this,
           &StatisticsPanel::updatePercentiles);
@@ -283,9 +308,40 @@ void StatisticsPanel::offerInside() {
 
 void StatisticsPanel::choose(int by) {
   const bool isInside = by == kInside;
-  pages_->setCurrentIndex(isInside ? 1 : 0);
+  pages_->setCurrentIndex(isInside ? 1 : (by == kPivot ? 2 : 0));
   inside_.setWanted(isInside);
-  if (!isInside && by >= 0) statistics_.setBy(static_cast<StatisticsBy>(by));
+  of_->setEnabled(!isInside && by != static_cast<int>(StatisticsBy::kBubbleClass));
+  if (isInside || by < 0) return;
+  {
+    const QSignalBlocker quiet(of_);
+    of_->setCurrentIndex(static_cast<int>(chosen_[static_cast<std::size_t>(by)]));
+  }
+  chooseEvents(of_->currentIndex());
+}
+
+void StatisticsPanel::chooseEvents(int of) {
+  const int by = by_->currentIndex();
+  if (by < 0 || by == kInside || of < 0) return;
+  chosen_[static_cast<std::size_t>(by)] = static_cast<StatisticsOf>(of);
+  if (by == kPivot) return updateSums();
+  statistics_.choose(static_cast<StatisticsBy>(by), static_cast<StatisticsOf>(of));
+}
+
+/// Scrolls to the selected line: sorting and another size may have taken it out of sight.
+void StatisticsPanel::showCurrent() {
+  for (QTableView* view : {view_, insideView_, pivotView_}) {
+    view->scrollTo(view->currentIndex().siblingAtColumn(view->columnAt(0)));
+  }
+}
+
+void StatisticsPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  QMetaObject::invokeMethod(this, &StatisticsPanel::showCurrent, Qt::QueuedConnection);
+}
+
+void StatisticsPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  QMetaObject::invokeMethod(this, &StatisticsPanel::showCurrent, Qt::QueuedConnection);
 }
 
 void StatisticsPanel::layOut() {
@@ -301,6 +357,7 @@ void StatisticsPanel::layOut() {
   auto* head = new QHBoxLayout;
   head->setContentsMargins(8, 4, 8, 0);
   head->addWidget(by_);
+  head->addWidget(of_);
   head->addWidget(summary_, 1);
   head->addWidget(copy);
   summary_->setContentsMargins(8, 0, 8, 0);
@@ -313,6 +370,7 @@ void StatisticsPanel::layOut() {
   split->setChildrenCollapsible(false);
   pages_->addWidget(split);
   pages_->addWidget(insideView_);
+  pages_->addWidget(pivotView_);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addLayout(head);
@@ -342,6 +400,7 @@ QString StatisticsPanel::summary() const {
 void StatisticsPanel::updateSums() {
   const int row = view_->currentIndex().row();
   const QString selected = row >= 0 ? table_.nameOf(row) : QString();
+  pivot_.update(statistics_.sums(), chosen_[kPivot]);
   table_.updateSums();
   summary_->setText(summary());
   int again = 0;
@@ -349,6 +408,7 @@ void StatisticsPanel::updateSums() {
     if (table_.nameOf(i) == selected) again = i;
   }
   view_->setCurrentIndex(table_.index(again, 0));
+  showCurrent();
   showHistogram();
 }
 
@@ -364,8 +424,10 @@ void StatisticsPanel::showHistogram() {
 }
 
 void StatisticsPanel::copyCsv() {
-  QApplication::clipboard()->setText(by_->currentIndex() == kInside ? insideTable_.csv()
-                                                                    : table_.csv());
+  const int by = by_->currentIndex();
+  QApplication::clipboard()->setText(by == kInside  ? insideTable_.csv()
+                                     : by == kPivot ? pivot_.csv()
+                                                    : table_.csv());
 }
 
 }  // namespace pipetrace

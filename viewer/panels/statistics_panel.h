@@ -11,6 +11,7 @@
 #include "viewer/panels/area_statistics.h"
 #include "viewer/panels/histogram_view.h"
 #include "viewer/panels/inside_statistics.h"
+#include "viewer/panels/pivot_table.h"
 
 namespace pipetrace {
 
@@ -23,7 +24,8 @@ class StatisticsTable : public QAbstractTableModel {
   enum Column {
     kName,
     kCount,
-    kTime,
+    kOwnTime,
+    kTime,  ///< with the events inside
     kShare,
     kMean,
     kMedian,
@@ -70,12 +72,13 @@ class StatisticsTable : public QAbstractTableModel {
   StatisticsBy by_ = StatisticsBy::kKind;  // what the lines are
   std::vector<Line> lines_;                // without the last one
   Line all_;
-  int sortedBy_ = kTime;
+  int sortedBy_ = kOwnTime;
   Qt::SortOrder order_ = Qt::DescendingOrder;
 };
 
 /// The statistics of a chart's area: a table by kind, stage, rank or bubble class, and the
-/// durations of the selected line. Where ranks meet inside jobs, also what these are made of.
+/// durations of the selected line. One more choice is a table of kinds by rank. Where ranks meet
+/// inside jobs, also what these are made of.
 class StatisticsPanel : public QWidget {
   Q_OBJECT
 
@@ -87,10 +90,16 @@ class StatisticsPanel : public QWidget {
   /// Puts the table on the clipboard as comma-separated values.
   void copyCsv();
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void setUp(QTableView& view, QAbstractTableModel& table, const QString& name);
   void layOut();
   void choose(int by);
+  void chooseEvents(int of);
+  void showCurrent();
   void offerInside();
   void updateSums();
   void updatePercentiles();
@@ -103,10 +112,14 @@ class StatisticsPanel : public QWidget {
   InsideStatistics inside_;
   InsideTable insideTable_;
   QComboBox* by_;
+  QComboBox* of_;
   QLabel* summary_;
   QStackedWidget* pages_;
   QTableView* view_;
   QTableView* insideView_;
+  PivotTable pivot_;
+  QTableView* pivotView_;
+  std::vector<StatisticsOf> chosen_;  // which events, by the choice of lines
   HistogramView* histogram_;
 };
 

@@ -153,10 +153,11 @@ TEST(StatisticsPanelTest, TheKeyAndTheButtonCopyWholeNanoseconds) {
   QGuiApplication::clipboard()->clear();
   QTest::keyClick(&shown.table(), Qt::Key_C, Qt::ControlModifier);
   const std::string copied = QGuiApplication::clipboard()->text().toStdString();
-  EXPECT_EQ(copied,
-            "kind,count,time_ns,share,mean_ns,median_ns,p90_ns,p99_ns,min_ns,max_ns\n"
-            "forward,1,9999999,1.000000,10000000,10000000,10000000,10000000,10000000,10000000\n"
-            "all,1,9999999,1.000000,10000000,10000000,10000000,10000000,10000000,10000000\n");
+  EXPECT_EQ(
+      copied,
+      "kind,count,own_ns,time_ns,share,mean_ns,median_ns,p90_ns,p99_ns,min_ns,max_ns\n"
+      "forward,1,9999999,9999999,1.000000,10000000,10000000,10000000,10000000,10000000,10000000\n"
+      "all,1,9999999,9999999,1.000000,10000000,10000000,10000000,10000000,10000000,10000000\n");
   QGuiApplication::clipboard()->clear();
   QTest::mouseClick(shown.panel().findChild<QPushButton*>(), Qt::LeftButton);
   EXPECT_EQ(QGuiApplication::clipboard()->text().toStdString(), copied);
@@ -191,6 +192,115 @@ TEST(StatisticsPanelTest, ADragShowsSumsAsItGoesAndPercentilesAtItsEnd) {
   QTest::mouseRelease(chart.widget().viewport(), Qt::LeftButton, Qt::NoModifier,
                       {view.area.x + 500, y});
   EXPECT_TRUE(shown.waitForAll());
+}
+
+/// Ranks that each have a thread with 40 nested calls of 10 ms inside one of 600 ms.
+Timeline withOperators(int ranks) {
+  Timeline timeline = makeTestTimeline({.ranks = ranks, .microBatches = 4, .steps = 1});
+  for (int rank = 0; rank < ranks; ++rank) {
+    Track& thread = timeline.track(rank, "thread 7");
+    Event call{.begin = kTestEpoch, .end = kTestEpoch + 600 * kNsPerMs};
+    call.kind = JobKind::kOther;
+    thread.events.push_back(call);
+    for (int i = 0; i < 40; ++i) {
+      call.begin = kTestEpoch + (i * 12 + 10) * kNsPerMs;
+      call.end = call.begin + 10 * kNsPerMs;
+      thread.events.push_back(call);
+    }
+  }
+  timeline.sort();
+  return timeline;
+}
+
+class PanelOfOperators : public ShownPanel {
+ public:
+  explicit PanelOfOperators(int ranks) : timeline_(withOperators(ranks)), model_(timeline_) {
+    chart().widget().setModel(&model_);
+    std::vector<std::size_t> rows(model_.rows().size());
+    std::iota(rows.begin(), rows.end(), 0);
+    mark(kTestEpoch, kRunEnd, rows);
+  }
+  ~PanelOfOperators() { chart().widget().setModel(nullptr); }
+
+  QComboBox& events() { return *panel().findChildren<QComboBox*>().at(1); }
+
+ private:
+  Timeline timeline_;
+  ChartModel model_;
+};
+
+TEST(StatisticsPanelTest, NestedOperatorsHaveAnOwnTimeAndATotal) {
+  PanelOfOperators shown(1);
+  std::size_t row = 0;
+  while (shown.names().at(row) != "other") ++row;
+  EXPECT_EQ(shown.text(static_cast<int>(row), StatisticsTable::kOwnTime), "600.0 ms");
+  EXPECT_EQ(shown.text(static_cast<int>(row), StatisticsTable::kTime), "1.000 s");
+}
+
+TEST(StatisticsPanelTest, RanksHaveTheTimeOfTheirJobsUntilOthersAreChosen) {
+  PanelOfOperators shown(2);
+  shown.choose(2);
+  EXPECT_EQ(shown.events().currentText(), "jobs");
+  EXPECT_EQ(shown.text(0, StatisticsTable::kOwnTime), shown.text(0, StatisticsTable::kTime));
+  const std::string jobs = shown.text(0, StatisticsTable::kOwnTime);
+  shown.events().setCurrentIndex(3);
+  ASSERT_TRUE(shown.waitForAll());
+  EXPECT_EQ(shown.text(0, StatisticsTable::kOwnTime), "600.0 ms");
+  shown.choose(0);
+  EXPECT_EQ(shown.events().currentText(), "all events");
+  shown.choose(2);
+  EXPECT_EQ(shown.events().currentText(), "operators") << "each choice of lines has its own";
+  shown.events().setCurrentIndex(1);
+  ASSERT_TRUE(shown.waitForAll());
+  EXPECT_EQ(shown.text(0, StatisticsTable::kOwnTime), jobs);
+}
+
+TEST(StatisticsPanelTest, KindsByRankAreATableOfTheirOwn) {
+  PanelOfOperators shown(2);
+  shown.choose(4);
+  auto& view = *shown.panel().findChild<QTableView*>("pivot");
+  ASSERT_TRUE(view.isVisible());
+  const QAbstractItemModel& pivot = *view.model();
+  ASSERT_EQ(pivot.rowCount(), 3);
+  std::vector<std::string> kinds;
+  for (int i = 0; i < pivot.columnCount(); ++i) {
+    kinds.push_back(pivot.headerData(i, Qt::Horizontal).toString().toStdString());
+  }
+  EXPECT_EQ(kinds.front(), "Rank");
+  EXPECT_EQ(kinds.back(), "bubble") << "idle time comes last";
+  const auto column =
+      static_cast<int>(std::find(kinds.begin(), kinds.end(), "forward") - kinds.begin());
+  EXPECT_EQ(pivot.index(1, column).data().toString(), "40.00 ms");
+  EXPECT_EQ(pivot.index(2, column).data().toString(), "80.00 ms");
+  EXPECT_EQ(pivot.index(2, 0).data().toString(), "all");
+  view.setFocus();
+  QTest::keyClick(&view, Qt::Key_C, Qt::ControlModifier);
+  EXPECT_THAT(
+      QGuiApplication::clipboard()->text().toStdString(),
+      testing::AllOf(testing::StartsWith("rank,"), HasSubstr("forward_own_ns"), HasSubstr("\n1,")));
+  view.sortByColumn(0, Qt::DescendingOrder);
+  EXPECT_EQ(pivot.index(0, 0).data().toString(), "rank 1");
+  EXPECT_EQ(pivot.index(2, 0).data().toString(), "all") << "it stays last";
+}
+
+TEST(StatisticsPanelTest, TheSelectedLineIsInSightWhenTheTableOpensAndAfterSorting) {
+  ShownPanel shown({.ranks = 64, .microBatches = 2, .steps = 1});
+  shown.panel().hide();
+  std::vector<std::size_t> rows(shown.chart().model().rows().size());
+  std::iota(rows.begin(), rows.end(), 0);
+  shown.mark(kTestEpoch, kRunEnd, rows);
+  shown.choose(2);
+  const auto isInSight = [&] {
+    const QRect row = shown.table().visualRect(shown.table().currentIndex());
+    return shown.table().viewport()->rect().contains(row.center());
+  };
+  shown.table().setCurrentIndex(shown.model().index(60, 0));
+  showActive(shown.panel());
+  EXPECT_TRUE(QTest::qWaitFor(isInSight, 5000)) << "as it opens";
+  for (const Qt::SortOrder order : {Qt::AscendingOrder, Qt::DescendingOrder}) {
+    shown.table().sortByColumn(StatisticsTable::kName, order);
+    EXPECT_TRUE(QTest::qWaitFor(isInSight, 5000)) << "sorted " << order;
+  }
 }
 
 TEST(StatisticsPanelTest, WithoutAnAreaTheTableIsEmpty) {

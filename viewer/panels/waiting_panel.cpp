@@ -56,7 +56,7 @@ int WaitingTable::columnCount(const QModelIndex& parent) const {
 QVariant WaitingTable::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Nanoseconds time = timeAt(index);
-  const Color color = heatColor(theme_, shareOf(time, map_.longest));
+  const Color color = heatColor(theme_, shareOf(time - map_.least, map_.longest - map_.least));
   switch (role) {
     case Qt::DisplayRole:
       return time == 0 ? QStringLiteral("-") : QString::fromStdString(formatDuration(time));
@@ -68,6 +68,11 @@ QVariant WaitingTable::data(const QModelIndex& index, int role) const {
           tr("rank %1, %2")
               .arg(map_.rows[static_cast<std::size_t>(index.row())].rank)
               .arg(QString::fromStdString(map_.columns[static_cast<std::size_t>(index.column())]));
+      if (map_.isOwn) {
+        return tr("%1: its jobs work %2 themselves, of a step in the mean")
+                   .arg(where, QString::fromStdString(formatDuration(time))) +
+               '\n' + tr("Click to see the longest of these jobs in the chart");
+      }
       if (time == 0) return tr("%1: it waits for nobody").arg(where);
       return (map_.by == WaitsBy::kStep ? tr("%1: it waits %2")
                                         : tr("%1: it waits %2 in the mean of steps"))
@@ -91,7 +96,7 @@ QString WaitingTable::csv() const {
   QString text = QStringLiteral("rank");
   for (const std::string& column : map_.columns) {
     text += ',' + QString::fromStdString(column).replace(QChar(0xa0), ' ') +
-            QStringLiteral(" wait_inside_ns");
+            (map_.isOwn ? QStringLiteral(" own_ns") : QStringLiteral(" wait_inside_ns"));
   }
   text += '\n';
   for (const WaitingMap::Row& row : map_.rows) {
@@ -104,9 +109,11 @@ QString WaitingTable::csv() const {
 
 HeatScale::HeatScale() { setAccessibleName(tr("Scale of the colours")); }
 
-void HeatScale::show(Nanoseconds longest) {
+void HeatScale::show(Nanoseconds least, Nanoseconds longest) {
   text_ = QString::fromStdString(formatDuration(longest));
-  setAccessibleDescription(tr("from no waiting to %1").arg(text_));
+  from_ = least == 0 ? QStringLiteral("0") : QString::fromStdString(formatDuration(least));
+  setAccessibleDescription(least == 0 ? tr("from no waiting to %1").arg(text_)
+                                      : tr("from %1 to %2").arg(from_, text_));
   updateGeometry();
   update();
 }
@@ -118,14 +125,14 @@ void HeatScale::setTheme(const Theme& theme) {
 
 QSize HeatScale::sizeHint() const {
   const QFontMetrics metrics(font());
-  return {metrics.horizontalAdvance('0') + metrics.horizontalAdvance(text_) + kScaleWidth +
+  return {metrics.horizontalAdvance(from_) + metrics.horizontalAdvance(text_) + kScaleWidth +
               2 * kScaleGap,
           metrics.height() + 2};
 }
 
 void HeatScale::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter(this);
-  const int left = QFontMetrics(font()).horizontalAdvance('0') + kScaleGap;
+  const int left = QFontMetrics(font()).horizontalAdvance(from_) + kScaleGap;
   const QRect bar(left, 2, kScaleWidth, height() - 4);
   QLinearGradient gradient(bar.topLeft(), bar.topRight());
   gradient.setColorAt(0, toQColor(heatColor(theme_, 0)));
@@ -134,7 +141,7 @@ void HeatScale::paintEvent(QPaintEvent* /*event*/) {
   painter.setPen(toQColor(theme_.stepLine));
   painter.drawRect(bar.adjusted(0, 0, -1, -1));
   painter.setPen(palette().color(QPalette::WindowText));
-  painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("0"));
+  painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, from_);
   painter.drawText(rect().adjusted(bar.right() + kScaleGap, 0, 0, 0),
                    Qt::AlignLeft | Qt::AlignVCenter, text_);
 }
@@ -213,11 +220,13 @@ void WaitingPanel::update() {
   places_ = causes_.sharedPlaces();
   maps_.clear();
   if (places_) maps_ = waitingMaps(places_->explanation().inside);
+  if (!maps_.empty()) maps_.push_back(ownTimeMap(places_->explanation().inside));
   const int before = by_->currentIndex();
   by_->clear();
   for (const WaitingMap& map : maps_) {
+    // Without "waiting", of which most are.
     by_->addItem(
-        QString::fromStdString(map.title.substr(map.title.find(' ') + 1)));  // without "waiting"
+        QString::fromStdString(map.isOwn ? map.title : map.title.substr(map.title.find(' ') + 1)));
   }
   if (isThere()) by_->setCurrentIndex(before >= 0 && before < by_->count() ? before : 0);
   pages_->setCurrentIndex(isThere() ? 0 : 1);
@@ -237,7 +246,14 @@ void WaitingPanel::choose(int map) {
   const bool isMap = map >= 0 && static_cast<std::size_t>(map) < maps_.size();
   table_.show(isMap ? maps_[static_cast<std::size_t>(map)] : WaitingMap());
   if (!isMap) return;
-  scale_->show(table_.map().longest);
+  scale_->show(table_.map().least, table_.map().longest);
+  if (table_.map().isOwn) {
+    words_->setText(tr("Own time of jobs, a step"));
+    words_->setToolTip(
+        tr("Time in which the ranks' own kernels work inside jobs, of a step in the "
+           "mean. A rank that others wait for is dark among pale ones."));
+    return;
+  }
   const bool isOfStep = table_.map().by == WaitsBy::kStep;
   words_->setText(isOfStep ? tr("Waiting for the last member")
                            : tr("Waiting for the last member, a step"));
@@ -256,9 +272,11 @@ void WaitingPanel::updateTheme() {
 void WaitingPanel::go(const QModelIndex& cell) {
   if (!places_ || !cell.isValid()) return;
   const WaitingMap& map = table_.map();
-  const JobGraph::Id job = longestWait(places_->graph(), places_->explanation().counted,
-                                       map.rows[static_cast<std::size_t>(cell.row())].rank, map.by,
-                                       map.keys[static_cast<std::size_t>(cell.column())]);
+  const int rank = map.rows[static_cast<std::size_t>(cell.row())].rank;
+  const WaitsKey key = map.keys[static_cast<std::size_t>(cell.column())];
+  const CountedSteps& counted = places_->explanation().counted;
+  const JobGraph::Id job = map.isOwn ? longestOwn(places_->graph(), counted, rank, key.number)
+                                     : longestWait(places_->graph(), counted, rank, map.by, key);
   if (const auto spot = places_->spotOf(job)) causes_.goTo(*spot);
 }
 

@@ -44,7 +44,7 @@ class HeatScale : public QWidget {
  public:
   HeatScale();
 
-  void show(Nanoseconds longest);
+  void show(Nanoseconds least, Nanoseconds longest);
   void setTheme(const Theme& theme);
 
   QSize sizeHint() const override;
@@ -54,14 +54,15 @@ class HeatScale : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  QString from_ = QStringLiteral("0");
   QString text_;  // the longest time
   Theme theme_ = themeOf(ThemeName::kPaper);
 };
 
 /// Heat maps of what ranks wait for each other inside jobs, as in pages of reports: by place in the
-/// job, micro-batch or step (waitingMaps()). A click or Enter on a cell goes to the job that waited
-/// longest there; Ctrl+C copies the map. Where nobody waits inside jobs it says so. On the GUI
-/// thread.
+/// job, micro-batch or step (waitingMaps()); and of their own time by micro-batch (ownTimeMap()). A
+/// click or Enter on a cell goes to the job that waited longest there; Ctrl+C copies the map. Where
+/// nobody waits inside jobs it says so. On the GUI thread.
 class WaitingPanel : public QWidget {
   Q_OBJECT
 

@@ -66,7 +66,7 @@ class ShownMap {
 
 TEST(WaitingPanelTest, TheMapHasWhatRanksWaitByPlaceMicroBatchAndStep) {
   ShownMap shown(runWithASlowPeer().timeline());
-  ASSERT_EQ(shown.by().count(), 3);
+  ASSERT_EQ(shown.by().count(), 4);
   EXPECT_EQ(shown.by().itemText(0), "by place in the job");
   // Of a step: four forwards with 1.25 ms at each place, four backwards with 2.5 ms.
   EXPECT_THAT(shown.line(0), ElementsAre("5.000 ms", "5.000 ms", "10.00 ms", "10.00 ms"));
@@ -77,6 +77,24 @@ TEST(WaitingPanelTest, TheMapHasWhatRanksWaitByPlaceMicroBatchAndStep) {
   EXPECT_THAT(shown.line(0), ElementsAre("7.500 ms", "7.500 ms", "7.500 ms", "7.500 ms"));
   shown.by().setCurrentIndex(2);
   EXPECT_THAT(shown.line(0), ElementsAre("30.00 ms", "30.00 ms", "30.00 ms"));
+}
+
+TEST(WaitingPanelTest, TheLastMapHasTheOwnTimeOfRanksByMicroBatch) {
+  ShownMap shown(runWithASlowPeer().timeline());
+  shown.by().setCurrentIndex(3);
+  EXPECT_EQ(shown.by().itemText(3), "own time by micro-batch");
+  // A forward of two layers of 5 ms, and a backward that takes twice as long; rank 1 1.25 times.
+  EXPECT_THAT(shown.line(0), Each("30.00 ms"));
+  EXPECT_THAT(shown.line(1), Each("37.50 ms"));
+  EXPECT_GT(shown.colorAt(0, 0).lightness(), shown.colorAt(1, 0).lightness() + 60)
+      << "the shortest is as pale as can be";
+  EXPECT_EQ(shown.panel().findChild<HeatScale*>()->accessibleDescription(),
+            "from 30.00 ms to 37.50 ms");
+  shown.click(1, 2);
+  EXPECT_EQ(shown.chart().selected(), "0B2") << "the longest of the two jobs";
+  shown.panel().copyCsv();
+  EXPECT_THAT(QGuiApplication::clipboard()->text().toStdString(),
+              StartsWith("rank,micro-batch 0 own_ns,"));
 }
 
 TEST(WaitingPanelTest, AClickAndEnterGoToTheJobThatWaitedLongestThere) {
@@ -154,7 +172,7 @@ TEST(WaitingPanelTest, RunsOfKnownWaitsHaveThemInTheMapAndInTheStatistics) {
           << "rank " << rank << ", step " << step;
     }
   }
-  statistics.findChild<QComboBox*>()->setCurrentIndex(4);
+  statistics.findChild<QComboBox*>()->setCurrentIndex(5);
   ChartArea all{profile->model().span(), {}};
   for (std::size_t row = 0; row < profile->model().rows().size(); ++row) all.rows.push_back(row);
   chart.setArea(all);

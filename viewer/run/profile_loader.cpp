@@ -20,6 +20,7 @@ struct ProfileLoader::Work {
   std::vector<std::string> inputs;
   AlignBy align = AlignBy::kBest;
   std::size_t stagedFrom = 0;
+  bool isExplained = true;
   LoadProgress progress;
   std::stop_source stop;
   std::atomic<LoadStage> stage = LoadStage::kReading;
@@ -49,6 +50,7 @@ void ProfileLoader::load(const QStringList& inputs, AlignBy align) {
   for (const QString& input : inputs) next_->inputs.push_back(input.toStdString());
   next_->align = align;
   next_->stagedFrom = stagedFrom_;
+  next_->isExplained = explains_;
   runners_.push_back({next_, std::thread([this, work = next_] { run(work); })});
 }
 
@@ -147,9 +149,11 @@ void ProfileLoader::run(const std::shared_ptr<Work>& work) {
   try {
     read(*work);
     if (show(work) && addBubbles(work)) {
-      work->stage = LoadStage::kExplaining;
-      auto explanation =
-          std::make_shared<const Explanation>(work->profile->run(), ExplainOptions{});
+      std::shared_ptr<const Explanation> explanation;
+      if (work->isExplained) {
+        work->stage = LoadStage::kExplaining;
+        explanation = std::make_shared<const Explanation>(work->profile->run(), ExplainOptions{});
+      }
       work->profile->freeTables();
       {
         const std::lock_guard lock(work->mutex);

@@ -44,6 +44,9 @@ class ProfileLoader : public QObject {
   bool isBusy() const { return next_ != nullptr; }
   Progress progress() const;
   void setStagedFrom(std::size_t events) { stagedFrom_ = events; }
+  /// Whether runs that load() reads from now on are explained. Else explained() comes with null as
+  /// soon as nothing of the run is changed any more.
+  void setExplains(bool explains) { explains_ = explains; }
 
  signals:
   void loaded(std::shared_ptr<const pipetrace::LoadedProfile> profile);
@@ -80,6 +83,7 @@ class ProfileLoader : public QObject {
   };
   std::vector<Runner> runners_;
   std::size_t stagedFrom_ = kStagedFrom;
+  bool explains_ = true;
 };
 
 }  // namespace pipetrace

@@ -104,6 +104,7 @@ ChartSearch::ChartSearch(ChartWidget& chart) : QObject(&chart), chart_(chart) {
   chart.addOverlay(std::make_unique<MatchOverlay>(*this));
   connect(&slices_, &QTimer::timeout, this, &ChartSearch::look);
   const auto searchAgain = [this] {
+    usual_.reset();  // the model may have grown
     restart();
     // A run that grows is searched again and again: a short search is over before the chart is
     // painted. The window still moves the view of a run that it opens.
@@ -122,7 +123,15 @@ void ChartSearch::start(const QString& query) {
   restart();
 }
 
+void ChartSearch::setOwnTimes(std::shared_ptr<const JobOwnTimes> own) {
+  if (own == own_) return;
+  own_ = std::move(own);
+  usual_.reset();
+  if (!query_.isEmpty()) restart();
+}
+
 void ChartSearch::restart() {
+  if (model_ != chart_.model()) usual_.reset();
   model_ = chart_.model();
   current_.reset();
   search_.reset();
@@ -131,7 +140,12 @@ void ChartSearch::restart() {
   if (!query_.isEmpty()) {
     try {
       SearchQuery parsed = parseQuery(query_.toStdString());
-      if (model_ != nullptr) search_ = std::make_unique<JobSearch>(*model_, std::move(parsed));
+      if (model_ != nullptr && parsed.own && !usual_) {
+        usual_ = std::make_shared<const UsualTimes>(model_->timeline(), own_);
+      }
+      if (model_ != nullptr) {
+        search_ = std::make_unique<JobSearch>(*model_, std::move(parsed), usual_);
+      }
     } catch (const Error& error) {
       problem_ = QString::fromUtf8(error.what());
     }

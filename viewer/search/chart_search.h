@@ -24,6 +24,9 @@ class ChartSearch : public QObject {
   /// search.
   void start(const QString& query);
   const QString& query() const { return query_; }
+  /// Own times of jobs that are not their durations, for `own:` (UsualTimes); null: there are none.
+  /// Searches again.
+  void setOwnTimes(std::shared_ptr<const JobOwnTimes> own);
   /// The model that is searched; null without one.
   const ChartModel* model() const { return model_; }
   /// Says what is wrong with the query; empty if it is fine.
@@ -59,6 +62,8 @@ class ChartSearch : public QObject {
   const ChartModel* model_ = nullptr;
   QString query_;
   QString problem_;
+  std::shared_ptr<const JobOwnTimes> own_;
+  std::shared_ptr<const UsualTimes> usual_;  // of the model; once a query asks for it
   std::unique_ptr<JobSearch> search_;
   std::optional<MatchPlace> current_;
   bool isFirstWanted_ = false;

@@ -5,6 +5,9 @@
 #include <QSignalSpy>
 #include <QToolButton>
 
+#include "chart/testing/rows_text.h"
+#include "viewer/chart/chart_commands.h"
+#include "viewer/search/only_matches.h"
 #include "viewer/search/search_bar.h"
 #include "viewer/testing/shown_chart.h"
 
@@ -196,6 +199,47 @@ TEST(ChartSearchTest, ALongSearchLetsTheWindowGoOn) {
   chart.search.clear();
   EXPECT_FALSE(chart.search.isBusy());
   EXPECT_EQ(chart.search.count(), 0U);
+}
+
+class OnlyMatchesTest : public testing::Test {
+ protected:
+  OnlyMatchesTest() : chart_({.ranks = 4}), only_(chart_.widget(), chart_.search) {
+    for (QAction* action : commandsOf(chart_.widget(), CommandMenu::kRows)) {
+      if (action->objectName() == QLatin1String("only-matches")) isOn_ = action;
+    }
+  }
+  std::string rows() { return rowsText(chart_.model(), chart_.widget().rowState()); }
+
+  SearchedChart chart_;
+  OnlyMatches only_;
+  QAction* isOn_ = nullptr;
+};
+
+TEST_F(OnlyMatchesTest, RowsWithoutAMatchAreLeftOutUntilTheSearchEnds) {
+  const std::string all = rows();
+  chart_.type("rank:1,3 kind:forward mb:2");
+  EXPECT_EQ(rows(), all) << "the switch is off";
+  isOn_->setChecked(true);
+  EXPECT_EQ(rows(), "- rank 1\n- rank 3\n");
+  chart_.type("rank:2 kind:send_forward");
+  EXPECT_EQ(rows(), ". rank 2\n  . send\n") << "with the row that it is under";
+  chart_.search.clear();
+  EXPECT_EQ(rows(), all);
+}
+
+TEST_F(OnlyMatchesTest, TheSwitchBringsAllRowsBackAndSoDoesAJobThatIsGoneTo) {
+  const std::string all = rows();
+  chart_.type("rank:1 kind:forward");
+  isOn_->setChecked(true);
+  EXPECT_NE(rows(), all);
+  isOn_->setChecked(false);
+  EXPECT_EQ(rows(), all);
+  isOn_->setChecked(true);
+  std::size_t row = 0;
+  while (chart_.model().rows()[row].rank != 3) ++row;
+  const Event& job = chart_.job(3, JobKind::kForward, 0);
+  chart_.widget().goTo({.row = row, .event = &job, .count = 1, .load = {}, .span = 0});
+  EXPECT_EQ(rows(), all);
 }
 
 }  // namespace

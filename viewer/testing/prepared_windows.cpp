@@ -2,7 +2,9 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QDir>
 #include <QDockWidget>
+#include <QListWidget>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
@@ -19,6 +21,7 @@
 #include "trace/log/write_job_logs.h"
 #include "viewer/causes/causes.h"
 #include "viewer/search/chart_search.h"
+#include "viewer/testing/compared_runs.h"
 
 namespace pipetrace {
 namespace {
@@ -132,11 +135,60 @@ void openUnevenPeers(MainWindow& window) {
   awaitCauses(window);
 }
 
+void openTwoRuns(MainWindow& window) {
+  const QTemporaryDir folder;
+  const auto write = [&](const char* name, const SimulatedRun& run) {
+    const QString path = folder.filePath(QString::fromLatin1(name));
+    QDir().mkpath(path);
+    run.writeTo(path.toStdString());
+    return path;
+  };
+  SimulatedRun slow{.steps = 4, .backwardOfStage2 = 1.2};
+  slow.faults.jobs = {{.action = {JobKind::kForward, 1, 3}, .longer = 6 * kNsPerMs},
+                      {.action = {JobKind::kBackward, 3, 4}, .longer = -5 * kNsPerMs}};
+  window.open({write("before", {.steps = 4})});
+  awaitCauses(window);
+  window.compareWith({write("after", slow)});
+  await("twins are known", [&] { return window.comparePane()->comparison().twins() != nullptr; });
+  QTest::qWait(50);  // until the docks have their sizes
+  press(window, Qt::Key_X);
+}
+
+void openWithPlan(MainWindow& window) {
+  const QTemporaryDir folder;
+  SimulatedRun run{.steps = 5};
+  run.faults.jobs = {{.action = {JobKind::kForward, 2, 2}, .step = 1, .longer = 12 * kNsPerMs},
+                     {.action = {JobKind::kBackward, 1, 5}, .step = 1, .late = 9 * kNsPerMs}};
+  run.writeTo(folder.path().toStdString());
+  window.open({folder.path()});
+  awaitCauses(window);
+  press(window, Qt::Key_G);
+  window.chart()->showStep(1);
+  await("the plan is shown", [&] {
+    const StepBesidePlan* const step = window.planGhost()->listedStep();
+    return step != nullptr && step->step.step == 1;
+  });
+  const auto& list = *partOf<QDockWidget>(window, "plan").findChild<QListWidget*>();
+  await("what is not as planned is listed",
+        [&] { return list.count() > 1 && list.visualItemRect(list.item(0)).isValid(); });
+  QTest::qWait(50);  // until the docks have their sizes
+}
+
 void showWaiting(MainWindow& window) {
   auto& dock = partOf<QDockWidget>(window, "waiting");
   dock.raise();
   auto& map = *dock.findChild<QTableView*>();
   await("the map is shown", [&] { return !map.visibleRegion().isEmpty(); });
+  QTest::qWait(50);  // until the docks have their sizes
+}
+
+void askWhatIf(MainWindow& window, const char* changes) {
+  QTest::keyClick(window.chart(), Qt::Key_W, Qt::AltModifier);
+  auto& panel = partOf<WhatIfPanel>(window);
+  await("the run can be asked", [&] { return panel.work().facts() != nullptr; });
+  panel.setChanges(WhatIfChanges::of(changes));
+  await("the answer is there", [&] { return panel.answer() != nullptr; });
+  await("advice is there", [&] { return !panel.work().isAdvising(); });
   QTest::qWait(50);  // until the docks have their sizes
 }
 

@@ -18,8 +18,15 @@ void openReplicas(MainWindow& window);
 /// Opens a run of two stages of four tensor-parallel ranks, whose layers take longer or shorter by
 /// rank and micro-batch.
 void openUnevenPeers(MainWindow& window);
+/// Opens a run and, under it, one whose stage 2 has slower backwards; selects the longest
+/// difference.
+void openTwoRuns(MainWindow& window);
+/// Opens a run with a long and a late forward in the step that is shown, and shows the plan.
+void openWithPlan(MainWindow& window);
 /// Shows the heat map of waits inside jobs.
 void showWaiting(MainWindow& window);
+/// Shows the panel of what-ifs with these changes, and waits for the answer and for advice.
+void askWhatIf(MainWindow& window, const char* changes);
 /// Selects the first bubble of a class that is in view.
 void selectBubble(MainWindow& window, BubbleClass cause);
 /// Selects the first job of the kind and micro-batch on the rank that is in view, and waits for its

@@ -97,6 +97,43 @@ QWidget* waiting(MainWindow& window) {
   return &window;
 }
 
+QWidget* whatIfFaster(MainWindow& window) {
+  openSample(window);
+  askWhatIf(window, "--scale stage=2:0.77");
+  return &window;
+}
+
+QWidget* otherPlan(MainWindow& window) {
+  openSample(window);
+  askWhatIf(window, "--schedule ZB-H1");
+  return &window;
+}
+
+QWidget* twoRuns(MainWindow& window) {
+  openTwoRuns(window);
+  return &window;
+}
+
+/// A prediction and a second run at once.
+QWidget* threeCharts(MainWindow& window) {
+  openTwoRuns(window);
+  askWhatIf(window, "--scale stage=2:0.8");
+  return &window;
+}
+
+QWidget* withPlan(MainWindow& window) {
+  openWithPlan(window);
+  return &window;
+}
+
+/// The same in dark colours.
+std::function<QWidget*(MainWindow&)> inTheDark(const std::function<QWidget*(MainWindow&)>& open) {
+  return [open](MainWindow& window) -> QWidget* {
+    run(window, "brightness-dark");
+    return open(window);
+  };
+}
+
 QWidget* found(MainWindow& window) {
   openSample(window);
   find(window, "kind:backward mb:2,3");
@@ -177,6 +214,13 @@ const std::vector<WindowPicture>& windowPictures() {
       {"job-details", {900, 640}, false, true, detailsOfAJob},
       {"statistics", {1120, 640}, true, true, statistics},
       {"waiting", {1120, 700}, true, false, waiting},
+      {"what-if", {1400, 800}, true, false, whatIfFaster},
+      {"what-if-dark", {1120, 640}, false, false, inTheDark(otherPlan)},
+      {"two-runs", {1120, 760}, true, false, twoRuns},
+      {"two-runs-dark", {960, 600}, false, false, inTheDark(twoRuns)},
+      {"three-charts", {1400, 900}, false, false, threeCharts},
+      {"plan", {1120, 700}, true, false, withPlan},
+      {"plan-dark", {960, 600}, false, false, inTheDark(withPlan)},
       {"search", {1120, 560}, true, true, found},
       {"critical-path", {1120, 700}, true, true, criticalPath},
       {"steps", {1120, 560}, true, true, steps},

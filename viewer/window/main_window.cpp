@@ -15,13 +15,14 @@
 #include <QMimeData>
 #include <QScrollBar>
 #include <QStatusBar>
+#include <QTabBar>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
 
-#include "analysis/present/diagnostic_lines.h"
 #include "analysis/present/doubt_sentences.h"
 #include "analysis/run_summary.h"
 #include "chart/draw/chart_picture.h"
@@ -30,13 +31,18 @@
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/number_text.h"
+#include "viewer/causes/rank_order.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/row_labels.h"
 #include "viewer/commands/picker.h"
+#include "viewer/compare/compare_panel.h"
 #include "viewer/export/export_dialog.h"
+#include "viewer/plan/plan_panel.h"
+#include "viewer/search/only_matches.h"
 #include "viewer/start/sample_run.h"
 #include "viewer/window/keys_help.h"
 #include "viewer/window/loading_bar.h"
+#include "viewer/window/panel_focus.h"
 
 namespace pipetrace {
 namespace {
@@ -81,6 +87,15 @@ QString countedText(std::size_t count, const QString& what) {
   return QString::fromStdString(countText(count, what.toStdString()));
 }
 
+/// "288 transfers, 70 operators".
+QString otherEventsText(const ChartModel& model) {
+  QString text = countedText(model.transferCount(), QStringLiteral("transfer"));
+  if (model.operatorCount() > 0) {
+    text += ", " + countedText(model.operatorCount(), QStringLiteral("operator"));
+  }
+  return text;
+}
+
 constexpr int kLegible = 210;  // height of a table below the chart, in pixels
 
 QString duration(Nanoseconds time) { return QString::fromStdString(formatDuration(time)); }
@@ -95,6 +110,9 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   addPanes();
   addStart();
   addPanels();
+  addWhatIf();
+  addComparison();
+  addPlan();
   addSearch();
   addMenus();
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
@@ -118,6 +136,9 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
 }
 
 MainWindow::~MainWindow() {
+  // Its charts and panels go after it, and what they tell then has nobody to go to.
+  for (QObject* child : findChildren<QObject*>()) child->disconnect(this);
+  pane_->setFirst(nullptr);
   chart_->setModel(nullptr);  // before the profile goes: threads may read it
 }
 
@@ -141,16 +162,20 @@ void MainWindow::showMessage(const QString& text, bool isBusy) {
   pages_->setCurrentWidget(messagePage_);
 }
 
+void MainWindow::showWarning(const QString& message) {
+  QMessageBox* box =
+      new QMessageBox(QMessageBox::Warning, tr("pipe-view"), message, QMessageBox::Ok, this);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->open();
+}
+
 void MainWindow::showFailure(const QString& message) {
   // The profile that was open stays.
   if (profile_) {
-    pages_->setCurrentWidget(chart_);
-    QMessageBox* box =
-        new QMessageBox(QMessageBox::Warning, tr("pipe-view"), message, QMessageBox::Ok, this);
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->open();
-    return;
+    pages_->setCurrentWidget(charts_);
+    return showWarning(message);
   }
+  pane_->comparison().close();  // it waits for the run that could not be opened
   showStart(tr("%1 could not be opened.\n\n%2").arg(opening_, message));
 }
 
@@ -160,9 +185,10 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   forgetExplanation();
   if (profile_ == nullptr) findingsDock_->show();
   useTheme(*profile);
+  pane_->setFirst(nullptr);
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
-  pages_->setCurrentWidget(chart_);
+  pages_->setCurrentWidget(charts_);
   if (!profile_->model().steps().empty()) {
     chart_->showSteps(legibleSteps(profile_->model(), chart_->viewport()->width()));
   }
@@ -172,15 +198,28 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
     detailsDock_->hide();  // nothing is selected
     statisticsDock_->hide();
     waitingDock_->hide();  // until it is known who waits
+    ranksDock_->show();
+    trustDock_->show();
+    findingsDock_->raise();
+    // Whatever was seen the last time.
+    planDock_->setVisible(showPlan_->isChecked());
+    showComparison();
   }
   showAsRemembered();
+  marksPanel_->marks().open(marksFile(openingInputs_), profile_->model().span().begin);
+  marksDock_->setVisible(!marksPanel_->marks().list().empty());
   chart_->setFocus();
   copyPicture_->setEnabled(true);
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
   statisticsDock_->toggleViewAction()->setEnabled(true);
   waitingDock_->toggleViewAction()->setEnabled(true);
+  whatIfDock_->toggleViewAction()->setEnabled(true);
+  ranksDock_->toggleViewAction()->setEnabled(true);
+  trustDock_->toggleViewAction()->setEnabled(true);
+  marksDock_->toggleViewAction()->setEnabled(true);
   describeProfile();
+  if (!isLive_) pane_->setFirst(profile_);
 }
 
 /// Says what the profile is, in the title and in the status bar.
@@ -191,22 +230,13 @@ void MainWindow::describeProfile() {
   setWindowFilePath(opening_);
 
   showSummary();
-  QStringList lines;
-  for (const std::string& line : diagnosticLines(profile_->diagnostics())) {
-    lines.push_back(QString::fromStdString(line));
-  }
-  findings_->setVisible(!lines.isEmpty());
-  findings_->setText(countedText(static_cast<std::size_t>(lines.size()), tr("note")) +
-                     tr(" on the input"));
-  findings_->setToolTip("<pre>" + lines.join('\n').toHtmlEscaped() + "</pre>");
 }
 
 void MainWindow::showSummary() {
   const ChartModel& model = profile_->model();
   QString text = QString::fromStdString(titleOf(model)) + "   " +
                  countedText(model.steps().size(), tr("step")) + ", " +
-                 countedText(model.jobCount(), tr("job")) + ", " +
-                 countedText(model.transferCount(), tr("transfer"));
+                 countedText(model.jobCount(), tr("job")) + ", " + otherEventsText(model);
   if (!profile_->summary().steps.empty()) {
     text +=
         tr("   bubble ratio of the run %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
@@ -222,6 +252,11 @@ void MainWindow::showSummary() {
     text = countedText(doubts.size(), tr("doubt")) + tr(" about this run, the first: ") +
            QString::fromStdString(doubtText(doubts.front())) + "   " + text;
   }
+  trustPanel_->show(doubts, profile_->diagnostics());
+  trust_->setVisible(!trustPanel_->summary().isEmpty());
+  trust_->setIcon(trustPanel_->icon());
+  trust_->setText(trustPanel_->isGrave() ? tr("Trust: %1").arg(trustPanel_->summary())
+                                         : trustPanel_->summary());
   summary_->setText(text);
   summary_->setToolTip(lines.isEmpty() ? QString()
                                        : "<pre>" + lines.join('\n').toHtmlEscaped() + "</pre>");
@@ -242,7 +277,7 @@ void MainWindow::cancelLoading() {
   loader_.cancel();
   if (waitsForRun) watcher_.stop();
   if (profile_) {
-    pages_->setCurrentWidget(chart_);
+    pages_->setCurrentWidget(charts_);
     chart_->setFocus();
     statusBar()->showMessage(tr("Opening %1 was cancelled").arg(opening_), 5000);
   } else {
@@ -253,11 +288,21 @@ void MainWindow::cancelLoading() {
 void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation) {
   explanation_ = std::move(explanation);
   causes_->show(explanation_, profile_);
+  search_->setOwnTimes(causes_->places() == nullptr ? nullptr : ownTimesOf(*causes_->places()));
   findingsPanel_->showFindings();
+  pane_->setFirst(profile_);
+  pane_->comparison().setReadyA();
+  ghost_->setRun(profile_);
+  if (!explanation_ || !profile_) return;
+  const QString changes = memory_.whatIfOf(shownInputs_);
+  whatIf_->open({profile_, openingInputs_, align_}, changes);
+  if (!changes.isEmpty()) whatIfDock_->show();
 }
 
 void MainWindow::forgetExplanation() {
   explanation_.reset();
+  whatIf_->close();
+  search_->setOwnTimes(nullptr);
   causes_->clear();
   findingsPanel_->showWaiting(isLive_ && watcher_.isRunning());
 }
@@ -266,7 +311,10 @@ void MainWindow::updateTheme() {
   if (!profile_) return;
   useTheme(*profile_);
   chart_->redraw();
+  pane_->setTheme(themes_.theme());
   waitingPanel_->updateTheme();
+  whatIf_->updateTheme();
+  ranksPanel_->updateTheme();
 }
 
 void MainWindow::useTheme(const LoadedProfile& profile) const {
@@ -277,9 +325,9 @@ void MainWindow::updateRange() {
   if (chart_->model() == nullptr) return;
   const ChartView view = chart_->view();
   const Nanoseconds origin = chart_->model()->span().begin;
-  // Times are cut to a thousandth of the view. Its margins are outside the run.
-  const Nanoseconds from = std::max<Nanoseconds>(view.axis.begin() - origin, 0);
-  const Nanoseconds to = std::min(view.axis.end(), chart_->model()->span().end) - origin;
+  // Times are cut to a thousandth of the view.
+  const Nanoseconds from = view.axis.begin() - origin;
+  const Nanoseconds to = view.axis.end() - origin;
   const auto text = [&](Nanoseconds time) {
     return QString::fromStdString(timeLabel(time, to, view.axis.span() / 1000));
   };
@@ -298,15 +346,34 @@ void MainWindow::updateArea() {
   // The dock would move the rows away from the pointer that drags.
   if (chart_->isDraggingArea()) return;
   const bool hasArea = chart_->area().has_value();
-  if (hasArea != hasArea_) statisticsDock_->setVisible(hasArea);
+  // The table shares its place with the findings. It gets the height that it had the last time, and
+  // the findings get theirs back.
   if (hasArea && !hasArea_) {
-    statisticsDock_->raise();  // it shares its place with the findings
-    const bool isFirst = !std::exchange(hasShownStatistics_, true);
-    if (isFirst && findingsDock_->height() < kLegible) {
-      resizeDocks({statisticsDock_}, {kLegible}, Qt::Vertical);
+    const int before = findingsDock_->height();
+    statisticsDock_->show();
+    statisticsDock_->raise();
+    heightBeforeArea_ = before;
+    if (statisticsHeight_ == 0) statisticsHeight_ = std::max(before, kLegible);
+    if (statisticsHeight_ != before) {
+      resizeDocks({statisticsDock_}, {statisticsHeight_}, Qt::Vertical);
     }
+  } else if (hasArea_ && !hasArea) {
+    if (statisticsDock_->isVisible() && statisticsDock_->height() > 0) {
+      statisticsHeight_ = statisticsDock_->height();
+    }
+    statisticsDock_->hide();
+    findingsDock_->raise();
+    resizeDocks({findingsDock_}, {heightBeforeArea_ + tabsHeight()}, Qt::Vertical);
   }
   hasArea_ = hasArea;
+}
+
+/// The height of the tabs below the panels, which a dock's place holds, too.
+int MainWindow::tabsHeight() const {
+  for (const QTabBar* tabs : findChildren<QTabBar*>(Qt::FindDirectChildrenOnly)) {
+    if (tabs->isVisible()) return tabs->height();
+  }
+  return 0;
 }
 
 /// The map has a tab beside the findings for runs in which ranks wait inside jobs.
@@ -327,13 +394,16 @@ void MainWindow::dragLeaveEvent(QDragLeaveEvent* /*event*/) { start_->showDropTa
 void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
   start_->showDropTarget(false);
-  open(filesOf(event->mimeData()));
+  const bool isSecond = (event->modifiers() & Qt::ControlModifier) != 0 && profile_ != nullptr;
+  const QStringList files = filesOf(event->mimeData());
+  isSecond ? compareWith(files) : open(files);
 }
 
 // Search, and the lists of commands, rows and places.
 
 void MainWindow::addSearch() {
   search_ = new ChartSearch(*chart_);
+  new OnlyMatches(*chart_, *search_);  // a child of the chart
   searchBar_ = new SearchBar(*search_);
   addToolBar(Qt::TopToolBarArea, searchBar_);
   connect(searchBar_, &SearchBar::closed, chart_, qOverload<>(&QWidget::setFocus));
@@ -390,6 +460,7 @@ void MainWindow::find(const QString& query) { searchBar_->find(query); }
 void MainWindow::addStart() {
   start_ = new StartPage(recent_);
   pages_->addWidget(start_);
+  start_->setMinimumSize(1, 1);  // it may be cut off: the chart may be smaller
   connect(start_, &StartPage::fileWanted, this, &MainWindow::chooseFile);
   connect(start_, &StartPage::folderWanted, this, &MainWindow::chooseFolder);
   connect(start_, &StartPage::sampleWanted, this, &MainWindow::openSample);
@@ -430,6 +501,16 @@ void MainWindow::chooseFolder() {
   if (!folder.isEmpty()) open({folder});
 }
 
+void MainWindow::chooseSecond() {
+  compareWith(QFileDialog::getOpenFileNames(this, tr("Compare with profiles or job logs")));
+}
+
+void MainWindow::chooseSecondFolder() {
+  const QString folder =
+      QFileDialog::getExistingDirectory(this, tr("Compare with the job logs in a folder"));
+  if (!folder.isEmpty()) compareWith({folder});
+}
+
 void MainWindow::openSample() {
   try {
     if (!sample_) {
@@ -451,7 +532,19 @@ void MainWindow::chooseExport() {
   ExportDialog dialog(profile_, {axis.begin(), axis.end()}, folder, this);
   dialog.setRows(chart_->rowState());
   dialog.setExplanation(explanation_);
+  dialog.setMarks(marksPanel_->marks().list());
+  dialog.setSelected(chart_->area(), chart_->selectedStep());
+  dialog.restore(exportChoices_.isEmpty() ? memory_.exportChoices() : exportChoices_);
+  if (pane_->second() != nullptr) {
+    const ComparedRuns* const result = pane_->comparison().result();
+    dialog.setSecond(
+        {.profile = pane_->comparison().sharedB(),
+         .answer = result == nullptr ? std::string() : result->sentences.front().toStdString(),
+         .later = pane_->offset()});
+  }
   if (dialog.exec() != QDialog::Accepted) return;
+  exportChoices_ = dialog.choices();
+  memory_.saveExportChoices(exportChoices_);
   const QString path = QString::fromStdString(dialog.options().path);
   memory_.saveExportFolder(QFileInfo(path).absolutePath());
   statusBar()->showMessage(tr("Exported to %1").arg(path), 5000);
@@ -462,7 +555,8 @@ void MainWindow::copyPicture() {
   QWidget* const field = chart_->rowFilter();
   const bool hadFocus = field->hasFocus();
   field->hide();  // it is no part of a picture
-  QApplication::clipboard()->setPixmap(chart_->viewport()->grab());
+  QApplication::clipboard()->setPixmap(charts_->isAlone() ? chart_->viewport()->grab()
+                                                          : charts_->grab());
   field->show();
   if (hadFocus) field->setFocus();
   statusBar()->showMessage(tr("Copied the chart as a picture"), 5000);
@@ -474,6 +568,7 @@ void MainWindow::rememberSeen() {
   const Nanoseconds origin = profile_->model().span().begin;
   memory_.saveSeen(shownInputs_, {axis.begin() - origin, axis.end() - origin, chart_->isFitted(),
                                   chart_->verticalScrollBar()->value()});
+  if (whatIf_->isOpen()) memory_.saveWhatIf(shownInputs_, whatIf_->text());
 }
 
 void MainWindow::showAsRemembered() {
@@ -582,19 +677,26 @@ void MainWindow::addPanes() {
 
   pages_ = new QStackedWidget;
   pages_->addWidget(messagePage_);
-  pages_->addWidget(chart_);
+  messagePage_->setMinimumSize(1, 1);
+  charts_ = new ChartStack(*chart_);
+  pages_->addWidget(charts_);
   setCentralWidget(pages_);
 
   summary_ = new ElidedLabel;
-  selected_ = new QLabel;
-  range_ = new QLabel;
-  findings_ = new QLabel;
-  findings_->hide();
-  for (QLabel* label : {static_cast<QLabel*>(summary_), findings_, selected_, range_}) {
+  selected_ = new ElidedLabel;
+  range_ = new ElidedLabel;
+  trust_ = new QToolButton;
+  trust_->setObjectName(QStringLiteral("trust-button"));
+  trust_->setAutoRaise(true);
+  trust_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  trust_->setToolTip(tr("Doubts about the run, and notes on its input"));
+  trust_->hide();
+  connect(trust_, &QToolButton::clicked, this, &MainWindow::showTrust);
+  for (QLabel* label : {static_cast<QLabel*>(summary_), selected_, range_}) {
     label->setContentsMargins(8, 0, 8, 0);
   }
+  statusBar()->addWidget(trust_);
   statusBar()->addWidget(summary_, 1);
-  statusBar()->addWidget(findings_);
   statusBar()->addPermanentWidget(selected_);
   statusBar()->addPermanentWidget(range_);
 }
@@ -634,17 +736,178 @@ void MainWindow::addPanels() {
   waitingDock_->hide();  // until it is known who waits
   waitingDock_->toggleViewAction()->setEnabled(false);
   connect(waitingPanel_, &WaitingPanel::isThereChanged, this, &MainWindow::updateWaiting);
-  connect(waitingDock_, &QDockWidget::visibilityChanged, this, [this](bool isSeen) {
-    if (!isSeen || std::exchange(hasShownWaiting_, true)) return;
-    if (waitingDock_->height() < kLegible) resizeDocks({waitingDock_}, {kLegible}, Qt::Vertical);
+  growWhenSeen(*waitingDock_);
+  addRankOrders(*chart_, *causes_);
+  ranksPanel_ = new RanksPanel(*chart_, *causes_);
+  ranksDock_ = addTab(tr("Ranks"), "ranks", ranksPanel_);
+  growWhenSeen(*ranksDock_);
+  trustPanel_ = new TrustPanel;
+  trustDock_ = addTab(tr("Trust"), "trust", trustPanel_);
+  marksPanel_ = new MarksPanel(*chart_);
+  marksDock_ = addTab(tr("Notes"), "notes", marksPanel_);
+  connect(marksPanel_, &MarksPanel::wanted, marksDock_, [this] {
+    marksDock_->show();
+    marksDock_->raise();
   });
+  connect(&marksPanel_->marks(), &Marks::failed, this,
+          [this](const QString& problem) { statusBar()->showMessage(problem, 10'000); });
+  for (QDockWidget* dock : {findingsDock_, detailsDock_, statisticsDock_, waitingDock_}) {
+    addDockRules(*dock);
+  }
+}
+
+/// The first time that a table is seen it gets the height to be read.
+void MainWindow::growWhenSeen(QDockWidget& dock) {
+  connect(&dock, &QDockWidget::visibilityChanged, this, [this, &dock](bool isSeen) {
+    if (!isSeen) return;
+    // A tab that is behind another one is seen for a moment, too.
+    QTimer::singleShot(0, &dock, [this, &dock] {
+      if (dock.visibleRegion().isEmpty() || !grown_.insert(&dock).second) return;
+      if (dock.height() < kLegible) resizeDocks({&dock}, {kLegible}, Qt::Vertical);
+    });
+  });
+}
+
+/// What all panels have: Esc, and a small window that cuts them off rather than grows.
+void MainWindow::addDockRules(QDockWidget& dock) {
+  addEscape(dock);
+  dock.widget()->setMinimumSize(80, 40);
+}
+
+/// Esc in a panel does what it does in the chart, and goes there.
+void MainWindow::addEscape(QDockWidget& dock) {
+  auto* escape = new QAction(&dock);
+  escape->setShortcut(Qt::Key_Escape);
+  escape->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(escape, &QAction::triggered, chart_, [this] {
+    chart_->clearSelection();
+    chart_->setFocus();
+  });
+  dock.addAction(escape);
+}
+
+void MainWindow::showTrust() {
+  trustDock_->show();
+  trustDock_->raise();
+  trustPanel_->setFocus();
+}
+
+/// A dock beside the findings, which is hidden until there is something in it.
+QDockWidget* MainWindow::addTab(const QString& title, const char* name, QWidget* panel) {
+  auto* dock = new QDockWidget(title);
+  dock->setObjectName(QString::fromLatin1(name));
+  dock->setWidget(panel);
+  tabifyDockWidget(waitingDock_, dock);
+  addDockRules(*dock);
+  dock->hide();
+  dock->toggleViewAction()->setEnabled(false);
+  return dock;
+}
+
+void MainWindow::addWhatIf() {
+  whatIf_ = new WhatIfPanel(*charts_);
+  whatIfDock_ = new QDockWidget(tr("What if"));
+  whatIfDock_->setObjectName(QStringLiteral("what-if"));
+  whatIfDock_->setWidget(whatIf_);
+  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);  // it is long
+  addDockWidget(Qt::LeftDockWidgetArea, whatIfDock_);
+  resizeDocks({whatIfDock_}, {340}, Qt::Horizontal);
+  whatIfDock_->hide();  // until it is asked for
+  QAction* const shown = whatIfDock_->toggleViewAction();
+  shown->setShortcut(QKeySequence(Qt::ALT | Qt::Key_W));
+  shown->setEnabled(false);
+  connect(shown, &QAction::toggled, whatIf_, &WhatIfPanel::setUsed);
+  connect(findingsPanel_, &FindingsPanel::changeWanted, this, [this](const WhatIfChanges& change) {
+    whatIfDock_->show();
+    whatIf_->setChanges(change);
+  });
+  connect(whatIf_, &WhatIfPanel::told, this,
+          [this](const QString& what) { statusBar()->showMessage(what, 5000); });
+}
+
+/// The second run: its commands, and the panel with the differences.
+void MainWindow::addComparison() {
+  pane_ = new ComparePane(*charts_);
+  compareDock_ = addTab(tr("Comparison"), "comparison", new ComparePanel(*pane_));
+  const auto add = [this](QList<QAction*>& to, const char* name, const QString& text,
+                          const QKeySequence& key, auto* receiver, auto what) {
+    auto* action = new QAction(text, this);
+    action->setObjectName(QString::fromLatin1(name));
+    action->setShortcut(key);
+    connect(action, &QAction::triggered, receiver, what);
+    to.push_back(action);
+  };
+  add(comparing_, "compare-with", tr("&Compare with …"), Qt::CTRL | Qt::Key_D, this,
+      &MainWindow::chooseSecond);
+  add(comparing_, "compare-with-folder", tr("Compare with a fol&der …"), {}, this,
+      &MainWindow::chooseSecondFolder);
+  add(comparing_, "close-second", tr("Close the second &run"), {}, &pane_->comparison(),
+      &RunComparison::close);
+  add(differences_, "next-difference", tr("Longest difference of a job; again: the next one"),
+      Qt::Key_X, pane_, &ComparePane::goToNextDifference);
+  add(differences_, "previous-difference", tr("The longer difference before"),
+      Qt::SHIFT | Qt::Key_X, pane_, &ComparePane::goToPreviousDifference);
+  connect(pane_, &ComparePane::changed, this, &MainWindow::updateComparison);
+  connect(&pane_->comparison(), &RunComparison::failed, this, [this](const QString& message) {
+    showWarning(tr("The second run could not be opened.\n\n%1").arg(message));
+  });
+  updateComparison();
+}
+
+/// The plan under the rows, and the panel with what is not as planned.
+void MainWindow::addPlan() {
+  ghost_ = new PlanGhost(*chart_);
+  ghost_->setParent(this);
+  planDock_ = addTab(tr("Plan"), "plan", new PlanPanel(*ghost_));
+  planDock_->toggleViewAction()->setEnabled(true);  // it says how to get a plan
+  showPlan_ = new QAction(tr("&Plan under the rows"), this);
+  showPlan_->setObjectName(QStringLiteral("show-plan"));
+  showPlan_->setShortcut(Qt::Key_G);
+  showPlan_->setCheckable(true);
+  connect(showPlan_, &QAction::toggled, this, [this](bool isShown) {
+    ghost_->setShown(isShown);
+    planDock_->setVisible(isShown && profile_ != nullptr);
+    if (isShown) planDock_->raise();
+  });
+}
+
+void MainWindow::updateComparison() {
+  const bool isThere = pane_->comparison().stage() != RunComparison::Stage::kNone;
+  const bool isFirstThere = pane_->comparison().a() != nullptr;
+  comparing_[0]->setEnabled(isFirstThere);
+  comparing_[1]->setEnabled(isFirstThere);
+  comparing_[2]->setEnabled(isThere);
+  for (QAction* const action : differences_) {
+    action->setEnabled(pane_->comparison().twins() != nullptr);
+  }
+  if (isThere == compareDock_->toggleViewAction()->isEnabled()) return;
+  compareDock_->toggleViewAction()->setEnabled(isThere);
+  showComparison();
+}
+
+/// The dock of a second run is there while there is one.
+void MainWindow::showComparison() {
+  const bool isThere = pane_->comparison().stage() != RunComparison::Stage::kNone;
+  compareDock_->setVisible(isThere);
+  if (isThere) compareDock_->raise();
+}
+
+void MainWindow::compareWith(const QStringList& inputs) {
+  if (inputs.isEmpty()) return;
+  if (isLive_) {
+    statusBar()->showMessage(tr("A run that goes on can be compared once it has ended"), 5000);
+    return;
+  }
+  pane_->comparison().open(inputs, align_);
 }
 
 void MainWindow::addMenus() {
   QMenu* file = menuBar()->addMenu(tr("&File"));
   file->addAction(tr("&Open …"), QKeySequence::Open, this, &MainWindow::chooseFile);
-  file->addAction(tr("Open &folder …"), this, &MainWindow::chooseFolder);
+  file->addAction(tr("Open &folder …"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), this,
+                  &MainWindow::chooseFolder);
   file->addMenu(recentMenu_);
+  file->addActions(comparing_);
   file->addAction(tr("Open a &sample"), this, &MainWindow::openSample);
   file->addSeparator();
   export_ = file->addAction(tr("&Export …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
@@ -663,7 +926,8 @@ void MainWindow::addMenus() {
   addSearchCommands(edit);
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->addActions(commandsOf(*chart_, CommandMenu::kView));
-  view->addMenu(tr("&Rows"))->addActions(commandsOf(*chart_, CommandMenu::kRows));
+  addRowCommandsTo(*view->addMenu(tr("&Rows")), *chart_);
+  view->addAction(showPlan_);
   view->addSeparator();
   addDragSwitch(view);
   view->addSeparator();
@@ -671,9 +935,22 @@ void MainWindow::addMenus() {
   view->addAction(statisticsDock_->toggleViewAction());
   view->addAction(findingsDock_->toggleViewAction());
   view->addAction(waitingDock_->toggleViewAction());
+  view->addAction(whatIfDock_->toggleViewAction());
+  view->addAction(ranksDock_->toggleViewAction());
+  view->addAction(trustDock_->toggleViewAction());
+  view->addAction(marksDock_->toggleViewAction());
+  view->addAction(compareDock_->toggleViewAction());
+  view->addAction(planDock_->toggleViewAction());
+  view->addSeparator();
+  view->addAction(tr("&Next panel"), QKeySequence(Qt::Key_F6), this,
+                  [this] { focusPanel(*this, *chart_, 1); });
+  view->addAction(tr("Previous panel"), QKeySequence(Qt::SHIFT | Qt::Key_F6), this,
+                  [this] { focusPanel(*this, *chart_, -1); });
+  view->addSeparator();
   themes_.addTo(*view->addMenu(tr("&Theme")));
   QMenu* go = menuBar()->addMenu(tr("&Go"));
   go->addActions(commandsOf(*chart_, CommandMenu::kGo));
+  go->addActions(differences_);
   addPlaceCommands(go);
 
   QMenu* help = menuBar()->addMenu(tr("&Help"));

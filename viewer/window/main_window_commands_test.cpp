@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <QDialog>
+#include <QDockWidget>
+#include <QListWidget>
 #include <QMenuBar>
 #include <QTest>
 #include <QTextBrowser>
@@ -111,7 +113,75 @@ TEST_F(WindowCommandsTest, ARowIsFoundByItsRankStageOrLane) {
   EXPECT_TRUE(isInView(15, "send"));
   press(Qt::Key_P, Qt::ControlModifier);
   type("stage 1");
-  EXPECT_THAT(listed(), HasSubstr("rank 1, compute|stage 1\n"));
+  EXPECT_THAT(listed(), HasSubstr("rank 1|stage 1, compute\n"));
+}
+
+TEST_F(WindowCommandsTest, ARankByItsNumberIsItsComputeRow) {
+  press(Qt::Key_P, Qt::ControlModifier);
+  type("rank 12");
+  EXPECT_THAT(listed(), testing::StartsWith("rank 12|stage 12, compute\n"));
+}
+
+TEST_F(WindowCommandsTest, F6GoesFromPanelToPanelAndShiftF6Back) {
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_.explanation() != nullptr; }, 20'000));
+  window_.findChild<QDockWidget*>(QStringLiteral("what-if"))->show();
+  QCoreApplication::processEvents();
+  const auto panel = [] {
+    for (const QWidget* at = QApplication::focusWidget(); at != nullptr; at = at->parentWidget()) {
+      if (const auto* dock = qobject_cast<const QDockWidget*>(at)) {
+        return dock->visibleRegion().isEmpty() ? std::string("hidden")
+                                               : dock->windowTitle().toStdString();
+      }
+    }
+    return std::string("chart");
+  };
+  chart().setFocus();
+  std::vector<std::string> seen;
+  for (int i = 0; i < 5; ++i) {
+    press(Qt::Key_F6);
+    seen.push_back(panel());
+  }
+  EXPECT_THAT(seen, testing::ElementsAre("Findings", "Ranks", "Trust", "What if", "chart"));
+  press(Qt::Key_F6, Qt::ShiftModifier);
+  EXPECT_EQ(panel(), "What if");
+  press(Qt::Key_F6, Qt::ShiftModifier);
+  EXPECT_EQ(panel(), "Trust");
+  EXPECT_THAT(keysHelp(commandGroups(*window_.menuBar())).toStdString(),
+              AllOf(HasSubstr("F6"), HasSubstr("Next panel"), HasSubstr("Previous panel")));
+}
+
+TEST_F(WindowCommandsTest, AStepIsMadeTheAreaByKeys) {
+  const StepSpan& third = chart().model()->steps()[2];
+  chart().showTime(third.begin, third.end);
+  press(Qt::Key_R, Qt::ShiftModifier);
+  ASSERT_TRUE(chart().area());
+  EXPECT_EQ(chart().area()->time.begin, third.begin);
+  EXPECT_EQ(chart().area()->time.end, third.end);
+  press(Qt::Key_N);
+  press(Qt::Key_R, Qt::ShiftModifier);
+  EXPECT_EQ(chart().area()->time.begin, chart().model()->steps()[3].begin);
+}
+
+TEST_F(WindowCommandsTest, EscInAPanelSelectsNothingAndGoesToTheChart) {
+  press(Qt::Key_B);
+  ASSERT_TRUE(chart().selection());
+  const Event* const longest = chart().selection()->event;
+  auto* findings = window_.findChild<QDockWidget*>("findings")->findChild<QListWidget*>();
+  findings->setFocus();
+  QTest::keyClick(findings, Qt::Key_Escape);
+  EXPECT_FALSE(chart().selection());
+  EXPECT_TRUE(chart().hasFocus());
+  press(Qt::Key_B);
+  EXPECT_EQ(chart().selection()->event, longest) << "it begins with the longest again";
+}
+
+TEST_F(WindowCommandsTest, FoldersHaveAKey) {
+  for (const QAction* action : window_.findChildren<QAction*>()) {
+    if (action->text() != "Open &folder …") continue;
+    EXPECT_EQ(action->shortcut(), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O));
+    return;
+  }
+  FAIL() << "no such command";
 }
 
 TEST_F(WindowCommandsTest, TimesAndStepsAreTyped) {

@@ -15,10 +15,13 @@
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 #include <QTreeWidget>
+#include <cstdlib>
 
 #include "parser/chrome/write/writer.h"
 #include "trace/files/output_file.h"
+#include "trace/text/decimal_time.h"
 #include "viewer/testing/profile.h"
 #include "viewer/testing/shown_window.h"
 #include "viewer/testing/slow_peer_run.h"
@@ -332,7 +335,83 @@ TEST(MainWindowTest, ALogThatIsCutOffOpensWithANote) {
   showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
-  EXPECT_THAT(allTexts(window.statusBar()).toStdString(), HasSubstr("on the input"));
+  auto* const trust = window.statusBar()->findChild<QToolButton*>("trust-button");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return trust->text().contains("warning"); }, 20'000))
+      << trust->text().toStdString();
+  EXPECT_FALSE(trust->icon().isNull());
+  auto* const dock = window.findChild<QDockWidget*>("trust");
+  trust->click();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !dock->visibleRegion().isEmpty(); }, 20'000))
+      << "a click opens the list";
+  EXPECT_GT(dock->findChild<QListWidget*>()->count(), 0);
+}
+
+TEST(MainWindowTest, TheTableOfRanksHasTheHeightToBeReadWhenItIsFirstSeen) {
+  const TestLogs logs({.ranks = 16});
+  MainWindow window;
+  showActive(window);
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.explanation() != nullptr; }, 20'000));
+  auto* const ranks = window.findChild<QDockWidget*>("ranks");
+  auto* const findings = window.findChild<QDockWidget*>("findings");
+  const int before = findings->height();
+  ranks->raise();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return ranks->height() > before + 20; }, 20'000)) << before;
+  window.resizeDocks({ranks}, {120}, Qt::Vertical);
+  findings->raise();
+  QTest::qWait(50);
+  ranks->raise();
+  QTest::qWait(50);
+  EXPECT_LT(ranks->height(), 160) << "after that it stays as the user has it";
+}
+
+TEST(MainWindowTest, TheStatusSaysWhatTheAxisShows) {
+  const TestLogs logs;
+  MainWindow window;
+  showActive(window);
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const TimeAxis axis = window.chart()->view().axis;
+  ASSERT_GT(axis.end(), window.chart()->model()->span().end) << "there is a margin";
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
+              HasSubstr("(" + formatDuration(axis.span()) + ")"));
+}
+
+TEST(MainWindowTest, EventsOfALaneOfBothAreTransfersOrOperatorsEachByItsOwnKind) {
+  const QTemporaryDir folder;
+  const std::string profile = folder.filePath(QStringLiteral("torch.json")).toStdString();
+  Timeline timeline = makeTestTimeline({});
+  for (int i = 0; i < 70; ++i) {
+    Event work{.begin = kTestEpoch + i * kNsPerMs, .end = kTestEpoch + (i + 1) * kNsPerMs};
+    if (i % 7 == 0) work.kind = JobKind::kAllReduce;  // as on a stream that computes
+    timeline.track(0, "stream 7").events.push_back(work);
+  }
+  timeline.sort();
+  OutputFile out(profile);
+  writeChromeJson(timeline, {}, out);
+  out.commit();
+  MainWindow window;
+  showActive(window);
+  window.open({QString::fromStdString(profile)});
+  ASSERT_TRUE(opens(window));
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
+              HasSubstr("216 jobs, 298 transfers, 60 operators"));
+}
+
+TEST(MainWindowTest, TheWindowMayBeSmallAndStaysSoWhenABubbleIsSelected) {
+  const TestLogs logs;
+  MainWindow window;
+  showActive(window);
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  window.resize(400, 300);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.size() == QSize(400, 300); }, 5000))
+      << window.width() << " x " << window.height();
+  QTest::keyClick(window.chart(), Qt::Key_B);
+  ASSERT_TRUE(window.chart()->selection());
+  QTest::qWait(100);
+  EXPECT_EQ(window.size(), QSize(400, 300));
 }
 
 TEST(MainWindowTest, TheStatusBeginsWithWhatCannotBe) {
@@ -385,6 +464,7 @@ TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
   const ChartView view = chart.view();
   const QPoint from(view.area.x + 100, view.area.y + 20);
   const QPoint to = from + QPoint(200, 60);
+  const int heightBefore = chart.height();
   const auto move = [&](QPoint position) {
     QMouseEvent event(QEvent::MouseMove, position, chart.viewport()->mapToGlobal(position),
                       Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
@@ -404,6 +484,8 @@ TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
   QTest::keyClick(&chart, Qt::Key_Escape);
   EXPECT_FALSE(dock->isVisible());
   EXPECT_TRUE(QTest::qWaitFor([&] { return !findings->visibleRegion().isEmpty(); }, 20'000));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return std::abs(chart.height() - heightBefore) < 8; }, 5000))
+      << "the chart gets its height back: " << chart.height() << " of " << heightBefore;
 }
 
 TEST(MainWindowTest, WaitsInsideJobsHaveATabWhereThereAreSome) {

@@ -12,6 +12,7 @@
 #include "chart/search/parse_query.h"
 #include "trace/error.h"
 #include "trace/text/fit_to_print.h"
+#include "viewer/compare/run_comparison.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/start/sample_run.h"
 #include "viewer/window/app_icon.h"
@@ -58,6 +59,16 @@ StepChoice stepOfMatch(const LoadedProfile& profile, const std::string& query) {
   return {number, number};
 }
 
+SecondRun secondOf(const LoadedProfile& first, const ViewerOptions& options) {
+  SecondRun second;
+  second.profile = loadProfile({options.with}, options.align);
+  for (const std::string& line : diagnosticLines(second.profile->diagnostics())) {
+    std::fprintf(stderr, "pipe-view: B: %s\n", fitInLine(line).c_str());
+  }
+  second.answer = compareRuns(first, *second.profile).sentences.front().toStdString();
+  return second;
+}
+
 int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   checkExportName(options.picture.path);
   std::vector<std::string> inputs = options.inputs;
@@ -72,6 +83,7 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   }
   ExportOptions picture = options.picture;
   if (!options.find.empty()) picture.steps = stepOfMatch(*profile, options.find);
+  if (!options.with.empty()) picture.second = secondOf(*profile, options);
   if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QGuiApplication application(argc, argv);
   OutputSet files;
@@ -101,6 +113,7 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   } else {
     window.open(inputs);
   }
+  if (!options.with.empty()) window.compareWith({QString::fromStdString(options.with)});
   return QApplication::exec();
 }
 

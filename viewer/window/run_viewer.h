@@ -11,6 +11,7 @@ namespace pipetrace {
 /// The task of pipe-view, as its command line gives it.
 struct ViewerOptions {
   std::vector<std::string> inputs;
+  std::string with;                ///< a second run to compare with; or empty
   AlignBy align = AlignBy::kBest;  ///< as for loadProfile()
   bool follow = false;             ///< the run goes on
   std::string find;                ///< a query (parseQuery()) whose first match is shown; or empty

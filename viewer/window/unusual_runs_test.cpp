@@ -83,7 +83,7 @@ class UnusualRunsTest : public testing::Test {
 
   std::size_t jobCount() const {
     const ChartModel& model = window_.profile()->model();
-    return model.jobCount() + model.transferCount();
+    return model.jobCount() + model.transferCount() + model.operatorCount();
   }
 
   std::string refusal(const QString& path) {

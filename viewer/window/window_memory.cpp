@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kGeometry = "window/geometry";
 constexpr const char* kDocks = "window/docks";
 constexpr const char* kExports = "window/exports";
+constexpr const char* kExportChoices = "window/exportChoices";
 constexpr const char* kSeenList = "seen/list";
 constexpr int kDocksVersion = 2;
 
@@ -53,7 +54,10 @@ void WindowMemory::saveSeen(const QStringList& inputs, const Seen& seen) {
   QStringList keys = settings_->value(kSeenList).toStringList();
   keys.removeAll(key);
   keys.prepend(key);
-  while (keys.size() > kMostInputs) settings_->remove("seen/" + keys.takeLast());
+  while (keys.size() > kMostInputs) {
+    settings_->remove("seen/" + keys.last());
+    settings_->remove("what_if/" + keys.takeLast());
+  }
   settings_->setValue(kSeenList, keys);
   settings_->setValue(
       "seen/" + key,
@@ -71,8 +75,28 @@ std::optional<WindowMemory::Seen> WindowMemory::seenOf(const QStringList& inputs
   return seen;
 }
 
+void WindowMemory::saveWhatIf(const QStringList& inputs, const QString& changes) {
+  if (!settings_ || inputs.isEmpty()) return;
+  const QString key = "what_if/" + keyOf(inputs);
+  if (changes.isEmpty()) return settings_->remove(key);
+  settings_->setValue(key, changes);
+}
+
+QString WindowMemory::whatIfOf(const QStringList& inputs) const {
+  if (!settings_ || isFresh_ || inputs.isEmpty()) return {};
+  return settings_->value("what_if/" + keyOf(inputs)).toString();
+}
+
 QString WindowMemory::exportFolder() const {
   return settings_ ? settings_->value(kExports).toString() : QString();
+}
+
+QStringList WindowMemory::exportChoices() const {
+  return settings_ ? settings_->value(kExportChoices).toStringList() : QStringList();
+}
+
+void WindowMemory::saveExportChoices(const QStringList& choices) {
+  if (settings_) settings_->setValue(kExportChoices, choices);
 }
 
 void WindowMemory::saveExportFolder(const QString& folder) {

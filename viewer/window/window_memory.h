@@ -45,9 +45,17 @@ class WindowMemory {
   void saveSeen(const QStringList& inputs, const Seen& seen);
   std::optional<Seen> seenOf(const QStringList& inputs) const;
 
+  /// The changes in the panel of what-ifs (WhatIfPanel::text()); the entry counts as long as that
+  /// of saveSeen().
+  void saveWhatIf(const QStringList& inputs, const QString& changes);
+  QString whatIfOf(const QStringList& inputs) const;
+
   /// The folder that the last picture went to; empty if there was none.
   QString exportFolder() const;
   void saveExportFolder(const QString& folder);
+  /// ExportDialog::choices() of the last picture; empty if there was none.
+  QStringList exportChoices() const;
+  void saveExportChoices(const QStringList& choices);
 
  private:
   std::unique_ptr<QSettings> settings_;
